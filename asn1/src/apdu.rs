@@ -101,6 +101,18 @@ macro_rules! apdus {
                     Self::$name(Box::new(apdu))
                 }
             }
+
+            /// Fails with the APDU if it is another.
+            impl TryFrom<Apdu> for $name {
+                type Error = Apdu;
+
+                fn try_from(apdu: Apdu) -> Result<Self, Apdu> {
+                    match apdu {
+                        Apdu::$name(apdu) => Ok(*apdu),
+                        other => Err(other),
+                    }
+                }
+            }
         )*
     };
 }

@@ -1,6 +1,6 @@
 //! Which requests may run concurrently (Z39.50-2003 §3.5): those of which neither changes a result set that the other uses.
 
-use crate::apdu::{Apdu, DeleteFunction, Operand, Query, RpnStructure};
+use crate::apdu::{Apdu, DeleteFunction, Query};
 use crate::format::conventions::Convention;
 
 /// What a request does with result sets.
@@ -89,15 +89,7 @@ fn names_result_sets(query: &Query) -> bool {
         Query::Type104(external) => return says_set(external.octets()),
         Query::Type0(_) => return true,
     };
-    let mut open = vec![&query.rpn];
-    while let Some(node) = open.pop() {
-        match node {
-            RpnStructure::Op(Operand::AttributesPlusTerm(_)) => {}
-            RpnStructure::Op(Operand::ResultSet(_) | Operand::ResultAttr(_)) => return true,
-            RpnStructure::RpnRpnOp(pair) => open.extend([&pair.rpn1, &pair.rpn2]),
-        }
-    }
-    false
+    query.rpn.result_sets().next().is_some()
 }
 
 fn says_set(text: &[u8]) -> bool {

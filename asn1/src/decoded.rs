@@ -10,7 +10,7 @@ use crate::apdu::*;
 use crate::codec::decode_value;
 use crate::describe::Describe;
 use crate::es::{TaskPackage, TaskParameters};
-use crate::oid::{BIB_1, Oid};
+use crate::oid::Oid;
 use crate::optional::OptionalChoice;
 use crate::spelling::standard_name;
 use crate::types::{InternationalString, OctetString};
@@ -271,7 +271,7 @@ to_json! {
     // As PQF writes it.
     AttributesPlusTerm: operand => {
         let rpn = RpnStructure::Op(Operand::AttributesPlusTerm(operand.clone()));
-        RpnQuery { attribute_set: BIB_1, rpn }.to_string().into()
+        RpnQuery::bib1(rpn).to_string().into()
     };
     DiagRec: diagnostic => match diagnostic {
         DiagRec::DefaultFormat(diagnostic) => diagnostic.to_json(),

@@ -1,4 +1,4 @@
-//! How the client and the server write files, with the standard library, `tempfile` and `signal-hook`.
+//! How the client and the server write files, with the standard library and `tempfile`.
 //!
 //! | type | for | how |
 //! |---|---|---|
@@ -12,6 +12,7 @@
 mod destination;
 mod draft;
 mod growing;
+#[cfg(feature = "size-limit")]
 mod limit;
 mod lock;
 mod stamp;
@@ -24,6 +25,7 @@ use std::path::{Path, PathBuf};
 pub use destination::same;
 pub use draft::Draft;
 pub use growing::Growing;
+#[cfg(feature = "size-limit")]
 pub use limit::survive_size_limit;
 pub use lock::Lock;
 pub use stamp::Stamp;

@@ -26,6 +26,9 @@ pub use pqf::{MAX_ATTRIBUTES, MAX_SPREAD, parse as parse_pqf};
 pub use sets::{attribute_set, attribute_set_name};
 pub use suggest::nearest;
 
+use crate::apdu::AttributeElement;
+use crate::oid::Oid;
+
 /// A query text that cannot be parsed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{kind} at octet {offset} of the query{}", kind.suggestion())]
@@ -38,11 +41,6 @@ pub struct QueryError {
 }
 
 impl QueryError {
-    /// A fault of this kind, `offset` octets from the start of the text.
-    pub fn new(kind: QueryErrorKind, offset: usize) -> Self {
-        Self { kind, offset }
-    }
-
     /// The text and a line below it with a caret under the fault, both ending with a newline. Of a long text,
     /// only the part around the fault is shown.
     pub fn pointed_out(&self, text: &str) -> String {
@@ -175,7 +173,43 @@ fn is_digits(text: &str) -> bool {
 /// The longest query text read, in octets.
 pub const MAX_QUERY_LENGTH: usize = 1 << 20;
 
+fn check_length(text: &str) -> Result<(), QueryError> {
+    match text.len() > MAX_QUERY_LENGTH {
+        true => Err(QueryErrorKind::TooLong(MAX_QUERY_LENGTH).at(MAX_QUERY_LENGTH)),
+        false => Ok(()),
+    }
+}
+
+/// The attributes of a term as sent: of those in the order written, the last of each type, nearest first. One without a
+/// set has that of the attribute written before it.
+fn as_sent(written: &[AttributeElement]) -> Vec<AttributeElement> {
+    let mut set = None;
+    let sets = written.iter().map(|attribute| {
+        set = attribute.attribute_set.or(set);
+        set
+    });
+    let sets: Vec<Option<Oid>> = sets.collect();
+    let mut sent: Vec<AttributeElement> = Vec::new();
+    for (attribute, attribute_set) in written.iter().zip(sets).rev() {
+        if sent
+            .iter()
+            .all(|nearer| nearer.attribute_type != attribute.attribute_type)
+        {
+            sent.push(AttributeElement {
+                attribute_set,
+                ..attribute.clone()
+            });
+        }
+    }
+    sent
+}
+
 impl QueryErrorKind {
+    /// A fault of this kind, `offset` octets from the start of the text.
+    pub fn at(self, offset: usize) -> QueryError {
+        QueryError { kind: self, offset }
+    }
+
     /// The end of the message, with a suggestion of what may have been meant.
     fn suggestion(&self) -> String {
         match self {

@@ -402,7 +402,7 @@ pub(crate) use production;
 macro_rules! named_integer {
     ($(#[$meta:meta])* $type:ident $([$tag:literal])? { $($(#[$value_meta:meta])* $constant:ident = $value:literal $name:literal),* $(,)? }) => {
         $(#[$meta])*
-        #[derive(rasn::AsnType, rasn::Decode, rasn::Encode, Clone, Copy, PartialEq, Eq, Hash)]
+        #[derive(rasn::AsnType, rasn::Decode, rasn::Encode, Clone, Copy, PartialEq, Eq, Hash, Default)]
         #[rasn(delegate $(, tag(context, $tag))?)]
         pub struct $type(pub i64);
 

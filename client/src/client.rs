@@ -11,7 +11,7 @@ use z3950_asn1::apdu::IdAuthentication;
 
 use crate::connection::Connection;
 use crate::error::Error;
-use crate::open::{self, OpenError, Opened};
+use crate::open::{self, Opened};
 use crate::pace::Pace;
 use crate::plan::{self, Plan, PlanError, PlanOptions};
 use crate::pool::{Key, Lease, Pool};
@@ -188,7 +188,7 @@ impl Client {
             return Ok(plan);
         };
         let plan = plan.with_profile(&entry.profile);
-        let is_anonymous = plan.init_options().authentication.is_none() && url.userinfo().is_none();
+        let is_anonymous = plan.options.init.authentication.is_none() && url.userinfo().is_none();
         match &entry.profile.credentials {
             Some(credentials) if is_anonymous => match self.authentication(credentials).await {
                 Ok(authentication) => Ok(plan.with_authentication(authentication)),
@@ -211,11 +211,11 @@ impl Client {
     /// # Errors
     /// [`PlanError::NoDocid`].
     pub async fn retrieve_plan(&self, plan: &Plan) -> Result<Retrieval, PlanError> {
-        if plan.docid().is_none() {
+        if plan.docid.as_ref().is_none() {
             return Err(PlanError::NoDocid);
         }
         if let Some(port) = plan.refused_port() {
-            return Ok(Outcome::PortRefused { port }.into());
+            return Ok(Outcome::Failed(Error::PortRefused(port)).into());
         }
         let options = self.session_options(plan);
         let (endpoint, limits) = (plan.endpoint(), plan.limits());
@@ -237,8 +237,8 @@ impl Client {
     /// Only sessions that this client opened for session URLs are reused, not those kept for retrievals.
     ///
     /// # Errors
-    /// See [`OpenError`]. A failed search is no error: see [`Opened::found`].
-    pub async fn open(&self, url: &Z3950Url) -> Result<Opened, OpenError> {
+    /// [`Error::Plan`], [`Error::PortRefused`], or that the session cannot be opened. A failed search is no error: see [`Opened::found`].
+    pub async fn open(&self, url: &Z3950Url) -> Result<Opened, Error> {
         self.open_plan(&self.plan(url).await?).await
     }
 
@@ -246,9 +246,9 @@ impl Client {
     ///
     /// # Errors
     /// Those of [`open`](Self::open).
-    pub async fn open_plan(&self, plan: &Plan) -> Result<Opened, OpenError> {
+    pub async fn open_plan(&self, plan: &Plan) -> Result<Opened, Error> {
         if let Some(port) = plan.refused_port() {
-            return Err(OpenError::PortRefused(port));
+            return Err(Error::PortRefused(port));
         }
         let endpoint = plan.endpoint();
         let options = self.session_options(plan);
@@ -258,7 +258,7 @@ impl Client {
         let opened = |session, reused, found| Opened {
             session,
             reused,
-            defaults: plan.defaults().clone(),
+            defaults: plan.defaults.clone(),
             found,
         };
         if let Some(session) = self.pool.opened(&key) {
@@ -278,7 +278,7 @@ impl Client {
         self.pool.remember(key, &session);
         let found = match open::process(&session, plan).await {
             Ok(found) => found,
-            Err(error @ Error::Ended { .. }) => return Err(error.into()),
+            Err(error @ Error::Ended { .. }) => return Err(error),
             Err(error) => Some(Err(error)),
         };
         Ok(opened(session, false, found))
@@ -389,7 +389,7 @@ impl Client {
 
     fn session_options(&self, plan: &Plan) -> SessionOptions {
         SessionOptions {
-            init: plan.init_options().clone(),
+            init: plan.options.init.clone(),
             timeouts: self.options.timeouts,
             ..SessionOptions::default()
         }

@@ -86,7 +86,7 @@ mod testing;
 pub use client::{Client, ClientOptions};
 pub use connection::{Connection, LookupResult};
 pub use error::{Diagnostics, Error, Phase};
-pub use open::{OpenError, Opened};
+pub use open::Opened;
 pub use plan::{Plan, PlanError, PlanOptions, plan};
 pub use pool::Lease;
 pub use protocol::{pager, service, session};

@@ -1,7 +1,7 @@
 //! Session URLs: the session stays open whatever the result of the search (RFC 2056 §3).
 
 use crate::error::Error;
-use crate::plan::{Plan, PlanError, SessionDefaults};
+use crate::plan::{Plan, SessionDefaults};
 use crate::protocol::session::Session;
 use crate::retrieve::{Outcome, Quest, Step};
 
@@ -39,21 +39,6 @@ pub struct OpenedSearch {
     pub conforming: bool,
 }
 
-/// Why there is no session.
-#[derive(Debug, Clone, thiserror::Error)]
-#[non_exhaustive]
-pub enum OpenError {
-    /// The URL cannot be followed.
-    #[error(transparent)]
-    Plan(#[from] PlanError),
-    /// The port is reserved for another protocol and not allowed; nothing was sent.
-    #[error("port {0} is reserved for another protocol and was not connected to")]
-    PortRefused(u16),
-    /// The session could not be opened.
-    #[error(transparent)]
-    Session(#[from] Error),
-}
-
 /// Carries out the search of `plan` in an open session.
 ///
 /// # Errors
@@ -76,7 +61,7 @@ pub async fn process(
     };
     let hits = found.count();
     let record = match hits {
-        Some(1) if plan.auto_present() => Some(quest.record(found).await),
+        Some(1) if plan.options.auto_present => Some(quest.record(found).await),
         Some(1) => quest.pushed(found),
         _ => None,
     };

@@ -3,19 +3,20 @@
 
 mod course;
 mod fallback;
-mod known;
 pub(crate) mod notice;
 
 use z3950_asn1::apdu::{
     IdAuthentication, IdPass, InitializeRequest, PresentRequest, SearchRequest,
 };
 use z3950_asn1::oid::{self, Oid};
+use z3950_marc::charset::Charset;
 
 use crate::protocol::service::init::InitOptions;
+use crate::target::Endpoint;
+use crate::target::profile::{Profile, TargetLimits};
 use crate::url::{DEFAULT_PORT, Host, Kind, Octets, Userinfo, Z3950Url};
 pub(crate) use course::Course;
 pub use fallback::Fallback;
-use known::Known;
 pub use notice::{Caution, PlanError, Warning};
 
 /// Lower ports belong to other protocols, except 210 (RFC 1738 §6).
@@ -101,22 +102,30 @@ pub struct SessionDefaults {
 
 /// What will be sent for a URL. `Debug` shows no credentials.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct Plan {
-    kind: Kind,
-    host: Host,
-    port: u16,
-    docid: Option<Octets>,
-    defaults: SessionDefaults,
-    record_syntaxes: Vec<Oid>,
-    strategy: Strategy,
-    auto_present: bool,
-    allow_reserved_port: bool,
-    fallback: Fallback,
-    init: InitOptions,
-    known: Known,
-    identity_source: Option<IdentitySource>,
-    cautions: Vec<Caution>,
-    warnings: Vec<Warning>,
+    /// Session or retrieval.
+    pub kind: Kind,
+    /// The host to connect to.
+    pub host: Host,
+    /// The port to connect to, 1–65535.
+    pub port: u16,
+    /// The docid: the only term of the query.
+    pub docid: Option<Octets>,
+    /// What to request for the docid; in a session, also the defaults of later searches.
+    pub defaults: SessionDefaults,
+    /// The record syntax to request, then those of the URL that [`Fallback::syntax`] may try.
+    pub record_syntaxes: Vec<Oid>,
+    /// The options; Init offers the credentials of the URL if they are to be sent.
+    pub options: PlanOptions,
+    /// The source of the identity in Init; `None` if there is none.
+    pub identity_source: Option<IdentitySource>,
+    /// What a person should confirm.
+    pub cautions: Vec<Caution>,
+    /// Deviations from the URL.
+    pub warnings: Vec<Warning>,
+    /// The profile of the server.
+    profile: Option<Box<Profile>>,
 }
 
 /// The source of the identity in Init (RFC 1736 §5: what a locator gives away).
@@ -150,8 +159,9 @@ pub fn plan(url: &Z3950Url, options: &PlanOptions) -> Result<Plan, PlanError> {
         element_set: url.element_set().filter(|_| !ignored).cloned(),
         record_syntax: record_syntaxes.first().copied(),
     };
-    let mut init = options.init.clone();
-    let mut identity_source = init
+    let mut options = options.clone();
+    let mut identity_source = options
+        .init
         .authentication
         .is_some()
         .then_some(IdentitySource::Options);
@@ -163,7 +173,7 @@ pub fn plan(url: &Z3950Url, options: &PlanOptions) -> Result<Plan, PlanError> {
         let sent = options.allow_url_credentials;
         cautions.push(Caution::Credentials { sent });
         if sent {
-            init.authentication = Some(id_pass(userinfo));
+            options.init.authentication = Some(id_pass(userinfo));
             identity_source = Some(IdentitySource::Url);
         }
     }
@@ -174,15 +184,11 @@ pub fn plan(url: &Z3950Url, options: &PlanOptions) -> Result<Plan, PlanError> {
         docid: url.docid().cloned(),
         defaults,
         record_syntaxes,
-        strategy: options.strategy,
-        auto_present: options.auto_present,
-        allow_reserved_port: options.allow_reserved_port,
-        fallback: options.fallback,
-        init,
-        known: Known::default(),
+        options,
         identity_source,
         cautions,
         warnings,
+        profile: None,
     })
 }
 
@@ -243,98 +249,52 @@ fn id_pass(userinfo: &Userinfo) -> IdAuthentication {
 }
 
 impl Plan {
-    /// Session or retrieval.
-    pub fn kind(&self) -> Kind {
-        self.kind
+    /// Applies the profile of the server: TLS, limits, the character set of records, and for [`Fallback`]s the searches for a
+    /// docid, the attributes and the record syntax. What RFC 2056 §4 prescribes stays the same, and the profile of another host
+    /// or port changes nothing. Credentials are left to [`Client::plan`](crate::Client::plan).
+    pub fn with_profile(mut self, profile: &Profile) -> Self {
+        if (&profile.host, profile.port) == (&self.host, self.port) {
+            self.profile = Some(Box::new(profile.clone()));
+        }
+        self
     }
 
-    /// The host to connect to.
-    pub fn host(&self) -> &Host {
-        &self.host
+    /// Sets the identity from the server's profile.
+    pub(crate) fn with_authentication(mut self, authentication: IdAuthentication) -> Self {
+        self.options.init.authentication = Some(authentication);
+        self.identity_source = Some(IdentitySource::Profile);
+        self
     }
 
-    /// The port to connect to, 1–65535.
-    pub fn port(&self) -> u16 {
-        self.port
+    /// The endpoint: host and port of the URL, with TLS if the profile says so.
+    pub fn endpoint(&self) -> Endpoint {
+        match &self.profile {
+            Some(profile) => profile.endpoint(),
+            None => Endpoint::Tcp(self.host.clone(), self.port),
+        }
     }
 
-    /// The databases to search, or to suggest.
-    pub fn databases(&self) -> &[Octets] {
-        &self.defaults.databases
+    /// The limits that the server asks for.
+    pub fn limits(&self) -> TargetLimits {
+        let profile = self.profile.as_deref();
+        profile.map_or_else(TargetLimits::default, TargetLimits::from)
     }
 
-    /// The docid: the only term of the query.
-    pub fn docid(&self) -> Option<&Octets> {
-        self.docid.as_ref()
-    }
-
-    /// The element set name to request.
-    pub fn element_set(&self) -> Option<&Octets> {
-        self.defaults.element_set.as_ref()
-    }
-
-    /// The record syntax to request.
-    pub fn record_syntax(&self) -> Option<Oid> {
-        self.defaults.record_syntax
-    }
-
-    /// The record syntax to request, then those of the URL that [`Fallback::syntax`] may try.
-    pub fn record_syntaxes(&self) -> &[Oid] {
-        &self.record_syntaxes
-    }
-
-    /// The defaults of a session opened by this plan.
-    pub fn defaults(&self) -> &SessionDefaults {
-        &self.defaults
-    }
-
-    /// Which request asks for the record.
-    pub fn strategy(&self) -> Strategy {
-        self.strategy
-    }
-
-    /// Whether a session URL with exactly one hit also fetches the record.
-    pub fn auto_present(&self) -> bool {
-        self.auto_present
-    }
-
-    /// What may be tried again in another way.
-    pub fn fallback(&self) -> Fallback {
-        self.fallback
+    /// The character set of records that overrides what they declare, if the profile has one.
+    pub fn record_charset(&self) -> Option<Charset> {
+        self.profile.as_ref()?.record_charset
     }
 
     /// The port, if it is reserved and not allowed, so that nothing is sent.
     pub fn refused_port(&self) -> Option<u16> {
-        let reserved = self
-            .cautions
-            .iter()
-            .any(|caution| matches!(caution, Caution::ReservedPort(_)));
-        (reserved && !self.allow_reserved_port).then_some(self.port)
-    }
-
-    /// What a person should confirm.
-    pub fn cautions(&self) -> &[Caution] {
-        &self.cautions
-    }
-
-    /// Deviations from the URL.
-    pub fn warnings(&self) -> &[Warning] {
-        &self.warnings
-    }
-
-    /// What Init offers, with the credentials of the URL if they are to be sent.
-    pub fn init_options(&self) -> &InitOptions {
-        &self.init
-    }
-
-    /// The source of the identity in Init; `None` if there is none.
-    pub fn identity_source(&self) -> Option<IdentitySource> {
-        self.identity_source
+        let mut cautions = self.cautions.iter();
+        let reserved = cautions.any(|caution| matches!(caution, Caution::ReservedPort(_)));
+        (reserved && !self.options.allow_reserved_port).then_some(self.port)
     }
 
     /// The first APDU.
     pub fn init_request(&self) -> InitializeRequest {
-        self.init.request()
+        self.options.init.request()
     }
 
     /// The search, if the URL has a docid.
@@ -350,8 +310,9 @@ impl Plan {
 
     /// The Present for the record at `position`, 1-based.
     pub fn present_request(&self, position: u64) -> PresentRequest {
-        let element_set = self.element_set().map(|name| name.as_bytes().into());
-        course::present(position, element_set, self.record_syntax())
+        let element_set = self.defaults.element_set.as_ref();
+        let element_set = element_set.map(|name| name.as_bytes().into());
+        course::present(position, element_set, self.defaults.record_syntax)
     }
 }
 

@@ -3,10 +3,7 @@
 use std::fmt;
 use std::ops::{BitAnd, BitOr, Sub};
 
-use z3950_asn1::apdu::{
-    AttributeElement, AttributesPlusTerm, Operand, Operator, RpnQuery, RpnRpnOp, RpnStructure, Term,
-};
-use z3950_asn1::oid::{BIB_1, Oid};
+use z3950_asn1::apdu::{AttributeElement, Operator, RpnQuery, RpnStructure};
 use z3950_asn1::query::names::Names;
 use z3950_asn1::query::{Dialects, Language};
 
@@ -73,7 +70,7 @@ impl Query {
         let attributes = Names::default().attributes(name);
         let attributes = attributes.map_err(|nearest| {
             let name = name.to_owned();
-            QueryError::new(QueryErrorKind::Index { name, nearest }, 0)
+            QueryErrorKind::Index { name, nearest }.at(0)
         })?;
         Ok(Self::term(attributes, term.as_ref()))
     }
@@ -137,13 +134,7 @@ impl Query {
     }
 
     fn term(attributes: Vec<AttributeElement>, term: &str) -> Self {
-        Self(RpnQuery {
-            attribute_set: BIB_1,
-            rpn: RpnStructure::Op(Operand::AttributesPlusTerm(AttributesPlusTerm {
-                attributes,
-                term: Term::General(term.as_bytes().to_vec().into()),
-            })),
-        })
+        Self(RpnQuery::bib1(RpnStructure::term(attributes, term)))
     }
 
     fn joined(self, other: Self, op: Operator) -> Self {
@@ -151,34 +142,15 @@ impl Query {
         let Self(mut right) = other;
         // A query has one attribute set; attributes of another name theirs.
         if right.attribute_set != left.attribute_set {
-            name_set(&mut right.rpn, right.attribute_set);
+            let operands = right.rpn.terms_mut();
+            for attribute in operands.flat_map(|operand| &mut operand.attributes) {
+                attribute.attribute_set.get_or_insert(right.attribute_set);
+            }
         }
         Self(RpnQuery {
             attribute_set: left.attribute_set,
-            rpn: RpnStructure::RpnRpnOp(Box::new(RpnRpnOp {
-                rpn1: left.rpn,
-                rpn2: right.rpn,
-                op,
-            })),
+            rpn: RpnStructure::combined(left.rpn, op, right.rpn),
         })
-    }
-}
-
-/// Names the attribute set of each attribute that does not name one.
-fn name_set(rpn: &mut RpnStructure, set: Oid) {
-    let mut waiting = vec![rpn];
-    while let Some(structure) = waiting.pop() {
-        match structure {
-            RpnStructure::Op(Operand::AttributesPlusTerm(operand)) => {
-                for attribute in &mut operand.attributes {
-                    attribute.attribute_set.get_or_insert(set);
-                }
-            }
-            RpnStructure::Op(_) => {}
-            RpnStructure::RpnRpnOp(operation) => {
-                waiting.extend([&mut operation.rpn1, &mut operation.rpn2]);
-            }
-        }
     }
 }
 
@@ -301,6 +273,6 @@ mod tests {
         let other = Query::pqf("@attrset util @attr 1=2 x").expect("a query");
         let query = Query::title("war") & other;
         assert_eq!(query.to_string(), "@and @attr 1=4 war @attr Util 1=2 x");
-        assert_eq!(query.as_rpn().attribute_set, BIB_1);
+        assert_eq!(query.as_rpn().attribute_set, z3950_asn1::oid::BIB_1);
     }
 }

@@ -6,7 +6,7 @@ mod outcome;
 
 use z3950_asn1::oid::Oid;
 
-use crate::error::{Diagnostics, Error};
+use crate::error::{Diagnostics, Error, Phase};
 use crate::plan::{Course, Plan};
 use crate::protocol::service::ResultRecord;
 use crate::protocol::service::search::SearchResult;
@@ -81,7 +81,7 @@ impl From<Outcome> for Retrieval {
 
 /// Carries out `plan` in an open session, which stays open.
 ///
-/// For a plan without a docid nothing is sent: [`Outcome::NoMatch`].
+/// For a plan without a docid nothing is sent: [`Error::NoMatch`].
 pub async fn retrieve(session: &Session, plan: &Plan) -> Retrieval {
     match attempt(session, plan).await {
         Ok(retrieval) => retrieval,
@@ -92,15 +92,15 @@ pub async fn retrieve(session: &Session, plan: &Plan) -> Retrieval {
 /// Like [`retrieve`], but fails if the first search has no answer, since the session may have been lost before.
 pub(crate) async fn attempt(session: &Session, plan: &Plan) -> Result<Retrieval, Error> {
     let Some(mut quest) = Quest::new(session, plan) else {
-        return Ok(Outcome::NoMatch.into());
+        return Ok(Outcome::Failed(Error::NoMatch).into());
     };
     let outcome = match quest.search().await {
         Err(error) if quest.is_unanswered(&error) => return Err(error),
         Err(error) => error.into(),
         Ok(found) => match found.hits {
-            0 => Outcome::NoMatch,
+            0 => Outcome::Failed(Error::NoMatch),
             1 => quest.record(found).await,
-            hits => Outcome::Ambiguous { hits },
+            hits => Outcome::Failed(Error::Ambiguous { hits }),
         },
     };
     Ok(Retrieval {
@@ -211,9 +211,10 @@ impl<'a> Quest<'a> {
         let outcome = match result.map(|presented| presented.records.into_iter().next()) {
             Ok(Some(slot)) => judge(slot, self.course.record_syntax()),
             // Success without a record violates the standard, but some servers do that.
-            Ok(None) => Outcome::PresentFailed {
+            Ok(None) => Outcome::Failed(Error::Refused {
+                phase: Phase::Present,
                 diagnostics: Diagnostics::default(),
-            },
+            }),
             Err(error) => error.into(),
         };
         let diagnostics = Diagnostics(outcome.diagnostics().to_vec());

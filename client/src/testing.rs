@@ -10,7 +10,7 @@ use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt, DuplexStream, ReadHalf, Wr
 use tokio_util::codec::FramedRead;
 use z3950_asn1::apdu::*;
 use z3950_asn1::codec;
-use z3950_asn1::codec::frame::ApduCodec;
+use z3950_asn1::codec::stream::ApduCodec;
 use z3950_asn1::oid::{self, Oid};
 
 use crate::error::{Cause, Error, Phase};
@@ -364,15 +364,7 @@ pub(crate) fn marc() -> NamePlusRecord {
 
 /// A query for anything.
 pub(crate) fn query() -> Query {
-    let term = Term::General("x".into());
-    let operand = Operand::AttributesPlusTerm(AttributesPlusTerm {
-        attributes: vec![],
-        term,
-    });
-    Query::Type1(RpnQuery {
-        attribute_set: oid::BIB_1,
-        rpn: RpnStructure::Op(operand),
-    })
+    Query::Type1(RpnQuery::bib1(RpnStructure::term(Vec::new(), "x")))
 }
 
 pub(crate) fn surrogate(condition: i64) -> NamePlusRecord {

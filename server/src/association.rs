@@ -3,7 +3,7 @@
 
 mod operation;
 
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 
 use z3950_asn1::apdu::{DatabaseName, Options};
 use z3950_asn1::bib1::diagnostics::Condition;
@@ -15,6 +15,7 @@ use crate::backend::Backend;
 use crate::diagnostic::{Diagnostic, diagnostic};
 use crate::explain::EXPLAIN_DATABASE;
 use crate::extended::{EXTEND_DATABASE, PackageDatabase};
+use crate::lock::lock;
 use crate::result_sets::ResultSets;
 use crate::target::{Seat, Target};
 
@@ -179,8 +180,4 @@ impl Association {
             let _ = self.result_sets().keep(&name, set);
         }
     }
-}
-
-fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
-    shared.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -310,6 +310,15 @@ pub struct Composition {
 }
 
 impl Composition {
+    /// Full records in a syntax.
+    pub fn full(syntax: Option<Oid>) -> Self {
+        Self {
+            syntax,
+            element_set: "F".to_owned(),
+            by_database: Vec::new(),
+        }
+    }
+
     /// The element set for records of a database.
     pub fn element_set(&self, database: &str) -> &str {
         let mut by_database = self.by_database.iter();

@@ -307,7 +307,6 @@ impl<S: Transport> Connection<S> {
     fn answer(&mut self, ended: Ended) -> Option<Output> {
         let (asked, reply) = match ended {
             Ended::Done(asked, done) => (asked, self.session.finish(done)),
-            Ended::Reply(asked, reply) => (asked, reply),
             Ended::Output(output) => {
                 self.operations.begin(&mut self.session);
                 return Some(output);

@@ -1,28 +1,22 @@
 //! Explain (Z39.50-2003 §3.2.10, Appendices ATR.2 and REC.1): the database IR-Explain-1, which describes the server, its
 //! databases and what they support. Its records are made for each search, so that they are current.
 
-mod entry;
-mod lists;
 mod records;
 
+use std::ops::Range;
 use std::sync::Arc;
 
-use z3950_asn1::apdu::{DatabaseName, External};
+use z3950_asn1::apdu::DatabaseName;
 use z3950_asn1::bib1::diagnostics::Condition;
-use z3950_asn1::describe::Describe;
-use z3950_asn1::oid::{self, Oid};
-use z3950_asn1::record::explain::ExplainRecord;
-use z3950_asn1::record::sutrs_external;
+use z3950_asn1::oid::Oid;
 
-pub use self::entry::EXPLAIN_DATABASE;
-use self::entry::ExplainEntry;
-use self::records::entries;
+pub use self::records::EXPLAIN_DATABASE;
+use self::records::{EXPLAIN, ExplainEntry, entries};
 use crate::backend::{
     Answer, Backend, DatabaseInfo, Found, HitList, Hits, RecordId, Retrieve, Retrieved, Search,
     ids_of, ready,
 };
 use crate::diagnostic::{Diagnostic, diagnostic};
-use crate::extended::{UseRules, find};
 use crate::limits::Limits;
 use crate::offer::Offer;
 
@@ -45,21 +39,12 @@ impl ExplainDatabase {
 
     fn search(&self, search: &Search<'_>) -> Result<Hits, Diagnostic> {
         let entries = entries(&*self.backend, &self.offer, &self.limits);
-        let texts = || {
-            let all = (0..).zip(&entries);
-            Box::new(all.map(|(number, entry)| (RecordId(number), entry.texts.as_slice())))
-                as Box<dyn Iterator<Item = _>>
-        };
-        let found = find(&RULES, search, texts)?;
+        let texts = entries.iter().map(|entry| entry.texts.as_slice());
+        let texts: Vec<_> = (0..).map(RecordId).zip(texts).collect();
+        let found = EXPLAIN.find(search, &texts)?;
         Ok(Hits::new(ExplainHits { entries, found }))
     }
 }
-
-/// Use attributes of Exp-1.
-const RULES: UseRules = UseRules {
-    attribute_set: oid::EXP_1,
-    uses: &[1, 2, 3, 4, 5, 6, 8, 12, 15, 20, 21],
-};
 
 /// The records at the time of the search.
 struct ExplainHits {
@@ -72,20 +57,14 @@ impl HitList for ExplainHits {
         self.found.len()
     }
 
-    fn ids(&self, positions: std::ops::Range<usize>) -> Vec<RecordId> {
+    fn ids(&self, positions: Range<usize>) -> Vec<RecordId> {
         ids_of(&self.found, positions)
     }
 }
 
-const SYNTAXES: &[Oid] = &[oid::EXPLAIN, oid::SUTRS, oid::XML, oid::APPLICATION_XML];
-
 impl Backend for ExplainDatabase {
     fn databases(&self) -> Vec<DatabaseInfo> {
-        vec![DatabaseInfo {
-            name: EXPLAIN_DATABASE.to_owned(),
-            syntaxes: SYNTAXES.to_vec(),
-            ..DatabaseInfo::default()
-        }]
+        vec![EXPLAIN.info()]
     }
 
     fn search<'a>(&'a self, search: Search<'a>) -> Answer<'a, Found> {
@@ -93,7 +72,7 @@ impl Backend for ExplainDatabase {
     }
 
     fn has_syntax(&self, syntax: &Oid) -> bool {
-        SYNTAXES.contains(syntax)
+        EXPLAIN.has_syntax(syntax)
     }
 
     fn record<'a>(&'a self, wanted: Retrieve<'a>) -> Answer<'a, Retrieved> {
@@ -101,35 +80,20 @@ impl Backend for ExplainDatabase {
             let number = usize::try_from(wanted.record.0).ok()?;
             hits.entries.get(number)
         });
+        let composition = wanted.composition;
         let shown = entry.and_then(|entry| {
-            let is_brief = wanted
-                .composition
-                .element_set(EXPLAIN_DATABASE)
-                .eq_ignore_ascii_case("B");
-            let record = if is_brief {
-                entry.brief()
-            } else {
-                entry.record.clone()
+            let element_set = composition.element_set(EXPLAIN_DATABASE);
+            let record = match element_set.eq_ignore_ascii_case("B") {
+                true => entry.brief(),
+                false => entry.record.clone(),
             };
-            shown(&record, wanted.composition.syntax)
+            EXPLAIN.shown(&record, "explain", composition.syntax)
         });
         let failed = || diagnostic(Condition::SYSTEM_ERROR_PRESENTING, "");
         ready(Ok(Retrieved {
             database: DatabaseName::from(EXPLAIN_DATABASE),
             record: shown.ok_or_else(failed),
         }))
-    }
-}
-
-/// A record in a syntax; `None` if it cannot be encoded.
-fn shown(record: &ExplainRecord, syntax: Option<Oid>) -> Option<External> {
-    match syntax {
-        Some(oid::SUTRS) => sutrs_external(&record.describe().to_text()),
-        Some(oid::XML | oid::APPLICATION_XML) => {
-            let xml = record.describe().to_xml("explain");
-            Some(External::octet_aligned(syntax?, xml.into_bytes()))
-        }
-        _ => External::of_value(oid::EXPLAIN, record).ok(),
     }
 }
 

@@ -7,7 +7,8 @@ mod tasks;
 
 use z3950_asn1::oid::{self, Oid};
 
-pub(crate) use self::lookup::{UseRules, find};
+pub(crate) use self::lookup::OwnDatabase;
+pub(crate) use self::packages::PACKAGES;
 pub use self::packages::PackageDatabase;
 pub(crate) use self::tasks::{Function, Task, TaskKind};
 pub use self::tasks::{TaskLimits, Tasks};

@@ -47,7 +47,7 @@ use bytes::Bytes;
 use z3950_asn1::apdu::{Apdu, CloseReason, Options, PresentStatus, ReferenceId};
 use z3950_asn1::oid::Oid;
 
-pub use self::kinds::{KINDS, Kind};
+pub use self::kinds::{Kind, kinds};
 pub use self::marc::Damage;
 pub use self::rule::Rule;
 pub(crate) use self::script::{Intake, Item, Output, Script};

@@ -60,6 +60,7 @@ pub mod fault;
 pub mod imitate;
 mod limits;
 mod listener;
+mod lock;
 pub mod memory;
 mod observer;
 mod offer;

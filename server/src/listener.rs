@@ -185,22 +185,21 @@ impl Server {
                 () = &mut stop => break,
                 _ = pulse.tick() => {}
                 Some(ended) = sessions.join_next() => summary.note(ended),
-                Admitted { room, stream, peer, guest } = acceptor.accept() => {
+                Admitted { room, stream, peer, greeting, sent_away } = acceptor.accept() => {
                     summary.sessions += 1;
                     let span = info_span!("session", number = summary.sessions, %peer);
                     let client = Client {
                         number: summary.sessions,
                         peer,
                         begun: Instant::now(),
-                        greeting: Some(guest.greeting),
+                        greeting: Some(greeting),
                     };
                     let session = session(room, stream, client, &context, &stopping_seen);
-                    let sent_away = guest.sent_away;
                     let session = async move {
                         tokio::select! {
                             biased;
                             () = session => {}
-                            () = sent_away.wait() => info!("gave way to a further connection"),
+                            Ok(()) = sent_away => info!("gave way to a further connection"),
                         }
                     };
                     sessions.spawn(session.instrument(span));

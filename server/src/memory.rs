@@ -9,7 +9,7 @@
 //! | `fields`, `words`, `isbn` | the access points, words and keys of records |
 //! | `index`, `hits` | the indexes, and sets of records |
 //! | `attributes`, `eval`, `profile` | the evaluation of queries |
-//! | `background`, `owned` | long work on other threads |
+//! | `background` | long work on other threads |
 //! | `facets`, `scan`, `sort` | counts, terms and orders of records |
 //! | `forms`, `brief` | the record syntaxes and element sets |
 //! | `demo` | the demo catalogue |
@@ -29,7 +29,6 @@ mod hits;
 mod index;
 mod isbn;
 mod load;
-mod owned;
 mod profile;
 mod result;
 mod save;
@@ -38,11 +37,12 @@ mod sort;
 mod update;
 mod words;
 
+use std::collections::HashMap;
 use std::fmt;
 use std::path::Path;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard};
 
-use z3950_asn1::apdu::{DatabaseName, Schema};
+use z3950_asn1::apdu::{DatabaseName, Operand, Schema};
 use z3950_asn1::bib1::diagnostics::Condition;
 use z3950_asn1::oid::{Oid, XML};
 
@@ -58,7 +58,6 @@ use self::index::{Index, Work};
 pub use self::load::{
     Checked, DatabaseFiles, FileNotes, LoadError, MAX_NOTES, Note, Progress, check_files,
 };
-use self::owned::{OwnedScan, OwnedSearch};
 pub use self::profile::{Profile, Treatment, TypeProfile, Values};
 use self::result::ResultList;
 pub use self::save::SaveError;
@@ -68,6 +67,7 @@ use crate::backend::{
     TermCount, Update, ready,
 };
 use crate::diagnostic::{Diagnostic, diagnostic};
+use crate::lock::lock;
 
 /// Databases of MARC records in memory. Clones are handles to the same databases.
 ///
@@ -81,7 +81,7 @@ pub struct MemoryBackend(Arc<Shared>);
 struct Shared {
     sources: load::Sources,
     profile: Profile,
-    current: RwLock<Arc<Catalogue>>,
+    current: Mutex<Arc<Catalogue>>,
     /// Held while a catalogue is being made, so that there is one change at a time.
     changing: Mutex<SavedFiles>,
     background: Background,
@@ -116,7 +116,7 @@ impl MemoryBackend {
         Self(Arc::new(Shared {
             sources,
             profile,
-            current: RwLock::new(Arc::new(catalogue)),
+            current: Mutex::new(Arc::new(catalogue)),
             changing: Mutex::new(saved),
             background: Background::default(),
         }))
@@ -169,27 +169,16 @@ impl MemoryBackend {
     }
 
     fn changing(&self) -> MutexGuard<'_, SavedFiles> {
-        let changing = &self.0.changing;
-        changing.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0.changing)
     }
 
     /// The current databases.
     fn current(&self) -> Arc<Catalogue> {
-        Arc::clone(
-            &self
-                .0
-                .current
-                .read()
-                .unwrap_or_else(PoisonError::into_inner),
-        )
+        Arc::clone(&lock(&self.0.current))
     }
 
     fn replace(&self, catalogue: Catalogue) {
-        *self
-            .0
-            .current
-            .write()
-            .unwrap_or_else(PoisonError::into_inner) = Arc::new(catalogue);
+        *lock(&self.0.current) = Arc::new(catalogue);
     }
 
     fn find(&self, search: &Search<'_>, work: &mut Work) -> Result<Found, Diagnostic> {
@@ -270,10 +259,26 @@ impl Backend for MemoryBackend {
         if !work.ran_out() {
             return ready(found);
         }
-        let (backend, search) = (self.clone(), OwnedSearch::of(&search));
+        let (backend, query) = (self.clone(), search.query.clone());
+        let (databases, facets) = (search.databases.to_vec(), search.facets.to_vec());
+        let result_sets = query.rpn.operands().filter_map(|operand| match operand {
+            Operand::ResultSet(name) => {
+                let name = name.0.as_bytes();
+                Some((name.to_vec(), (search.result_set)(name)?))
+            }
+            _ => None,
+        });
+        let result_sets: HashMap<_, _> = result_sets.collect();
+        let term_counts = search.term_counts;
         self.0.background.answer(move |stop| {
-            let mut work = Work::new(MOST_WORK).until(stop);
-            search.with(|search| backend.find(search, &mut work))
+            let search = Search {
+                databases: &databases,
+                query: &query,
+                result_set: &|name| result_sets.get(name).cloned(),
+                term_counts,
+                facets: &facets,
+            };
+            backend.find(&search, &mut Work::new(MOST_WORK).until(stop))
         })
     }
 
@@ -305,10 +310,26 @@ impl Backend for MemoryBackend {
         if !work.ran_out() {
             return ready(scanned);
         }
-        let (backend, scan) = (self.clone(), OwnedScan::of(&scan));
+        let (backend, databases) = (self.clone(), scan.databases.to_vec());
+        let (start, within) = (scan.start.clone(), scan.within.cloned());
+        let Scan {
+            attribute_set,
+            before,
+            after,
+            step,
+            ..
+        } = scan;
         self.0.background.answer(move |stop| {
-            let mut work = Work::new(MOST_WORK).until(stop);
-            scan.with(|scan| backend.scanned(scan, &mut work))
+            let scan = Scan {
+                databases: &databases,
+                attribute_set,
+                start: &start,
+                within: within.as_ref(),
+                before,
+                after,
+                step,
+            };
+            backend.scanned(&scan, &mut Work::new(MOST_WORK).until(stop))
         })
     }
 

@@ -10,7 +10,7 @@ use z3950_asn1::apdu::{
     SortRelation, SortRequest, Term,
 };
 use z3950_asn1::oid::{Oid, SUTRS, USMARC};
-use z3950_asn1::optional::{OptionalChoice, Unknown};
+use z3950_asn1::optional::OptionalChoice;
 
 use crate::backend::{
     Answer, Backend, Composition, Found, Hits, RecordId, Retrieve, Retrieved, Search, ready,
@@ -25,7 +25,6 @@ use crate::testing::record;
 /// Init of a client that speaks these versions and wants everything.
 pub(crate) fn init_of(protocol_version: ProtocolVersion) -> InitializeRequest {
     InitializeRequest {
-        reference_id: None,
         protocol_version,
         options: Options::SEARCH
             | Options::PRESENT
@@ -39,13 +38,7 @@ pub(crate) fn init_of(protocol_version: ProtocolVersion) -> InitializeRequest {
             | Options::NEGOTIATION_MODEL,
         preferred_message_size: 1 << 26,
         exceptional_record_size: 1 << 26,
-        id_authentication: None,
-        implementation_id: None,
-        implementation_name: None,
-        implementation_version: None,
-        user_information_field: None,
-        other_info: None,
-        unknown: Unknown::default(),
+        ..InitializeRequest::default()
     }
 }
 
@@ -81,17 +74,10 @@ pub(crate) fn search(pqf: &str) -> Apdu {
 /// A Present of the set `default`.
 pub(crate) fn present_request(start: i64, number: i64) -> PresentRequest {
     PresentRequest {
-        reference_id: None,
         result_set_id: ResultSetId::from("default"),
         result_set_start_point: start,
         number_of_records_requested: number,
-        additional_ranges: None,
-        record_composition: OptionalChoice::default(),
-        preferred_record_syntax: None,
-        max_segment_count: None,
-        max_record_size: None,
-        max_segment_size: None,
-        other_info: None,
+        ..PresentRequest::default()
     }
 }
 
@@ -120,7 +106,6 @@ pub(crate) fn scan_request(start: &str) -> ScanRequest {
 /// A Sort by title of these sets into that one.
 pub(crate) fn sort_request(inputs: &[&str], output: &str) -> SortRequest {
     SortRequest {
-        reference_id: None,
         input_result_set_names: inputs.iter().map(|name| (*name).into()).collect(),
         sorted_result_set_name: output.into(),
         sort_sequence: vec![SortKeySpec {
@@ -129,7 +114,7 @@ pub(crate) fn sort_request(inputs: &[&str], output: &str) -> SortRequest {
             case_sensitivity: CaseSensitivity::CASE_INSENSITIVE,
             missing_value_action: None,
         }],
-        other_info: None,
+        ..SortRequest::default()
     }
 }
 
@@ -227,9 +212,8 @@ pub(crate) fn record_of(
 ) -> Result<External, Diagnostic> {
     let record = RecordId(record);
     let composition = Composition {
-        syntax,
         element_set: element_set.to_owned(),
-        by_database: Vec::new(),
+        ..Composition::full(syntax)
     };
     let wanted = Retrieve {
         hits: &[record].into_iter().collect(),

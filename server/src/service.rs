@@ -14,7 +14,9 @@ mod sort;
 
 use z3950_asn1::apdu::{
     Apdu, DeleteResultSetResponse, DeleteSetStatus, DiagRec, DuplicateDetectionResponse,
-    DuplicateDetectionStatus, Options, ResourceReportResponse, ResourceReportStatus,
+    DuplicateDetectionStatus, ExtendedServicesResponse, ListEntries, OperationStatus, Options,
+    PresentResponse, PresentStatus, Records, ResourceReportResponse, ResourceReportStatus,
+    ScanResponse, ScanStatus, SearchResponse, SortResponse, SortResultSetStatus, SortStatus,
 };
 use z3950_asn1::bib1::diagnostics::Condition;
 
@@ -28,12 +30,6 @@ pub(crate) enum Conclusion {
     Answer(Vec<Apdu>),
     /// An answer that waits for the client's permission, and the question to send.
     Question(Box<Held>, Apdu),
-}
-
-impl<T: Into<Apdu>> From<T> for Conclusion {
-    fn from(answer: T) -> Self {
-        Self::Answer(vec![answer.into()])
-    }
 }
 
 /// The option that must be offered for a request to be served; `None` for a request that is no operation.
@@ -59,79 +55,120 @@ pub(crate) async fn answer(
     operation: &Operation,
     request: &Apdu,
 ) -> Result<Conclusion, &'static str> {
-    Ok(match request {
+    let answer: Result<Apdu, Diagnostic> = match request {
         Apdu::SearchRequest(request) => {
             let response = search::answer(operation, request).await;
             operation.open_persistent_sets();
             let ask_above = operation.target.offer.ask_above;
             let is_asked = ask_above.is_some_and(|most| response.result_count > count(most));
-            match is_asked && operation.terms.options.contains(Options::RESOURCE_CONTROL) {
-                true => {
-                    let (held, question) = resource::ask(request, response);
-                    Conclusion::Question(Box::new(held), question)
-                }
-                false => response.into(),
+            if is_asked && operation.terms.options.contains(Options::RESOURCE_CONTROL) {
+                let (held, question) = resource::ask(request, response);
+                return Ok(Conclusion::Question(Box::new(held), question));
             }
+            Ok(response.into())
         }
-        Apdu::PresentRequest(request) => {
-            let responses = present::answer(operation, request).await;
+        Apdu::PresentRequest(present) => {
+            let responses = present::answer(operation, present).await;
             operation.open_persistent_sets();
-            Conclusion::Answer(responses)
+            let answer = responses.unwrap_or_else(|why| refuse(request, why));
+            return Ok(Conclusion::Answer(answer));
         }
-        Apdu::DeleteResultSetRequest(request) => delete::answer(operation, request)
+        Apdu::DeleteResultSetRequest(request) => Ok(delete::answer(operation, request)
             .ok_or("with a deleteFunction neither list nor all")?
-            .into(),
-        Apdu::ScanRequest(request) => scan::answer(operation, request).await.into(),
-        Apdu::SortRequest(request) => sort::answer(operation, request).await.into(),
+            .into()),
+        Apdu::ScanRequest(request) => scan::answer(operation, request).await.map(Into::into),
+        Apdu::SortRequest(request) => Ok(sort::answer(operation, request).await),
         Apdu::ExtendedServicesRequest(request) => {
             // Boxed, so that the futures of other operations stay small.
-            Box::pin(extended::answer(operation, request)).await.into()
+            let response = Box::pin(extended::answer(operation, request)).await;
+            response.map(Into::into)
         }
-        Apdu::ResourceReportRequest(request) => resource::report(operation, request).into(),
+        Apdu::ResourceReportRequest(request) => Ok(resource::report(operation, request).into()),
         Apdu::DuplicateDetectionRequest(_) => {
-            let missing = diagnostic(Condition::SERVICE_NOT_FOR_DATABASE, "");
-            Conclusion::Answer(refuse(request, missing))
+            Err(diagnostic(Condition::SERVICE_NOT_FOR_DATABASE, ""))
         }
         _ => return Err("from a client"),
-    })
+    };
+    let answer = answer.map(|answer| vec![answer]);
+    Ok(Conclusion::Answer(
+        answer.unwrap_or_else(|why| refuse(request, why)),
+    ))
 }
 
 /// The response with which a request fails, so that the session goes on; none for a request without a response.
-pub(crate) fn refuse(request: &Apdu, diagnostic: Diagnostic) -> Vec<Apdu> {
-    let response: Apdu = match request {
-        Apdu::SearchRequest(_) => search::failed(diagnostic).into(),
-        Apdu::PresentRequest(_) => present::failed(diagnostic).into(),
-        Apdu::ScanRequest(_) => scan::failed(diagnostic).into(),
-        Apdu::SortRequest(_) => sort::failed(diagnostic).into(),
-        Apdu::ExtendedServicesRequest(_) => extended::failed(diagnostic).into(),
-        Apdu::DeleteResultSetRequest(_) => DeleteResultSetResponse {
-            reference_id: None,
-            delete_operation_status: DeleteSetStatus::ACCESS_NOT_ALLOWED,
-            delete_list_statuses: None,
-            number_not_deleted: None,
-            bulk_statuses: None,
-            delete_message: Some(diagnostic.to_string().into()),
-            other_info: None,
+pub(crate) fn refuse(request: &Apdu, why: Diagnostic) -> Vec<Apdu> {
+    let mut response: Apdu = match request {
+        Apdu::SearchRequest(_) => SearchResponse::default().into(),
+        Apdu::PresentRequest(_) => PresentResponse::default().into(),
+        Apdu::ScanRequest(_) => ScanResponse::default().into(),
+        Apdu::SortRequest(_) => SortResponse {
+            result_set_status: Some(SortResultSetStatus::UNCHANGED),
+            ..SortResponse::default()
         }
         .into(),
-        Apdu::DuplicateDetectionRequest(_) => DuplicateDetectionResponse {
-            reference_id: None,
-            status: DuplicateDetectionStatus::FAILURE,
-            result_set_count: None,
-            diagnostics: Some(vec![DiagRec::DefaultFormat(diagnostic)]),
-            other_info: None,
-        }
-        .into(),
+        Apdu::ExtendedServicesRequest(_) => ExtendedServicesResponse::default().into(),
+        Apdu::DuplicateDetectionRequest(_) => DuplicateDetectionResponse::default().into(),
         Apdu::ResourceReportRequest(_) => ResourceReportResponse {
-            reference_id: None,
             resource_report_status: ResourceReportStatus::FAILURE_1,
-            resource_report: None,
-            other_info: None,
+            ..ResourceReportResponse::default()
         }
         .into(),
+        Apdu::DeleteResultSetRequest(_) => {
+            let response = DeleteResultSetResponse {
+                delete_operation_status: DeleteSetStatus::ACCESS_NOT_ALLOWED,
+                delete_message: Some(why.to_string().into()),
+                ..DeleteResultSetResponse::default()
+            };
+            return vec![response.into()];
+        }
         _ => return Vec::new(),
     };
+    fail(&mut response, &why);
     vec![response]
+}
+
+/// Turns a response, except that to Init, into a failure with this diagnostic.
+pub(crate) fn fail(response: &mut Apdu, why: &Diagnostic) {
+    let diagnostics = Some(vec![DiagRec::DefaultFormat(why.clone())]);
+    match response {
+        Apdu::SearchResponse(search) => {
+            **search = SearchResponse {
+                reference_id: search.reference_id.take(),
+                ..search::failed(why.clone())
+            };
+        }
+        Apdu::PresentResponse(present) => {
+            present.number_of_records_returned = 0;
+            present.next_result_set_position = 0;
+            present.present_status = PresentStatus::FAILURE;
+            present.records = Records::NonSurrogateDiagnostic(why.clone()).into();
+        }
+        Apdu::DeleteResultSetResponse(delete) => {
+            delete.delete_operation_status = DeleteSetStatus::SYSTEM_PROBLEM_AT_TARGET;
+            delete.delete_message = Some(why.to_string().into());
+        }
+        Apdu::ScanResponse(scan) => {
+            scan.scan_status = ScanStatus::FAILURE;
+            scan.number_of_entries_returned = 0;
+            scan.entries = Some(ListEntries {
+                entries: None,
+                nonsurrogate_diagnostics: diagnostics,
+            });
+        }
+        Apdu::SortResponse(sort) => {
+            sort.sort_status = SortStatus::FAILURE;
+            sort.diagnostics = diagnostics;
+        }
+        Apdu::ExtendedServicesResponse(extended) => {
+            extended.operation_status = OperationStatus::FAILURE;
+            extended.diagnostics = diagnostics;
+        }
+        Apdu::DuplicateDetectionResponse(duplicates) => {
+            duplicates.status = DuplicateDetectionStatus::FAILURE;
+            duplicates.diagnostics = diagnostics;
+        }
+        _ => {}
+    }
 }
 
 #[cfg(test)]

@@ -60,10 +60,12 @@ pub(crate) enum Begun {
     Reply(Reply),
 }
 
-/// An operation that has ended.
-pub(crate) struct Done {
-    reference_id: Option<ReferenceId>,
-    conclusion: Result<Conclusion, Misplaced>,
+/// A request that has been carried out.
+pub(crate) enum Done {
+    /// An operation of this referenceId.
+    Operation(Option<ReferenceId>, Result<Conclusion, Misplaced>),
+    /// The reply is known already.
+    Reply(Reply),
 }
 
 /// What to do with a request.
@@ -89,8 +91,8 @@ impl Reply {
     /// The end of the connection, without an APDU.
     pub fn hang_up() -> Self {
         Self {
-            apdus: Vec::new(),
             hang_up: true,
+            ..Self::default()
         }
     }
 
@@ -182,7 +184,11 @@ impl Session {
 
     /// The reply to the request of an operation that has ended.
     pub(crate) fn finish(&mut self, done: Done) -> Reply {
-        let reply = match done.conclusion {
+        let (reference_id, conclusion) = match done {
+            Done::Operation(reference_id, conclusion) => (reference_id, conclusion),
+            Done::Reply(reply) => return reply,
+        };
+        let reply = match conclusion {
             Ok(Conclusion::Answer(apdus)) => apdus.into(),
             Ok(Conclusion::Question(held, question)) => {
                 if let State::Open(open) = &mut self.state {
@@ -192,7 +198,7 @@ impl Session {
             }
             Err(misplaced) => self.fault(&misplaced),
         };
-        reply.bearing(done.reference_id)
+        reply.bearing(reference_id)
     }
 
     /// A handle on the operations in progress, for requests that arrive before they end.
@@ -347,10 +353,8 @@ impl Session {
 pub(crate) async fn carry_out(operation: Operation, request: &Apdu) -> Done {
     let request = operation.held.as_deref().unwrap_or(request);
     let conclusion = service::answer(&operation, request).await;
-    Done {
-        conclusion: conclusion.map_err(|why| Misplaced(request.name(), why)),
-        reference_id: operation.reference_id.clone(),
-    }
+    let conclusion = conclusion.map_err(|why| Misplaced(request.name(), why));
+    Done::Operation(operation.reference_id.clone(), conclusion)
 }
 
 /// What waits for an answer of the client (Z39.50-2003 §3.2.5, §3.2.6), the oldest first. Where there is no room for more,
@@ -400,7 +404,7 @@ impl Waiting {
 const UNASKED: &str = "without a request of the server";
 
 /// A well-formed APDU in the wrong place.
-struct Misplaced(&'static str, &'static str);
+pub(crate) struct Misplaced(&'static str, &'static str);
 
 impl fmt::Display for Misplaced {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

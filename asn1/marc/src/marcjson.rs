@@ -4,7 +4,7 @@
 mod members;
 
 use bytes::{BufMut, Bytes, BytesMut};
-use serde::Deserialize;
+use serde_core::Deserialize;
 use serde_json::{Map, Value};
 
 use self::members::{Json, Members};

@@ -18,6 +18,7 @@ production! {
 
 production! {
     /// The result of the request, set by set.
+    #[derive(Default)]
     pub struct DeleteResultSetResponse {
         reference_id: Option<ReferenceId>,
         #[rasn(tag(0))] delete_operation_status: DeleteSetStatus,

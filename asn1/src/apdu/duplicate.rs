@@ -21,6 +21,24 @@ production! {
     }
 }
 
+impl DuplicateDetectionRequest {
+    /// Keeps one of each record in a result set, by the server's criteria.
+    pub fn in_place(result_set: impl Into<InternationalString>) -> Self {
+        let name = result_set.into();
+        Self {
+            reference_id: None,
+            input_result_set_ids: vec![name.clone()],
+            output_result_set_name: name,
+            applicable_portion_of_record: None,
+            duplicate_detection_criteria: None,
+            clustering: None,
+            retention_criteria: vec![RetentionCriterion::NumberOfEntries(1)],
+            sort_criteria: None,
+            other_info: None,
+        }
+    }
+}
+
 production! {
     /// When two records are duplicates.
     pub enum DuplicateDetectionCriterion {
@@ -57,6 +75,7 @@ production! {
 
 production! {
     /// The result of the request.
+    #[derive(Default)]
     pub struct DuplicateDetectionResponse {
         reference_id: Option<ReferenceId>,
         #[rasn(tag(3))] status: DuplicateDetectionStatus,

@@ -57,6 +57,7 @@ described_by_name!(AllowableFunction);
 
 production! {
     /// The result of the request.
+    #[derive(Default)]
     pub struct ExtendedServicesResponse {
         reference_id: Option<ReferenceId>,
         #[rasn(tag(3))] operation_status: OperationStatus,

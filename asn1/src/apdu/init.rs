@@ -10,6 +10,7 @@ use crate::types::{Bits, InternationalString, VisibleString, production};
 
 production! {
     /// What the client offers when it opens the session.
+    #[derive(Default)]
     pub struct InitializeRequest {
         reference_id: Option<ReferenceId>,
         protocol_version: ProtocolVersion,
@@ -30,6 +31,7 @@ production! {
 
 production! {
     /// What the server grants; `result` says whether the session is open.
+    #[derive(Default)]
     pub struct InitializeResponse {
         reference_id: Option<ReferenceId>,
         protocol_version: ProtocolVersion,

@@ -14,6 +14,7 @@ use crate::types::{InternationalString, named_integer, production};
 
 production! {
     /// A request for records of a result set.
+    #[derive(Default)]
     pub struct PresentRequest {
         reference_id: Option<ReferenceId>,
         result_set_id: ResultSetId,
@@ -34,6 +35,7 @@ production! {
 
 production! {
     /// The requested records, or why they are missing.
+    #[derive(Default)]
     pub struct PresentResponse {
         reference_id: Option<ReferenceId>,
         #[rasn(tag(24))] number_of_records_returned: i64,
@@ -47,6 +49,7 @@ production! {
 
 production! {
     /// A part of the answer to a Present, ahead of the PresentResponse.
+    #[derive(Default)]
     pub struct Segment {
         reference_id: Option<ReferenceId>,
         #[rasn(tag(24))] number_of_records_returned: i64,

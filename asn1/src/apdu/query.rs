@@ -4,7 +4,7 @@ use rasn::prelude::*;
 
 use super::{External, ResultSetId};
 use crate::describe::{Describe, Value, bare_choice, describe, sequence};
-use crate::oid::Oid;
+use crate::oid::{BIB_1, Oid};
 use crate::types::{
     Any, GeneralizedTime, InternationalString, OctetString, named_integer, production,
 };
@@ -67,6 +67,16 @@ production! {
     pub struct RpnQuery {
         attribute_set: Oid,
         rpn: RpnStructure,
+    }
+}
+
+impl RpnQuery {
+    /// A query whose attributes are of Bib-1, unless they name another set.
+    pub fn bib1(rpn: RpnStructure) -> Self {
+        Self {
+            attribute_set: BIB_1,
+            rpn,
+        }
     }
 }
 

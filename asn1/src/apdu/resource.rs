@@ -8,6 +8,7 @@ use crate::types::{named_integer, production};
 
 production! {
     /// The server reports what an operation costs, and may ask whether to continue.
+    #[derive(Default)]
     pub struct ResourceControlRequest {
         reference_id: Option<ReferenceId>,
         #[rasn(tag(39))] suspended_flag: Option<bool>,
@@ -40,8 +41,22 @@ production! {
     }
 }
 
+impl TriggerResourceControlRequest {
+    /// Ends the operation, without a result set.
+    pub fn cancel() -> Self {
+        Self {
+            reference_id: None,
+            requested_action: RequestedAction::CANCEL,
+            pref_resource_report_format: None,
+            result_set_wanted: Some(false),
+            other_info: None,
+        }
+    }
+}
+
 production! {
     /// A request for a report on a finished operation or the session.
+    #[derive(Default)]
     pub struct ResourceReportRequest {
         reference_id: Option<ReferenceId>,
         #[rasn(tag(210))] op_id: Option<ReferenceId>,
@@ -52,6 +67,7 @@ production! {
 
 production! {
     /// The report.
+    #[derive(Default)]
     pub struct ResourceReportResponse {
         reference_id: Option<ReferenceId>,
         #[rasn(tag(50))] resource_report_status: ResourceReportStatus,

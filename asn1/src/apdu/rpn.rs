@@ -1,14 +1,18 @@
 //! RPNStructure: the query tree, read without recursion so that hostile nesting takes no stack
 //! (Z39.50-2003 §4.1; the depth rasn allows would refuse chains of more than 121 operands).
 
+use std::convert::Infallible;
+
 use rasn::ber::de::{Decoder as BerDecoder, DecoderOptions};
 use rasn::de::Error as _;
 use rasn::error::DecodeError;
 use rasn::prelude::*;
 use rasn::types::{Class, Constraints};
 
-use super::query::{Operand, Operator};
+use super::ResultSetId;
+use super::query::{AttributeElement, AttributesPlusTerm, Operand, Operator, Term};
 use crate::codec::frame::{Header, Length};
+use crate::types::OctetString;
 
 /// The deepest query tree decoded; each operator on a path is one level.
 pub const MAX_RPN_DEPTH: usize = 1000;
@@ -33,22 +37,112 @@ pub struct RpnRpnOp {
 }
 
 impl RpnStructure {
+    /// A general term with its attributes.
+    pub fn term(attributes: Vec<AttributeElement>, term: impl Into<OctetString>) -> Self {
+        let term = Term::General(term.into());
+        Self::Op(Operand::AttributesPlusTerm(AttributesPlusTerm {
+            attributes,
+            term,
+        }))
+    }
+
     /// Two trees under an operator.
     pub fn combined(rpn1: Self, op: Operator, rpn2: Self) -> Self {
         Self::RpnRpnOp(Box::new(RpnRpnOp { rpn1, rpn2, op }))
     }
 
-    /// The number of operators above the deepest operand; 0 for a single operand.
-    pub fn depth(&self) -> usize {
-        let mut deepest = 0;
-        let mut open = vec![(self, 0)];
-        while let Some((tree, depth)) = open.pop() {
-            deepest = deepest.max(depth);
-            if let Self::RpnRpnOp(node) = tree {
-                open.extend([(&node.rpn1, depth + 1), (&node.rpn2, depth + 1)]);
+    /// The operands, from the left.
+    pub fn operands(&self) -> impl Iterator<Item = &Operand> {
+        let mut rest = vec![self];
+        std::iter::from_fn(move || {
+            loop {
+                match rest.pop()? {
+                    Self::Op(operand) => return Some(operand),
+                    Self::RpnRpnOp(node) => rest.extend([&node.rpn2, &node.rpn1]),
+                }
+            }
+        })
+    }
+
+    /// The terms with their attributes, from the left.
+    pub fn terms(&self) -> impl Iterator<Item = &AttributesPlusTerm> {
+        self.operands().filter_map(|operand| match operand {
+            Operand::AttributesPlusTerm(term) => Some(term),
+            _ => None,
+        })
+    }
+
+    /// The names of the result sets among the operands, from the left.
+    pub fn result_sets(&self) -> impl Iterator<Item = &ResultSetId> {
+        self.operands().filter_map(|operand| match operand {
+            Operand::ResultSet(name) => Some(name),
+            Operand::ResultAttr(restricted) => Some(&restricted.result_set),
+            Operand::AttributesPlusTerm(_) => None,
+        })
+    }
+
+    /// The operands, from the left, to be changed.
+    pub fn operands_mut(&mut self) -> impl Iterator<Item = &mut Operand> {
+        let mut rest = vec![self];
+        std::iter::from_fn(move || {
+            loop {
+                match rest.pop()? {
+                    Self::Op(operand) => return Some(operand),
+                    Self::RpnRpnOp(node) => rest.extend([&mut node.rpn2, &mut node.rpn1]),
+                }
+            }
+        })
+    }
+
+    /// The terms with their attributes, from the left, to be changed.
+    pub fn terms_mut(&mut self) -> impl Iterator<Item = &mut AttributesPlusTerm> {
+        self.operands_mut().filter_map(|operand| match operand {
+            Operand::AttributesPlusTerm(term) => Some(term),
+            _ => None,
+        })
+    }
+
+    /// Evaluates the tree from its operands up, without recursion: each operand becomes a value, and each operator makes
+    /// one of the values on its left and right.
+    ///
+    /// # Errors
+    /// The first one of either function.
+    pub fn evaluate<T, E>(
+        &self,
+        mut operand: impl FnMut(&Operand) -> Result<T, E>,
+        mut operator: impl FnMut(&Operator, T, T) -> Result<T, E>,
+    ) -> Result<T, E> {
+        let mut tree = self;
+        let mut open: Vec<(&RpnRpnOp, Option<T>)> = Vec::new();
+        loop {
+            let mut value = match tree {
+                Self::Op(leaf) => operand(leaf)?,
+                Self::RpnRpnOp(node) => {
+                    open.push((node, None));
+                    tree = &node.rpn1;
+                    continue;
+                }
+            };
+            loop {
+                match open.pop() {
+                    None => return Ok(value),
+                    Some((node, Some(left))) => value = operator(&node.op, left, value)?,
+                    Some((node, None)) => {
+                        open.push((node, Some(value)));
+                        tree = &node.rpn2;
+                        break;
+                    }
+                }
             }
         }
-        deepest
+    }
+
+    /// The number of operators above the deepest operand; 0 for a single operand.
+    pub fn depth(&self) -> usize {
+        let deeper =
+            |_: &Operator, left: usize, right: usize| Ok::<_, Infallible>(left.max(right) + 1);
+        let Ok(depth) = self.evaluate(|_| Ok(0), deeper);
+        depth
     }
 }
 

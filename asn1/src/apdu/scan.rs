@@ -26,6 +26,7 @@ production! {
 
 production! {
     /// A stretch of the term list.
+    #[derive(Default)]
     pub struct ScanResponse {
         reference_id: Option<ReferenceId>,
         #[rasn(tag(3))] step_size: Option<i64>,

@@ -9,6 +9,7 @@ use crate::types::{InternationalString, OctetString, named_integer, production};
 
 production! {
     /// A request to sort, or merge and sort, result sets.
+    #[derive(Default)]
     pub struct SortRequest {
         reference_id: Option<ReferenceId>,
         #[rasn(tag(3))] input_result_set_names: Vec<InternationalString>,
@@ -18,8 +19,23 @@ production! {
     }
 }
 
+impl SortRequest {
+    /// Sorts one result set by keys, most important first.
+    pub fn in_place(result_set: impl Into<InternationalString>, keys: Vec<SortKeySpec>) -> Self {
+        let name = result_set.into();
+        Self {
+            reference_id: None,
+            input_result_set_names: vec![name.clone()],
+            sorted_result_set_name: name,
+            sort_sequence: keys,
+            other_info: None,
+        }
+    }
+}
+
 production! {
     /// The result of the sort.
+    #[derive(Default)]
     pub struct SortResponse {
         reference_id: Option<ReferenceId>,
         #[rasn(tag(3))] sort_status: SortStatus,

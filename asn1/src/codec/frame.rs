@@ -1,7 +1,4 @@
-//! Finds the end of an APDU in a stream of octets by its tags and lengths (X.690 §8.1), without decoding, and a
-//! `tokio_util` codec on top.
-
-use bytes::{Bytes, BytesMut};
+//! Finds the end of an APDU in a stream of octets by its tags and lengths (X.690 §8.1), without decoding.
 
 use crate::error::{FrameError, FrameErrorKind};
 
@@ -180,28 +177,6 @@ impl Scanner {
     }
 }
 
-/// Splits a stream of octets into APDUs and writes encoded ones, for `tokio_util::codec::Framed`.
-///
-/// Yields each APDU's octets; [`super::decode`] decodes them. Nothing is reserved beyond what has arrived.
-#[derive(Debug, Clone)]
-pub struct ApduCodec {
-    scanner: Scanner,
-}
-
-impl ApduCodec {
-    /// A codec that refuses APDUs of more than `max_apdu_size` octets.
-    pub fn new(max_apdu_size: usize) -> Self {
-        Self {
-            scanner: Scanner::new(max_apdu_size),
-        }
-    }
-
-    /// Changes the limit, starting with the APDU that is being read.
-    pub fn set_max_apdu_size(&mut self, max_apdu_size: usize) {
-        self.scanner.max_apdu_size = max_apdu_size;
-    }
-}
-
 /// Why a stream of APDUs cannot be read or written further.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -215,35 +190,6 @@ pub enum StreamError {
     /// The peer ended the stream in the middle of an APDU, after this many octets of it.
     #[error("the connection ended {0} octets into an APDU")]
     CutOff(usize),
-}
-
-impl tokio_util::codec::Decoder for ApduCodec {
-    type Item = Bytes;
-    type Error = StreamError;
-
-    fn decode(&mut self, input: &mut BytesMut) -> Result<Option<Bytes>, StreamError> {
-        let Some(length) = self.scanner.scan(input)? else {
-            return Ok(None);
-        };
-        self.scanner.reset();
-        Ok(Some(input.split_to(length).freeze()))
-    }
-
-    fn decode_eof(&mut self, input: &mut BytesMut) -> Result<Option<Bytes>, StreamError> {
-        match self.decode(input)? {
-            None if !input.is_empty() => Err(StreamError::CutOff(input.len())),
-            frame => Ok(frame),
-        }
-    }
-}
-
-impl tokio_util::codec::Encoder<Bytes> for ApduCodec {
-    type Error = StreamError;
-
-    fn encode(&mut self, apdu: Bytes, output: &mut BytesMut) -> Result<(), StreamError> {
-        output.extend_from_slice(&apdu);
-        Ok(())
-    }
 }
 
 #[cfg(test)]
@@ -337,25 +283,5 @@ mod tests {
             Err(FrameErrorKind::Malformed)
         );
         assert_eq!(Header::read(&[0xbf, 0xff, 0xff, 0xff, 0xff]), Ok(None));
-    }
-
-    #[test]
-    fn the_codec_yields_each_apdu_and_reports_a_cut() {
-        use tokio_util::codec::Decoder;
-        let mut codec = ApduCodec::new(100);
-        let mut input = BytesMut::from(&[0xb4, 1, 7, 0xb5, 0, 0xb6, 5][..]);
-        assert_eq!(
-            codec.decode(&mut input).expect("an APDU").as_deref(),
-            Some(&[0xb4, 1, 7][..])
-        );
-        assert_eq!(
-            codec.decode(&mut input).expect("an APDU").as_deref(),
-            Some(&[0xb5, 0][..])
-        );
-        assert_eq!(codec.decode(&mut input).expect("no error"), None);
-        assert!(matches!(
-            codec.decode_eof(&mut input),
-            Err(StreamError::CutOff(2))
-        ));
     }
 }

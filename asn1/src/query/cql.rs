@@ -40,6 +40,14 @@ pub struct Cql {
     pub sort: Vec<SortKey>,
 }
 
+impl Cql {
+    /// A query without sort keys.
+    fn of(query: Node) -> Self {
+        let sort = Vec::new();
+        Self { query, sort }
+    }
+}
+
 /// A part of a query.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Node {

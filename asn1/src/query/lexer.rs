@@ -102,7 +102,7 @@ impl<'a> Lexer<'a> {
         }
         let quoted = close.is_some();
         if quoted && end.is_none() {
-            return Err(QueryError::new(QueryErrorKind::UnclosedQuote, offset));
+            return Err(QueryErrorKind::UnclosedQuote.at(offset));
         }
         let end = end.unwrap_or(body.len());
         self.at = offset + end + 2 * usize::from(quoted);
@@ -117,8 +117,7 @@ impl<'a> Lexer<'a> {
     /// The next word, which is required.
     pub(super) fn expect(&mut self, what: &'static str) -> Result<Token<'a>, QueryError> {
         let offset = self.text.len();
-        self.next()?
-            .ok_or(QueryError::new(QueryErrorKind::Missing(what), offset))
+        self.next()?.ok_or(QueryErrorKind::Missing(what).at(offset))
     }
 }
 

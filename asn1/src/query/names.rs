@@ -4,13 +4,9 @@
 use std::collections::BTreeMap;
 
 use super::suggest::nearest;
-use super::{MAX_QUERY_LENGTH, QueryError, QueryErrorKind};
-use crate::apdu::{
-    AttributeElement, AttributesPlusTerm, MAX_RPN_DEPTH, Operand, Operator, RpnQuery, RpnStructure,
-    Term,
-};
+use super::{QueryError, QueryErrorKind, check_length};
+use crate::apdu::{AttributeElement, MAX_RPN_DEPTH, Operator, RpnQuery, RpnStructure};
 use crate::bib1::attributes::{STRUCTURE, STRUCTURE_URX, USE, USE_ANY};
-use crate::oid::BIB_1;
 
 /// An index with its names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -134,21 +130,13 @@ impl Names {
     /// # Errors
     /// The kind of fault and the octet at which it stands.
     pub fn parse(&self, text: &str) -> Result<RpnQuery, QueryError> {
-        if text.len() > MAX_QUERY_LENGTH {
-            return Err(QueryError::new(
-                QueryErrorKind::TooLong(MAX_QUERY_LENGTH),
-                MAX_QUERY_LENGTH,
-            ));
-        }
+        check_length(text)?;
         let mut reader = Reader {
             names: self,
             text,
             at: 0,
         };
-        Ok(RpnQuery {
-            attribute_set: BIB_1,
-            rpn: reader.query()?,
-        })
+        reader.query().map(RpnQuery::bib1)
     }
 }
 
@@ -191,7 +179,7 @@ impl Scope {
         };
         let depth = depth.max(left_depth) + 1;
         if depth > MAX_RPN_DEPTH {
-            return Err(QueryError::new(QueryErrorKind::TooDeep(MAX_RPN_DEPTH), at));
+            return Err(QueryErrorKind::TooDeep(MAX_RPN_DEPTH).at(at));
         }
         let op = self.operator.take().map_or(Operator::And, |(op, _)| op);
         self.tree = Some((RpnStructure::combined(left, op, right), depth));
@@ -202,10 +190,7 @@ impl Scope {
     fn close(self, end: usize) -> Result<(RpnStructure, usize), QueryError> {
         match (self.tree, self.operator) {
             (Some(tree), None) => Ok(tree),
-            _ => Err(QueryError::new(
-                QueryErrorKind::Missing("a word to search for"),
-                end,
-            )),
+            _ => Err(QueryErrorKind::Missing("a word to search for").at(end)),
         }
     }
 }
@@ -226,17 +211,13 @@ impl<'a> Reader<'a> {
             let at = self.at;
             if rest.is_empty() {
                 if !outer.is_empty() {
-                    let kind = QueryErrorKind::Missing("a closing parenthesis");
-                    return Err(QueryError::new(kind, scope.offset));
+                    return Err(QueryErrorKind::Missing("a closing parenthesis").at(scope.offset));
                 }
                 return scope.close(at).map(|(tree, _)| tree);
             }
             if rest.starts_with(')') {
                 let Some(parent) = outer.pop() else {
-                    return Err(QueryError::new(
-                        QueryErrorKind::Unexpected(")".to_owned()),
-                        at,
-                    ));
+                    return Err(QueryErrorKind::Unexpected(")".to_owned()).at(at));
                 };
                 self.at += 1;
                 let (tree, depth) = std::mem::replace(&mut scope, parent).close(at)?;
@@ -246,7 +227,7 @@ impl<'a> Reader<'a> {
             if let Some((operator, length)) = operator(rest) {
                 if scope.tree.is_none() || scope.operator.is_some() {
                     let word = rest.get(..length).unwrap_or_default().to_owned();
-                    return Err(QueryError::new(QueryErrorKind::Unexpected(word), at));
+                    return Err(QueryErrorKind::Unexpected(word).at(at));
                 }
                 self.at += length;
                 scope.operator = Some((operator, at));
@@ -255,12 +236,11 @@ impl<'a> Reader<'a> {
             if rest.starts_with('-') {
                 self.at += 1;
                 if scope.tree.is_none() || scope.operator.is_some() {
-                    return Err(QueryError::new(QueryErrorKind::Exclusion, at));
+                    return Err(QueryErrorKind::Exclusion.at(at));
                 }
                 let after = self.rest();
                 if after.is_empty() || after.starts_with(|one: char| one.is_ascii_whitespace()) {
-                    let kind = QueryErrorKind::Missing("a word to exclude");
-                    return Err(QueryError::new(kind, self.at));
+                    return Err(QueryErrorKind::Missing("a word to exclude").at(self.at));
                 }
                 scope.operator = Some((Operator::AndNot, at));
             }
@@ -271,21 +251,14 @@ impl<'a> Reader<'a> {
             let here = self.at;
             if self.rest().starts_with('(') {
                 if outer.len() == MAX_RPN_DEPTH {
-                    return Err(QueryError::new(
-                        QueryErrorKind::TooDeep(MAX_RPN_DEPTH),
-                        here,
-                    ));
+                    return Err(QueryErrorKind::TooDeep(MAX_RPN_DEPTH).at(here));
                 }
                 self.at += 1;
                 outer.push(std::mem::replace(&mut scope, Scope::new(attributes, here)));
                 continue;
             }
             let term = self.term()?;
-            let operand = Operand::AttributesPlusTerm(AttributesPlusTerm {
-                attributes,
-                term: Term::General(term.into_bytes().into()),
-            });
-            scope.operand(RpnStructure::Op(operand), 0, at)?;
+            scope.operand(RpnStructure::term(attributes, term.into_bytes()), 0, at)?;
         }
     }
 
@@ -315,7 +288,7 @@ impl<'a> Reader<'a> {
         }
         let attributes = self.names.attributes(name).map_err(|nearest| {
             let name = name.to_owned();
-            QueryError::new(QueryErrorKind::Index { name, nearest }, self.at)
+            QueryErrorKind::Index { name, nearest }.at(self.at)
         })?;
         self.at = self.text.len() - after.len();
         Ok(Some(attributes))
@@ -331,8 +304,7 @@ impl<'a> Reader<'a> {
                 .unwrap_or(rest.len());
             let word = rest.get(..end).unwrap_or_default();
             if word.is_empty() {
-                let kind = QueryErrorKind::Missing("a word to search for");
-                return Err(QueryError::new(kind, start));
+                return Err(QueryErrorKind::Missing("a word to search for").at(start));
             }
             self.at += end;
             return Ok(word.to_owned());
@@ -354,7 +326,7 @@ impl<'a> Reader<'a> {
                 other => term.push(other),
             }
         }
-        Err(QueryError::new(QueryErrorKind::UnclosedQuote, start))
+        Err(QueryErrorKind::UnclosedQuote.at(start))
     }
 }
 
@@ -378,6 +350,7 @@ fn operator(rest: &str) -> Option<(Operator, usize)> {
 mod tests {
     use super::*;
     use crate::bib1::attributes::use_name;
+    use crate::query::MAX_QUERY_LENGTH;
 
     #[test]
     fn words_with_names() {

@@ -5,7 +5,7 @@
 use std::str::FromStr;
 
 use super::lexer::{Lexer, Token};
-use super::{MAX_QUERY_LENGTH, QueryError, QueryErrorKind, is_digits, number, sets};
+use super::{QueryError, QueryErrorKind, as_sent, check_length, is_digits, number, sets};
 use crate::apdu::{
     AttributeElement, AttributeValue, AttributesPlusTerm, KnownProximityUnit, MAX_RPN_DEPTH,
     Operand, Operator, ProximityOperator, ProximityUnitCode, RelationType, ResultSetId, RpnQuery,
@@ -36,12 +36,7 @@ pub const MAX_SPREAD: usize = 1 << 22;
 /// # Errors
 /// The kind of fault and the octet at which it stands.
 pub fn parse(text: &str) -> Result<RpnQuery, QueryError> {
-    if text.len() > MAX_QUERY_LENGTH {
-        return Err(QueryError::new(
-            QueryErrorKind::TooLong(MAX_QUERY_LENGTH),
-            MAX_QUERY_LENGTH,
-        ));
-    }
+    check_length(text)?;
     let mut parser = Parser {
         lexer: Lexer::new(text),
         attributes: Vec::new(),
@@ -129,10 +124,7 @@ impl<'a> Parser<'a> {
                 }
             };
             if open.len() == MAX_RPN_DEPTH {
-                return Err(QueryError::new(
-                    QueryErrorKind::TooDeep(MAX_RPN_DEPTH),
-                    token.offset,
-                ));
+                return Err(QueryErrorKind::TooDeep(MAX_RPN_DEPTH).at(token.offset));
             }
             open.push(OpenOperator {
                 op: operator,
@@ -161,13 +153,10 @@ impl<'a> Parser<'a> {
             }
             _ => {
                 let term = self.term_type.term(token)?;
-                let attributes = self.wire_order();
+                let attributes = as_sent(&self.attributes);
                 self.spread += attributes.iter().map(size).sum::<usize>();
                 if self.spread > MAX_SPREAD {
-                    return Err(QueryError::new(
-                        QueryErrorKind::TooMuchRepeated(MAX_SPREAD),
-                        token.offset,
-                    ));
+                    return Err(QueryErrorKind::TooMuchRepeated(MAX_SPREAD).at(token.offset));
                 }
                 Ok(Operand::AttributesPlusTerm(AttributesPlusTerm {
                     attributes,
@@ -177,33 +166,12 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Nearest first, one of each type.
-    fn wire_order(&self) -> Vec<AttributeElement> {
-        let mut attributes: Vec<AttributeElement> = Vec::new();
-        for attribute in self.attributes.iter().rev() {
-            if attributes
-                .iter()
-                .all(|nearer| nearer.attribute_type != attribute.attribute_type)
-            {
-                attributes.push(attribute.clone());
-            }
-        }
-        attributes
-    }
-
     /// `[SET] TYPE=VALUE`, of which the first word has been read.
     fn attribute(&mut self, mut token: Token<'a>) -> Result<(), QueryError> {
         if self.attributes.len() == MAX_ATTRIBUTES {
-            return Err(QueryError::new(
-                QueryErrorKind::TooManyAttributes(MAX_ATTRIBUTES),
-                token.offset,
-            ));
+            return Err(QueryErrorKind::TooManyAttributes(MAX_ATTRIBUTES).at(token.offset));
         }
-        // As in YAZ, an attribute without a set takes that of the attribute before it.
-        let mut attribute_set = self
-            .attributes
-            .last()
-            .and_then(|attribute| attribute.attribute_set);
+        let mut attribute_set = None;
         if !token.text.contains('=') {
             attribute_set = Some(named_set(&token)?);
             token = self.lexer.expect("an attribute")?;
@@ -347,7 +315,7 @@ fn size(attribute: &AttributeElement) -> usize {
 }
 
 fn error(token: &Token<'_>, kind: impl Fn(String) -> QueryErrorKind) -> QueryError {
-    QueryError::new(kind(shortened(token.text)), token.offset)
+    kind(shortened(token.text)).at(token.offset)
 }
 
 fn refuse<T>(token: &Token<'_>, kind: impl Fn(String) -> QueryErrorKind) -> Result<T, QueryError> {

@@ -68,11 +68,13 @@ fn say(outcome: &Outcome) -> String {
                 if delivered.mismatch { " mismatch" } else { "" }
             )
         }
-        Outcome::Unavailable { phase, cause } => format!("Unavailable {phase} {cause}"),
-        Outcome::ProtocolError { phase, fault } => format!("ProtocolError {phase} {fault}"),
-        Outcome::RecordDiagnostic { .. }
-        | Outcome::SearchFailed { .. }
-        | Outcome::PresentFailed { .. } => {
+        Outcome::Failed(Error::Unavailable { phase, cause }) => {
+            format!("Unavailable {phase} {cause}")
+        }
+        Outcome::Failed(Error::ProtocolError { phase, fault }) => {
+            format!("ProtocolError {phase} {fault}")
+        }
+        Outcome::RecordDiagnostic { .. } | Outcome::Failed(Error::Refused { .. }) => {
             let mut said = outcome.name().to_string();
             for diagnostic in outcome.diagnostics() {
                 if let DiagRec::DefaultFormat(diagnostic) = diagnostic {
@@ -312,9 +314,9 @@ async fn what_must_not_be_sent_is_not() {
         .expect("a plan");
     assert!(matches!(
         retrieval.outcome,
-        Outcome::PortRefused { port: 25 }
+        Outcome::Failed(Error::PortRefused(25))
     ));
     let refused = client.open(&url("z39.50s://lib.example:25/cat")).await;
-    assert!(matches!(refused, Err(OpenError::PortRefused(25))));
+    assert!(matches!(refused, Err(Error::PortRefused(25))));
     assert_eq!(transcript.text(), "");
 }

@@ -1,13 +1,10 @@
 //! The searches for an identifier, most likely first: its notations, the indexes that may contain it, and finally truncation.
 
-use z3950_asn1::apdu::{
-    AttributeElement, AttributesPlusTerm, Operand, Operator, RpnQuery, RpnRpnOp, RpnStructure, Term,
-};
+use z3950_asn1::apdu::{AttributeElement, Operator, RpnQuery, RpnStructure};
 use z3950_asn1::bib1::attributes::{
     STRUCTURE, STRUCTURE_URX, TRUNCATION, TRUNCATION_RIGHT, USE, USE_DOC_ID, USE_ISBN, USE_ISSN,
     USE_LOCAL_NUMBER, USE_STANDARD_IDENTIFIER,
 };
-use z3950_asn1::oid::BIB_1;
 use z3950_marc::standard_number::{Isbn, Issn, lccn, oclc_number};
 
 use super::identifier::{Identifier, Kind};
@@ -82,17 +79,13 @@ pub fn attempts(identifier: &Identifier) -> Vec<Attempt> {
 fn forms(identifier: &Identifier) -> Vec<String> {
     let written = identifier.text.clone();
     let mut forms = match identifier.kind {
-        Kind::Isbn => match Isbn::parse(&written) {
-            Some(isbn) => [Some(isbn.to_string()), isbn.ten()]
-                .into_iter()
-                .flatten()
-                .collect(),
-            None => Vec::new(),
-        },
-        Kind::Issn => match Issn::parse(&written) {
-            Some(issn) => vec![issn.to_string(), issn.without_hyphen()],
-            None => Vec::new(),
-        },
+        Kind::Isbn => Isbn::parse(&written).map_or_else(Vec::new, |isbn| {
+            let thirteen = isbn.to_string();
+            [thirteen].into_iter().chain(isbn.ten()).collect()
+        }),
+        Kind::Issn => Issn::parse(&written).map_or_else(Vec::new, |issn| {
+            vec![issn.to_string(), issn.without_hyphen()]
+        }),
         Kind::Lccn => lccn(&written).into_iter().collect(),
         Kind::Oclc => {
             let number = oclc_number(&written).unwrap_or(&written);
@@ -109,51 +102,35 @@ fn forms(identifier: &Identifier) -> Vec<String> {
 impl Attempt {
     /// A search for an identifier as written, with these attributes.
     pub fn by(attributes: Vec<AttributeElement>, shown: &str, identifier: &Identifier) -> Self {
-        let term = Term::General(identifier.text.as_str().into());
-        let operand = AttributesPlusTerm { attributes, term };
         Self {
             attributes: shown.to_owned(),
             terms: vec![identifier.text.clone()],
-            query: RpnQuery {
-                attribute_set: BIB_1,
-                rpn: RpnStructure::Op(Operand::AttributesPlusTerm(operand)),
-            },
+            query: RpnQuery::bib1(RpnStructure::term(attributes, &*identifier.text)),
             is_single: false,
         }
     }
 
     fn of(attributes: &[(i64, i64)], forms: &[String], is_single: bool) -> Self {
-        let operand = |form: &String| {
-            RpnStructure::Op(Operand::AttributesPlusTerm(AttributesPlusTerm {
-                attributes: attributes
-                    .iter()
-                    .map(|(kind, value)| AttributeElement::numeric(*kind, *value))
-                    .collect(),
-                term: Term::General(form.as_str().into()),
-            }))
-        };
-        let either = |rpn1, rpn2| {
-            RpnStructure::RpnRpnOp(Box::new(RpnRpnOp {
-                rpn1,
-                rpn2,
-                op: Operator::Or,
-            }))
-        };
-        let rpn = forms.iter().map(operand).reduce(either);
-        let shown = attributes
-            .iter()
-            .map(|(kind, value)| format!("{kind}={value}"));
+        let (shown, attributes) = access_point(attributes);
+        let operand = |form: &str| RpnStructure::term(attributes.clone(), form);
+        let operands = forms.iter().map(|form| operand(form));
+        let rpn = operands.reduce(|one, other| RpnStructure::combined(one, Operator::Or, other));
         Self {
-            attributes: shown.collect::<Vec<_>>().join(","),
+            attributes: shown,
             terms: forms.to_vec(),
-            query: RpnQuery {
-                attribute_set: BIB_1,
-                // There is always a form: the identifier as written.
-                rpn: rpn.unwrap_or_else(|| operand(&String::new())),
-            },
+            // There is always a form: the identifier as written.
+            query: RpnQuery::bib1(rpn.unwrap_or_else(|| operand(""))),
             is_single,
         }
     }
+}
+
+/// Attributes as in PQF, `1=1032,4=104`, and as they are sent, from pairs of type and value.
+pub(crate) fn access_point(pairs: &[(i64, i64)]) -> (String, Vec<AttributeElement>) {
+    let names = pairs.iter().map(|(kind, value)| format!("{kind}={value}"));
+    let elements = pairs.iter();
+    let elements = elements.map(|(kind, value)| AttributeElement::numeric(*kind, *value));
+    (names.collect::<Vec<_>>().join(","), elements.collect())
 }
 
 #[cfg(test)]

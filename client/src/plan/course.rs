@@ -17,19 +17,20 @@
 use std::fmt::Write as _;
 
 use z3950_asn1::apdu::{
-    AttributeElement, AttributesPlusTerm, DatabaseName, DiagRec, Operand, PresentRequest, Query,
-    RpnQuery, RpnStructure, SearchRequest, Term,
+    AttributeElement, DatabaseName, DiagRec, PresentRequest, Query, RpnQuery, RpnStructure,
+    SearchRequest,
 };
 use z3950_asn1::bib1::attributes::{STRUCTURE, STRUCTURE_URX, USE, USE_DOC_ID, USE_ISBN, USE_ISSN};
-use z3950_asn1::oid::{self, Oid};
+use z3950_asn1::oid::Oid;
 use z3950_asn1::types::InternationalString;
 
 use super::fallback::Objection;
 use super::{Plan, Strategy};
-use crate::lookup::attempts::{DOCID_ATTRIBUTES, LCCN, OCLC_NUMBER};
+use crate::lookup::attempts::{DOCID_ATTRIBUTES, LCCN, OCLC_NUMBER, access_point};
 use crate::lookup::identifier::{Identifier, Kind};
 use crate::protocol::service::present::PresentOptions;
 use crate::protocol::service::search::SearchOptions;
+use crate::target::profile::Attributes;
 use crate::url::Octets;
 
 /// The most requests made for one URL.
@@ -37,41 +38,31 @@ const MAX_REQUESTS: usize = 100;
 
 /// The attributes of a search for a docid: an access point (Z39.50-2003 §3.2.2.1.1.1).
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct AccessPoint {
-    /// The attributes as in PQF: `1=1032,4=104`.
-    pub(super) name: String,
-    pub(super) attributes: Vec<AttributeElement>,
+struct AccessPoint {
+    /// The attributes as in PQF, without those that the profile adds: `1=1032,4=104`.
+    name: String,
+    attributes: Vec<AttributeElement>,
 }
 
 impl AccessPoint {
     fn of(pairs: &[(i64, i64)]) -> Self {
-        let names: Vec<String> = pairs
-            .iter()
-            .map(|(kind, value)| format!("{kind}={value}"))
-            .collect();
-        let elements = pairs.iter();
-        Self {
-            name: names.join(","),
-            attributes: elements
-                .map(|(kind, value)| AttributeElement::numeric(*kind, *value))
-                .collect(),
-        }
+        let (name, attributes) = access_point(pairs);
+        Self { name, attributes }
     }
 
     /// The access point that RFC 2056 §4 prescribes: Bib-1, Use Doc-id, Structure URx.
     fn prescribed() -> Self {
         Self::of(&[(USE, USE_DOC_ID), (STRUCTURE, STRUCTURE_URX)])
     }
+}
 
-    /// Adds the attributes of the profile whose types are missing.
-    fn with_habits(mut self, habits: &[AttributeElement]) -> Self {
-        for habit in habits {
-            let mut own = self.attributes.iter();
-            if own.all(|attribute| attribute.attribute_type != habit.attribute_type) {
-                self.attributes.push(habit.clone());
-            }
+impl From<&Attributes> for AccessPoint {
+    fn from(attributes: &Attributes) -> Self {
+        let elements = attributes.0.iter();
+        Self {
+            name: attributes.to_string(),
+            attributes: elements.map(|attribute| attribute.0.clone()).collect(),
         }
-        self
     }
 }
 
@@ -95,7 +86,7 @@ pub(crate) struct Course<'a> {
 impl<'a> Course<'a> {
     /// `None` without a docid.
     pub(crate) fn new(plan: &'a Plan) -> Option<Self> {
-        let docid = plan.docid()?;
+        let docid = plan.docid.as_ref()?;
         Some(Self {
             plan,
             docid,
@@ -111,7 +102,7 @@ impl<'a> Course<'a> {
 
     /// The current search.
     pub(crate) fn search(&self) -> SearchRequest {
-        let names = self.plan.databases().iter().enumerate();
+        let names = self.plan.defaults.databases.iter().enumerate();
         let searched = names.filter(|(index, _)| self.database.is_none_or(|one| one == *index));
         let bounds = SearchOptions {
             databases: searched
@@ -119,7 +110,7 @@ impl<'a> Course<'a> {
                 .collect(),
             ..SearchOptions::default()
         };
-        let options = match self.plan.strategy {
+        let options = match self.plan.options.strategy {
             Strategy::PresentOnly => bounds,
             // One hit is a small set, two are a large one.
             Strategy::Piggyback => SearchOptions {
@@ -154,7 +145,10 @@ impl<'a> Course<'a> {
     pub(crate) fn form(&self) -> String {
         let point = self.points.get(self.point);
         let mut word = point.map_or_else(String::new, |point| point.name.clone());
-        if let Some(name) = self.database.and_then(|one| self.plan.databases().get(one)) {
+        if let Some(name) = self
+            .database
+            .and_then(|one| self.plan.defaults.databases.get(one))
+        {
             let _ = write!(word, ";database={name}");
         }
         if self.syntax > 0 {
@@ -176,11 +170,11 @@ impl<'a> Course<'a> {
 
     /// Advances after a refused search; false if nothing is left to try.
     pub(crate) fn after_refusal(&mut self, diagnostics: &[DiagRec]) -> bool {
-        let fallback = self.plan.fallback;
+        let fallback = self.plan.options.fallback;
         let objection = Objection::of(diagnostics);
         let has_changed = match objection {
             Objection::Databases if self.database.is_none() => {
-                let is_worth_it = fallback.databases && self.plan.databases().len() > 1;
+                let is_worth_it = fallback.databases && self.plan.defaults.databases.len() > 1;
                 if is_worth_it {
                     self.database = Some(0);
                 }
@@ -209,7 +203,7 @@ impl<'a> Course<'a> {
 
     /// Changes the record syntax or the element set, if that was refused.
     fn change_form(&mut self, objection: Objection) -> bool {
-        let fallback = self.plan.fallback;
+        let fallback = self.plan.options.fallback;
         match objection {
             Objection::Syntax if fallback.syntax && self.syntax + 1 < self.syntaxes.len() => {
                 self.syntax += 1;
@@ -225,12 +219,12 @@ impl<'a> Course<'a> {
 
     /// Advances to the next database, or to the next attributes.
     fn next_search(&mut self, objection: Objection) -> bool {
-        let last = self.plan.databases().len().saturating_sub(1);
+        let last = self.plan.defaults.databases.len().saturating_sub(1);
         if let Some(one) = self.database.filter(|one| *one < last) {
             self.database = Some(one + 1);
             return true;
         }
-        let fallback = self.plan.fallback;
+        let fallback = self.plan.options.fallback;
         let may_go_on = match objection {
             Objection::Structure => fallback.structure || fallback.attributes,
             Objection::Attributes => fallback.attributes,
@@ -246,7 +240,8 @@ impl<'a> Course<'a> {
     }
 
     fn element_set(&self) -> Option<InternationalString> {
-        let name = self.plan.element_set().filter(|_| self.has_element_set);
+        let name = self.plan.defaults.element_set.as_ref();
+        let name = name.filter(|_| self.has_element_set);
         name.map(|name| name.as_bytes().into())
     }
 
@@ -254,14 +249,8 @@ impl<'a> Course<'a> {
     fn query(&self) -> Query {
         let point = self.points.get(self.point);
         let attributes = point.map(|point| point.attributes.clone());
-        let operand = AttributesPlusTerm {
-            attributes: attributes.unwrap_or_default(),
-            term: Term::General(self.docid.as_bytes().into()),
-        };
-        Query::Type1(RpnQuery {
-            attribute_set: oid::BIB_1,
-            rpn: RpnStructure::Op(Operand::AttributesPlusTerm(operand)),
-        })
+        let docid = RpnStructure::term(attributes.unwrap_or_default(), self.docid.as_bytes());
+        Query::Type1(RpnQuery::bib1(docid))
     }
 }
 
@@ -281,27 +270,28 @@ pub(super) fn present(
 
 /// The access points to try, each once.
 fn access_points(plan: &Plan, docid: &Octets) -> Vec<AccessPoint> {
-    if !plan.fallback.attributes {
-        let count = if plan.fallback.structure { 2 } else { 1 };
-        return DOCID_ATTRIBUTES
-            .into_iter()
-            .take(count)
-            .map(AccessPoint::of)
-            .collect();
+    let fallback = plan.options.fallback;
+    if !fallback.attributes {
+        let count = if fallback.structure { 2 } else { 1 };
+        let usual = DOCID_ATTRIBUTES.into_iter().take(count);
+        return usual.map(AccessPoint::of).collect();
     }
-    let mut points: Vec<AccessPoint> = plan.known.docid.clone();
+    let profile = plan.profile.as_deref();
+    let known = profile.into_iter().flat_map(|profile| &profile.docid);
+    let mut points: Vec<_> = known.map(AccessPoint::from).collect();
     let usual = DOCID_ATTRIBUTES.into_iter().map(AccessPoint::of);
     for point in usual.chain(by_shape(docid)) {
         if points.iter().all(|other| other.name != point.name) {
             points.push(point);
         }
     }
-    let prescribed = AccessPoint::prescribed();
-    let complete = |point: AccessPoint| match point == prescribed {
-        true => point,
-        false => point.with_habits(&plan.known.habits),
-    };
-    points.into_iter().map(complete).collect()
+    if let Some(profile) = profile {
+        let prescribed = AccessPoint::prescribed();
+        for point in points.iter_mut().filter(|point| **point != prescribed) {
+            profile.attributes.complete(&mut point.attributes);
+        }
+    }
+    points
 }
 
 /// The index for the kind of number that a docid looks like.
@@ -322,13 +312,11 @@ fn by_shape(docid: &Octets) -> Option<AccessPoint> {
 
 /// The record syntaxes to request, each once: that of the plan, which may be `None`, then the others.
 fn syntaxes(plan: &Plan) -> Vec<Option<Oid>> {
-    let mut syntaxes = vec![plan.record_syntax()];
+    let known = plan.profile.as_ref();
+    let known = known.and_then(|profile| profile.record_syntax);
+    let mut syntaxes = vec![plan.defaults.record_syntax];
     let others = plan.record_syntaxes.iter().copied();
-    for syntax in others
-        .chain(plan.known.record_syntax)
-        .map(Some)
-        .chain([None])
-    {
+    for syntax in others.chain(known).map(Some).chain([None]) {
         if !syntaxes.contains(&syntax) {
             syntaxes.push(syntax);
         }

@@ -258,12 +258,12 @@ fn the_first_supported_syntax_is_chosen() {
         let outcome = plan(&url(&format!("z39.50{tail}")), options);
         let syntaxes = outcome
             .as_ref()
-            .map(|plan| plan.record_syntaxes())
+            .map(|plan| plan.record_syntaxes.as_slice())
             .map_err(Clone::clone);
         assert_eq!(syntaxes, expected, "{tail}");
         let said = outcome
             .iter()
-            .flat_map(|plan| plan.warnings().iter().map(Warning::code));
+            .flat_map(|plan| plan.warnings.iter().map(Warning::code));
         assert_eq!(said.collect::<Vec<_>>(), warnings, "{tail}");
     }
 }
@@ -318,7 +318,7 @@ fn audit_b7_every_registered_record_syntax_can_be_named() {
                     &options,
                 );
                 assert_eq!(
-                    (plan.record_syntax(), plan.warnings()),
+                    (plan.defaults.record_syntax, &plan.warnings[..]),
                     (Some(oid), &[][..]),
                     "{name}"
                 );
@@ -355,7 +355,7 @@ fn audit_b20_warnings_are_words_with_a_code() {
     ] {
         let plan = planned(&format!("z39.50{tail}"), &PlanOptions::default());
         let warnings = plan
-            .warnings()
+            .warnings
             .iter()
             .map(|warning| (warning.code(), warning.to_string()));
         let expected = vec![(code.to_owned(), words.to_owned())];
@@ -366,7 +366,7 @@ fn audit_b20_warnings_are_words_with_a_code() {
 #[test]
 fn a_session_url_gives_its_session_defaults() {
     let text = "z39.50s://lib.example/cat+maps;esn=B;rs=sutrs";
-    let defaults = planned(text, &PlanOptions::default()).defaults().clone();
+    let defaults = planned(text, &PlanOptions::default()).defaults;
     let databases = vec![Octets::from("cat"), Octets::from("maps")];
     let element_set = Some(Octets::from("B"));
     assert_eq!(
@@ -381,7 +381,7 @@ fn a_session_url_gives_its_session_defaults() {
         hints: Hints::Ignore,
         ..PlanOptions::default()
     };
-    let defaults = planned(text, &ignore).defaults().clone();
+    let defaults = planned(text, &ignore).defaults;
     assert_eq!(
         defaults,
         SessionDefaults {
@@ -429,11 +429,11 @@ fn reserved_ports_are_refused_unless_allowed() {
         let text = format!("z39.50r://lib.example:{port}/cat?x");
         let plan = planned(&text, &PlanOptions::default());
         let cautions = caution.then_some(Caution::ReservedPort(port));
-        assert_eq!(plan.cautions(), cautions.as_slice(), "{port}");
+        assert_eq!(plan.cautions, cautions.as_slice(), "{port}");
         assert_eq!(plan.refused_port(), caution.then_some(port));
         let plan = planned(&text, &allowed);
         assert_eq!(
-            (plan.cautions().is_empty(), plan.refused_port()),
+            (plan.cautions.is_empty(), plan.refused_port()),
             (!caution, None)
         );
     }
@@ -447,10 +447,10 @@ fn credentials_are_sent_on_consent_and_never_shown() {
         ..PlanOptions::default()
     };
     let without = planned(text, &PlanOptions::default());
-    assert_eq!(without.cautions(), [Caution::Credentials { sent: false }]);
+    assert_eq!(without.cautions, [Caution::Credentials { sent: false }]);
     assert_eq!(without.init_request().id_authentication, None);
     let with = planned(text, &consent);
-    assert_eq!(with.cautions(), [Caution::Credentials { sent: true }]);
+    assert_eq!(with.cautions, [Caution::Credentials { sent: true }]);
     let id_pass = IdPass {
         group_id: None,
         user_id: Some("me".into()),
@@ -463,7 +463,7 @@ fn credentials_are_sent_on_consent_and_never_shown() {
     for shown in [
         format!("{with:?}"),
         format!("{:?}", with.init_request()),
-        format!("{:?}", with.warnings()),
+        format!("{:?}", with.warnings),
     ] {
         assert!(
             !shown.contains("pw%") && !shown.contains("\"me\""),

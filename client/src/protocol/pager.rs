@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use futures_util::StreamExt;
 use futures_util::stream::{self, BoxStream};
-use z3950_asn1::apdu::{DiagRec, Query, SortKeySpec};
+use z3950_asn1::apdu::{DiagRec, Query, SortKeySpec, SortRequest};
 use z3950_asn1::bib1::diagnostics::Condition;
 use z3950_asn1::oid::Oid;
 
@@ -17,7 +17,6 @@ use crate::protocol::service::ResultRecord;
 use crate::protocol::service::delete::{Delete, DeleteResult};
 use crate::protocol::service::present::{PresentOptions, PresentResult};
 use crate::protocol::service::search::{SearchOptions, SearchResult};
-use crate::protocol::service::sort::SortOptions;
 use crate::protocol::session::{Reconnect, Session};
 
 /// How to fetch records. By default twenty at a time, in a form that the server chooses.
@@ -205,8 +204,7 @@ impl Pager {
     /// Those of [`Session::sort`].
     pub async fn sort(&mut self, keys: Vec<SortKeySpec>) -> Result<(), Error> {
         self.pushed.clear();
-        let options = self.sort_options();
-        self.session.sort(keys.clone(), &options).await?;
+        self.session.sort(self.sort_request(&keys)).await?;
         self.sorted_by = Some(keys);
         Ok(())
     }
@@ -369,17 +367,13 @@ impl Pager {
             return Err(Error::fault(Phase::Search, fault));
         }
         if let Some(keys) = &self.sorted_by {
-            session.sort(keys.clone(), &self.sort_options()).await?;
+            session.sort(self.sort_request(keys)).await?;
         }
         Ok(())
     }
 
-    fn sort_options(&self) -> SortOptions {
-        SortOptions {
-            input_result_sets: vec![self.search.result_set.clone()],
-            sorted_result_set: self.search.result_set.clone(),
-            ..SortOptions::default()
-        }
+    fn sort_request(&self, keys: &[SortKeySpec]) -> SortRequest {
+        SortRequest::in_place(self.search.result_set.clone(), keys.to_vec())
     }
 }
 

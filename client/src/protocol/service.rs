@@ -2,7 +2,6 @@
 //! (§3.2.2.1.8, §3.2.3.1.6).
 
 pub mod access;
-pub mod close;
 pub mod delete;
 pub mod duplicate;
 pub mod explain;
@@ -14,10 +13,10 @@ pub mod scan;
 pub mod search;
 pub mod sort;
 
-use z3950_asn1::apdu::{Apdu, DiagRec, External, NamePlusRecord, Record, Records};
+use z3950_asn1::apdu::{DiagRec, External, NamePlusRecord, Record, Records};
 use z3950_asn1::types::InternationalString;
 
-use crate::error::{Diagnostics, Error, Phase, ProtocolFault};
+use crate::error::Diagnostics;
 
 /// The result set that needs no name (Z39.50-2003 §3.2.2.1.4).
 pub const DEFAULT_RESULT_SET: &str = "default";
@@ -70,9 +69,4 @@ fn result_record(named: NamePlusRecord) -> Option<ResultRecord> {
         | Record::IntermediateFragment(_)
         | Record::FinalFragment(_) => None,
     }
-}
-
-/// The fault of an answer that the driver should not have let through.
-pub(super) fn unexpected(phase: Phase, answer: &Apdu) -> Error {
-    Error::fault(phase, ProtocolFault::Unexpected(answer.name()))
 }

@@ -11,7 +11,10 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio_util::sync::CancellationToken;
 use tracing::{Instrument, Span, field, info_span};
-use z3950_asn1::apdu::{Apdu, Close, Options, ReferenceId};
+use z3950_asn1::apdu::{
+    Apdu, Close, Options, ReferenceId, ResourceReportRequest, ResourceReportResponse,
+    TriggerResourceControlRequest,
+};
 
 pub use self::options::SessionOptions;
 pub use self::reconnect::{Reconnect, Repeat};
@@ -20,10 +23,7 @@ use crate::pace::Pace;
 pub use crate::protocol::driver::End;
 use crate::protocol::driver::task::{Driver, Inbox};
 use crate::protocol::driver::{Command, State, Trigger};
-use crate::protocol::service::close::CloseOptions;
 use crate::protocol::service::init::{InitOptions, ServerInfo};
-use crate::protocol::service::resource::{ResourceReport, ResourceReportOptions, TriggerOptions};
-use crate::protocol::service::unexpected;
 use crate::transport::connect::Connect;
 use crate::transport::timeouts::Timeouts;
 use crate::url::Host;
@@ -37,20 +37,11 @@ const QUEUE: usize = 16;
 /// concurrentOperations. Any future of this type may be dropped: the session stays in step.
 #[derive(Debug, Clone)]
 pub struct Session {
-    shared: Arc<Shared>,
+    handle: Arc<Handle>,
+    server: Arc<ServerInfo>,
     timeouts: Timeouts,
     reference_id: Option<ReferenceId>,
     pace: Option<Pace>,
-}
-
-#[derive(Debug)]
-struct Shared {
-    handle: Arc<Handle>,
-    server: ServerInfo,
-    /// The options offered because `SessionOptions` has a handler for them.
-    answered: Options,
-    /// Requests that are in progress, were given up, or failed.
-    unanswered: AtomicUsize,
 }
 
 /// The task's channels. Dropping it closes the session.
@@ -62,6 +53,10 @@ struct Handle {
     /// The Close to send, if not the usual one.
     farewell: Arc<OnceLock<Close>>,
     state: watch::Receiver<State>,
+    /// The options offered because `SessionOptions` has a handler for them.
+    answered: Options,
+    /// Requests that are in progress, were given up, or failed.
+    unanswered: AtomicUsize,
 }
 
 impl Session {
@@ -96,17 +91,11 @@ impl Session {
     where
         S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
     {
-        let mut answered = Options::default();
-        if options.access_control.is_some() {
-            answered = answered | Options::ACCESS_CONTROL;
-        }
-        if options.resource_control.is_some() {
-            answered = answered | Options::RESOURCE_CONTROL;
-        }
         let handle = Arc::new(Handle::spawn(stream, options, span));
         let timeouts = options.timeouts;
         Ok(Self {
-            shared: Shared::init(handle, &options.init, answered, timeouts).await?,
+            server: handle.init(&options.init, timeouts).await?,
+            handle,
             timeouts,
             reference_id: None,
             pace: None,
@@ -124,18 +113,16 @@ impl Session {
     /// Those of [`Session::over`]; all of them end the session.
     pub async fn init(&self, options: &InitOptions) -> Result<Self, Error> {
         // What this handle knows of the session is outdated from now on, so it cannot go back to a pool.
-        self.shared.unanswered.fetch_add(1, Ordering::AcqRel);
-        let handle = Arc::clone(&self.shared.handle);
-        let shared = Shared::init(handle, options, self.shared.answered, self.timeouts);
+        self.handle.unanswered.fetch_add(1, Ordering::AcqRel);
         Ok(Self {
-            shared: shared.await?,
+            server: self.handle.init(options, self.timeouts).await?,
             ..self.clone()
         })
     }
 
     /// What the server is, and the options in force.
     pub fn server_info(&self) -> &ServerInfo {
-        &self.shared.server
+        &self.server
     }
 
     /// Asks what an operation or the session has cost (Z39.50-2003 §3.2.6.3). A failure status is data: it says which kind of
@@ -145,14 +132,14 @@ impl Session {
     /// [`ProtocolFault::NotGranted`] if the server does not offer it; others end the session.
     pub async fn resource_report(
         &self,
-        options: &ResourceReportOptions,
-    ) -> Result<ResourceReport, Error> {
-        let phase = Phase::ResourceReport;
-        self.require(phase, Options::RESOURCE_REPORT, "resourceReport")?;
-        match self.ask(options.request().into()).await? {
-            Apdu::ResourceReportResponse(response) => Ok((*response).into()),
-            other => Err(unexpected(phase, &other)),
-        }
+        request: ResourceReportRequest,
+    ) -> Result<ResourceReportResponse, Error> {
+        self.require(
+            Phase::ResourceReport,
+            Options::RESOURCE_REPORT,
+            "resourceReport",
+        )?;
+        self.ask(request).await
     }
 
     /// Tells the server to report on, to ask about, or to cancel every operation in progress on this session, and returns
@@ -160,12 +147,14 @@ impl Session {
     ///
     /// # Errors
     /// [`ProtocolFault::NotGranted`] if the server does not offer it; others end the session.
-    pub async fn trigger_resource_control(&self, options: &TriggerOptions) -> Result<usize, Error> {
+    pub async fn trigger_resource_control(
+        &self,
+        request: TriggerResourceControlRequest,
+    ) -> Result<usize, Error> {
         let option = Options::TRIGGER_RESOURCE_CONTROL;
         self.require_granted(Phase::ResourceReport, option, "triggerResourceCtrl")?;
-        let handle = &self.shared.handle;
+        let handle = &self.handle;
         let (reply, count) = oneshot::channel();
-        let request = options.request();
         match handle.triggers.send(Trigger { request, reply }).await {
             Ok(()) => count.await.map_err(|_| handle.too_late()),
             Err(_) => Err(handle.too_late()),
@@ -178,27 +167,27 @@ impl Session {
     /// # Errors
     /// [`Error::Ended`] with its cause, if the session had ended otherwise before.
     pub async fn close(&self) -> Result<(), Error> {
-        self.shared.handle.close().await
+        self.handle.close().await
     }
 
     /// Closes the session with another Close than the usual one; version 2 has none.
     ///
     /// # Errors
     /// Those of [`close`](Self::close).
-    pub async fn close_with(&self, options: &CloseOptions) -> Result<(), Error> {
+    pub async fn close_with(&self, close: Close) -> Result<(), Error> {
         // Errors: another Close was set first, and is sent.
-        let _ = self.shared.handle.farewell.set(options.request());
+        let _ = self.handle.farewell.set(close);
         self.close().await
     }
 
     /// Whether the session takes requests. The server may end it at any moment.
     pub fn is_open(&self) -> bool {
-        self.shared.handle.is_open()
+        self.handle.is_open()
     }
 
     /// Waits for the end of the session, and says how it ended.
     pub async fn ended(&self) -> End {
-        let mut state = self.shared.handle.state.clone();
+        let mut state = self.handle.state.clone();
         let ended = state.wait_for(|state| state.end().is_some()).await;
         ended
             .ok()
@@ -224,7 +213,7 @@ impl Session {
 
     /// Whether both are handles on one session.
     pub fn is_same(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.shared.handle, &other.shared.handle)
+        Arc::ptr_eq(&self.handle, &other.handle)
     }
 
     /// A handle on the same session whose requests keep a pause between them.
@@ -235,20 +224,25 @@ impl Session {
     /// Whether another user may take the session over: it is open, this is the only handle, and every request has been
     /// answered.
     pub(crate) fn is_at_rest(&self) -> bool {
-        let Shared {
-            handle, unanswered, ..
-        } = &*self.shared;
-        let is_only = Arc::strong_count(&self.shared) == 1 && Arc::strong_count(handle) == 1;
-        self.is_open() && is_only && unanswered.load(Ordering::Acquire) == 0
+        let unanswered = self.handle.unanswered.load(Ordering::Acquire);
+        self.is_open() && Arc::strong_count(&self.handle) == 1 && unanswered == 0
     }
 
     /// A handle that does not keep the session open.
     pub(crate) fn downgrade(&self) -> WeakSession {
-        WeakSession(Arc::downgrade(&self.shared), self.timeouts)
+        WeakSession {
+            handle: Arc::downgrade(&self.handle),
+            server: Arc::clone(&self.server),
+            timeouts: self.timeouts,
+        }
     }
 
-    /// Sends a request and waits for its answer.
-    pub(crate) async fn ask(&self, mut request: Apdu) -> Result<Apdu, Error> {
+    /// Sends a request and waits for its answer, which the task has checked.
+    pub(crate) async fn ask<T>(&self, request: impl Into<Apdu>) -> Result<T, Error>
+    where
+        T: TryFrom<Apdu, Error = Apdu>,
+    {
+        let mut request = request.into();
         if let (Some(reference_id), None) = (&self.reference_id, request.reference_id()) {
             request.set_reference_id(Some(reference_id.clone()));
         }
@@ -256,9 +250,9 @@ impl Session {
             let limit = self.timeouts.to_deadline();
             limit.hold(Phase::of(&request), pace.wait()).await?;
         }
-        let unanswered = &self.shared.unanswered;
+        let unanswered = &self.handle.unanswered;
         unanswered.fetch_add(1, Ordering::AcqRel);
-        let answer = self.shared.handle.ask(request, self.timeouts).await?;
+        let answer = self.handle.ask(request, self.timeouts).await?;
         unanswered.fetch_sub(1, Ordering::AcqRel);
         Ok(answer)
     }
@@ -290,37 +284,16 @@ impl Session {
     }
 }
 
-impl Shared {
-    /// Sends Init.
-    async fn init(
-        handle: Arc<Handle>,
-        options: &InitOptions,
-        answered: Options,
-        timeouts: Timeouts,
-    ) -> Result<Arc<Self>, Error> {
-        let offered = InitOptions {
-            options: options.options | answered,
-            ..options.clone()
-        };
-        let server = match handle.ask(offered.request().into(), timeouts).await? {
-            Apdu::InitializeResponse(response) => ServerInfo::new(&offered, &response),
-            other => return Err(unexpected(Phase::Init, &other)),
-        };
-        Ok(Arc::new(Self {
-            handle,
-            server,
-            answered,
-            unanswered: AtomicUsize::new(0),
-        }))
-    }
-}
-
 impl Handle {
     /// Starts the task that owns `stream`, on the current tokio runtime.
     fn spawn<S>(stream: S, options: &SessionOptions, span: Span) -> Self
     where
         S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
     {
+        let offered = |is_answered, option| match is_answered {
+            true => option,
+            false => Options::default(),
+        };
         let (commands, command_receiver) = mpsc::channel(QUEUE);
         let (triggers, trigger_receiver) = mpsc::channel(1);
         let (state, watched) = watch::channel(State::Open);
@@ -341,14 +314,38 @@ impl Handle {
             closing,
             farewell,
             state: watched,
+            answered: offered(options.access_control.is_some(), Options::ACCESS_CONTROL)
+                | offered(
+                    options.resource_control.is_some(),
+                    Options::RESOURCE_CONTROL,
+                ),
+            unanswered: AtomicUsize::new(0),
         }
     }
 
-    /// Sends a request and waits for its answer, which the task has checked.
+    /// Sends Init.
+    async fn init(
+        &self,
+        options: &InitOptions,
+        timeouts: Timeouts,
+    ) -> Result<Arc<ServerInfo>, Error> {
+        let offered = InitOptions {
+            options: options.options | self.answered,
+            ..options.clone()
+        };
+        let response = self.ask(offered.request().into(), timeouts).await?;
+        Ok(Arc::new(ServerInfo::new(&offered, &response)))
+    }
+
+    /// Sends a request and waits for its answer.
     ///
     /// Dropping the future leaves the session in step: an unsent request is not sent, and the answer to a sent one is
     /// received and dropped.
-    async fn ask(&self, request: Apdu, timeouts: Timeouts) -> Result<Apdu, Error> {
+    async fn ask<T>(&self, request: Apdu, timeouts: Timeouts) -> Result<T, Error>
+    where
+        T: TryFrom<Apdu, Error = Apdu>,
+    {
+        let phase = Phase::of(&request);
         let (reply, answer) = oneshot::channel();
         let command = Command {
             request,
@@ -358,7 +355,9 @@ impl Handle {
         if self.commands.send(command).await.is_err() {
             return Err(self.too_late());
         }
-        answer.await.unwrap_or_else(|_| Err(self.too_late()))
+        let answer = answer.await.unwrap_or_else(|_| Err(self.too_late()))?;
+        T::try_from(answer)
+            .map_err(|other| Error::fault(phase, ProtocolFault::Unexpected(other.name())))
     }
 
     /// Closes the session; returns when the stream is closed.
@@ -392,14 +391,19 @@ impl Drop for Handle {
 
 /// See [`Session::downgrade`].
 #[derive(Debug, Clone)]
-pub(crate) struct WeakSession(Weak<Shared>, Timeouts);
+pub(crate) struct WeakSession {
+    handle: Weak<Handle>,
+    server: Arc<ServerInfo>,
+    timeouts: Timeouts,
+}
 
 impl WeakSession {
     /// The session, if it is open and a handle on it exists.
     pub(crate) fn upgrade(&self) -> Option<Session> {
         let session = Session {
-            shared: self.0.upgrade()?,
-            timeouts: self.1,
+            handle: self.handle.upgrade()?,
+            server: Arc::clone(&self.server),
+            timeouts: self.timeouts,
             reference_id: None,
             pace: None,
         };

@@ -1,6 +1,6 @@
 //! Applies the profile of a target to requests; explicit options of the caller win. Connections, commands and batches all use it.
 
-use z3950_asn1::apdu::{DatabaseName, Operand, RpnQuery, RpnStructure, Term};
+use z3950_asn1::apdu::{DatabaseName, RpnQuery, Term};
 use z3950_asn1::oid::{Oid, UNIMARC, USMARC, XML};
 use z3950_asn1::types::InternationalString;
 use z3950_marc::charset::{Charset, Unwritable};
@@ -100,19 +100,9 @@ impl Resolved {
     pub fn adapted(&self, query: &RpnQuery) -> Result<RpnQuery, Unwritable> {
         let mut query = query.clone();
         self.profile.attributes.lay_under(&mut query);
-        let Some(charset) = self.profile.query_charset else {
-            return Ok(query);
-        };
-        let mut waiting = vec![&mut query.rpn];
-        while let Some(structure) = waiting.pop() {
-            match structure {
-                RpnStructure::Op(Operand::AttributesPlusTerm(operand)) => {
-                    encode(&mut operand.term, charset)?;
-                }
-                RpnStructure::Op(_) => {}
-                RpnStructure::RpnRpnOp(operation) => {
-                    waiting.extend([&mut operation.rpn1, &mut operation.rpn2]);
-                }
+        if let Some(charset) = self.profile.query_charset {
+            for operand in query.rpn.terms_mut() {
+                encode(&mut operand.term, charset)?;
             }
         }
         Ok(query)

@@ -59,10 +59,9 @@ impl<const DEFAULT: u16> HostPort<DEFAULT> {
 
     pub(crate) fn site(&self) -> Site<'_> {
         Site {
-            host: &self.host,
             port: Some(self.port),
             default_port: Some(DEFAULT),
-            userinfo: None,
+            ..Site::of(&self.host)
         }
     }
 

@@ -117,7 +117,17 @@ pub(crate) struct Site<'a> {
     pub(crate) userinfo: Option<&'a Userinfo>,
 }
 
-impl Site<'_> {
+impl<'a> Site<'a> {
+    /// A host alone.
+    pub(crate) fn of(host: &'a Host) -> Self {
+        Site {
+            host,
+            port: None,
+            default_port: None,
+            userinfo: None,
+        }
+    }
+
     pub(crate) fn cautions(&self) -> Vec<Caution> {
         let credentials = self.userinfo.map(|_| Caution::CredentialsInUrl);
         let relative = match self.host {
@@ -129,9 +139,7 @@ impl Site<'_> {
             Some(port) if port < FIRST_FREE_PORT => Some(Caution::ReservedPort(port)),
             port => port.map(Caution::NonDefaultPort),
         };
-        [credentials, relative, port]
-            .into_iter()
-            .flatten()
-            .collect()
+        let cautions = [credentials, relative, port].into_iter();
+        cautions.flatten().collect()
     }
 }

@@ -88,14 +88,10 @@ pub(crate) fn unwrapped(text: Span<'_>) -> Span<'_> {
 
 /// Refuses the first octet that is not graphic US-ASCII (RFC 1738 §2.2).
 pub(crate) fn graphic(text: Span<'_>) -> Result<(), UrlError> {
-    match text
-        .octets()
-        .iter()
-        .position(|octet| !octet.is_ascii_graphic())
-    {
-        Some(index) => Err(text.fail_at(index, UrlErrorKind::InvalidCharacter)),
-        None => Ok(()),
-    }
+    text.allow_only(
+        |octet| octet.is_ascii_graphic(),
+        UrlErrorKind::InvalidCharacter,
+    )
 }
 
 /// The scheme and what follows its colon. There is one if a colon comes before any slash (RFC 1630).
@@ -107,14 +103,8 @@ pub(crate) fn scheme(url: Span<'_>) -> Result<(Span<'_>, Span<'_>), UrlError> {
         Some(rest) if !scheme.is_empty() => rest,
         _ => return Err(url.fail(UrlErrorKind::MissingScheme)),
     };
-    match scheme
-        .octets()
-        .iter()
-        .position(|&octet| !is_scheme_octet(octet))
-    {
-        Some(index) => Err(scheme.fail_at(index, UrlErrorKind::InvalidScheme)),
-        None => Ok((scheme, rest)),
-    }
+    scheme.allow_only(is_scheme_octet, UrlErrorKind::InvalidScheme)?;
+    Ok((scheme, rest))
 }
 
 /// The octets of scheme names (RFC 1738 §2.1).
@@ -133,6 +123,25 @@ pub(crate) fn double_slash(rest: Span<'_>) -> Result<Span<'_>, UrlError> {
         .ok_or_else(|| rest.fail(UrlErrorKind::MissingDoubleSlash))
 }
 
+/// The fragment after `#`, which is no part of the URL (RFC 1738 §2.2), and only [`Mode::Lenient`] accepts.
+pub(crate) fn fragment(fragment: Span<'_>, mode: Mode) -> Result<Option<Octets>, UrlError> {
+    match (fragment.strip_prefix(b"#"), mode) {
+        (None, _) => Ok(None),
+        (Some(_), Mode::Strict) => Err(fragment.fail(UrlErrorKind::FragmentNotAllowed)),
+        (Some(text), Mode::Lenient) => Content::any(mode).decode(text).map(Some),
+    }
+}
+
+/// Refuses a text whose canonical form is too long: escaping can make it longer than the text.
+pub(crate) fn bounded(text: &[u8], canonical: impl FnOnce() -> String) -> Result<(), UrlError> {
+    /// The most octets that an octet becomes: `%XX`, or `::ffff:1:1` as `::ffff:0.1.0.1`.
+    const LARGEST_GROWTH: usize = 4;
+    if text.len() <= MAX_URL_LENGTH / LARGEST_GROWTH || canonical().len() <= MAX_URL_LENGTH {
+        return Ok(());
+    }
+    Err(Span::new(text).fail_at(MAX_URL_LENGTH, UrlErrorKind::TooLong))
+}
+
 /// What a part of a URL may contain between its delimiters: always `uchar`, and the following.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Content {
@@ -145,6 +154,31 @@ pub(crate) struct Content {
 }
 
 impl Content {
+    /// Any octets.
+    pub(crate) fn any(mode: Mode) -> Self {
+        Content {
+            mode,
+            never: b"",
+            controls: true,
+        }
+    }
+
+    /// No control characters.
+    pub(crate) fn string(mode: Mode) -> Self {
+        Content {
+            controls: false,
+            ..Content::any(mode)
+        }
+    }
+
+    /// Refuses these reserved characters in both modes.
+    pub(crate) fn never(self, reserved: &'static [u8]) -> Self {
+        Content {
+            never: reserved,
+            ..self
+        }
+    }
+
     /// Resolves the escapes of a part.
     ///
     /// Errors: `BadPercentEscape` and `ForbiddenControl` at the `%`; `ReservedCharacter` and

@@ -54,8 +54,7 @@ pub fn canonical(uri: impl AsRef<[u8]>) -> Result<String, UrlError> {
     let mut text = String::with_capacity(whole.octets().len());
     let rest = match common::scheme(whole) {
         Ok((scheme, rest)) => {
-            let scheme = scheme.octets().iter();
-            text.extend(scheme.map(|octet| char::from(octet.to_ascii_lowercase())));
+            text.push_str(&scheme.to_text().to_ascii_lowercase());
             text.push(':');
             rest
         }

@@ -94,6 +94,10 @@ impl GopherUrl {
         SCHEME
     }
 
+    pub(crate) fn hostport(&self) -> &HostPort<DEFAULT_GOPHER_PORT> {
+        &self.hostport
+    }
+
     /// The host to connect to.
     pub fn host(&self) -> &Host {
         self.hostport.host()

@@ -137,13 +137,7 @@ fn port(digits: Span<'_>, mode: Mode) -> Result<Option<u16>, UrlError> {
             Mode::Lenient => Ok(None),
         };
     }
-    if let Some(index) = digits
-        .octets()
-        .iter()
-        .position(|octet| !octet.is_ascii_digit())
-    {
-        return Err(digits.fail_at(index, UrlErrorKind::InvalidPort));
-    }
+    digits.allow_only(|octet| octet.is_ascii_digit(), UrlErrorKind::InvalidPort)?;
     match parse_ascii::<NonZeroU16>(digits.octets()) {
         Some(port) => Ok(Some(port.get())),
         None => Err(digits.fail(UrlErrorKind::PortOutOfRange)),
@@ -184,11 +178,8 @@ fn name_or_quad(text: Span<'_>, mode: Mode) -> Result<Host, UrlError> {
             .map(Host::Ipv4)
             .ok_or_else(|| text.fail(UrlErrorKind::InvalidHost));
     }
-    let name = undotted
-        .octets()
-        .iter()
-        .map(|octet| char::from(octet.to_ascii_lowercase()));
-    Ok(Host::Name(HostName(name.collect())))
+    let name = undotted.to_text().to_ascii_lowercase();
+    Ok(Host::Name(HostName(name)))
 }
 
 fn label(label: Span<'_>, mode: Mode) -> Result<(), UrlError> {
@@ -196,18 +187,15 @@ fn label(label: Span<'_>, mode: Mode) -> Result<(), UrlError> {
         return Err(label.fail(UrlErrorKind::InvalidHost));
     }
     let last = label.octets().len() - 1;
-    let fault = label
-        .octets()
-        .iter()
-        .enumerate()
-        .position(|(index, &octet)| {
-            let fits = match octet {
-                b'-' => index != 0 && index != last,
-                b'_' => mode == Mode::Lenient,
-                _ => octet.is_ascii_alphanumeric(),
-            };
-            !fits || index >= MAX_LABEL_LENGTH
-        });
+    let mut octets = label.octets().iter().enumerate();
+    let fault = octets.position(|(index, &octet)| {
+        let fits = match octet {
+            b'-' => index != 0 && index != last,
+            b'_' => mode == Mode::Lenient,
+            _ => octet.is_ascii_alphanumeric(),
+        };
+        !fits || index >= MAX_LABEL_LENGTH
+    });
     match fault {
         Some(index) => Err(label.fail_at(index, UrlErrorKind::InvalidHost)),
         None => Ok(()),

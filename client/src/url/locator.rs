@@ -5,8 +5,8 @@ use std::fmt;
 use std::str::FromStr;
 
 use super::caution::{self, Caution, Scope, Site};
-use super::common::{self, Content, Mode};
-use super::error::{MAX_URL_LENGTH, UrlError, UrlErrorKind};
+use super::common::{self, Mode};
+use super::error::{UrlError, UrlErrorKind};
 use super::gopher::GopherUrl;
 use super::host::Host;
 use super::octets::Octets;
@@ -47,7 +47,7 @@ pub fn uri_kind(text: impl AsRef<[u8]>) -> UriKind {
     let Ok((scheme, _)) = common::scheme(common::unwrapped(Span::new(text.as_ref()))) else {
         return UriKind::Neither;
     };
-    match lower_case(scheme).as_str() {
+    match scheme.to_text().to_ascii_lowercase().as_str() {
         NAME_SCHEME => UriKind::Name,
         scheme if common::is_scheme(scheme) && scheme != PREFIX => UriKind::Locator,
         _ => UriKind::Neither,
@@ -120,6 +120,7 @@ fn similar(scheme: &str) -> Option<&'static str> {
 /// locator](Self::to_string_with_secrets) with the password redacted, as in `Debug`.
 #[derive(Clone, Debug)]
 pub struct Locator {
+    scheme: String,
     url: Url,
     fragment: Option<Octets>,
 }
@@ -158,26 +159,7 @@ impl Locator {
 
     /// The scheme in lower case, without a colon.
     pub fn scheme(&self) -> &str {
-        match &self.url {
-            Url::Z3950(url) => url.scheme(),
-            Url::Gopher(_) => "gopher",
-            Url::Ftp(_) => "ftp",
-            Url::Http(url) => url.scheme(),
-            Url::Https(url) => url.scheme(),
-            Url::Mailto(_) => "mailto",
-            Url::News(_) => "news",
-            Url::Nntp(_) => "nntp",
-            Url::Telnet(_) => "telnet",
-            Url::Rlogin(_) => "rlogin",
-            Url::Tn3270(_) => "tn3270",
-            Url::Wais(_) => "wais",
-            Url::File(_) => "file",
-            Url::Prospero(_) => "prospero",
-            Url::MessageId(_) => "mid",
-            Url::ContentId(_) => "cid",
-            Url::Registered(url) => url.scheme(),
-            Url::Name(url) | Url::Other(url) => url.scheme(),
-        }
+        &self.scheme
     }
 
     /// The host, if the URL has one.
@@ -292,17 +274,12 @@ impl Locator {
     fn site(&self) -> Option<Site<'_>> {
         match &self.url {
             Url::Z3950(url) => Some(Site {
-                host: url.host(),
                 port: Some(url.port()),
                 default_port: Some(super::DEFAULT_PORT),
                 userinfo: url.userinfo(),
+                ..Site::of(url.host())
             }),
-            Url::Gopher(url) => Some(Site {
-                host: url.host(),
-                port: Some(url.port()),
-                default_port: Some(super::DEFAULT_GOPHER_PORT),
-                userinfo: None,
-            }),
+            Url::Gopher(url) => Some(url.hostport().site()),
             Url::Ftp(url) => Some(url.login.site()),
             Url::Http(url) => Some(url.hostport().site()),
             Url::Https(url) => Some(url.hostport().site()),
@@ -313,19 +290,14 @@ impl Locator {
             Url::Wais(url) => Some(url.hostport().site()),
             Url::File(url) => match url.host() {
                 FileHost::Local => None,
-                FileHost::Remote(host) => Some(Site {
-                    host,
-                    port: None,
-                    default_port: None,
-                    userinfo: None,
-                }),
+                FileHost::Remote(host) => Some(Site::of(host)),
             },
             Url::Prospero(url) => Some(url.hostport().site()),
             Url::Registered(url) => Some(Site {
-                host: url.url().host()?,
                 port: url.url().port().map(|(port, _)| port),
                 default_port: url.url().port().map(|(_, default)| default),
                 userinfo: url.url().userinfo(),
+                ..Site::of(url.url().host()?)
             }),
             Url::Mailto(_) | Url::News(_) | Url::MessageId(_) | Url::ContentId(_) => None,
             Url::Name(_) | Url::Other(_) => None,
@@ -335,7 +307,14 @@ impl Locator {
 
 impl fmt::Display for Locator {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.url {
+        self.url.fmt(f)
+    }
+}
+
+/// The canonical form, with the password redacted.
+impl fmt::Display for Url {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
             Url::Z3950(url) => url.fmt(f),
             Url::Gopher(url) => url.fmt(f),
             Url::Ftp(url) => url.fmt(f),
@@ -383,7 +362,10 @@ impl std::hash::Hash for Locator {
 
 impl From<Url> for Locator {
     fn from(url: Url) -> Self {
+        let text = url.to_string();
+        let (scheme, _) = text.split_once(':').unwrap_or_default();
         Locator {
+            scheme: scheme.to_owned(),
             url,
             fragment: None,
         }
@@ -418,88 +400,51 @@ impl Registry {
     /// Errors: the first in the order of [`UrlErrorKind`](super::UrlErrorKind), with its 0-based offset in `text`;
     /// `UnsupportedScheme` for `URL`, which is a prefix.
     pub fn parse(&self, text: impl AsRef<[u8]>, mode: Mode) -> Result<Locator, UrlError> {
-        parse(text.as_ref(), mode, self)
+        let text = text.as_ref();
+        let (url, fragment) = common::envelope(text, mode)?.cut(b"#");
+        let (scheme, rest) = common::scheme(url)?;
+        let name = scheme.to_text().to_ascii_lowercase();
+        let url = match name.as_str() {
+            "z39.50s" | "z39.50r" => {
+                let url = Z3950Url::parse(text, mode)?;
+                return Ok(Locator {
+                    fragment: url.fragment().cloned(),
+                    ..Url::Z3950(url).into()
+                });
+            }
+            "gopher" => return Ok(Url::Gopher(GopherUrl::parse(text, mode)?).into()),
+            "ftp" => Url::Ftp(FtpUrl::parse(rest, mode)?),
+            "http" => Url::Http(HttpUrl::parse(rest, mode)?),
+            "https" => Url::Https(HttpUrl::parse(rest, mode)?),
+            "mailto" => Url::Mailto(MailtoUrl::parse(rest, mode)?),
+            "news" => Url::News(NewsUrl::parse(rest, mode)?),
+            "nntp" => Url::Nntp(NntpUrl::parse(rest, mode)?),
+            "telnet" => Url::Telnet(TelnetUrl::parse(rest, mode)?),
+            "rlogin" => Url::Rlogin(RloginUrl::parse(rest, mode)?),
+            "tn3270" => Url::Tn3270(Tn3270Url::parse(rest, mode)?),
+            "wais" => Url::Wais(WaisUrl::parse(rest, mode)?),
+            "file" => Url::File(FileUrl::parse(rest, mode)?),
+            "prospero" => Url::Prospero(ProsperoUrl::parse(rest, mode)?),
+            "mid" => Url::MessageId(MessageId::parse(rest, mode)?),
+            "cid" => Url::ContentId(MessageId::parse(rest, mode)?),
+            NAME_SCHEME => Url::Name(OpaqueUri::parse(scheme, rest, mode)?),
+            PREFIX => {
+                let refusal = scheme.fail(UrlErrorKind::UnsupportedScheme);
+                return Err(refusal
+                    .advising("`URL:` is not a scheme; only lenient reading takes one of it"));
+            }
+            other => match self.read(other, rest, mode) {
+                Some(url) => Url::Registered(url?),
+                None => Url::Other(OpaqueUri::parse(scheme, rest, mode)?),
+            },
+        };
+        let fragment = common::fragment(fragment, mode)?;
+        let locator = Locator {
+            scheme: name,
+            url,
+            fragment: fragment.filter(|fragment| !fragment.is_empty()),
+        };
+        common::bounded(text, || locator.to_string_with_secrets())?;
+        Ok(locator)
     }
-}
-
-fn parse(text: &[u8], mode: Mode, registry: &Registry) -> Result<Locator, UrlError> {
-    let (url, fragment) = common::envelope(text, mode)?.cut(b"#");
-    let (scheme, rest) = common::scheme(url)?;
-    let url = match lower_case(scheme).as_str() {
-        "z39.50s" | "z39.50r" => {
-            let url = Z3950Url::parse(text, mode)?;
-            return Ok(Locator {
-                fragment: url.fragment().cloned(),
-                url: Url::Z3950(url),
-            });
-        }
-        "gopher" => return Ok(Url::Gopher(GopherUrl::parse(text, mode)?).into()),
-        "ftp" => Url::Ftp(FtpUrl::parse(rest, mode)?),
-        "http" => Url::Http(HttpUrl::parse(rest, mode)?),
-        "https" => Url::Https(HttpUrl::parse(rest, mode)?),
-        "mailto" => Url::Mailto(MailtoUrl::parse(rest, mode)?),
-        "news" => Url::News(NewsUrl::parse(rest, mode)?),
-        "nntp" => Url::Nntp(NntpUrl::parse(rest, mode)?),
-        "telnet" => Url::Telnet(TelnetUrl::parse(rest, mode)?),
-        "rlogin" => Url::Rlogin(RloginUrl::parse(rest, mode)?),
-        "tn3270" => Url::Tn3270(Tn3270Url::parse(rest, mode)?),
-        "wais" => Url::Wais(WaisUrl::parse(rest, mode)?),
-        "file" => Url::File(FileUrl::parse(rest, mode)?),
-        "prospero" => Url::Prospero(ProsperoUrl::parse(rest, mode)?),
-        "mid" => Url::MessageId(MessageId::parse(rest, mode)?),
-        "cid" => Url::ContentId(MessageId::parse(rest, mode)?),
-        NAME_SCHEME => Url::Name(OpaqueUri::parse(scheme, rest, mode)?),
-        PREFIX => {
-            let refusal = scheme.fail(UrlErrorKind::UnsupportedScheme);
-            return Err(
-                refusal.advising("`URL:` is not a scheme; only lenient reading takes one of it")
-            );
-        }
-        other => match registry.read(other, rest, mode) {
-            Some(url) => Url::Registered(url?),
-            None => Url::Other(OpaqueUri::parse(scheme, rest, mode)?),
-        },
-    };
-    let locator = Locator {
-        url,
-        fragment: self::fragment(fragment, mode)?,
-    };
-    bounded(text, &locator)?;
-    Ok(locator)
-}
-
-/// The fragment after `#`, unless it is empty.
-fn fragment(fragment: Span<'_>, mode: Mode) -> Result<Option<Octets>, UrlError> {
-    let Some(text) = fragment.strip_prefix(b"#") else {
-        return Ok(None);
-    };
-    if mode == Mode::Strict {
-        return Err(fragment.fail(UrlErrorKind::FragmentNotAllowed));
-    }
-    let content = Content {
-        mode,
-        never: b"",
-        controls: true,
-    };
-    let octets = content.decode(text)?;
-    Ok((!octets.is_empty()).then_some(octets))
-}
-
-/// Escaping can make the canonical form longer than the text, and too long.
-fn bounded(text: &[u8], locator: &Locator) -> Result<(), UrlError> {
-    /// The most octets that an octet becomes.
-    const LARGEST_GROWTH: usize = 4;
-    if text.len() <= MAX_URL_LENGTH / LARGEST_GROWTH
-        || locator.to_string_with_secrets().len() <= MAX_URL_LENGTH
-    {
-        return Ok(());
-    }
-    Err(Span::new(text).fail_at(MAX_URL_LENGTH, UrlErrorKind::TooLong))
-}
-
-fn lower_case(scheme: Span<'_>) -> String {
-    let octets = scheme.octets().iter();
-    octets
-        .map(|octet| char::from(octet.to_ascii_lowercase()))
-        .collect()
 }

@@ -3,11 +3,9 @@
 
 mod file;
 mod ftp;
-mod ftp_plan;
 mod http;
 mod mail;
 mod news;
-mod nntp;
 mod opaque;
 mod prospero;
 mod telnet;
@@ -20,12 +18,10 @@ use super::error::UrlError;
 use super::octets::Octets;
 use super::span::Span;
 pub use file::{FileHost, FileUrl, LocalPathError};
-pub use ftp::{FtpPath, FtpUrl, TypeCode};
-pub use ftp_plan::FtpStep;
+pub use ftp::{FtpPath, FtpStep, FtpUrl, TypeCode};
 pub use http::{HttpUrl, HttpsUrl};
 pub use mail::{MailtoUrl, MessageId};
-pub use news::{NewsUrl, Newsgroup};
-pub use nntp::NntpUrl;
+pub use news::{NewsUrl, Newsgroup, NntpUrl};
 pub use opaque::OpaqueUri;
 pub use prospero::{ProsperoField, ProsperoUrl};
 pub use telnet::{RloginUrl, TelnetPlan, TelnetUrl, Tn3270Url};

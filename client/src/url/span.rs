@@ -29,6 +29,11 @@ impl<'a> Span<'a> {
         self.start
     }
 
+    /// The text of graphic ASCII, with its letter case.
+    pub(crate) fn to_text(self) -> String {
+        self.octets.iter().copied().map(char::from).collect()
+    }
+
     pub(crate) fn is_empty(self) -> bool {
         self.octets.is_empty()
     }
@@ -100,6 +105,24 @@ impl<'a> Span<'a> {
                 *start += octets.len() + 1;
                 Some(part)
             })
+    }
+
+    /// The rest after `prefix`, a required delimiter.
+    pub(crate) fn after(self, prefix: &[u8], remedy: &'static str) -> Result<Self, UrlError> {
+        let error = || self.fail(UrlErrorKind::MissingPart).advising(remedy);
+        self.strip_prefix(prefix).ok_or_else(error)
+    }
+
+    /// Refuses the first octet that is not allowed.
+    pub(crate) fn allow_only(
+        self,
+        is_allowed: impl Fn(u8) -> bool,
+        kind: UrlErrorKind,
+    ) -> Result<(), UrlError> {
+        match self.octets.iter().position(|&octet| !is_allowed(octet)) {
+            Some(index) => Err(self.fail_at(index, kind)),
+            None => Ok(()),
+        }
     }
 
     /// An error at the first octet, or at the offset where it was expected.

@@ -42,11 +42,7 @@ impl Userinfo {
     /// modes, because implementations disagree about which of two ends the userinfo; so are escaped controls, because these parts
     /// become protocol strings. Errors name no octet.
     pub(crate) fn parse(text: Span<'_>, mode: Mode) -> Result<Self, UrlError> {
-        let content = Content {
-            mode,
-            never: b"@",
-            controls: false,
-        };
+        let content = Content::string(mode).never(b"@");
         let decode = |part| {
             content
                 .decode_with(part, LITERAL)
@@ -81,6 +77,14 @@ impl Userinfo {
 
 /// Reserved characters that are literal in user and password (RFC 1738 §5).
 const LITERAL: &[u8] = b";?&=";
+
+/// A text in which the password is shown.
+pub(crate) fn with_secrets(write: impl FnOnce(&mut String) -> fmt::Result) -> String {
+    let mut text = String::new();
+    // Errors: writing to a string cannot fail.
+    let _ = write(&mut text);
+    text
+}
 
 /// Whether a password is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -13,7 +13,7 @@ use super::common::{self, Class, Mode};
 use super::error::UrlError;
 use super::host::Host;
 use super::octets::Octets;
-use super::userinfo::{Secrets, Userinfo};
+use super::userinfo::{self, Secrets, Userinfo};
 pub use build::{BuildError, StringPart, Z3950UrlBuilder};
 
 /// The default port (RFC 2056 §3, §4).
@@ -139,6 +139,21 @@ struct Parts {
     extensions: Vec<Extension>,
 }
 
+impl Parts {
+    fn new(kind: Kind, host: Host) -> Self {
+        Parts {
+            kind,
+            host,
+            port: DEFAULT_PORT,
+            databases: Vec::new(),
+            docid: None,
+            element_set: None,
+            record_syntaxes: Vec::new(),
+            extensions: Vec::new(),
+        }
+    }
+}
+
 impl Z3950Url {
     /// Starts a builder with the host, at port 210.
     pub fn builder(kind: Kind, host: Host) -> Z3950UrlBuilder {
@@ -228,9 +243,7 @@ impl Z3950Url {
         let (Some(userinfo), Some((scheme, rest))) = (&self.userinfo, text.split_once("//")) else {
             return text;
         };
-        let mut login = String::new();
-        // Errors: writing to a string cannot fail.
-        let _ = userinfo.write(&mut login, Secrets::Shown);
+        let login = userinfo::with_secrets(|login| userinfo.write(login, Secrets::Shown));
         format!("{scheme}//{login}@{rest}")
     }
 }

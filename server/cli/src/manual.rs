@@ -2,7 +2,7 @@
 
 use clap::CommandFactory;
 use clap_mangen::Man;
-use z3950_server::fault::KINDS;
+use z3950_server::fault::kinds;
 
 use crate::args::{AFTERWARDS, Arguments, EXAMPLES};
 use crate::config;
@@ -68,7 +68,7 @@ fn escaped(line: &str) -> String {
 /// The faults that a rule can name.
 fn faults() -> String {
     let mut text = RULES.to_owned();
-    for kind in KINDS {
+    for kind in kinds() {
         let arguments = format!("{} {}", kind.name, kind.arguments);
         text.push_str(&format!(
             "  {}\n      {}\n",

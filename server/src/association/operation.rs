@@ -15,9 +15,10 @@ use z3950_asn1::apdu::{
 };
 use z3950_asn1::bib1::diagnostics::Condition;
 
-use super::{Association, lock};
+use super::Association;
 use crate::backend::Answer;
 use crate::diagnostic::{Diagnostic, diagnostic};
+use crate::lock::lock;
 
 /// 105: stopped at the client's request.
 pub(crate) const CANCELLED: Condition = Condition(105);
@@ -183,10 +184,7 @@ fn report(trigger: &TriggerResourceControlRequest) -> ResourceControlRequest {
     ResourceControlRequest {
         reference_id: trigger.reference_id.clone(),
         suspended_flag: Some(false),
-        resource_report: None,
-        partial_results_available: None,
-        response_required: false,
         triggered_request_flag: Some(true),
-        other_info: None,
+        ..ResourceControlRequest::default()
     }
 }

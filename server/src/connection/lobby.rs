@@ -2,12 +2,13 @@
 //! one, so that connections that never send an Init keep nobody out.
 
 use std::collections::BTreeMap;
-use std::future::pending;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use tokio::sync::oneshot;
 use tokio::time::Instant;
+
+use crate::lock::lock;
 
 /// The connections that wait for a session, oldest first.
 #[derive(Clone, Default)]
@@ -25,50 +26,35 @@ struct GuestEntry {
     send_away: oneshot::Sender<()>,
 }
 
-/// A connection in the lobby.
-pub(crate) struct Guest {
-    pub(crate) greeting: Greeting,
-    pub(crate) sent_away: SentAway,
-}
-
 /// A connection's entry in the lobby. Dropped when it has a session, or has ended.
 pub(crate) struct Greeting {
     number: u64,
     lobby: Lobby,
 }
 
-/// Resolves when a connection has to give way.
-pub(crate) struct SentAway(oneshot::Receiver<()>);
-
 impl Lobby {
-    /// Adds a new connection.
-    pub(crate) fn enter(&self) -> Guest {
+    /// Adds a new connection; the receiver is sent to when the connection has to give way.
+    pub(crate) fn enter(&self) -> (Greeting, oneshot::Receiver<()>) {
         let (send_away, sent_away) = oneshot::channel();
-        let mut waiting = self.lock();
+        let mut waiting = lock(&self.0);
         let number = waiting.next;
         waiting.next = number.wrapping_add(1);
         let since = Instant::now();
-        waiting
-            .guests
-            .insert(number, GuestEntry { since, send_away });
-        Guest {
-            greeting: Greeting {
-                number,
-                lobby: self.clone(),
-            },
-            sent_away: SentAway(sent_away),
-        }
+        let entry = GuestEntry { since, send_away };
+        waiting.guests.insert(number, entry);
+        let lobby = self.clone();
+        (Greeting { number, lobby }, sent_away)
     }
 
     /// When the oldest connection entered.
     pub(crate) fn oldest(&self) -> Option<Instant> {
-        let waiting = self.lock();
+        let waiting = lock(&self.0);
         waiting.guests.values().next().map(|oldest| oldest.since)
     }
 
     /// Sends the oldest connection away, if it has waited at least `patience`; returns whether it did.
     pub(crate) fn send_oldest_away(&self, patience: Duration) -> bool {
-        let mut waiting = self.lock();
+        let mut waiting = lock(&self.0);
         let oldest = waiting.guests.first_entry();
         let oldest = oldest.filter(|oldest| oldest.get().since.elapsed() >= patience);
         let Some(oldest) = oldest else {
@@ -78,24 +64,11 @@ impl Lobby {
         let _ = oldest.remove().send_away.send(());
         true
     }
-
-    fn lock(&self) -> MutexGuard<'_, Waiting> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl SentAway {
-    /// Waits until the connection has to give way; for ever if it leaves the lobby first.
-    pub(crate) async fn wait(self) {
-        if self.0.await.is_err() {
-            pending().await
-        }
-    }
 }
 
 impl Drop for Greeting {
     fn drop(&mut self) {
-        self.lobby.lock().guests.remove(&self.number);
+        lock(&self.lobby.0).guests.remove(&self.number);
     }
 }
 
@@ -115,14 +88,14 @@ mod tests {
         sleep(second).await;
         let young = lobby.enter();
         assert_eq!(lobby.oldest(), Some(begun));
-        drop(served.greeting);
+        drop(served.0);
         let gone = [second * 2, second, second].map(|time| lobby.send_oldest_away(time));
         assert_eq!(gone, [false, true, false]);
         assert_eq!(lobby.oldest(), Some(begun + second));
-        let told = [served.sent_away, oldest.sent_away, young.sent_away];
-        let told = told.map(|sent_away| sent_away.wait().now_or_never());
+        let told = [served.1, oldest.1, young.1];
+        let told = told.map(|sent_away| sent_away.now_or_never().and_then(Result::ok));
         assert_eq!(told, [None, Some(()), None]);
-        drop((oldest.greeting, young.greeting));
+        drop((oldest.0, young.0));
         assert_eq!(lobby.oldest(), None);
     }
 }

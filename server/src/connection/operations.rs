@@ -13,7 +13,7 @@ use z3950_asn1::apdu::{Apdu, ReferenceId};
 use z3950_asn1::concurrency::ResultSetUse;
 
 use crate::fault::{Fault, Output};
-use crate::session::{Begun, Done, Reply, Session, carry_out};
+use crate::session::{Begun, Done, Session, carry_out};
 
 /// Requests that are not answered yet, in the order received.
 #[derive(Default)]
@@ -34,7 +34,6 @@ pub(super) struct Asked {
 pub(super) enum Ended {
     /// The session makes the reply.
     Done(Asked, Done),
-    Reply(Asked, Reply),
     /// The delay of the answer is over.
     Output(Output),
 }
@@ -43,7 +42,6 @@ enum OperationState {
     /// Waiting for earlier operations.
     Waiting(Asked),
     Running(Asked, Run),
-    Answered(Asked, Reply),
     /// The answer to the request is delayed.
     Delayed(Arc<Apdu>, Pin<Box<Sleep>>, Box<Output>),
     /// Ended, and removed next.
@@ -180,26 +178,25 @@ impl Run {
 }
 
 fn begun(asked: Asked, session: &mut Session) -> OperationState {
-    match session.begin(&asked.request) {
-        Begun::Reply(reply) => OperationState::Answered(asked, reply),
+    let future: Pin<Box<dyn Future<Output = Done> + Send>> = match session.begin(&asked.request) {
+        Begun::Reply(reply) => Box::pin(std::future::ready(Done::Reply(reply))),
         Begun::Operation(operation) => {
             let request = Arc::clone(&asked.request);
-            let run = Run {
-                future: Box::pin(async move { carry_out(operation, &request).await }),
-                since: None,
-                is_overdue: false,
-            };
-            OperationState::Running(asked, run)
+            Box::pin(async move { carry_out(operation, &request).await })
         }
-    }
+    };
+    let run = Run {
+        future,
+        since: None,
+        is_overdue: false,
+    };
+    OperationState::Running(asked, run)
 }
 
 impl OperationState {
     fn request(&self) -> Option<&Apdu> {
         match self {
-            Self::Waiting(asked) | Self::Running(asked, _) | Self::Answered(asked, _) => {
-                Some(&asked.request)
-            }
+            Self::Waiting(asked) | Self::Running(asked, _) => Some(&asked.request),
             Self::Delayed(request, ..) => Some(request),
             Self::Over => None,
         }
@@ -230,13 +227,11 @@ impl OperationState {
                 ready!(delay.as_mut().poll(context));
                 None
             }
-            Self::Answered(..) => None,
         };
-        Poll::Ready(match (std::mem::replace(self, Self::Over), done) {
-            (Self::Running(asked, _), Some(done)) => Ended::Done(asked, done),
-            (Self::Answered(asked, reply), _) => Ended::Reply(asked, reply),
-            (Self::Delayed(_, _, output), _) => Ended::Output(*output),
-            _ => return Poll::Pending,
-        })
+        match (std::mem::replace(self, Self::Over), done) {
+            (Self::Running(asked, _), Some(done)) => Poll::Ready(Ended::Done(asked, done)),
+            (Self::Delayed(_, _, output), _) => Poll::Ready(Ended::Output(*output)),
+            _ => Poll::Pending,
+        }
     }
 }

@@ -13,7 +13,7 @@ use z3950_asn1::apdu::{
     Close, InitializeRequest, ProtocolVersion, ReferenceId, RequestedAction,
     TriggerResourceControlRequest,
 };
-use z3950_asn1::codec::frame::ApduCodec;
+use z3950_asn1::codec::stream::ApduCodec;
 
 use super::*;
 use crate::backend::{Answer, Backend, Found, Search};

@@ -1,57 +1,146 @@
-//! The records of IR-Explain-1 and their search terms (Z39.50-2003 Appendices ATR.2 and REC.1).
+//! The records of IR-Explain-1, and the texts under which they are found (Z39.50-2003 Appendices ATR.2 and REC.1). A term list is
+//! an index, named after its Use attributes.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use z3950_asn1::apdu::{DatabaseName, IntUnit, Options, StringOrNumeric, Unit};
+use z3950_asn1::bib1::attributes::{USE, type_name};
 use z3950_asn1::oid::{self, Oid};
 use z3950_asn1::record::explain::*;
+use z3950_asn1::types::InternationalString;
 
-use super::entry::*;
-use super::lists;
 use crate::backend::{AttributeInfo, Backend, DatabaseInfo};
-use crate::extended::{EXTEND_DATABASE, EXTENDED_SERVICES};
+use crate::extended::{EXTENDED_SERVICES, OwnDatabase, PACKAGES};
 use crate::limits::Limits;
 use crate::offer::Offer;
 use crate::units::count;
+
+/// The name of the database (Z39.50-2003 §3.2.10).
+pub const EXPLAIN_DATABASE: &str = "IR-Explain-1";
+
+/// What the database offers.
+pub(super) const EXPLAIN: OwnDatabase = OwnDatabase {
+    name: EXPLAIN_DATABASE,
+    title: "Explain",
+    syntax: oid::EXPLAIN,
+    attribute_set: oid::EXP_1,
+    uses: &[
+        (CATEGORY, "ExplainCategory"),
+        (LANGUAGE, "HumanStringLanguage"),
+        (DATABASE, "DatabaseName"),
+        (TARGET, "TargetName"),
+        (ATTRIBUTE_SET, "AttributeSetOID"),
+        (SYNTAX, "RecordSyntaxOID"),
+        (SERVICE, "ExtendedServicesOID"),
+        (12, "ElementSetName"),
+        (TERM_LIST, "TermListName"),
+        (PROPRIETARY, "Proprietary"),
+        (USER_FEE, "UserFee"),
+    ],
+};
+
+/// Use attributes of Exp-1.
+const CATEGORY: i64 = 1;
+const LANGUAGE: i64 = 2;
+const DATABASE: i64 = 3;
+const TARGET: i64 = 4;
+const ATTRIBUTE_SET: i64 = 5;
+const SYNTAX: i64 = 6;
+const SERVICE: i64 = 8;
+const TERM_LIST: i64 = 15;
+const PROPRIETARY: i64 = 20;
+const USER_FEE: i64 = 21;
+
+/// The language of all texts.
+const ENGLISH: &str = "eng";
+
+/// The categories, with their descriptions.
+const CATEGORIES: [(&str, &str); 10] = [
+    ("CategoryList", "The categories of records in this database"),
+    ("TargetInfo", "The server"),
+    ("DatabaseInfo", "The databases"),
+    (
+        "RecordSyntaxInfo",
+        "The syntaxes in which records are shown",
+    ),
+    ("AttributeSetInfo", "The attribute sets of queries"),
+    (
+        "AttributeDetails",
+        "The attributes with which a database is searched",
+    ),
+    ("TermListInfo", "The term lists that can be scanned"),
+    ("TermListDetails", "The attributes that mean a term list"),
+    ("SortDetails", "The keys by which records can be sorted"),
+    ("ExtendedServicesInfo", "The extended services"),
+];
+
+/// A record, and its texts under the Use attributes of Exp-1, in lower case.
+pub(super) struct ExplainEntry {
+    pub(super) texts: Vec<(i64, String)>,
+    pub(super) record: ExplainRecord,
+}
+
+impl ExplainEntry {
+    fn new(record: ExplainRecord, texts: impl IntoIterator<Item = (i64, String)>) -> Self {
+        let category = match record {
+            ExplainRecord::CategoryList(_) => "CategoryList",
+            ExplainRecord::TargetInfo(_) => "TargetInfo",
+            ExplainRecord::DatabaseInfo(_) => "DatabaseInfo",
+            ExplainRecord::RecordSyntaxInfo(_) => "RecordSyntaxInfo",
+            ExplainRecord::AttributeSetInfo(_) => "AttributeSetInfo",
+            ExplainRecord::AttributeDetails(_) => "AttributeDetails",
+            ExplainRecord::TermListInfo(_) => "TermListInfo",
+            ExplainRecord::TermListDetails(_) => "TermListDetails",
+            ExplainRecord::SortDetails(_) => "SortDetails",
+            _ => "ExtendedServicesInfo",
+        };
+        let common = [(CATEGORY, category), (LANGUAGE, ENGLISH)];
+        let common = common.map(|(r#use, text)| (r#use, text.to_owned()));
+        let texts = common.into_iter().chain(texts);
+        let texts = texts.map(|(r#use, text)| (r#use, text.to_lowercase()));
+        Self {
+            texts: texts.collect(),
+            record,
+        }
+    }
+
+    /// The record without its lists of attributes and keys.
+    pub(super) fn brief(&self) -> ExplainRecord {
+        let mut record = self.record.clone();
+        match &mut record {
+            ExplainRecord::AttributeSetInfo(info) => info.attributes = None,
+            ExplainRecord::AttributeDetails(details) => details.attributes_by_set = None,
+            ExplainRecord::SortDetails(details) => details.sort_keys = None,
+            _ => {}
+        }
+        record
+    }
+}
 
 /// All records: the categories, the server, and the records of each category.
 pub(super) fn entries(backend: &dyn Backend, offer: &Offer, limits: &Limits) -> Vec<ExplainEntry> {
     let mut databases = backend.databases();
     let has_tasks = offer.options.contains(Options::EXTENDED_SERVICES);
-    if has_tasks {
-        databases.push(own(
-            EXTEND_DATABASE,
-            "Extended services",
-            &[oid::TASK_PACKAGE],
-        ));
-    }
-    databases.push(own(EXPLAIN_DATABASE, "Explain", &[oid::EXPLAIN]));
-    let syntaxes: BTreeSet<Oid> = databases
-        .iter()
-        .flat_map(|one| one.syntaxes.clone())
-        .collect();
+    databases.extend(has_tasks.then(|| PACKAGES.info()));
+    databases.push(EXPLAIN.info());
+    let syntaxes = databases.iter().flat_map(|one| one.syntaxes.clone());
+    let syntaxes: BTreeSet<Oid> = syntaxes.collect();
     let sets = attribute_sets(&databases);
-    let mut entries = vec![target_info(&sets, &syntaxes, offer, limits)];
-    entries.extend(
-        databases
-            .iter()
-            .map(|database| database_info(database, &syntaxes)),
-    );
+    let mut entries = vec![
+        category_list(),
+        target_info(&sets, &syntaxes, offer, limits),
+    ];
+    entries.extend(databases.iter().map(|one| database_info(one, &syntaxes)));
     entries.extend(syntaxes.iter().map(|syntax| record_syntax_info(*syntax)));
-    entries.extend(
-        sets.iter()
-            .map(|(set, types)| attribute_set_info(*set, types)),
-    );
+    entries.extend(sets.iter().map(|(set, of)| attribute_set_info(*set, of)));
     entries.extend(databases.iter().map(attribute_details));
-    entries.extend(lists::entries(&databases));
-    if has_tasks {
-        entries.extend(
-            EXTENDED_SERVICES
-                .iter()
-                .map(|service| extended_services_info(*service)),
-        );
-    }
-    entries.insert(0, category_list());
+    let scanned = databases.iter().filter(|database| database.scan);
+    entries.extend(scanned.clone().map(term_list_info));
+    entries.extend(term_list_details(scanned));
+    let sorted = databases.iter().filter(|database| database.sort);
+    entries.extend(sorted.map(sort_details));
+    let services = EXTENDED_SERVICES.iter().filter(|_| has_tasks);
+    entries.extend(services.map(|service| extended_services_info(*service)));
     entries
 }
 
@@ -68,84 +157,24 @@ fn attribute_sets(databases: &[DatabaseInfo]) -> BTreeMap<Oid, Values> {
     sets
 }
 
-/// One of the server's own databases, with its Use attributes.
-fn own(name: &str, title: &str, syntaxes: &[Oid]) -> DatabaseInfo {
-    let (set, names): (Oid, &[(i64, &str)]) = match name {
-        EXPLAIN_DATABASE => (
-            oid::EXP_1,
-            &[
-                (CATEGORY, "ExplainCategory"),
-                (LANGUAGE, "HumanStringLanguage"),
-                (DATABASE, "DatabaseName"),
-                (TARGET, "TargetName"),
-                (ATTRIBUTE_SET, "AttributeSetOID"),
-                (SYNTAX, "RecordSyntaxOID"),
-                (SERVICE, "ExtendedServicesOID"),
-                (TERM_LIST, "TermListName"),
-                (PROPRIETARY, "Proprietary"),
-                (USER_FEE, "UserFee"),
-            ],
-        ),
-        _ => (
-            oid::EXT_1,
-            &[
-                (1, "UserId"),
-                (2, "PackageName"),
-                (3, "CreationDateTime"),
-                (4, "TaskStatus"),
-                (5, "PackageType"),
-            ],
-        ),
-    };
-    let attributes = names.iter().map(|(value, name)| AttributeInfo {
-        attribute_set: set,
-        attribute_type: 1,
-        value: *value,
-        name: (*name).to_owned(),
-    });
-    DatabaseInfo {
-        name: name.to_owned(),
-        title: Some(title.to_owned()),
-        syntaxes: [syntaxes, &[oid::SUTRS, oid::XML]].concat(),
-        attributes: attributes.collect(),
-        ..DatabaseInfo::default()
-    }
+fn common_info() -> Option<CommonInfo> {
+    Some(CommonInfo {
+        human_string_language: Some(ENGLISH.into()),
+        ..CommonInfo::default()
+    })
 }
 
 fn category_list() -> ExplainEntry {
-    let categories = [
-        ("CategoryList", "The categories of records in this database"),
-        ("TargetInfo", "The server"),
-        ("DatabaseInfo", "The databases"),
-        (
-            "RecordSyntaxInfo",
-            "The syntaxes in which records are shown",
-        ),
-        ("AttributeSetInfo", "The attribute sets of queries"),
-        (
-            "AttributeDetails",
-            "The attributes with which a database is searched",
-        ),
-        ("TermListInfo", "The term lists that can be scanned"),
-        ("TermListDetails", "The attributes that mean a term list"),
-        ("SortDetails", "The keys by which records can be sorted"),
-        ("ExtendedServicesInfo", "The extended services"),
-    ];
-    let categories = categories.map(|(category, description)| CategoryInfo {
+    let categories = CATEGORIES.map(|(category, description)| CategoryInfo {
         category: category.into(),
-        original_category: None,
         description: Some(description.into()),
-        asn1_module: None,
+        ..CategoryInfo::default()
     });
     let list = CategoryList {
         common_info: common_info(),
         categories: categories.into(),
     };
-    ExplainEntry::new(
-        "CategoryList",
-        Vec::new(),
-        ExplainRecord::CategoryList(Box::new(list)),
-    )
+    ExplainEntry::new(ExplainRecord::CategoryList(list.into()), [])
 }
 
 fn target_info(
@@ -154,24 +183,22 @@ fn target_info(
     offer: &Offer,
     limits: &Limits,
 ) -> ExplainEntry {
-    let name = offer
-        .implementation_name
-        .clone()
-        .unwrap_or_else(|| "z3950d".to_owned());
-    let version = offer.implementation_version.clone().unwrap_or_default();
+    let name = offer.implementation_name.as_deref().unwrap_or("z3950d");
+    let version = offer.implementation_version.as_deref().unwrap_or_default();
     let rpn = || RpnCapabilities {
         operators: None,
         result_set_as_operand_supported: true,
         restriction_operand_supported: false,
         proximity: None,
     };
+    let ccl = Iso8777Capabilities {
+        search_keys: Vec::new(),
+        restrictions: None,
+    };
     let access = AccessInfo {
         query_types_supported: Some(vec![
             QueryTypeDetails::Rpn(rpn()),
-            QueryTypeDetails::Iso8777(Iso8777Capabilities {
-                search_keys: Vec::new(),
-                restrictions: None,
-            }),
+            QueryTypeDetails::Iso8777(ccl),
             QueryTypeDetails::Erpn(rpn()),
         ]),
         diagnostics_sets: Some(vec![oid::BIB_1_DIAGNOSTICS]),
@@ -181,29 +208,22 @@ fn target_info(
         unit_systems: Some(Vec::new()),
         ..AccessInfo::default()
     };
-    let languages = offer
-        .languages
-        .iter()
-        .map(|language| language.as_str().into());
+    let languages = offer.languages.iter();
     let info = TargetInfo {
         common_info: common_info(),
-        name: name.as_str().into(),
+        name: name.into(),
         named_result_sets: offer.options.contains(Options::NAMED_RESULT_SETS),
         multiple_d_bsearch: limits.databases_per_search > 1,
         max_result_sets: Some(count(limits.result_sets)),
         max_result_size: Some(count(limits.hits)),
         timeout_interval: limits.idle_time.map(|time| seconds(time.as_secs())),
         description: Some(format!("{name} {version}").trim_end().into()),
-        languages: Some(languages.collect()),
+        languages: Some(languages.map(|language| language.as_str().into()).collect()),
         common_access_info: Some(access),
         ..TargetInfo::default()
     };
-    let texts = vec![(TARGET, name)];
-    ExplainEntry::new(
-        "TargetInfo",
-        texts,
-        ExplainRecord::TargetInfo(Box::new(info)),
-    )
+    let texts = [(TARGET, name.to_owned())];
+    ExplainEntry::new(ExplainRecord::TargetInfo(info.into()), texts)
 }
 
 fn seconds(value: u64) -> IntUnit {
@@ -218,53 +238,39 @@ fn seconds(value: u64) -> IntUnit {
 }
 
 fn database_info(database: &DatabaseInfo, all: &BTreeSet<Oid>) -> ExplainEntry {
-    let is_explain = database.name == EXPLAIN_DATABASE;
     // Without a list of its syntaxes, a database has all of them.
     let syntaxes: Vec<Oid> = match database.syntaxes.is_empty() {
         true => all.iter().copied().collect(),
         false => database.syntaxes.clone(),
     };
-    let element_sets = ["F", "B"]
-        .into_iter()
-        .chain(database.element_sets.iter().map(String::as_str));
+    let sets = attribute_sets(std::slice::from_ref(database));
+    let element_sets = database.element_sets.iter().map(String::as_str);
+    let element_sets = ["F", "B"].into_iter().chain(element_sets);
     let access = AccessInfo {
-        attribute_set_ids: Some(sets_of(database).into_iter().collect()),
+        attribute_set_ids: Some(sets.into_keys().collect()),
         record_syntaxes: Some(syntaxes),
         element_set_names: Some(element_sets.map(Into::into).collect()),
         unit_systems: Some(Vec::new()),
         ..AccessInfo::default()
     };
+    let records = database.records.map(count);
     let info = z3950_asn1::record::explain::DatabaseInfo {
         common_info: common_info(),
         name: DatabaseName::from(database.name.as_str()),
-        explain_database: is_explain.then_some(()),
+        explain_database: (database.name == EXPLAIN_DATABASE).then_some(()),
         available: true,
         title_string: database.title.as_deref().map(Into::into),
         description: database.description.as_deref().map(Into::into),
-        record_count: database
-            .records
-            .map(|records| RecordCount::ActualNumber(count(records))),
+        record_count: records.map(RecordCount::ActualNumber),
         access_info: Some(access),
         ..z3950_asn1::record::explain::DatabaseInfo::default()
     };
-    let texts = vec![
+    let texts = [
         (DATABASE, database.name.clone()),
         (PROPRIETARY, "0".to_owned()),
         (USER_FEE, "0".to_owned()),
     ];
-    ExplainEntry::new(
-        "DatabaseInfo",
-        texts,
-        ExplainRecord::DatabaseInfo(Box::new(info)),
-    )
-}
-
-fn sets_of(database: &DatabaseInfo) -> BTreeSet<Oid> {
-    database
-        .attributes
-        .iter()
-        .map(|attribute| attribute.attribute_set)
-        .collect()
+    ExplainEntry::new(ExplainRecord::DatabaseInfo(info.into()), texts)
 }
 
 fn record_syntax_info(syntax: Oid) -> ExplainEntry {
@@ -277,33 +283,27 @@ fn record_syntax_info(syntax: Oid) -> ExplainEntry {
         asn1_module: None,
         abstract_structure: None,
     };
-    let texts = vec![(SYNTAX, syntax.to_string())];
-    ExplainEntry::new(
-        "RecordSyntaxInfo",
-        texts,
-        ExplainRecord::RecordSyntaxInfo(Box::new(info)),
-    )
+    let texts = [(SYNTAX, syntax.to_string())];
+    ExplainEntry::new(ExplainRecord::RecordSyntaxInfo(info.into()), texts)
 }
 
-fn named(oid: Oid) -> z3950_asn1::types::InternationalString {
+fn named(oid: Oid) -> InternationalString {
     oid.name()
         .map_or_else(|| oid.to_string().into(), Into::into)
 }
 
 fn attribute_set_info(set: Oid, types: &Values) -> ExplainEntry {
+    let description = |(value, name): (&i64, &String)| AttributeDescription {
+        name: Some(name.as_str().into()),
+        description: None,
+        attribute_value: StringOrNumeric::Numeric(*value),
+        equivalent_attributes: None,
+    };
     let attributes = types.iter().map(|(attribute_type, values)| AttributeType {
         name: type_name(*attribute_type).map(Into::into),
-        description: None,
         attribute_type: *attribute_type,
-        attribute_values: values
-            .iter()
-            .map(|(value, name)| AttributeDescription {
-                name: Some(name.as_str().into()),
-                description: None,
-                attribute_value: StringOrNumeric::Numeric(*value),
-                equivalent_attributes: None,
-            })
-            .collect(),
+        attribute_values: values.iter().map(description).collect(),
+        ..AttributeType::default()
     });
     let info = AttributeSetInfo {
         common_info: common_info(),
@@ -312,70 +312,130 @@ fn attribute_set_info(set: Oid, types: &Values) -> ExplainEntry {
         attributes: Some(attributes.collect()),
         description: None,
     };
-    let texts = vec![(ATTRIBUTE_SET, set.to_string())];
-    ExplainEntry::new(
-        "AttributeSetInfo",
-        texts,
-        ExplainRecord::AttributeSetInfo(Box::new(info)),
-    )
-}
-
-/// The types of attributes that Bib-1, Exp-1 and Ext-1 share.
-fn type_name(attribute_type: i64) -> Option<&'static str> {
-    Some(match attribute_type {
-        1 => "Use",
-        2 => "Relation",
-        3 => "Position",
-        4 => "Structure",
-        5 => "Truncation",
-        6 => "Completeness",
-        _ => return None,
-    })
+    let texts = [(ATTRIBUTE_SET, set.to_string())];
+    ExplainEntry::new(ExplainRecord::AttributeSetInfo(info.into()), texts)
 }
 
 fn attribute_details(database: &DatabaseInfo) -> ExplainEntry {
     let sets = attribute_sets(std::slice::from_ref(database));
+    let supported = |(value, name): (&i64, &String)| AttributeValue {
+        value: StringOrNumeric::Numeric(*value),
+        description: Some(name.as_str().into()),
+        sub_attributes: None,
+        super_attributes: None,
+        partial_support: None,
+    };
+    let of_type = |(attribute_type, values): (&i64, &BTreeMap<i64, String>)| AttributeTypeDetails {
+        attribute_type: *attribute_type,
+        default_if_omitted: None,
+        attribute_values: Some(values.iter().map(supported).collect()),
+    };
     let by_set = sets.iter().map(|(set, types)| AttributeSetDetails {
         attribute_set: *set,
-        attributes_by_type: types
-            .iter()
-            .map(|(attribute_type, values)| AttributeTypeDetails {
-                attribute_type: *attribute_type,
-                default_if_omitted: None,
-                attribute_values: Some(
-                    values
-                        .iter()
-                        .map(|(value, name)| supported(*value, name))
-                        .collect(),
-                ),
-            })
-            .collect(),
+        attributes_by_type: types.iter().map(of_type).collect(),
     });
     let details = AttributeDetails {
         common_info: common_info(),
         database_name: DatabaseName::from(database.name.as_str()),
         attributes_by_set: Some(by_set.collect()),
-        attribute_combinations: None,
+        ..AttributeDetails::default()
     };
-    let of_sets = sets.keys().map(|set| (ATTRIBUTE_SET, set.to_string()));
-    let texts = [(DATABASE, database.name.clone())]
-        .into_iter()
-        .chain(of_sets);
-    ExplainEntry::new(
-        "AttributeDetails",
-        texts.collect(),
-        ExplainRecord::AttributeDetails(Box::new(details)),
-    )
+    let texts = sets.keys().map(|set| (ATTRIBUTE_SET, set.to_string()));
+    let texts = texts.chain([(DATABASE, database.name.clone())]);
+    ExplainEntry::new(ExplainRecord::AttributeDetails(details.into()), texts)
 }
 
-fn supported(value: i64, name: &str) -> AttributeValue {
-    AttributeValue {
-        value: StringOrNumeric::Numeric(value),
-        description: Some(name.into()),
-        sub_attributes: None,
-        super_attributes: None,
-        partial_support: None,
+/// The indexes of a database, each with its Use attributes.
+fn indexes(database: &DatabaseInfo) -> BTreeMap<&str, Vec<&AttributeInfo>> {
+    let mut indexes = BTreeMap::<&str, Vec<&AttributeInfo>>::new();
+    let all = database.attributes.iter();
+    for attribute in all.filter(|attribute| attribute.attribute_type == USE) {
+        indexes.entry(&attribute.name).or_default().push(attribute);
     }
+    indexes
+}
+
+fn term_list_info(database: &DatabaseInfo) -> ExplainEntry {
+    let lists = indexes(database).into_keys().map(|name| TermList {
+        name: name.into(),
+        search_cost: Some(SearchCost::OPTIMIZED),
+        scanable: true,
+        ..TermList::default()
+    });
+    let info = TermListInfo {
+        common_info: common_info(),
+        database_name: DatabaseName::from(database.name.as_str()),
+        term_lists: lists.collect(),
+    };
+    let texts = [(DATABASE, database.name.clone())];
+    ExplainEntry::new(ExplainRecord::TermListInfo(info.into()), texts)
+}
+
+/// A record for each term list, over all databases that have it.
+fn term_list_details<'a>(
+    databases: impl Iterator<Item = &'a DatabaseInfo>,
+) -> impl Iterator<Item = ExplainEntry> {
+    let mut lists = BTreeMap::<&str, (Vec<&AttributeInfo>, Vec<(i64, String)>)>::new();
+    for database in databases {
+        for (name, attributes) in indexes(database) {
+            let (known, texts) = lists.entry(name).or_default();
+            texts.push((DATABASE, database.name.clone()));
+            for attribute in attributes {
+                if !known.contains(&attribute) {
+                    known.push(attribute);
+                }
+            }
+        }
+    }
+    lists.into_iter().map(|(name, (attributes, texts))| {
+        let details = TermListDetails {
+            common_info: common_info(),
+            term_list_name: name.into(),
+            attributes: combinations(&attributes),
+            scan_info: Some(ScanInfo {
+                increasing: Some(true),
+                ..ScanInfo::default()
+            }),
+            ..TermListDetails::default()
+        };
+        let texts = texts.into_iter().chain([(TERM_LIST, name.to_owned())]);
+        ExplainEntry::new(ExplainRecord::TermListDetails(details.into()), texts)
+    })
+}
+
+fn sort_details(database: &DatabaseInfo) -> ExplainEntry {
+    let keys = indexes(database).into_iter();
+    let keys = keys.map(|(name, attributes)| SortKeyDetails {
+        description: Some(name.into()),
+        attribute_specifications: combinations(&attributes),
+        ..SortKeyDetails::default()
+    });
+    let details = SortDetails {
+        common_info: common_info(),
+        database_name: DatabaseName::from(database.name.as_str()),
+        sort_keys: Some(keys.collect()),
+    };
+    let texts = [(DATABASE, database.name.clone())];
+    ExplainEntry::new(ExplainRecord::SortDetails(details.into()), texts)
+}
+
+/// Any one of these attributes.
+fn combinations(attributes: &[&AttributeInfo]) -> Option<AttributeCombinations> {
+    let default_attribute_set: Oid = attributes.first()?.attribute_set;
+    let one_of = attributes.iter().map(|attribute| {
+        let set = Some(attribute.attribute_set);
+        let value = StringOrNumeric::Numeric(attribute.value);
+        vec![AttributeOccurrence {
+            attribute_set: set.filter(|set| *set != default_attribute_set),
+            attribute_type: attribute.attribute_type,
+            must_be_supplied: Some(()),
+            attribute_values: OccurrenceValues::Specific(vec![value]),
+        }]
+    });
+    Some(AttributeCombinations {
+        default_attribute_set,
+        legal_combinations: one_of.collect(),
+    })
 }
 
 fn extended_services_info(service: Oid) -> ExplainEntry {
@@ -396,10 +456,6 @@ fn extended_services_info(service: Oid) -> ExplainEntry {
         specific_explain: None,
         es_asn: None,
     };
-    let texts = vec![(SERVICE, service.to_string())];
-    ExplainEntry::new(
-        "ExtendedServicesInfo",
-        texts,
-        ExplainRecord::ExtendedServicesInfo(Box::new(info)),
-    )
+    let texts = [(SERVICE, service.to_string())];
+    ExplainEntry::new(ExplainRecord::ExtendedServicesInfo(info.into()), texts)
 }

@@ -1,85 +1,112 @@
-//! Queries over a small list of records with texts under the Use attributes of one set, for IR-Explain-1 and IR-Extend-1
-//! (Z39.50-2003 Appendices ATR.2 and ATR.3). Evaluated without recursion, because queries may be deep.
+//! The server's own databases, IR-Explain-1 and IR-Extend-1: small lists of records with texts under the Use attributes of
+//! one set (Z39.50-2003 Appendices ATR.2 and ATR.3).
 
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
 
 use z3950_asn1::apdu::{
-    AttributeElement, AttributeValue, AttributesPlusTerm, Operand, Operator, RpnStructure,
+    AttributeElement, AttributeValue, AttributesPlusTerm, External, Operand, Operator,
     StringOrNumeric, Term,
 };
 use z3950_asn1::bib1::diagnostics::Condition;
+use z3950_asn1::codec::BerValue;
+use z3950_asn1::describe::Describe;
 use z3950_asn1::oid::{self, Oid};
+use z3950_asn1::record::sutrs_external;
 
-use crate::backend::{RecordId, Search};
+use crate::backend::{AttributeInfo, DatabaseInfo, RecordId, Search};
 use crate::diagnostic::{Diagnostic, diagnostic};
 
-/// The Use attributes that a query may have.
-pub(crate) struct UseRules {
+/// What one of the server's own databases offers.
+pub(crate) struct OwnDatabase {
+    pub(crate) name: &'static str,
+    pub(crate) title: &'static str,
+    /// The record syntax, besides text and XML.
+    pub(crate) syntax: Oid,
     /// The attribute set of Use.
     pub(crate) attribute_set: Oid,
-    /// The values of Use.
-    pub(crate) uses: &'static [i64],
+    /// The values of Use that a query may have, with their names.
+    pub(crate) uses: &'static [(i64, &'static str)],
 }
 
-/// Finds the records that match the query, in list order; their texts are in lower case.
-///
-/// A text matches if it equals the term without case, begins with it under right truncation, or compares as the relation says.
-/// Position, structure and completeness are ignored, because a text is one value.
-///
-/// # Errors
-/// 121 for another attribute set, 113 for an unsupported attribute type and 114 to 122 for an unsupported value, 116 for a term
-/// without Use, 229 for a term that is neither text nor number, 30 for an unknown result set, 201 and 245 for proximity and
-/// restricted sets.
-pub(crate) fn find<'r>(
-    rules: &UseRules,
-    search: &Search<'_>,
-    records: impl Fn() -> Box<dyn Iterator<Item = (RecordId, &'r [(i64, String)])> + 'r>,
-) -> Result<Vec<RecordId>, Diagnostic> {
-    enum Pending<'q> {
-        Tree(&'q RpnStructure),
-        Apply(&'q Operator),
-    }
-    let mut steps = vec![Pending::Tree(&search.query.rpn)];
-    let mut found: Vec<BTreeSet<RecordId>> = Vec::new();
-    while let Some(step) = steps.pop() {
-        match step {
-            Pending::Tree(RpnStructure::RpnRpnOp(node)) => {
-                steps.push(Pending::Apply(&node.op));
-                steps.push(Pending::Tree(&node.rpn2));
-                steps.push(Pending::Tree(&node.rpn1));
-            }
-            Pending::Tree(RpnStructure::Op(operand)) => found.push(match operand {
-                Operand::AttributesPlusTerm(operand) => {
-                    let wanted = TextMatch::of(rules, search.query.attribute_set, operand)?;
-                    let matching = records().filter(|(_, texts)| wanted.is_in(texts));
-                    matching.map(|(record, _)| record).collect()
-                }
-                Operand::ResultSet(name) => {
-                    let name = name.0.as_bytes();
-                    let missing = || diagnostic(Condition::RESULT_SET_DOES_NOT_EXIST, name);
-                    let set = (search.result_set)(name).ok_or_else(missing)?;
-                    set.ids(0..set.len()).into_iter().collect()
-                }
-                Operand::ResultAttr(_) => {
-                    return Err(diagnostic(Condition::RESTRICTION_OPERAND, ""));
-                }
-            }),
-            Pending::Apply(operator) => {
-                let right = found.pop().unwrap_or_default();
-                let left = found.pop().unwrap_or_default();
-                found.push(match operator {
-                    Operator::And => &left & &right,
-                    Operator::Or => &left | &right,
-                    Operator::AndNot => &left - &right,
-                    Operator::Prox(_) => return Err(diagnostic(Condition::PROXIMITY, "")),
-                });
-            }
+impl OwnDatabase {
+    pub(crate) fn info(&self) -> DatabaseInfo {
+        let attributes = self.uses.iter().map(|(value, name)| AttributeInfo {
+            attribute_set: self.attribute_set,
+            attribute_type: 1,
+            value: *value,
+            name: (*name).to_owned(),
+        });
+        DatabaseInfo {
+            name: self.name.to_owned(),
+            title: Some(self.title.to_owned()),
+            syntaxes: vec![self.syntax, oid::SUTRS, oid::XML],
+            attributes: attributes.collect(),
+            ..DatabaseInfo::default()
         }
     }
-    let found = found.pop().unwrap_or_default();
-    let order = records().map(|(record, _)| record);
-    Ok(order.filter(|record| found.contains(record)).collect())
+
+    pub(crate) fn has_syntax(&self, syntax: &Oid) -> bool {
+        [self.syntax, oid::SUTRS, oid::XML, oid::APPLICATION_XML].contains(syntax)
+    }
+
+    /// A record in a syntax, its own by default; `root` is its element in XML. `None` if it cannot be encoded.
+    pub(crate) fn shown(
+        &self,
+        record: &(impl Describe + BerValue),
+        root: &str,
+        syntax: Option<Oid>,
+    ) -> Option<External> {
+        match syntax {
+            Some(oid::SUTRS) => sutrs_external(&record.describe().to_text()),
+            Some(oid::XML | oid::APPLICATION_XML) => {
+                let xml = record.describe().to_xml(root);
+                Some(External::octet_aligned(syntax?, xml.into_bytes()))
+            }
+            _ => External::of_value(self.syntax, record).ok(),
+        }
+    }
+
+    /// Finds the records that match the query, in list order; their texts are in lower case.
+    ///
+    /// A text matches if it equals the term without case, begins with it under right truncation, or compares as the relation
+    /// says. Position, structure and completeness are ignored, because a text is one value.
+    ///
+    /// # Errors
+    /// 121 for another attribute set, 113 for an unsupported attribute type and 114 to 122 for an unsupported value, 116 for a
+    /// term without Use, 229 for a term that is neither text nor number, 30 for an unknown result set, 201 and 245 for proximity
+    /// and restricted sets.
+    pub(crate) fn find(
+        &self,
+        search: &Search<'_>,
+        records: &[(RecordId, impl AsRef<[(i64, String)]>)],
+    ) -> Result<Vec<RecordId>, Diagnostic> {
+        let operand = |operand: &Operand| match operand {
+            Operand::AttributesPlusTerm(operand) => {
+                let wanted = TextMatch::of(self, search.query.attribute_set, operand)?;
+                let matching = records
+                    .iter()
+                    .filter(|(_, texts)| wanted.is_in(texts.as_ref()));
+                Ok(matching.map(|(record, _)| *record).collect())
+            }
+            Operand::ResultSet(name) => {
+                let name = name.0.as_bytes();
+                let missing = || diagnostic(Condition::RESULT_SET_DOES_NOT_EXIST, name);
+                let set = (search.result_set)(name).ok_or_else(missing)?;
+                Ok(set.ids(0..set.len()).into_iter().collect())
+            }
+            Operand::ResultAttr(_) => Err(diagnostic(Condition::RESTRICTION_OPERAND, "")),
+        };
+        let operator = |operator: &Operator, left: BTreeSet<RecordId>, right| match operator {
+            Operator::And => Ok(&left & &right),
+            Operator::Or => Ok(&left | &right),
+            Operator::AndNot => Ok(&left - &right),
+            Operator::Prox(_) => Err(diagnostic(Condition::PROXIMITY, "")),
+        };
+        let found = search.query.rpn.evaluate(operand, operator)?;
+        let order = records.iter().map(|(record, _)| *record);
+        Ok(order.filter(|record| found.contains(record)).collect())
+    }
 }
 
 /// What a text must match.
@@ -95,7 +122,11 @@ const ALWAYS_MATCHES: i64 = 103;
 const EQUAL: i64 = 3;
 
 impl TextMatch {
-    fn of(rules: &UseRules, set: Oid, operand: &AttributesPlusTerm) -> Result<Self, Diagnostic> {
+    fn of(
+        database: &OwnDatabase,
+        set: Oid,
+        operand: &AttributesPlusTerm,
+    ) -> Result<Self, Diagnostic> {
         let mut wanted = Self {
             r#use: 0,
             relation: EQUAL,
@@ -104,15 +135,15 @@ impl TextMatch {
         };
         for attribute in &operand.attributes {
             let set = attribute.attribute_set.unwrap_or(set);
-            if set != rules.attribute_set && set != oid::BIB_1 {
+            if set != database.attribute_set && set != oid::BIB_1 {
                 return Err(diagnostic(Condition::ATTRIBUTE_SET, set.to_string()));
             }
             let value = number(attribute)?;
             let supported = match attribute.attribute_type {
-                1 if set != rules.attribute_set => false,
+                1 if set != database.attribute_set => false,
                 1 => {
                     wanted.r#use = value;
-                    rules.uses.contains(&value)
+                    database.uses.iter().any(|(known, _)| *known == value)
                 }
                 2 => {
                     wanted.relation = value;
@@ -211,14 +242,17 @@ mod tests {
     use super::*;
     use crate::backend::Hits;
 
-    const RULES: UseRules = UseRules {
+    const DATABASE: OwnDatabase = OwnDatabase {
+        name: "",
+        title: "",
+        syntax: oid::EXPLAIN,
         attribute_set: oid::EXP_1,
-        uses: &[1, 3, 9],
+        uses: &[(1, ""), (3, ""), (9, "")],
     };
 
     /// The positions found, or the condition and what it is about.
     fn found(pqf: &str) -> String {
-        let texts: [Vec<(i64, String)>; 3] = [
+        let texts = [
             vec![(1, "targetinfo".to_owned()), (9, "20250101".to_owned())],
             vec![
                 (1, "databaseinfo".to_owned()),
@@ -236,12 +270,8 @@ mod tests {
             term_counts: false,
             facets: &[],
         };
-        let records = || {
-            let all = (0..).zip(&texts);
-            Box::new(all.map(|(number, texts)| (RecordId(number), texts.as_slice())))
-                as Box<dyn Iterator<Item = _>>
-        };
-        match find(&RULES, &search, records) {
+        let records: Vec<_> = (0..).map(RecordId).zip(&texts).collect();
+        match DATABASE.find(&search, &records) {
             Ok(found) => {
                 let found: Vec<_> = found.iter().map(|record| record.0.to_string()).collect();
                 found.join(" ")

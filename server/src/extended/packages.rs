@@ -1,21 +1,20 @@
 //! IR-Extend-1: the task packages that a user may see, searched by the attributes of Ext-1 and presented in the record syntax
 //! ESTaskPackage, as text and as XML (Z39.50-2003 §3.2.9.2, Appendices ATR.3 and REC).
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
-use z3950_asn1::apdu::{DatabaseName, External, ExternalValue};
+use z3950_asn1::apdu::{DatabaseName, External};
 use z3950_asn1::bib1::diagnostics::Condition;
-use z3950_asn1::describe::Describe;
+use z3950_asn1::es::TaskParameters;
 use z3950_asn1::es::persistent_result_set::{PersistentResultSet, TargetPart};
-use z3950_asn1::es::{TaskPackage, TaskParameters};
 use z3950_asn1::oid::{self, Oid};
-use z3950_asn1::record::sutrs_external;
 
-use super::{EXTEND_DATABASE, Task, Tasks, UseRules, find};
+use super::{EXTEND_DATABASE, OwnDatabase, Task, Tasks};
 use crate::backend::{
     Answer, Backend, DatabaseInfo, Found, Hits, RecordId, Retrieve, Retrieved, Search, ready,
 };
 use crate::diagnostic::{Diagnostic, diagnostic};
+use crate::lock::lock;
 use crate::result_sets::ResultSet;
 
 /// The database, as the user of a session sees it.
@@ -32,14 +31,18 @@ const CREATION_DATE_TIME: i64 = 3;
 const TASK_STATUS: i64 = 4;
 const PACKAGE_TYPE: i64 = 5;
 
-const RULES: UseRules = UseRules {
+/// What the database offers.
+pub(crate) const PACKAGES: OwnDatabase = OwnDatabase {
+    name: EXTEND_DATABASE,
+    title: "Extended services",
+    syntax: oid::TASK_PACKAGE,
     attribute_set: oid::EXT_1,
     uses: &[
-        USER_ID,
-        PACKAGE_NAME,
-        CREATION_DATE_TIME,
-        TASK_STATUS,
-        PACKAGE_TYPE,
+        (USER_ID, "UserId"),
+        (PACKAGE_NAME, "PackageName"),
+        (CREATION_DATE_TIME, "CreationDateTime"),
+        (TASK_STATUS, "TaskStatus"),
+        (PACKAGE_TYPE, "PackageType"),
     ],
 };
 
@@ -55,22 +58,14 @@ impl PackageDatabase {
 
     /// Takes the persistent result sets whose packages were presented since the last call, each with its name in the session.
     pub(crate) fn take_opened(&self) -> Vec<(Vec<u8>, ResultSet)> {
-        let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
-        std::mem::take(&mut *opened)
+        std::mem::take(&mut *lock(&self.opened))
     }
 
     fn search(&self, search: &Search<'_>) -> Result<Hits, Diagnostic> {
-        let tasks = self.tasks.visible(self.user.as_deref());
-        let texts = tasks
-            .iter()
-            .map(|(number, task)| (RecordId(*number), texts(task)));
-        let texts: Vec<_> = texts.collect();
-        let records = || {
-            let all = texts.iter();
-            Box::new(all.map(|(record, texts)| (*record, texts.as_slice())))
-                as Box<dyn Iterator<Item = _>>
-        };
-        Ok(find(&RULES, search, records)?.into_iter().collect())
+        let tasks = self.tasks.visible(self.user.as_deref()).into_iter();
+        let texts = tasks.map(|(number, task)| (RecordId(number), texts(&task)));
+        let found = PACKAGES.find(search, &texts.collect::<Vec<_>>())?;
+        Ok(found.into_iter().collect())
     }
 
     fn retrieve(&self, wanted: &Retrieve<'_>) -> Result<External, Diagnostic> {
@@ -80,7 +75,9 @@ impl PackageDatabase {
         let task = self.open(number, &task);
         let failed = || diagnostic(Condition::SYSTEM_ERROR_PRESENTING, number.to_string());
         let package = task.package(number).ok_or_else(failed)?;
-        shown(&package, wanted.composition.syntax).ok_or_else(failed)
+        let syntax = wanted.composition.syntax;
+        let shown = PACKAGES.shown(&package, "taskPackage", syntax);
+        shown.ok_or_else(failed)
     }
 
     /// The task as presented: that of a persistent result set names a result set of the session.
@@ -96,7 +93,7 @@ impl PackageDatabase {
             let target_part = package.target_part.get_or_insert_with(TargetPart::default);
             target_part.target_supplied_result_set = Some(name.as_str().into());
         }
-        let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut opened = lock(&self.opened);
         opened.retain(|(other, _)| *other != name.as_bytes());
         opened.push((name.into_bytes(), set));
         task
@@ -106,45 +103,32 @@ impl PackageDatabase {
 /// The values of a task under the Use attributes, in lower case.
 fn texts(task: &Task) -> Vec<(i64, String)> {
     let lower = |text: &[u8]| String::from_utf8_lossy(text).to_lowercase();
-    let user = task.user_id.as_ref().map(|user| lower(user.as_bytes()));
-    let name = task.kind.name.as_ref().map(|name| lower(name.as_bytes()));
-    let created = task.created.as_ref().map(|time| lower(time.as_bytes()));
-    let fixed = [
+    let given = [
+        (USER_ID, task.user_id.as_ref().map(|user| user.as_bytes())),
+        (
+            PACKAGE_NAME,
+            task.kind.name.as_ref().map(|name| name.as_bytes()),
+        ),
+        (
+            CREATION_DATE_TIME,
+            task.created.as_ref().map(|time| time.as_bytes()),
+        ),
+    ];
+    let given = given.into_iter();
+    let given = given.filter_map(|(r#use, text)| Some((r#use, lower(text?))));
+    let own = [
         (TASK_STATUS, task.status.0.to_string()),
         (TASK_STATUS, task.status.to_string()),
         (PACKAGE_TYPE, task.kind.package_type.to_string()),
     ];
-    let optional = [
-        (USER_ID, user),
-        (PACKAGE_NAME, name),
-        (CREATION_DATE_TIME, created),
-    ];
-    let optional = optional
-        .into_iter()
-        .filter_map(|(r#use, text)| Some((r#use, text?)));
-    optional.chain(fixed).collect()
-}
-
-/// The package in a syntax; `None` if it cannot be encoded.
-fn shown(package: &TaskPackage, syntax: Option<Oid>) -> Option<External> {
-    match syntax {
-        Some(oid::SUTRS) => sutrs_external(&package.describe().to_text()),
-        Some(oid::XML | oid::APPLICATION_XML) => {
-            let xml = package.describe().to_xml("taskPackage");
-            Some(External::octet_aligned(syntax?, xml.into_bytes()))
-        }
-        _ => package.to_external().ok(),
-    }
+    given.chain(own).collect()
 }
 
 impl Backend for PackageDatabase {
     fn databases(&self) -> Vec<DatabaseInfo> {
         vec![DatabaseInfo {
-            name: EXTEND_DATABASE.to_owned(),
-            title: Some("Extended services".to_owned()),
             records: Some(self.tasks.visible(self.user.as_deref()).len()),
-            syntaxes: SYNTAXES.to_vec(),
-            ..DatabaseInfo::default()
+            ..PACKAGES.info()
         }]
     }
 
@@ -153,7 +137,7 @@ impl Backend for PackageDatabase {
     }
 
     fn has_syntax(&self, syntax: &Oid) -> bool {
-        SYNTAXES.contains(syntax)
+        PACKAGES.has_syntax(syntax)
     }
 
     fn record<'a>(&'a self, wanted: Retrieve<'a>) -> Answer<'a, Retrieved> {
@@ -163,10 +147,3 @@ impl Backend for PackageDatabase {
         }))
     }
 }
-
-const SYNTAXES: &[Oid] = &[
-    oid::TASK_PACKAGE,
-    oid::SUTRS,
-    oid::XML,
-    oid::APPLICATION_XML,
-];

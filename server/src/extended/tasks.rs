@@ -2,7 +2,7 @@
 //! runs, within limits.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use z3950_asn1::apdu::{AllowableFunction, Permission};
 use z3950_asn1::bib1::diagnostics::Condition;
@@ -12,6 +12,7 @@ use z3950_asn1::oid::Oid;
 use z3950_asn1::types::{GeneralizedTime, InternationalString};
 
 use crate::diagnostic::{Diagnostic, diagnostic};
+use crate::lock::lock;
 use crate::result_sets::ResultSet;
 
 /// The limits of the task store. Tasks beyond them are refused with condition 220.
@@ -37,13 +38,11 @@ impl Default for TaskLimits {
 }
 
 /// The task store.
-pub struct Tasks {
-    limits: TaskLimits,
-    kept: Mutex<TaskTable>,
-}
+pub struct Tasks(Mutex<TaskTable>);
 
 #[derive(Default)]
 struct TaskTable {
+    limits: TaskLimits,
     /// By number, ascending.
     tasks: BTreeMap<u32, Arc<Task>>,
     size: Size,
@@ -60,26 +59,20 @@ struct Size {
 impl Size {
     /// The size of the package, which is most of a task, and the number of records kept for it.
     fn of(task: &Task) -> Self {
-        let package = task
-            .package(0)
-            .and_then(|package| encode_value(&package).ok());
+        let package = task.package(0);
+        let package = package.and_then(|package| encode_value(&package).ok());
         Self {
             octets: package.map_or(0, |octets| octets.len()),
             hits: task.result_set.as_ref().map_or(0, |set| set.hits.len()),
         }
     }
 
-    fn plus(self, other: Self) -> Self {
+    /// The size after a change from `less` to `more`.
+    fn changed(self, less: Self, more: Self) -> Self {
+        let sum = |all: usize, less, more| all.saturating_sub(less).saturating_add(more);
         Self {
-            octets: self.octets.saturating_add(other.octets),
-            hits: self.hits.saturating_add(other.hits),
-        }
-    }
-
-    fn minus(self, other: Self) -> Self {
-        Self {
-            octets: self.octets.saturating_sub(other.octets),
-            hits: self.hits.saturating_sub(other.hits),
+            octets: sum(self.octets, less.octets, more.octets),
+            hits: sum(self.hits, less.hits, more.hits),
         }
     }
 }
@@ -122,10 +115,10 @@ impl Default for Tasks {
 impl Tasks {
     /// An empty store.
     pub fn new(limits: TaskLimits) -> Self {
-        Self {
+        Self(Mutex::new(TaskTable {
             limits,
-            kept: Mutex::default(),
-        }
+            ..TaskTable::default()
+        }))
     }
 
     /// Checks whether a task of this kind could be added for the owner, before it is carried out.
@@ -137,7 +130,7 @@ impl Tasks {
         kind: &TaskKind,
         owner: Option<&str>,
     ) -> Result<(), Diagnostic> {
-        self.lock().check_room(kind, owner, self.limits)
+        lock(&self.0).check_room(kind, owner)
     }
 
     /// Adds a task, and returns its number, which is the package's targetReference.
@@ -145,13 +138,11 @@ impl Tasks {
     /// # Errors
     /// As [`Tasks::check_room`].
     pub(crate) fn add(&self, task: Task) -> Result<u32, Diagnostic> {
-        let size = Size::of(&task);
-        let mut kept = self.lock();
-        kept.check_room(&task.kind, task.owner.as_deref(), self.limits)?;
+        let mut kept = lock(&self.0);
+        kept.check_room(&task.kind, task.owner.as_deref())?;
         let number = kept.last.checked_add(1).ok_or_else(full)?;
-        kept.grow(size, self.limits)?;
+        kept.put(number, task)?;
         kept.last = number;
-        kept.tasks.insert(number, Arc::new(task));
         Ok(number)
     }
 
@@ -160,23 +151,17 @@ impl Tasks {
     /// # Errors
     /// 219 if it no longer exists, 220 if the packages become too large.
     pub(crate) fn replace(&self, number: u32, task: Task) -> Result<(), Diagnostic> {
-        let mut kept = self.lock();
-        let before = kept.tasks.get(&number).map(|before| Size::of(before));
-        let before = before.ok_or_else(|| unknown(&task.kind))?;
-        let all = kept.size;
-        kept.size = all.minus(before);
-        if let Err(full) = kept.grow(Size::of(&task), self.limits) {
-            kept.size = all;
-            return Err(full);
+        let mut kept = lock(&self.0);
+        match kept.tasks.contains_key(&number) {
+            true => kept.put(number, task),
+            false => Err(unknown(&task.kind)),
         }
-        kept.tasks.insert(number, Arc::new(task));
-        Ok(())
     }
 
     pub(crate) fn remove(&self, number: u32) {
-        let mut kept = self.lock();
+        let mut kept = lock(&self.0);
         if let Some(task) = kept.tasks.remove(&number) {
-            kept.size = kept.size.minus(Size::of(&task));
+            kept.size = kept.size.changed(Size::of(&task), Size::default());
         }
     }
 
@@ -192,7 +177,7 @@ impl Tasks {
     ) -> Result<(u32, Arc<Task>), Diagnostic> {
         let name = kind.name.as_ref();
         let name = name.ok_or_else(|| diagnostic(PARAMETER_MISSING, "packageName"))?;
-        let kept = self.lock();
+        let kept = lock(&self.0);
         let of_kind = || kept.tasks.iter().filter(|(_, task)| task.kind == *kind);
         let own = of_kind().find(|(_, task)| task.owner.as_deref() == user);
         let allowed = || of_kind().find(|(_, task)| task.allows(user, function));
@@ -210,52 +195,45 @@ impl Tasks {
 
     /// The task of this number, if the user may see it.
     pub(crate) fn of_number(&self, number: u32, user: Option<&str>) -> Option<Arc<Task>> {
-        let task = self.lock().tasks.get(&number).cloned();
+        let task = lock(&self.0).tasks.get(&number).cloned();
         task.filter(|task| task.allows(user, Function::PRESENT))
     }
 
     /// The tasks that the user may see, by number.
     pub(crate) fn visible(&self, user: Option<&str>) -> Vec<(u32, Arc<Task>)> {
-        let kept = self.lock();
-        let tasks = kept
-            .tasks
-            .iter()
-            .filter(|(_, task)| task.allows(user, Function::PRESENT));
-        tasks
+        let kept = lock(&self.0);
+        let all = kept.tasks.iter();
+        all.filter(|(_, task)| task.allows(user, Function::PRESENT))
             .map(|(number, task)| (*number, Arc::clone(task)))
             .collect()
-    }
-
-    fn lock(&self) -> MutexGuard<'_, TaskTable> {
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl TaskTable {
-    fn check_room(
-        &self,
-        kind: &TaskKind,
-        owner: Option<&str>,
-        limits: TaskLimits,
-    ) -> Result<(), Diagnostic> {
+    fn check_room(&self, kind: &TaskKind, owner: Option<&str>) -> Result<(), Diagnostic> {
         let is_taken = |task: &Arc<Task>| task.kind == *kind && task.owner.as_deref() == owner;
         if let Some(name) = &kind.name
             && self.tasks.values().any(is_taken)
         {
             return Err(diagnostic(NAME_IN_USE, name.as_bytes()));
         }
-        if self.tasks.len() >= limits.tasks || self.size.octets >= limits.octets {
+        if self.tasks.len() >= self.limits.tasks || self.size.octets >= self.limits.octets {
             return Err(full());
         }
         Ok(())
     }
 
-    fn grow(&mut self, more: Size, limits: TaskLimits) -> Result<(), Diagnostic> {
-        let size = self.size.plus(more);
-        if size.octets > limits.octets || size.hits > limits.hits {
+    /// Adds a task under this number, or replaces it.
+    fn put(&mut self, number: u32, task: Task) -> Result<(), Diagnostic> {
+        let before = self.tasks.get(&number).map(|before| Size::of(before));
+        let size = self
+            .size
+            .changed(before.unwrap_or_default(), Size::of(&task));
+        if size.octets > self.limits.octets || size.hits > self.limits.hits {
             return Err(full());
         }
         self.size = size;
+        self.tasks.insert(number, Arc::new(task));
         Ok(())
     }
 }
@@ -374,7 +352,7 @@ mod tests {
         assert_eq!(condition(tasks.replace(9, task("a", None, 1))), 219);
         tasks.remove(1);
         tasks.remove(2);
-        let size = tasks.lock().size;
+        let size = lock(&tasks.0).size;
         assert_eq!((size, tasks.visible(None).len()), (Size::default(), 0));
         assert_eq!(
             tasks.add(task("d", None, 1)).ok(),

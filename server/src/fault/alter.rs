@@ -1,15 +1,15 @@
 //! The changes that faults make to requests, which mislead the session, and to answers.
 
 use z3950_asn1::apdu::{
-    AddInfo, Apdu, DeleteSetStatus, DiagRec, DuplicateDetectionStatus, External,
-    InitializeResponse, ListEntries, NamePlusRecord, OperationStatus, PresentStatus,
-    ProtocolVersion, Record, Records, ResultSetStatus, ScanStatus, SearchResponse, SortStatus,
+    AddInfo, Apdu, DiagRec, External, InitializeResponse, NamePlusRecord, PresentStatus,
+    ProtocolVersion, Record, Records, SearchResponse,
 };
 use z3950_asn1::format::user_info1::UserInfo1;
 use z3950_asn1::types::{Bits, InternationalString};
 
 use super::{Fault, marc};
 use crate::diagnostic::Diagnostic;
+use crate::service;
 
 /// Applies the fault to a request.
 pub(super) fn request(fault: &Fault, request: &mut Apdu) {
@@ -147,49 +147,9 @@ fn fail_with(answer: &mut Apdu, reasons: &[Diagnostic]) {
 
 /// Turns the answer into a failure with this diagnostic.
 pub(super) fn fail(answer: &mut Apdu, diagnostic: &Diagnostic) {
-    let diagnostics = || vec![DiagRec::DefaultFormat(diagnostic.clone())];
     match answer {
         Apdu::InitializeResponse(init) => reject(init, Some(diagnostic)),
-        Apdu::SearchResponse(search) => {
-            **search = SearchResponse {
-                reference_id: search.reference_id.take(),
-                search_status: false,
-                result_set_status: Some(ResultSetStatus::NONE),
-                records: Records::NonSurrogateDiagnostic(diagnostic.clone()).into(),
-                ..SearchResponse::default()
-            };
-        }
-        Apdu::PresentResponse(present) => {
-            present.number_of_records_returned = 0;
-            present.next_result_set_position = 0;
-            present.present_status = PresentStatus::FAILURE;
-            present.records = Records::NonSurrogateDiagnostic(diagnostic.clone()).into();
-        }
-        Apdu::DeleteResultSetResponse(delete) => {
-            delete.delete_operation_status = DeleteSetStatus::SYSTEM_PROBLEM_AT_TARGET;
-            delete.delete_message = Some(diagnostic.to_string().into());
-        }
-        Apdu::ScanResponse(scan) => {
-            scan.scan_status = ScanStatus::FAILURE;
-            scan.number_of_entries_returned = 0;
-            scan.entries = Some(ListEntries {
-                entries: None,
-                nonsurrogate_diagnostics: Some(diagnostics()),
-            });
-        }
-        Apdu::SortResponse(sort) => {
-            sort.sort_status = SortStatus::FAILURE;
-            sort.diagnostics = Some(diagnostics());
-        }
-        Apdu::ExtendedServicesResponse(extended) => {
-            extended.operation_status = OperationStatus::FAILURE;
-            extended.diagnostics = Some(diagnostics());
-        }
-        Apdu::DuplicateDetectionResponse(duplicates) => {
-            duplicates.status = DuplicateDetectionStatus::FAILURE;
-            duplicates.diagnostics = Some(diagnostics());
-        }
-        _ => {}
+        answer => service::fail(answer, diagnostic),
     }
 }
 

@@ -1,4 +1,4 @@
-//! The table of faults as text: name, arguments, meaning, and the parser of the arguments.
+//! Faults as text: name, arguments and meaning of each, and the parser.
 
 use bytes::Bytes;
 use z3950_asn1::apdu::{Options, PresentStatus, ReferenceId};
@@ -11,6 +11,7 @@ use crate::diagnostic::{Diagnostic, diagnostic};
 use crate::units;
 
 /// The text form of a fault.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Kind {
     /// Its name.
     pub name: &'static str,
@@ -18,335 +19,67 @@ pub struct Kind {
     pub arguments: &'static str,
     /// The description.
     pub meaning: &'static str,
-    read: Read,
-}
-
-type Read = fn(&mut Words<'_>) -> Result<Fault, RuleError>;
-
-const fn kind(
-    name: &'static str,
-    arguments: &'static str,
-    meaning: &'static str,
-    read: Read,
-) -> Kind {
-    Kind {
-        name,
-        arguments,
-        meaning,
-        read,
-    }
 }
 
 /// All faults that a [`super::Rule`] can name.
-pub const KINDS: &[Kind] = &[
-    // How the answer is written.
-    kind(
-        "delay",
-        "TIME",
-        "the answer is sent after this time",
-        |words| {
-            Ok(Fault::Delay(
-                words.parse("a time such as 500ms", units::duration)?,
-            ))
-        },
-    ),
-    kind(
-        "trickle",
-        "[OCTETS]",
-        "each octet is written by itself; with a number, this many per second",
-        |words| {
-            let rate = words.parse_if_any("a number of octets from 1", number)?;
-            Ok(rate.map_or(Fault::Trickle, Fault::Rate))
-        },
-    ),
-    kind(
-        "cut",
-        "OCTETS",
-        "the connection is closed after this many octets of the answer",
-        |words| Ok(Fault::CutAfter(words.parse(OCTETS, number)?)),
-    ),
-    kind(
-        "reset",
-        "[OCTETS]",
-        "the same, but the connection is reset",
-        |words| {
-            Ok(Fault::ResetAfter(
-                words.parse_if_any(OCTETS, number)?.unwrap_or(0),
-            ))
-        },
-    ),
-    kind(
-        "hang-up",
-        "",
-        "the connection is closed after the answer",
-        |_| Ok(Fault::HangUp),
-    ),
-    kind("silence", "", "there is no answer", |_| Ok(Fault::Silence)),
-    kind(
-        "hold",
-        "",
-        "the answer is sent together with the next one, before it",
-        |_| Ok(Fault::Hold),
-    ),
-    kind(
-        "swap",
-        "",
-        "the answer is sent together with the next one, after it",
-        |_| Ok(Fault::Swap),
-    ),
-    // The octets of the answer.
-    kind(
-        "octets",
-        "HEX",
-        "these octets are sent instead of the answer",
-        |words| {
-            let octets = words.parse("octets in hexadecimal", hex::octets)?;
-            Ok(Fault::Octets(octets.into()))
-        },
-    ),
-    kind(
-        "garbage",
-        "[OCTETS]",
-        "send this many octets that are not an APDU, 64 by default",
-        |words| {
-            Ok(Fault::Garbage(
-                words.parse_if_any(OCTETS, garbage)?.unwrap_or(64),
-            ))
-        },
-    ),
-    kind(
-        "tag",
-        "0-30",
-        "the answer carries this context tag",
-        |words| {
-            Ok(Fault::Tag(words.parse("a tag from 0 to 30", |text| {
-                number(text).filter(|tag| *tag <= 30)
-            })?))
-        },
-    ),
-    kind(
-        "length",
-        "±OCTETS",
-        "the answer claims to be this much longer or shorter than it is",
-        |words| {
-            Ok(Fault::Length(
-                words.parse("a number of octets, such as +5", number)?,
-            ))
-        },
-    ),
-    kind(
-        "indefinite",
-        "",
-        "every constructed value has the indefinite length",
-        |_| Ok(Fault::IndefiniteLengths),
-    ),
-    // Init.
-    kind(
-        "version",
-        "1|2",
-        "the server speaks no later version",
-        |words| {
-            words.parse("1 or 2", |text| match text {
-                "1" => Some(Fault::Version1),
-                "2" => Some(Fault::Version2),
-                _ => None,
-            })
-        },
-    ),
-    kind(
-        "options",
-        "[NAME…]",
-        "only these options are granted",
-        |words| {
-            let mut options = Options::default();
-            while let Some(option) =
-                words.parse_if_any("the name of an option", Options::by_name)?
-            {
-                options = options | option;
-            }
-            Ok(Fault::Options(options))
-        },
-    ),
-    kind(
-        "reject",
-        "[CODE [ADDINFO]]",
-        "Init is rejected, with a diagnostic if there is a code",
-        |words| match words.is_at_end() {
-            true => Ok(Fault::RejectInit(None)),
-            false => Ok(Fault::RejectInit(Some(condition(words)?))),
-        },
-    ),
-    // The values of the answer.
-    kind(
-        "reference-id",
-        "[TEXT]",
-        "the answer carries this referenceId, or none",
-        |words| {
-            let id = words.next()?;
-            Ok(Fault::ReferenceId(
-                id.map(|id| ReferenceId(id.into_bytes().into())),
-            ))
-        },
-    ),
-    kind(
-        "fail",
-        "CODE [ADDINFO]",
-        "the service fails with this Bib-1 diagnostic",
-        |words| Ok(Fault::Fails(condition(words)?)),
-    ),
-    kind(
-        "fail-several",
-        "CODE ADDINFO…",
-        "the service fails with several: pairs of code and addinfo",
-        |words| {
-            let mut several = vec![condition(words)?];
-            while !words.is_at_end() {
-                several.push(condition(words)?);
-            }
-            Ok(Fault::FailsWithSeveral(several))
-        },
-    ),
-    kind(
-        "fail-silently",
-        "",
-        "the search fails without a diagnostic",
-        |_| Ok(Fault::FailsSilently),
-    ),
-    kind(
-        "addinfo",
-        "v3",
-        "diagnostics carry their addinfo in version 3's type",
-        |words| words.parse("v3", |text| (text == "v3").then_some(Fault::AddinfoV3)),
-    ),
-    kind("count", "HITS", "resultCount has this value", |words| {
-        Ok(Fault::ResultCount(words.parse("a number", number)?))
-    }),
-    kind("no-piggyback", "", "a Search brings no records", |_| {
-        Ok(Fault::NeverPiggyback)
-    }),
-    kind(
-        "push",
-        "RECORDS",
-        "a Search brings this many records whether or not they were asked for",
-        |words| Ok(Fault::PushRecords(words.parse(RECORDS, number)?)),
-    ),
-    kind(
-        "piggyback-fails",
-        "CODE [ADDINFO]",
-        "the search works, but its records are replaced by a diagnostic",
-        |words| Ok(Fault::PiggybackFails(condition(words)?)),
-    ),
-    // Records.
-    kind(
-        "status",
-        "STATUS",
-        "presentStatus has this value",
-        |words| {
-            Ok(Fault::PresentStatus(words.parse(
-                "success, partial-1 … partial-4, failure or a number",
-                status,
-            )?))
-        },
-    ),
-    kind(
-        "returned",
-        "RECORDS",
-        "numberOfRecordsReturned has this value",
-        |words| Ok(Fault::RecordsReturned(words.parse(RECORDS, number)?)),
-    ),
-    kind(
-        "fewer",
-        "RECORDS",
-        "only this many of the records are sent",
-        |words| Ok(Fault::FewerRecords(words.parse(RECORDS, number)?)),
-    ),
-    kind(
-        "more",
-        "RECORDS",
-        "the first record is sent this many times more",
-        |words| {
-            Ok(Fault::ExtraRecords(words.parse(RECORDS, |text| {
-                number(text).filter(|more| *more <= MAX_MORE)
-            })?))
-        },
-    ),
-    kind(
-        "syntax",
-        "NAME",
-        "records come in this syntax, whatever was asked for",
-        |words| {
-            Ok(Fault::Syntax(
-                words.parse("a record syntax", words::syntax)?,
-            ))
-        },
-    ),
-    kind(
-        "surrogate",
-        "CODE [ADDINFO]",
-        "each record is replaced by a surrogate diagnostic",
-        |words| Ok(Fault::Surrogate(condition(words)?)),
-    ),
-    kind(
-        "label",
-        "CHARACTER",
-        "position 9 of the leader of MARC records: a for UTF-8, # for a blank",
-        |words| {
-            let label = words.parse("one character", |text| match text.as_bytes() {
-                [b'#'] => Some(b' '),
-                [label] => Some(*label),
-                _ => None,
-            })?;
-            Ok(Fault::CharsetLabel(label))
-        },
-    ),
-    kind(
-        "damage",
-        Damage::NAMES,
-        "MARC records are damaged in this way",
-        |words| {
-            Ok(Fault::DamagedMarc(
-                words.parse(Damage::NAMES, |text| text.parse().ok())?,
-            ))
-        },
-    ),
-    // Unsolicited APDUs.
-    kind(
-        "before",
-        unsolicited::NAMES,
-        "another APDU is sent before the answer",
-        |words| Ok(Fault::Before(unsolicited::read(words)?)),
-    ),
-    kind(
-        "behind",
-        unsolicited::NAMES,
-        "another APDU is sent after the answer",
-        |words| Ok(Fault::Behind(unsolicited::read(words)?)),
-    ),
-    kind(
-        "instead",
-        unsolicited::NAMES,
-        "another APDU is sent instead of the answer",
-        |words| Ok(Fault::Instead(unsolicited::read(words)?)),
-    ),
-    kind(
-        "last",
-        unsolicited::NAMES,
-        "the same, and the connection is closed",
-        |words| Ok(Fault::Last(unsolicited::read(words)?)),
-    ),
-    kind(
-        "close",
-        "[REASON [WORDS]]",
-        "Close is sent instead of the answer, and the connection is closed",
-        |words| Ok(Fault::Last(unsolicited::close(words)?)),
-    ),
-    kind(
-        "challenge",
-        "TEXT",
-        "the client is asked for credentials first, with this challenge",
-        |words| Ok(Fault::Challenge(Bytes::from(words.need("a challenge")?))),
-    ),
-];
+pub fn kinds() -> impl Iterator<Item = Kind> {
+    KINDS.lines().filter_map(|line| {
+        let (form, meaning) = line.split_once(": ")?;
+        let (name, arguments) = form.split_once(' ').unwrap_or((form, ""));
+        let arguments = match arguments {
+            "APDU" => unsolicited::NAMES,
+            "DAMAGE" => Damage::NAMES,
+            arguments => arguments,
+        };
+        Some(Kind {
+            name,
+            arguments,
+            meaning,
+        })
+    })
+}
+
+/// A line for each: `NAME ARGUMENTS: MEANING`.
+const KINDS: &str = "\
+delay TIME: the answer is sent after this time
+trickle [OCTETS]: each octet is written by itself; with a number, this many per second
+cut OCTETS: the connection is closed after this many octets of the answer
+reset [OCTETS]: the same, but the connection is reset
+hang-up: the connection is closed after the answer
+silence: there is no answer
+hold: the answer is sent together with the next one, before it
+swap: the answer is sent together with the next one, after it
+octets HEX: these octets are sent instead of the answer
+garbage [OCTETS]: send this many octets that are not an APDU, 64 by default
+tag 0-30: the answer carries this context tag
+length ±OCTETS: the answer claims to be this much longer or shorter than it is
+indefinite: every constructed value has the indefinite length
+version 1|2: the server speaks no later version
+options [NAME…]: only these options are granted
+reject [CODE [ADDINFO]]: Init is rejected, with a diagnostic if there is a code
+reference-id [TEXT]: the answer carries this referenceId, or none
+fail CODE [ADDINFO]: the service fails with this Bib-1 diagnostic
+fail-several CODE ADDINFO…: the service fails with several: pairs of code and addinfo
+fail-silently: the search fails without a diagnostic
+addinfo v3: diagnostics carry their addinfo in version 3's type
+count HITS: resultCount has this value
+no-piggyback: a Search brings no records
+push RECORDS: a Search brings this many records whether or not they were asked for
+piggyback-fails CODE [ADDINFO]: the search works, but its records are replaced by a diagnostic
+status STATUS: presentStatus has this value
+returned RECORDS: numberOfRecordsReturned has this value
+fewer RECORDS: only this many of the records are sent
+more RECORDS: the first record is sent this many times more
+syntax NAME: records come in this syntax, whatever was asked for
+surrogate CODE [ADDINFO]: each record is replaced by a surrogate diagnostic
+label CHARACTER: position 9 of the leader of MARC records: a for UTF-8, # for a blank
+damage DAMAGE: MARC records are damaged in this way
+before APDU: another APDU is sent before the answer
+behind APDU: another APDU is sent after the answer
+instead APDU: another APDU is sent instead of the answer
+last APDU: the same, and the connection is closed
+close [REASON [WORDS]]: Close is sent instead of the answer, and the connection is closed
+challenge TEXT: the client is asked for credentials first, with this challenge";
 
 const OCTETS: &str = "a number of octets";
 const RECORDS: &str = "a number of records";
@@ -358,11 +91,87 @@ const MAX_MORE: usize = 10_000;
 pub(super) fn read(words: &mut Words<'_>) -> Result<Fault, RuleError> {
     let at = words.position();
     let name = words.need("a fault")?;
-    let kind = KINDS.iter().find(|kind| kind.name == name).ok_or_else(|| {
-        let names: Vec<_> = KINDS.iter().map(|kind| kind.name).collect();
-        RuleError::new(at, format!("no fault {name:?}")).with_choices(&names.join(", "))
-    })?;
-    let fault = (kind.read)(words)?;
+    let fault = match &*name {
+        "delay" => Fault::Delay(words.parse("a time such as 500ms", units::duration)?),
+        "trickle" => match words.parse_if_any("a number of octets from 1", parsed)? {
+            Some(rate) => Fault::Rate(rate),
+            None => Fault::Trickle,
+        },
+        "cut" => Fault::CutAfter(words.parse(OCTETS, parsed)?),
+        "reset" => Fault::ResetAfter(words.parse_if_any(OCTETS, parsed)?.unwrap_or(0)),
+        "hang-up" => Fault::HangUp,
+        "silence" => Fault::Silence,
+        "hold" => Fault::Hold,
+        "swap" => Fault::Swap,
+        "octets" => Fault::Octets(words.parse("octets in hexadecimal", hex::octets)?.into()),
+        "garbage" => {
+            let read = |text: &str| parsed(text).filter(|octets| *octets <= MAX_GARBAGE);
+            Fault::Garbage(words.parse_if_any(OCTETS, read)?.unwrap_or(64))
+        }
+        "tag" => {
+            let read = |text: &str| parsed(text).filter(|tag| *tag <= 30);
+            Fault::Tag(words.parse("a tag from 0 to 30", read)?)
+        }
+        "length" => Fault::Length(words.parse("a number of octets, such as +5", parsed)?),
+        "indefinite" => Fault::IndefiniteLengths,
+        "version" => words.parse("1 or 2", |text| match text {
+            "1" => Some(Fault::Version1),
+            "2" => Some(Fault::Version2),
+            _ => None,
+        })?,
+        "options" => {
+            let mut options = Options::default();
+            while let Some(one) = words.parse_if_any("the name of an option", Options::by_name)? {
+                options = options | one;
+            }
+            Fault::Options(options)
+        }
+        "reject" if words.is_at_end() => Fault::RejectInit(None),
+        "reject" => Fault::RejectInit(Some(condition(words)?)),
+        "reference-id" => {
+            let id = words.next()?;
+            Fault::ReferenceId(id.map(|id| ReferenceId(id.into_bytes().into())))
+        }
+        "fail" => Fault::Fails(condition(words)?),
+        "fail-several" => {
+            let mut several = vec![condition(words)?];
+            while !words.is_at_end() {
+                several.push(condition(words)?);
+            }
+            Fault::FailsWithSeveral(several)
+        }
+        "fail-silently" => Fault::FailsSilently,
+        "addinfo" => words.parse("v3", |text| (text == "v3").then_some(Fault::AddinfoV3))?,
+        "count" => Fault::ResultCount(words.parse("a number", parsed)?),
+        "no-piggyback" => Fault::NeverPiggyback,
+        "push" => Fault::PushRecords(words.parse(RECORDS, parsed)?),
+        "piggyback-fails" => Fault::PiggybackFails(condition(words)?),
+        "status" => {
+            let known = "success, partial-1 … partial-4, failure or a number";
+            Fault::PresentStatus(words.parse(known, status)?)
+        }
+        "returned" => Fault::RecordsReturned(words.parse(RECORDS, parsed)?),
+        "fewer" => Fault::FewerRecords(words.parse(RECORDS, parsed)?),
+        "more" => {
+            let read = |text: &str| parsed(text).filter(|more| *more <= MAX_MORE);
+            Fault::ExtraRecords(words.parse(RECORDS, read)?)
+        }
+        "syntax" => Fault::Syntax(words.parse("a record syntax", words::syntax)?),
+        "surrogate" => Fault::Surrogate(condition(words)?),
+        "label" => Fault::CharsetLabel(words.parse("one character", label)?),
+        "damage" => Fault::DamagedMarc(words.parse(Damage::NAMES, parsed)?),
+        "before" => Fault::Before(unsolicited::read(words)?),
+        "behind" => Fault::Behind(unsolicited::read(words)?),
+        "instead" => Fault::Instead(unsolicited::read(words)?),
+        "last" => Fault::Last(unsolicited::read(words)?),
+        "close" => Fault::Last(unsolicited::close(words)?),
+        "challenge" => Fault::Challenge(Bytes::from(words.need("a challenge")?)),
+        _ => {
+            let names: Vec<_> = kinds().map(|kind| kind.name).collect();
+            let error = RuleError::new(at, format!("no fault {name:?}"));
+            return Err(error.with_choices(&names.join(", ")));
+        }
+    };
     let at = words.position();
     match words.next()? {
         None => Ok(fault),
@@ -373,24 +182,28 @@ pub(super) fn read(words: &mut Words<'_>) -> Result<Fault, RuleError> {
     }
 }
 
-fn number<T: std::str::FromStr>(text: &str) -> Option<T> {
+fn parsed<T: std::str::FromStr>(text: &str) -> Option<T> {
     text.parse().ok()
-}
-
-fn garbage(text: &str) -> Option<usize> {
-    number(text).filter(|octets| *octets <= MAX_GARBAGE)
 }
 
 /// A condition of Bib-1 and its addinfo.
 fn condition(words: &mut Words<'_>) -> Result<Diagnostic, RuleError> {
-    let code = words.parse("the number of a condition", number)?;
+    let code = words.parse("the number of a condition", parsed)?;
     let addinfo = words.next()?.unwrap_or_default();
     Ok(diagnostic(Condition(code), addinfo))
+}
+
+fn label(text: &str) -> Option<u8> {
+    match text.as_bytes() {
+        [b'#'] => Some(b' '),
+        [label] => Some(*label),
+        _ => None,
+    }
 }
 
 fn status(text: &str) -> Option<PresentStatus> {
     let mut known = (0..=5).map(PresentStatus);
     known
         .find(|status| status.name() == Some(text))
-        .or_else(|| number(text).map(PresentStatus))
+        .or_else(|| parsed(text).map(PresentStatus))
 }

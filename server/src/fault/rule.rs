@@ -13,7 +13,7 @@ use super::{Fault, When, kinds};
 ///   `extended`, `duplicate`, `close`, or the standard's name of the APDU;
 /// - the conditions are `session=N`, `nth=N`, `nth-of-all=N`, `db=NAME`, `docid=TERM` and `syntax=NAME`, like the methods of
 ///   [`When`];
-/// - the faults are those of [`super::KINDS`];
+/// - the faults are those of [`super::kinds`];
 /// - arguments with blanks or colons are quoted; inside the quotation marks, `\` escapes the next character.
 #[derive(Clone, Debug)]
 #[non_exhaustive]

@@ -4,7 +4,6 @@ use z3950_asn1::apdu::{
     AccessControlRequest, Apdu, Close, CloseReason, InitializeResponse, Options, ProtocolVersion,
     ResourceControlRequest, SecurityChallenge, Segment,
 };
-use z3950_asn1::optional::Unknown;
 
 use super::words::{RuleError, Words};
 
@@ -16,7 +15,7 @@ pub(super) fn read(words: &mut Words<'_>) -> Result<Apdu, RuleError> {
     let at = words.position();
     match words.need("an APDU")?.as_str() {
         "close" => close(words),
-        "segment" => Ok(segment().into()),
+        "segment" => Ok(Segment::default().into()),
         "access-control" => {
             let challenge = words.next()?.unwrap_or_default();
             Ok(access_control(challenge).into())
@@ -46,16 +45,6 @@ fn reason(text: &str) -> Option<CloseReason> {
         .or_else(|| text.parse().ok().map(CloseReason))
 }
 
-/// A Segment without records.
-fn segment() -> Segment {
-    Segment {
-        reference_id: None,
-        number_of_records_returned: 0,
-        segment_records: Vec::new(),
-        other_info: None,
-    }
-}
-
 /// A challenge in the simple form.
 pub(super) fn access_control(challenge: impl Into<bytes::Bytes>) -> AccessControlRequest {
     AccessControlRequest {
@@ -68,30 +57,20 @@ pub(super) fn access_control(challenge: impl Into<bytes::Bytes>) -> AccessContro
 /// A ResourceControlRequest, with or without a question.
 fn resource_control(response_required: bool) -> ResourceControlRequest {
     ResourceControlRequest {
-        reference_id: None,
         suspended_flag: response_required.then_some(true),
-        resource_report: None,
-        partial_results_available: None,
         response_required,
-        triggered_request_flag: None,
-        other_info: None,
+        ..ResourceControlRequest::default()
     }
 }
 
 /// An InitResponse that grants version 3, Search and Present.
 fn init_response() -> InitializeResponse {
     InitializeResponse {
-        reference_id: None,
         protocol_version: ProtocolVersion::UP_TO_3,
         options: Options::SEARCH | Options::PRESENT,
         preferred_message_size: 1 << 20,
         exceptional_record_size: 1 << 20,
         result: true,
-        implementation_id: None,
-        implementation_name: None,
-        implementation_version: None,
-        user_information_field: None,
-        other_info: None,
-        unknown: Unknown::default(),
+        ..InitializeResponse::default()
     }
 }

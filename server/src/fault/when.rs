@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use z3950_asn1::apdu::{Apdu, DatabaseName, Operand, Query, RpnStructure, SearchRequest, Term};
+use z3950_asn1::apdu::{Apdu, DatabaseName, Query, SearchRequest, Term};
 use z3950_asn1::oid::Oid;
 
 /// Conditions on requests. A request must meet all of them.
@@ -139,7 +139,10 @@ pub(super) struct Subject {
 impl Subject {
     fn of_search(search: &SearchRequest) -> Self {
         let terms = match &search.query {
-            Query::Type1(query) | Query::Type101(query) => terms(&query.rpn),
+            Query::Type1(query) | Query::Type101(query) => {
+                let operands = query.rpn.terms();
+                operands.filter_map(|operand| term(&operand.term)).collect()
+            }
             _ => Vec::new(),
         };
         Self {
@@ -192,22 +195,6 @@ impl Subjects {
 fn lower(names: &[DatabaseName]) -> Vec<String> {
     let names = names.iter().map(|name| name.0.to_string_lossy());
     names.map(|name| name.to_lowercase()).collect()
-}
-
-/// All terms of a query, without recursion.
-fn terms(tree: &RpnStructure) -> Vec<Vec<u8>> {
-    let mut open = vec![tree];
-    let mut terms = Vec::new();
-    while let Some(tree) = open.pop() {
-        match tree {
-            RpnStructure::Op(Operand::AttributesPlusTerm(operand)) => {
-                terms.extend(term(&operand.term));
-            }
-            RpnStructure::Op(_) => {}
-            RpnStructure::RpnRpnOp(node) => open.extend([&node.rpn1, &node.rpn2]),
-        }
-    }
-    terms
 }
 
 fn term(term: &Term) -> Option<Vec<u8>> {

@@ -158,15 +158,10 @@ impl YazZtest {
         let hits = self.records.as_ref().ok_or_else(lost)?;
         let place = usize::try_from(position).unwrap_or_default() % RECORDS;
         let record = hits.ids(place..place + 1);
-        let composition = Composition {
-            syntax: Some(syntax),
-            element_set: "F".to_owned(),
-            by_database: Vec::new(),
-        };
         let wanted = Retrieve {
             hits,
             record: *record.first().ok_or_else(lost)?,
-            composition: &composition,
+            composition: &Composition::full(Some(syntax)),
         };
         self.catalogue.record(wanted).await?.record
     }
@@ -301,26 +296,16 @@ fn between(text: &str) -> (f64, f64) {
 /// The value of the first term that begins with a digit, otherwise a number derived from the first term.
 fn count(tree: &RpnStructure) -> usize {
     let mut first = None;
-    let mut open = vec![tree];
-    while let Some(tree) = open.pop() {
-        match tree {
-            RpnStructure::RpnRpnOp(node) => open.extend([&node.rpn2, &node.rpn1]),
-            RpnStructure::Op(Operand::AttributesPlusTerm(operand)) => {
-                let Some(term) = octets(&operand.term) else {
-                    continue;
-                };
-                let digits: Vec<u8> = term
-                    .iter()
-                    .copied()
-                    .take_while(u8::is_ascii_digit)
-                    .collect();
-                if let Ok(number) = String::from_utf8_lossy(&digits).parse() {
-                    return number;
-                }
-                first.get_or_insert(term);
-            }
-            RpnStructure::Op(_) => {}
+    for term in tree.terms().filter_map(|operand| octets(&operand.term)) {
+        let digits: Vec<u8> = term
+            .iter()
+            .copied()
+            .take_while(u8::is_ascii_digit)
+            .collect();
+        if let Ok(number) = String::from_utf8_lossy(&digits).parse() {
+            return number;
         }
+        first.get_or_insert(term);
     }
     let term = first.unwrap_or_default();
     let sum = term.iter().fold(0_usize, |sum, octet| {

@@ -5,16 +5,16 @@ use std::collections::HashMap;
 use std::future::poll_fn;
 use std::io;
 use std::net::IpAddr;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Weak};
 use std::task::Poll;
 use std::time::Duration;
 
-use tokio::sync::{AcquireError, OwnedSemaphorePermit, Semaphore};
+use tokio::sync::{AcquireError, OwnedSemaphorePermit, Semaphore, oneshot};
 use tokio::time::{Instant, sleep_until};
 use tracing::warn;
 
 use super::socket::{Accepted, Socket};
-use crate::connection::lobby::{Guest, Lobby};
+use crate::connection::lobby::{Greeting, Lobby};
 use crate::limits::Limits;
 use crate::observer::Peer;
 
@@ -41,7 +41,9 @@ pub(super) struct Admitted {
     pub(super) stream: Accepted,
     pub(super) peer: Peer,
     /// Its entry in the lobby until it has a session.
-    pub(super) guest: Guest,
+    pub(super) greeting: Greeting,
+    /// Resolves if it has to give way.
+    pub(super) sent_away: oneshot::Receiver<()>,
 }
 
 /// The room of a connection; dropping it frees the room.
@@ -51,11 +53,7 @@ pub(super) struct Room {
 }
 
 /// A connection within the limit of its address.
-struct Arrived {
-    stream: Accepted,
-    peer: Peer,
-    place: Option<AddressPermit>,
-}
+type Arrived = (Accepted, Peer, Option<AddressPermit>);
 
 const FIRST_PAUSE: Duration = Duration::from_millis(10);
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
@@ -83,15 +81,17 @@ impl Acceptor {
                 self.waiting = Some(self.arrival().await);
             }
             let permit = self.permit().await;
-            if let (Ok(permit), Some(arrived)) = (permit, self.waiting.take()) {
+            if let (Ok(permit), Some((stream, peer, place))) = (permit, self.waiting.take()) {
+                let (greeting, sent_away) = self.lobby.enter();
                 return Admitted {
                     room: Room {
                         _permit: permit,
-                        _place: arrived.place,
+                        _place: place,
                     },
-                    stream: arrived.stream,
-                    peer: arrived.peer,
-                    guest: self.lobby.enter(),
+                    stream,
+                    peer,
+                    greeting,
+                    sent_away,
                 };
             }
         }
@@ -125,21 +125,15 @@ impl Acceptor {
             match self.poll_sockets().await {
                 Ok((stream, peer)) => {
                     self.pause = FIRST_PAUSE;
-                    let place = match (&self.crowd, peer.ip()) {
-                        (Some(crowd), Some(address)) => match crowd.admit(address) {
-                            Some(place) => Some(place),
-                            None => {
-                                warn!(%peer, "too many sessions with this address");
-                                continue;
-                            }
-                        },
-                        _ => None,
+                    let place = match (&mut self.crowd, peer.ip()) {
+                        (Some(crowd), Some(address)) => crowd.admit(address).map(Some),
+                        _ => Some(None),
                     };
-                    return Arrived {
-                        stream,
-                        peer,
-                        place,
+                    let Some(place) = place else {
+                        warn!(%peer, "too many sessions with this address");
+                        continue;
                     };
+                    return (stream, peer, place);
                 }
                 Err(error) => {
                     warn!(%error, "cannot accept a connection");
@@ -166,59 +160,32 @@ impl Acceptor {
     }
 }
 
-/// The number of sessions with each address.
+/// The sessions with each address, at most `most`.
 struct Crowd {
     most: usize,
-    sessions: Arc<Mutex<HashMap<IpAddr, usize>>>,
+    sessions: HashMap<IpAddr, Weak<()>>,
 }
+
+/// One of the sessions with an address, which all hold a clone.
+type AddressPermit = Arc<()>;
 
 impl Crowd {
     fn new(most: usize) -> Self {
-        Self {
-            most,
-            sessions: Arc::default(),
-        }
+        let sessions = HashMap::new();
+        Self { most, sessions }
     }
 
     /// A permit for a session with this address, unless it has the most that are allowed.
-    fn admit(&self, address: IpAddr) -> Option<AddressPermit> {
-        let mut sessions = lock(&self.sessions);
-        let count = sessions.entry(address).or_default();
-        if *count >= self.most {
-            // Addresses without sessions are removed, to bound the map.
-            if *count == 0 {
-                sessions.remove(&address);
-            }
-            return None;
-        }
-        *count += 1;
-        Some(AddressPermit {
-            address,
-            sessions: Arc::clone(&self.sessions),
+    fn admit(&mut self, address: IpAddr) -> Option<AddressPermit> {
+        self.sessions.retain(|_, permit| permit.strong_count() > 0);
+        let permit = self.sessions.get(&address).and_then(Weak::upgrade);
+        let permit = permit.unwrap_or_default();
+        let admitted = Arc::strong_count(&permit) <= self.most;
+        admitted.then(|| {
+            self.sessions.insert(address, Arc::downgrade(&permit));
+            permit
         })
     }
-}
-
-/// One of the sessions with an address; dropping it frees the place.
-struct AddressPermit {
-    address: IpAddr,
-    sessions: Arc<Mutex<HashMap<IpAddr, usize>>>,
-}
-
-impl Drop for AddressPermit {
-    fn drop(&mut self) {
-        let mut sessions = lock(&self.sessions);
-        if let Some(count) = sessions.get_mut(&self.address) {
-            *count = count.saturating_sub(1);
-            if *count == 0 {
-                sessions.remove(&self.address);
-            }
-        }
-    }
-}
-
-fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
-    shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]
@@ -226,8 +193,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_address_has_so_many_places_and_no_more() {
-        let crowd = Crowd::new(2);
+    fn an_address_has_two_sessions_at_most() {
+        let mut crowd = Crowd::new(2);
         let [one, other]: [IpAddr; 2] =
             ["192.0.2.1", "2001:db8::1"].map(|address| address.parse().expect("an address"));
         let first = crowd.admit(one);
@@ -237,7 +204,12 @@ mod tests {
         drop(first);
         assert!(crowd.admit(one).is_some());
         drop(second);
-        assert!(lock(&crowd.sessions).is_empty());
+        assert!(crowd.admit(other).is_some());
+        assert_eq!(
+            crowd.sessions.len(),
+            1,
+            "of addresses without sessions nothing is kept"
+        );
         assert!(Crowd::new(0).admit(one).is_none());
     }
 }

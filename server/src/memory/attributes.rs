@@ -18,7 +18,6 @@ mod support;
 mod term;
 
 pub(super) use self::look::{Look, LookTarget, WordLook, WordOrder, look};
-pub(super) use self::mask::EntryMatch;
 pub(super) use self::order::{scan_start, sort_index};
 pub(super) use self::read::access_of;
 pub(super) use self::support::infos;

@@ -1,8 +1,8 @@
 //! Delete (Z39.50-2003 §3.2.4): result sets by name, or all of the session's.
 
 use z3950_asn1::apdu::{
-    Apdu, DeleteFunction, DeleteResultSetRequest, DeleteResultSetResponse, DeleteSetStatus,
-    ListStatus, ResultSetId,
+    DeleteFunction, DeleteResultSetRequest, DeleteResultSetResponse, DeleteSetStatus, ListStatus,
+    ResultSetId,
 };
 use z3950_asn1::bib1::diagnostics::Condition;
 
@@ -12,7 +12,10 @@ use crate::association::Operation;
 ///
 /// The status of the operation is that of the set if only one is named; if any of several does not exist,
 /// notAllRequestedResultSetsDeleted.
-pub(crate) fn answer(operation: &Operation, request: &DeleteResultSetRequest) -> Option<Apdu> {
+pub(super) fn answer(
+    operation: &Operation,
+    request: &DeleteResultSetRequest,
+) -> Option<DeleteResultSetResponse> {
     let statuses: Option<Vec<ListStatus>> = match request.delete_function {
         DeleteFunction::LIST => {
             let names = request.result_set_list.iter().flatten();
@@ -24,16 +27,11 @@ pub(crate) fn answer(operation: &Operation, request: &DeleteResultSetRequest) ->
         }
         _ => return None,
     };
-    let response = DeleteResultSetResponse {
-        reference_id: None,
+    Some(DeleteResultSetResponse {
         delete_operation_status: operation_status(statuses.as_deref().unwrap_or_default()),
         delete_list_statuses: statuses,
-        number_not_deleted: None,
-        bulk_statuses: None,
-        delete_message: None,
-        other_info: None,
-    };
-    Some(response.into())
+        ..DeleteResultSetResponse::default()
+    })
 }
 
 fn delete(operation: &Operation, name: &ResultSetId) -> ListStatus {

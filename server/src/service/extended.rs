@@ -15,7 +15,7 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use z3950_asn1::apdu::{
-    Apdu, DiagRec, ExtendedServicesFunction, ExtendedServicesRequest, ExtendedServicesResponse,
+    DiagRec, ExtendedServicesFunction, ExtendedServicesRequest, ExtendedServicesResponse,
     ExternalError, ExternalValue, OperationStatus, WaitAction,
 };
 use z3950_asn1::bib1::diagnostics::Condition;
@@ -73,31 +73,10 @@ impl Outcome {
 }
 
 /// Carries out the task and answers with its package, unless the client wants none.
-pub(super) async fn answer(operation: &Operation, request: &ExtendedServicesRequest) -> Apdu {
-    match carry_out(operation, request).await {
-        Ok(response) => response.into(),
-        Err(diagnostic) => failed(diagnostic).into(),
-    }
-}
-
-pub(super) fn failed(diagnostic: Diagnostic) -> ExtendedServicesResponse {
-    ExtendedServicesResponse {
-        diagnostics: Some(vec![DiagRec::DefaultFormat(diagnostic)]),
-        ..response(OperationStatus::FAILURE)
-    }
-}
-
-fn response(operation_status: OperationStatus) -> ExtendedServicesResponse {
-    ExtendedServicesResponse {
-        reference_id: None,
-        operation_status,
-        diagnostics: None,
-        task_package: None,
-        other_info: None,
-    }
-}
-
-async fn carry_out(
+///
+/// # Errors
+/// The diagnostic to answer with instead.
+pub(super) async fn answer(
     operation: &Operation,
     request: &ExtendedServicesRequest,
 ) -> Result<ExtendedServicesResponse, Diagnostic> {
@@ -211,35 +190,33 @@ async fn create(
     let diagnostics = diagnostics.into_iter().map(DiagRec::DefaultFormat);
     Ok(ExtendedServicesResponse {
         diagnostics: (diagnostics.len() > 0).then(|| diagnostics.collect()),
-        ..with_package(request, response(status), number, &task)?
+        ..with_package(request, status, number, &task)?
     })
 }
 
-/// Adds the package of a task to the response, if the client wants it.
+/// The response with the package of a task, if the client wants it.
 ///
 /// # Errors
 /// Condition 14 if the package cannot be encoded.
 fn with_package(
     request: &ExtendedServicesRequest,
-    response: ExtendedServicesResponse,
+    operation_status: OperationStatus,
     number: u32,
     task: &Task,
 ) -> Result<ExtendedServicesResponse, Diagnostic> {
-    if request.wait_action == WaitAction::DONT_RETURN_PACKAGE {
-        return Ok(response);
-    }
-    let package = task.package(number).map(|mut package| {
+    let lost = || diagnostic(Condition::SYSTEM_ERROR_PRESENTING, "");
+    let mut task_package = None;
+    if request.wait_action != WaitAction::DONT_RETURN_PACKAGE {
+        let mut package = task.package(number).ok_or_else(lost)?;
         // A package that is not kept has no reference.
         package.target_reference = package.target_reference.filter(|_| number > 0);
-        package.to_external()
-    });
-    match package {
-        Some(Ok(package)) => Ok(ExtendedServicesResponse {
-            task_package: Some(package),
-            ..response
-        }),
-        _ => Err(diagnostic(Condition::SYSTEM_ERROR_PRESENTING, "")),
+        task_package = Some(package.to_external().map_err(|_| lost())?);
     }
+    Ok(ExtendedServicesResponse {
+        operation_status,
+        task_package,
+        ..ExtendedServicesResponse::default()
+    })
 }
 
 /// The parameters of the request.
@@ -293,7 +270,7 @@ fn modify(
         task.result_set = outcome.result_set;
     }
     tasks.replace(number, task.clone())?;
-    with_package(request, response(OperationStatus::DONE), number, &task)
+    with_package(request, OperationStatus::DONE, number, &task)
 }
 
 fn delete(
@@ -304,7 +281,10 @@ fn delete(
     let tasks = &association.target.tasks;
     let (number, _) = tasks.named(kind, user, Function::DELETE)?;
     tasks.remove(number);
-    Ok(response(OperationStatus::DONE))
+    Ok(ExtendedServicesResponse {
+        operation_status: OperationStatus::DONE,
+        ..ExtendedServicesResponse::default()
+    })
 }
 
 /// The task failed because of the diagnostic of one record.

@@ -11,7 +11,6 @@ use z3950_asn1::apdu::{
 use z3950_asn1::bib1::diagnostics::Condition;
 use z3950_asn1::format::charset_negotiation::CharSetandLanguageNegotiation;
 use z3950_asn1::format::user_info1::UserInfo1;
-use z3950_asn1::optional::Unknown;
 use z3950_asn1::types::{Bits, InternationalString};
 
 use crate::access::Admission;
@@ -42,7 +41,6 @@ pub(crate) fn answer(
     let exceptional = exceptional.max(preferred);
     let proposal = negotiation::proposal(request);
     let mut response = InitializeResponse {
-        reference_id: None,
         protocol_version,
         options: options(request, offer, proposal.is_some()),
         preferred_message_size: count(preferred),
@@ -51,12 +49,11 @@ pub(crate) fn answer(
         implementation_id: text(&offer.implementation_id),
         implementation_name: text(&offer.implementation_name),
         implementation_version: text(&offer.implementation_version),
-        user_information_field: None,
         other_info: proposal.and_then(|proposal| {
             let answer = negotiation::response(&proposal, offer);
             other_information(&CharSetandLanguageNegotiation::Response(answer))
         }),
-        unknown: Unknown::default(),
+        ..InitializeResponse::default()
     };
     let admitted = match protocol_version.highest() {
         None => Err(None),

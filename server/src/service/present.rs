@@ -1,9 +1,7 @@
 //! Present and Segment (Z39.50-2003 §3.2.3, §3.3): records of a result set, from one or more ranges, in one response or in
 //! segments before it.
 
-use z3950_asn1::apdu::{
-    Apdu, Options, PresentRequest, PresentResponse, PresentStatus, Range, Records, Segment,
-};
+use z3950_asn1::apdu::{Apdu, Options, PresentRequest, PresentResponse, Range, Records, Segment};
 use z3950_asn1::bib1::diagnostics::Condition;
 
 use super::records::{self, Packed, Sizes, most_records, pack};
@@ -12,45 +10,34 @@ use crate::backend::{Hits, RecordId};
 use crate::diagnostic::{Diagnostic, diagnostic};
 use crate::units::count;
 
-/// Answers with records or with a diagnostic, never with neither.
-pub(crate) async fn answer(operation: &Operation, request: &PresentRequest) -> Vec<Apdu> {
-    match present(operation, request).await {
-        Ok((packed, next)) => {
-            operation.usage().records += packed.records;
-            responses(packed, next)
-        }
-        Err(diagnostic) => vec![failed(diagnostic).into()],
-    }
-}
-
-pub(crate) fn failed(diagnostic: Diagnostic) -> PresentResponse {
-    PresentResponse {
-        reference_id: None,
-        number_of_records_returned: 0,
-        next_result_set_position: 0,
-        present_status: PresentStatus::FAILURE,
-        records: Records::NonSurrogateDiagnostic(diagnostic).into(),
-        other_info: None,
-    }
+/// Answers with records.
+///
+/// # Errors
+/// The diagnostic to answer with instead.
+pub(super) async fn answer(
+    operation: &Operation,
+    request: &PresentRequest,
+) -> Result<Vec<Apdu>, Diagnostic> {
+    let (packed, next) = present(operation, request).await?;
+    operation.usage().records += packed.records;
+    Ok(responses(packed, next))
 }
 
 /// The segments and the response, which counts the records of all of them.
 fn responses(packed: Packed, next: i64) -> Vec<Apdu> {
     let segments = packed.segments.into_iter().map(|records| {
         Apdu::from(Segment {
-            reference_id: None,
             number_of_records_returned: count(records.len()),
             segment_records: records,
-            other_info: None,
+            ..Segment::default()
         })
     });
     let response = PresentResponse {
-        reference_id: None,
         number_of_records_returned: count(packed.records),
         next_result_set_position: next,
         present_status: packed.status,
         records: Records::ResponseRecords(packed.last).into(),
-        other_info: None,
+        ..PresentResponse::default()
     };
     segments.chain([response.into()]).collect()
 }

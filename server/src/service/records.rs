@@ -16,9 +16,6 @@ use crate::backend::{Backend, Composition, RecordId, Retrieve, Retrieved};
 use crate::diagnostic::{Diagnostic, diagnostic};
 use crate::result_sets::ResultSet;
 
-/// The default element set.
-const FULL: &str = "F";
-
 /// The composition of the records in the answer to a Search.
 ///
 /// # Errors
@@ -32,7 +29,7 @@ pub(super) fn of_names(
         .map(|syntax| known_syntax(backend, syntax))
         .transpose()?;
     match names {
-        None => Ok(full(syntax)),
+        None => Ok(Composition::full(syntax)),
         Some(names) => named(backend, names, syntax),
     }
 }
@@ -53,14 +50,6 @@ pub(super) fn of_present(
             let syntax = specified_syntax(backend, specification, syntax)?;
             specified_elements(backend, specification, syntax)
         }
-    }
-}
-
-fn full(syntax: Option<Oid>) -> Composition {
-    Composition {
-        syntax,
-        element_set: FULL.to_owned(),
-        by_database: Vec::new(),
     }
 }
 
@@ -87,24 +76,29 @@ fn named(
     names: &ElementSetNames,
     syntax: Option<Oid>,
 ) -> Result<Composition, Diagnostic> {
-    let mut composition = full(syntax);
     let known = |name| known_element_set(backend, name, syntax.as_ref());
     match names {
-        ElementSetNames::GenericElementSetName(name) => composition.element_set = known(name)?,
+        ElementSetNames::GenericElementSetName(name) => Ok(Composition {
+            element_set: known(name)?,
+            ..Composition::full(syntax)
+        }),
         ElementSetNames::DatabaseSpecific(names) => {
-            for one in names {
-                let element_set = known(&one.esn.0)?;
-                composition
-                    .by_database
-                    .push((database(&one.db_name), element_set));
-            }
+            let names = names.iter().map(|one| (&one.db_name, known(&one.esn.0)));
+            Ok(Composition {
+                by_database: by_database(names)?,
+                ..Composition::full(syntax)
+            })
         }
     }
-    Ok(composition)
 }
 
-fn database(name: &DatabaseName) -> String {
-    name.0.to_string_lossy().into_owned()
+/// The element sets for particular databases.
+fn by_database<'a>(
+    element_sets: impl Iterator<Item = (&'a DatabaseName, Result<String, Diagnostic>)>,
+) -> Result<Vec<(String, String)>, Diagnostic> {
+    let named = element_sets
+        .map(|(name, element_set)| Ok((name.0.to_string_lossy().into_owned(), element_set?)));
+    named.collect()
 }
 
 /// The first listed syntax that the backend has. If it has none, selectAlternativeSyntax leaves the choice to the backend.
@@ -131,16 +125,13 @@ fn specified_elements(
     specification: &CompSpec,
     syntax: Option<Oid>,
 ) -> Result<Composition, Diagnostic> {
-    let mut composition = full(syntax);
+    let of = |one| specified(backend, one, syntax.as_ref());
+    let mut composition = Composition::full(syntax);
     if let Some(generic) = &specification.generic {
-        composition.element_set = specified(backend, generic, syntax.as_ref())?;
+        composition.element_set = of(generic)?;
     }
-    for one in specification.db_specific.iter().flatten() {
-        let element_set = specified(backend, &one.spec, syntax.as_ref())?;
-        composition
-            .by_database
-            .push((database(&one.db), element_set));
-    }
+    let others = specification.db_specific.iter().flatten();
+    composition.by_database = by_database(others.map(|one| (&one.db, of(&one.spec))))?;
     Ok(composition)
 }
 
@@ -157,7 +148,7 @@ fn specified(
         });
     }
     match &one.element_spec {
-        None => Ok(FULL.to_owned()),
+        None => Ok(Composition::full(None).element_set),
         Some(ElementSpec::ElementSetName(name)) => known_element_set(backend, name, syntax),
         Some(ElementSpec::ExternalEspec(_)) => {
             Err(diagnostic(Condition::COMP_SPEC, "externalEspec"))
@@ -169,12 +160,15 @@ fn specified(
 pub(super) struct Packed {
     /// The segments before the response itself.
     pub(super) segments: Vec<Vec<NamePlusRecord>>,
-    /// Records and surrogate diagnostics of the response, in the requested order.
+    /// Records and surrogate diagnostics of the response, or of the segment being filled, in the requested order.
     pub(super) last: Vec<NamePlusRecord>,
     /// The number of records in all segments, each counted once.
     pub(super) records: usize,
     /// Success, partial-2 where not all fitted, partial-3 where the client stopped the operation, partial-4 where the server did.
     pub(super) status: PresentStatus,
+    sizes: Sizes,
+    /// Octets of records in the last segment.
+    octets: usize,
 }
 
 /// Size limits, in octets of records.
@@ -224,66 +218,39 @@ pub(super) async fn pack(
 ) -> Result<Packed, Diagnostic> {
     let most = operation.target.limits.records_per_response.max(1);
     let only = wanted.len() == 1;
-    let mut packing = Packing::new(*sizes, wanted.len().min(most));
+    let mut packed = Packed {
+        segments: Vec::new(),
+        last: Vec::with_capacity(wanted.len().min(most)),
+        records: 0,
+        status: PresentStatus::SUCCESS,
+        sizes: *sizes,
+        octets: 0,
+    };
     for record in wanted {
-        if packing.records >= most {
-            return Ok(packing.end(PresentStatus::PARTIAL_2));
+        if packed.records >= most {
+            packed.status = PresentStatus::PARTIAL_2;
+            break;
         }
-        let wanted = Retrieve {
+        let retrieved = set.backend.record(Retrieve {
             hits: &set.hits,
             record,
             composition,
+        });
+        packed.status = match operation.or_stopped(retrieved).await {
+            Ok(Retrieved { database, record }) => match packed.add(database, record, only) {
+                true => continue,
+                false => PresentStatus::PARTIAL_2,
+            },
+            Err(why) if !operation.is_stopped() || packed.records == 0 => return Err(why),
+            Err(why) if why.condition == CANCELLED.0 => PresentStatus::PARTIAL_3,
+            Err(_) => PresentStatus::PARTIAL_4,
         };
-        let retrieved = set.backend.record(wanted);
-        match operation.or_stopped(retrieved).await {
-            Ok(Retrieved { database, record }) => {
-                if !packing.add(database, record, only) {
-                    return Ok(packing.end(PresentStatus::PARTIAL_2));
-                }
-            }
-            Err(why) if operation.is_stopped() && packing.records > 0 => {
-                let by_client = why.condition == CANCELLED.0;
-                return Ok(packing.end(match by_client {
-                    true => PresentStatus::PARTIAL_3,
-                    false => PresentStatus::PARTIAL_4,
-                }));
-            }
-            Err(why) => return Err(why),
-        }
+        break;
     }
-    Ok(packing.end(PresentStatus::SUCCESS))
+    Ok(packed)
 }
 
-/// Segments being filled.
-struct Packing {
-    sizes: Sizes,
-    full: Vec<Vec<NamePlusRecord>>,
-    current: Vec<NamePlusRecord>,
-    /// Octets of records in the current segment.
-    octets: usize,
-    records: usize,
-}
-
-impl Packing {
-    fn new(sizes: Sizes, records: usize) -> Self {
-        Self {
-            sizes,
-            full: Vec::new(),
-            current: Vec::with_capacity(records),
-            octets: 0,
-            records: 0,
-        }
-    }
-
-    fn end(self, status: PresentStatus) -> Packed {
-        Packed {
-            segments: self.full,
-            last: self.current,
-            records: self.records,
-            status,
-        }
-    }
-
+impl Packed {
     /// Adds a record, or the diagnostic in its place; returns whether there was room.
     fn add(
         &mut self,
@@ -291,24 +258,21 @@ impl Packing {
         record: Result<External, Diagnostic>,
         only: bool,
     ) -> bool {
-        let (record, size) = match record {
-            Ok(external) => {
-                let size = octets(&external);
-                match self.never_fits(size, only) {
-                    Some(condition) => (Err(diagnostic(condition, size.to_string())), 0),
-                    None => (Ok(external), size),
-                }
+        let record = record.and_then(|external| {
+            let size = external.octets().len();
+            match self.never_fits(size, only) {
+                Some(condition) => Err(diagnostic(condition, size.to_string())),
+                None => Ok((external, size)),
             }
-            Err(diagnostic) => (Err(diagnostic), 0),
-        };
-        let added = match record {
-            Ok(external) if size > self.room() && self.sizes.fragments => {
+        });
+        let (added, size) = match record {
+            Ok((external, size)) if size > self.room() && self.sizes.fragments => {
                 return self.add_fragments(&database, &external);
             }
-            Ok(external) => Record::RetrievalRecord(external),
-            Err(diagnostic) => Record::SurrogateDiagnostic(DiagRec::DefaultFormat(diagnostic)),
+            Ok((external, size)) => (Record::RetrievalRecord(external), size),
+            Err(why) => (Record::SurrogateDiagnostic(DiagRec::DefaultFormat(why)), 0),
         };
-        if size > self.room() && !self.current.is_empty() && !self.turn() {
+        if size > self.room() && !self.last.is_empty() && !self.turn() {
             return false;
         }
         self.push(Some(database), added, size);
@@ -339,7 +303,7 @@ impl Packing {
 
     /// How many more segments may begin.
     fn left(&self) -> usize {
-        self.sizes.segments.saturating_sub(self.full.len() + 1)
+        self.sizes.segments.saturating_sub(self.segments.len() + 1)
     }
 
     /// Begins another segment, if one is allowed.
@@ -347,19 +311,19 @@ impl Packing {
         if self.left() == 0 {
             return false;
         }
-        self.full.push(std::mem::take(&mut self.current));
+        self.segments.push(std::mem::take(&mut self.last));
         self.octets = 0;
         true
     }
 
     fn push(&mut self, name: Option<DatabaseName>, record: Record, size: usize) {
-        self.current.push(NamePlusRecord { name, record });
+        self.last.push(NamePlusRecord { name, record });
         self.octets = self.octets.saturating_add(size);
     }
 
     /// Adds a record in fragments, the first of which fills up the current segment.
     fn add_fragments(&mut self, database: &DatabaseName, external: &External) -> bool {
-        let mut rest = content(external);
+        let mut rest = Bytes::copy_from_slice(external.octets());
         let room = self
             .room()
             .saturating_add(self.left().saturating_mul(self.sizes.segment));
@@ -389,22 +353,5 @@ impl Packing {
                 return true;
             }
         }
-    }
-}
-
-/// The octets of a record, for fragments.
-fn content(external: &External) -> Bytes {
-    match &external.encoding {
-        ExternalEncoding::SingleAsn1Type(value) => Bytes::copy_from_slice(value.as_bytes()),
-        ExternalEncoding::OctetAligned(octets) => octets.to_bytes(),
-        ExternalEncoding::Arbitrary(bits) => Bytes::copy_from_slice(bits.as_bytes()),
-    }
-}
-
-fn octets(external: &External) -> usize {
-    match &external.encoding {
-        ExternalEncoding::SingleAsn1Type(value) => value.as_bytes().len(),
-        ExternalEncoding::OctetAligned(octets) => octets.len(),
-        ExternalEncoding::Arbitrary(bits) => bits.len().div_ceil(8),
     }
 }

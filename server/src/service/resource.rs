@@ -24,16 +24,15 @@ pub(crate) struct Held {
 pub(super) fn ask(request: &SearchRequest, response: SearchResponse) -> (Held, Apdu) {
     let found = response.result_count;
     let question = ResourceControlRequest {
-        reference_id: None,
         suspended_flag: Some(true),
         resource_report: estimates(
-            vec![estimate(EstimateType::FINAL_SEARCH_RECORDS, found)],
+            &[(EstimateType::FINAL_SEARCH_RECORDS, found)],
             format!("{found} records found"),
         ),
         partial_results_available: Some(PartialResultsAvailable::SUBSET),
         response_required: true,
         triggered_request_flag: Some(false),
-        other_info: None,
+        ..ResourceControlRequest::default()
     };
     let held = Held {
         reference_id: request.reference_id.clone(),
@@ -72,36 +71,32 @@ pub(super) fn report(
         found,
         records,
     } = *association.usage();
-    let estimates = estimates(
-        vec![
-            estimate(EstimateType::FINAL_SEARCH_RECORDS, count(found)),
-            estimate(EstimateType::FINAL_PRESENT_RECORDS, count(records)),
+    let report = estimates(
+        &[
+            (EstimateType::FINAL_SEARCH_RECORDS, count(found)),
+            (EstimateType::FINAL_PRESENT_RECORDS, count(records)),
         ],
         format!("{searches} searches, {records} records sent"),
     );
-    let report = estimates.filter(|_| request.op_id.is_none());
+    let resource_report = report.filter(|_| request.op_id.is_none());
     ResourceReportResponse {
-        reference_id: None,
-        resource_report_status: match report {
+        resource_report_status: match resource_report {
             Some(_) => ResourceReportStatus::SUCCESS,
             None => ResourceReportStatus::FAILURE_1,
         },
-        resource_report: report,
-        other_info: None,
+        resource_report,
+        ..ResourceReportResponse::default()
     }
 }
 
-fn estimate(r#type: EstimateType, value: i64) -> Estimate {
-    Estimate {
-        r#type,
-        value,
+fn estimates(estimates: &[(EstimateType, i64)], message: String) -> Option<External> {
+    let estimates = estimates.iter().map(|(r#type, value)| Estimate {
+        r#type: *r#type,
+        value: *value,
         currency_code: None,
-    }
-}
-
-fn estimates(estimates: Vec<Estimate>, message: String) -> Option<External> {
+    });
     let report = ResourceReport {
-        estimates,
+        estimates: estimates.collect(),
         message: message.into(),
     };
     report.to_external().ok()

@@ -1,8 +1,6 @@
 //! Scan (Z39.50-2003 §3.2.8): terms of an index around a starting point, with their counts.
 
-use z3950_asn1::apdu::{
-    Apdu, DiagRec, Entry, ListEntries, ScanRequest, ScanResponse, ScanStatus, Term, TermInfo,
-};
+use z3950_asn1::apdu::{Entry, ListEntries, ScanRequest, ScanResponse, ScanStatus, Term, TermInfo};
 use z3950_asn1::bib1::diagnostics::Condition;
 use z3950_asn1::format::conventions::Convention;
 use z3950_asn1::oid::BIB_1;
@@ -12,32 +10,14 @@ use crate::backend::{Scan, ScanTerm, Scanned};
 use crate::diagnostic::{Diagnostic, diagnostic};
 use crate::units::count;
 
-/// Answers with the terms or with a diagnostic.
-pub(crate) async fn answer(operation: &Operation, request: &ScanRequest) -> Apdu {
-    match scan(operation, request).await {
-        Ok(response) => response.into(),
-        Err(diagnostic) => failed(diagnostic).into(),
-    }
-}
-
-pub(crate) fn failed(diagnostic: Diagnostic) -> ScanResponse {
-    let entries = ListEntries {
-        entries: None,
-        nonsurrogate_diagnostics: Some(vec![DiagRec::DefaultFormat(diagnostic)]),
-    };
-    ScanResponse {
-        reference_id: None,
-        step_size: None,
-        scan_status: ScanStatus::FAILURE,
-        number_of_entries_returned: 0,
-        position_of_term: None,
-        entries: Some(entries),
-        attribute_set: None,
-        other_info: None,
-    }
-}
-
-async fn scan(operation: &Operation, request: &ScanRequest) -> Result<ScanResponse, Diagnostic> {
+/// Answers with the terms.
+///
+/// # Errors
+/// The diagnostic to answer with instead.
+pub(super) async fn answer(
+    operation: &Operation,
+    request: &ScanRequest,
+) -> Result<ScanResponse, Diagnostic> {
     let backend = operation.backend_of(&request.database_names)?;
     let window = Window::of(operation, request)?;
     let information = request.other_info.as_ref();
@@ -117,12 +97,11 @@ fn response(
     let terms = scanned.before.into_iter().chain(after);
     let (entries, cut) = packed(terms, association.terms.preferred_message_size);
     let returned = entries.len();
-    let entries = ListEntries {
-        entries: (returned > 0).then_some(entries),
+    let entries = (returned > 0).then_some(ListEntries {
+        entries: Some(entries),
         nonsurrogate_diagnostics: None,
-    };
+    });
     ScanResponse {
-        reference_id: None,
         step_size: request.step_size,
         scan_status: match returned {
             _ if cut => ScanStatus::PARTIAL_2,
@@ -134,9 +113,9 @@ fn response(
             true => 0,
             false => count(before.min(returned) + 1),
         }),
-        entries: (returned > 0).then_some(entries),
+        entries,
         attribute_set: request.attribute_set,
-        other_info: None,
+        ..ScanResponse::default()
     }
 }
 

@@ -21,41 +21,25 @@ const RELATION: Condition = Condition(214);
 const CASE: Condition = Condition(215);
 
 /// Sorts, keeps the set and answers. A failed sort leaves all sets as they are.
-pub(crate) async fn answer(operation: &Operation, request: &SortRequest) -> Apdu {
-    match sort(operation, request).await {
+pub(super) async fn answer(operation: &Operation, request: &SortRequest) -> Apdu {
+    let mut response = SortResponse::default();
+    let why = match sort(operation, request).await {
         Ok(records) => {
             let told = operation.terms.options.contains(Options::RESULT_COUNT);
-            SortResponse {
-                reference_id: None,
-                sort_status: SortStatus::SUCCESS,
-                result_set_status: None,
-                diagnostics: None,
-                result_count: told.then(|| count(records)),
-                other_info: None,
-            }
-            .into()
+            response.sort_status = SortStatus::SUCCESS;
+            response.result_count = told.then(|| count(records));
+            return response.into();
         }
-        Err(diagnostic) => {
-            let name = request.sorted_result_set_name.as_bytes();
-            let mut response = failed(diagnostic);
-            if !operation.result_sets().has(name) {
-                response.result_set_status = Some(SortResultSetStatus::NONE);
-            }
-            response.into()
-        }
-    }
-}
-
-/// The answer to a failed sort, which leaves the result set unchanged.
-pub(crate) fn failed(diagnostic: Diagnostic) -> SortResponse {
-    SortResponse {
-        reference_id: None,
-        sort_status: SortStatus::FAILURE,
-        result_set_status: Some(SortResultSetStatus::UNCHANGED),
-        diagnostics: Some(vec![DiagRec::DefaultFormat(diagnostic)]),
-        result_count: None,
-        other_info: None,
-    }
+        Err(why) => why,
+    };
+    let name = request.sorted_result_set_name.as_bytes();
+    response.result_set_status = Some(match operation.result_sets().has(name) {
+        true => SortResultSetStatus::UNCHANGED,
+        false => SortResultSetStatus::NONE,
+    });
+    response.sort_status = SortStatus::FAILURE;
+    response.diagnostics = Some(vec![DiagRec::DefaultFormat(why)]);
+    response.into()
 }
 
 /// Returns the number of records.

@@ -7,6 +7,7 @@ use bytes::Bytes;
 use z3950_asn1::apdu::Apdu;
 use z3950_asn1::error::DecodeError;
 
+use crate::lock::lock;
 use crate::observer::{Observer, Peer};
 use crate::transcript::{Direction, TranscriptEntry};
 
@@ -71,7 +72,7 @@ impl Recorder {
     }
 
     fn lock(&self) -> MutexGuard<'_, RecorderState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
 
     fn note(&self, session: u64, direction: Direction, octets: &[u8], apdu: Option<&Apdu>) {

@@ -1,7 +1,7 @@
 //! Observers that write sessions as they happen: lines of JSON, and listings of APDUs for people.
 
 use std::io::{self, Write};
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 use std::time::SystemTime;
 
 use serde_json::Value;
@@ -11,6 +11,7 @@ use z3950_asn1::codec::dump::dump;
 use z3950_asn1::error::DecodeError;
 
 use super::{Direction, TranscriptEntry, line, name, time};
+use crate::lock::lock;
 use crate::observer::{Observer, Peer};
 
 /// Writes a line of JSON for each APDU at once, as the [module](super) describes.
@@ -98,7 +99,7 @@ impl<W: Write> Lines<W> {
     }
 
     fn write(&self, lines: &str) {
-        let mut to = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut to = lock(&self.0);
         let written = to.as_mut().map_or(Ok(()), |to| all(to, lines));
         if let Err(error) = written {
             warn!(%error, "the log ends here");

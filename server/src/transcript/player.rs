@@ -9,7 +9,6 @@ use z3950_asn1::bib1::diagnostics::Condition;
 use z3950_asn1::codec;
 use z3950_asn1::codec::frame::Header;
 use z3950_asn1::format::user_info1::UserInfo1;
-use z3950_asn1::optional::Unknown;
 
 use super::redact::redacted;
 use super::sameness::{Identity, Origins};
@@ -207,18 +206,12 @@ fn never_recorded(request: Option<&Apdu>) -> Output {
 fn refused(init: &InitializeRequest) -> InitializeResponse {
     let why = diagnostic(Condition::UNSPECIFIED, UNKNOWN);
     InitializeResponse {
-        reference_id: None,
         protocol_version: init.protocol_version,
         options: init.options,
         preferred_message_size: init.preferred_message_size,
         exceptional_record_size: init.exceptional_record_size,
-        result: false,
-        implementation_id: None,
-        implementation_name: None,
-        implementation_version: None,
         user_information_field: UserInfo1::diagnostic(why).ok(),
-        other_info: None,
-        unknown: Unknown::default(),
+        ..InitializeResponse::default()
     }
 }
 

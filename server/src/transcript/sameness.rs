@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use z3950_asn1::apdu::{Apdu, IdAuthentication, Operand, Query, RpnStructure};
+use z3950_asn1::apdu::{Apdu, IdAuthentication, Query};
 use z3950_asn1::codec;
 
 use super::redact::redacted;
@@ -91,24 +91,12 @@ fn sets_named(request: &Apdu) -> Vec<&[u8]> {
             sets.map(|set| set.0.as_bytes()).collect()
         }
         Apdu::SearchRequest(search) => match &search.query {
-            Query::Type1(query) | Query::Type101(query) => operands(&query.rpn),
+            Query::Type1(query) | Query::Type101(query) => {
+                let sets = query.rpn.result_sets();
+                sets.map(|set| set.0.as_bytes()).collect()
+            }
             _ => Vec::new(),
         },
         _ => Vec::new(),
     }
-}
-
-/// The result sets among the operands, without recursion.
-fn operands(tree: &RpnStructure) -> Vec<&[u8]> {
-    let mut open = vec![tree];
-    let mut sets = Vec::new();
-    while let Some(tree) = open.pop() {
-        match tree {
-            RpnStructure::Op(Operand::ResultSet(set)) => sets.push(set.0.as_bytes()),
-            RpnStructure::Op(Operand::ResultAttr(set)) => sets.push(set.result_set.0.as_bytes()),
-            RpnStructure::Op(_) => {}
-            RpnStructure::RpnRpnOp(node) => open.extend([&node.rpn1, &node.rpn2]),
-        }
-    }
-    sets
 }

@@ -9,7 +9,7 @@ use bytes::BytesMut;
 use tokio_util::codec::Decoder;
 use z3950_asn1::apdu::Apdu;
 use z3950_asn1::codec::decode;
-use z3950_asn1::codec::frame::ApduCodec;
+use z3950_asn1::codec::stream::ApduCodec;
 use z3950_tests::hex;
 use z3950_tests::program::path;
 

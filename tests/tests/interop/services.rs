@@ -23,23 +23,21 @@ use z3950::error::ProtocolFault;
 use z3950::pager::PagerOptions;
 use z3950::service::ResultRecord;
 use z3950::service::delete::Delete;
-use z3950::service::duplicate::DuplicateDetectionOptions;
 use z3950::service::explain::ExplainOptions;
-use z3950::service::extended::{
-    DatabaseUpdate, KeptQuery, KeptResultSet, Order, Task, TaskOptions, UpdateVersion,
-};
+use z3950::service::extended::{DatabaseUpdate, Order, Task, TaskOptions, UpdateVersion};
 use z3950::service::init::{InitOptions, authenticate};
 use z3950::service::present::PresentOptions;
-use z3950::service::resource::TriggerOptions;
 use z3950::service::scan::ScanOptions;
 use z3950::service::search::SearchOptions;
-use z3950::service::sort::{SortOptions, key_by_attributes};
+use z3950::service::sort::key_by_attributes;
 use z3950::transport::Tcp;
 use z3950::url::{Host, Mode};
 use z3950::{Error, Session, SessionOptions};
 use z3950_asn1::apdu::*;
 use z3950_asn1::es::TaskParameters;
 use z3950_asn1::es::item_order::Contact;
+use z3950_asn1::es::persistent_query::{self, PersistentQuery};
+use z3950_asn1::es::persistent_result_set::{self, PersistentResultSet};
 use z3950_asn1::es::update::{Action, RecordId, UpdateStatus};
 use z3950_asn1::format::charset_negotiation::OriginProposal;
 use z3950_asn1::format::facets::{FacetField, FacetList};
@@ -251,9 +249,6 @@ async fn indexes_are_browsed() {
 
 #[tokio::test]
 async fn result_sets_are_sorted_and_deleted() {
-    let mut in_place = SortOptions::default();
-    in_place.input_result_sets = vec!["a".into()];
-    in_place.sorted_result_set = "a".into();
     let by_docid = |relation| {
         vec![key_by_attributes(
             vec![AttributeElement::numeric(1, 12)],
@@ -263,10 +258,9 @@ async fn result_sets_are_sorted_and_deleted() {
     if let Some(server) = peer::yaz_ztest() {
         let session = open(&server).await;
         hits(&session, "5", "a").await;
-        let sorted = session
-            .sort(by_docid(SortRelation::ASCENDING), &in_place)
-            .await;
-        assert_eq!(sorted.expect("sorted").status, SortStatus::SUCCESS);
+        let in_place = SortRequest::in_place("a", by_docid(SortRelation::ASCENDING));
+        let sorted = session.sort(in_place).await.expect("sorted");
+        assert_eq!(sorted.sort_status, SortStatus::SUCCESS);
         let deleted = session.delete(Delete::Sets(vec!["a".into()])).await;
         // It says 1 of the whole and 0 of the one set.
         let sets = deleted.expect("an answer").sets;
@@ -332,9 +326,18 @@ async fn tasks_of_every_kind_are_taken_on() {
         name: Some("A Reader".into()),
         ..Contact::default()
     });
-    let mut kept = KeptResultSet::default();
-    kept.result_set = Some("1".into());
-    let query = KeptQuery::new(pqf("war"), vec![]);
+    let not_to_keep = persistent_result_set::OriginPartNotToKeep {
+        origin_supplied_result_set: Some("1".into()),
+        replace_or_append: None,
+    };
+    let kept = PersistentResultSet::EsRequest(persistent_result_set::EsRequest {
+        to_keep: (),
+        not_to_keep: Some(not_to_keep),
+    });
+    let query = PersistentQuery::EsRequest(persistent_query::EsRequest {
+        to_keep: None,
+        not_to_keep: persistent_query::OriginPartNotToKeep::Query(Box::new(pqf("war"))),
+    });
     let record = books().swap_remove(0);
     for (task, package) in [
         (order.task().expect("encodes"), Some("item order")),
@@ -347,8 +350,8 @@ async fn tasks_of_every_kind_are_taken_on() {
             Some("update"),
         ),
         (Task::xml(b"<x/>"), None),
-        (kept.task().expect("encodes"), None),
-        (query.task().expect("encodes"), None),
+        (Task::new(kept).expect("encodes"), None),
+        (Task::new(query).expect("encodes"), None),
     ] {
         let result = session.task(task, &waited_for()).await.expect("done");
         assert_eq!(result.status, OperationStatus::DONE);
@@ -424,10 +427,10 @@ async fn several_operations_are_under_way_and_may_be_cancelled() {
     assert_eq!(found_slow.expect("found").hits, 7);
     assert_eq!(found_quick.expect("found").hits, 8);
     // It takes a trigger without a word; after a second one in a row it sleeps until the next request but one.
-    let trigger = TriggerOptions::default();
+    let trigger = TriggerResourceControlRequest::cancel();
     let (found_slow, triggered) = tokio::join!(session.search(pqf("7"), &slow), async {
         tokio::time::sleep(Duration::from_millis(100)).await;
-        session.trigger_resource_control(&trigger).await
+        session.trigger_resource_control(trigger).await
     });
     assert_eq!(found_slow.expect("found").hits, 7);
     assert_eq!(triggered.expect("granted"), 1);
@@ -438,8 +441,8 @@ async fn several_operations_are_under_way_and_may_be_cancelled() {
 async fn what_a_server_does_not_have_is_not_asked_for() {
     for server in [peer::yaz_ztest(), zebra()].into_iter().flatten() {
         let session = open(&server).await;
-        let duplicates = DuplicateDetectionOptions::default();
-        let refused = session.detect_duplicates(&duplicates).await;
+        let duplicates = DuplicateDetectionRequest::in_place("default");
+        let refused = session.detect_duplicates(duplicates).await;
         assert!(matches!(
             refused,
             Err(Error::ProtocolError {

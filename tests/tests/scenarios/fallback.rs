@@ -3,7 +3,7 @@
 
 use z3950::plan::Fallback;
 use z3950::retrieve::Asked;
-use z3950::{Outcome, Retrieval};
+use z3950::{Error, Outcome, Retrieval};
 use z3950_asn1::bib1::diagnostics::Condition;
 use z3950_asn1::oid;
 use z3950_server::diagnostic;
@@ -96,7 +96,10 @@ async fn several_records_are_delivered_by_no_way() {
     let (retrieval, apdus) =
         retrieved("z39.50r://lib.example/cat?dup", Fallback::ALL, first()).await;
     assert!(
-        matches!(retrieval.outcome, Outcome::Ambiguous { hits: 2 }),
+        matches!(
+            retrieval.outcome,
+            Outcome::Failed(Error::Ambiguous { hits: 2 })
+        ),
         "{:?}",
         retrieval.outcome
     );

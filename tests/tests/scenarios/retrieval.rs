@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use z3950::plan::Strategy;
-use z3950::{ClientOptions, Outcome};
+use z3950::{ClientOptions, Error, Outcome, Phase};
 use z3950_asn1::apdu::{Apdu, Close, CloseReason, ReferenceId};
 use z3950_asn1::bib1::diagnostics::Condition;
 use z3950_asn1::oid;
@@ -102,14 +102,14 @@ fn scenarios() -> Vec<Scenario> {
         Scenario::new("S-04", FULL)
             .with(|options| options.plan.strategy = Strategy::PresentOnly)
             .sends(&[&INIT, &SEARCH, &PRESENT, &CLOSE]),
-        Scenario::new("S-05", "z39.50r://lib.example/cat?nosuch").gives(|outcome| matches!(outcome, Outcome::NoMatch)),
+        Scenario::new("S-05", "z39.50r://lib.example/cat?nosuch").gives(|outcome| matches!(outcome, Outcome::Failed(Error::NoMatch))),
         Scenario::new("S-06", "z39.50r://lib.example/cat?dup")
-            .gives(|outcome| matches!(outcome, Outcome::Ambiguous { hits: 2 })),
+            .gives(|outcome| matches!(outcome, Outcome::Failed(Error::Ambiguous { hits: 2 }))),
         Scenario::new("S-07", "z39.50r://lib.example/cat?dup")
             .fault(When::search(), Fault::PushRecords(1))
-            .gives(|outcome| matches!(outcome, Outcome::Ambiguous { hits: 2 })),
+            .gives(|outcome| matches!(outcome, Outcome::Failed(Error::Ambiguous { hits: 2 }))),
         Scenario::new("S-08", "z39.50r://lib.example/nosuchdb?x").gives(|outcome| {
-            matches!(outcome, Outcome::SearchFailed { .. }) && condition(outcome) == Some((235, "nosuchdb".into()))
+            matches!(outcome, Outcome::Failed(Error::Refused { phase: Phase::Search, .. })) && condition(outcome) == Some((235, "nosuchdb".into()))
         }),
         Scenario::new("S-09", FULL)
             .fault(When::search(), Fault::Surrogate(diagnostic(Condition::SYSTEM_ERROR_PRESENTING, "")))
@@ -120,7 +120,7 @@ fn scenarios() -> Vec<Scenario> {
             .fault(When::present(), Fault::Fails(diagnostic(Condition::RECORD_SYNTAX, "1.2.840.10003.5.10")))
             .sends(&[&INIT, &SEARCH, &PRESENT, &CLOSE])
             .gives(|outcome| {
-                matches!(outcome, Outcome::PresentFailed { .. })
+                matches!(outcome, Outcome::Failed(Error::Refused { phase: Phase::Present, .. }))
                     && condition(outcome) == Some((239, "1.2.840.10003.5.10".into()))
             }),
         with(Scenario::new("S-11", "z39.50r://lib.example/cat?id7;rs=sutrs+usmarc"), no_piggyback())
@@ -138,12 +138,12 @@ fn scenarios() -> Vec<Scenario> {
             .fault(When::init(), Fault::RejectInit(Some(diagnostic(Condition::BAD_USER_ID_OR_PASSWORD, "me"))))
             .sends(&[&INIT])
             .gives(|outcome| {
-                matches!(outcome, Outcome::InitRejected(_)) && condition(outcome) == Some((1011, "me".into()))
+                matches!(outcome, Outcome::Failed(Error::InitRejected(_))) && condition(outcome) == Some((1011, "me".into()))
             }),
         Scenario::new("S-12, without a reason", FULL)
             .fault(When::init(), Fault::RejectInit(None))
             .sends(&[&INIT])
-            .gives(|outcome| matches!(outcome, Outcome::InitRejected(_))),
+            .gives(|outcome| matches!(outcome, Outcome::Failed(Error::InitRejected(_)))),
         Scenario::new("S-13", FULL)
             .fault(When::search(), Fault::PiggybackFails(diagnostic(Condition::SYSTEM_ERROR_PRESENTING, "")))
             .sends(&[&INIT, &SEARCH, &PRESENT, &CLOSE]),
@@ -152,14 +152,14 @@ fn scenarios() -> Vec<Scenario> {
             .fault(When::search(), Fault::Close(CloseReason::SYSTEM_PROBLEM, Some("disk full")))
             .sends(&[&INIT, &["searchRequest", "close"]])
             .gives(|outcome| {
-                matches!(outcome, Outcome::ProtocolClosed { reason: CloseReason::SYSTEM_PROBLEM, info: Some(info), .. }
+                matches!(outcome, Outcome::Failed(Error::ProtocolClosed { reason: CloseReason::SYSTEM_PROBLEM, info: Some(info), .. })
                     if info == "disk full")
             }),
         Scenario::new("S-16", FULL)
             .fault(When::search(), Fault::ExtraRecords(1))
             .sends(&[&INIT, &SEARCH, &CLOSE])
             .gives(|outcome| {
-                matches!(outcome, Outcome::ProtocolError { fault, .. } if fault.to_string().contains("records"))
+                matches!(outcome, Outcome::Failed(Error::ProtocolError { fault, .. }) if fault.to_string().contains("records"))
             }),
         Scenario::new("S-23", FULL)
             .fault(When::search(), Fault::Syntax(oid::SUTRS))
@@ -176,7 +176,7 @@ fn scenarios() -> Vec<Scenario> {
             .fault(When::search(), Fault::announces_4_gib())
             .sends(&[&INIT, &["searchRequest", "malformed", "close", "close"]])
             .gives(|outcome| {
-                matches!(outcome, Outcome::ProtocolError { fault, .. } if fault.to_string().contains("octets"))
+                matches!(outcome, Outcome::Failed(Error::ProtocolError { fault, .. }) if fault.to_string().contains("octets"))
             }),
         Scenario::new("S-26", "z39.50r://lib.example/cat?id7")
             .fault(When::search(), Fault::Challenge(Bytes::from_static(b"who are you?")))
@@ -185,30 +185,30 @@ fn scenarios() -> Vec<Scenario> {
                 &["searchRequest", "accessControlRequest", "accessControlResponse", "searchResponse"],
                 &CLOSE,
             ])
-            .gives(|outcome| matches!(outcome, Outcome::AccessRefused { .. })),
+            .gives(|outcome| matches!(outcome, Outcome::Failed(Error::AccessRefused { .. }))),
         Scenario::new("S-26, version 2", "z39.50r://lib.example/cat?id7")
             .fault(When::init(), Fault::Version2)
             .fault(When::search(), Fault::Challenge(Bytes::from_static(b"who are you?")))
             .sends(&[&INIT, &["searchRequest", "accessControlRequest"]])
-            .gives(|outcome| matches!(outcome, Outcome::AccessRefused { .. })),
+            .gives(|outcome| matches!(outcome, Outcome::Failed(Error::AccessRefused { .. }))),
         Scenario::new("A-34", FULL)
             .fault(When::search(), Fault::ReferenceId(Some(ReferenceId("x".into()))))
-            .gives(|outcome| matches!(outcome, Outcome::ProtocolError { .. })),
+            .gives(|outcome| matches!(outcome, Outcome::Failed(Error::ProtocolError { .. }))),
         Scenario::new("A-36, fewer hits than none", FULL)
             .fault(When::search(), Fault::ResultCount(-1))
-            .gives(|outcome| matches!(outcome, Outcome::ProtocolError { .. })),
+            .gives(|outcome| matches!(outcome, Outcome::Failed(Error::ProtocolError { .. }))),
         Scenario::new("A-36, records that did not come", FULL)
             .fault(When::search(), Fault::RecordsReturned(7))
-            .gives(|outcome| matches!(outcome, Outcome::ProtocolError { .. })),
+            .gives(|outcome| matches!(outcome, Outcome::Failed(Error::ProtocolError { .. }))),
         Scenario::new("A-38", FULL)
             .fault(When::search(), Fault::Fails(diagnostic(Condition::DATABASE_UNAVAILABLE, "cat")))
             .gives(|outcome| {
-                matches!(outcome, Outcome::SearchFailed { .. }) && condition(outcome) == Some((109, "cat".into()))
+                matches!(outcome, Outcome::Failed(Error::Refused { phase: Phase::Search, .. })) && condition(outcome) == Some((109, "cat".into()))
             }),
         Scenario::new("cut off", FULL)
             .fault(When::search(), Fault::CutAfter(5))
             .sends(&[&INIT, &SEARCH])
-            .gives(|outcome| matches!(outcome, Outcome::Unavailable { .. })),
+            .gives(|outcome| matches!(outcome, Outcome::Failed(Error::Unavailable { .. }))),
     ]
 }
 
@@ -298,7 +298,7 @@ async fn another_port_needs_another_session() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn s_22_what_is_unavailable_says_why() {
-    use z3950::error::{Cause, Phase};
+    use z3950::error::Cause;
     // Nobody listens on a port just given back.
     let gone = std::net::TcpListener::bind("127.0.0.1:0")
         .and_then(|listener| listener.local_addr())
@@ -308,10 +308,10 @@ async fn s_22_what_is_unavailable_says_why() {
     assert!(
         matches!(
             outcome,
-            Outcome::Unavailable {
+            Outcome::Failed(Error::Unavailable {
                 phase: Phase::Connect,
                 cause: Cause::Refused(_)
-            }
+            })
         ),
         "{outcome:?}"
     );
@@ -325,10 +325,10 @@ async fn s_22_what_is_unavailable_says_why() {
     assert!(
         matches!(
             outcome,
-            Outcome::Unavailable {
+            Outcome::Failed(Error::Unavailable {
                 phase: Phase::Resolve,
                 cause: Cause::Dns(_)
-            }
+            })
         ),
         "{outcome:?}"
     );
@@ -339,10 +339,10 @@ async fn s_22_what_is_unavailable_says_why() {
             options.timeouts.answer = Some(Duration::from_millis(20))
         });
         let outcome = silent.retrieve(&url(FULL)).await.expect("planned").outcome;
-        let Outcome::Unavailable {
+        let Outcome::Failed(Error::Unavailable {
             phase: found,
             cause: Cause::Timeout(_),
-        } = outcome
+        }) = outcome
         else {
             panic!("{outcome:?}")
         };
@@ -357,7 +357,7 @@ async fn a_reserved_port_is_not_connected_to() {
     let reserved = url("z39.50r://lib.example:25/cat?id7");
     let outcome = careful.retrieve(&reserved).await.expect("planned").outcome;
     assert!(
-        matches!(outcome, Outcome::PortRefused { port: 25 }),
+        matches!(outcome, Outcome::Failed(Error::PortRefused(25))),
         "{outcome:?}"
     );
     assert_eq!(server.sessions(), 0);

@@ -4,7 +4,7 @@
 use z3950::plan::Strategy;
 use z3950::service::present::PresentOptions;
 use z3950::service::search::{SearchOptions, SearchResult};
-use z3950::{Client, Error, Outcome, Session};
+use z3950::{Client, Error, Outcome, Phase, Session};
 use z3950_asn1::apdu::{
     Apdu, DatabaseName, ElementSetNames, PresentStatus, Query, RecordComposition, ResultSetStatus,
 };
@@ -87,11 +87,17 @@ async fn z_4_3_hits_are_counted_over_all_databases() {
         outcome
     };
     let both = retrieved(&start(Faults::new())).await;
-    assert!(matches!(both, Outcome::Ambiguous { hits: 2 }), "{both:?}");
+    assert!(
+        matches!(both, Outcome::Failed(Error::Ambiguous { hits: 2 })),
+        "{both:?}"
+    );
     for condition in [Condition::COMBINATION, Condition::TOO_MANY_DATABASES] {
         let refusal = Fault::Fails(diagnostic(condition, ""));
         match retrieved(&start(Faults::new().on(When::search(), refusal))).await {
-            Outcome::SearchFailed { diagnostics } => {
+            Outcome::Failed(Error::Refused {
+                phase: Phase::Search,
+                diagnostics,
+            }) => {
                 assert_eq!(diagnostics.condition(), Some(condition.0));
             }
             outcome => panic!("{condition:?}: {outcome:?}"),

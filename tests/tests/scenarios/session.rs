@@ -159,7 +159,7 @@ async fn s_20_a_hint_that_cannot_be_followed_is_told() {
     let client = client(&server, |_| {});
     let url = url("z39.50s://lib.example:2100/;rs=klingon");
     let plan = client.plan(&url).await.expect("planned");
-    let warnings: Vec<String> = plan.warnings().iter().map(Warning::code).collect();
+    let warnings: Vec<String> = plan.warnings.iter().map(Warning::code).collect();
     assert_eq!(warnings, ["HintIgnored:rs"]);
     let opened = client.open_plan(&plan).await.expect("opened");
     assert!(opened.session.is_open() && opened.found.is_none());

@@ -9,7 +9,7 @@ use z3950::url::{
     Caution, Host, Locator, Mode, Octets, OpaqueUri, RegisterError, Registry, SchemeUrl, UriKind,
     Url, UrlError, UrlErrorKind, Z3950Url, spell, uri_kind,
 };
-use z3950::{Client, ClientOptions, Outcome};
+use z3950::{Client, ClientOptions, Error, Outcome, Phase};
 use z3950_server::testing::{TestServer, record};
 
 use crate::locator_properties::url;
@@ -44,9 +44,18 @@ async fn requirement_4_1_locators_are_transient() {
         client.retrieve(&url).await.unwrap().outcome
     };
     let gone = outcome(&client, "z39.50r://lib.example/cat?id8").await;
-    assert!(matches!(gone, Outcome::NoMatch), "{gone:?}");
+    assert!(matches!(gone, Outcome::Failed(Error::NoMatch)), "{gone:?}");
     let moved = outcome(&client, "z39.50r://lib.example/maps?id7").await;
-    assert!(matches!(moved, Outcome::SearchFailed { .. }), "{moved:?}");
+    assert!(
+        matches!(
+            moved,
+            Outcome::Failed(Error::Refused {
+                phase: Phase::Search,
+                ..
+            })
+        ),
+        "{moved:?}"
+    );
     for _ in 0..2 {
         let there = outcome(&client, "z39.50r://lib.example/cat?id7").await;
         assert!(matches!(there, Outcome::Delivered(_)), "{there:?}");
@@ -62,7 +71,10 @@ async fn requirement_4_1_locators_are_transient() {
         .unwrap();
     let client = Client::with_resolver(ClientOptions::default(), nobody);
     let away = outcome(&client, "z39.50r://lib.example/cat?id7").await;
-    assert!(matches!(away, Outcome::Unavailable { .. }), "{away:?}");
+    assert!(
+        matches!(away, Outcome::Failed(Error::Unavailable { .. })),
+        "{away:?}"
+    );
 }
 
 /// L-4.2: what a locator means does not depend on who reads it where; `rfc1736.tsv` has the few that do.
@@ -302,7 +314,10 @@ async fn section_5_inputs_are_restricted() {
     let text = "z39.50r://lib.example/..%2F..%2Fetc%2Fpasswd?id7";
     let url = Z3950Url::parse(text, Mode::Strict).unwrap();
     match client.retrieve(&url).await.unwrap().outcome {
-        Outcome::SearchFailed { diagnostics } => assert_eq!(diagnostics.condition(), Some(235)),
+        Outcome::Failed(Error::Refused {
+            phase: Phase::Search,
+            diagnostics,
+        }) => assert_eq!(diagnostics.condition(), Some(235)),
         outcome => panic!("{outcome:?}"),
     }
     for scheme in [

@@ -4,17 +4,16 @@
 use std::rc::Rc;
 
 use super::super::suggest::nearest;
-use super::super::{QueryError, QueryErrorKind};
+use super::super::{QueryError, QueryErrorKind, as_sent};
 use super::bib::{Bib, Qualifier, Special};
-use super::relation::{EQUAL, GREATER_OR_EQUAL, LESS_OR_EQUAL, each_operand, relate};
+use super::relation::{EQUAL, GREATER_OR_EQUAL, LESS_OR_EQUAL, relate};
 use super::term::{allowed, numeric};
 use super::token::{Kind, Token, tokens};
 use crate::apdu::{
-    AttributeElement, KnownProximityUnit, MAX_RPN_DEPTH, Operand, Operator, ProximityOperator,
-    ProximityUnitCode, RelationType, ResultSetId, RpnQuery, RpnStructure,
+    AttributeElement, AttributesPlusTerm, KnownProximityUnit, MAX_RPN_DEPTH, Operand, Operator,
+    ProximityOperator, ProximityUnitCode, RelationType, ResultSetId, RpnQuery, RpnStructure,
 };
 use crate::bib1::attributes::RELATION;
-use crate::oid::BIB_1;
 
 /// The maximum size in octets of a query with its terms repeated for each qualifier.
 pub const MAX_WRITTEN_OUT: usize = 1 << 24;
@@ -36,16 +35,11 @@ pub fn parse(query: &str, bib: &Bib) -> Result<RpnQuery, QueryError> {
         written_out: 0,
     };
     let mut rpn = parser.query()?.rpn;
-    each_operand(&mut rpn, |operand| {
-        if let Operand::AttributesPlusTerm(operand) = operand {
-            as_sent(&mut operand.attributes);
-        }
-        Ok(())
-    })?;
-    Ok(RpnQuery {
-        attribute_set: BIB_1,
-        rpn,
-    })
+    for AttributesPlusTerm { attributes, .. } in rpn.terms_mut() {
+        attributes.reverse();
+        *attributes = as_sent(attributes);
+    }
+    Ok(RpnQuery::bib1(rpn))
 }
 
 /// The qualifiers of a term: none, or those of a list and of the parentheses around it, nearest first.
@@ -208,13 +202,11 @@ impl<'b> Parser<'_, 'b> {
         for name in &names {
             let text = name.text(self.query);
             firsts.push(bib.find(text, 0).ok_or_else(|| {
-                QueryError::new(
-                    QueryErrorKind::Index {
-                        name: text.to_owned(),
-                        nearest: nearest(text, bib.names()).map(str::to_owned),
-                    },
-                    name.start,
-                )
+                QueryErrorKind::Index {
+                    name: text.to_owned(),
+                    nearest: nearest(text, bib.names()).map(str::to_owned),
+                }
+                .at(name.start)
             })?);
         }
         let mut alternatives: Vec<Qualifiers<'b>> = Vec::new();
@@ -328,10 +320,8 @@ impl<'b> Parser<'_, 'b> {
                 let mut tree = tree;
                 if let Some((relation, sign)) = relation {
                     relate(&mut tree.rpn, &relation, || {
-                        QueryError::new(
-                            QueryErrorKind::QualifierRelation(sign.text(self.query).to_owned()),
-                            sign.start,
-                        )
+                        QueryErrorKind::QualifierRelation(sign.text(self.query).to_owned())
+                            .at(sign.start)
                     })?;
                 }
                 let tree = self.joined(left, tree, Operator::Or)?;
@@ -497,22 +487,4 @@ fn near(distance: i64, ordered: bool, relation_type: RelationType) -> Operator {
         relation_type,
         proximity_unit_code: ProximityUnitCode::Known(KnownProximityUnit::WORD),
     }))
-}
-
-/// Changes attributes as YAZ does by converting to PQF: the first of each type is kept, and one without a set takes
-/// that of the next one that has a set.
-fn as_sent(attributes: &mut Vec<AttributeElement>) {
-    let mut inherited = None;
-    for attribute in attributes.iter_mut().rev() {
-        attribute.attribute_set = attribute.attribute_set.or(inherited);
-        inherited = attribute.attribute_set;
-    }
-    let mut types = Vec::new();
-    attributes.retain(|attribute| {
-        let first = !types.contains(&attribute.attribute_type);
-        if first {
-            types.push(attribute.attribute_type);
-        }
-        first
-    });
 }

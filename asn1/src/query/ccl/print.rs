@@ -6,8 +6,8 @@ use super::bib::{Bib, BibValue, Meaning, Qualifier};
 use super::parse::parse;
 use super::token::ends_word;
 use crate::apdu::{
-    AttributeElement, AttributeValue, AttributesPlusTerm, KnownProximityUnit, Operand, Operator,
-    ProximityOperator, ProximityUnitCode, RelationType, RpnQuery, RpnStructure, Term,
+    AttributeElement, AttributeValue, KnownProximityUnit, Operand, Operator, ProximityOperator,
+    ProximityUnitCode, RelationType, RpnQuery, RpnStructure, Term,
 };
 use crate::bib1::attributes::{RELATION, TRUNCATION};
 use crate::oid::BIB_1;
@@ -145,15 +145,10 @@ fn distance(proximity: &ProximityOperator) -> Result<String, CannotSay> {
         1 if sayable => Ok(format!(" {sign} ")),
         number if sayable && number >= 0 => Ok(format!(" {sign}{number} ")),
         _ => {
-            let operand = AttributesPlusTerm {
-                attributes: Vec::new(),
-                term: Term::General(Vec::new().into()),
-            };
-            let operand = RpnStructure::Op(Operand::AttributesPlusTerm(operand));
+            let operand = RpnStructure::term(Vec::new(), "");
             let operator = Operator::Prox(Box::new(proximity.clone()));
             let rpn = RpnStructure::combined(operand.clone(), operator, operand);
-            let attribute_set = BIB_1;
-            let text = RpnQuery { attribute_set, rpn }.to_string();
+            let text = RpnQuery::bib1(rpn).to_string();
             // The operator alone, without its two empty terms.
             let operator = text.trim_end_matches(['"', ' ']).to_owned();
             Err(CannotSay::Proximity(operator))
@@ -162,10 +157,7 @@ fn distance(proximity: &ProximityOperator) -> Result<String, CannotSay> {
 }
 
 fn said(operand: &Operand, bib: &Bib) -> Result<String, CannotSay> {
-    let wanted = RpnQuery {
-        attribute_set: BIB_1,
-        rpn: RpnStructure::Op(operand.clone()),
-    };
+    let wanted = RpnQuery::bib1(RpnStructure::Op(operand.clone()));
     let means = |text: &str| parse(text, bib).is_ok_and(|query| is_same(&query, &wanted));
     match operand {
         Operand::AttributesPlusTerm(operand) => {

@@ -101,7 +101,7 @@ pub(super) fn relate(
     if !single && relation.attribute_value == AttributeValue::Numeric(EQUAL) {
         return Ok(());
     }
-    each_operand(rpn, |operand| {
+    for operand in rpn.operands_mut() {
         let Operand::AttributesPlusTerm(operand) = operand else {
             return Err(refused());
         };
@@ -113,20 +113,6 @@ pub(super) fn relate(
         match known {
             Some(known) => *known = relation.clone(),
             None => operand.attributes.push(relation.clone()),
-        }
-        Ok(())
-    })
-}
-
-pub(super) fn each_operand(
-    rpn: &mut RpnStructure,
-    mut visit: impl FnMut(&mut Operand) -> Result<(), QueryError>,
-) -> Result<(), QueryError> {
-    let mut rest = vec![rpn];
-    while let Some(tree) = rest.pop() {
-        match tree {
-            RpnStructure::Op(operand) => visit(operand)?,
-            RpnStructure::RpnRpnOp(node) => rest.extend([&mut node.rpn2, &mut node.rpn1]),
         }
     }
     Ok(())

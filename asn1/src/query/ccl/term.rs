@@ -271,7 +271,7 @@ impl<'b> Parser<'_, 'b> {
             }
         };
         let Some(by) = allowed(qualifiers, TRUNCATION, special) else {
-            return Err(QueryError::new(QueryErrorKind::Truncation(name), at));
+            return Err(QueryErrorKind::Truncation(name).at(at));
         };
         attributes.push(numeric(Some(by), TRUNCATION, value, offset)?);
         Ok(())
@@ -318,7 +318,7 @@ impl<'b> Parser<'_, 'b> {
         first: bool,
         last: bool,
     ) -> Result<(), QueryError> {
-        let refused = |what| QueryError::new(QueryErrorKind::Truncation(what), piece.start);
+        let refused = |what| QueryErrorKind::Truncation(what).at(piece.start);
         match (piece.sign, truncation.style) {
             (TermSign::Octet(octet, escaped), style) => {
                 let a_sign = match style {
@@ -390,10 +390,7 @@ fn set(attribute: &Attribute, offset: usize) -> Result<Option<Oid>, QueryError> 
     match &attribute.set {
         None => Ok(None),
         Some(set) if set.oid.is_some() => Ok(set.oid),
-        Some(unknown) => Err(QueryError::new(
-            QueryErrorKind::AttributeSet(unknown.name.clone()),
-            offset,
-        )),
+        Some(unknown) => Err(QueryErrorKind::AttributeSet(unknown.name.clone()).at(offset)),
     }
 }
 

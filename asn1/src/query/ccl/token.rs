@@ -1,7 +1,7 @@
 //! The words and signs of a CCL query, split as in YAZ: a word ends at the next blank or sign outside quotes and
 //! not after a backslash.
 
-use super::super::{MAX_QUERY_LENGTH, QueryError, QueryErrorKind};
+use super::super::{QueryError, QueryErrorKind, check_length};
 use super::bib::Bib;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,12 +50,7 @@ impl Token {
 
 /// Divides a query into tokens; the last is [`Kind::End`].
 pub(super) fn tokens(query: &str, bib: &Bib) -> Result<Vec<Token>, QueryError> {
-    if query.len() > MAX_QUERY_LENGTH {
-        return Err(QueryError::new(
-            QueryErrorKind::TooLong(MAX_QUERY_LENGTH),
-            MAX_QUERY_LENGTH,
-        ));
-    }
+    check_length(query)?;
     let mut tokens = Vec::new();
     let mut at = 0;
     loop {
@@ -100,7 +95,7 @@ fn word(text: &str, offset: usize) -> Result<usize, QueryError> {
     while let Some((at, octet)) = octets.next() {
         match octet {
             b'\\' if octets.next().is_none() => {
-                return Err(QueryError::new(QueryErrorKind::LoneBackslash, offset + at));
+                return Err(QueryErrorKind::LoneBackslash.at(offset + at));
             }
             b'"' if quote.is_some() => quote = None,
             b'"' => quote = Some(at),
@@ -110,7 +105,7 @@ fn word(text: &str, offset: usize) -> Result<usize, QueryError> {
     }
     match quote {
         None => Ok(text.len()),
-        Some(at) => Err(QueryError::new(QueryErrorKind::UnclosedQuote, offset + at)),
+        Some(at) => Err(QueryErrorKind::UnclosedQuote.at(offset + at)),
     }
 }
 

@@ -14,8 +14,8 @@ use super::{
     PropertyAttribute, Relation, SERVER_CHOICE, Sign, Word, to_rpn,
 };
 use crate::apdu::{
-    AttributeElement, AttributeValue, AttributesPlusTerm, Operand, Operator, ProximityOperator,
-    ProximityUnitCode, RpnQuery, RpnRpnOp, RpnStructure, StringOrNumeric, Term,
+    AttributeElement, AttributeValue, Operand, Operator, ProximityOperator, ProximityUnitCode,
+    RpnQuery, RpnStructure, StringOrNumeric, Term,
 };
 use crate::bib1::attributes::{TRUNCATION, USE};
 use crate::oid::{BIB_1, Oid};
@@ -57,35 +57,8 @@ pub fn from_rpn(query: &RpnQuery, properties: &Properties) -> Result<Cql, Cannot
     if query.rpn.depth() > MAX_DEPTH {
         return Err(CannotSay::TooDeep(MAX_DEPTH));
     }
-    let mut steps = vec![RpnStep::Say(&query.rpn)];
-    let mut said: Vec<Node> = Vec::new();
-    while let Some(step) = steps.pop() {
-        match step {
-            RpnStep::Say(RpnStructure::RpnRpnOp(node)) => steps.extend([
-                RpnStep::Combine(node),
-                RpnStep::Say(&node.rpn2),
-                RpnStep::Say(&node.rpn1),
-            ]),
-            RpnStep::Say(RpnStructure::Op(operand)) => {
-                said.push(clause(operand, query.attribute_set, properties)?);
-            }
-            RpnStep::Combine(node) => {
-                if let (Some(right), Some(left)) = (said.pop(), said.pop()) {
-                    said.push(boolean(&node.op, left, right)?);
-                }
-            }
-        }
-    }
-    let query = said.pop().ok_or(CannotSay::Term("nothing"))?;
-    Ok(Cql {
-        query,
-        sort: Vec::new(),
-    })
-}
-
-enum RpnStep<'a> {
-    Say(&'a RpnStructure),
-    Combine(&'a RpnRpnOp),
+    let operand = |operand: &Operand| clause(operand, query.attribute_set, properties);
+    query.rpn.evaluate(operand, boolean).map(Cql::of)
 }
 
 fn boolean(op: &Operator, left: Node, right: Node) -> Result<Node, CannotSay> {
@@ -173,10 +146,7 @@ fn clause(operand: &Operand, default_set: Oid, properties: &Properties) -> Resul
             let name = std::str::from_utf8(name.0.as_bytes());
             let name = name.map_err(|_| CannotSay::Term("a name that is not UTF-8"))?;
             let clause = new_clause("cql.resultSet", "=", Vec::new(), escaped(name));
-            let cql = Cql {
-                query: Node::Clause(clause),
-                sort: Vec::new(),
-            };
+            let cql = Cql::of(Node::Clause(clause));
             match to_rpn(&cql, properties).map(|query| query.rpn) {
                 Ok(RpnStructure::Op(Operand::ResultSet(_))) => Ok(cql.query),
                 _ => Err(CannotSay::ResultSet),
@@ -311,24 +281,13 @@ impl Speaker<'_> {
         for attribute in &mut missing {
             attribute.attribute_set = attribute.attribute_set.filter(|set| *set != BIB_1);
         }
-        let operand = AttributesPlusTerm {
-            attributes: missing,
-            term: Term::General(self.term.clone().into_bytes().into()),
-        };
-        let query = RpnQuery {
-            attribute_set: BIB_1,
-            rpn: RpnStructure::Op(Operand::AttributesPlusTerm(operand)),
-        };
+        let query = RpnQuery::bib1(RpnStructure::term(missing, self.term.as_bytes()));
         Err(CannotSay::Attributes(query.to_string()))
     }
 
     /// The attributes that the clause lacks; `None` if its term differs or it cannot be translated.
     fn missing_from(&self, clause: &Clause) -> Option<Vec<AttributeElement>> {
-        let cql = Cql {
-            query: Node::Clause(clause.clone()),
-            sort: Vec::new(),
-        };
-        let query = to_rpn(&cql, &self.properties).ok()?;
+        let query = to_rpn(&Cql::of(Node::Clause(clause.clone())), &self.properties).ok()?;
         let RpnStructure::Op(Operand::AttributesPlusTerm(operand)) = query.rpn else {
             return None;
         };

@@ -199,7 +199,7 @@ fn quoted(body: &str, offset: usize) -> Result<(CqlToken, usize), QueryError> {
             _ => {}
         }
     }
-    Err(QueryError::new(QueryErrorKind::UnclosedQuote, offset))
+    Err(QueryErrorKind::UnclosedQuote.at(offset))
 }
 
 /// The word up to white space or a sign, with quotes in it escaped, and its length in octets.
@@ -211,10 +211,7 @@ fn plain(rest: &str, offset: usize) -> Result<(CqlToken, usize), QueryError> {
         match character {
             '\\' => {
                 let Some((_, escaped)) = characters.next() else {
-                    return Err(QueryError::new(
-                        QueryErrorKind::LoneBackslash,
-                        offset + position,
-                    ));
+                    return Err(QueryErrorKind::LoneBackslash.at(offset + position));
                 };
                 text.extend(['\\', escaped]);
             }

@@ -9,7 +9,7 @@ use super::{
     SortKey, Word,
 };
 use crate::apdu::MAX_RPN_DEPTH;
-use crate::query::{MAX_QUERY_LENGTH, QueryError, QueryErrorKind};
+use crate::query::{QueryError, QueryErrorKind, check_length};
 
 /// The deepest tree read, in operators, prefix maps and parentheses.
 pub const MAX_DEPTH: usize = MAX_RPN_DEPTH;
@@ -26,12 +26,7 @@ pub const MAX_MODIFIERS: usize = 16;
 /// # Errors
 /// The kind of fault and the octet at which it stands.
 pub fn parse(text: &str) -> Result<Cql, QueryError> {
-    if text.len() > MAX_QUERY_LENGTH {
-        return Err(QueryError::new(
-            QueryErrorKind::TooLong(MAX_QUERY_LENGTH),
-            MAX_QUERY_LENGTH,
-        ));
-    }
+    check_length(text)?;
     let mut lexer = Lexer::new(text)?;
     let query = query(&mut lexer)?;
     let mut sort = Vec::new();
@@ -104,7 +99,7 @@ impl OpenGroup {
 
 fn deeper(depth: usize, offset: usize) -> Result<usize, QueryError> {
     if depth >= MAX_DEPTH {
-        return Err(QueryError::new(QueryErrorKind::TooDeep(MAX_DEPTH), offset));
+        return Err(QueryErrorKind::TooDeep(MAX_DEPTH).at(offset));
     }
     Ok(depth + 1)
 }
@@ -240,10 +235,9 @@ fn modifiers(lexer: &mut Lexer<'_>) -> Result<Vec<Modifier>, QueryError> {
     let mut modifiers = Vec::new();
     while matches!(lexer.peek(), Some(CqlToken::Slash)) {
         if modifiers.len() == MAX_MODIFIERS {
-            return Err(QueryError::new(
-                QueryErrorKind::TooMany(MAX_MODIFIERS, "modifiers in a row"),
-                lexer.offset(),
-            ));
+            return Err(
+                QueryErrorKind::TooMany(MAX_MODIFIERS, "modifiers in a row").at(lexer.offset())
+            );
         }
         lexer.next()?;
         let name = lexer.word("a modifier")?;
@@ -262,6 +256,7 @@ fn modifiers(lexer: &mut Lexer<'_>) -> Result<Vec<Modifier>, QueryError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::query::MAX_QUERY_LENGTH;
 
     fn check(text: &str, printed: &str) {
         let query = parse(text).expect(text);

@@ -1,19 +1,16 @@
 //! CQL to an RPN query by the properties, as in YAZ: the same attributes in the same order on the wire, and the
 //! same term (Z39.50-2003 §3.7), with masks of ANSI Z39.58 if necessary.
 
-use std::collections::HashSet;
-
 use super::{
     Boolean, BooleanOperator, Clause, Cql, Modifier, Node, Prefixed, Properties, PropertyAttribute,
     Relation, Sign, Word,
 };
 use crate::apdu::{
-    AttributeElement, AttributesPlusTerm, KnownProximityUnit, MAX_RPN_DEPTH, Operand, Operator,
-    ProximityOperator, ProximityUnitCode, RelationType, ResultSetId, RpnQuery, RpnStructure, Term,
+    AttributeElement, KnownProximityUnit, MAX_RPN_DEPTH, Operand, Operator, ProximityOperator,
+    ProximityUnitCode, RelationType, ResultSetId, RpnQuery, RpnStructure,
 };
-use crate::oid::BIB_1;
 use crate::query::suggest::nearest;
-use crate::query::{QueryError, QueryErrorKind, number};
+use crate::query::{QueryError, QueryErrorKind, as_sent, number};
 
 mod term;
 
@@ -40,12 +37,9 @@ pub fn to_rpn(query: &Cql, properties: &Properties) -> Result<RpnQuery, QueryErr
     };
     let rpn = translator.tree(&query.query)?;
     if rpn.depth() > MAX_RPN_DEPTH {
-        return Err(QueryError::new(QueryErrorKind::TooDeep(MAX_RPN_DEPTH), 0));
+        return Err(QueryErrorKind::TooDeep(MAX_RPN_DEPTH).at(0));
     }
-    Ok(RpnQuery {
-        attribute_set: BIB_1,
-        rpn,
-    })
+    Ok(RpnQuery::bib1(rpn))
 }
 
 /// A step that is still to be done.
@@ -91,7 +85,7 @@ impl<'a> Translator<'a> {
             }
         }
         let tree = done.pop();
-        tree.ok_or_else(|| QueryError::new(QueryErrorKind::Missing("a query"), 0))
+        tree.ok_or_else(|| QueryErrorKind::Missing("a query").at(0))
     }
 
     fn clause(&mut self, clause: &'a Clause) -> Result<RpnStructure, QueryError> {
@@ -99,8 +93,7 @@ impl<'a> Translator<'a> {
         let index = self.resolve_index(&relation.index)?;
         if index.0.starts_with(CQL_URI) && is_result_set(index.1) {
             if let Some(extra) = clause.extra_terms.first() {
-                let kind = QueryErrorKind::ExtraToken(extra.text.clone());
-                return Err(QueryError::new(kind, extra.offset));
+                return Err(QueryErrorKind::ExtraToken(extra.text.clone()).at(extra.offset));
             }
             self.operand(clause.term.offset)?;
             let name = clause.term.unescaped();
@@ -123,10 +116,7 @@ impl<'a> Translator<'a> {
         }
         let offset = clause.term.offset;
         if words.len() > MAX_RPN_DEPTH {
-            return Err(QueryError::new(
-                QueryErrorKind::TooDeep(MAX_RPN_DEPTH),
-                offset,
-            ));
+            return Err(QueryErrorKind::TooDeep(MAX_RPN_DEPTH).at(offset));
         }
         let mut tree = None;
         for word in words.into_iter().rev() {
@@ -141,8 +131,7 @@ impl<'a> Translator<'a> {
                 Some(right) => RpnStructure::combined(left, op, right),
             });
         }
-        let tree =
-            tree.ok_or_else(|| QueryError::new(QueryErrorKind::Missing("a term"), offset))?;
+        let tree = tree.ok_or_else(|| QueryErrorKind::Missing("a term").at(offset))?;
         self.with_values(tree, relation)
     }
 
@@ -163,12 +152,10 @@ impl<'a> Translator<'a> {
             .properties
             .attributes(&format!("relation.{name}"))
             .or_else(|| self.properties.find("relation", alias))
-            .ok_or_else(|| {
-                QueryError::new(QueryErrorKind::Relation(name.to_owned()), word.offset)
-            })?;
+            .ok_or_else(|| QueryErrorKind::Relation(name.to_owned()).at(word.offset))?;
         let structure = self.properties.find("structure", name).ok_or_else(|| {
             let kind = QueryErrorKind::Property("a structure for this relation");
-            QueryError::new(kind, word.offset)
+            kind.at(word.offset)
         })?;
         let always = self.properties.attributes("always");
         let always = always.or_else(|| self.properties.attributes("always.*"));
@@ -220,7 +207,7 @@ impl<'a> Translator<'a> {
         if let Some(position) = pattern.position {
             let found = self.properties.find("position", position);
             let kind = QueryErrorKind::Property("a position for this anchor");
-            let found = found.ok_or_else(|| QueryError::new(kind, offset))?;
+            let found = found.ok_or_else(|| kind.at(offset))?;
             attributes.extend(elements(found, position));
         }
         if let Some(truncation) = pattern.truncation {
@@ -228,13 +215,15 @@ impl<'a> Translator<'a> {
                 Some(found) => attributes.extend(elements(found, truncation)),
                 None if truncation == "none" => {}
                 None => {
-                    let kind = QueryErrorKind::Property("a truncation for this mask");
-                    return Err(QueryError::new(kind, offset));
+                    return Err(QueryErrorKind::Property("a truncation for this mask").at(offset));
                 }
             }
         }
         attributes.extend_from_slice(own);
-        Ok(operand(&attributes, pattern.term))
+        Ok(RpnStructure::term(
+            as_sent(&attributes),
+            pattern.term.into_bytes(),
+        ))
     }
 
     /// The index's attributes; one of a modifier may have no context set.
@@ -245,9 +234,10 @@ impl<'a> Translator<'a> {
     ) -> Result<Vec<AttributeElement>, QueryError> {
         let (category, name) = match resolved {
             Some((uri, name)) => {
-                let prefix = self.properties.prefix(uri).ok_or_else(|| {
-                    QueryError::new(QueryErrorKind::ContextSet(uri.to_owned()), word.offset)
-                })?;
+                let prefix = self
+                    .properties
+                    .prefix(uri)
+                    .ok_or_else(|| QueryErrorKind::ContextSet(uri.to_owned()).at(word.offset))?;
                 (format!("index.{prefix}"), name)
             }
             None => ("index".to_owned(), word.text.as_str()),
@@ -257,7 +247,7 @@ impl<'a> Translator<'a> {
                 name: word.text.clone(),
                 nearest: self.nearest_index(&category, &word.text, name),
             };
-            QueryError::new(kind, word.offset)
+            kind.at(word.offset)
         })?;
         Ok(elements(found, name))
     }
@@ -293,8 +283,9 @@ impl<'a> Translator<'a> {
                 continue;
             };
             if *sign != Sign::Equal {
-                let kind = QueryErrorKind::Relation(sign.as_str().to_owned());
-                return Err(QueryError::new(kind, modifier.name.offset));
+                return Err(
+                    QueryErrorKind::Relation(sign.as_str().to_owned()).at(modifier.name.offset)
+                );
             }
             self.operand(value.offset)?;
             let resolved = match modifier.name.text.split_once('.') {
@@ -302,7 +293,7 @@ impl<'a> Translator<'a> {
                 None => None,
             };
             let attributes = self.index(&modifier.name, resolved)?;
-            let right = operand(&attributes, value.unescaped());
+            let right = RpnStructure::term(as_sent(&attributes), value.unescaped().into_bytes());
             tree = RpnStructure::combined(tree, same_element(), right);
         }
         Ok(tree)
@@ -317,10 +308,7 @@ impl<'a> Translator<'a> {
             Some(uri) => Ok((uri, name)),
             None => {
                 let prefix = prefix.unwrap_or_default().to_owned();
-                Err(QueryError::new(
-                    QueryErrorKind::ContextSet(prefix),
-                    index.offset,
-                ))
+                Err(QueryErrorKind::ContextSet(prefix).at(index.offset))
             }
         }
     }
@@ -353,10 +341,7 @@ impl<'a> Translator<'a> {
     fn operand(&mut self, offset: usize) -> Result<(), QueryError> {
         self.operands += 1;
         if self.operands > MAX_OPERANDS {
-            return Err(QueryError::new(
-                QueryErrorKind::TooMany(MAX_OPERANDS, "terms"),
-                offset,
-            ));
+            return Err(QueryErrorKind::TooMany(MAX_OPERANDS, "terms").at(offset));
         }
         Ok(())
     }
@@ -364,7 +349,7 @@ impl<'a> Translator<'a> {
 
 fn not_a_modifier(modifier: &Modifier) -> QueryError {
     let kind = QueryErrorKind::Modifier(modifier.name.text.clone());
-    QueryError::new(kind, modifier.name.offset)
+    kind.at(modifier.name.offset)
 }
 
 /// Whether an index of the context set `cql` means a result set: `resultSet` in YAZ, the others in its versions.
@@ -379,30 +364,6 @@ fn elements(attributes: &[PropertyAttribute], name: &str) -> Vec<AttributeElemen
         .iter()
         .map(|attribute| attribute.element(name))
         .collect()
-}
-
-/// The operand of a term: of its attributes in the order written, the last of each type, nearest first. As in PQF, a set
-/// also applies to the attributes after it.
-fn operand(attributes: &[AttributeElement], term: String) -> RpnStructure {
-    let mut set = None;
-    let mut written = Vec::with_capacity(attributes.len());
-    for attribute in attributes {
-        set = attribute.attribute_set.or(set);
-        written.push(AttributeElement {
-            attribute_set: set,
-            ..attribute.clone()
-        });
-    }
-    let mut seen = HashSet::new();
-    let attributes = written
-        .into_iter()
-        .rev()
-        .filter(|attribute| seen.insert(attribute.attribute_type))
-        .collect();
-    RpnStructure::Op(Operand::AttributesPlusTerm(AttributesPlusTerm {
-        attributes,
-        term: Term::General(term.into_bytes().into()),
-    }))
 }
 
 pub(super) fn operator(boolean: &Boolean) -> Result<Operator, QueryError> {
@@ -430,8 +391,7 @@ fn proximity(modifiers: &[Modifier]) -> Result<Operator, QueryError> {
         match (name, &modifier.value) {
             ("distance", Some((sign, value))) => {
                 let kind = QueryErrorKind::Number(value.text.clone());
-                distance =
-                    Some(number(&value.text).ok_or_else(|| QueryError::new(kind, value.offset))?);
+                distance = Some(number(&value.text).ok_or_else(|| kind.at(value.offset))?);
                 relation_type = match sign {
                     Sign::Less => RelationType::LESS_THAN,
                     Sign::LessOrEqual => RelationType::LESS_THAN_OR_EQUAL,

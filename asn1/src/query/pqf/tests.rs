@@ -1,6 +1,7 @@
 //! PQF read and printed: tables, and any query that it can say.
 
 use super::*;
+use crate::query::MAX_QUERY_LENGTH;
 
 /// The text is read, and printed as `printed`, which reads as the same query.
 fn check(text: &str, printed: &str) {

@@ -10,6 +10,7 @@ use crate::types::{GeneralizedTime, InternationalString, OctetString};
 
 sequence! {
     /// CommonInfo: when the record was made, and the language of its texts.
+    #[derive(Default)]
     pub struct CommonInfo {
         #[rasn(tag(0))] date_added: Option<GeneralizedTime>,
         #[rasn(tag(1))] date_changed: Option<GeneralizedTime>,

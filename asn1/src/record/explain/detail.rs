@@ -13,6 +13,7 @@ use crate::types::{InternationalString, OctetString, named_integer};
 
 sequence! {
     /// AttributeDetails: the attributes with which a database can be searched.
+    #[derive(Default)]
     pub struct AttributeDetails {
         #[rasn(tag(0))] common_info: Option<CommonInfo>,
         #[rasn(tag(1))] database_name: DatabaseName,
@@ -59,6 +60,7 @@ sequence! {
 
 sequence! {
     /// TermListDetails: one term list.
+    #[derive(Default)]
     pub struct TermListDetails {
         #[rasn(tag(0))] common_info: Option<CommonInfo>,
         #[rasn(tag(1))] term_list_name: InternationalString,
@@ -72,6 +74,7 @@ sequence! {
 
 sequence! {
     /// How a term list can be scanned.
+    #[derive(Default)]
     pub struct ScanInfo {
         #[rasn(tag(0))] max_step_size: Option<i64>,
         #[rasn(tag(1))] collating_sequence: Option<HumanString>,
@@ -136,6 +139,7 @@ sequence! {
 
 sequence! {
     /// SortDetails: the keys by which a database's records can be sorted.
+    #[derive(Default)]
     pub struct SortDetails {
         #[rasn(tag(0))] common_info: Option<CommonInfo>,
         #[rasn(tag(1))] database_name: DatabaseName,
@@ -145,6 +149,7 @@ sequence! {
 
 sequence! {
     /// SortKeyDetails: a sort key, and the ways to name it.
+    #[derive(Default)]
     pub struct SortKeyDetails {
         #[rasn(tag(0))] description: Option<HumanString>,
         #[rasn(tag(1))] element_specifications: Option<Vec<Specification>>,

@@ -195,6 +195,7 @@ sequence! {
 
 sequence! {
     /// AttributeType: a type of an attribute set, and its values.
+    #[derive(Default)]
     pub struct AttributeType {
         #[rasn(tag(0))] name: Option<InternationalString>,
         #[rasn(tag(1))] description: Option<HumanString>,
@@ -224,6 +225,7 @@ sequence! {
 
 sequence! {
     /// A term list.
+    #[derive(Default)]
     pub struct TermList {
         #[rasn(tag(1))] name: InternationalString,
         #[rasn(tag(2))] title: Option<HumanString>,
@@ -277,6 +279,7 @@ sequence! {
 
 sequence! {
     /// CategoryInfo: a category of records.
+    #[derive(Default)]
     pub struct CategoryInfo {
         #[rasn(tag(1))] category: InternationalString,
         #[rasn(tag(2))] original_category: Option<InternationalString>,

@@ -4,6 +4,7 @@ use std::ffi::OsString;
 
 use clap::Args;
 use tracing::info;
+use z3950::Error;
 use z3950::client::{Client, ClientOptions};
 use z3950::plan::Plan;
 use z3950::retrieve::{Outcome, Retrieval};
@@ -127,15 +128,15 @@ impl Work for Retriever {
             Err(words) => return refuse(ask, words, recipient).await,
         };
         info!(
-            host = %plan.host(),
-            port = plan.port(),
+            host = %plan.host,
+            port = plan.port,
             databases = %listed(&databases(&plan)),
             docid = %docid(&plan),
-            element_set = plan.element_set().map(tracing::field::display),
-            record_syntax = plan.record_syntax().map(tracing::field::debug),
+            element_set = plan.defaults.element_set.as_ref().map(tracing::field::display),
+            record_syntax = plan.defaults.record_syntax.map(tracing::field::debug),
             "retrieving"
         );
-        for warning in plan.warnings() {
+        for warning in &plan.warnings {
             recipient.send(Words::Warning(warning.to_string())).await?;
         }
         let retrieval = match self.client.retrieve_plan(&plan).await {
@@ -175,34 +176,35 @@ impl Retriever {
         let answer = Answer {
             hits: match &retrieval.outcome {
                 Outcome::Delivered(_) => Some(1),
-                Outcome::NoMatch => Some(0),
-                Outcome::Ambiguous { hits } => Some(*hits),
+                Outcome::Failed(Error::NoMatch) => Some(0),
+                Outcome::Failed(Error::Ambiguous { hits }) => Some(*hits),
                 _ => None,
             },
             step: retrieval.step.clone(),
             ..Answer::default()
         };
         let envelope = || {
-            Envelope::new(plan.host(), plan.port(), databases(plan), &gopher::KEYS)
+            Envelope::new(&plan.host, plan.port, databases(plan), &gopher::KEYS)
                 .with("url", url.to_string())
                 .with("docid", docid(plan))
-                .requested(plan.record_syntax())
+                .requested(plan.defaults.record_syntax)
         };
         let delivered = match &retrieval.outcome {
             Outcome::Delivered(delivered) => delivered,
             outcome => {
-                let message = explain_outcome(outcome).1;
+                let (exit, message) = explain_outcome(outcome);
                 let words = format!(
                     "{message} (docid {}, {}, server {}:{})",
                     docid(plan),
                     listed(&databases(plan)),
-                    plan.host(),
-                    plan.port()
+                    plan.host,
+                    plan.port
                 );
-                let answer = answer
+                let mut answer = answer
                     .ended(outcome.name())
                     .saying(message)
                     .diagnosed(outcome.diagnostics());
+                answer.exit = exit;
                 return self.writing.end_with(answer, envelope, words);
             }
         };
@@ -222,11 +224,12 @@ impl Retriever {
 }
 
 fn docid(plan: &Plan) -> String {
-    plan.docid()
+    plan.docid
+        .as_ref()
         .map_or_else(String::new, |docid| shown(docid.as_bytes()))
 }
 
 fn databases(plan: &Plan) -> Vec<String> {
-    let names = plan.databases().iter();
+    let names = plan.defaults.databases.iter();
     names.map(|name| shown(name.as_bytes())).collect()
 }

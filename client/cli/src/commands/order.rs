@@ -25,7 +25,7 @@ use crate::commands::target::{NamedTarget, Service, Site, TargetClient, Unanswer
 use crate::commands::task::{self, Tasking};
 use crate::console::exit::Exit;
 use crate::console::input::read_whole;
-use crate::console::output::{Failure, Output};
+use crate::console::output::Failure;
 use crate::console::report;
 use crate::render::matching;
 

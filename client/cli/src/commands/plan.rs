@@ -21,7 +21,7 @@ use crate::answer::Envelope;
 use crate::commands::connection::{self, Execution, Identity, TargetsFile};
 use crate::console::exit::Exit;
 use crate::console::output::{Failure, Output};
-use crate::render::{listed, named, shown, syntax};
+use crate::render::{self, listed, named, shown};
 
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
@@ -73,10 +73,10 @@ pub(crate) async fn run(arguments: &Arguments, output: &mut Output) -> Result<Ex
         planned(&url, &plan, identity.map(|it| it.object()))?.write(output)?;
         return Ok(exit);
     }
-    plan.warnings()
+    plan.warnings
         .iter()
         .for_each(|warning| output.warning(&warning.to_string()));
-    plan.cautions()
+    plan.cautions
         .iter()
         .for_each(|caution| output.warning(&caution.to_string()));
     let mut listing = Listing {
@@ -137,11 +137,11 @@ impl Listing<'_> {
                 let words = format!("if it is refused or finds nothing: {words}");
                 self.step("(or)", &[words])?;
             }
-            if plan.kind() == Kind::Retrieval || plan.auto_present() {
+            if plan.kind == Kind::Retrieval || plan.options.auto_present {
                 self.present(plan)?;
             }
         }
-        match plan.kind() {
+        match plan.kind {
             Kind::Retrieval => self.step("Close", &["if the server speaks version 3".into()]),
             Kind::Session => self.step("(open)", &[defaults(plan)]),
         }
@@ -154,7 +154,7 @@ impl Listing<'_> {
             words.push(element_set(names));
         }
         words.extend(present.preferred_record_syntax.map(syntax));
-        words.push(match plan.strategy() {
+        words.push(match plan.options.strategy {
             Strategy::Piggyback => {
                 "if there is one hit and its record did not come with the search".into()
             }
@@ -215,7 +215,7 @@ fn syntax(syntax: Oid) -> String {
 }
 
 fn defaults(plan: &Plan) -> String {
-    let defaults = plan.defaults();
+    let defaults = &plan.defaults;
     let databases: Vec<String> = defaults
         .databases
         .iter()
@@ -268,27 +268,27 @@ fn planned(url: &Z3950Url, plan: &Plan, identity: Option<Value>) -> Result<Envel
     let mut requests = vec![init];
     let has_search = search.is_some();
     requests.extend(search.map(|search| request(search.into())).transpose()?);
-    if has_search && (plan.kind() == Kind::Retrieval || plan.auto_present()) {
+    if has_search && (plan.kind == Kind::Retrieval || plan.options.auto_present) {
         requests.push(request(plan.present_request(1).into())?);
     }
-    let warnings = plan.warnings().iter().map(Warning::code);
-    let cautions = plan.cautions().iter().map(Caution::code);
-    let strategy = match plan.strategy() {
+    let warnings = plan.warnings.iter().map(Warning::code);
+    let cautions = plan.cautions.iter().map(Caution::code);
+    let strategy = match plan.options.strategy {
         Strategy::Piggyback => "piggyback",
         Strategy::PresentOnly => "present-only",
     };
     Ok(object(&url.to_string())
-        .with("kind", plan.kind().to_string())
-        .with("host", plan.host().to_string())
-        .with("port", plan.port())
+        .with("kind", plan.kind.to_string())
+        .with("host", plan.host.to_string())
+        .with("port", plan.port)
         .with("identity", identity)
         .with(
             "databases",
-            plan.databases().iter().map(text).collect::<Value>(),
+            plan.defaults.databases.iter().map(text).collect::<Value>(),
         )
-        .with("docid", plan.docid().map(text))
-        .with("element_set", plan.element_set().map(text))
-        .with("record_syntax", syntax(plan.record_syntax()))
+        .with("docid", plan.docid.as_ref().map(text))
+        .with("element_set", plan.defaults.element_set.as_ref().map(text))
+        .with("record_syntax", render::syntax(plan.defaults.record_syntax))
         .with("strategy", strategy)
         .with("query", query)
         .with("searches", plan.searches())

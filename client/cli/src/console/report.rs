@@ -15,8 +15,7 @@ pub(crate) fn explain(error: &Error) -> (Exit, String) {
     let name = outcome_name(error);
     let words = match (error, name) {
         (Error::ProtocolError { fault, .. }, OutcomeName::NotGranted) => fault.to_string(),
-        (_, OutcomeName::NotSent | OutcomeName::NoCredentials) => chain(error),
-        _ => advised(chain(error), advice(&Outcome::from(error.clone()))),
+        _ => advised(chain(error), advice(error)),
     };
     (name.into(), words)
 }
@@ -40,15 +39,11 @@ pub(crate) fn outcome_name(error: &Error) -> OutcomeName {
     }
 }
 
-/// An error with all its causes on one line.
+/// An error with all its causes on one line. A cause that begins with the message before it replaces that.
 pub(crate) fn chain(error: &dyn std::error::Error) -> String {
-    joined(error.to_string(), error.source())
-}
-
-/// A message and those of its causes. A cause that begins with the message before it replaces that.
-fn joined(first: String, mut source: Option<&(dyn std::error::Error + 'static)>) -> String {
-    let mut message = first;
+    let mut message = error.to_string();
     let mut last = message.clone();
+    let mut source = error.source();
     while let Some(error) = source {
         let words = error.to_string();
         if words.to_lowercase().starts_with(&last.to_lowercase()) {
@@ -65,9 +60,15 @@ fn joined(first: String, mut source: Option<&(dyn std::error::Error + 'static)>)
 
 /// An outcome other than a delivered record as a message, and its exit code.
 pub(crate) fn explain_outcome(outcome: &Outcome) -> (Exit, String) {
-    let message = joined(outcome.to_string(), outcome.source());
-    let advice = of_syntax(outcome.diagnostics()).or_else(|| advice(outcome));
-    (outcome.name().into(), advised(message, advice))
+    let advice = of_syntax(outcome.diagnostics());
+    match (outcome, advice) {
+        (Outcome::Failed(error), None) => explain(error),
+        (_, advice) => {
+            let advice = advice.or_else(|| outcome.diagnostics().iter().find_map(hint));
+            let message = advised(outcome.to_string(), advice);
+            (outcome.name().into(), message)
+        }
+    }
 }
 
 fn advised(message: String, advice: Option<&str>) -> String {
@@ -77,11 +78,12 @@ fn advised(message: String, advice: Option<&str>) -> String {
     }
 }
 
-fn advice(outcome: &Outcome) -> Option<&'static str> {
-    match outcome {
-        Outcome::Unavailable { phase, cause } => lost(*phase, cause),
-        Outcome::ProtocolError { phase, fault } => broken(*phase, fault),
-        Outcome::AccessRefused { .. } => Some(ASKED),
+fn advice(error: &Error) -> Option<&'static str> {
+    match error {
+        Error::Unavailable { phase, cause } => lost(*phase, cause),
+        Error::ProtocolError { phase, fault } => broken(*phase, fault),
+        Error::AccessRefused { .. } => Some(ASKED),
+        Error::Ended { cause: Some(cause) } => advice(cause),
         other => other.diagnostics().iter().find_map(hint),
     }
 }

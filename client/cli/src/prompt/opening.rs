@@ -165,13 +165,13 @@ impl Prompt {
             Some((_, entry)) => plan.with_profile(&entry.profile),
             None => plan,
         };
-        for warning in plan.warnings() {
+        for warning in &plan.warnings {
             output.warning(&warning.to_string());
         }
         if let Some(port) = plan.refused_port() {
             return Err(Refusal::Because(
                 Exit::PortRefused,
-                open::OpenError::PortRefused(port).to_string(),
+                Error::PortRefused(port).to_string(),
             ));
         }
         let mut target = Target::new(plan.endpoint());
@@ -182,7 +182,7 @@ impl Prompt {
             resolved.profile.credentials = None;
         }
         let databases = resolved.databases.clone();
-        let init = plan.init_options().clone();
+        let init = plan.options.init.clone();
         let way = self.way(url.to_string(), resolved, init).await?;
         let mut known = self.places.iter().find(|place| {
             let there = &place.way;
@@ -202,7 +202,7 @@ impl Prompt {
             }
         };
         self.opened(session, way, databases, output);
-        self.settings.follow(plan.defaults());
+        self.settings.follow(&plan.defaults);
         match found {
             None => Ok(Exit::Delivered),
             Some(found) => self.found_at_first(found?, output),

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use z3950::service::resource::TriggerOptions;
+use z3950_asn1::apdu::TriggerResourceControlRequest;
 
 use super::command::{self, CommandResult, Refusal};
 use super::state::Prompt;
@@ -50,8 +50,8 @@ impl Prompt {
         self.depth = 0;
         let words = self.take_back();
         if let Some(place) = self.place().filter(|place| place.session.is_open()) {
-            let options = TriggerOptions::default();
-            let trigger = place.session.trigger_resource_control(&options);
+            let cancel = TriggerResourceControlRequest::cancel();
+            let trigger = place.session.trigger_resource_control(cancel);
             let _ = tokio::time::timeout(LONGEST_TRIGGER, trigger).await;
         }
         words.unwrap_or("interrupted")

@@ -4,11 +4,11 @@ use z3950::error::Diagnostics;
 use z3950::service::DEFAULT_RESULT_SET;
 use z3950::service::delete::{Delete, DeleteResult};
 use z3950::service::search::{SearchOptions, SearchResult};
-use z3950::service::sort::{SortOptions, SortResult, key_by_attributes, key_by_field};
+use z3950::service::sort::{key_by_attributes, key_by_field};
 use z3950::session::Session;
 use z3950_asn1::apdu::{
     AttributeElement, CaseSensitivity, DeleteSetStatus, MissingValueAction, Options, Query,
-    SortKeySpec, SortRelation,
+    SortKeySpec, SortRelation, SortRequest, SortResponse,
 };
 
 use super::command::{CommandResult, Refusal, number, parsed, unquoted, words};
@@ -179,17 +179,20 @@ impl Prompt {
     async fn sort_to(&mut self, keys: &str, into: String, output: &mut Output) -> CommandResult {
         let keys = sort_keys(keys)?;
         let set = self.result_set()?;
-        let mut options = SortOptions::default();
-        options.input_result_sets = vec![set.name.as_str().into()];
-        options.sorted_result_set = into.as_str().into();
-        options.other_info = self.settings.other_info();
+        let sorting = SortRequest {
+            sorted_result_set_name: into.as_str().into(),
+            other_info: self.settings.other_info(),
+            ..SortRequest::in_place(set.name.as_str(), keys)
+        };
         let sort = move |session: Session| {
-            let answer = async move { session.sort(keys, &options).await };
-            request(answer, move |state, result: SortResult, output| {
-                let hits = result.hits.and_then(|hits| u64::try_from(hits).ok());
+            let answer = async move { session.sort(sorting).await };
+            request(answer, move |state, result: SortResponse, output| {
+                let hits = result.result_count;
+                let hits = hits.and_then(|hits| u64::try_from(hits).ok());
                 state.found(into, hits.or(set.hits));
-                output.line(&format!("sorted: {}", result.status))?;
-                say_diagnostics(&result.diagnostics, output);
+                output.line(&format!("sorted: {}", result.sort_status))?;
+                let diagnostics = Diagnostics(result.diagnostics.unwrap_or_default());
+                say_diagnostics(&diagnostics, output);
                 Ok(Exit::Delivered)
             })
         };

@@ -11,8 +11,8 @@ use std::time::Duration;
 use tokio::process::Command;
 use tokio::task::yield_now;
 use z3950::error::Error;
-use z3950::service::resource::TriggerOptions;
 use z3950::session::Session;
+use z3950_asn1::apdu::TriggerResourceControlRequest;
 
 use super::command::{CommandResult, Refusal, number, number_or};
 use super::settings::Reconnects;
@@ -151,8 +151,8 @@ impl Prompt {
         if !matches!(text, "" | "wait") {
             return Err(Refusal::Usage);
         }
-        let options = TriggerOptions::default();
-        let count = self.session()?.trigger_resource_control(&options).await?;
+        let cancel = TriggerResourceControlRequest::cancel();
+        let count = self.session()?.trigger_resource_control(cancel).await?;
         output.line(&format!("operations in progress: {count}"))?;
         match text {
             "wait" => self.wait_response("", output).await,
@@ -165,7 +165,6 @@ impl Prompt {
         let make = self.search(text, output)?;
         let session = self.session()?;
         let mut request = make(session.clone());
-        let options = TriggerOptions::default();
         let mut result = None;
         for _ in 0..MAX_TRIES {
             result = begun(&mut request).await;
@@ -173,7 +172,8 @@ impl Prompt {
                 output.note("the search was over before it could be cancelled");
                 break;
             }
-            match session.trigger_resource_control(&options).await {
+            let cancel = TriggerResourceControlRequest::cancel();
+            match session.trigger_resource_control(cancel).await {
                 // The search has not been sent yet.
                 Ok(0) => yield_now().await,
                 Ok(_) => break,

@@ -275,10 +275,10 @@ async fn a_connection_cut_anywhere_gives_an_outcome() {
         let outcome = client.retrieve(&url(ID7)).await.expect("a plan").outcome;
         match outcome {
             Outcome::Delivered(_) => assert!(budget >= delivered, "{budget}"),
-            Outcome::Unavailable {
+            Outcome::Failed(Error::Unavailable {
                 cause: Cause::Disconnected | Cause::CutOff(_),
                 ..
-            } => {
+            }) => {
                 assert!(budget < delivered, "{budget}");
             }
             other => panic!("{budget}: {other:?}"),

@@ -38,7 +38,7 @@ fn knowing(options: ClientOptions) -> Client {
 }
 
 fn who(plan: &Plan) -> String {
-    match &plan.init_options().authentication {
+    match &plan.options.init.authentication {
         None => "nobody".to_owned(),
         Some(IdAuthentication::IdPass(id)) => {
             let text = |string: &Option<z3950_asn1::types::InternationalString>| {

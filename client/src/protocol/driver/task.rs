@@ -23,9 +23,7 @@ use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 use tracing::trace;
-use z3950_asn1::apdu::{
-    Apdu, Close, CloseReason, Options, RequestedAction, Segment, TriggerResourceControlRequest,
-};
+use z3950_asn1::apdu::{Apdu, Close, CloseReason, Options, Segment, TriggerResourceControlRequest};
 use z3950_asn1::codec::frame::StreamError;
 
 use super::server_requests::Verdict;
@@ -33,7 +31,6 @@ use super::wire::{Wire, received, stream_error};
 use super::{Command, End, Operations, State, Trigger, examine};
 use crate::error::{Cause, Error, Phase, ProtocolFault};
 use crate::protocol::service::access::AccessControl;
-use crate::protocol::service::close::CloseOptions;
 use crate::protocol::service::init::{self, Agreed};
 use crate::protocol::service::resource::ResourceControl;
 use crate::protocol::session::options::SessionOptions;
@@ -308,10 +305,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Driver<S> {
         let phase = operation.phase();
         let cancel = TriggerResourceControlRequest {
             reference_id: operation.request.reference_id().cloned(),
-            requested_action: RequestedAction::CANCEL,
-            pref_resource_report_format: None,
-            result_set_wanted: Some(false),
-            other_info: None,
+            ..TriggerResourceControlRequest::cancel()
         };
         self.put(cancel.into(), phase)
     }
@@ -396,11 +390,8 @@ async fn until(moment: Option<Instant>) {
 fn farewell(error: Option<&Error>, close: Option<&Close>) -> Option<(Close, bool)> {
     let (reason, info, awaits_answer) = match error {
         None => {
-            let close = close.cloned();
-            return Some((
-                close.unwrap_or_else(|| CloseOptions::default().request()),
-                true,
-            ));
+            let usual = || Close::new(CloseReason::FINISHED, None);
+            return Some((close.cloned().unwrap_or_else(usual), true));
         }
         Some(Error::ProtocolClosed { .. }) => (CloseReason::FINISHED, None, false),
         Some(Error::ProtocolError { fault, .. }) => {

@@ -13,7 +13,7 @@ use tokio_util::codec::Framed;
 use tracing::{Level, debug, trace};
 use z3950_asn1::apdu::Apdu;
 use z3950_asn1::codec;
-use z3950_asn1::codec::frame::{ApduCodec, StreamError};
+use z3950_asn1::codec::{frame::StreamError, stream::ApduCodec};
 use z3950_asn1::decoded;
 use z3950_asn1::error::EncodeError;
 

@@ -1,12 +1,11 @@
 //! Delete: result sets that the client no longer needs (Z39.50-2003 §3.2.4).
 
 use z3950_asn1::apdu::{
-    Apdu, DeleteFunction, DeleteResultSetRequest, DeleteSetStatus, ListStatus, Options,
-    OtherInformation, ResultSetId,
+    DeleteFunction, DeleteResultSetRequest, DeleteResultSetResponse, DeleteSetStatus, ListStatus,
+    Options, OtherInformation, ResultSetId,
 };
 use z3950_asn1::types::InternationalString;
 
-use super::unexpected;
 #[cfg(doc)]
 use crate::error::ProtocolFault;
 use crate::error::{Error, Phase};
@@ -21,17 +20,17 @@ pub enum Delete {
     All,
 }
 
-impl Delete {
-    /// The request, without other information.
-    pub fn request(self) -> DeleteResultSetRequest {
-        let (delete_function, result_set_list) = match self {
-            Self::Sets(names) => (
+/// The request, without other information.
+impl From<Delete> for DeleteResultSetRequest {
+    fn from(sets: Delete) -> Self {
+        let (delete_function, result_set_list) = match sets {
+            Delete::Sets(names) => (
                 DeleteFunction::LIST,
                 Some(names.into_iter().map(ResultSetId).collect()),
             ),
-            Self::All => (DeleteFunction::ALL, None),
+            Delete::All => (DeleteFunction::ALL, None),
         };
-        DeleteResultSetRequest {
+        Self {
             reference_id: None,
             delete_function,
             result_set_list,
@@ -57,28 +56,16 @@ pub struct DeleteResult {
 }
 
 impl Session {
-    /// Deletes result sets.
+    /// Deletes result sets: a [`Delete`], or a complete request.
     ///
     /// # Errors
     /// [`ProtocolFault::NotGranted`] if the server does not offer Delete; others end the session.
-    pub async fn delete(&self, sets: Delete) -> Result<DeleteResult, Error> {
-        self.delete_request(sets.request()).await
-    }
-
-    /// Sends a complete DeleteResultSetRequest.
-    ///
-    /// # Errors
-    /// Those of [`delete`](Self::delete).
-    pub async fn delete_request(
+    pub async fn delete(
         &self,
-        request: DeleteResultSetRequest,
+        sets: impl Into<DeleteResultSetRequest>,
     ) -> Result<DeleteResult, Error> {
-        let phase = Phase::Delete;
-        self.require(phase, Options::DELETE, "delSet")?;
-        let response = match self.ask(request.into()).await? {
-            Apdu::DeleteResultSetResponse(response) => *response,
-            other => return Err(unexpected(phase, &other)),
-        };
+        self.require(Phase::Delete, Options::DELETE, "delSet")?;
+        let response: DeleteResultSetResponse = self.ask(sets.into()).await?;
         let lists = [response.delete_list_statuses, response.bulk_statuses];
         Ok(DeleteResult {
             status: response.delete_operation_status,

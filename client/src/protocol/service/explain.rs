@@ -1,10 +1,7 @@
 //! Explain: a server's description of itself, searched and presented like other records, in the database IR-Explain-1 with the
 //! attribute set exp-1 (Z39.50-2003 §3.2.10, Appendix ATR.2).
 
-use z3950_asn1::apdu::{
-    AttributeElement, AttributesPlusTerm, Operand, Operator, Options, Query, RpnQuery, RpnRpnOp,
-    RpnStructure, Term,
-};
+use z3950_asn1::apdu::{AttributeElement, Operator, Options, Query, RpnQuery, RpnStructure};
 use z3950_asn1::oid::{self, Oid};
 use z3950_asn1::record::RetrievedRecord;
 use z3950_asn1::record::explain::ExplainRecord;
@@ -87,11 +84,7 @@ impl ExplainOptions {
     pub fn query(&self) -> Query {
         let category = operand(ExplainUse::ExplainCategory, &self.category);
         let rpn = self.terms.iter().fold(category, |rpn1, (index, term)| {
-            RpnStructure::RpnRpnOp(Box::new(RpnRpnOp {
-                rpn1,
-                rpn2: operand(*index, term),
-                op: Operator::And,
-            }))
+            RpnStructure::combined(rpn1, Operator::And, operand(*index, term))
         });
         Query::Type1(RpnQuery {
             attribute_set: oid::EXP_1,
@@ -101,10 +94,7 @@ impl ExplainOptions {
 }
 
 fn operand(index: ExplainUse, term: &str) -> RpnStructure {
-    RpnStructure::Op(Operand::AttributesPlusTerm(AttributesPlusTerm {
-        attributes: vec![AttributeElement::numeric(1, index as i64)],
-        term: Term::General(term.into()),
-    }))
+    RpnStructure::term(vec![AttributeElement::numeric(1, index as i64)], term)
 }
 
 /// The result of an Explain search.

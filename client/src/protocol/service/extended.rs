@@ -1,17 +1,14 @@
 //! Extended services: tasks that outlive their operation, such as updates and orders (Z39.50-2003 §3.2.9). The parameters of
 //! each task have a module of their own in [`z3950_asn1::es`].
 
-mod export;
 mod ill;
 mod order;
-mod periodic;
-mod persistent;
 mod update;
 
 use z3950_asn1::apdu::{
-    Apdu, ElementSetName, ExtendedServicesFunction, ExtendedServicesRequest,
-    ExtendedServicesResponse, External, ExternalValue, IntUnit, OperationStatus, Options,
-    OtherInformation, Permission, WaitAction,
+    ElementSetName, ExtendedServicesFunction, ExtendedServicesRequest, ExtendedServicesResponse,
+    External, ExternalValue, IntUnit, OperationStatus, Options, OtherInformation, Permission,
+    WaitAction,
 };
 use z3950_asn1::error::EncodeError;
 pub use z3950_asn1::es::update::Action;
@@ -19,13 +16,9 @@ use z3950_asn1::es::{TaskPackage, TaskParameters};
 use z3950_asn1::oid::{self, Oid};
 use z3950_asn1::types::InternationalString;
 
-pub use self::export::{Delivery, Export};
 pub use self::ill::{IllError, ill_request, ill_request_for, ill_request_of};
 pub use self::order::Order;
-pub use self::periodic::PeriodicQuery;
-pub use self::persistent::{KeptQuery, KeptResultSet};
 pub use self::update::{DatabaseUpdate, UpdateVersion};
-use super::unexpected;
 #[cfg(doc)]
 use crate::error::ProtocolFault;
 use crate::error::{Diagnostics, Error, Phase};
@@ -41,11 +34,12 @@ pub struct Task {
 }
 
 impl Task {
-    /// A task of any service.
+    /// A task of any service, such as the `EsRequest` of a [`PersistentQuery`](z3950_asn1::es::persistent_query::PersistentQuery).
     ///
     /// # Errors
     /// Only for values that cannot be encoded.
-    pub fn new(parameters: &TaskParameters) -> Result<Self, EncodeError> {
+    pub fn new(parameters: impl Into<TaskParameters>) -> Result<Self, EncodeError> {
+        let parameters = parameters.into();
         Ok(Self {
             package_type: parameters.package_type(),
             parameters: Some(parameters.to_external()?),
@@ -170,9 +164,17 @@ impl Session {
     /// Requests a task, such as an update or an order.
     ///
     /// # Errors
-    /// Those of [`extended_services_request`](Self::extended_services_request).
+    /// [`Error::Refused`] if the task failed, [`ProtocolFault::NotGranted`] if the server does not offer extended services;
+    /// the session continues. Others end it. A request whose answer did not arrive may have been carried out.
     pub async fn task(&self, task: Task, options: &TaskOptions) -> Result<TaskResult, Error> {
-        self.extended_services_request(options.request(task)).await
+        let result = self.task_outcome(task, options).await?;
+        match result.status {
+            OperationStatus::FAILURE => Err(Error::Refused {
+                phase: Phase::ExtendedServices,
+                diagnostics: result.diagnostics,
+            }),
+            _ => Ok(result),
+        }
     }
 
     /// Requests a task. A failed task is a result, because its package may give the reason for each record.
@@ -184,34 +186,9 @@ impl Session {
         task: Task,
         options: &TaskOptions,
     ) -> Result<TaskResult, Error> {
-        self.send_task(options.request(task)).await
-    }
-
-    /// Sends a complete ExtendedServicesRequest.
-    ///
-    /// # Errors
-    /// [`Error::Refused`] if the task failed, [`ProtocolFault::NotGranted`] if the server does not offer extended services;
-    /// the session continues. Others end it. A request whose answer did not arrive may have been carried out.
-    pub async fn extended_services_request(
-        &self,
-        request: ExtendedServicesRequest,
-    ) -> Result<TaskResult, Error> {
-        let result = self.send_task(request).await?;
-        match result.status {
-            OperationStatus::FAILURE => Err(Error::Refused {
-                phase: Phase::ExtendedServices,
-                diagnostics: result.diagnostics,
-            }),
-            _ => Ok(result),
-        }
-    }
-
-    async fn send_task(&self, request: ExtendedServicesRequest) -> Result<TaskResult, Error> {
         let phase = Phase::ExtendedServices;
         self.require_granted(phase, Options::EXTENDED_SERVICES, "extendedServices")?;
-        match self.ask(request.into()).await? {
-            Apdu::ExtendedServicesResponse(response) => Ok((*response).into()),
-            other => Err(unexpected(phase, &other)),
-        }
+        let response: ExtendedServicesResponse = self.ask(options.request(task)).await?;
+        Ok(response.into())
     }
 }

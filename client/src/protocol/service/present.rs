@@ -1,13 +1,13 @@
 //! Present: records of a result set by position (Z39.50-2003 §3.2.3).
 
 use z3950_asn1::apdu::{
-    Apdu, CompSpec, ElementSetNames, OtherInformation, PresentRequest, PresentStatus, Range,
-    RecordComposition, ResultSetId,
+    CompSpec, ElementSetNames, OtherInformation, PresentRequest, PresentResponse, PresentStatus,
+    Range, RecordComposition, ResultSetId,
 };
 use z3950_asn1::oid::Oid;
 use z3950_asn1::types::InternationalString;
 
-use super::{DEFAULT_RESULT_SET, ResultRecord, separate, unexpected};
+use super::{DEFAULT_RESULT_SET, ResultRecord, separate};
 use crate::error::{Diagnostics, Error, Phase};
 use crate::protocol::session::Session;
 
@@ -114,14 +114,11 @@ impl Session {
     /// # Errors
     /// Those of [`present`](Self::present).
     pub async fn present_request(&self, request: PresentRequest) -> Result<PresentResult, Error> {
-        let phase = Phase::Present;
-        let response = match self.ask(request.into()).await? {
-            Apdu::PresentResponse(response) => *response,
-            other => return Err(unexpected(phase, &other)),
-        };
+        let response: PresentResponse = self.ask(request).await?;
         let (records, diagnostics) = separate(response.records.0);
         let failed = response.present_status == PresentStatus::FAILURE;
         if records.is_empty() && (failed || !diagnostics.is_empty()) {
+            let phase = Phase::Present;
             return Err(Error::Refused { phase, diagnostics });
         }
         Ok(PresentResult {

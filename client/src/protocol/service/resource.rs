@@ -1,11 +1,6 @@
 //! Resource control and report: what an operation costs, whether it continues, and how to cancel it (Z39.50-2003 §3.2.6).
 
-use z3950_asn1::apdu::{
-    External, ExternalValue, OtherInformation, PartialResultsAvailable, ReferenceId,
-    RequestedAction, ResourceControlRequest, ResourceReportRequest, ResourceReportResponse,
-    ResourceReportStatus, TriggerResourceControlRequest,
-};
-use z3950_asn1::oid::Oid;
+use z3950_asn1::apdu::{ExternalValue, ResourceControlRequest};
 
 use crate::error::Phase;
 use crate::transport::connect::BoxFuture;
@@ -16,38 +11,20 @@ use crate::transport::connect::BoxFuture;
 pub struct ResourceQuestion {
     /// The operation it belongs to; [`Phase::Idle`] for the session as a whole.
     pub phase: Phase,
-    /// Whether the operation is suspended until it is answered, if the server says.
-    pub is_suspended: Option<bool>,
-    /// The cost so far.
-    pub report: Option<External>,
-    /// Which results the operation would leave if it ended now.
-    pub partial_results_available: Option<PartialResultsAvailable>,
-    /// Whether the server wants an answer; otherwise the [`Decision`] is not sent.
-    pub is_answer_required: bool,
-    /// Whether a TriggerResourceControl caused it.
-    pub is_triggered: Option<bool>,
-    /// Additional information from the server.
-    pub other_info: Option<OtherInformation>,
+    /// What the server sent. If it requires no response, the [`Decision`] is not sent.
+    pub request: ResourceControlRequest,
 }
 
 impl ResourceQuestion {
     /// A request during the operation `phase`.
     pub fn new(phase: Phase, request: ResourceControlRequest) -> Self {
-        Self {
-            phase,
-            is_suspended: request.suspended_flag,
-            report: request.resource_report,
-            partial_results_available: request.partial_results_available,
-            is_answer_required: request.response_required,
-            is_triggered: request.triggered_request_flag,
-            other_info: request.other_info,
-        }
+        Self { phase, request }
     }
 
     /// The report in its format, `resource_report1` or `resource_report2` of [`z3950_asn1::format`]; `None` for another
     /// format.
     pub fn value<T: ExternalValue>(&self) -> Option<T> {
-        T::from_external(self.report.as_ref()?).ok()
+        T::from_external(self.request.resource_report.as_ref()?).ok()
     }
 }
 
@@ -89,96 +66,5 @@ where
 {
     fn decide(&self, question: ResourceQuestion) -> BoxFuture<'_, Decision> {
         Box::pin(std::future::ready(self(question)))
-    }
-}
-
-/// What to ask of the operations in progress. By default to cancel them, without a result set.
-#[derive(Debug, Clone, PartialEq)]
-#[non_exhaustive]
-pub struct TriggerOptions {
-    /// A report, resource control, or cancellation.
-    pub action: RequestedAction,
-    /// The preferred format of the report.
-    pub report_format: Option<Oid>,
-    /// Whether the result set of a cancelled search is wanted.
-    pub result_set_wanted: Option<bool>,
-    /// Additional information for the server.
-    pub other_info: Option<OtherInformation>,
-}
-
-impl Default for TriggerOptions {
-    fn default() -> Self {
-        Self {
-            action: RequestedAction::CANCEL,
-            report_format: None,
-            result_set_wanted: Some(false),
-            other_info: None,
-        }
-    }
-}
-
-impl TriggerOptions {
-    /// The request; the referenceId of each operation is set when it is sent.
-    pub fn request(&self) -> TriggerResourceControlRequest {
-        TriggerResourceControlRequest {
-            reference_id: None,
-            requested_action: self.action,
-            pref_resource_report_format: self.report_format,
-            result_set_wanted: self.result_set_wanted,
-            other_info: self.other_info.clone(),
-        }
-    }
-}
-
-/// What to report on. By default the session as a whole, in a format that the server chooses.
-#[derive(Debug, Clone, PartialEq, Default)]
-#[non_exhaustive]
-pub struct ResourceReportOptions {
-    /// The referenceId of a finished operation; `None` for the session.
-    pub operation: Option<ReferenceId>,
-    /// The preferred format of the report.
-    pub report_format: Option<Oid>,
-    /// Additional information for the server.
-    pub other_info: Option<OtherInformation>,
-}
-
-impl ResourceReportOptions {
-    /// The request with these options.
-    pub fn request(&self) -> ResourceReportRequest {
-        ResourceReportRequest {
-            reference_id: None,
-            op_id: self.operation.clone(),
-            pref_resource_report_format: self.report_format,
-            other_info: self.other_info.clone(),
-        }
-    }
-}
-
-/// A report on the cost of an operation or the session.
-#[derive(Debug, Clone, PartialEq)]
-#[non_exhaustive]
-pub struct ResourceReport {
-    /// Whether the report is available, and whether as requested.
-    pub status: ResourceReportStatus,
-    /// The report, in the format its EXTERNAL names.
-    pub report: Option<External>,
-    /// Additional information from the server.
-    pub other_info: Option<OtherInformation>,
-}
-
-impl ResourceReport {
-    /// As [`ResourceQuestion::value`].
-    pub fn value<T: ExternalValue>(&self) -> Option<T> {
-        T::from_external(self.report.as_ref()?).ok()
-    }
-}
-
-impl From<ResourceReportResponse> for ResourceReport {
-    fn from(response: ResourceReportResponse) -> Self {
-        Self {
-            status: response.resource_report_status,
-            report: response.resource_report,
-            other_info: response.other_info,
-        }
     }
 }

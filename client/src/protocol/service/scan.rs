@@ -1,14 +1,13 @@
 //! Scan: the terms around a given one in an index (Z39.50-2003 §3.2.8.1).
 
 use z3950_asn1::apdu::{
-    Apdu, AttributesPlusTerm, DatabaseName, Entry, Options, OtherInformation, ScanRequest,
+    AttributesPlusTerm, DatabaseName, Entry, Options, OtherInformation, ScanRequest, ScanResponse,
     ScanStatus,
 };
 use z3950_asn1::format::conventions::Convention;
 use z3950_asn1::oid::{BIB_1, Oid};
 use z3950_asn1::types::InternationalString;
 
-use super::unexpected;
 #[cfg(doc)]
 use crate::error::ProtocolFault;
 use crate::error::{Diagnostics, Error, Phase};
@@ -94,27 +93,16 @@ impl Session {
     /// Browses an index around a term.
     ///
     /// # Errors
-    /// Those of [`scan_request`](Self::scan_request).
+    /// [`Error::Refused`] if the server sent no term, [`ProtocolFault::NotGranted`] if the server does not offer Scan; the
+    /// session continues. Others end it.
     pub async fn scan(
         &self,
         start: AttributesPlusTerm,
         options: &ScanOptions,
     ) -> Result<ScanResult, Error> {
-        self.scan_request(options.request(start)).await
-    }
-
-    /// Sends a complete ScanRequest.
-    ///
-    /// # Errors
-    /// [`Error::Refused`] if the server sent no term, [`ProtocolFault::NotGranted`] if the server does not offer Scan; the
-    /// session continues. Others end it.
-    pub async fn scan_request(&self, request: ScanRequest) -> Result<ScanResult, Error> {
         let phase = Phase::Scan;
         self.require(phase, Options::SCAN, "scan")?;
-        let response = match self.ask(request.into()).await? {
-            Apdu::ScanResponse(response) => *response,
-            other => return Err(unexpected(phase, &other)),
-        };
+        let response: ScanResponse = self.ask(options.request(start)).await?;
         let entries = response.entries.unwrap_or_default();
         let diagnostics = Diagnostics(entries.nonsurrogate_diagnostics.unwrap_or_default());
         let entries = entries.entries.unwrap_or_default();

@@ -1,8 +1,8 @@
 //! Search: a query in, the number of hits and possibly the first records out (Z39.50-2003 §3.2.2).
 
 use z3950_asn1::apdu::{
-    Apdu, CloseReason, DatabaseName, ElementSetNames, Options, OtherInformation, PresentStatus,
-    Query, ResultSetStatus, SearchRequest,
+    Close, CloseReason, DatabaseName, ElementSetNames, Options, OtherInformation, PresentStatus,
+    Query, ResultSetStatus, SearchRequest, SearchResponse,
 };
 use z3950_asn1::error::EncodeError;
 use z3950_asn1::format::facets::FacetList;
@@ -10,8 +10,7 @@ use z3950_asn1::format::search_result1::SearchInfoReport;
 use z3950_asn1::oid::Oid;
 use z3950_asn1::types::InternationalString;
 
-use super::close::CloseOptions;
-use super::{DEFAULT_RESULT_SET, ResultRecord, separate, unexpected};
+use super::{DEFAULT_RESULT_SET, ResultRecord, separate};
 use crate::error::{Diagnostics, Error, Phase, ProtocolFault};
 use crate::protocol::session::Session;
 
@@ -165,7 +164,9 @@ impl Session {
     /// Searches.
     ///
     /// # Errors
-    /// Those of [`search_request`](Self::search_request).
+    /// [`Error::Refused`] if `searchStatus` is false, with or without a diagnostic; the session continues.
+    /// [`Error::ProtocolError`] with [`ProtocolFault::NotGranted`] for a named result set that the server does not offer.
+    /// All other errors end the session.
     pub async fn search(
         &self,
         query: Query,
@@ -173,16 +174,6 @@ impl Session {
     ) -> Result<SearchResult, Error> {
         self.send_search(options.request(query), options.takes_unknown_count)
             .await
-    }
-
-    /// Sends a complete SearchRequest.
-    ///
-    /// # Errors
-    /// [`Error::Refused`] if `searchStatus` is false, with or without a diagnostic; the session continues.
-    /// [`Error::ProtocolError`] with [`ProtocolFault::NotGranted`] for a named result set that the server does not offer.
-    /// All other errors end the session.
-    pub async fn search_request(&self, request: SearchRequest) -> Result<SearchResult, Error> {
-        self.send_search(request, false).await
     }
 
     pub(crate) async fn send_search(
@@ -194,10 +185,7 @@ impl Session {
         if request.result_set_name.as_bytes() != DEFAULT_RESULT_SET.as_bytes() {
             self.require(phase, Options::NAMED_RESULT_SETS, "namedResultSets")?;
         }
-        let response = match self.ask(request.into()).await? {
-            Apdu::SearchResponse(response) => *response,
-            other => return Err(unexpected(phase, &other)),
-        };
+        let response: SearchResponse = self.ask(request).await?;
         let (records, diagnostics) = separate(response.records.0);
         if !response.search_status {
             return Err(Error::Refused { phase, diagnostics });
@@ -206,13 +194,9 @@ impl Session {
         if let Some(value) = negative_count.filter(|_| !takes_unknown_count) {
             let name = "resultCount";
             let fault = ProtocolFault::NegativeCount { name, value };
-            let farewell = CloseOptions {
-                reason: CloseReason::PROTOCOL_ERROR,
-                info: Some(fault.to_string()),
-                ..CloseOptions::default()
-            };
+            let farewell = Close::new(CloseReason::PROTOCOL_ERROR, Some(&fault.to_string()));
             // Errors: the session has ended otherwise.
-            let _ = self.close_with(&farewell).await;
+            let _ = self.close_with(farewell).await;
             return Err(Error::fault(phase, fault));
         }
         Ok(SearchResult {

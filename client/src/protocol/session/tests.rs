@@ -21,13 +21,11 @@ use z3950_asn1::types::InternationalString;
 use super::*;
 use crate::error::Cause;
 use crate::protocol::service::delete::Delete;
-use crate::protocol::service::duplicate::DuplicateDetectionOptions;
 use crate::protocol::service::explain::ExplainOptions;
 use crate::protocol::service::extended::{Task, TaskOptions};
 use crate::protocol::service::present::PresentOptions;
 use crate::protocol::service::scan::ScanOptions;
 use crate::protocol::service::search::{SearchOptions, SearchResult};
-use crate::protocol::service::sort::SortOptions;
 use crate::testing::*;
 
 async fn open(script: impl Into<Script>) -> (Session, Transcript) {

@@ -5,10 +5,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use serde::Deserialize;
-use z3950_asn1::apdu::{
-    AttributeElement, AttributeValue, AttributesPlusTerm, Operand, RpnQuery, RpnStructure,
-    StringOrNumeric,
-};
+use z3950_asn1::apdu::{AttributeElement, AttributeValue, RpnQuery, StringOrNumeric};
 use z3950_asn1::query::{attribute_set, attribute_set_name};
 
 /// One attribute.
@@ -144,28 +141,16 @@ impl TryFrom<Written> for Attributes {
 impl Attributes {
     /// Adds to each operand the attributes whose types are missing.
     pub fn lay_under(&self, query: &mut RpnQuery) {
-        if self.0.is_empty() {
-            return;
-        }
-        let mut waiting = vec![&mut query.rpn];
-        while let Some(structure) = waiting.pop() {
-            match structure {
-                RpnStructure::Op(Operand::AttributesPlusTerm(operand)) => self.complete(operand),
-                RpnStructure::Op(_) => {}
-                RpnStructure::RpnRpnOp(operation) => {
-                    waiting.extend([&mut operation.rpn1, &mut operation.rpn2]);
-                }
-            }
-        }
+        query.rpn.terms_mut().for_each(|operand| {
+            self.complete(&mut operand.attributes);
+        });
     }
 
-    fn complete(&self, operand: &mut AttributesPlusTerm) {
+    /// Adds the attributes whose types are missing.
+    pub(crate) fn complete(&self, attributes: &mut Vec<AttributeElement>) {
         for Attribute(habit) in &self.0 {
-            let attributes = &mut operand.attributes;
-            let has_one = attributes
-                .iter()
-                .any(|attribute| attribute.attribute_type == habit.attribute_type);
-            if !has_one {
+            let mut own = attributes.iter();
+            if own.all(|attribute| attribute.attribute_type != habit.attribute_type) {
                 attributes.push(habit.clone());
             }
         }
@@ -225,17 +210,9 @@ mod tests {
             let expected: RpnQuery = completed.parse().expect("a query");
             let sorted = |query: &RpnQuery| {
                 let mut query = query.clone();
-                let mut waiting = vec![&mut query.rpn];
-                while let Some(structure) = waiting.pop() {
-                    match structure {
-                        RpnStructure::Op(Operand::AttributesPlusTerm(operand)) => operand
-                            .attributes
-                            .sort_by_key(|attribute| attribute.attribute_type),
-                        RpnStructure::Op(_) => {}
-                        RpnStructure::RpnRpnOp(operation) => {
-                            waiting.extend([&mut operation.rpn1, &mut operation.rpn2]);
-                        }
-                    }
+                for operand in query.rpn.terms_mut() {
+                    let attributes = &mut operand.attributes;
+                    attributes.sort_by_key(|attribute| attribute.attribute_type);
                 }
                 query
             };

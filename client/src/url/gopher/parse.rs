@@ -6,7 +6,7 @@
 
 use super::super::authority::HostPort;
 use super::super::common::{self, Content, Mode};
-use super::super::error::{MAX_URL_LENGTH, UrlError, UrlErrorKind};
+use super::super::error::{UrlError, UrlErrorKind};
 use super::super::octets::Octets;
 use super::super::span::Span;
 use super::{GopherPlus, GopherType, GopherUrl, SCHEME};
@@ -46,7 +46,7 @@ pub(super) fn parse(text: &[u8], mode: Mode) -> Result<GopherUrl, UrlError> {
     if !fragment.is_empty() {
         return Err(fragment.fail(UrlErrorKind::FragmentNotAllowed));
     }
-    bounded(text, &read)?;
+    common::bounded(text, || read.to_string())?;
     Ok(read)
 }
 
@@ -82,12 +82,7 @@ fn plus(field: Span<'_>, mode: Mode) -> Result<GopherPlus, UrlError> {
 }
 
 fn data(field: Span<'_>, mode: Mode) -> Result<Octets, UrlError> {
-    let content = Content {
-        mode,
-        never: b"",
-        controls: true,
-    };
-    content.decode_with(field, RESERVED)
+    Content::any(mode).decode_with(field, RESERVED)
 }
 
 /// The offset of the first three octets that `wanted` accepts, or the length of the field.
@@ -98,12 +93,4 @@ fn position(field: Span<'_>, wanted: impl Fn(&[u8]) -> bool) -> usize {
 
 fn breaks_line(escape: &[u8]) -> bool {
     escape.eq_ignore_ascii_case(b"%0D") || escape.eq_ignore_ascii_case(b"%0A")
-}
-
-/// Escaping can make the canonical form longer than the text, and too long.
-fn bounded(text: &[u8], url: &GopherUrl) -> Result<(), UrlError> {
-    match url.to_string().len() {
-        length if length <= MAX_URL_LENGTH => Ok(()),
-        _ => Err(Span::new(text).fail_at(MAX_URL_LENGTH, UrlErrorKind::TooLong)),
-    }
 }

@@ -113,15 +113,8 @@ impl FileUrl {
             true => FileHost::Local,
             false => FileHost::Remote(host::host(host, mode)?),
         };
-        let path = path.strip_prefix(b"/").ok_or_else(|| {
-            path.fail(UrlErrorKind::MissingPart)
-                .advising("add `/` and a path")
-        })?;
-        let content = Content {
-            mode,
-            never: b";",
-            controls: true,
-        };
+        let path = path.after(b"/", "add `/` and a path")?;
+        let content = Content::any(mode).never(b";");
         Ok(FileUrl::new(host, segments(path, content)?))
     }
 }

@@ -123,11 +123,7 @@ impl<const DEFAULT_PORT: u16> HttpUrl<DEFAULT_PORT> {
             }
             None => rest,
         };
-        let content = Content {
-            mode,
-            never: b"",
-            controls: true,
-        };
+        let content = Content::any(mode);
         let (path, search) = path.cut(b"?");
         let path = Encoded::parse(path, content, PATH)?;
         let search = search

@@ -42,7 +42,8 @@ impl MailtoUrl {
                 .fail(UrlErrorKind::EmptyPart)
                 .advising("add the address"));
         }
-        let address = without_controls(mode).decode_with(rest, ALL)?;
+        let content = Content::string(mode).never(b"@");
+        let address = content.decode_with(rest, ALL)?;
         Ok(MailtoUrl { address })
     }
 }
@@ -99,8 +100,9 @@ impl MessageId {
 
     /// Reads all of `text`; the domain is a host name of RFC 1738.
     pub(crate) fn parse(text: Span<'_>, mode: Mode) -> Result<Self, UrlError> {
+        let content = Content::string(mode).never(b"@");
         let Some((local, domain)) = text.rsplit_once(b'@') else {
-            without_controls(mode).decode_with(text, LOCAL)?;
+            content.decode_with(text, LOCAL)?;
             let (_, end) = text.split_at(text.octets().len());
             return Err(end
                 .fail(UrlErrorKind::MissingPart)
@@ -111,11 +113,11 @@ impl MessageId {
                 .fail(UrlErrorKind::EmptyPart)
                 .advising("put the identifier before the `@`"));
         }
-        let local = without_controls(mode).decode_with(local, LOCAL)?;
+        let local = content.decode_with(local, LOCAL)?;
         host::host(domain, mode)?;
         Ok(MessageId {
             local,
-            domain: domain.octets().iter().copied().map(char::from).collect(),
+            domain: domain.to_text(),
         })
     }
 }
@@ -124,13 +126,5 @@ impl fmt::Display for MessageId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write_data(f, &self.local, LOCAL)?;
         write!(f, "@{}", self.domain)
-    }
-}
-
-fn without_controls(mode: Mode) -> Content {
-    Content {
-        mode,
-        never: b"@",
-        controls: false,
     }
 }

@@ -79,12 +79,7 @@ impl OpaqueUri {
 
     /// Parses the scheme and the rest. The lenient mode accepts national characters and escapes them.
     pub(crate) fn parse(scheme: Span<'_>, rest: Span<'_>, mode: Mode) -> Result<Self, UrlError> {
-        let content = Content {
-            mode,
-            never: b"",
-            controls: true,
-        };
-        content
+        Content::any(mode)
             .each(rest, b";/?:@&=", |_, _| ())
             .map_err(UrlError::without_octet)?;
         let mut part = String::with_capacity(rest.octets().len());
@@ -92,13 +87,8 @@ impl OpaqueUri {
         let _ = common::write_escaped(&mut part, rest.octets(), |octet| {
             octet == b'%' || Class::of(octet) != Class::National
         });
-        let scheme = scheme.octets().iter();
-        Ok(OpaqueUri {
-            scheme: scheme
-                .map(|octet| char::from(octet.to_ascii_lowercase()))
-                .collect(),
-            part,
-        })
+        let scheme = scheme.to_text().to_ascii_lowercase();
+        Ok(OpaqueUri { scheme, part })
     }
 }
 

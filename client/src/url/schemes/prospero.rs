@@ -101,15 +101,8 @@ impl ProsperoUrl {
     pub(crate) fn parse(rest: Span<'_>, mode: Mode) -> Result<Self, UrlError> {
         let (hostport, rest) = common::double_slash(rest)?.cut(b"/");
         let hostport = HostPort::parse(hostport, mode)?;
-        let path = rest.strip_prefix(b"/").ok_or_else(|| {
-            rest.fail(UrlErrorKind::MissingPart)
-                .advising("add `/` and the object's name")
-        })?;
-        let content = Content {
-            mode,
-            never: b"",
-            controls: false,
-        };
+        let path = rest.after(b"/", "add `/` and the object's name")?;
+        let content = Content::string(mode);
         let (path, mut rest) = path.cut(b";");
         let (hsoname, version) = match mode {
             Mode::Strict => (path, None),

@@ -13,7 +13,7 @@ use super::super::error::{UrlError, UrlErrorKind};
 use super::super::host::Host;
 use super::super::octets::Octets;
 use super::super::span::Span;
-use super::super::userinfo::{Secrets, Userinfo};
+use super::super::userinfo::{self, Secrets, Userinfo};
 
 /// What to do for the URL of an interactive service: connect, and leave the login to the user.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -56,10 +56,7 @@ macro_rules! interactive {
 
             /// The canonical form, password included.
             pub fn to_string_with_secrets(&self) -> String {
-                let mut text = String::new();
-                // Errors: writing to a string cannot fail.
-                let _ = self.write(&mut text, Secrets::Shown);
-                text
+                userinfo::with_secrets(|text| self.write(text, Secrets::Shown))
             }
 
             /// Reads what follows the scheme's colon.

@@ -8,7 +8,7 @@ use std::fmt;
 
 use super::super::authority::HostPort;
 use super::super::common::{self, Content, Mode};
-use super::super::error::{UrlError, UrlErrorKind};
+use super::super::error::UrlError;
 use super::super::octets::Octets;
 use super::super::span::Span;
 use super::write_data;
@@ -89,19 +89,8 @@ impl WaisUrl {
     pub(crate) fn parse(rest: Span<'_>, mode: Mode) -> Result<Self, UrlError> {
         let (hostport, rest) = common::double_slash(rest)?.cut(b"/");
         let hostport = HostPort::parse(hostport, mode)?;
-        let path = rest.strip_prefix(b"/").ok_or_else(|| {
-            rest.fail(UrlErrorKind::MissingPart)
-                .advising("add `/` and a database")
-        })?;
-        let string = Content {
-            mode,
-            never: b"",
-            controls: false,
-        };
-        let opaque = Content {
-            controls: true,
-            ..string
-        };
+        let path = rest.after(b"/", "add `/` and a database")?;
+        let (string, opaque) = (Content::string(mode), Content::any(mode));
         let (database, rest) = path.cut(b"/?");
         let database = string.decode(database)?;
         let target = if let Some(search) = rest.strip_prefix(b"?") {
@@ -109,10 +98,7 @@ impl WaisUrl {
         } else if let Some(document) = rest.strip_prefix(b"/") {
             let (wtype, rest) = document.cut(b"/");
             let wtype = string.decode(wtype)?;
-            let wpath = rest.strip_prefix(b"/").ok_or_else(|| {
-                rest.fail(UrlErrorKind::MissingPart)
-                    .advising("add `/` and the document's path")
-            })?;
+            let wpath = rest.after(b"/", "add `/` and the document's path")?;
             let wpath = opaque.decode(wpath)?;
             WaisTarget::Document { wtype, wpath }
         } else {

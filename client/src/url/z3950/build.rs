@@ -4,7 +4,7 @@ use super::super::error::MAX_URL_LENGTH;
 use super::super::host::Host;
 use super::super::octets::Octets;
 use super::parse::is_keyword;
-use super::{DEFAULT_PORT, Extension, Kind, Parts, Z3950Url};
+use super::{Extension, Kind, Parts, Z3950Url};
 
 /// A builder for [`Z3950Url`]; [`build`](Self::build) checks the parts.
 ///
@@ -18,17 +18,9 @@ pub struct Z3950UrlBuilder {
 
 impl Z3950UrlBuilder {
     pub(super) fn new(kind: Kind, host: Host) -> Self {
-        let parts = Parts {
-            kind,
-            host,
-            port: DEFAULT_PORT,
-            databases: Vec::new(),
-            docid: None,
-            element_set: None,
-            record_syntaxes: Vec::new(),
-            extensions: Vec::new(),
-        };
-        Z3950UrlBuilder { parts }
+        Z3950UrlBuilder {
+            parts: Parts::new(kind, host),
+        }
     }
 
     /// Session or retrieval.

@@ -6,7 +6,7 @@
 //! ```
 
 use super::super::common::{self, Content, Mode};
-use super::super::error::{MAX_URL_LENGTH, UrlError, UrlErrorKind};
+use super::super::error::{UrlError, UrlErrorKind};
 use super::super::host;
 use super::super::octets::Octets;
 use super::super::span::Span;
@@ -34,30 +34,22 @@ fn parse(text: &[u8], mode: Mode) -> Result<Z3950Url, UrlError> {
     let (host, port) = host::hostport(hostport, mode)?;
     let path = path(rest)?;
     let (names, rest) = path.cut(b"?;");
-    let databases = databases(names, rest, mode)?;
-    let (docid, rest) = docid(rest, mode, &mut warnings)?;
-    let parameters = Parameters::parse(rest, mode, &mut warnings)?;
-    let fragment = self::fragment(fragment, mode)?;
-    if kind == Kind::Retrieval && databases.is_empty() {
+    let mut parts = Parts::new(kind, host);
+    parts.port = port.unwrap_or(DEFAULT_PORT);
+    parts.databases = databases(names, rest, mode)?;
+    let rest = parts.read_docid(rest, mode, &mut warnings)?;
+    parts.read_parameters(rest, mode, &mut warnings)?;
+    let fragment = common::fragment(fragment, mode)?;
+    if kind == Kind::Retrieval && parts.databases.is_empty() {
         return Err(path.fail(UrlErrorKind::MissingDatabase));
     }
-    let parts = Parts {
-        kind,
-        host,
-        port: port.unwrap_or(DEFAULT_PORT),
-        databases,
-        docid,
-        element_set: parameters.element_set,
-        record_syntaxes: parameters.record_syntaxes,
-        extensions: parameters.extensions,
-    };
     let url = Z3950Url {
         parts,
         userinfo,
         fragment,
         warnings,
     };
-    bounded(text, &url)?;
+    common::bounded(text, || url.to_string_with_secrets())?;
     Ok(url)
 }
 
@@ -66,10 +58,7 @@ fn scheme(url: Span<'_>) -> Result<(Kind, Span<'_>), UrlError> {
     let (scheme, rest) = common::scheme(url)?;
     let kind = Kind::of_scheme(scheme.octets())
         .ok_or_else(|| scheme.fail(UrlErrorKind::UnsupportedScheme))?;
-    let rest = rest
-        .strip_prefix(b"//")
-        .ok_or_else(|| rest.fail(UrlErrorKind::MissingDoubleSlash))?;
-    Ok((kind, rest))
+    Ok((kind, common::double_slash(rest)?))
 }
 
 /// Separates userinfo from host and port. RFC 2056 §5 has no userinfo, but RFC 1738 §3.1, which it refers to.
@@ -98,79 +87,60 @@ fn databases(names: Span<'_>, rest: Span<'_>, mode: Mode) -> Result<Vec<Octets>,
     match rest.first() {
         Some(b'?') if names.is_empty() => Err(rest.fail(UrlErrorKind::DocidWithoutDatabase)),
         _ if names.is_empty() => Ok(Vec::new()),
-        _ => list(
-            names,
-            Content {
-                mode,
-                never: b"",
-                controls: false,
-            },
-            UrlErrorKind::EmptyDatabase,
-        ),
+        _ => list(names, Content::string(mode), UrlErrorKind::EmptyDatabase),
     }
 }
 
-/// The docid, if there is a `?`, and the parameters.
-fn docid<'a>(
-    rest: Span<'a>,
-    mode: Mode,
-    warnings: &mut Vec<Warning>,
-) -> Result<(Option<Octets>, Span<'a>), UrlError> {
-    let Some(rest) = rest.strip_prefix(b"?") else {
-        return Ok((None, rest));
-    };
-    let (docid, rest) = rest.cut(b";");
-    if !docid.is_empty() {
-        return Ok((
-            Some(
-                Content {
-                    mode,
-                    never: b"",
-                    controls: true,
-                }
-                .decode(docid)?,
-            ),
-            rest,
-        ));
-    }
-    match mode {
-        Mode::Strict => Err(docid.fail(UrlErrorKind::EmptyDocid)),
-        Mode::Lenient => {
-            warnings.push(Warning::EmptyDocidIgnored);
-            Ok((None, rest))
+impl Parts {
+    /// Reads the docid, if there is a `?`, and returns the text after it.
+    fn read_docid<'a>(
+        &mut self,
+        rest: Span<'a>,
+        mode: Mode,
+        warnings: &mut Vec<Warning>,
+    ) -> Result<Span<'a>, UrlError> {
+        let Some(rest) = rest.strip_prefix(b"?") else {
+            return Ok(rest);
+        };
+        let (docid, rest) = rest.cut(b";");
+        match (docid.is_empty(), mode) {
+            (false, _) => self.docid = Some(Content::any(mode).decode(docid)?),
+            (true, Mode::Strict) => return Err(docid.fail(UrlErrorKind::EmptyDocid)),
+            (true, Mode::Lenient) => warnings.push(Warning::EmptyDocidIgnored),
         }
+        Ok(rest)
     }
-}
 
-/// The parameters from the first `;`.
-#[derive(Default)]
-struct Parameters {
-    element_set: Option<Octets>,
-    record_syntaxes: Vec<Octets>,
-    extensions: Vec<Extension>,
-}
-
-impl Parameters {
-    fn parse(
+    /// Reads the parameters from the first `;`.
+    fn read_parameters(
+        &mut self,
         mut rest: Span<'_>,
         mode: Mode,
         warnings: &mut Vec<Warning>,
-    ) -> Result<Self, UrlError> {
-        let mut parameters = Parameters::default();
+    ) -> Result<(), UrlError> {
+        let content = Content::string(mode).never(b"?");
         while let Some(parameter) = rest.strip_prefix(b";") {
             let semicolon = rest;
             let (parameter, tail) = parameter.cut(b";");
             let (keyword, value) = split_parameter(parameter)
                 .ok_or_else(|| semicolon.fail(UrlErrorKind::MalformedParameter))?;
-            parameters
-                .admits(&keyword, mode)
+            self.admits(&keyword, mode)
                 .map_err(|kind| semicolon.fail(kind))?;
-            if let Some(warning) = parameters.add(keyword, value, mode)? {
-                warnings.push(warning);
+            match keyword.as_str() {
+                "esn" if value.is_empty() => return Err(value.fail(UrlErrorKind::EmptyElementSet)),
+                "esn" => self.element_set = Some(content.decode(value)?),
+                "rs" => {
+                    self.record_syntaxes = list(value, content, UrlErrorKind::EmptyRecordSyntax)?;
+                }
+                _ => {
+                    warnings.push(Warning::UnknownParameter(keyword.clone()));
+                    let value = content.decode(value)?;
+                    self.extensions.push(Extension { keyword, value });
+                }
             }
             rest = tail;
         }
-        Ok(parameters)
+        Ok(())
     }
 
     /// `esn` and `rs` are allowed once each and in this order; extensions anywhere and any number of times.
@@ -184,35 +154,6 @@ impl Parameters {
             }
             _ => Ok(()),
         }
-    }
-
-    fn add(
-        &mut self,
-        keyword: String,
-        value: Span<'_>,
-        mode: Mode,
-    ) -> Result<Option<Warning>, UrlError> {
-        let content = Content {
-            mode,
-            never: b"?",
-            controls: false,
-        };
-        match keyword.as_str() {
-            "esn" if value.is_empty() => return Err(value.fail(UrlErrorKind::EmptyElementSet)),
-            "esn" => self.element_set = Some(content.decode(value)?),
-            "rs" => {
-                self.record_syntaxes = list(value, content, UrlErrorKind::EmptyRecordSyntax)?;
-            }
-            _ => {
-                let warning = Warning::UnknownParameter(keyword.clone());
-                self.extensions.push(Extension {
-                    keyword,
-                    value: content.decode(value)?,
-                });
-                return Ok(Some(warning));
-            }
-        }
-        Ok(None)
     }
 }
 
@@ -242,31 +183,4 @@ fn list(text: Span<'_>, content: Content, empty: UrlErrorKind) -> Result<Vec<Oct
             }
         })
         .collect()
-}
-
-/// The fragment after `#`, which is no part of the URL (RFC 1738 §2.2).
-fn fragment(fragment: Span<'_>, mode: Mode) -> Result<Option<Octets>, UrlError> {
-    match (fragment.strip_prefix(b"#"), mode) {
-        (None, _) => Ok(None),
-        (Some(_), Mode::Strict) => Err(fragment.fail(UrlErrorKind::FragmentNotAllowed)),
-        (Some(text), Mode::Lenient) => Content {
-            mode,
-            never: b"",
-            controls: true,
-        }
-        .decode(text)
-        .map(Some),
-    }
-}
-
-/// Escaping can make the canonical form longer than the text, and too long.
-fn bounded(text: &[u8], url: &Z3950Url) -> Result<(), UrlError> {
-    /// The most octets that an octet becomes: `%XX`, or `::ffff:1:1` as `::ffff:0.1.0.1`.
-    const LARGEST_GROWTH: usize = 4;
-    if text.len() <= MAX_URL_LENGTH / LARGEST_GROWTH
-        || url.to_string_with_secrets().len() <= MAX_URL_LENGTH
-    {
-        return Ok(());
-    }
-    Err(Span::new(text).fail_at(MAX_URL_LENGTH, UrlErrorKind::TooLong))
 }

@@ -18,13 +18,13 @@ use z3950_asn1::bib1::attributes as bib1;
 use z3950_asn1::bib1::diagnostics::Condition;
 use z3950_asn1::oid::Oid;
 
-use super::mask::{EntryMatch, Mask, masked, masked_key, regular};
+use super::mask::{Mask, masked, masked_key, regular};
 use super::read::TermAttributes;
 use super::support::*;
 use super::term::TermText;
 use crate::diagnostic::{Diagnostic, diagnostic};
 use crate::memory::fields::{Fields, IndexId, Kind};
-use crate::memory::index::{Edge, Edges, Terms};
+use crate::memory::index::{Edge, Edges, Pattern, Terms};
 use crate::memory::profile::Profile;
 use crate::memory::words::words;
 
@@ -44,7 +44,7 @@ pub(in crate::memory) enum LookTarget<'q> {
     /// The exact docid.
     Docid(&'q [u8]),
     /// Any of these in a dictionary.
-    Entries(Terms, Vec<EntryMatch>),
+    Entries(Terms, Vec<Pattern>),
     /// Words of an index of texts.
     Words(WordLook),
 }
@@ -54,7 +54,7 @@ pub(in crate::memory) enum LookTarget<'q> {
 pub(in crate::memory) struct WordLook {
     pub(in crate::memory) index: IndexId,
     /// At least one.
-    pub(in crate::memory) words: Vec<EntryMatch>,
+    pub(in crate::memory) words: Vec<Pattern>,
     pub(in crate::memory) order: WordOrder,
 }
 
@@ -199,7 +199,7 @@ impl<'q> TermReader<'_, 'q> {
 
     /// The words of the term. In a phrase, only the first is truncated on its left and the last on its right; otherwise every
     /// word is.
-    fn words(&self, in_order: bool) -> Result<Vec<EntryMatch>, Diagnostic> {
+    fn words(&self, in_order: bool) -> Result<Vec<Pattern>, Diagnostic> {
         let text = &*self.term.text;
         let found = match self.mask() {
             Some(mask) => masked(text, mask),
@@ -208,7 +208,7 @@ impl<'q> TermReader<'_, 'q> {
                 let words = words(text);
                 let last = words.len().saturating_sub(1);
                 let open = |(place, word)| {
-                    EntryMatch::open(
+                    Pattern::open(
                         word,
                         left && (!in_order || place == 0),
                         right && (!in_order || place == last),
@@ -217,7 +217,7 @@ impl<'q> TermReader<'_, 'q> {
                 Some(words.into_iter().enumerate().map(open).collect())
             }
         };
-        let words: Vec<EntryMatch> = found
+        let words: Vec<Pattern> = found
             .filter(|words: &Vec<_>| !words.is_empty())
             .ok_or_else(|| self.term.malformed())?;
         if words.len() > MOST_WORDS {
@@ -230,7 +230,7 @@ impl<'q> TermReader<'_, 'q> {
         Ok(words)
     }
 
-    fn long_enough(&self, wanted: &EntryMatch) -> Result<(), Diagnostic> {
+    fn long_enough(&self, wanted: &Pattern) -> Result<(), Diagnostic> {
         match wanted.given() {
             Some(given) if given < self.profile.shortest_truncated => Err(diagnostic(
                 TRUNCATED_TOO_SHORT,
@@ -292,9 +292,9 @@ impl<'q> TermReader<'_, 'q> {
                 vec![range(relation, key, end)]
             }
             (None, bib1::TRUNCATION_NONE) if kind == Kind::Date => {
-                vec![EntryMatch::Starts(self.whole_key()?)]
+                vec![Pattern::Starts(self.whole_key()?)]
             }
-            (None, bib1::TRUNCATION_NONE) => vec![EntryMatch::Exact(self.whole_key()?)],
+            (None, bib1::TRUNCATION_NONE) => vec![Pattern::Exact(self.whole_key()?)],
             (None, REGULAR_EXPRESSION) => {
                 vec![regular(&self.term.text).ok_or_else(|| self.term.malformed())?]
             }
@@ -321,7 +321,7 @@ impl<'q> TermReader<'_, 'q> {
     }
 
     /// A truncated key. A part of an ISBN is looked up in its form of 13 digits as well.
-    fn open_key(&self, (left, right): (bool, bool)) -> Result<Vec<EntryMatch>, Diagnostic> {
+    fn open_key(&self, (left, right): (bool, bool)) -> Result<Vec<Pattern>, Diagnostic> {
         let (kind, text) = (self.attributes.kind, &*self.term.text);
         if let Some(mask) = self.mask() {
             return masked_key(text, mask)
@@ -336,9 +336,9 @@ impl<'q> TermReader<'_, 'q> {
         if part.is_empty() {
             return Err(self.term.malformed());
         }
-        let longer = (kind == Kind::Isbn && right && !left)
-            .then(|| EntryMatch::Starts(format!("978{part}")));
-        Ok(std::iter::once(EntryMatch::open(part, left, right))
+        let longer =
+            (kind == Kind::Isbn && right && !left).then(|| Pattern::Starts(format!("978{part}")));
+        Ok(std::iter::once(Pattern::open(part, left, right))
             .chain(longer)
             .collect())
     }
@@ -389,7 +389,7 @@ fn open_ends(truncation: i64) -> (bool, bool) {
 }
 
 /// The entries on one side of a key; `end` is after the last that counts as equal, if there are several.
-fn range(relation: i64, key: String, end: Option<String>) -> EntryMatch {
+fn range(relation: i64, key: String, end: Option<String>) -> Pattern {
     let (from, to) = match relation {
         LESS => (Bound::Unbounded, Bound::Excluded(key)),
         LESS_OR_EQUAL => (
@@ -402,5 +402,5 @@ fn range(relation: i64, key: String, end: Option<String>) -> EntryMatch {
             Bound::Unbounded,
         ),
     };
-    EntryMatch::Range { from, to }
+    Pattern::Range { from, to }
 }

@@ -1,46 +1,11 @@
 //! Truncated and masked terms and regular expressions (Z39.50-2003 Appendix ATR.1, type 5; ANSI Z39.58 for value 104).
 
-use std::ops::Bound;
-
 use regex::{Regex, RegexBuilder};
 
 use crate::memory::index::Pattern;
 use crate::memory::words::words;
 
-/// Which entries of a dictionary match.
-#[derive(Clone, Debug)]
-pub(in crate::memory) enum EntryMatch {
-    Exact(String),
-    Starts(String),
-    Ends(String),
-    Contains(String),
-    /// Entries that the whole expression matches; all begin with the prefix.
-    Matches {
-        prefix: String,
-        regex: Regex,
-    },
-    Range {
-        from: Bound<String>,
-        to: Bound<String>,
-    },
-}
-
-impl EntryMatch {
-    /// The pattern for the index.
-    pub(in crate::memory) fn pattern(&self) -> Pattern<'_> {
-        match self {
-            Self::Exact(text) => Pattern::Exact(text),
-            Self::Starts(text) => Pattern::Starts(text),
-            Self::Ends(text) => Pattern::Ends(text),
-            Self::Contains(text) => Pattern::Contains(text),
-            Self::Matches { prefix, regex } => Pattern::Matches { prefix, regex },
-            Self::Range { from, to } => Pattern::Range {
-                from: from.as_ref().map(String::as_str),
-                to: to.as_ref().map(String::as_str),
-            },
-        }
-    }
-
+impl Pattern {
     /// A word or key with optional truncation.
     pub(super) fn open(text: String, left: bool, right: bool) -> Self {
         match (left, right) {
@@ -54,7 +19,7 @@ impl EntryMatch {
     /// The number of characters given besides the truncated part; `None` if nothing is truncated.
     pub(super) fn given(&self) -> Option<usize> {
         match self {
-            Self::Exact(_) | Self::Range { .. } => None,
+            Self::Exact(_) | Self::Range { .. } | Self::Any => None,
             Self::Starts(text) | Self::Ends(text) | Self::Contains(text) => {
                 Some(text.chars().count())
             }
@@ -78,14 +43,14 @@ pub(super) enum Mask {
 }
 
 /// The words of a masked term; `None` without a word, or for a word of masks only.
-pub(super) fn masked(text: &str, mask: Mask) -> Option<Vec<EntryMatch>> {
+pub(super) fn masked(text: &str, mask: Mask) -> Option<Vec<Pattern>> {
     let words = words(&stand_ins(text, mask));
     let wanted: Option<Vec<_>> = words.iter().map(|word| wanted(word)).collect();
     wanted.filter(|words| !words.is_empty())
 }
 
 /// Like [`masked`] for a key other than text: letters and digits, without punctuation.
-pub(super) fn masked_key(text: &str, mask: Mask) -> Option<EntryMatch> {
+pub(super) fn masked_key(text: &str, mask: Mask) -> Option<Pattern> {
     wanted(&words(&stand_ins(text, mask)).concat())
 }
 
@@ -109,7 +74,7 @@ fn stand_ins(text: &str, mask: Mask) -> String {
     replaced
 }
 
-fn wanted(word: &str) -> Option<EntryMatch> {
+fn wanted(word: &str) -> Option<Pattern> {
     let is_open = |character| matches!(character, ANY_NUMBER | EXACTLY_ONE | AT_MOST_ONE);
     let trimmed = word.trim_matches(ANY_NUMBER);
     if word.chars().all(is_open) {
@@ -117,7 +82,7 @@ fn wanted(word: &str) -> Option<EntryMatch> {
     }
     if !trimmed.contains(is_open) {
         let (left, right) = (word.starts_with(ANY_NUMBER), word.ends_with(ANY_NUMBER));
-        return Some(EntryMatch::open(trimmed.to_owned(), left, right));
+        return Some(Pattern::open(trimmed.to_owned(), left, right));
     }
     let mut expression = String::new();
     for character in word.chars() {
@@ -129,7 +94,7 @@ fn wanted(word: &str) -> Option<EntryMatch> {
         }
     }
     let prefix = word.split(is_open).next().unwrap_or_default().to_owned();
-    Some(EntryMatch::Matches {
+    Some(Pattern::Matches {
         prefix,
         regex: compiled(&expression)?,
     })
@@ -138,7 +103,7 @@ fn wanted(word: &str) -> Option<EntryMatch> {
 /// A regular expression that must match entire entries, without case; `None` if it is invalid or too large.
 ///
 /// Letters beyond ASCII are folded like those of the entries.
-pub(super) fn regular(expression: &str) -> Option<EntryMatch> {
+pub(super) fn regular(expression: &str) -> Option<Pattern> {
     let mut folded = String::with_capacity(expression.len());
     for character in expression.chars() {
         match character.is_ascii() {
@@ -149,7 +114,7 @@ pub(super) fn regular(expression: &str) -> Option<EntryMatch> {
         }
     }
     let regex = compiled(&folded)?;
-    Some(EntryMatch::Matches {
+    Some(Pattern::Matches {
         prefix: literal_prefix(&folded),
         regex,
     })
@@ -201,14 +166,14 @@ fn literal_prefix(expression: &str) -> String {
 mod tests {
     use super::*;
 
-    fn shown(wanted: &EntryMatch) -> String {
+    fn shown(wanted: &Pattern) -> String {
         match wanted {
-            EntryMatch::Exact(text) => text.clone(),
-            EntryMatch::Starts(text) => format!("{text}…"),
-            EntryMatch::Ends(text) => format!("…{text}"),
-            EntryMatch::Contains(text) => format!("…{text}…"),
-            EntryMatch::Matches { prefix, regex } => format!("{prefix}|{regex}"),
-            EntryMatch::Range { .. } => "range".to_owned(),
+            Pattern::Exact(text) => text.clone(),
+            Pattern::Starts(text) => format!("{text}…"),
+            Pattern::Ends(text) => format!("…{text}"),
+            Pattern::Contains(text) => format!("…{text}…"),
+            Pattern::Matches { prefix, regex } => format!("{prefix}|{regex}"),
+            Pattern::Range { .. } | Pattern::Any => "range".to_owned(),
         }
     }
 

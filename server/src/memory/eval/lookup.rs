@@ -1,14 +1,9 @@
 //! The records of one index lookup.
 
-use crate::memory::attributes::{EntryMatch, Look, LookTarget, WordLook, WordOrder};
+use crate::memory::attributes::{Look, LookTarget, WordLook, WordOrder};
 use crate::memory::fields::IndexId;
 use crate::memory::hits::HitSet;
 use crate::memory::index::{Exhausted, Index, Pattern, Terms, Work};
-
-/// The patterns of some words.
-pub(super) fn patterns(words: &[EntryMatch]) -> Vec<Pattern<'_>> {
-    words.iter().map(EntryMatch::pattern).collect()
-}
 
 /// The records that a lookup finds.
 ///
@@ -28,12 +23,12 @@ pub(super) fn records<'a>(
             words,
             order,
         }) => match order {
-            WordOrder::Phrase(edges) => index.phrase(*of, &patterns(words), *edges, work)?,
+            WordOrder::Phrase(edges) => index.phrase(*of, words, *edges, work)?,
             WordOrder::Some => any_of(index, Terms::Words(*of), words, work)?,
             WordOrder::All => {
                 let mut all: Option<HitSet<'a>> = None;
                 for word in words {
-                    let found = index.find(Terms::Words(*of), &word.pattern(), work)?;
+                    let found = index.find(Terms::Words(*of), word, work)?;
                     all = Some(match all {
                         Some(all) => all.and(found),
                         None => found,
@@ -63,12 +58,12 @@ fn having<'a>(index: &'a Index, of: IndexId, work: &mut Work) -> Result<HitSet<'
 fn any_of<'a>(
     index: &'a Index,
     terms: Terms,
-    wanted: &[EntryMatch],
+    wanted: &[Pattern],
     work: &mut Work,
 ) -> Result<HitSet<'a>, Exhausted> {
     let mut any = HitSet::empty();
     for one in wanted {
-        any = any.or(index.find(terms, &one.pattern(), work)?);
+        any = any.or(index.find(terms, one, work)?);
     }
     Ok(any)
 }

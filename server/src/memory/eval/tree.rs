@@ -4,14 +4,14 @@ use z3950_asn1::apdu::{AttributesPlusTerm, Operand, Operator, ProximityOperator,
 use z3950_asn1::bib1::diagnostics::Condition;
 use z3950_asn1::oid::Oid;
 
-use super::lookup::{patterns, records};
+use super::lookup::records;
 use super::proximity::{Entries, Proximity, Spans};
 use crate::backend::Search;
 use crate::diagnostic::{Diagnostic, diagnostic};
-use crate::memory::attributes::{EntryMatch, Look, LookTarget, WordLook, WordOrder, look};
+use crate::memory::attributes::{Look, LookTarget, WordLook, WordOrder, look};
 use crate::memory::fields::{Fields, IndexId};
 use crate::memory::hits::HitSet;
-use crate::memory::index::{Edges, Exhausted, Index, Work};
+use crate::memory::index::{Edges, Exhausted, Index, Pattern, Work};
 use crate::memory::profile::Profile;
 
 /// The result of a query over all databases.
@@ -248,7 +248,7 @@ impl<'a, 'q> Evaluation<'a, 'q> {
         };
         let records = self
             .index
-            .phrase(index, &patterns(&words), edges, self.work)
+            .phrase(index, &words, edges, self.work)
             .map_err(exhausted)?;
         if self.search.term_counts {
             self.operands.push((operand.clone(), records.clone()));
@@ -302,13 +302,9 @@ impl<'a, 'q> Evaluation<'a, 'q> {
         match near.places {
             Where::Spans(spans) => Ok(spans),
             Where::Phrase { words, edges } => {
-                let starts = self.index.phrase_places(
-                    near.index,
-                    &patterns(&words),
-                    edges,
-                    Some(within),
-                    self.work,
-                )?;
+                let starts =
+                    self.index
+                        .phrase_places(near.index, &words, edges, Some(within), self.work)?;
                 Ok(Spans::of_phrases(&starts, words.len()))
             }
         }
@@ -331,9 +327,6 @@ struct Near<'a> {
 
 /// The positions of an operand, looked up once it is known in which records they matter.
 enum Where {
-    Phrase {
-        words: Vec<EntryMatch>,
-        edges: Edges,
-    },
+    Phrase { words: Vec<Pattern>, edges: Edges },
     Spans(Spans),
 }

@@ -14,7 +14,7 @@ impl Index {
     pub(in crate::memory) fn find(
         &self,
         terms: Terms,
-        pattern: &Pattern<'_>,
+        pattern: &Pattern,
         work: &mut Work,
     ) -> Result<HitSet<'_>, Exhausted> {
         let mut parts = Vec::with_capacity(self.segments.len());
@@ -36,7 +36,7 @@ impl Index {
     ) -> Result<HitSet<'_>, Exhausted> {
         let mut parts = Vec::with_capacity(self.segments.len());
         for (number, segment, _) in self.segments() {
-            let boundary = Pattern::Exact(BOUNDARY);
+            let boundary = Pattern::Exact(BOUNDARY.to_owned());
             let mut part = in_segment(segment, Terms::Words(index), &boundary, work)?;
             if part.is_empty() {
                 part = in_segment(segment, Terms::Keys(index), &Pattern::Any, work)?;
@@ -61,7 +61,7 @@ impl Index {
 fn in_segment<'a>(
     segment: &'a Segment,
     terms: Terms,
-    pattern: &Pattern<'_>,
+    pattern: &Pattern,
     work: &mut Work,
 ) -> Result<Part<'a>, Exhausted> {
     let dictionary = segment.dictionary(terms);

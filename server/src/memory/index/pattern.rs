@@ -8,29 +8,29 @@ use super::dictionary::Dictionary;
 use super::{Exhausted, Work};
 
 /// A pattern for terms; texts are folded like terms.
-#[derive(Clone, Copy, Debug)]
-pub(in crate::memory) enum Pattern<'p> {
+#[derive(Clone, Debug)]
+pub(in crate::memory) enum Pattern {
     /// The term itself.
-    Exact(&'p str),
+    Exact(String),
     /// Terms with this beginning.
-    Starts(&'p str),
+    Starts(String),
     /// Terms with this end.
-    Ends(&'p str),
+    Ends(String),
     /// Terms that contain this.
-    Contains(&'p str),
+    Contains(String),
     /// Terms that the expression matches entirely.
     Matches {
         /// The common beginning of all matches; may be empty.
-        prefix: &'p str,
+        prefix: String,
         /// The expression, anchored on both sides.
-        regex: &'p Regex,
+        regex: Regex,
     },
     /// Terms in a range, compared by octets.
     Range {
         /// The beginning.
-        from: Bound<&'p str>,
+        from: Bound<String>,
         /// The end.
-        to: Bound<&'p str>,
+        to: Bound<String>,
     },
     /// Any term.
     Any,
@@ -52,7 +52,7 @@ const FIRST_WORD: Bound<&str> = Bound::Included(" ");
 /// If the work is exhausted.
 pub(super) fn matches(
     dictionary: &Dictionary<'_>,
-    pattern: &Pattern<'_>,
+    pattern: &Pattern,
     work: &mut Work,
 ) -> Result<Matches, Exhausted> {
     let strings = dictionary.strings();
@@ -64,20 +64,25 @@ pub(super) fn matches(
         Ok(Matches::List(like.collect()))
     };
     let words = || strings.between(FIRST_WORD, Bound::Unbounded);
-    let matches = match *pattern {
+    let matches = match pattern {
         Pattern::Exact(text) => {
             let term = strings.find(text.as_bytes());
             Matches::Range(term.map_or(0..0, |term| term..term + 1))
         }
-        Pattern::Starts("") | Pattern::Ends("") | Pattern::Contains("") | Pattern::Any => {
+        Pattern::Any => Matches::Range(words()),
+        Pattern::Starts(text) | Pattern::Ends(text) | Pattern::Contains(text)
+            if text.is_empty() =>
+        {
             Matches::Range(words())
         }
         Pattern::Starts(start) => Matches::Range(strings.beginning_with(start)),
-        Pattern::Range {
-            from: Bound::Unbounded,
-            to,
-        } => Matches::Range(strings.between(FIRST_WORD, to)),
-        Pattern::Range { from, to } => Matches::Range(strings.between(from, to)),
+        Pattern::Range { from, to } => {
+            let from = match from {
+                Bound::Unbounded => FIRST_WORD,
+                from => from.as_ref().map(String::as_str),
+            };
+            Matches::Range(strings.between(from, to.as_ref().map(String::as_str)))
+        }
         Pattern::Ends(end) => test(words(), work, &|term| term.ends_with(end.as_bytes()))?,
         // Searching the octets of all strings is faster than going from term to term.
         Pattern::Contains(inner) => {
@@ -87,9 +92,9 @@ pub(super) fn matches(
             Matches::List(found)
         }
         Pattern::Matches { prefix, regex } => {
-            let candidates = match prefix {
-                "" => words(),
-                prefix => strings.beginning_with(prefix),
+            let candidates = match prefix.is_empty() {
+                true => words(),
+                false => strings.beginning_with(prefix),
             };
             test(candidates, work, &|term| {
                 std::str::from_utf8(term).is_ok_and(|term| regex.is_match(term))

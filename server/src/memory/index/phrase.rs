@@ -38,7 +38,7 @@ impl Index {
     pub(in crate::memory) fn phrase(
         &self,
         index: IndexId,
-        words: &[Pattern<'_>],
+        words: &[Pattern],
         edges: Edges,
         work: &mut Work,
     ) -> Result<HitSet<'_>, Exhausted> {
@@ -66,7 +66,7 @@ impl Index {
     pub(in crate::memory) fn phrase_places(
         &self,
         index: IndexId,
-        words: &[Pattern<'_>],
+        words: &[Pattern],
         edges: Edges,
         within: Option<&HitSet<'_>>,
         work: &mut Work,
@@ -125,7 +125,7 @@ struct InClass<'s, 'a> {
 fn records_in<'a>(
     segment: &'a Segment,
     index: IndexId,
-    words: &[Pattern<'_>],
+    words: &[Pattern],
     edges: Edges,
     work: &mut Work,
 ) -> Result<Part<'a>, Exhausted> {
@@ -145,13 +145,13 @@ fn records_in<'a>(
 fn steps<'a>(
     segment: &'a Segment,
     index: IndexId,
-    words: &[Pattern<'_>],
+    words: &[Pattern],
     work: &mut Work,
 ) -> Result<Vec<PhraseWord<'a>>, Exhausted> {
     let single = segment.dictionary(Terms::Words(index));
     let pairs = segment.pairs(index);
     let frequent = |place: usize| match words.get(place) {
-        Some(Pattern::Exact(word)) if segment.is_frequent(word) => Some(*word),
+        Some(Pattern::Exact(word)) if segment.is_frequent(word) => Some(word),
         _ => None,
     };
     let mut steps = Vec::with_capacity(words.len());
@@ -161,8 +161,8 @@ fn steps<'a>(
         let (this, next) = (frequent(place), frequent(place + 1));
         let lists = match (before, this, next) {
             (_, Some(one), Some(other)) => {
-                let pair = format!("{one} {other}");
-                lists_of(&pairs, &Pattern::Exact(&pair), work)?
+                let pair = Pattern::Exact(format!("{one} {other}"));
+                lists_of(&pairs, &pair, work)?
             }
             // The second word of a pair.
             (Some(_), Some(_), None) => continue,
@@ -214,7 +214,7 @@ fn places_in(
 /// The lists of all words that match the pattern, ascending by class.
 fn lists_of<'a>(
     dictionary: &Dictionary<'a>,
-    word: &Pattern<'_>,
+    word: &Pattern,
     work: &mut Work,
 ) -> Result<Vec<List<'a>>, Exhausted> {
     let terms = matches(dictionary, word, work)?;
@@ -351,7 +351,7 @@ fn at_edge(
     // subfield is at that of its first word.
     let mut edges = match behind {
         0 => {
-            let boundary = Pattern::Exact(BOUNDARY);
+            let boundary = Pattern::Exact(BOUNDARY.to_owned());
             let own = lists_of(dictionary, &boundary, work)?;
             let mut places = places_of(own.into_iter(), &records, 0, work)?;
             places.iter_mut().for_each(|at| *at = at.saturating_add(1));
@@ -360,8 +360,8 @@ fn at_edge(
         _ => boundaries(dictionary, &records, behind, work)?,
     };
     if edge == Edge::Subfield {
-        let mark = SUBFIELD_MARK.to_string();
-        let marks = lists_of(dictionary, &Pattern::Exact(&mark), work)?;
+        let mark = Pattern::Exact(SUBFIELD_MARK.to_string());
+        let marks = lists_of(dictionary, &mark, work)?;
         edges.extend(places_of(marks.into_iter(), &records, behind, work)?);
         edges.sort();
     }

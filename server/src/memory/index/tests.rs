@@ -63,50 +63,50 @@ fn terms_are_found_by_patterns() {
         let index = index(TEXTS, a_segment);
         assert_eq!(index.records(), TEXTS.len());
         for (pattern, expected) in [
-            (Pattern::Exact("war"), &[0, 1, 2, 4, 5][..]),
-            (Pattern::Exact("wa"), &[]),
-            (Pattern::Starts("wa"), &[0, 1, 2, 4, 5]),
-            (Pattern::Ends("ar"), &[0, 1, 2, 4, 5]),
-            (Pattern::Ends("are"), &[2]),
-            (Pattern::Contains("orl"), &[1, 5]),
-            (Pattern::Contains("a"), &[0, 1, 2, 3, 4, 5, 6]),
+            (Pattern::Exact("war".into()), &[0, 1, 2, 4, 5][..]),
+            (Pattern::Exact("wa".into()), &[]),
+            (Pattern::Starts("wa".into()), &[0, 1, 2, 4, 5]),
+            (Pattern::Ends("ar".into()), &[0, 1, 2, 4, 5]),
+            (Pattern::Ends("are".into()), &[2]),
+            (Pattern::Contains("orl".into()), &[1, 5]),
+            (Pattern::Contains("a".into()), &[0, 1, 2, 3, 4, 5, 6]),
             (
                 Pattern::Matches {
-                    prefix: "w",
-                    regex: &regex,
+                    prefix: "w".into(),
+                    regex: regex.clone(),
                 },
                 &[0, 1, 2, 4, 5],
             ),
             (
                 Pattern::Matches {
-                    prefix: "",
-                    regex: &regex,
+                    prefix: String::new(),
+                    regex: regex.clone(),
                 },
                 &[0, 1, 2, 4, 5],
             ),
             (
                 Pattern::Range {
-                    from: Bound::Included("war"),
-                    to: Bound::Excluded("warfare"),
+                    from: Bound::Included("war".into()),
+                    to: Bound::Excluded("warfare".into()),
                 },
                 &[0, 1, 2, 4, 5],
             ),
             (
                 Pattern::Range {
                     from: Bound::Unbounded,
-                    to: Bound::Excluded("emma"),
+                    to: Bound::Excluded("emma".into()),
                 },
                 &[0, 2, 6],
             ),
             (
                 Pattern::Range {
-                    from: Bound::Excluded("war"),
+                    from: Bound::Excluded("war".into()),
                     to: Bound::Unbounded,
                 },
                 &[1, 2, 5],
             ),
             (Pattern::Any, &[0, 1, 2, 3, 4, 5, 6]),
-            (Pattern::Starts(""), &[0, 1, 2, 3, 4, 5, 6]),
+            (Pattern::Starts("".into()), &[0, 1, 2, 3, 4, 5, 6]),
         ] {
             let found = index
                 .find(Terms::Words(IndexId::ANY), &pattern, &mut work())
@@ -143,7 +143,10 @@ fn phrases_stand_at_their_edges() {
         ("and peace and peace", Field, Field, &[6]),
         ("nothing", Field, Field, &[]),
     ] {
-        let patterns: Vec<_> = words.split(' ').map(Pattern::Exact).collect();
+        let patterns: Vec<_> = words
+            .split(' ')
+            .map(|word| Pattern::Exact(word.to_owned()))
+            .collect();
         let edges = Edges { first, last };
         let found = index
             .phrase(IndexId::ANY, &patterns, edges, &mut work())
@@ -157,7 +160,7 @@ fn phrases_stand_at_their_edges() {
             "{words} {edges:?}"
         );
     }
-    let truncated = [Pattern::Exact("the"), Pattern::Starts("w")];
+    let truncated = [Pattern::Exact("the".into()), Pattern::Starts("w".into())];
     let found = index
         .phrase(IndexId::ANY, &truncated, Edges::default(), &mut work())
         .expect("little work");
@@ -180,7 +183,7 @@ fn places_count_words_and_boundaries() {
         let edges = Edges::default();
         index.phrase_places(IndexId::ANY, &[pattern], edges, None, &mut work)
     };
-    let and = of(Pattern::Exact("and"), work()).expect("little work");
+    let and = of(Pattern::Exact("and".into()), work()).expect("little work");
     // The control number is an entry of the index of everything.
     let first = 3;
     assert_eq!(and.iter().count(), 4);
@@ -322,7 +325,10 @@ fn phrases_of_frequent_words_are_found() {
         "of no",
     ] {
         let words = patterns(phrase);
-        let exact: Vec<_> = words.iter().map(|word| Pattern::Exact(word)).collect();
+        let exact: Vec<_> = words
+            .iter()
+            .map(|word| Pattern::Exact(word.clone()))
+            .collect();
         for first in [Edge::Any, Edge::Subfield, Edge::Field] {
             for last in [Edge::Any, Edge::Subfield, Edge::Field] {
                 let edges = Edges { first, last };

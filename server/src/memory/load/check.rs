@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::read::{Arena, Damage, RawRecord, Sound, files_of, parsed, read};
+use super::read::{Arena, Damage, FileItem, RawRecord, files_of, parsed, read};
 use super::{DatabaseFiles, LoadError, Note};
 
 /// The contents of a file of a database.
@@ -38,11 +38,8 @@ pub fn check_files(
     for path in paths {
         match files_of(path) {
             Ok(files) => {
-                found.extend(
-                    files
-                        .iter()
-                        .map(|file| of_file(file, saved.is_some(), note)),
-                );
+                let files = files.iter();
+                found.extend(files.map(|file| of_file(file, saved.is_some(), note)));
             }
             Err(error) => found.push(Err(error)),
         }
@@ -59,27 +56,17 @@ fn of_file(
         path: path.to_owned(),
         ..Checked::default()
     };
-    // Both closures add to this.
-    let told = std::cell::RefCell::new(Vec::new());
-    let mut tell = |checked: &mut Checked| {
-        for found in told.borrow_mut().drain(..) {
+    read(path, &mut |item| {
+        let notes = match item {
+            FileItem::Note(found) => vec![found],
+            FileItem::Record(record) => count(record, &mut checked),
+        };
+        for found in &notes {
             checked.left_out += u64::from(matches!(found, Note::LeftOut { .. }));
-            note(path, &found);
+            note(path, found);
         }
-    };
-    read(
-        path,
-        (0, 0),
-        &mut |found| told.borrow_mut().push(found),
-        &mut |piece| {
-            of_piece(piece, &mut checked, &mut |found| {
-                told.borrow_mut().push(found);
-            });
-            tell(&mut checked);
-            Ok(())
-        },
-    )?;
-    tell(&mut checked);
+        Ok(())
+    })?;
     match checked.records == 0 && !may_be_empty {
         true => Err(LoadError::NoRecord {
             path: checked.path,
@@ -89,38 +76,37 @@ fn of_file(
     }
 }
 
-/// Counts a record, and notes what is wrong with it.
-fn of_piece(piece: RawRecord, checked: &mut Checked, note: &mut dyn FnMut(Note)) {
+/// Counts a record; returns what is wrong with it.
+fn count(record: RawRecord, checked: &mut Checked) -> Vec<Note> {
     let RawRecord {
         octets,
         number,
         offset,
         damage,
-        ..
-    } = piece;
-    match parsed(octets, &mut Arena::default()) {
-        Ok(Sound { repairs, .. }) => {
-            checked.records += 1;
-            let is_loss = repairs.iter().any(|repair| repair.kind.is_loss());
-            match (damage, is_loss) {
-                (Some(Damage::Loss), _) | (_, true) => checked.incomplete += 1,
-                (None, false) if repairs.is_empty() => {}
-                (_, false) => checked.repaired += 1,
-            }
-            for repair in repairs {
-                note(Note::Repaired {
-                    number,
-                    offset,
-                    repair: repair.to_string(),
-                    more: 0,
-                    is_loss: repair.kind.is_loss(),
-                });
-            }
+    } = record;
+    let repairs = match parsed(octets, &mut Arena::default()) {
+        Ok(sound) => sound.repairs,
+        Err(reason) => {
+            return vec![Note::LeftOut {
+                number,
+                offset,
+                reason,
+            }];
         }
-        Err(reason) => note(Note::LeftOut {
-            number,
-            offset,
-            reason,
-        }),
+    };
+    checked.records += 1;
+    let is_loss = repairs.iter().any(|repair| repair.kind.is_loss());
+    if is_loss || damage == Some(Damage::Loss) {
+        checked.incomplete += 1;
+    } else if damage.is_some() || !repairs.is_empty() {
+        checked.repaired += 1;
     }
+    let notes = repairs.into_iter().map(|repair| Note::Repaired {
+        number,
+        offset,
+        repair: repair.to_string(),
+        more: 0,
+        is_loss: repair.kind.is_loss(),
+    });
+    notes.collect()
 }

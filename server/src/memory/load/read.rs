@@ -12,14 +12,16 @@ use z3950_marc::stream::{GUESS_OCTETS, InputForm, RecordReader, refuse_compresse
 
 use super::{LoadError, Note};
 
-/// The octets of a record, and their source.
+/// What is found in a file.
+pub(super) enum FileItem {
+    Note(Note),
+    Record(RawRecord),
+}
+
+/// The octets of a record, and where they were found.
 #[derive(Debug)]
 pub(super) struct RawRecord {
     pub(super) octets: Bytes,
-    /// The number of the database.
-    pub(super) database: u16,
-    /// The number of the file.
-    pub(super) file: usize,
     /// The number of the record in the file, from 1.
     pub(super) number: u64,
     /// The offset of the record in the file, in octets.
@@ -84,16 +86,14 @@ fn form_of(path: &Path) -> Option<InputForm> {
     InputForm::by_extension(path.extension()?.to_str()?)
 }
 
-/// Reads a file and calls `give` with its records; `note` is called for damage, except in ISO 2709 octets, which are not parsed
-/// yet.
+/// Reads a file and calls `give` with its records, and with the damage of each before it, except in ISO 2709 octets, which are
+/// not parsed yet.
 ///
 /// # Errors
 /// If the file cannot be read, and the errors of `give`.
 pub(super) fn read(
     path: &Path,
-    (database, file): (u16, usize),
-    note: &mut dyn FnMut(Note),
-    give: &mut dyn FnMut(RawRecord) -> Result<(), LoadError>,
+    give: &mut dyn FnMut(FileItem) -> Result<(), LoadError>,
 ) -> Result<(), LoadError> {
     let unreadable = |source| LoadError::Unreadable {
         path: path.to_owned(),
@@ -113,69 +113,62 @@ pub(super) fn read(
             InputForm::guess(&start).unwrap_or(InputForm::Marc)
         }
     };
-    let piece = |octets, number, offset, damage| RawRecord {
-        octets,
-        database,
-        file,
-        number,
-        offset,
-        damage,
-    };
     if form == InputForm::Marc {
         let length = input.metadata().map_or(0, |metadata| metadata.len());
-        start.reserve_exact(
-            usize::try_from(length)
-                .unwrap_or_default()
-                .saturating_sub(start.len()),
-        );
+        let length = usize::try_from(length).unwrap_or_default();
+        start.reserve_exact(length.saturating_sub(start.len()));
         input.read_to_end(&mut start).map_err(unreadable)?;
         refuse_compressed(&start).map_err(unreadable)?;
-        let mut pieces = iso2709::split(start.into());
+        let mut records = iso2709::split(start.into());
         let mut number = 0;
-        while let Some(octets) = pieces.next() {
+        while let Some(octets) = records.next() {
             number += 1;
-            let offset = u64::try_from(pieces.offset() - octets.len()).unwrap_or_default();
-            give(piece(octets, number, offset, None))?;
+            let offset = u64::try_from(records.offset() - octets.len()).unwrap_or_default();
+            give(FileItem::Record(RawRecord {
+                octets,
+                number,
+                offset,
+                damage: None,
+            }))?;
         }
         return Ok(());
     }
     let mut arena = Arena::default();
     for found in RecordReader::new(io::Cursor::new(start).chain(input), form) {
         let found = found.map_err(unreadable)?;
-        let (number, offset) = (found.number, found.offset);
+        let (number, offset, is_loss) = (found.number, found.offset, found.incomplete);
         let encoded = found
             .record
             .and_then(|record| iso2709::encode(&record).map_err(|error| error.to_string()));
-        match encoded {
-            Ok(octets) => {
-                let damage = match (found.incomplete, found.notes.is_empty()) {
-                    (true, _) => Some(Damage::Loss),
-                    (false, false) => Some(Damage::Repaired),
-                    (false, true) => None,
-                };
-                let more = found.notes.len().saturating_sub(1);
-                let repaired = |repair| Note::Repaired {
+        let octets = match encoded {
+            Ok(octets) => arena.keep(&octets),
+            Err(reason) => {
+                give(FileItem::Note(Note::LeftOut {
                     number,
                     offset,
-                    repair,
-                    more,
-                    is_loss: found.incomplete,
-                };
-                found
-                    .notes
-                    .into_iter()
-                    .next()
-                    .map(repaired)
-                    .into_iter()
-                    .for_each(&mut *note);
-                give(piece(arena.keep(&octets), number, offset, damage))?;
+                    reason,
+                }))?;
+                continue;
             }
-            Err(reason) => note(Note::LeftOut {
+        };
+        let more = found.notes.len().saturating_sub(1);
+        let mut damage = is_loss.then_some(Damage::Loss);
+        if let Some(repair) = found.notes.into_iter().next() {
+            damage = damage.or(Some(Damage::Repaired));
+            give(FileItem::Note(Note::Repaired {
                 number,
                 offset,
-                reason,
-            }),
+                repair,
+                more,
+                is_loss,
+            }))?;
         }
+        give(FileItem::Record(RawRecord {
+            octets,
+            number,
+            offset,
+            damage,
+        }))?;
     }
     Ok(())
 }
@@ -217,7 +210,6 @@ pub(super) fn parsed(octets: Bytes, arena: &mut Arena) -> Result<Sound, String> 
 
 /// Whether only a number was wrong: a length, an address, a digit of the leader. Files that were converted to another character
 /// set are full of such records.
-/// another have such records throughout.
 fn is_of_a_number(repair: RepairKind) -> bool {
     matches!(
         repair,

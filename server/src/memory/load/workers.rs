@@ -1,16 +1,17 @@
 //! Builds segments of records on all processors.
 
 use std::fs;
+use std::mem::take;
 use std::num::NonZero;
-use std::path::PathBuf;
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
+use std::sync::{Arc, Mutex};
 use std::thread;
 
-use z3950_marc::iso2709;
+use bytes::Bytes;
 
-use super::read::{Arena, RawRecord, Sound, files_of, parsed, read};
+use super::read::{Arena, FileItem, RawRecord, Sound, files_of, parsed, read};
 use super::{FileNotes, LoadError, MAX_NOTES, Note, Progress, Sources};
+use crate::lock::lock;
 use crate::memory::hits::{Part, SEGMENT};
 use crate::memory::index::{Index, Rules, Segment, SegmentBuilder};
 
@@ -28,10 +29,14 @@ const MOST_OCTETS: u64 = 64 * 1024 * 1024;
 const TELL: u64 = 4096;
 
 /// The records of a segment.
+#[derive(Default)]
 struct Batch {
     number: usize,
-    /// In lists of at most [`LIST`]: allocators may keep the memory of longer ones.
-    pieces: Vec<Vec<RawRecord>>,
+    octets: u64,
+    records: usize,
+    /// Records, each with the numbers of its database and input, in lists of at most [`LIST`]: allocators may keep the memory
+    /// of longer ones.
+    lists: Vec<Vec<(u16, usize, RawRecord)>>,
 }
 
 /// The most records in one list.
@@ -41,9 +46,9 @@ const LIST: usize = 1024;
 struct Indexed {
     number: usize,
     segment: Segment,
-    /// By file number.
+    /// By input.
     notes: Vec<(usize, Note)>,
-    /// The records that were accepted, by file number.
+    /// The records that were accepted, by input.
     taken: Vec<(usize, Taken)>,
 }
 
@@ -55,9 +60,11 @@ struct Taken {
     whole: u64,
 }
 
-/// A file to read.
-struct InputFile {
-    path: PathBuf,
+/// Records from memory, or a file to read.
+struct LoadInput<'a> {
+    database: u16,
+    /// `None` for a file.
+    memory: Option<&'a [Bytes]>,
     octets: u64,
     taken: Taken,
     /// The first record that is left out or incomplete.
@@ -66,7 +73,7 @@ struct InputFile {
     notes: FileNotes,
 }
 
-impl InputFile {
+impl LoadInput<'_> {
     fn keep(&mut self, note: Note) {
         if note.is_loss()
             && let first = self.loss.get_or_insert_with(|| note.clone())
@@ -110,252 +117,211 @@ pub(in crate::memory) fn load(
     progress: &dyn Fn(&Progress),
 ) -> Result<(Index, Vec<FileNotes>), LoadError> {
     let mut inputs = Vec::new();
-    let mut work: Vec<(u16, Job<'_>)> = Vec::new();
-    let databases = (0..=u16::MAX).zip(sources.databases.iter().zip(&sources.origins));
-    for (number, (database, origins)) in databases {
-        let saved = database.save.as_ref().filter(|path| path.exists());
+    let databases = sources.databases.iter().zip(&sources.origins);
+    for (database, (saved, origins)) in (0..=u16::MAX).zip(databases) {
+        let saved = saved.save.as_ref().filter(|path| path.exists());
         let has_records = match demand {
-            Demand::NoLoss { served } => served.get(usize::from(number)).is_some_and(|n| *n > 0),
+            Demand::NoLoss { served } => served.get(usize::from(database)).is_some_and(|n| *n > 0),
             Demand::AnyRecord => false,
+        };
+        let input = |memory, notes: FileNotes, may_be_empty| LoadInput {
+            database,
+            memory,
+            octets: fs::metadata(&notes.path).map_or(0, |metadata| metadata.len()),
+            taken: Taken::default(),
+            loss: None,
+            may_be_empty,
+            notes,
         };
         let paths = match saved {
             Some(saved) => std::slice::from_ref(saved),
             None => {
-                work.push((number, Job::Memory(&origins.memory)));
+                inputs.push(input(Some(&*origins.memory), FileNotes::default(), true));
                 &origins.paths
             }
         };
         for path in paths {
             for path in files_of(path)? {
-                work.push((number, Job::File(inputs.len())));
-                inputs.push(InputFile {
-                    octets: fs::metadata(&path).map_or(0, |metadata| metadata.len()),
-                    taken: Taken::default(),
-                    loss: None,
-                    // A database without records is saved as an empty file.
-                    may_be_empty: saved.is_some() && !has_records,
-                    notes: FileNotes {
-                        path: path.clone(),
-                        ..FileNotes::default()
-                    },
+                let notes = FileNotes {
                     path,
-                });
+                    ..FileNotes::default()
+                };
+                // A database without records is saved as an empty file.
+                inputs.push(input(None, notes, saved.is_some() && !has_records));
             }
         }
     }
     let octets = inputs.iter().map(|input| input.octets).sum();
     let threads = match octets {
-        0..=SMALL => 0,
+        0..=SMALL => 1,
         _ => thread::available_parallelism().map_or(1, NonZero::get),
     };
     let (batches, taking) = sync_channel::<Batch>(1);
     let taking = Arc::new(Mutex::new(taking));
-    let done = Mutex::new(Vec::new());
+    let (done, indexed) = channel();
     thread::scope(|scope| {
         for _ in 0..threads {
-            let (taking, done) = (Arc::clone(&taking), &done);
-            scope.spawn(move || work_off(&taking, &sources.rules, done));
+            let (taking, done) = (Arc::clone(&taking), done.clone());
+            scope.spawn(move || work_off(&taking, &sources.rules, &done));
         }
         // When the last thread ends, senders must not wait.
-        drop(taking);
-        let sink = match threads {
-            0 => Sink::Here(&sources.rules, &done),
-            _ => Sink::Threads(batches),
-        };
+        drop((taking, done));
         let mut batcher = Batcher {
-            sink,
-            next: 0,
-            pieces: Vec::new(),
-            records: 0,
-            octets: 0,
+            batches,
+            next: Batch::default(),
             most: batch_octets(octets, threads),
         };
         let mut told = Progress {
-            files: inputs.len(),
+            files: inputs.iter().filter(|input| input.memory.is_none()).count(),
             octets,
             ..Progress::default()
         };
-        for (database, work) in &work {
-            match work {
-                Job::Memory(records) => {
-                    for (number, octets) in (1..).zip(*records) {
-                        batcher.give(RawRecord {
-                            octets: octets.clone(),
-                            database: *database,
-                            file: usize::MAX,
-                            number,
-                            offset: 0,
-                            damage: None,
-                        })?;
-                    }
-                }
-                Job::File(file) => {
-                    let Some(input) = inputs.get_mut(*file) else {
-                        continue;
+        for (number, input) in inputs.iter_mut().enumerate() {
+            let database = input.database;
+            if let Some(records) = input.memory {
+                for octets in records {
+                    let record = RawRecord {
+                        octets: octets.clone(),
+                        number: 0,
+                        offset: 0,
+                        damage: None,
                     };
-                    let before = told.octets_read;
-                    let path = input.path.clone();
-                    let octets = input.octets;
-                    read(
-                        &path,
-                        (*database, *file),
-                        &mut |note| input.keep(note),
-                        &mut |piece| {
-                            told.records += 1;
-                            if told.records.is_multiple_of(TELL) {
-                                told.octets_read = before + piece.offset.min(octets);
-                                progress(&told);
-                            }
-                            batcher.give(piece)
-                        },
-                    )?;
-                    told.octets_read = before + octets;
-                    told.files_read += 1;
+                    batcher.give(database, number, record)?;
+                }
+                continue;
+            }
+            let before = told.octets_read;
+            let path = input.notes.path.clone();
+            let octets = input.octets;
+            read(&path, &mut |item| {
+                let record = match item {
+                    FileItem::Record(record) => record,
+                    FileItem::Note(note) => {
+                        input.keep(note);
+                        return Ok(());
+                    }
+                };
+                told.records += 1;
+                if told.records.is_multiple_of(TELL) {
+                    told.octets_read = before + record.offset.min(octets);
                     progress(&told);
                 }
-            }
+                batcher.give(database, number, record)
+            })?;
+            told.octets_read = before + octets;
+            told.files_read += 1;
+            progress(&told);
         }
         batcher.flush()
     })?;
-    let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
-    done.sort_by_key(|indexed| indexed.number);
-    for (file, note) in done
-        .iter_mut()
-        .flat_map(|indexed| std::mem::take(&mut indexed.notes))
-    {
-        if let Some(input) = inputs.get_mut(file) {
-            input.keep(note);
+    let mut indexed: Vec<Indexed> = indexed.iter().collect();
+    indexed.sort_by_key(|indexed| indexed.number);
+    for one in &mut indexed {
+        for (input, note) in take(&mut one.notes) {
+            if let Some(input) = inputs.get_mut(input) {
+                input.keep(note);
+            }
         }
-    }
-    for (file, taken) in done.iter().flat_map(|indexed| &indexed.taken) {
-        if let Some(input) = inputs.get_mut(*file) {
-            input.taken.records += taken.records;
-            input.taken.whole += taken.whole;
+        for (input, taken) in &one.taken {
+            if let Some(input) = inputs.get_mut(*input) {
+                input.taken.records += taken.records;
+                input.taken.whole += taken.whole;
+            }
         }
     }
     let mut notes = Vec::new();
-    for mut input in inputs {
+    for mut input in inputs.into_iter().filter(|input| input.memory.is_none()) {
         input.notes.notes.sort_by_key(Note::number);
         let is_damaged = input.is_damaged();
-        let FileNotes {
-            path,
-            notes: told,
-            more,
-        } = &mut input.notes;
+        let mut found = input.notes;
         if input.taken.records == 0 && !input.may_be_empty {
             return Err(LoadError::NoRecord {
-                path: std::mem::take(path),
-                notes: std::mem::take(told),
+                path: found.path,
+                notes: found.notes,
             });
         }
         if matches!(demand, Demand::NoLoss { .. }) && is_damaged {
             if let Some(loss) = input.loss {
-                told.retain(|note| *note != loss);
-                told.insert(0, loss);
+                found.notes.retain(|note| *note != loss);
+                found.notes.insert(0, loss);
             }
             return Err(LoadError::Damaged {
-                path: std::mem::take(path),
-                notes: std::mem::take(told),
-                more: *more,
+                path: found.path,
+                notes: found.notes,
+                more: found.more,
             });
         }
-        notes.extend((!input.notes.notes.is_empty()).then_some(input.notes));
+        notes.extend((!found.notes.is_empty()).then_some(found));
     }
     let nothing = Arc::new(Part::first(0));
-    let segments = done.into_iter().filter(|indexed| indexed.segment.len() > 0);
-    let segments = segments.map(|indexed| (Arc::new(indexed.segment), Arc::clone(&nothing)));
+    let segments = indexed.into_iter().map(|indexed| indexed.segment);
+    let segments = segments.filter(|segment| segment.len() > 0);
+    let segments = segments.map(|segment| (Arc::new(segment), Arc::clone(&nothing)));
     Ok((Index::new(segments), notes))
-}
-
-/// A source to read.
-enum Job<'a> {
-    Memory(&'a [bytes::Bytes]),
-    /// By number.
-    File(usize),
 }
 
 /// Octets per segment, so that all threads finish at the same time and no segment is too large.
 fn batch_octets(octets: u64, threads: usize) -> u64 {
-    let threads = u64::try_from(threads.max(1)).unwrap_or(1);
+    let threads = u64::try_from(threads).unwrap_or(1);
     let most = (octets / SEGMENTS).clamp(OCTETS, MOST_OCTETS);
     let rounds = octets.div_ceil(threads * most).max(1);
     (octets / (threads * rounds) + 1).max(SMALL)
 }
 
 /// Collects records into segments.
-struct Batcher<'a> {
-    sink: Sink<'a>,
-    next: usize,
-    pieces: Vec<Vec<RawRecord>>,
-    records: usize,
-    octets: u64,
+struct Batcher {
+    batches: SyncSender<Batch>,
+    next: Batch,
+    /// The octets from which a batch is full.
     most: u64,
 }
 
-/// Where batches go.
-enum Sink<'a> {
-    Threads(SyncSender<Batch>),
-    Here(&'a Rules, &'a Mutex<Vec<Indexed>>),
-}
-
-impl Batcher<'_> {
-    fn give(&mut self, piece: RawRecord) -> Result<(), LoadError> {
-        self.octets += u64::try_from(piece.octets.len()).unwrap_or(u64::MAX);
-        self.records += 1;
-        match self.pieces.last_mut().filter(|list| list.len() < LIST) {
-            Some(list) => list.push(piece),
-            None => self.pieces.push(vec![piece]),
+impl Batcher {
+    fn give(&mut self, database: u16, input: usize, record: RawRecord) -> Result<(), LoadError> {
+        let batch = &mut self.next;
+        batch.octets += u64::try_from(record.octets.len()).unwrap_or(u64::MAX);
+        batch.records += 1;
+        let entry = (database, input, record);
+        match batch.lists.last_mut().filter(|list| list.len() < LIST) {
+            Some(list) => list.push(entry),
+            None => batch.lists.push(vec![entry]),
         }
-        match self.octets >= self.most || self.records >= SEGMENT {
+        match batch.octets >= self.most || batch.records >= SEGMENT {
             true => self.flush(),
             false => Ok(()),
         }
     }
 
     fn flush(&mut self) -> Result<(), LoadError> {
+        let number = self.next.number;
         // Segments have 16-bit numbers.
-        if self.next > usize::from(u16::MAX) {
+        if number > usize::from(u16::MAX) {
             return Err(LoadError::TooMany);
         }
-        let batch = Batch {
-            number: self.next,
-            pieces: std::mem::take(&mut self.pieces),
-        };
-        self.next += 1;
-        let builder = match self.octets {
-            0..=FEW => SegmentBuilder::deferred,
-            _ => SegmentBuilder::new,
-        };
-        (self.records, self.octets) = (0, 0);
-        match &self.sink {
-            Sink::Here(rules, done) => {
-                push(done, indexed(batch, &mut builder((*rules).clone())));
-            }
-            // If no thread receives it, one has panicked, and the scope propagates that.
-            Sink::Threads(batches) => drop(batches.send(batch)),
-        }
+        let batch = take(&mut self.next);
+        self.next.number = number + 1;
+        // If no thread receives it, one has panicked, and the scope propagates that.
+        let _ = self.batches.send(batch);
         Ok(())
     }
 }
 
-fn push(done: &Mutex<Vec<Indexed>>, indexed: Indexed) {
-    done.lock()
-        .unwrap_or_else(PoisonError::into_inner)
-        .push(indexed);
-}
-
 /// Builds segments until there are no more batches.
-fn work_off(batches: &Mutex<Receiver<Batch>>, rules: &Rules, done: &Mutex<Vec<Indexed>>) {
+fn work_off(batches: &Mutex<Receiver<Batch>>, rules: &Rules, done: &Sender<Indexed>) {
     let mut builder = SegmentBuilder::new(rules.clone());
     loop {
-        let batch = batches
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .recv();
-        match batch {
-            Ok(batch) => push(done, indexed(batch, &mut builder)),
+        let batch = lock(batches).recv();
+        let indexed = match batch {
+            Ok(
+                batch @ Batch {
+                    octets: 0..=FEW, ..
+                },
+            ) => indexed(batch, &mut SegmentBuilder::deferred(rules.clone())),
+            Ok(batch) => indexed(batch, &mut builder),
             Err(_) => return,
-        }
+        };
+        // The receiver lives as long as the scope of the threads.
+        let _ = done.send(indexed);
     }
 }
 
@@ -363,54 +329,43 @@ fn indexed(batch: Batch, builder: &mut SegmentBuilder) -> Indexed {
     let mut arena = Arena::default();
     let mut notes = Vec::new();
     let mut taken: Vec<(usize, Taken)> = Vec::new();
-    for RawRecord {
-        octets,
-        database,
-        file,
-        number,
-        offset,
-        damage,
-    } in batch.pieces.into_iter().flatten()
-    {
-        match parsed(octets, &mut arena) {
-            Ok(Sound {
-                octets,
-                record,
-                repairs,
-                is_whole,
-            }) => {
-                builder.add(database, octets, &record);
-                let whole = u64::from(is_whole && damage.is_none());
-                match taken.last_mut() {
-                    Some((last, taken)) if *last == file => {
-                        taken.records += 1;
-                        taken.whole += whole;
-                    }
-                    _ => taken.push((file, Taken { records: 1, whole })),
-                }
-                let more = repairs.len().saturating_sub(1);
-                let repaired = |repair: iso2709::Repair| Note::Repaired {
-                    number,
-                    offset,
-                    repair: repair.to_string(),
-                    more,
-                    is_loss: repair.kind.is_loss(),
-                };
-                notes.extend(
-                    repairs
-                        .into_iter()
-                        .next()
-                        .map(|repair| (file, repaired(repair))),
-                );
-            }
-            Err(reason) => notes.push((
-                file,
-                Note::LeftOut {
+    for (database, input, record) in batch.lists.into_iter().flatten() {
+        let (number, offset) = (record.number, record.offset);
+        let Sound {
+            octets,
+            record: parsed,
+            repairs,
+            is_whole,
+        } = match parsed(record.octets, &mut arena) {
+            Ok(sound) => sound,
+            Err(reason) => {
+                let left_out = Note::LeftOut {
                     number,
                     offset,
                     reason,
-                },
-            )),
+                };
+                notes.push((input, left_out));
+                continue;
+            }
+        };
+        builder.add(database, octets, &parsed);
+        let whole = u64::from(is_whole && record.damage.is_none());
+        match taken.last_mut() {
+            Some((last, taken)) if *last == input => {
+                taken.records += 1;
+                taken.whole += whole;
+            }
+            _ => taken.push((input, Taken { records: 1, whole })),
+        }
+        if let Some(repair) = repairs.first() {
+            let repaired = Note::Repaired {
+                number,
+                offset,
+                repair: repair.to_string(),
+                more: repairs.len() - 1,
+                is_loss: repair.kind.is_loss(),
+            };
+            notes.push((input, repaired));
         }
     }
     Indexed {

@@ -51,11 +51,7 @@ async fn record(operation: &Operation, item: &ResultSetItem) -> Result<External,
     let position = position.ok_or_else(out_of_range)?;
     let record = set.hits.ids(position..position.saturating_add(1));
     let record = *record.first().ok_or_else(out_of_range)?;
-    let composition = Composition {
-        syntax: None,
-        element_set: "F".to_owned(),
-        by_database: Vec::new(),
-    };
+    let composition = Composition::full(None);
     let retrieved = set.backend.record(Retrieve {
         hits: &set.hits,
         record,

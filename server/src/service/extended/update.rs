@@ -195,9 +195,8 @@ async fn record(
     });
     let hits = operation.or_stopped(found).await.ok()?.hits;
     let composition = Composition {
-        syntax: None,
         element_set: element_set.to_owned(),
-        by_database: Vec::new(),
+        ..Composition::full(None)
     };
     let retrieved = backend.record(Retrieve {
         hits: &hits,

@@ -1,7 +1,7 @@
 //! A backend whose answers are those that a test asks for by the term it searches for.
 
-use z3950_asn1::apdu::{AttributesPlusTerm, DatabaseName, External, RpnStructure, Term};
-use z3950_asn1::apdu::{Operand, RpnQuery};
+use z3950_asn1::apdu::RpnQuery;
+use z3950_asn1::apdu::{AttributesPlusTerm, DatabaseName, External, Term};
 use z3950_asn1::bib1::diagnostics::Condition;
 use z3950_asn1::oid::{Oid, SUTRS};
 
@@ -115,18 +115,7 @@ impl Backend for Stub {
 }
 
 fn operands(query: &RpnQuery) -> Vec<AttributesPlusTerm> {
-    let mut rest = vec![&query.rpn];
-    let mut operands = Vec::new();
-    while let Some(next) = rest.pop() {
-        match next {
-            RpnStructure::RpnRpnOp(node) => rest.extend([&node.rpn2, &node.rpn1]),
-            RpnStructure::Op(Operand::AttributesPlusTerm(operand)) => {
-                operands.push(operand.clone())
-            }
-            RpnStructure::Op(_) => {}
-        }
-    }
-    operands
+    query.rpn.terms().cloned().collect()
 }
 
 fn text(term: &Term) -> String {

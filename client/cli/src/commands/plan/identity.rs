@@ -39,7 +39,7 @@ impl PlannedIdentity {
         options: &Identity,
         profiles: &Profiles,
     ) -> Result<Option<Self>, Failure> {
-        let Some(source) = plan.identity_source() else {
+        let Some(source) = plan.identity_source else {
             return Ok(None);
         };
         let identity = match source {
@@ -59,7 +59,7 @@ impl PlannedIdentity {
             }),
         };
         Ok(identity.map(|identity| Self {
-            server: format!("{}:{}", plan.host(), plan.port()),
+            server: format!("{}:{}", plan.host, plan.port),
             ..identity
         }))
     }

@@ -3,15 +3,14 @@
 use std::sync::atomic::Ordering;
 
 use z3950::error::{Error, Phase};
-use z3950::service::ResultRecord;
 use z3950::service::delete::Delete;
-use z3950::service::duplicate::DuplicateDetectionOptions;
 use z3950::service::extended::{Task, TaskOptions};
 use z3950::service::present::PresentOptions;
-use z3950::service::resource::{ResourceReportOptions, TriggerOptions};
+use z3950::service::{DEFAULT_RESULT_SET, ResultRecord};
 use z3950::session::Session;
 use z3950_asn1::apdu::{
-    CompSpec, ExtendedServicesFunction, Options, RequestedAction, Schema, Specification,
+    CompSpec, DuplicateDetectionRequest, ExtendedServicesFunction, Options, RequestedAction,
+    ResourceReportRequest, Schema, Specification, TriggerResourceControlRequest,
 };
 use z3950_asn1::format::charset_negotiation::OriginProposal;
 use z3950_asn1::oid::{PERSISTENT_QUERY, XML};
@@ -55,9 +54,9 @@ impl Attempts<'_> {
             }
             Options::DELETE => deleted(session, Delete::All).await,
             Options::RESOURCE_REPORT => {
-                let options = ResourceReportOptions::default();
-                let report = session.resource_report(&options).await?;
-                Ok(format!("status {}", report.status))
+                let request = ResourceReportRequest::default();
+                let report = session.resource_report(request).await?;
+                Ok(format!("status {}", report.resource_report_status))
             }
             Options::TRIGGER_RESOURCE_CONTROL => {
                 self.trigger(session, RequestedAction::RESOURCE_REPORT)
@@ -70,7 +69,7 @@ impl Attempts<'_> {
                 Ok(format!("{} so far", counted(challenges, "challenge")))
             }
             Options::SCAN => self.scan(session, 1).await,
-            Options::SORT => Ok(self.sort(session).await?.status.to_string()),
+            Options::SORT => Ok(self.sort(session).await?.sort_status.to_string()),
             Options::EXTENDED_SERVICES => unknown_task(session).await,
             Options::SEGMENTATION_1 => self.segments(SEVERAL).await,
             Options::SEGMENTATION_2 => self.segments(1).await,
@@ -89,16 +88,16 @@ impl Attempts<'_> {
                 let hits = self.search(session, &self.good(), Some(OTHER_SET)).await?;
                 Ok(counted(hits, "hit"))
             }
-            Options::RESULT_COUNT => match self.sort(session).await?.hits {
+            Options::RESULT_COUNT => match self.sort(session).await?.result_count {
                 Some(hits) => Ok(format!("the sorted set has {hits} records")),
                 None => Ok("granted, but the response to Sort has no number".to_owned()),
             },
             Options::DUPLICATE_DETECTION => {
                 self.search(session, &self.good(), None).await?;
                 self.pause().await;
-                let options = DuplicateDetectionOptions::default();
-                let result = session.detect_duplicates(&options).await?;
-                Ok(match result.hits {
+                let request = DuplicateDetectionRequest::in_place(DEFAULT_RESULT_SET);
+                let result = session.detect_duplicates(request).await?;
+                Ok(match result.result_set_count {
                     Some(hits) => format!("{hits} records are left"),
                     None => "done".to_owned(),
                 })
@@ -135,12 +134,14 @@ impl Attempts<'_> {
     /// Triggers resource control during a search, which may end before that.
     async fn trigger(&self, session: &Session, action: RequestedAction) -> Tried {
         let before = self.noticed.reports.load(Ordering::Relaxed);
-        let mut options = TriggerOptions::default();
-        options.action = action;
-        options.result_set_wanted = None;
+        let request = TriggerResourceControlRequest {
+            requested_action: action,
+            result_set_wanted: None,
+            ..TriggerResourceControlRequest::cancel()
+        };
         let query = self.good();
         let search = self.search(session, &query, None);
-        let trigger = session.trigger_resource_control(&options);
+        let trigger = session.trigger_resource_control(request);
         let (hits, asked) = futures_util::future::join(search, trigger).await;
         let (hits, asked) = (hits?, asked?);
         let after = self.noticed.reports.load(Ordering::Relaxed);

@@ -6,18 +6,18 @@ use std::time::Duration;
 
 use tokio::time::sleep;
 use z3950::error::{Error, Phase};
-use z3950::service::ResultRecord;
 use z3950::service::access::Challenge;
 use z3950::service::delete::Delete;
 use z3950::service::present::PresentOptions;
 use z3950::service::resource::{Decision, ResourceQuestion};
 use z3950::service::scan::ScanOptions;
 use z3950::service::search::SearchOptions;
-use z3950::service::sort::{SortOptions, SortResult, key_by_attributes};
+use z3950::service::sort::key_by_attributes;
+use z3950::service::{DEFAULT_RESULT_SET, ResultRecord};
 use z3950::session::{Session, SessionOptions};
 use z3950_asn1::apdu::{
     AttributeElement, AttributesPlusTerm, DeleteSetStatus, Operand, Options, Query, RpnQuery,
-    RpnStructure, SortRelation, Term,
+    RpnStructure, SortRelation, SortRequest, SortResponse, Term,
 };
 use z3950_asn1::bib1::attributes::{
     STRUCTURE, STRUCTURE_PHRASE, STRUCTURE_URX, STRUCTURE_WORD, STRUCTURE_WORD_LIST, TRUNCATION,
@@ -144,7 +144,7 @@ impl<'a> Attempts<'a> {
             Trial::Scan => self.scan(session, 3).await,
             Trial::Sort => {
                 let sorted = self.sort(session).await?;
-                Ok(sorted.status.to_string())
+                Ok(sorted.sort_status.to_string())
             }
             Trial::TwoSets => {
                 let one = self.search(session, &self.good(), None).await?;
@@ -182,12 +182,14 @@ impl<'a> Attempts<'a> {
         Ok(counted(terms, "term"))
     }
 
-    pub(super) async fn sort(&self, session: &Session) -> Result<SortResult, NoResult> {
+    pub(super) async fn sort(&self, session: &Session) -> Result<SortResponse, NoResult> {
         self.search(session, &self.good(), None).await?;
         self.pause().await;
         let title = vec![AttributeElement::numeric(USE, USE_TITLE)];
         let keys = vec![key_by_attributes(title, SortRelation::ASCENDING)];
-        Ok(session.sort(keys, &SortOptions::default()).await?)
+        Ok(session
+            .sort(SortRequest::in_place(DEFAULT_RESULT_SET, keys))
+            .await?)
     }
 
     pub(super) async fn search(

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use futures_util::{StreamExt, stream};
 use serde_json::Value;
 use tokio::runtime::Runtime;
+use z3950::Error;
 use z3950::client::{Client, ClientOptions};
 use z3950::gopher::{self, GopherError, GopherOptions, GopherPlanError};
 use z3950::plan::{PlanOptions, plan};
@@ -185,8 +186,7 @@ impl Follower {
                 let outcome = self.client.retrieve(url).await.ok()?.outcome;
                 // A database that does not exist counts as gone; one that cannot be searched does not.
                 let status = match &outcome {
-                    Outcome::SearchFailed { diagnostics }
-                    | Outcome::PresentFailed { diagnostics } => match diagnostics {
+                    Outcome::Failed(Error::Refused { diagnostics, .. }) => match diagnostics {
                         all if all.has(Condition::DATABASE_DOES_NOT_EXIST.0) => Some("gone"),
                         all if all.has(Condition::TEMPORARY_SYSTEM_ERROR.0) => Some("unavailable"),
                         _ => None,
@@ -300,7 +300,7 @@ fn cautions(locator: &Locator) -> Vec<Remark> {
 fn remarks(url: &Z3950Url) -> Vec<Remark> {
     let mut remarks: Vec<Remark> = url.warnings().iter().map(Remark::from).collect();
     match plan(url, &PlanOptions::default()) {
-        Ok(plan) => remarks.extend(plan.warnings().iter().map(|warning| Remark {
+        Ok(plan) => remarks.extend(plan.warnings.iter().map(|warning| Remark {
             code: warning.code(),
             words: warning.to_string(),
         })),

@@ -19,7 +19,7 @@ pub(super) fn decision(question: &ResourceQuestion, person: &mut dyn Person) -> 
         phase => phase.to_string(),
     };
     let report = report(question).unwrap_or_else(|| "no report in a form known here".into());
-    if !question.is_answer_required {
+    if !question.request.response_required {
         person.hears(&format!("the server on {operation}: {report}"));
         return Decision::GO_ON;
     }
@@ -33,6 +33,7 @@ pub(super) fn decision(question: &ResourceQuestion, person: &mut dyn Person) -> 
         Some(_) => {}
     }
     let has_some = question
+        .request
         .partial_results_available
         .is_some_and(|available| available != PartialResultsAvailable::NONE);
     if question.phase != Phase::Search || !has_some {
@@ -170,7 +171,7 @@ mod tests {
         ] {
             let mut person = Scripted::default();
             let mut told = question(Some(report), PartialResultsAvailable::NONE);
-            told.is_answer_required = false;
+            told.request.response_required = false;
             assert_eq!(decision(&told, &mut person), Decision::GO_ON);
             assert_eq!(person.seen, [format!("the server on Search: {words}")]);
         }

@@ -230,6 +230,6 @@ async fn all_of_it_comes_to_an_end() {
         }
     };
     let (retrieval, asked) = retrieved(&planned(&many, Fallback::ALL), refuses).await;
-    assert!(matches!(retrieval.outcome, Outcome::NoMatch));
+    assert!(matches!(retrieval.outcome, Outcome::Failed(Error::NoMatch)));
     assert_eq!(asked.len(), 101);
 }

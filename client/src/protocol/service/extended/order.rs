@@ -2,7 +2,6 @@
 
 use z3950_asn1::apdu::External;
 use z3950_asn1::error::EncodeError;
-use z3950_asn1::es::TaskParameters;
 use z3950_asn1::es::item_order::{
     Billing, Contact, EsRequest, ItemOrder, OriginPartNotToKeep, OriginPartToKeep, ResultSetItem,
 };
@@ -49,6 +48,6 @@ impl Order {
                 item_request: self.request.clone(),
             },
         }));
-        Task::new(&TaskParameters::from(order))
+        Task::new(order)
     }
 }

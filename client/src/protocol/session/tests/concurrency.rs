@@ -281,12 +281,12 @@ async fn whoever_goes_away_cancels_where_that_is_wanted_and_granted() {
 async fn a_trigger_reaches_each_operation_in_progress() {
     let granted = Options::TRIGGER_RESOURCE_CONTROL | Options::CONCURRENT_OPERATIONS;
     let (session, mut peer) = Peer::granting(SessionOptions::default(), granted).await;
-    let trigger = TriggerOptions::default();
-    let none = session.trigger_resource_control(&trigger).await;
+    let trigger = TriggerResourceControlRequest::cancel;
+    let none = session.trigger_resource_control(trigger()).await;
     assert_eq!(none.expect("granted"), 0);
     let searches = ["a", "b"].map(|set| search(&session, set));
     let requests = [peer.request().await, peer.request().await];
-    let both = session.trigger_resource_control(&trigger).await;
+    let both = session.trigger_resource_control(trigger()).await;
     assert_eq!(both.expect("granted"), 2);
     for request in &requests {
         let trigger = peer.request().await;
@@ -298,7 +298,7 @@ async fn a_trigger_reaches_each_operation_in_progress() {
         search.await.expect("no panic").expect("found");
     }
     let (session, _peer) = Peer::granting(SessionOptions::default(), Options::default()).await;
-    let refused = session.trigger_resource_control(&trigger).await;
+    let refused = session.trigger_resource_control(trigger()).await;
     assert!(matches!(
         refused,
         Err(Error::ProtocolError {

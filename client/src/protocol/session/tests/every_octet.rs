@@ -6,7 +6,7 @@ use z3950_asn1::oid;
 use super::*;
 use crate::protocol::service::explain::ExplainOptions;
 use crate::protocol::service::scan::ScanOptions;
-use crate::protocol::service::sort::{SortOptions, key_by_field};
+use crate::protocol::service::sort::key_by_field;
 use crate::transport::BoxFuture;
 
 /// How long an operation may take, with the longest wait for an answer and for the end of the connection.
@@ -86,7 +86,8 @@ fn services() -> Vec<Service> {
             perform: |session| {
                 Box::pin(async {
                     let keys = vec![key_by_field("title", SortRelation::ASCENDING)];
-                    session.sort(keys, &SortOptions::default()).await.map(drop)
+                    let sort = SortRequest::in_place("default", keys);
+                    session.sort(sort).await.map(drop)
                 })
             },
         },
@@ -110,8 +111,8 @@ fn services() -> Vec<Service> {
             answers: vec![reported().into()],
             perform: |session| {
                 Box::pin(async {
-                    let options = ResourceReportOptions::default();
-                    session.resource_report(&options).await.map(drop)
+                    let request = ResourceReportRequest::default();
+                    session.resource_report(request).await.map(drop)
                 })
             },
         },
@@ -120,8 +121,8 @@ fn services() -> Vec<Service> {
             answers: vec![unduplicated().into()],
             perform: |session| {
                 Box::pin(async {
-                    let options = DuplicateDetectionOptions::default();
-                    session.detect_duplicates(&options).await.map(drop)
+                    let request = DuplicateDetectionRequest::in_place("default");
+                    session.detect_duplicates(request).await.map(drop)
                 })
             },
         },

@@ -71,10 +71,10 @@ async fn other_information_travels_with_a_delete() {
     let said = OtherInformation::default();
     let request = DeleteResultSetRequest {
         other_info: Some(said.clone()),
-        ..Delete::All.request()
+        ..Delete::All.into()
     };
     let sent = request.clone();
-    let deleting = tokio::spawn(async move { session.delete_request(sent).await });
+    let deleting = tokio::spawn(async move { session.delete(sent).await });
     assert_eq!(peer.request().await, request.into());
     peer.send(DeleteResultSetResponse {
         reference_id: None,

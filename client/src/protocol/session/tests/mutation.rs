@@ -144,9 +144,7 @@ async fn converse(script: Script) -> bool {
     let Ok(session) = Session::over(stream, &SessionOptions::default()).await else {
         return false;
     };
-    let search = session
-        .search_request(SearchOptions::default().request(query()))
-        .await;
+    let search = session.search(query(), &SearchOptions::default()).await;
     let present = session.present(1, 2, &PresentOptions::default()).await;
     let again = session.present(1, 1, &PresentOptions::default()).await;
     let start = AttributesPlusTerm {

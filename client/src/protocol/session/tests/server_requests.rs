@@ -109,7 +109,7 @@ async fn who_minds_the_cost_is_asked() {
         let (told, mut hears) = tokio::sync::mpsc::unbounded_channel();
         let options = SessionOptions {
             resource_control: Some(Arc::new(move |question: ResourceQuestion| {
-                told.send((question.phase, question.is_answer_required))
+                told.send((question.phase, question.request.response_required))
                     .expect("heard");
                 decision
             })),

@@ -4,6 +4,8 @@
 use z3950_asn1::apdu::*;
 use z3950_asn1::es::TaskParameters;
 use z3950_asn1::es::item_order::{Contact, ItemOrder};
+use z3950_asn1::es::persistent_query::{self, PersistentQuery};
+use z3950_asn1::es::persistent_result_set::{self, PersistentResultSet};
 use z3950_asn1::es::update::{Action, RecordId, Update};
 use z3950_asn1::format::charset_negotiation::{
     CharSetandLanguageNegotiation, OriginProposal, SelectedCharSet, TargetResponse,
@@ -18,9 +20,8 @@ use z3950_asn1::oid;
 
 use super::*;
 use crate::protocol::service::access::{Challenge, answer_prompts};
-use crate::protocol::service::extended::{
-    DatabaseUpdate, KeptQuery, KeptResultSet, Order, UpdateVersion,
-};
+use crate::protocol::service::extended::{DatabaseUpdate, Order, UpdateVersion};
+use crate::protocol::service::resource::ResourceQuestion;
 use crate::protocol::service::sort::key_by_field;
 use crate::testing::*;
 
@@ -148,20 +149,16 @@ async fn sort_puts_result_sets_in_order() {
         other_info: None,
     };
     let keys = || vec![key_by_field("title", SortRelation::DESCENDING)];
-    let options = SortOptions {
-        input_result_sets: vec!["a".into(), "b".into()],
-        sorted_result_set: "c".into(),
-        other_info: None,
+    let sort = || SortRequest {
+        input_result_set_names: vec!["a".into(), "b".into()],
+        ..SortRequest::in_place("c", keys())
     };
     let (session, request) = asked(response(SortStatus::SUCCESS, None)).await;
-    let result = session.sort(keys(), &options).await.expect("sorted");
-    assert_eq!((result.status, result.hits), (SortStatus::SUCCESS, Some(7)));
-    let Apdu::SortRequest(request) = request.await.expect("no panic") else {
-        panic!("a Sort")
-    };
-    assert_eq!(*request, options.request(keys()));
+    let result = session.sort(sort()).await.expect("sorted");
+    assert_eq!(result, response(SortStatus::SUCCESS, None));
+    assert_eq!(request.await.expect("no panic"), sort().into());
     let (session, _request) = asked(response(SortStatus::FAILURE, diagnostics(207))).await;
-    let result = session.sort(keys(), &SortOptions::default()).await;
+    let result = session.sort(sort()).await;
     assert_eq!(refusal(result), (Phase::Sort, Some(207)));
 }
 
@@ -174,21 +171,18 @@ async fn duplicates_are_taken_out() {
         diagnostics,
         other_info: None,
     };
-    let options = DuplicateDetectionOptions {
-        criteria: vec![DuplicateDetectionCriterion::LevelOfMatch(80)],
-        order: vec![SortCriterion::MostRecent],
-        ..DuplicateDetectionOptions::default()
+    let wanted = || DuplicateDetectionRequest {
+        duplicate_detection_criteria: Some(vec![DuplicateDetectionCriterion::LevelOfMatch(80)]),
+        sort_criteria: Some(vec![SortCriterion::MostRecent]),
+        ..DuplicateDetectionRequest::in_place("default")
     };
     let (session, request) = asked(response(DuplicateDetectionStatus::SUCCESS, None)).await;
-    let result = session.detect_duplicates(&options).await.expect("done");
-    assert_eq!(result.hits, Some(3));
-    let Apdu::DuplicateDetectionRequest(request) = request.await.expect("no panic") else {
-        panic!("a request")
-    };
-    assert_eq!(*request, options.request());
+    let result = session.detect_duplicates(wanted()).await.expect("done");
+    assert_eq!(result.result_set_count, Some(3));
+    assert_eq!(request.await.expect("no panic"), wanted().into());
     let failed = response(DuplicateDetectionStatus::FAILURE, diagnostics(1));
     let (session, _request) = asked(failed).await;
-    let result = session.detect_duplicates(&options).await;
+    let result = session.detect_duplicates(wanted()).await;
     assert_eq!(refusal(result), (Phase::DuplicateDetection, Some(1)));
 }
 
@@ -230,15 +224,11 @@ fn tasks_are_what_their_names_say() {
         }
         .task()
     };
-    let kept = KeptResultSet {
-        result_set: Some("a".into()),
-        replace_or_append: None,
-    };
-    let query = KeptQuery {
-        query: query(),
-        databases: vec!["cat".into()],
-        additional_search_info: Some(OtherInformation::default()),
-    };
+    let kept = PersistentResultSet::EsRequest(persistent_result_set::EsRequest::default());
+    let query = PersistentQuery::EsRequest(persistent_query::EsRequest {
+        to_keep: None,
+        not_to_keep: persistent_query::OriginPartNotToKeep::Query(Box::new(query())),
+    });
     let order = Order {
         item: Some(("a".into(), 2)),
         contact: Some(Contact::default()),
@@ -247,8 +237,8 @@ fn tasks_are_what_their_names_say() {
     for (task, package_type) in [
         (update(UpdateVersion::First), oid::DATABASE_UPDATE_1),
         (update(UpdateVersion::Third), oid::DATABASE_UPDATE),
-        (kept.task(), oid::PERSISTENT_RESULT_SET),
-        (query.task(), oid::PERSISTENT_QUERY),
+        (Task::new(kept), oid::PERSISTENT_RESULT_SET),
+        (Task::new(query), oid::PERSISTENT_QUERY),
         (order.task(), oid::ITEM_ORDER),
         (Ok(Task::xml(b"<x/>")), oid::XML_ES),
     ] {
@@ -279,9 +269,9 @@ fn tasks_are_what_their_names_say() {
 
 #[tokio::test(start_paused = true)]
 async fn costs_are_told() {
-    let options = ResourceReportOptions {
-        operation: Some(ReferenceId("x".into())),
-        ..ResourceReportOptions::default()
+    let wanted = ResourceReportRequest {
+        op_id: Some(ReferenceId("x".into())),
+        ..ResourceReportRequest::default()
     };
     let (session, request) = asked(ResourceReportResponse {
         reference_id: None,
@@ -290,11 +280,11 @@ async fn costs_are_told() {
         other_info: None,
     })
     .await;
-    let report = session.resource_report(&options).await.expect("a report");
-    assert_eq!(report.status, ResourceReportStatus::PARTIAL);
-    assert!(report.report.is_some());
-    let request = request.await.expect("no panic");
-    assert_eq!(request, options.request().into());
+    let report = session.resource_report(wanted.clone()).await;
+    let report = report.expect("a report");
+    assert_eq!(report.resource_report_status, ResourceReportStatus::PARTIAL);
+    assert!(report.resource_report.is_some());
+    assert_eq!(request.await.expect("no panic"), wanted.into());
 }
 
 #[tokio::test(start_paused = true)]
@@ -309,18 +299,18 @@ async fn nothing_is_asked_of_a_server_that_does_not_offer_it() {
     };
     let scan = session.scan(start(), &ScanOptions::default()).await;
     assert_eq!(not_granted(scan.expect_err("scan")), "scan");
-    let sort = session.sort(vec![], &SortOptions::default()).await;
+    let sort = session.sort(SortRequest::in_place("default", vec![])).await;
     assert_eq!(not_granted(sort.expect_err("sort")), "sort");
     let task = session
         .task(Task::xml(b"<x/>"), &TaskOptions::default())
         .await;
     assert_eq!(not_granted(task.expect_err("task")), "extendedServices");
     let report = session
-        .resource_report(&ResourceReportOptions::default())
+        .resource_report(ResourceReportRequest::default())
         .await;
     assert_eq!(not_granted(report.expect_err("report")), "resourceReport");
-    let duplicates = DuplicateDetectionOptions::default();
-    let duplicates = session.detect_duplicates(&duplicates).await;
+    let duplicates = DuplicateDetectionRequest::in_place("default");
+    let duplicates = session.detect_duplicates(duplicates).await;
     assert_eq!(
         not_granted(duplicates.expect_err("duplicates")),
         "duplicateDetection"
@@ -331,13 +321,9 @@ async fn nothing_is_asked_of_a_server_that_does_not_offer_it() {
 #[tokio::test(start_paused = true)]
 async fn a_session_may_end_with_words_of_ones_own() {
     let (session, peer) = Peer::granting(SessionOptions::default(), Options::default()).await;
-    let options = CloseOptions {
-        reason: CloseReason::COST_LIMIT,
-        info: Some("too dear".into()),
-        ..CloseOptions::default()
-    };
+    let close = Close::new(CloseReason::COST_LIMIT, Some("too dear"));
     let rest = tokio::spawn(peer.rest());
-    session.close_with(&options).await.expect("was open");
+    session.close_with(close).await.expect("was open");
     assert_eq!(rest.await.expect("no panic"), "close(costLimit)");
 }
 
@@ -428,12 +414,12 @@ fn prompts_and_reports_are_decoded() {
         estimates: vec![],
         message: "dear".into(),
     };
-    let report = ResourceReport {
-        status: ResourceReportStatus::SUCCESS,
-        report: Some(cost.to_external().expect("encodes")),
-        other_info: None,
+    let Apdu::ResourceControlRequest(mut request) = resource_control(true) else {
+        panic!("a ResourceControlRequest")
     };
-    assert_eq!(report.value(), Some(cost));
+    request.resource_report = Some(cost.to_external().expect("encodes"));
+    let question = ResourceQuestion::new(Phase::Search, *request);
+    assert_eq!(question.value(), Some(cost));
 }
 
 /// The records of a Present whose answer comes as `segments` and an end; each record as text, or why there is none.
