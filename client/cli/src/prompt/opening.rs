@@ -20,8 +20,7 @@ use z3950_asn1::format::conventions::Convention;
 
 use super::command::{CommandResult, Refusal, number};
 use super::search::{hits_in_words, of_hits, say_hits};
-use super::state::Prompt;
-use super::state::{ConnectInfo, OpenedSession};
+use super::state::{ConnectInfo, OpenedSession, Prompt};
 use crate::commands::fallback::attempts;
 use crate::commands::target::{did_you_mean, is_unresolved};
 use crate::console::exit::Exit;
