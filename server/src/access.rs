@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn everybody_may_where_nobody_is_listed() {
+    fn without_users_everybody_is_admitted() {
         for given in [
             None,
             Some(IdAuthentication::Anonymous),

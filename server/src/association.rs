@@ -1,22 +1,28 @@
-//! What the operations of an open session share (Z39.50-2003 §3.1.1, §3.2.1): the agreed options, the result sets and the
-//! user.
+//! What the operations of an open session share (Z39.50-2003 §3.1.1, §3.1.6, §3.2.1): the agreed options, the user and the
+//! result sets; and how operations in progress are stopped, by the client's TriggerResourceControl (§3.2.6.2) or by the server.
 
-mod operation;
-
+use std::collections::BTreeMap;
+use std::future::poll_fn;
+use std::ops::Deref;
+use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
+use std::task::Poll;
 
-use z3950_asn1::apdu::{DatabaseName, Options};
+use futures_util::future::{Either, select};
+use tokio::sync::Notify;
+use z3950_asn1::apdu::{
+    Apdu, DatabaseName, Options, ReferenceId, RequestedAction, ResourceControlRequest,
+    TriggerResourceControlRequest,
+};
 use z3950_asn1::bib1::diagnostics::Condition;
 
-pub use self::operation::Interrupt;
-pub(crate) use self::operation::{CANCELLED, Operation};
 use crate::access::User;
-use crate::backend::Backend;
+use crate::backend::{Answer, Backend, ResultSet};
 use crate::diagnostic::{Diagnostic, diagnostic};
 use crate::explain::EXPLAIN_DATABASE;
 use crate::extended::{EXTEND_DATABASE, PackageDatabase};
+use crate::limits::Limits;
 use crate::lock::lock;
-use crate::result_sets::ResultSets;
 use crate::target::{Seat, Target};
 
 /// The shared state of an open session.
@@ -132,20 +138,19 @@ impl Association {
         if databases.len() > most {
             return Err(diagnostic(Condition::TOO_MANY_DATABASES, most.to_string()));
         }
-        let mut backend = &self.target.backend;
-        for (special, own) in &self.target.special {
-            let is_special = |name: &DatabaseName| {
-                let name = name.0.to_string_lossy();
-                name.eq_ignore_ascii_case(special)
-            };
-            if databases.iter().any(is_special) {
-                if databases.len() > 1 {
-                    return Err(diagnostic(Condition::COMBINATION, special));
-                }
-                backend = own;
-                break;
+        let is = |name: &DatabaseName, special: &str| {
+            let name = name.0.to_string_lossy();
+            name.eq_ignore_ascii_case(special)
+        };
+        let mut special = self.target.special.iter();
+        let special = special.find(|(special, _)| databases.iter().any(|name| is(name, special)));
+        let backend = match special {
+            Some((special, _)) if databases.len() > 1 => {
+                return Err(diagnostic(Condition::COMBINATION, special));
             }
-        }
+            Some((_, own)) => own,
+            None => &self.target.backend,
+        };
         if let Some(user) = self.user() {
             let is_denied = |name: &&DatabaseName| !user.may_have(&name.0.to_string_lossy());
             if let Some(denied) = databases.iter().find(is_denied) {
@@ -181,3 +186,305 @@ impl Association {
         }
     }
 }
+
+/// 105: stopped at the client's request.
+pub(crate) const CANCELLED: Condition = Condition(105);
+
+/// A handle on the operations in progress, for the task that reads the client's next requests.
+#[derive(Clone, Default)]
+pub struct Interrupt(Arc<Inner>);
+
+#[derive(Default)]
+struct Inner {
+    running: Mutex<Vec<Running>>,
+    /// Wakes operations when one of them is stopped.
+    stopped: Notify,
+}
+
+/// The entry of an operation in progress.
+struct Running {
+    number: u64,
+    reference_id: Option<ReferenceId>,
+    /// The diagnostic to end with, once the operation is stopped.
+    stopped: Option<Diagnostic>,
+    /// Whether resource control is in effect, so that the client can be sent reports.
+    resource_control: bool,
+}
+
+/// An operation in progress, within its association. Its entry is removed when it is dropped.
+pub(crate) struct Operation {
+    association: Arc<Association>,
+    inner: Arc<Inner>,
+    number: u64,
+    pub(crate) reference_id: Option<ReferenceId>,
+    /// The request to carry out, where the one that came answers the server's question about it.
+    pub(crate) held: Option<Box<Apdu>>,
+}
+
+impl Interrupt {
+    /// Takes a request that came while the session is busy: what is to be sent at once, or `None` for a request that has to wait
+    /// for its turn. Only TriggerResourceControl is taken; one about another operation than those in progress has no effect.
+    pub fn take(&self, request: &Apdu) -> Option<Vec<Apdu>> {
+        let Apdu::TriggerResourceControlRequest(trigger) = request else {
+            return None;
+        };
+        let mut running = lock(&self.0.running);
+        if running.is_empty() {
+            return None;
+        }
+        let mut operations = running.iter_mut();
+        let Some(operation) =
+            operations.find(|operation| operation.reference_id == trigger.reference_id)
+        else {
+            return Some(Vec::new());
+        };
+        if trigger.requested_action == RequestedAction::CANCEL {
+            operation.stopped = Some(diagnostic(CANCELLED, ""));
+            self.0.stopped.notify_waiters();
+            return Some(Vec::new());
+        }
+        let report = operation.resource_control.then(|| report(trigger).into());
+        Some(report.into_iter().collect())
+    }
+
+    /// Stops the operation of this referenceId, which then fails with the diagnostic; a Present returns the records that it has.
+    /// Without such an operation nothing happens.
+    pub fn stop(&self, reference_id: Option<&ReferenceId>, why: Diagnostic) {
+        let mut running = lock(&self.0.running);
+        let mut operations = running.iter_mut();
+        let operation =
+            operations.find(|operation| operation.reference_id.as_ref() == reference_id);
+        if let Some(operation) = operation.filter(|operation| operation.stopped.is_none()) {
+            operation.stopped = Some(why);
+            self.0.stopped.notify_waiters();
+        }
+    }
+
+    /// Enters an operation that begins.
+    pub(crate) fn begin(
+        &self,
+        association: Arc<Association>,
+        reference_id: Option<ReferenceId>,
+        held: Option<Box<Apdu>>,
+    ) -> Operation {
+        let mut running = lock(&self.0.running);
+        let number = running.last().map_or(0, |last| last.number.wrapping_add(1));
+        // Most sessions run one operation at a time.
+        running.reserve_exact(1);
+        running.push(Running {
+            number,
+            reference_id: reference_id.clone(),
+            stopped: None,
+            resource_control: association
+                .terms
+                .options
+                .contains(Options::RESOURCE_CONTROL),
+        });
+        Operation {
+            association,
+            inner: Arc::clone(&self.0),
+            number,
+            reference_id,
+            held,
+        }
+    }
+}
+
+impl Deref for Operation {
+    type Target = Association;
+
+    fn deref(&self) -> &Association {
+        &self.association
+    }
+}
+
+impl Operation {
+    pub(crate) fn is_stopped(&self) -> bool {
+        self.why_stopped().is_some()
+    }
+
+    /// The backend's answer, or the diagnostic with which the operation was stopped first: 105 if the client cancelled it.
+    pub(crate) async fn or_stopped<T>(&self, mut answer: Answer<'_, T>) -> Result<T, Diagnostic> {
+        // Most answers are ready at once.
+        match poll_fn(|context| Poll::Ready(answer.as_mut().poll(context))).await {
+            Poll::Ready(answer) => return answer,
+            Poll::Pending => {}
+        }
+        // Boxed, so that the future stays small for answers that are ready.
+        Box::pin(async {
+            match select(answer, pin!(self.stopped())).await {
+                Either::Left((answer, _)) => answer,
+                Either::Right((why, _)) => Err(why),
+            }
+        })
+        .await
+    }
+
+    async fn stopped(&self) -> Diagnostic {
+        loop {
+            let mut notified = pin!(self.inner.stopped.notified());
+            // Registered before the check, so that no notification is missed.
+            notified.as_mut().enable();
+            if let Some(why) = self.why_stopped() {
+                return why;
+            }
+            notified.await;
+        }
+    }
+
+    fn why_stopped(&self) -> Option<Diagnostic> {
+        let running = lock(&self.inner.running);
+        let mut operations = running.iter();
+        let operation = operations.find(|operation| operation.number == self.number)?;
+        operation.stopped.clone()
+    }
+}
+
+impl Drop for Operation {
+    fn drop(&mut self) {
+        lock(&self.inner.running).retain(|operation| operation.number != self.number);
+    }
+}
+
+/// A report that the client need not answer. It has no figures, because backends report none.
+fn report(trigger: &TriggerResourceControlRequest) -> ResourceControlRequest {
+    ResourceControlRequest {
+        reference_id: trigger.reference_id.clone(),
+        suspended_flag: Some(false),
+        triggered_request_flag: Some(true),
+        ..ResourceControlRequest::default()
+    }
+}
+
+/// Result sets by name, which is compared octet for octet (§3.2.2.1.4), limited in number and in total hits.
+#[derive(Debug)]
+pub(crate) struct ResultSets {
+    sets: BTreeMap<Box<[u8]>, NamedSet>,
+    hits: usize,
+    /// A counter for `last_use`.
+    uses: u64,
+    max_sets: usize,
+    max_hits: usize,
+}
+
+/// The entry of a name.
+#[derive(Debug)]
+struct NamedSet {
+    /// `None` after the set was evicted.
+    set: Option<ResultSet>,
+    last_use: u64,
+}
+
+impl ResultSets {
+    pub(crate) fn new(limits: &Limits) -> Self {
+        Self {
+            sets: BTreeMap::new(),
+            hits: 0,
+            uses: 0,
+            max_sets: limits.result_sets,
+            max_hits: limits.hits,
+        }
+    }
+
+    /// The set of this name, which shares its hits.
+    ///
+    /// # Errors
+    /// Condition 30 with the name if there is none, 27 if it was evicted.
+    pub(crate) fn find(&self, name: &[u8]) -> Result<ResultSet, Diagnostic> {
+        match self.sets.get(name) {
+            Some(NamedSet { set: Some(set), .. }) => Ok(set.clone()),
+            Some(NamedSet { set: None, .. }) => {
+                Err(diagnostic(Condition::RESULT_SET_DELETED, name))
+            }
+            None => Err(diagnostic(Condition::RESULT_SET_DOES_NOT_EXIST, name)),
+        }
+    }
+
+    pub(crate) fn has(&self, name: &[u8]) -> bool {
+        self.find(name).is_ok()
+    }
+
+    /// [`ResultSets::find`], and marks the set as used.
+    pub(crate) fn look_up(&mut self, name: &[u8]) -> Result<ResultSet, Diagnostic> {
+        self.uses += 1;
+        if let Some(kept) = self.sets.get_mut(name) {
+            kept.last_use = self.uses;
+        }
+        self.find(name)
+    }
+
+    /// Whether there is room for a set of this name; checked before a search.
+    ///
+    /// # Errors
+    /// Condition 112 with the largest number of sets.
+    pub(crate) fn check_room(&self, name: &[u8]) -> Result<(), Diagnostic> {
+        if self.sets.len() < self.max_sets || self.sets.contains_key(name) {
+            return Ok(());
+        }
+        let most = self.max_sets.to_string();
+        Err(diagnostic(Condition::TOO_MANY_RESULT_SETS, most))
+    }
+
+    /// Keeps a set, replacing an earlier one of that name and evicting those that were not used for longest.
+    ///
+    /// # Errors
+    /// Condition 31 if its hits alone are too many, and 112 as [`ResultSets::check_room`]. The earlier set is deleted in either
+    /// case.
+    pub(crate) fn keep(&mut self, name: &[u8], set: ResultSet) -> Result<(), Diagnostic> {
+        self.check_room(name)?;
+        let hits = set.hits.len();
+        if hits > self.max_hits {
+            self.delete(name);
+            return Err(diagnostic(Condition::RESOURCES_EXHAUSTED, ""));
+        }
+        if let Some(earlier) = self.sets.get_mut(name).and_then(|kept| kept.set.take()) {
+            self.hits = self.hits.saturating_sub(earlier.hits.len());
+        }
+        while self.hits.saturating_add(hits) > self.max_hits {
+            self.evict();
+        }
+        self.hits += hits;
+        self.uses += 1;
+        let new = NamedSet {
+            set: Some(set),
+            last_use: self.uses,
+        };
+        match self.sets.get_mut(name) {
+            Some(kept) => *kept = new,
+            None => {
+                self.sets.insert(name.into(), new);
+            }
+        }
+        Ok(())
+    }
+
+    /// Deletes a set; returns whether there was one.
+    pub(crate) fn delete(&mut self, name: &[u8]) -> bool {
+        let deleted = self.sets.remove(name).and_then(|kept| kept.set);
+        if let Some(set) = &deleted {
+            self.hits = self.hits.saturating_sub(set.hits.len());
+        }
+        deleted.is_some()
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.sets.clear();
+        self.hits = 0;
+    }
+
+    /// Drops the set that was not used for longest, but keeps its name.
+    fn evict(&mut self) {
+        let sets = self.sets.values_mut();
+        let filled = sets.filter(|kept| kept.set.as_ref().is_some_and(|set| !set.hits.is_empty()));
+        match filled.min_by_key(|kept| kept.last_use) {
+            Some(kept) => {
+                let hits = kept.set.take().map_or(0, |set| set.hits.len());
+                self.hits = self.hits.saturating_sub(hits);
+            }
+            None => self.hits = 0,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

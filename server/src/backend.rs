@@ -30,6 +30,7 @@ pub fn ready<'a, T: Send + 'a>(answer: Result<T, Diagnostic>) -> Answer<'a, T> {
 ///
 /// One backend serves all sessions at once. Work that takes longer than some milliseconds or waits for anything belongs in a
 /// future that yields: the methods themselves, and futures that do not yield, block the thread that serves the connection.
+#[expect(unused_variables, reason = "the names document the methods")]
 pub trait Backend: Send + Sync {
     /// The databases, as shown to people and in Explain. The first is the default database.
     fn databases(&self) -> Vec<DatabaseInfo> {
@@ -41,26 +42,22 @@ pub trait Backend: Send + Sync {
     /// # Errors
     /// The reason why there is no result set: a database that does not exist (235), or an unsupported part of the query.
     fn search<'a>(&'a self, search: Search<'a>) -> Answer<'a, Found> {
-        let _ = search;
         ready(Err(diagnostic(Condition::UNSUPPORTED_SEARCH, "")))
     }
 
     /// Whether any record is available in the syntax; if not, a Present fails with condition 239.
     fn has_syntax(&self, syntax: &Oid) -> bool {
-        let _ = syntax;
         false
     }
 
     /// Whether the syntax (`None`: the backend's choice) has the element set; if not, a Present fails with condition 25. Names
     /// are caseless, and `F` (full) and `B` (brief) always work (Z39.50-2003 §3.6.2).
     fn has_element_set(&self, name: &str, syntax: Option<&Oid>) -> bool {
-        let _ = syntax;
         name.eq_ignore_ascii_case("F") || name.eq_ignore_ascii_case("B")
     }
 
     /// The element set for a schema in the syntax; `None` if there is none, and a Present fails with condition 1066.
     fn element_set_of_schema(&self, schema: &Schema, syntax: Option<&Oid>) -> Option<String> {
-        let _ = (schema, syntax);
         None
     }
 
@@ -69,7 +66,6 @@ pub trait Backend: Send + Sync {
     /// # Errors
     /// A diagnostic that replaces all records; one for this record alone is in the answer.
     fn record<'a>(&'a self, wanted: Retrieve<'a>) -> Answer<'a, Retrieved> {
-        let _ = wanted;
         ready(Err(diagnostic(Condition::SYSTEM_ERROR_PRESENTING, "")))
     }
 
@@ -79,7 +75,6 @@ pub trait Backend: Send + Sync {
     /// A database that does not exist (235), an index that cannot be scanned (228), or an unsupported attribute (as for a
     /// search).
     fn scan<'a>(&'a self, scan: Scan<'a>) -> Answer<'a, Scanned> {
-        let _ = scan;
         ready(Err(diagnostic(Condition::SERVICE_NOT_FOR_DATABASE, "scan")))
     }
 
@@ -89,7 +84,6 @@ pub trait Backend: Send + Sync {
     /// A key that cannot be sorted by (207), a missing value if the key says to abort (213), or anything else that is not
     /// supported.
     fn sort<'a>(&'a self, sort: Sort<'a>) -> Answer<'a, Hits> {
-        let _ = sort;
         ready(Err(diagnostic(Condition::SERVICE_NOT_FOR_DATABASE, "sort")))
     }
 
@@ -99,7 +93,6 @@ pub trait Backend: Send + Sync {
     /// # Errors
     /// The reason why nothing can be changed.
     fn update<'a>(&'a self, update: Update<'a>) -> Answer<'a, Vec<Result<Bytes, Diagnostic>>> {
-        let _ = update;
         ready(Err(diagnostic(
             Condition::SERVICE_NOT_FOR_DATABASE,
             "update",
@@ -192,6 +185,19 @@ pub(crate) fn ids_of(records: &[RecordId], positions: Range<usize>) -> Vec<Recor
     ids.to_vec()
 }
 
+/// The records of a result set, and their backend.
+#[derive(Clone)]
+pub(crate) struct ResultSet {
+    pub(crate) backend: Arc<dyn Backend>,
+    pub(crate) hits: Hits,
+}
+
+impl fmt::Debug for ResultSet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.hits.fmt(f)
+    }
+}
+
 /// A search.
 #[derive(Clone, Copy)]
 #[non_exhaustive]
@@ -206,6 +212,19 @@ pub struct Search<'a> {
     pub term_counts: bool,
     /// Facets to count over the records found.
     pub facets: &'a [FacetRequest],
+}
+
+impl<'a> Search<'a> {
+    /// A search without result sets, counts of terms and facets.
+    pub fn new(databases: &'a [DatabaseName], query: &'a RpnQuery) -> Self {
+        Self {
+            databases,
+            query,
+            result_set: &|_| None,
+            term_counts: false,
+            facets: &[],
+        }
+    }
 }
 
 /// A facet: the terms of a field with their counts in a result set.

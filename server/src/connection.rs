@@ -27,7 +27,7 @@ use self::operations::{Asked, Ended, Operations};
 use self::stream::{Ahead, Inlet, Transport};
 use self::tally::Tally;
 use crate::diagnostic::diagnostic;
-use crate::fault::{Faults, Intake, Item, Output, Script};
+use crate::fault::{Faults, Item, Output, Script};
 use crate::limits::Limits;
 use crate::observer::{Observer, Peer};
 use crate::session::Session;
@@ -50,7 +50,7 @@ pub(crate) struct Client {
     pub(crate) peer: Peer,
     /// When the connection was accepted.
     pub(crate) begun: Instant,
-    /// Its stay in the lobby; `None` for a connection that never has to give way.
+    /// Its stay in the lobby, until the session is open; `None` for a connection that never has to give way.
     pub(crate) greeting: Option<Greeting>,
 }
 
@@ -61,30 +61,22 @@ pub(crate) async fn serve<S: Transport>(
     context: Arc<Context>,
     stopping: watch::Receiver<bool>,
 ) {
-    let Client {
-        number,
-        peer,
-        begun,
-        greeting,
-    } = client;
     let mut session = Session::new(Arc::clone(&context.target));
-    if let Some(address) = peer.ip() {
+    if let Some(address) = client.peer.ip() {
         session = session.with_peer(address);
     }
     let player = context.replayed.as_ref();
     let has_faults = !context.faults.is_empty();
     let mut connection = Connection {
         stream,
-        number,
         inlet: Inlet::new(session.max_apdu_size()),
         session,
-        script: has_faults.then(|| Script::new(Arc::clone(&context.faults), number)),
-        player: player.map(|replay| Player::new(replay, number)),
+        script: has_faults.then(|| Script::new(Arc::clone(&context.faults), client.number)),
+        player: player.map(|replay| Player::new(replay, client.number)),
         operations: Operations::default(),
         left: None,
         stopping,
-        begun,
-        greeting,
+        client,
         tally: Tally::if_logged(),
         context,
     };
@@ -105,7 +97,6 @@ pub(crate) async fn serve<S: Transport>(
 
 struct Connection<S> {
     stream: S,
-    number: u64,
     inlet: Inlet,
     session: Session,
     /// The faults of the session, if the server has any.
@@ -115,9 +106,7 @@ struct Connection<S> {
     /// The deadline of the operations, once the client has shut down its side.
     left: Option<Instant>,
     stopping: watch::Receiver<bool>,
-    begun: Instant,
-    /// Dropped once the session is open.
-    greeting: Option<Greeting>,
+    client: Client,
     /// `None` if nothing of it is logged.
     tally: Option<Tally>,
     context: Arc<Context>,
@@ -198,7 +187,7 @@ impl<S: Transport> Connection<S> {
                 return Ok(end);
             }
             if self.is_open() {
-                self.greeting = None;
+                self.client.greeting = None;
             }
             self.inlet.set_max_apdu_size(self.max_apdu_size());
         }
@@ -224,7 +213,7 @@ impl<S: Transport> Connection<S> {
                 let idle = limits.idle_time;
                 idle.and_then(|time| Instant::now().checked_add(time))
             }
-            (false, false) => self.begun.checked_add(limits.init_time),
+            (false, false) => self.client.begun.checked_add(limits.init_time),
         };
         let most = self.session.most_operations();
         let ahead = match !is_busy || (self.operations.len() < most && !is_stopping) {
@@ -257,7 +246,7 @@ impl<S: Transport> Connection<S> {
     async fn receive(&mut self, octets: &Bytes) -> io::Result<Option<Output>> {
         let request = codec::decode(octets);
         let observer = &self.context.observer;
-        observer.received(self.number, octets, request.as_ref());
+        observer.received(self.client.number, octets, request.as_ref());
         if let Some(tally) = &mut self.tally {
             tally.received(octets.len(), request.as_ref().ok());
         }
@@ -290,8 +279,8 @@ impl<S: Transport> Connection<S> {
         let striking = match &mut self.script {
             None => Vec::new(),
             Some(script) => match script.request(&mut request) {
-                Intake::Answer(striking) => striking,
-                Intake::Answered(output) => return self.in_time(Arc::new(request), output),
+                Ok(striking) => striking,
+                Err(output) => return self.in_time(Arc::new(request), output),
             },
         };
         let asked = Asked {
@@ -413,7 +402,7 @@ impl<S: Transport> Connection<S> {
                 tally.sent(octets.len(), apdu.as_ref());
             }
             let observer = &self.context.observer;
-            observer.sent(self.number, &octets, apdu.as_ref());
+            observer.sent(self.client.number, &octets, apdu.as_ref());
             if all.is_empty() {
                 all = octets;
             } else {

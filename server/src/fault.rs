@@ -50,7 +50,7 @@ use z3950_asn1::oid::Oid;
 pub use self::kinds::{Kind, kinds};
 pub use self::marc::Damage;
 pub use self::rule::Rule;
-pub(crate) use self::script::{Intake, Item, Output, Script};
+pub(crate) use self::script::{Item, Output, Script};
 pub use self::when::When;
 pub use self::words::RuleError;
 use crate::diagnostic::Diagnostic;

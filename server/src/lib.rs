@@ -66,7 +66,6 @@ mod observer;
 mod offer;
 #[cfg(test)]
 mod requests;
-mod result_sets;
 mod service;
 mod session;
 mod target;

@@ -138,11 +138,9 @@ impl Server {
         self.replaying(&recording, true)
     }
 
-    pub(crate) fn replaying(self, recording: &Recording, in_order: bool) -> Self {
-        Self {
-            replayed: Some(Replay::new(recording, in_order)),
-            ..self
-        }
+    pub(crate) fn replaying(mut self, recording: &Recording, in_order: bool) -> Self {
+        self.replayed = Some(Replay::new(recording, in_order));
+        self
     }
 
     /// Sets the observer.

@@ -2,24 +2,21 @@
 //!
 //! | file | what it does |
 //! |---|---|
-//! | `builder`, `load` | records from memory and files into databases; reports of damage |
+//! | `builder`, `load` | records from memory, from files and of the demo catalogue; reports of damage |
 //! | `catalogue`, `result` | a snapshot of the databases, and result sets that keep theirs |
 //! | `update`, `save` | atomic changes, and saving to files |
 //! | `docid` | the docid field of records |
-//! | `fields`, `words`, `isbn` | the access points, words and keys of records |
+//! | `fields`, `words` | the access points, words and keys of records |
 //! | `index`, `hits` | the indexes, and sets of records |
 //! | `attributes`, `eval`, `profile` | the evaluation of queries |
 //! | `background` | long work on other threads |
 //! | `facets`, `scan`, `sort` | counts, terms and orders of records |
-//! | `forms`, `brief` | the record syntaxes and element sets |
-//! | `demo` | the demo catalogue |
+//! | `forms` | the record syntaxes and element sets |
 
 mod attributes;
 mod background;
-mod brief;
 mod builder;
 mod catalogue;
-mod demo;
 mod docid;
 mod eval;
 mod facets;
@@ -27,7 +24,6 @@ mod fields;
 mod forms;
 mod hits;
 mod index;
-mod isbn;
 mod load;
 mod profile;
 mod result;

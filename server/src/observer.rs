@@ -40,26 +40,19 @@ impl fmt::Display for Peer {
 ///
 /// Sessions are numbered from 1 in the order in which connections were accepted. The octets contain the clients' credentials:
 /// keep them out of logs, or list them with [`z3950_asn1::codec::dump::dump`], which omits these.
+#[expect(unused_variables, reason = "the names document the methods")]
 pub trait Observer: Send + Sync {
     /// A connection was accepted.
-    fn opened(&self, session: u64, peer: Peer) {
-        let _ = (session, peer);
-    }
+    fn opened(&self, session: u64, peer: Peer) {}
 
     /// A complete APDU was received.
-    fn received(&self, session: u64, octets: &[u8], apdu: Result<&Apdu, &DecodeError>) {
-        let _ = (session, octets, apdu);
-    }
+    fn received(&self, session: u64, octets: &[u8], apdu: Result<&Apdu, &DecodeError>) {}
 
     /// An APDU is about to be sent; `None` for octets that a fault sends instead of one.
-    fn sent(&self, session: u64, octets: &[u8], apdu: Option<&Apdu>) {
-        let _ = (session, octets, apdu);
-    }
+    fn sent(&self, session: u64, octets: &[u8], apdu: Option<&Apdu>) {}
 
     /// The connection has ended.
-    fn closed(&self, session: u64) {
-        let _ = session;
-    }
+    fn closed(&self, session: u64) {}
 }
 
 /// An observer that does nothing.

@@ -1,4 +1,4 @@
-//! Requests as clients send them, and a backend that holds what a test wants, for the tests of this crate.
+//! Requests as clients send them, and backends, for the tests of this crate.
 
 use std::sync::Arc;
 
@@ -103,7 +103,7 @@ pub(crate) fn scan_request(start: &str) -> ScanRequest {
     }
 }
 
-/// A Sort by title of these sets into that one.
+/// A Sort by title of the input sets into the output set.
 pub(crate) fn sort_request(inputs: &[&str], output: &str) -> SortRequest {
     SortRequest {
         input_result_set_names: inputs.iter().map(|name| (*name).into()).collect(),
@@ -148,7 +148,7 @@ pub(crate) fn open_on(target: Target) -> Session {
     session
 }
 
-/// What a future gives that waits for nothing.
+/// The output of a future that never waits.
 pub(crate) fn now<T>(future: impl Future<Output = T>) -> T {
     future.now_or_never().expect("nothing to wait for")
 }
@@ -167,7 +167,7 @@ pub(crate) fn only(reply: Reply) -> Apdu {
 }
 
 /// A backend that finds records of these sizes, in octets, whatever the query. Each record is the name of its element set,
-/// F, B, S or M, over and over.
+/// F, B, S or M, repeated.
 pub(crate) struct Sizes(pub(crate) Vec<usize>);
 
 impl Backend for Sizes {
@@ -223,7 +223,7 @@ pub(crate) fn record_of(
     now(backend.record(wanted))?.record
 }
 
-/// What stands in a response instead of records, or for each record its size, element set and diagnostic.
+/// What a response has instead of records, or the size, element set and diagnostic of each record.
 pub(crate) fn shown(records: &OptionalChoice<Records>) -> String {
     match &**records {
         None => "none".to_owned(),

@@ -95,7 +95,7 @@ pub(crate) async fn answer(
     ))
 }
 
-/// The response with which a request fails, so that the session goes on; none for a request without a response.
+/// The response with which a request fails, so that the session continues; none for a request without a response.
 pub(crate) fn refuse(request: &Apdu, why: Diagnostic) -> Vec<Apdu> {
     let mut response: Apdu = match request {
         Apdu::SearchRequest(_) => SearchResponse::default().into(),

@@ -68,15 +68,6 @@ pub(crate) enum Done {
     Reply(Reply),
 }
 
-/// What to do with a request.
-enum Next {
-    Reply(Reply),
-    /// Reply to the held request of this referenceId.
-    ReplyTo(Option<ReferenceId>, Reply),
-    /// Carry out the request, or the one that was held.
-    Operation(Arc<Association>, Option<Box<Apdu>>),
-}
-
 /// What the session sends, and whether the connection ends after it.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
@@ -133,11 +124,9 @@ impl Session {
     }
 
     /// Sets the client's address, which may be blocked.
-    pub fn with_peer(self, address: IpAddr) -> Self {
-        Self {
-            peer: Some(address.to_canonical()),
-            ..self
-        }
+    pub fn with_peer(mut self, address: IpAddr) -> Self {
+        self.peer = Some(address.to_canonical());
+        self
     }
 
     /// Answers the APDU that the octets encode; octets that cannot be decoded are a protocol error.
@@ -165,21 +154,10 @@ impl Session {
     /// one uses.
     pub(crate) fn begin(&mut self, request: &Apdu) -> Begun {
         let mut reference_id = request.reference_id().cloned();
-        let reply = match self.look_at(request) {
-            Next::Reply(reply) => reply,
-            Next::ReplyTo(held, reply) => {
-                reference_id = held;
-                reply
-            }
-            Next::Operation(association, held) => {
-                if let Some(held) = &held {
-                    reference_id = held.reference_id().cloned();
-                }
-                let operation = self.interrupt.begin(association, reference_id, held);
-                return Begun::Operation(operation);
-            }
-        };
-        Begun::Reply(reply.bearing(reference_id))
+        match self.look_at(request, &mut reference_id) {
+            Begun::Reply(reply) => Begun::Reply(reply.bearing(reference_id)),
+            operation => operation,
+        }
     }
 
     /// The reply to the request of an operation that has ended.
@@ -244,15 +222,16 @@ impl Session {
         }
     }
 
-    fn look_at(&mut self, request: &Apdu) -> Next {
+    /// Begins a request; changes the referenceId to that of the request that was held, if this one answers a question about it.
+    fn look_at(&mut self, request: &Apdu, reference_id: &mut Option<ReferenceId>) -> Begun {
         let Established {
             association,
             pending,
         } = match (&mut self.state, request) {
-            (State::Closed, _) => return Next::Reply(Reply::hang_up()),
-            (_, Apdu::InitializeRequest(request)) => return Next::Reply(self.initialize(request)),
+            (State::Closed, _) => return Begun::Reply(Reply::hang_up()),
+            (_, Apdu::InitializeRequest(request)) => return Begun::Reply(self.initialize(request)),
             (State::Greeting, _) => {
-                return Next::Reply(self.fault(&Misplaced(request.name(), "before Init")));
+                return Begun::Reply(self.fault(&Misplaced(request.name(), "before Init")));
             }
             (State::Open(open), _) => &mut **open,
         };
@@ -260,7 +239,7 @@ impl Session {
             Apdu::Close(_) => {
                 // Answered in version 2 too, as other servers do (Z39.50-2003 §3.2.11).
                 self.state = State::Closed;
-                return Next::Reply(Reply {
+                return Begun::Reply(Reply {
                     apdus: vec![Close::new(CloseReason::FINISHED, None).into()],
                     hang_up: true,
                 });
@@ -268,13 +247,15 @@ impl Session {
             Apdu::AccessControlResponse(response) => {
                 match pending.take(response.reference_id.as_ref()) {
                     Some(Waiting::Request(held)) => {
-                        return match access::prove(association, response) {
-                            Ok(()) => Next::Operation(Arc::clone(association), Some(held)),
-                            Err(why) => {
-                                let reply = self.refused(service::refuse(&held, why).into());
-                                Next::ReplyTo(held.reference_id().cloned(), reply)
-                            }
-                        };
+                        *reference_id = held.reference_id().cloned();
+                        if let Err(why) = access::prove(association, response) {
+                            let refusal = service::refuse(&held, why).into();
+                            return Begun::Reply(self.refused(refusal));
+                        }
+                        let association = Arc::clone(association);
+                        let id = reference_id.clone();
+                        let operation = self.interrupt.begin(association, id, Some(held));
+                        return Begun::Operation(operation);
                     }
                     _ => UNASKED,
                 }
@@ -282,27 +263,27 @@ impl Session {
             Apdu::ResourceControlResponse(response) => {
                 match pending.take(response.reference_id.as_ref()) {
                     Some(Waiting::Answer(held)) => {
-                        let reference_id = held.reference_id.clone();
+                        *reference_id = held.reference_id.clone();
                         let answer = resource::resume(association, *held, response);
-                        return Next::ReplyTo(reference_id, Apdu::from(answer).into());
+                        return Begun::Reply(Apdu::from(answer).into());
                     }
                     _ => UNASKED,
                 }
             }
             // It has no response, and its operation has ended (Z39.50-2003 §3.2.6.2).
-            Apdu::TriggerResourceControlRequest(_) => return Next::Reply(Reply::default()),
+            Apdu::TriggerResourceControlRequest(_) => return Begun::Reply(Reply::default()),
             request => match service::option_of(request) {
                 Some(option) if !self.target.offer.options.contains(option) => {
                     let name = option.names().next().unwrap_or_default();
                     let missing = diagnostic(Condition::NEGOTIATION_OPTION_REQUIRED, name);
-                    return Next::Reply(service::refuse(request, missing).into());
+                    return Begun::Reply(service::refuse(request, missing).into());
                 }
                 Some(_) if association.is_unproved() => {
                     let asked = match pending.waiting.is_empty() {
                         true => access::challenge(association),
                         false => Err(diagnostic(Condition::ACCESS_CONTROL_FAILURE, "")),
                     };
-                    return Next::Reply(match asked {
+                    return Begun::Reply(match asked {
                         Ok(question) => {
                             pending.keep(Waiting::Request(Box::new(request.clone())));
                             question.into()
@@ -310,14 +291,18 @@ impl Session {
                         Err(why) => service::refuse(request, why).into(),
                     });
                 }
-                Some(_) => return Next::Operation(Arc::clone(association), None),
+                Some(_) => {
+                    let association = Arc::clone(association);
+                    let id = reference_id.clone();
+                    return Begun::Operation(self.interrupt.begin(association, id, None));
+                }
                 None => "from a client",
             },
         };
-        Next::Reply(self.fault(&Misplaced(request.name(), why)))
+        Begun::Reply(self.fault(&Misplaced(request.name(), why)))
     }
 
-    /// Init in an open session begins it anew, as in other servers.
+    /// Init in an open session restarts it, as in other servers.
     fn initialize(&mut self, request: &InitializeRequest) -> Reply {
         // Frees the seat of the session that ends, for this one.
         self.state = State::Greeting;

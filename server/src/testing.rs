@@ -48,13 +48,14 @@ use tokio::sync::oneshot;
 use z3950_marc::Field;
 use z3950_marc::MarcRecord;
 
-use self::recorder::Recorder;
+use self::recorder::{Recorder, RecorderState};
 use crate::access::Access;
 use crate::backend::Backend;
 use crate::fault::{Fault, Faults, When};
 use crate::imitate::Imitated;
 use crate::limits::Limits;
 use crate::listener::{Endpoint, Server, Summary};
+use crate::lock::lock;
 use crate::memory::{DocidField, MemoryBackend, MemoryBackendBuilder, Profile};
 use crate::offer::Offer;
 use crate::target::Target;
@@ -146,7 +147,7 @@ impl TestServer {
 
     /// The APDUs of all sessions so far, in order for each session.
     pub fn transcript(&self) -> Vec<TranscriptEntry> {
-        self.recorder.entries()
+        lock(&self.recorder.state).entries.clone()
     }
 
     /// The names of the APDUs so far: `["initRequest", "initResponse", …]`.
@@ -166,7 +167,7 @@ impl TestServer {
 
     /// The number of connections accepted so far.
     pub fn sessions(&self) -> u64 {
-        self.recorder.opened()
+        lock(&self.recorder.state).opened
     }
 
     /// Waits until the condition holds for the transcript, and returns it.
@@ -177,7 +178,8 @@ impl TestServer {
         &self,
         condition: impl Fn(&[TranscriptEntry]) -> bool,
     ) -> Vec<TranscriptEntry> {
-        let found = self.recorder.wait(PATIENCE, condition);
+        let holds = |state: &RecorderState| condition(&state.entries);
+        let found = self.recorder.wait(PATIENCE, holds);
         found.unwrap_or_else(|| panic!("waited in vain; so far: {:#?}", self.transcript()))
     }
 
@@ -186,7 +188,8 @@ impl TestServer {
     /// # Panics
     /// If one is still open after 10 seconds.
     pub fn wait_for_end(&self) -> Vec<TranscriptEntry> {
-        let found = self.recorder.wait_for_end(PATIENCE);
+        let is_over = |state: &RecorderState| state.opened > 0 && state.opened == state.closed;
+        let found = self.recorder.wait(PATIENCE, is_over);
         found.unwrap_or_else(|| panic!("a session is still open: {:#?}", self.transcript()))
     }
 
@@ -263,19 +266,15 @@ impl TestServerBuilder {
     }
 
     /// Where docids are in the records of the databases added; by default in 001.
-    pub fn docid(self, field: DocidField) -> Self {
-        Self {
-            databases: self.databases.docid(field),
-            ..self
-        }
+    pub fn docid(mut self, field: DocidField) -> Self {
+        self.databases = self.databases.docid(field);
+        self
     }
 
     /// The attributes that the databases added support.
-    pub fn profile(self, profile: Profile) -> Self {
-        Self {
-            databases: self.databases.profile(profile),
-            ..self
-        }
+    pub fn profile(mut self, profile: Profile) -> Self {
+        self.databases = self.databases.profile(profile);
+        self
     }
 
     /// What Init offers.
@@ -289,11 +288,9 @@ impl TestServerBuilder {
     }
 
     /// Imitates another server, with its databases instead of those added.
-    pub fn imitate(self, imitated: Imitated) -> Self {
-        Self {
-            imitated: Some(imitated),
-            ..self
-        }
+    pub fn imitate(mut self, imitated: Imitated) -> Self {
+        self.imitated = Some(imitated);
+        self
     }
 
     /// Replays recorded conversations instead of searching databases: a request gets the answer of the same recorded request,
@@ -307,11 +304,9 @@ impl TestServerBuilder {
         self.replaying(recording, true)
     }
 
-    fn replaying(self, recording: Recording, in_order: bool) -> Self {
-        Self {
-            replayed: Some((recording, in_order)),
-            ..self
-        }
+    fn replaying(mut self, recording: Recording, in_order: bool) -> Self {
+        self.replayed = Some((recording, in_order));
+        self
     }
 
     /// Serves the demo catalogue instead of the databases added.
@@ -320,11 +315,9 @@ impl TestServerBuilder {
     }
 
     /// Serves another backend instead of the databases added.
-    pub fn backend(self, backend: Arc<dyn Backend>) -> Self {
-        Self {
-            backend: Some(backend),
-            ..self
-        }
+    pub fn backend(mut self, backend: Arc<dyn Backend>) -> Self {
+        self.backend = Some(backend);
+        self
     }
 
     /// Sets all limits. By default a test server drains faster than with [`Limits::default`].
@@ -339,11 +332,9 @@ impl TestServerBuilder {
     }
 
     /// Adds a fault.
-    pub fn fault(self, when: When, fault: Fault) -> Self {
-        Self {
-            faults: self.faults.on(when, fault),
-            ..self
-        }
+    pub fn fault(mut self, when: When, fault: Fault) -> Self {
+        self.faults = self.faults.on(when, fault);
+        self
     }
 
     /// Adds a fault by a rule: `on search nth=2: delay 500ms`.
@@ -372,20 +363,16 @@ impl TestServerBuilder {
 
     /// Listens for TLS as well, on another port.
     #[cfg(feature = "tls")]
-    pub fn tls(self, tls: Tls) -> Self {
-        Self {
-            tls: Some(tls),
-            ..self
-        }
+    pub fn tls(mut self, tls: Tls) -> Self {
+        self.tls = Some(tls);
+        self
     }
 
     /// Listens on a Unix socket as well.
     #[cfg(unix)]
-    pub fn unix(self, path: impl Into<PathBuf>) -> Self {
-        Self {
-            unix: Some(path.into()),
-            ..self
-        }
+    pub fn unix(mut self, path: impl Into<PathBuf>) -> Self {
+        self.unix = Some(path.into());
+        self
     }
 
     /// Starts the server, which accepts connections when this returns.

@@ -117,7 +117,7 @@ impl Tls {
         clients: &ClientCertificates,
     ) -> Result<Self, TlsError> {
         let builder = builder(clients)?;
-        let chain = chain(certificates, "certificate")?;
+        let chain = chain(certificates)?;
         let key = private_key(key)?;
         Self::with(builder, chain, key)
     }
@@ -132,7 +132,7 @@ impl Tls {
         clients: &ClientCertificates,
     ) -> Result<Self, TlsError> {
         let builder = builder(clients)?;
-        let found = chain(&read(certificates)?, "certificate");
+        let found = chain(&read(certificates)?);
         let found = found.map_err(|error| error.in_file(certificates))?;
         let own = private_key(&read(key)?).map_err(|error| error.in_file(key))?;
         Self::with(builder, found, own).map_err(|error| match error {
@@ -190,22 +190,19 @@ fn builder(
 }
 
 fn private_key(pem: &[u8]) -> Result<PrivateKeyDer<'static>, TlsError> {
-    let what = "private key";
-    PrivateKeyDer::from_pem_slice(pem).map_err(|source| match source {
-        pem::Error::NoItemsFound => missing(what, pem),
-        source => TlsError::Pem {
-            what,
-            path: None,
-            source,
-        },
-    })
+    PrivateKeyDer::from_pem_slice(pem).map_err(|source| unread("private key", pem, source))
 }
 
-fn missing(what: &'static str, pem: &[u8]) -> TlsError {
-    TlsError::Missing {
-        what,
-        path: None,
-        found: pem_file::contents(pem),
+/// Why there is no certificate or key in the PEM.
+fn unread(what: &'static str, pem: &[u8], source: pem::Error) -> TlsError {
+    let path = None;
+    match source {
+        pem::Error::NoItemsFound => TlsError::Missing {
+            what,
+            path,
+            found: pem_file::contents(pem),
+        },
+        source => TlsError::Pem { what, path, source },
     }
 }
 
@@ -225,7 +222,7 @@ pub fn read(path: &Path) -> Result<Vec<u8>, TlsError> {
 
 fn verifier(authorities: &[u8]) -> Result<ClientCertVerifierBuilder, TlsError> {
     let mut roots = RootCertStore::empty();
-    for authority in chain(authorities, "certificate")? {
+    for authority in chain(authorities)? {
         roots.add(authority)?;
     }
     Ok(WebPkiClientVerifier::builder_with_provider(
@@ -234,15 +231,11 @@ fn verifier(authorities: &[u8]) -> Result<ClientCertVerifierBuilder, TlsError> {
     ))
 }
 
-fn chain(pem: &[u8], what: &'static str) -> Result<Vec<CertificateDer<'static>>, TlsError> {
+fn chain(pem: &[u8]) -> Result<Vec<CertificateDer<'static>>, TlsError> {
     let certificates: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(pem).collect();
-    let certificates = certificates.map_err(|source| TlsError::Pem {
-        what,
-        path: None,
-        source,
-    })?;
-    match certificates.is_empty() {
-        true => Err(missing(what, pem)),
+    let certificates = certificates.and_then(|certificates| match certificates.is_empty() {
+        true => Err(pem::Error::NoItemsFound),
         false => Ok(certificates),
-    }
+    });
+    certificates.map_err(|source| unread("certificate", pem, source))
 }

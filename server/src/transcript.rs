@@ -2,7 +2,7 @@
 //!
 //! A line of JSON is an object with `time` (RFC 3339, UTC), `session` (from 1), `direction` (`received` or `sent`), `apdu` (the
 //! standard's name, or `malformed`), `octets` (hexadecimal) and `value` (what the APDU says, by the standard's names; where it
-//! is one). Lines with `event` (`opened`, `closed`) tell of connections. Secrets are `*` in octets and left out of values.
+//! is one). Lines with `event` (`opened`, `closed`) are about connections. Secrets are `*` in octets and left out of values.
 
 mod log;
 mod player;

@@ -118,12 +118,12 @@ pub(crate) struct Arguments {
     pub(crate) max_sessions_per_address: Option<usize>,
 
     /// End a session after this time without a request; 0 for never [default: 900]
-    #[arg(long, value_name = "SECONDS", help_heading = "Limits")]
-    pub(crate) idle_timeout: Option<Seconds>,
+    #[arg(long, value_name = "SECONDS", value_parser = seconds, help_heading = "Limits")]
+    pub(crate) idle_timeout: Option<Duration>,
 
     /// On a signal to stop, wait this long for answers in progress [default: 0.5]
-    #[arg(long, value_name = "SECONDS", help_heading = "Limits")]
-    pub(crate) drain: Option<Seconds>,
+    #[arg(long, value_name = "SECONDS", value_parser = seconds, help_heading = "Limits")]
+    pub(crate) drain: Option<Duration>,
 
     /// Read settings from a file; options on the command line take precedence
     #[arg(long, value_name = "FILE", help_heading = "Settings")]
@@ -317,18 +317,10 @@ fn profile(name: &str) -> Result<Profile, String> {
 }
 
 /// A time in seconds, with decimals.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Seconds(pub(crate) Duration);
-
-impl FromStr for Seconds {
-    type Err = &'static str;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let seconds = text.parse().ok();
-        let time = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
-        time.map(Self)
-            .ok_or("expected a number of seconds, such as 0.5")
-    }
+fn seconds(text: &str) -> Result<Duration, &'static str> {
+    let seconds = text.parse().ok();
+    let time = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    time.ok_or("expected a number of seconds, such as 0.5")
 }
 
 #[cfg(test)]

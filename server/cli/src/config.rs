@@ -25,7 +25,7 @@ use z3950_server::fault::Faults;
 use z3950_server::memory::{AccessPoints, DatabaseFiles, DocidField, Profile};
 
 pub(crate) use self::listeners::{ListenAddress, ListenerConfig, TlsFiles};
-use self::section::{Notes, Section, boolean, word};
+use self::section::{Notes, Section};
 
 /// The settings of a file, or of the command line, with defaults for the rest.
 #[derive(Debug, Default)]
@@ -159,10 +159,8 @@ impl Config {
     }
 
     fn fill(&mut self, top: &Section<'_>, folder: &Path) {
-        let path =
-            |section: &Section<'_>, key| Some(folder.join(section.read(key, "a path", word)?));
         self.listeners = listeners::read(top, folder);
-        self.demo = top.read("demo", "true or false", boolean).unwrap_or(false);
+        self.demo = top.flag("demo").unwrap_or(false);
         self.docid = top.parse("docid", str::parse).unwrap_or_default();
         self.databases = databases::read(top, folder);
         top.section("limits", |section| {
@@ -177,13 +175,11 @@ impl Config {
         self.faults = faults::read(top);
         self.imitate = top.parse("imitate", str::parse);
         top.section("log", |section| {
-            self.apdu_log = path(section, "apdus");
-            self.transcript = path(section, "transcript");
+            self.apdu_log = section.path("apdus", folder);
+            self.transcript = section.path("transcript", folder);
         });
-        self.replay = path(top, "replay");
-        self.replay_in_order = top
-            .read("replay-in-order", "true or false", boolean)
-            .unwrap_or(false);
+        self.replay = top.path("replay", folder);
+        self.replay_in_order = top.flag("replay-in-order").unwrap_or(false);
     }
 }
 

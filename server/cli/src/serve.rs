@@ -97,22 +97,20 @@ async fn bind(server: Server, listener: &ListenerConfig) -> Result<Server, Failu
 fn logs(config: &Config) -> Result<Vec<Arc<dyn Observer>>, Failure> {
     let mut logs: Vec<Arc<dyn Observer>> = Vec::new();
     if let Some(log) = settings::apdu_log(config) {
-        let log = begun(log);
-        let log = log.map_err(|error| settings::unwritten("--apdu-log", error))?;
-        logs.push(Arc::new(ApduLog::new(log)));
+        logs.push(Arc::new(ApduLog::new(begun("--apdu-log", log)?)));
     }
     if let Some(log) = settings::transcript(config) {
-        let log = begun(log);
-        let log = log.map_err(|error| settings::unwritten("--transcript", error))?;
-        logs.push(Arc::new(JsonLog::new(log)));
+        logs.push(Arc::new(JsonLog::new(begun("--transcript", log)?)));
     }
     Ok(logs)
 }
 
-/// Creates the log at once, so that other programs can follow it.
-fn begun(log: Result<Growing, file::Error>) -> Result<Growing, file::Error> {
-    let mut log = log?;
-    let path = log.path().to_owned();
-    log.begin().map_err(file::Error::unwritable(&path))?;
-    Ok(log)
+/// Creates the log of an option at once, so that other programs can follow it.
+fn begun(option: &str, log: Result<Growing, file::Error>) -> Result<Growing, Failure> {
+    let begun = log.and_then(|mut log| {
+        let path = log.path().to_owned();
+        log.begin().map_err(file::Error::unwritable(&path))?;
+        Ok(log)
+    });
+    begun.map_err(|error| settings::unwritten(option, error))
 }

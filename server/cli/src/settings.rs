@@ -23,23 +23,24 @@ pub(super) struct SettingOrigin {
     file: Option<PathBuf>,
     /// The databases on the command line, in lower case.
     databases: BTreeSet<String>,
-    /// Whether listeners, or a recording, are on the command line.
-    has_listeners: bool,
-    has_replay: bool,
-    has_apdu_log: bool,
-    has_transcript: bool,
+    /// The keys of the settings file that the command line replaces.
+    replaced: Vec<&'static str>,
 }
 
 impl SettingOrigin {
     pub(super) fn of(arguments: &Arguments) -> Self {
         let databases = arguments.databases.iter();
+        let replaced = [
+            ("listener", !arguments.listen.is_empty()),
+            ("replay", arguments.replay.is_some()),
+            ("apdu-log", arguments.apdu_log.is_some()),
+            ("transcript", arguments.transcript.is_some()),
+        ];
+        let replaced = replaced.into_iter().filter(|(_, is_given)| *is_given);
         Self {
             file: arguments.config.clone(),
             databases: databases.map(|named| named.name.to_lowercase()).collect(),
-            has_listeners: !arguments.listen.is_empty(),
-            has_replay: arguments.replay.is_some(),
-            has_apdu_log: arguments.apdu_log.is_some(),
-            has_transcript: arguments.transcript.is_some(),
+            replaced: replaced.map(|(key, _)| key).collect(),
         }
     }
 
@@ -59,8 +60,8 @@ impl SettingOrigin {
     }
 
     /// The settings file and key, as the beginning of a message.
-    fn key(&self, key: &str, is_own: bool) -> String {
-        match self.file.as_ref().filter(|_| !is_own) {
+    fn key(&self, key: &str) -> String {
+        match self.file.as_ref().filter(|_| !self.replaced.contains(&key)) {
             Some(file) => format!("{}: {key}: ", file.display()),
             None => String::new(),
         }
@@ -106,11 +107,9 @@ pub(crate) fn settings(arguments: Arguments) -> Result<Config, Failure> {
         ..
     } = &mut config.limits;
     if let Some(time) = arguments.idle_timeout {
-        *idle_time = (!time.0.is_zero()).then_some(time.0);
+        *idle_time = (!time.is_zero()).then_some(time);
     }
-    if let Some(time) = arguments.drain {
-        *drain_time = time.0;
-    }
+    *drain_time = arguments.drain.unwrap_or(*drain_time);
     *sessions = arguments.max_sessions.map_or(*sessions, NonZeroUsize::get);
     *sessions_per_address = arguments.max_sessions_per_address.or(*sessions_per_address);
     let own = config.demo || !config.databases.is_empty();
@@ -167,18 +166,17 @@ fn change(databases: &mut Vec<DatabaseFiles>, name: &str, change: impl FnOnce(&m
 
 /// Certificate, key and authorities of a listener.
 pub(crate) fn tls(files: &TlsFiles) -> Result<Tls, TlsError> {
-    let Some((authorities, required)) = &files.clients else {
-        let clients = ClientCertificates::Unasked;
-        return Tls::load(&files.certificate, &files.key, &clients);
-    };
-    let pem = read(authorities)?;
-    let clients = match required {
-        true => ClientCertificates::Required(pem),
-        false => ClientCertificates::Optional(pem),
+    let clients = match &files.clients {
+        None => ClientCertificates::Unasked,
+        Some((authorities, true)) => ClientCertificates::Required(read(authorities)?),
+        Some((authorities, false)) => ClientCertificates::Optional(read(authorities)?),
     };
     let tls = Tls::load(&files.certificate, &files.key, &clients);
-    // Errors about the other files name these already.
-    tls.map_err(|error| error.in_file(authorities))
+    tls.map_err(|error| match &files.clients {
+        // Errors about the other files name these already.
+        Some((authorities, _)) => error.in_file(authorities),
+        None => error,
+    })
 }
 
 /// The size limit of a recording, in octets.
@@ -186,39 +184,36 @@ const MAX_RECORDING: u64 = 1 << 30;
 
 /// Reads a recording.
 pub(crate) fn recording(path: &Path) -> Result<Recording, Failure> {
-    let what = || format!("cannot replay {} (--replay)", path.display());
-    let text = input::read_text(path, MAX_RECORDING);
-    let text = text.map_err(|error| Failure::usage(Cannot::new(what(), error)))?;
-    Recording::parse(&text).map_err(|error| Failure::usage(Cannot::new(what(), error)))
+    let failure = |error: Box<dyn std::error::Error>| {
+        let what = format!("cannot replay {} (--replay)", path.display());
+        Failure::usage(Cannot::new(what, error))
+    };
+    let text = input::read_text(path, MAX_RECORDING).map_err(|error| failure(error.into()))?;
+    Recording::parse(&text).map_err(|error| failure(error.into()))
 }
 
 /// Reports everything unusable that the settings name.
 pub(crate) fn check(config: &Config, origin: &SettingOrigin) -> Vec<String> {
     let mut wrong = Vec::new();
-    for files in config
-        .listeners
-        .iter()
-        .filter_map(|listener| listener.tls.as_ref())
-    {
-        if let Err(error) = tls(files) {
-            let place = origin.key("listener", origin.has_listeners);
+    for listener in &config.listeners {
+        if let Some(Err(error)) = listener.tls.as_ref().map(tls) {
+            let place = origin.key("listener");
             wrong.push(format!("{place}{}", Failure::usage(error)));
         }
     }
     if let Some(Err(failure)) = config.replay.as_deref().map(recording) {
-        let place = origin.key("replay", origin.has_replay);
+        let place = origin.key("replay");
         wrong.push(format!("{place}{failure}"));
     }
-    let logs = [
-        ("apdu-log", origin.has_apdu_log, apdu_log(config)),
-        ("transcript", origin.has_transcript, transcript(config)),
-    ];
-    for (key, is_own, log) in logs {
+    for (key, log) in [
+        ("apdu-log", apdu_log(config)),
+        ("transcript", transcript(config)),
+    ] {
         match log {
             None | Some(Ok(_) | Err(file::Error::Busy { .. })) => {}
             Some(Err(error)) => {
                 let failure = unwritten(&format!("--{key}"), error);
-                wrong.push(format!("{}{failure}", origin.key(key, is_own)));
+                wrong.push(format!("{}{failure}", origin.key(key)));
             }
         }
     }
@@ -234,12 +229,11 @@ pub(crate) fn check(config: &Config, origin: &SettingOrigin) -> Vec<String> {
     }
     for listener in &config.listeners {
         if let ListenAddress::Unix(path) = &listener.place
-            && let Some(folder) = path
-                .parent()
-                .filter(|folder| !folder.as_os_str().is_empty())
+            && let Some(folder) = path.parent()
+            && !folder.as_os_str().is_empty()
             && !folder.is_dir()
         {
-            let place = origin.key("listener", origin.has_listeners);
+            let place = origin.key("listener");
             let (path, folder) = (path.display(), folder.display());
             wrong.push(format!(
                 "{place}cannot listen on unix:{path}: there is no folder {folder}"

@@ -1,4 +1,4 @@
-//! What `z3950d` says about itself: the manual page and completions; and its words where it refuses to start. The examples of
+//! The texts of `z3950d`: manual page, completions, and messages when it refuses to start. The examples of
 //! its help are run in `tests/tests/command/readme.rs`, with those of the README.
 #![cfg(unix)]
 
@@ -59,7 +59,7 @@ fn completions_know_the_options() {
 }
 
 #[test]
-fn what_is_printed_need_not_be_read() {
+fn a_closed_pipe_is_no_error() {
     for arguments in [
         "--help",
         "--man",
@@ -82,7 +82,7 @@ fn what_is_printed_need_not_be_read() {
 }
 
 #[test]
-fn refusals_name_what_is_wrong_and_what_to_do() {
+fn usage_errors_name_the_mistake_and_the_remedy() {
     let folder = tempfile::tempdir().expect("a folder");
     let at = |name: &str| folder.path().join(name).to_str().expect("UTF-8").to_owned();
     let taken = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");

@@ -1,4 +1,4 @@
-//! The program `z3950d` as it is run: settings, logs, databases read again.
+//! The program `z3950d` as a whole: settings, logs, reloads.
 #![cfg(unix)]
 
 use std::fs;
@@ -25,10 +25,10 @@ fn ran(arguments: &[&str]) -> Output {
     output.expect("the program runs")
 }
 
-/// A running program; it is ended when it is dropped.
+/// A running program, killed when this is dropped.
 struct Daemon {
     child: Child,
-    /// What it says it listens on.
+    /// The address that it prints.
     listening: String,
 }
 
@@ -37,7 +37,7 @@ impl Daemon {
         Self::telling(arguments, Stdio::null())
     }
 
-    /// The same with standard error for the test.
+    /// The same, with standard error captured.
     fn telling(arguments: &[&str], stderr: Stdio) -> Self {
         let mut child = program()
             .args(arguments)
@@ -222,9 +222,9 @@ fn settings_are_checked() {
     assert!(String::from_utf8_lossy(&faults.stdout).contains("delay TIME"));
 }
 
-/// What starting would fail of, or an update later.
+/// Problems at which starting, or a later update, would fail.
 #[test]
-fn a_check_looks_at_the_files_to_be_written() {
+fn a_check_tries_the_files_to_write() {
     let folder = tempfile::tempdir().expect("a folder");
     let at = |name: &str| folder.path().join(name).display().to_string();
     write(&folder.path().join("full"), "a transcript");
@@ -258,9 +258,9 @@ fn a_check_looks_at_the_files_to_be_written() {
     assert_eq!(left.count(), 1, "nothing is written");
 }
 
-/// Its updates are in no file any more.
+/// Its updates are no longer in any file.
 #[test]
-fn a_saved_file_that_was_removed_is_told_of_at_the_end() {
+fn a_removed_saved_file_is_reported_at_the_end() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("books.mrk");
     let one = "=LDR  00000nam a2200000 a 4500\n=001  b1\n=245  00$aOne\n";
@@ -280,7 +280,7 @@ fn a_saved_file_that_was_removed_is_told_of_at_the_end() {
 }
 
 #[test]
-fn a_file_of_settings_is_served_and_arguments_go_before_it() {
+fn arguments_take_precedence_over_the_settings_file() {
     let folder = tempfile::tempdir().expect("a folder");
     let at = |name: &str| folder.path().join(name);
     write(
@@ -296,7 +296,7 @@ fn a_file_of_settings_is_served_and_arguments_go_before_it() {
 }
 
 #[test]
-fn a_hangup_has_the_databases_read_again() {
+fn sighup_reloads_the_databases() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("books.mrk");
     let one = "=LDR  00000nam a2200000 a 4500\n=001  b1\n=245  00$aOne\n";
@@ -312,7 +312,7 @@ fn a_hangup_has_the_databases_read_again() {
 }
 
 #[test]
-fn audit_a7_a_reload_is_told_of_database_by_database() {
+fn audit_a7_a_reload_reports_each_database() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("books.mrk");
     let one = "=LDR  00000nam a2200000 a 4500\n=001  b1\n=245  00$aOne\n";
@@ -360,7 +360,7 @@ fn audit_a7_a_reload_is_told_of_database_by_database() {
 }
 
 #[test]
-fn audit_a9_a_check_tells_of_records() {
+fn audit_a9_a_check_reports_records() {
     let folder = tempfile::tempdir().expect("a folder");
     let sound = "00026nam a2200025   4500\u{1e}\u{1d}";
     let good = write(&folder.path().join("good.mrc"), sound);
@@ -395,7 +395,7 @@ fn audit_a9_a_check_tells_of_records() {
 }
 
 #[test]
-fn audit_d8_a_replay_compares_requests_unless_it_goes_by_order() {
+fn audit_d8_a_replay_compares_requests_unless_in_order() {
     let folder = tempfile::tempdir().expect("a folder");
     let said = folder
         .path()
@@ -430,7 +430,7 @@ fn audit_d8_a_replay_compares_requests_unless_it_goes_by_order() {
 }
 
 #[test]
-fn a_transcript_is_written_and_answered_again() {
+fn a_transcript_is_written_and_replayed() {
     let folder = tempfile::tempdir().expect("a folder");
     let at = |name: &str| folder.path().join(name).to_str().expect("UTF-8").to_owned();
     let (said, listed) = (at("said.jsonl"), at("apdus.log"));
@@ -459,7 +459,7 @@ fn a_transcript_is_written_and_answered_again() {
 }
 
 #[test]
-fn sessions_are_told_of_without_secrets() {
+fn logs_of_sessions_contain_no_secrets() {
     let mut child = program()
         .args(["--demo", "-v", "--listen", "127.0.0.1:0"])
         .stdin(Stdio::null())

@@ -9,12 +9,12 @@ use z3950_asn1::apdu::{Apdu, Query, Records};
 #[derive(Debug)]
 pub(super) struct Tally {
     begun: Instant,
-    requests: u64,
-    searches: u64,
-    records: u64,
-    diagnostics: u64,
-    octets_in: u64,
-    octets_out: u64,
+    requests: usize,
+    searches: usize,
+    records: usize,
+    diagnostics: usize,
+    octets_in: usize,
+    octets_out: usize,
 }
 
 impl Tally {
@@ -36,27 +36,24 @@ impl Tally {
     /// Counts an APDU that was received.
     pub(super) fn received(&mut self, octets: usize, apdu: Option<&Apdu>) {
         self.requests += 1;
-        self.octets_in += count(octets);
-        self.searches += u64::from(matches!(apdu, Some(Apdu::SearchRequest(_))));
+        self.octets_in += octets;
+        self.searches += usize::from(matches!(apdu, Some(Apdu::SearchRequest(_))));
     }
 
     /// Counts octets that are sent, and the records of their APDU.
     pub(super) fn sent(&mut self, octets: usize, apdu: Option<&Apdu>) {
-        self.octets_out += count(octets);
-        let Some(apdu) = apdu else {
-            return;
-        };
+        self.octets_out += octets;
         let records = match apdu {
-            Apdu::SearchResponse(search) => &search.records,
-            Apdu::PresentResponse(present) => &present.records,
-            Apdu::Segment(segment) => {
-                self.records += count(segment.segment_records.len());
+            Some(Apdu::SearchResponse(search)) => &search.records,
+            Some(Apdu::PresentResponse(present)) => &present.records,
+            Some(Apdu::Segment(segment)) => {
+                self.records += segment.segment_records.len();
                 return;
             }
             _ => return,
         };
         match &**records {
-            Some(Records::ResponseRecords(records)) => self.records += count(records.len()),
+            Some(Records::ResponseRecords(records)) => self.records += records.len(),
             Some(_) => self.diagnostics += 1,
             None => {}
         }
@@ -91,7 +88,7 @@ pub(super) fn log_access(request: &Apdu, answer: Option<&Apdu>, begun: Instant) 
             info!(
                 target: ACCESS,
                 databases = databases.join("+"),
-                query = ?Shown(&search.query),
+                query = ?shown(&search.query),
                 hits = found.result_count,
                 records = found.number_of_records_returned,
                 diagnostic = ?diagnostic(&found.records),
@@ -122,10 +119,6 @@ pub(super) fn log_access(request: &Apdu, answer: Option<&Apdu>, begun: Instant) 
 const ACCESS: &str = "z3950_server::access";
 const METRICS: &str = "z3950_server::metrics";
 
-fn count(number: usize) -> u64 {
-    u64::try_from(number).unwrap_or(u64::MAX)
-}
-
 fn diagnostic(records: &Option<Records>) -> Option<i64> {
     match records {
         Some(Records::NonSurrogateDiagnostic(diagnostic)) => Some(diagnostic.condition),
@@ -137,18 +130,13 @@ fn diagnostic(records: &Option<Records>) -> Option<i64> {
 const MAX_QUERY: usize = 200;
 
 /// A query as text: PQF, or what the client wrote.
-struct Shown<'a>(&'a Query);
-
-impl std::fmt::Debug for Shown<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let text = match self.0 {
-            Query::Type1(query) | Query::Type101(query) => query.to_string(),
-            Query::Type2(text) | Query::Type100(text) | Query::Type102(text) => {
-                String::from_utf8_lossy(text).into_owned()
-            }
-            other => format!("type {}", other.type_number()),
-        };
-        let shown: String = text.chars().take(MAX_QUERY).collect();
-        write!(f, "{shown:?}")
-    }
+fn shown(query: &Query) -> String {
+    let text = match query {
+        Query::Type1(query) | Query::Type101(query) => query.to_string(),
+        Query::Type2(text) | Query::Type100(text) | Query::Type102(text) => {
+            String::from_utf8_lossy(text).into_owned()
+        }
+        other => format!("type {}", other.type_number()),
+    };
+    text.chars().take(MAX_QUERY).collect()
 }

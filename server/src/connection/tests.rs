@@ -1,4 +1,4 @@
-//! Connections over a pipe in memory, with the clock standing still until everybody waits.
+//! Connections over a pipe in memory, with a paused clock.
 
 mod concurrency;
 
@@ -28,7 +28,7 @@ struct Client {
     stop: watch::Sender<bool>,
 }
 
-/// Octets on their way between client and server; more have to be taken first.
+/// The capacity of the pipe between client and server, in octets.
 const CAPACITY: usize = 1 << 16;
 
 impl Client {
@@ -86,7 +86,7 @@ impl Client {
         Some(codec::decode(&octets).expect("a sound answer"))
     }
 
-    /// What the server says next: the APDU's name, the words of its Close, or `end`.
+    /// The next answer: the APDU's name, the message of a Close, or `end`.
     async fn heard(&mut self) -> String {
         match self.next().await {
             None => "end".to_owned(),
@@ -98,7 +98,7 @@ impl Client {
         }
     }
 
-    /// What the server says up to the end of the connection.
+    /// The answers up to the end of the connection.
     async fn heard_to_the_end(&mut self) -> Vec<String> {
         let mut heard = Vec::new();
         while heard.last().is_none_or(|last| last != "end") {
@@ -148,7 +148,7 @@ async fn a_client_may_leave_without_close() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_no_apdu_ends_the_session() {
+async fn malformed_apdus_end_the_session() {
     let over = 1_048_576 - 4;
     let too_large = |length: usize| {
         let [_, a, b, c] = (length as u32).to_be_bytes();
@@ -182,7 +182,7 @@ async fn what_is_no_apdu_ends_the_session() {
             "{octets:x?}"
         );
 
-        // Before Init, and in version 2, the connection just ends.
+        // Before Init, and in version 2, the connection ends without a Close.
         let mut client = Client::new(Limits::default(), Faults::new());
         client.send_octets(octets).await;
         assert_eq!(client.heard_to_the_end().await, ["end"]);
@@ -198,7 +198,7 @@ async fn what_is_no_apdu_ends_the_session() {
     assert_eq!(client.heard_to_the_end().await, [close, "end"]);
 }
 
-/// An Init of so many octets, from 60 to 180.
+/// An Init of this many octets, from 60 to 180.
 fn init_of_size(octets: usize) -> Apdu {
     let sized = |name: usize| -> Apdu {
         InitializeRequest {
@@ -258,7 +258,7 @@ async fn silent_clients_are_left() {
     assert_eq!(heard, ["lackOfActivity: no request in time", "end"]);
     assert_eq!(begun.elapsed().as_secs(), 900);
 
-    // Octets that do not make a request are no activity.
+    // Octets of an incomplete request do not count as activity.
     let mut client = open().await;
     let trickle = async {
         for octet in [0xb6, 0x7f].into_iter().chain([0; 100]) {
@@ -286,11 +286,11 @@ async fn silent_clients_are_left() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn clients_that_do_not_read_are_left() {
+async fn clients_that_do_not_read_are_disconnected() {
     let mut client = open().await;
     let request = codec::encode(&search("war")).expect("encodes");
     let begun = Instant::now();
-    // The server stops reading when its answers are not taken, and then goes.
+    // The server stops reading when its answers are not read, and then disconnects.
     while client.stream.get_mut().write_all(&request).await.is_ok() {}
     assert!(
         (30..40).contains(&begun.elapsed().as_secs()),
@@ -314,7 +314,7 @@ async fn a_stopping_server_says_so() {
         client.stop.send_replace(true);
         assert_eq!(client.heard_to_the_end().await, last);
     }
-    // An answer in progress goes out first.
+    // An answer in progress is sent first.
     let slow = Fault::Delay(Duration::from_millis(300));
     let faults = Faults::new().on(When::search(), slow);
     let mut client = Client::open(Limits::default(), faults).await;
@@ -376,7 +376,7 @@ async fn faults_reach_the_wire() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_answer_that_is_kept_back_reaches_whoever_still_reads() {
+async fn a_delayed_answer_reaches_a_client_that_still_reads() {
     let slow = Fault::Delay(Duration::from_secs(60));
     for (request, heard) in [
         (search("war"), &["searchResponse", "end"][..]),
@@ -397,7 +397,7 @@ async fn an_answer_that_is_kept_back_reaches_whoever_still_reads() {
     }
 }
 
-/// A backend whose searches take an hour; it counts those begun and those that were given up.
+/// A backend whose searches take an hour; it counts those begun and those dropped.
 #[derive(Default)]
 struct Slow {
     begun: AtomicUsize,
@@ -463,7 +463,7 @@ fn cancel() -> Apdu {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_operation_is_cancelled_and_the_session_goes_on() {
+async fn an_operation_is_cancelled_and_the_session_continues() {
     let (mut client, backend) = waiting().await;
     let begun = Instant::now();
     client.send(cancel()).await;
@@ -475,7 +475,7 @@ async fn an_operation_is_cancelled_and_the_session_goes_on() {
     assert_eq!(backend.counts(), (1, 1));
     client.send(present(1, 1)).await;
     assert_eq!(client.heard().await, "presentResponse");
-    // Behind other requests, too; these are answered in their turn.
+    // Also after other requests, which are answered in their turn.
     client.send(search("war")).await;
     client.send(present(1, 1)).await;
     client.send(cancel()).await;
@@ -485,7 +485,7 @@ async fn an_operation_is_cancelled_and_the_session_goes_on() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_operation_has_its_time_and_the_session_goes_on() {
+async fn an_operation_times_out_and_the_session_continues() {
     let second = Duration::from_secs(1);
     for (limit, answered) in [
         (Some(second * 30), Some(second * 30)),
@@ -515,7 +515,7 @@ async fn an_operation_has_its_time_and_the_session_goes_on() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_operation_is_given_up_when_nobody_wants_it() {
+async fn an_operation_is_dropped_with_its_connection() {
     let (mut client, backend) = waiting().await;
     let begun = Instant::now();
     client
@@ -524,7 +524,7 @@ async fn an_operation_is_given_up_when_nobody_wants_it() {
     assert_eq!(client.heard_to_the_end().await, ["finished: ", "end"]);
     assert_eq!(backend.counts(), (1, 1));
 
-    // Half a connection may be waited for, but not for long.
+    // After the client has shut down its side, the server waits, but not long.
     let (mut client, backend) = waiting().await;
     client.stream.get_mut().shutdown().await.expect("ends");
     assert_eq!(client.heard_to_the_end().await, ["end"]);
@@ -572,7 +572,7 @@ async fn octets_are_written_at_a_rate() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_connection_that_waits_holds_no_buffer() {
+async fn an_idle_connection_holds_no_buffer() {
     let mut inlet = Inlet::new(1 << 20);
     let (mut ours, mut theirs) = tokio::io::duplex(CAPACITY);
     let octets = codec::encode(&search("war")).expect("encodes");

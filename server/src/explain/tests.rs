@@ -1,4 +1,4 @@
-//! IR-Explain-1: what is found of each category, and how it is shown.
+//! IR-Explain-1: the records of each category, and their forms.
 
 use std::sync::Arc;
 
@@ -145,7 +145,7 @@ fn records_of_each_category() {
     );
 }
 
-/// That a Use value is to be given.
+/// A combination that requires a Use value.
 fn means(value: i64) -> AttributeCombinations {
     let occurrence = AttributeOccurrence {
         attribute_set: None,
@@ -211,7 +211,7 @@ fn records_tell_what_there_is() {
 }
 
 #[test]
-fn records_are_text_and_xml_too() {
+fn records_are_available_as_text_and_xml() {
     let pqf = "@attrset exp-1 @and @attr 1=1 DatabaseInfo @attr 1=3 books";
     let xml = records(search(pqf, Some(oid::XML), "F")).swap_remove(0);
     let ExternalEncoding::OctetAligned(xml) = xml.encoding else {

@@ -11,11 +11,11 @@ use z3950_asn1::oid::{self, Oid};
 
 use super::{EXTEND_DATABASE, OwnDatabase, Task, Tasks};
 use crate::backend::{
-    Answer, Backend, DatabaseInfo, Found, Hits, RecordId, Retrieve, Retrieved, Search, ready,
+    Answer, Backend, DatabaseInfo, Found, Hits, RecordId, ResultSet, Retrieve, Retrieved, Search,
+    ready,
 };
 use crate::diagnostic::{Diagnostic, diagnostic};
 use crate::lock::lock;
-use crate::result_sets::ResultSet;
 
 /// The database, as the user of a session sees it.
 pub struct PackageDatabase {

@@ -11,9 +11,9 @@ use z3950_asn1::es::{TaskPackage, TaskParameters, TaskStatus};
 use z3950_asn1::oid::Oid;
 use z3950_asn1::types::{GeneralizedTime, InternationalString};
 
+use crate::backend::ResultSet;
 use crate::diagnostic::{Diagnostic, diagnostic};
 use crate::lock::lock;
-use crate::result_sets::ResultSet;
 
 /// The limits of the task store. Tasks beyond them are refused with condition 220.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

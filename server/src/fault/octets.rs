@@ -4,26 +4,27 @@ use z3950_asn1::codec::frame::{CONSTRUCTED, Header, Length};
 
 /// Changes the tag of an APDU, up to 30.
 pub(super) fn retagged(octets: &[u8], tag: u8) -> Vec<u8> {
-    let Ok(Some(header)) = Header::read(octets) else {
-        return octets.to_vec();
-    };
-    let contents = octets.get(header.octets..).unwrap_or_default();
-    let mut changed = vec![header.class | tag.min(30)];
-    definite(contents.len(), &mut changed);
-    changed.extend(contents);
-    changed
+    reheaded(octets, |header, length| {
+        (vec![header.class | tag.min(30)], length)
+    })
 }
 
 /// Changes the length of the APDU by this many octets, but not below zero.
 pub(super) fn miscounted(octets: &[u8], by: i64) -> Vec<u8> {
+    let by = isize::try_from(by).unwrap_or(isize::MAX);
+    reheaded(octets, |_, length| {
+        (identifier(octets), length.saturating_add_signed(by))
+    })
+}
+
+/// Gives the first value other identifier octets and another length, in the definite form.
+fn reheaded(octets: &[u8], change: impl Fn(Header, usize) -> (Vec<u8>, usize)) -> Vec<u8> {
     let Ok(Some(header)) = Header::read(octets) else {
         return octets.to_vec();
     };
     let contents = octets.get(header.octets..).unwrap_or_default();
-    let by = isize::try_from(by).unwrap_or(isize::MAX);
-    let announced = contents.len().saturating_add_signed(by);
-    let mut changed = identifier(octets);
-    definite(announced, &mut changed);
+    let (mut changed, length) = change(header, contents.len());
+    definite(length, &mut changed);
     changed.extend(contents);
     changed
 }
@@ -96,12 +97,7 @@ fn definite(length: usize, octets: &mut Vec<u8>) {
         [] => octets.push(0),
         [short @ 0..=0x7f] => octets.push(*short),
         [..] => {
-            octets.push(match significant.len() {
-                1 => 0x81,
-                2 => 0x82,
-                3 => 0x83,
-                _ => 0x84,
-            });
+            octets.push(0x80 | u8::try_from(significant.len()).unwrap_or_default());
             octets.extend(significant);
         }
     }

@@ -48,21 +48,13 @@ impl From<Reply> for Output {
     }
 }
 
-/// The result of a request.
-pub(crate) enum Intake {
-    /// The session answers, and these faults strike the answer.
-    Answer(Vec<Fault>),
-    /// The request is answered.
-    Answered(Output),
-}
-
 /// The state of the rules in one session.
 pub(crate) struct Script {
     faults: Arc<Faults>,
     session: u64,
     /// How many requests of this session have met each rule's conditions.
     met: Vec<u64>,
-    /// The searches behind the result sets, if any rule needs them.
+    /// The searches that made the result sets, if any rule needs them.
     subjects: Option<Subjects>,
     /// Answers to send with the next one, before and after it.
     held: [Vec<Item>; 2],
@@ -86,30 +78,27 @@ impl Script {
         }
     }
 
-    /// Applies the rules to a request.
-    pub(crate) fn request(&mut self, request: &mut Apdu) -> Intake {
-        if self.faults.is_empty() {
-            return Intake::Answer(Vec::new());
-        }
+    /// Applies the rules to a request; returns the faults that strike the session's answer.
+    ///
+    /// # Errors
+    /// The answer, if the session is not to be asked for one.
+    pub(crate) fn request(&mut self, request: &mut Apdu) -> Result<Vec<Fault>, Output> {
         if let Apdu::AccessControlResponse(response) = &request
             && let Some(reply) = self.challenged.take()
         {
             let given = response.security_challenge_response.is_some();
-            return Intake::Answered(credentials(reply, given));
+            return Err(credentials(reply, given));
         }
         let striking = self.striking(request);
         for fault in &striking {
             alter::request(fault, request);
         }
-        Intake::Answer(striking)
+        Ok(striking)
     }
 
     /// Applies the faults to the session's reply.
     pub(crate) fn reply(&mut self, striking: &[Fault], request: &Apdu, reply: Reply) -> Output {
         let mut output = Output::from(reply);
-        if self.faults.is_empty() {
-            return output;
-        }
         // Faults in octets come last, because they leave no APDU to change.
         let (late, early): (Vec<_>, Vec<_>) =
             striking.iter().partition(|fault| is_of_octets(fault));

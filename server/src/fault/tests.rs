@@ -1,4 +1,4 @@
-//! Every fault, from a request to what would be written.
+//! Every fault, from the request to the output.
 
 mod text;
 
@@ -20,7 +20,7 @@ use crate::requests::{
 use crate::session::Session;
 use crate::target::Target;
 
-/// A session under a script.
+/// A session with a script of faults.
 struct Scripted {
     script: Script,
     session: Session,
@@ -35,7 +35,7 @@ impl Scripted {
         }
     }
 
-    /// With Init done, which no fault of the test strikes.
+    /// After Init, to which no fault of the test applies.
     fn opened(faults: Faults) -> Self {
         let mut scripted = Self::new(faults);
         scripted.serve(init());
@@ -45,15 +45,15 @@ impl Scripted {
     fn serve(&mut self, request: Apdu) -> Output {
         let mut request = request;
         match self.script.request(&mut request) {
-            Intake::Answered(output) => output,
-            Intake::Answer(striking) => {
+            Err(output) => output,
+            Ok(striking) => {
                 let reply = now(self.session.answer(&request));
                 self.script.reply(&striking, &request, reply)
             }
         }
     }
 
-    /// A word on each APDU of the answer.
+    /// A short description of each APDU of the answer.
     fn words(&mut self, request: Apdu) -> Vec<String> {
         self.serve(request).items.iter().map(word).collect()
     }
@@ -315,7 +315,7 @@ fn challenges_come_before_the_answer() {
         let mut scripted = Scripted::opened(Faults::new().on(When::search(), challenge));
         assert_eq!(scripted.words(search("war")), ["accessControlRequest"]);
         assert_eq!(scripted.words(response(credentials)), [answer]);
-        // Credentials that nobody has asked for are a fault of the client.
+        // Credentials without a challenge are an error of the client.
         let unasked = scripted.serve(response(None));
         assert!(unasked.hang_up);
     }
@@ -373,18 +373,18 @@ fn audit_d9_requests_are_counted_in_a_session_or_in_all() {
         let mut found = Vec::new();
         for _ in 0..2 {
             for session in &mut sessions {
-                let Intake::Answer(faults) = session.request(&mut search("war")) else {
+                let Ok(faults) = session.request(&mut search("war")) else {
                     panic!("to be answered")
                 };
                 found.push(!faults.is_empty());
             }
         }
         assert_eq!(found, struck, "{when:?}");
-        // Another server counts for itself.
+        // Another server has its own counts.
         let mut other = Script::new(Arc::new(Faults::clone(&faults)), 1);
         let first = match other.request(&mut search("war")) {
-            Intake::Answer(faults) => !faults.is_empty(),
-            Intake::Answered(_) => false,
+            Ok(faults) => !faults.is_empty(),
+            Err(_) => false,
         };
         assert!(!first, "{when:?}");
     }
@@ -404,7 +404,7 @@ fn every_fault_is_tried() {
         line.starts_with(|letter: char| letter.is_ascii_uppercase())
             .then(|| line.get(..end))?
     });
-    // Those that the table of texts makes have their rows in the tests of these.
+    // The faults with a text form have rows in the tests of rules as text.
     let tried = [
         include_str!("tests.rs"),
         include_str!("tests/text.rs"),

@@ -103,7 +103,7 @@ impl When {
         self
     }
 
-    /// Whether a condition depends on the search behind a result set.
+    /// Whether a condition depends on the search that made a result set.
     pub(super) fn asks_for_subject(&self) -> bool {
         self.database.is_some() || self.docid.is_some()
     }
@@ -152,7 +152,7 @@ impl Subject {
     }
 }
 
-/// The searches behind the result sets of a session.
+/// The searches that made the result sets of a session.
 #[derive(Debug, Default)]
 pub(super) struct Subjects(HashMap<Vec<u8>, Subject>);
 

@@ -6,16 +6,11 @@ use std::time::Duration;
 
 use futures_util::FutureExt;
 use tokio::time::sleep;
-use z3950_asn1::apdu::{
-    AttributeElement, AttributesPlusTerm, DatabaseName, External, Operand, RpnQuery, RpnStructure,
-    Term,
-};
+use z3950_asn1::apdu::{AttributeElement, DatabaseName, External, RpnQuery, RpnStructure, Term};
 use z3950_asn1::bib1::attributes::RELATION;
 use z3950_asn1::bib1::diagnostics::Condition;
-use z3950_asn1::codec::encode_value;
-use z3950_asn1::oid::{BIB_1, GRS_1, OPAC, Oid, SUTRS, USMARC, XML};
-use z3950_asn1::record::is_marc;
-use z3950_asn1::types::{Any, InternationalString};
+use z3950_asn1::oid::{GRS_1, OPAC, Oid, SUTRS, USMARC, XML};
+use z3950_asn1::record::{is_marc, sutrs_external};
 
 use crate::backend::{
     Answer, Backend, Composition, DatabaseInfo, Facet, Found, HitList, Hits, RecordId, Retrieve,
@@ -107,22 +102,11 @@ impl HitList for Positions {
 impl YazZtest {
     pub(super) fn new() -> Self {
         let catalogue = MemoryBackend::demo();
-        let every = AttributesPlusTerm {
-            attributes: vec![AttributeElement::numeric(RELATION, ALWAYS_MATCHES)],
-            term: Term::General("".into()),
-        };
-        let query = RpnQuery {
-            attribute_set: BIB_1,
-            rpn: RpnStructure::Op(Operand::AttributesPlusTerm(every)),
-        };
-        let search = Search {
-            databases: &[DatabaseName::from("books")],
-            query: &query,
-            result_set: &|_| None,
-            term_counts: false,
-            facets: &[],
-        };
-        let found = catalogue.search(search).now_or_never().and_then(Result::ok);
+        let every = vec![AttributeElement::numeric(RELATION, ALWAYS_MATCHES)];
+        let query = RpnQuery::bib1(RpnStructure::term(every, ""));
+        let books = [DatabaseName::from("books")];
+        let found = catalogue.search(Search::new(&books, &query));
+        let found = found.now_or_never().and_then(Result::ok);
         Self {
             records: found.map(|found| found.hits),
             catalogue,
@@ -137,15 +121,11 @@ impl YazZtest {
         };
         // Knuth's MMIX.
         let next = |state: u64| {
-            Some(
-                state
-                    .wrapping_mul(6_364_136_223_846_793_005)
-                    .wrapping_add(1_442_695_040_888_963_407),
-            )
+            let product = state.wrapping_mul(6_364_136_223_846_793_005);
+            Some(product.wrapping_add(1_442_695_040_888_963_407))
         };
-        let state = self
-            .chance
-            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, next);
+        let relaxed = Ordering::Relaxed;
+        let state = self.chance.fetch_update(relaxed, relaxed, next);
         let [_, _, high, low, ..] = state.unwrap_or_default().to_be_bytes();
         let part = f64::from(u16::from_be_bytes([high, low])) / f64::from(u16::MAX);
         let time = least + (most - least).max(0.0) * part;
@@ -189,16 +169,13 @@ impl Backend for YazZtest {
             }
             self.wait(database.slow.map(|slow| (slow, slow))).await;
             self.wait(database.search).await;
+            let term = |place| {
+                let name = format!("name{place}");
+                (Term::General(name.as_str().into()), 100 - 10 * place)
+            };
             let facets = search.facets.iter().map(|wanted| Facet {
                 attributes: wanted.attributes.clone(),
-                terms: (0..wanted.terms.min(10))
-                    .map(|place| {
-                        (
-                            Term::General(format!("name{place}").as_str().into()),
-                            100 - 10 * place,
-                        )
-                    })
-                    .collect(),
+                terms: (0..wanted.terms.min(10)).map(term).collect(),
             });
             let facets = facets.collect();
             let estimate = database.slow.is_some();
@@ -325,11 +302,8 @@ fn octets(term: &Term) -> Option<&[u8]> {
 /// The record at a position as SUTRS.
 fn text(position: u32) -> Result<External, Diagnostic> {
     let number = u64::from(position) + 1;
-    let text = InternationalString::from(format!("This is dummy SUTRS record number {number}\n"));
-    let lost = || diagnostic(Condition::SYSTEM_ERROR_PRESENTING, "");
-    let value = encode_value(&text).map_err(|_| lost())?;
-    let value = Any::new(value).ok_or_else(lost)?;
-    Ok(External::single_asn1_type(SUTRS, value))
+    let text = sutrs_external(&format!("This is dummy SUTRS record number {number}\n"));
+    text.ok_or_else(|| diagnostic(Condition::SYSTEM_ERROR_PRESENTING, ""))
 }
 
 fn scanned(scan: &Scan<'_>) -> Result<Scanned, Diagnostic> {
@@ -354,9 +328,8 @@ fn scanned(scan: &Scan<'_>) -> Result<Scanned, Diagnostic> {
     let skipped = before.len().saturating_sub(scan.before);
     let terms = |words: &mut dyn Iterator<Item = &(&str, usize)>| {
         let term = |(word, records): &(&str, usize)| ScanTerm {
-            term: Term::General((*word).into()),
-            display: None,
             records: Some(*records),
+            ..ScanTerm::new(Term::General((*word).into()))
         };
         words.map(term).collect()
     };
@@ -374,7 +347,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn hits_are_as_many_as_a_term_says() {
+    fn the_term_determines_the_number_of_hits() {
         for (query, expected) in [
             ("7", 7),
             ("@and 7 3", 7),

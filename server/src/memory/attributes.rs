@@ -4,8 +4,7 @@
 //! | file | what it does |
 //! |---|---|
 //! | `support` | the attribute values that the backend supports, for queries and for Explain |
-//! | `read` | the attributes of a term under the profile |
-//! | `term` | the term as text |
+//! | `read` | the attributes of a term under the profile, and the term as text |
 //! | `look` | the lookup of a term |
 //! | `mask` | truncated and masked terms |
 //! | `order` | the indexes of scans and sorts |
@@ -15,7 +14,6 @@ mod mask;
 mod order;
 mod read;
 mod support;
-mod term;
 
 pub(super) use self::look::{Look, LookTarget, WordLook, WordOrder, look};
 pub(super) use self::order::{scan_start, sort_index};

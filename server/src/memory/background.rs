@@ -81,7 +81,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn work_ends_when_its_answer_is_dropped() {
+    async fn work_is_cancelled_when_its_answer_is_dropped() {
         let background = Background::default();
         let (begun, has_begun) = tokio::sync::oneshot::channel();
         let (ended, has_ended) = mpsc::channel();
@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn no_more_work_goes_on_than_there_are_processors() {
+    async fn work_runs_on_at_most_one_thread_per_processor() {
         let background = Background::default();
         let processors = background.permits.available_permits();
         let (go, wait) = mpsc::channel::<()>();
@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_runtime_the_answer_is_there_at_once() {
+    fn without_a_runtime_the_answer_is_ready_at_once() {
         let answer =
             crate::requests::now(Background::default().answer(|stop| Ok(stop.is_cancelled())));
         assert_eq!(answer, Ok(false));

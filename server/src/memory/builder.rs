@@ -1,10 +1,9 @@
 //! The builder of a [`MemoryBackend`]: databases from memory, from files, or both.
 
 use bytes::Bytes;
-use z3950_marc::MarcRecord;
+use z3950_marc::{MarcRecord, mrk};
 
 use super::catalogue::{Database, same_name};
-use super::demo;
 use super::docid::DocidField;
 use super::fields::{AccessPoints, Fields};
 use super::index::Rules;
@@ -32,11 +31,9 @@ struct NewDatabase {
 
 impl MemoryBackendBuilder {
     /// The docid field; by default 001.
-    pub fn docid(self, field: DocidField) -> Self {
-        Self {
-            docid: field,
-            ..self
-        }
+    pub fn docid(mut self, field: DocidField) -> Self {
+        self.docid = field;
+        self
     }
 
     /// The access points and their fields.
@@ -68,19 +65,15 @@ impl MemoryBackendBuilder {
 
     /// Sets the title and description of a database, which is created if necessary.
     pub fn describe(mut self, name: &str, title: &str, description: &str) -> Self {
-        let DatabaseFiles {
-            title: known_title,
-            description: known_description,
-            ..
-        } = &mut self.database(name).files;
-        *known_title = Some(title.to_owned());
-        *known_description = Some(description.to_owned());
+        let files = &mut self.database(name).files;
+        files.title = Some(title.to_owned());
+        files.description = Some(description.to_owned());
         self
     }
 
     /// Adds the demo catalogue: databases `books` and `serials`.
     pub fn add_demo(self) -> Self {
-        demo::add(self)
+        demo(self)
     }
 
     /// A backend of the records added.
@@ -162,4 +155,37 @@ impl MemoryBackendBuilder {
         };
         (sources, self.profile)
     }
+}
+
+/// The name, title, description and records of each.
+const DATABASES: [(&str, &str, &str, &str); 2] = [
+    (
+        "books",
+        "Demo catalogue: books",
+        "Well-known works in the public domain, in many languages and scripts",
+        include_str!("demo/books.mrk"),
+    ),
+    (
+        "serials",
+        "Demo catalogue: serials",
+        "Newspapers and journals",
+        include_str!("demo/serials.mrk"),
+    ),
+];
+
+/// Adds the databases of the catalogue.
+#[expect(
+    clippy::panic,
+    reason = "the tests read the texts, which are part of the program"
+)]
+fn demo(builder: MemoryBackendBuilder) -> MemoryBackendBuilder {
+    DATABASES
+        .into_iter()
+        .fold(builder, |builder, (name, title, description, text)| {
+            let records =
+                mrk::parse_all(text).unwrap_or_else(|error| panic!("{name}.mrk: {error}"));
+            let builder = builder.describe(name, title, description);
+            let added = builder.add_records(name, records);
+            added.unwrap_or_else(|note| panic!("{name}.mrk: {note}"))
+        })
 }

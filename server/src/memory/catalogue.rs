@@ -79,37 +79,21 @@ impl Catalogue {
     /// Condition 235 with the first unknown name.
     pub(super) fn selected(&self, names: &[DatabaseName]) -> Result<Option<Vec<u16>>, Diagnostic> {
         let mut numbers = Vec::new();
+        let mut all = false;
         for name in names {
             let text = name.0.to_str().unwrap_or_default();
             match self.number(text) {
                 Some(number) => numbers.push(number),
-                None if same_name(text, ALL) => return self.rest_known(names),
+                None if same_name(text, ALL) => all = true,
                 None => {
-                    return Err(diagnostic(
-                        Condition::DATABASE_DOES_NOT_EXIST,
-                        name.0.as_bytes(),
-                    ));
+                    let name = name.0.as_bytes();
+                    return Err(diagnostic(Condition::DATABASE_DOES_NOT_EXIST, name));
                 }
             }
         }
         numbers.sort_unstable();
         numbers.dedup();
-        Ok((numbers.len() < self.databases.len()).then_some(numbers))
-    }
-
-    /// All databases, if every name is known.
-    fn rest_known(&self, names: &[DatabaseName]) -> Result<Option<Vec<u16>>, Diagnostic> {
-        let known = |name: &&DatabaseName| {
-            let text = name.0.to_str().unwrap_or_default();
-            same_name(text, ALL) || self.number(text).is_some()
-        };
-        match names.iter().find(|name| !known(name)) {
-            Some(name) => Err(diagnostic(
-                Condition::DATABASE_DOES_NOT_EXIST,
-                name.0.as_bytes(),
-            )),
-            None => Ok(None),
-        }
+        Ok((!all && numbers.len() < self.databases.len()).then_some(numbers))
     }
 
     /// The number of the database with this name.

@@ -1,6 +1,5 @@
 //! The evaluation of queries: operands from the indexes, operators on sets and positions (Z39.50-2003 §3.7.1, §3.7.2).
 
-mod lookup;
 mod proximity;
 mod tree;
 

@@ -3,18 +3,15 @@
 use bytes::Bytes;
 use z3950_asn1::apdu::External;
 use z3950_asn1::bib1::diagnostics::Condition;
-use z3950_asn1::oid::{GRS_1, OPAC, Oid, SUTRS, XML};
+use z3950_asn1::oid::{GRS_1, OPAC, Oid, SUTRS, UNIMARC, XML};
 use z3950_asn1::record::grs1::GenericRecord;
 use z3950_asn1::record::opac::OpacRecord;
-use z3950_asn1::record::sutrs_external;
-use z3950_marc::MarcRecord;
-use z3950_marc::charset;
+use z3950_asn1::record::{marc_syntax, sutrs_external};
 use z3950_marc::crosswalk::dublin_core;
 use z3950_marc::crosswalk::sutrs::sutrs_text;
-use z3950_marc::iso2709;
-use z3950_marc::marcxml;
+use z3950_marc::{MarcRecord, charset, iso2709, marcxml};
 
-use super::brief::brief;
+use super::fields::effective_tag;
 use crate::diagnostic::{Diagnostic, diagnostic};
 
 /// The syntaxes that any MARC record can be converted to, besides its own.
@@ -105,6 +102,34 @@ fn readable(record: &MarcRecord) -> MarcRecord {
 
 fn xml(element: &str) -> External {
     External::octet_aligned(XML, element)
+}
+
+/// Control number and date, fixed data, identifiers, main entry, title, edition, publication and extent.
+const BRIEF: &[&str] = &[
+    "001", "003", "005", "008", "020", "022", "100", "110", "111", "130", "245", "250", "260",
+    "264", "300",
+];
+/// The corresponding fields of UNIMARC; 100 has the character set.
+const BRIEF_UNIMARC: &[&str] = &[
+    "001", "003", "005", "010", "011", "100", "101", "200", "205", "210", "214", "215", "700",
+    "710", "720",
+];
+
+/// The record with only the fields of element set B, including those in another script.
+pub(super) fn brief(record: &MarcRecord) -> MarcRecord {
+    let brief = match marc_syntax(record) == UNIMARC {
+        true => BRIEF_UNIMARC,
+        false => BRIEF,
+    };
+    let wanted = |tag: &[u8]| brief.iter().any(|known| known.as_bytes() == tag);
+    let fields = record.fields.iter();
+    MarcRecord {
+        leader: record.leader,
+        fields: fields
+            .filter(|field| wanted(effective_tag(field).as_ref()))
+            .cloned()
+            .collect(),
+    }
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ mod part;
 use std::cmp::Ordering;
 use std::ops::Range;
 
-pub(super) use self::part::{Bits, LIST, Part, SEGMENT, Union};
+pub(super) use self::part::{Bits, LIST, Part, SEGMENT, Union, common};
 use crate::backend::RecordId;
 
 /// A set of records of an index. Parts that the index holds are borrowed.

@@ -5,32 +5,26 @@
 //! |---|---|
 //! | `strings`, `postings`, `dictionary` | sorted strings; their records and positions, packed; the terms of one index among
 //! them |
-//! | `segment`, `builder`, `notes` | some records with their indexes, and how these are built |
-//! | `find`, `pattern` | the records of terms that match a pattern |
-//! | `places`, `phrase` | positions of words, and phrases |
-//! | `browse`, `tally` | terms in order, and the number of given records that have each |
+//! | `segment`, `notes` | some records with their indexes, and how these are built |
+//! | `find` | patterns, and the records of terms that match |
+//! | `phrase` | positions of words, and phrases |
+//! | `browse` | terms in order, and the number of given records that have each |
 
 mod browse;
-mod builder;
 mod dictionary;
 mod find;
 mod notes;
-mod pattern;
 mod phrase;
-mod places;
 mod postings;
 mod segment;
 mod strings;
-mod tally;
 
 use std::sync::Arc;
 
 pub(super) use self::browse::{Browse, Counted};
-pub(super) use self::builder::SegmentBuilder;
-pub(super) use self::pattern::Pattern;
-pub(super) use self::phrase::{Edge, Edges};
-pub(super) use self::places::{WordPlace, WordPlaces};
-pub(super) use self::segment::{Rules, Segment};
+pub(super) use self::find::Pattern;
+pub(super) use self::phrase::{Edge, Edges, WordPlace, WordPlaces};
+pub(super) use self::segment::{Rules, Segment, SegmentBuilder};
 use self::strings::Strings;
 use super::background::CancelFlag;
 use super::fields::{IndexId, IndexSet};
@@ -85,11 +79,9 @@ impl Work {
     }
 
     /// The same budget, which is used up when the flag is set.
-    pub(super) fn until(self, stop: &CancelFlag) -> Self {
-        Self {
-            stop: Some(stop.clone()),
-            ..self
-        }
+    pub(super) fn until(mut self, stop: &CancelFlag) -> Self {
+        self.stop = Some(stop.clone());
+        self
     }
 
     /// Uses up units.

@@ -54,8 +54,7 @@ pub(super) fn scan(
 
 fn scan_term((term, records): Counted) -> ScanTerm {
     ScanTerm {
-        term: Term::General(term.into()),
-        display: None,
         records: Some(records),
+        ..ScanTerm::new(Term::General(term.into()))
     }
 }

@@ -226,7 +226,7 @@ fn deep_queries_are_answered() {
     );
 }
 
-/// A record as its syntax has it, as text.
+/// A record in its syntax, as text.
 fn shown(backend: &MemoryBackend, syntax: Oid, element_set: &str) -> String {
     let external = record_of(backend, 0, Some(syntax), element_set).expect("a record");
     assert_eq!(external.direct_reference, Some(syntax));
@@ -234,7 +234,7 @@ fn shown(backend: &MemoryBackend, syntax: Oid, element_set: &str) -> String {
 }
 
 #[test]
-fn records_come_in_two_syntaxes_and_element_sets() {
+fn records_have_two_syntaxes_and_element_sets() {
     let mut full = record("id7", "War and peace");
     full.fields
         .push(Field::data(b"500", "  ", [("a", "A note.")]));
@@ -276,7 +276,7 @@ fn records_come_in_two_syntaxes_and_element_sets() {
 }
 
 #[test]
-fn the_demo_catalogue_is_what_it_says() {
+fn the_demo_catalogue_matches_its_description() {
     let backend = MemoryBackend::demo();
     assert_eq!(names(&backend), ["books", "serials"]);
     let count = |database: &str, text: &str| {

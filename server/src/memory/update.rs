@@ -222,9 +222,8 @@ impl<'a> Draft<'a> {
             Some(own) if own == *id => {}
             _ => return Err(refused("no identifier", id)),
         }
-        let octets = iso2709::encode(&record).map_err(|error| refused(&error.to_string(), id))?;
-        let parsed =
-            iso2709::parse(&octets.into()).map_err(|error| refused(&error.to_string(), id))?;
+        let octets = iso2709::encode(&record).map_err(|error| refused(error, id))?;
+        let parsed = iso2709::parse(&octets.into()).map_err(|error| refused(error, id))?;
         Ok(parsed.record)
     }
 
@@ -324,16 +323,15 @@ fn merged(slices: &[Slice], rules: &Rules) -> Slice {
 
 /// The MARC record of a client.
 fn marc(external: &External) -> Result<MarcRecord, Diagnostic> {
-    let malformed = |error: &dyn std::fmt::Display| refused(&error.to_string(), b"");
     match RetrievedRecord::of(external) {
-        RetrievedRecord::Marc(octets) => iso2709::parse(&octets)
-            .map(|parsed| parsed.record)
-            .map_err(|error| malformed(&error)),
+        RetrievedRecord::Marc(octets) => {
+            let parsed = iso2709::parse(&octets).map_err(|error| refused(error, b""))?;
+            Ok(parsed.record)
+        }
         RetrievedRecord::Xml(octets) => {
-            let text = std::str::from_utf8(&octets).map_err(|error| malformed(&error))?;
-            marcxml::from_xml(text)
-                .map(|read| read.record)
-                .map_err(|error| malformed(&error))
+            let text = std::str::from_utf8(&octets).map_err(|error| refused(error, b""))?;
+            let read = marcxml::from_xml(text).map_err(|error| refused(error, b""))?;
+            Ok(read.record)
         }
         _ => {
             let syntax = external.direct_reference.map(|syntax| syntax.to_string());
@@ -364,10 +362,10 @@ fn with_elements(mut whole: MarcRecord, elements: MarcRecord) -> MarcRecord {
 }
 
 /// A record cannot be changed. Bib-1 has no condition for this, so the message says why.
-fn refused(why: &str, about: &[u8]) -> Diagnostic {
+fn refused(why: impl std::fmt::Display, about: &[u8]) -> Diagnostic {
     let about = String::from_utf8_lossy(about);
     let text = match &*about {
-        "" => why.to_owned(),
+        "" => why.to_string(),
         about => format!("{why}: {about}"),
     };
     diagnostic(Condition::UNSPECIFIED, text)

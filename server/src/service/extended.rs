@@ -23,9 +23,9 @@ use z3950_asn1::es::{TaskParameters, TaskStatus};
 use z3950_asn1::moment::Moment;
 
 use crate::association::{Association, Operation};
+use crate::backend::ResultSet;
 use crate::diagnostic::{Diagnostic, diagnostic};
 use crate::extended::{EXTENDED_SERVICES, Function, Task, TaskKind};
-use crate::result_sets::ResultSet;
 
 /// 222: user not authorized.
 const USER_REFUSED: Condition = Condition(222);

@@ -1,6 +1,5 @@
-//! Init (Z39.50-2003 §3.2.1): admission, protocol version, options and message sizes.
-
-mod negotiation;
+//! Init (Z39.50-2003 §3.2.1): admission, protocol version, options and message sizes; character set and language (Appendix NEG,
+//! charsetNegotiation-3). The server selects UTF-8 or nothing. Records stay in the character set that they declare.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -9,7 +8,9 @@ use z3950_asn1::apdu::{
     Apdu, ExternalValue, InitializeRequest, InitializeResponse, Options, OtherInformation,
 };
 use z3950_asn1::bib1::diagnostics::Condition;
-use z3950_asn1::format::charset_negotiation::CharSetandLanguageNegotiation;
+use z3950_asn1::format::charset_negotiation::{
+    CharSetandLanguageNegotiation, OriginProposal, ProposedCharSet, SelectedCharSet, TargetResponse,
+};
 use z3950_asn1::format::user_info1::UserInfo1;
 use z3950_asn1::types::{Bits, InternationalString};
 
@@ -39,18 +40,18 @@ pub(crate) fn answer(
         limits.exceptional_record_size,
     );
     let exceptional = exceptional.max(preferred);
-    let proposal = negotiation::proposal(request);
+    let proposed = proposal(request);
     let mut response = InitializeResponse {
         protocol_version,
-        options: options(request, offer, proposal.is_some()),
+        options: options(request, offer, proposed.is_some()),
         preferred_message_size: count(preferred),
         exceptional_record_size: count(exceptional),
         result: true,
         implementation_id: text(&offer.implementation_id),
         implementation_name: text(&offer.implementation_name),
         implementation_version: text(&offer.implementation_version),
-        other_info: proposal.and_then(|proposal| {
-            let answer = negotiation::response(&proposal, offer);
+        other_info: proposed.and_then(|proposal| {
+            let answer = selection(&proposal, offer);
             other_information(&CharSetandLanguageNegotiation::Response(answer))
         }),
         ..InitializeResponse::default()
@@ -135,4 +136,47 @@ fn other_information(value: &impl ExternalValue) -> Option<OtherInformation> {
     let mut information = OtherInformation::default();
     information.put_value(value).ok()?;
     Some(information)
+}
+
+/// The client's proposal, if there is one.
+fn proposal(request: &InitializeRequest) -> Option<OriginProposal> {
+    let information = request.other_info.as_ref();
+    match information.and_then(OtherInformation::value)? {
+        CharSetandLanguageNegotiation::Proposal(proposal) => Some(proposal),
+        CharSetandLanguageNegotiation::Response(_) => None,
+    }
+}
+
+/// The server's selection. Of the languages, it is the first that the server offers.
+fn selection(proposal: &OriginProposal, offer: &Offer) -> TargetResponse {
+    let sets = proposal.proposed_char_sets.as_deref();
+    let languages = proposal.proposedlanguages.as_deref().unwrap_or_default();
+    TargetResponse {
+        selected_char_sets: sets.map(|sets| {
+            let utf_8 = sets.iter().find(|set| is_utf_8(set));
+            utf_8.map_or(SelectedCharSet::None, selected)
+        }),
+        selected_language: languages
+            .iter()
+            .find(|language| {
+                let mut offered = offer.languages.iter();
+                offered.any(|offered| language.as_bytes().eq_ignore_ascii_case(offered.as_bytes()))
+            })
+            .cloned(),
+        records_in_selected_char_sets: proposal.records_in_selected_char_sets.map(|_| false),
+    }
+}
+
+fn is_utf_8(set: &ProposedCharSet) -> bool {
+    let name = set.name();
+    name.is_some_and(|name| name.eq_ignore_ascii_case("utf-8") || name.eq_ignore_ascii_case("utf8"))
+}
+
+/// Selects a set as it was proposed, by number or by name.
+fn selected(set: &ProposedCharSet) -> SelectedCharSet {
+    match set {
+        ProposedCharSet::Iso2022(_) => SelectedCharSet::None,
+        ProposedCharSet::Iso10646(set) => SelectedCharSet::Iso10646(set.clone()),
+        ProposedCharSet::Private(set) => SelectedCharSet::Private(set.clone()),
+    }
 }

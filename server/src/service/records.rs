@@ -12,9 +12,8 @@ use z3950_asn1::oid::Oid;
 use z3950_asn1::types::InternationalString;
 
 use crate::association::{Association, CANCELLED, Operation};
-use crate::backend::{Backend, Composition, RecordId, Retrieve, Retrieved};
+use crate::backend::{Backend, Composition, RecordId, ResultSet, Retrieve, Retrieved};
 use crate::diagnostic::{Diagnostic, diagnostic};
-use crate::result_sets::ResultSet;
 
 /// The composition of the records in the answer to a Search.
 ///

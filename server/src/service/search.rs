@@ -19,9 +19,8 @@ use z3950_asn1::types::InternationalString;
 
 use super::records::{self, Packed, Sizes, most_records, pack};
 use crate::association::{Association, Operation};
-use crate::backend::{FacetRequest, Found, Search};
+use crate::backend::{FacetRequest, Found, ResultSet, Search};
 use crate::diagnostic::{Diagnostic, diagnostic};
-use crate::result_sets::ResultSet;
 use crate::units::count;
 
 /// Searches, keeps the result set and answers.

@@ -9,9 +9,8 @@ use z3950_asn1::apdu::{
 use z3950_asn1::bib1::diagnostics::Condition;
 
 use crate::association::{Association, Operation};
-use crate::backend::{Hits, Sort};
+use crate::backend::{Hits, ResultSet, Sort};
 use crate::diagnostic::{Diagnostic, diagnostic};
-use crate::result_sets::ResultSet;
 use crate::units::count;
 
 /// Conditions without a name in the list of conditions.

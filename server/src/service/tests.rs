@@ -49,7 +49,7 @@ fn found(sizes: &[usize], limits: Limits) -> Session {
 
 #[test]
 fn small_medium_and_large_sets() {
-    // Upper bound of small, lower bound of large, number of medium sets, hits; element set of the records, and how many.
+    // smallSetUpperBound, largeSetLowerBound, mediumSetPresentNumber, hits; element set and number of the records.
     for (small, large, medium, hits, element_set, number) in [
         (1, 2, 0, 1, "s", 1),
         (1, 2, 0, 2, "", 0),
@@ -242,7 +242,7 @@ fn result_sets_are_named_replaced_and_combined() {
     assert_eq!(find("a", "war"), 2);
     assert_eq!(find("A", "emma"), 2);
     assert_eq!(find("b", "@and @set a @set A"), 1);
-    // The set replaced may be an operand of its own replacement.
+    // A query may use the set that it replaces.
     assert_eq!(find("a", "@not @set a @set A"), 1);
     assert_eq!(find("b", "@set a"), 1);
     // A search that fails leaves no set of its name.
@@ -251,7 +251,7 @@ fn result_sets_are_named_replaced_and_combined() {
 }
 
 #[test]
-fn a_search_whose_records_cannot_be_had_works_all_the_same() {
+fn a_search_succeeds_although_its_records_cannot_be_retrieved() {
     for (syntax, element_set, diagnostic) in [
         (oid::UKMARC, "F", "239 1.2.840.10003.5.11"),
         (SUTRS, "dc", "25 dc"),

@@ -1,4 +1,4 @@
-//! The session fed with hand-made APDUs, each of the 25 kinds, and with mutated ones by the thousand.
+//! A session with hand-made APDUs of all 25 kinds, and with thousands of mutated ones.
 
 use std::sync::Arc;
 
@@ -99,7 +99,7 @@ fn init_agrees_on_options_and_sizes() {
 }
 
 #[test]
-fn before_init_the_connection_just_ends() {
+fn before_init_errors_end_the_connection_without_close() {
     for request in [
         search("war"),
         present(1, 1),
@@ -123,7 +123,7 @@ fn before_init_the_connection_just_ends() {
 }
 
 #[test]
-fn a_refused_init_may_be_tried_again() {
+fn init_can_be_repeated_after_a_refusal() {
     let mut session = session();
     let refused = only(now(
         session.answer(&init_of(ProtocolVersion::default()).into())
@@ -145,7 +145,7 @@ fn another_init_begins_anew() {
     assert_eq!(crate::requests::shown(&response.records), "30 default");
 }
 
-/// What a request is answered with in an open session of version 3: the APDU's name, or the words of a Close.
+/// The answer to a request in an open session of version 3: the APDU's name, or the message of a Close.
 fn answer_to(request: Apdu) -> (String, bool) {
     let mut session = open(catalogue(), Limits::default());
     let mut request = request;
@@ -289,7 +289,7 @@ fn every_apdu_has_its_answer() {
 }
 
 #[test]
-fn only_version_3_is_told_why_the_session_ends() {
+fn only_version_3_gets_a_close_with_the_reason() {
     for (versions, told) in [
         (ProtocolVersion::UP_TO_3, true),
         (ProtocolVersion::UP_TO_2, false),
@@ -333,7 +333,7 @@ fn only_version_3_is_told_why_the_session_ends() {
 }
 
 #[test]
-fn sessions_that_wait_take_little() {
+fn idle_sessions_are_small() {
     let association = std::mem::size_of::<Association>();
     let session = std::mem::size_of::<Session>();
     assert!(

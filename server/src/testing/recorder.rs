@@ -1,6 +1,6 @@
 //! Records the sessions of a test server, and lets a test wait for events.
 
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
 use bytes::Bytes;
@@ -14,50 +14,27 @@ use crate::transcript::{Direction, TranscriptEntry};
 /// The transcript so far.
 #[derive(Default)]
 pub(super) struct Recorder {
-    state: Mutex<RecorderState>,
+    pub(super) state: Mutex<RecorderState>,
     changed: Condvar,
 }
 
 #[derive(Default)]
-struct RecorderState {
-    entries: Vec<TranscriptEntry>,
-    opened: u64,
-    closed: u64,
+pub(super) struct RecorderState {
+    pub(super) entries: Vec<TranscriptEntry>,
+    /// The number of sessions opened.
+    pub(super) opened: u64,
+    pub(super) closed: u64,
 }
 
 impl Recorder {
-    pub(super) fn entries(&self) -> Vec<TranscriptEntry> {
-        self.lock().entries.clone()
-    }
-
-    /// The number of sessions opened.
-    pub(super) fn opened(&self) -> u64 {
-        self.lock().opened
-    }
-
-    /// Waits until the condition holds for the transcript; `None` after the time limit.
+    /// Waits until the condition holds; `None` after the time limit.
     pub(super) fn wait(
-        &self,
-        limit: Duration,
-        condition: impl Fn(&[TranscriptEntry]) -> bool,
-    ) -> Option<Vec<TranscriptEntry>> {
-        self.wait_for_state(limit, |state| condition(&state.entries))
-    }
-
-    /// Waits until at least one session was opened and all have ended.
-    pub(super) fn wait_for_end(&self, limit: Duration) -> Option<Vec<TranscriptEntry>> {
-        self.wait_for_state(limit, |state| {
-            state.opened > 0 && state.opened == state.closed
-        })
-    }
-
-    fn wait_for_state(
         &self,
         limit: Duration,
         condition: impl Fn(&RecorderState) -> bool,
     ) -> Option<Vec<TranscriptEntry>> {
         let deadline = Instant::now() + limit;
-        let mut state = self.lock();
+        let mut state = lock(&self.state);
         while !condition(&state) {
             let left = deadline.checked_duration_since(Instant::now())?;
             let woken = self.changed.wait_timeout(state, left);
@@ -67,12 +44,8 @@ impl Recorder {
     }
 
     fn change(&self, change: impl FnOnce(&mut RecorderState)) {
-        change(&mut self.lock());
+        change(&mut lock(&self.state));
         self.changed.notify_all();
-    }
-
-    fn lock(&self) -> MutexGuard<'_, RecorderState> {
-        lock(&self.state)
     }
 
     fn note(&self, session: u64, direction: Direction, octets: &[u8], apdu: Option<&Apdu>) {

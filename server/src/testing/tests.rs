@@ -76,7 +76,7 @@ fn addresses_and_urls() {
 }
 
 #[test]
-fn ipv6_is_listened_on_where_there_is_any() {
+fn the_server_listens_on_ipv6_if_available() {
     if std::net::TcpListener::bind((Ipv6Addr::LOCALHOST, 0)).is_err() {
         eprintln!("skipped: no IPv6 on this machine");
         return;
@@ -119,7 +119,7 @@ fn no_more_sessions_than_allowed_are_served_at_once() {
     server.wait_until(|entries| entries.len() == 2);
     let address = server.addr();
     let second = thread::spawn(move || converse(address, &[init()]));
-    // The second client waits in the queue; it is served as soon as the first has gone.
+    // The second client waits in the queue and is served as soon as the first disconnects.
     assert_eq!(server.sessions(), 1);
     drop(first);
     assert!(!second.join().expect("an answer").is_empty());
@@ -135,7 +135,7 @@ impl Backend for Panicking {
 }
 
 #[test]
-fn panics_end_one_session_and_are_told() {
+fn a_panic_ends_one_session_and_is_reported() {
     let server = TestServer::builder().backend(Arc::new(Panicking)).start();
     for _ in 0..2 {
         converse_and_lose(server.addr());
@@ -164,7 +164,7 @@ fn panics_fail_the_test() {
     server.wait_for_end();
 }
 
-/// Has the handler panic; the connection ends in one way or another.
+/// Makes the handler panic; the connection ends or is reset.
 fn converse_and_lose(address: SocketAddr) {
     let mut stream = connect(address);
     for request in [init(), search("war")] {
@@ -188,7 +188,7 @@ fn an_address_has_no_more_sessions_than_allowed() {
     server.wait_until(|entries| entries.len() == 2);
     let mut turned_away = connect(server.addr());
     let mut answer = Vec::new();
-    // Closed, or reset where the system is quick.
+    // Closed or reset, depending on timing.
     let _ = turned_away.read_to_end(&mut answer);
     assert!(answer.is_empty());
     drop(first);
@@ -234,7 +234,7 @@ fn unix_sockets_are_listened_on() {
         stream.read_to_end(&mut answer).expect("an answer");
         answer
     };
-    // The file of a server that died is in nobody's way.
+    // The file of a server that died is replaced.
     drop(std::os::unix::net::UnixListener::bind(&path).expect("a socket"));
     let server = TestServer::builder().unix(&path).start();
     assert_eq!(converse()[0], 0xb5);
@@ -255,7 +255,7 @@ mod tls {
     use super::*;
     use crate::tls::{ClientCertificates, TlsError};
 
-    /// An authority, and a certificate and key by it for the server and for a client.
+    /// An authority, with a certificate and key for the server and for a client.
     struct Keys {
         authority: String,
         server: (String, String),
@@ -280,7 +280,7 @@ mod tls {
         }
     }
 
-    /// What the server says to an Init over TLS; `None` if the connection fails.
+    /// The answer to an Init over TLS; `None` if the connection fails.
     fn greeted(address: SocketAddr, keys: &Keys, certificate: bool) -> Option<Vec<u8>> {
         let mut roots = RootCertStore::empty();
         let chain =
@@ -322,7 +322,7 @@ mod tls {
     }
 
     #[test]
-    fn clients_are_let_in_by_their_certificates() {
+    fn clients_are_admitted_by_their_certificates() {
         let keys = keys();
         let authority = || keys.authority.clone().into_bytes();
         for (clients, without, with) in [
@@ -336,7 +336,7 @@ mod tls {
             let found = greeted.each_ref().map(Option::is_some);
             assert_eq!(found, [without, with], "{clients:?}");
             assert_eq!(greeted[1].as_ref().map(|answer| answer[0]), Some(0xb5));
-            // The listener without TLS is there as ever, and the one with TLS has no other.
+            // The listener without TLS still works, and the one with TLS accepts nothing else.
             assert!(!converse(server.addr(), &[init()]).is_empty());
             let mut plain = connect(server.addr_tls());
             plain
@@ -349,7 +349,7 @@ mod tls {
     }
 
     #[test]
-    fn what_is_no_certificate_is_told_of() {
+    fn errors_in_certificates_are_reported() {
         let keys = keys();
         let (certificate, key) = (keys.server.0.as_bytes(), keys.server.1.as_bytes());
         let none = ClientCertificates::Unasked;

@@ -66,7 +66,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn secrets_are_blotted_out_and_nothing_else() {
+    fn only_secrets_are_redacted() {
         for (octets, expected) in [
             // open, idPass, and both within indefinite lengths.
             (

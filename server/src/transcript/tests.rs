@@ -1,4 +1,4 @@
-//! Conversations written as lines of JSON, read back, and answered again.
+//! Conversations written as lines of JSON, read back, and replayed.
 
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
@@ -18,7 +18,7 @@ use crate::service::extended::tests::changed;
 use crate::session::Session;
 use crate::target::Target;
 
-/// A file that a test looks into.
+/// A log in memory.
 #[derive(Clone, Default)]
 struct Shared(Arc<Mutex<Vec<u8>>>);
 
@@ -39,7 +39,7 @@ impl std::io::Write for Shared {
     }
 }
 
-/// Has a session answer the requests under the eyes of an observer.
+/// Has a session answer the requests, with an observer.
 fn converse(observer: &dyn Observer, number: u64, requests: &[Apdu]) {
     let mut session = Session::new(Arc::new(Target::new(catalogue(), Limits::default())));
     let peer: SocketAddr = "127.0.0.1:4711".parse().expect("an address");
@@ -74,7 +74,7 @@ fn with_password() -> Apdu {
 }
 
 #[test]
-fn lines_of_json_say_what_was_said() {
+fn json_lines_describe_the_conversation() {
     let file = Shared::default();
     let log = JsonLog::new(file.clone());
     let requests = [
@@ -139,7 +139,7 @@ fn lines_of_json_say_what_was_said() {
 }
 
 #[test]
-fn what_is_sorted_by_and_done_is_told() {
+fn values_name_sort_keys_and_tasks() {
     let mut sort = sort_request(&["default"], "s");
     let by_author = SortKey::SortAttributes(SortAttributes {
         id: oid::BIB_1,
@@ -211,7 +211,7 @@ fn listings_are_for_people() {
     );
 }
 
-/// A recording of sessions, by their requests.
+/// A recording of sessions with these requests.
 fn recording(sessions: &[&[Apdu]]) -> Arc<Recording> {
     let file = Shared::default();
     let log = JsonLog::new(file.clone());
@@ -239,7 +239,7 @@ fn names(output: &Output) -> Vec<&'static str> {
 }
 
 #[test]
-fn recordings_are_answered_again() {
+fn recordings_are_replayed() {
     let close: Apdu = Close::new(CloseReason::FINISHED, None).into();
     let recorded = recording(&[
         &[
@@ -258,7 +258,7 @@ fn recordings_are_answered_again() {
         ["initResponse"]
     );
     assert!(player.has_begun());
-    // In another order, octet for octet.
+    // The same octets in another order.
     let hits = |output: &Output| match &output.items[0] {
         Item::Octets(octets) => match codec::decode(octets) {
             Ok(Apdu::SearchResponse(search)) => (search.result_count, None),
@@ -273,7 +273,7 @@ fn recordings_are_answered_again() {
         hits(&answer(&mut player, &search("@attr 1=1032 dup"))),
         (2, None)
     );
-    // Not octet for octet: the next of its kind, under the client's own referenceId.
+    // Other octets: the next answer of its kind, with the client's own referenceId.
     let other = referred(search("else"), "mine");
     assert_eq!(
         hits(&answer(&mut player, &other)),
@@ -283,7 +283,7 @@ fn recordings_are_answered_again() {
     assert!(!gone.hang_up && said(&gone)[0].contains(UNKNOWN));
     let end = answer(&mut player, &close);
     assert!(end.hang_up && names(&end) == ["close"]);
-    // The sessions come one after the other, and over again.
+    // The sessions are replayed in turn, then again from the first.
     for (number, exchanges) in [(1, 4), (2, 1), (3, 4), (4, 1)] {
         let mut player = Player::new(&in_order, number);
         assert_eq!(names(&answer(&mut player, &init())), ["initResponse"]);
@@ -403,7 +403,7 @@ fn audit_d8_a_request_gets_the_answer_of_the_same_request_only() {
 }
 
 #[test]
-fn lines_that_are_no_recording_are_told_of() {
+fn errors_in_a_recording_name_the_line() {
     for (text, expected) in [
         ("{", "line 1: "),
         ("\n\nx", "line 3: "),

@@ -237,7 +237,18 @@ async fn audit_c3_a_named_certificate_needs_no_authority() {
     };
     let found = heard(server(certificate, None).await, &options).await;
     assert_eq!(found, "hello");
-    // What is named speaks for itself alone.
+    let late = stranger.certify(HOST, |params| {
+        params.not_before = date_time_ymd(2001, 1, 1);
+        params.not_after = date_time_ymd(2002, 1, 1);
+    });
+    std::fs::write(known.folder.path().join("late.pem"), &late.0).expect("written");
+    let late_options = TlsOptions {
+        roots: Some(known.folder.path().join("late.pem")),
+        ..TlsOptions::default()
+    };
+    let found = heard(server(late, None).await, &late_options).await;
+    assert!(found.contains("expired on 2002-01-01"), "{found}");
+    // A named certificate vouches for itself alone.
     let found = heard(
         server(stranger.certify(HOST, unchanged), None).await,
         &options,

@@ -18,8 +18,11 @@ use tokio_rustls::rustls::server::ParsedCertificate;
 use tokio_rustls::rustls::{
     self, CertificateError, DigitallySignedStruct, OtherError, SignatureScheme,
 };
-use x509_parser::prelude::{FromDer, X509Certificate};
+use z3950_asn1::codec::frame::{Header, Length};
 use z3950_asn1::moment::Moment;
+
+/// The bit of a context tag.
+const CONTEXT: u8 = 0x80;
 
 /// Trusts certificates issued by the roots, and the given certificates themselves.
 ///
@@ -48,7 +51,7 @@ impl ServerCertVerifier for Named {
                 if !is_final(&error)
                     && self.certificates.iter().any(|named| named == certificate) =>
             {
-                verify_by_itself(certificate, name, now)
+                verify_by_itself(certificate, name)
             }
             other => other,
         }
@@ -92,36 +95,27 @@ fn is_final(error: &CertificateError) -> bool {
     )
 }
 
-/// Checks the dates and the name of a certificate, but not its issuer.
+/// Checks the name of a certificate, but not its issuer. The roots have checked its dates before they missed the issuer.
 fn verify_by_itself(
     certificate: &CertificateDer<'_>,
     name: &ServerName<'_>,
-    now: UnixTime,
 ) -> Result<ServerCertVerified, rustls::Error> {
-    let (_, parsed) =
-        X509Certificate::from_der(certificate).map_err(|_| CertificateError::BadEncoding)?;
-    let seconds = i64::try_from(now.as_secs()).unwrap_or(i64::MAX);
-    let validity = parsed.validity();
-    if seconds < validity.not_before.timestamp() {
-        return Err(CertificateError::NotValidYet.into());
-    }
-    if seconds > validity.not_after.timestamp() {
-        return Err(CertificateError::Expired.into());
-    }
-    match parsed.subject_alternative_name() {
-        Ok(None) => by_common_name(&parsed, name)?,
-        _ => verify_server_name(&ParsedCertificate::try_from(certificate)?, name)?,
+    match verify_server_name(&ParsedCertificate::try_from(certificate)?, name) {
+        Err(rustls::Error::InvalidCertificate(CertificateError::NotValidForNameContext {
+            presented,
+            ..
+        })) if presented.is_empty() => by_common_name(certificate, name)?,
+        checked => checked?,
     }
     Ok(ServerCertVerified::assertion())
 }
 
 /// A certificate without alternative names is checked by its common name (RFC 6125 §6.4.4), for given certificates only.
 fn by_common_name(
-    certificate: &X509Certificate<'_>,
+    certificate: &CertificateDer<'_>,
     name: &ServerName<'_>,
 ) -> Result<(), CertificateError> {
-    let mut names = certificate.subject().iter_common_name();
-    let common = names.find_map(|name| name.as_str().ok());
+    let common = common_name(certificate);
     let is_it = common.is_some_and(|common| match name {
         ServerName::DnsName(host) => common.eq_ignore_ascii_case(host.as_ref()),
         ServerName::IpAddress(address) => common.parse() == Ok(IpAddr::from(*address)),
@@ -134,6 +128,36 @@ fn by_common_name(
             presented: common.into_iter().map(str::to_owned).collect(),
         }),
     }
+}
+
+/// The first common name (`id-at-commonName`) of a certificate's subject (RFC 5280 §4.1).
+fn common_name(certificate: &[u8]) -> Option<&str> {
+    const COMMON_NAME: &[u8] = &[0x55, 4, 3];
+    let (_, certificate) = elements(certificate).next()?;
+    let (_, to_be_signed) = elements(certificate).next()?;
+    // Serial number, signature, issuer, validity, subject; the optional version before them has a context tag.
+    let universal = elements(to_be_signed).filter(|(header, _)| header.class & CONTEXT == 0);
+    let (_, subject) = { universal }.nth(4)?;
+    let attributes = elements(subject).flat_map(|(_, set)| elements(set));
+    { attributes }.find_map(|(_, attribute)| {
+        let mut parts = elements(attribute);
+        let (_, kind) = parts.next()?;
+        let (_, value) = parts.next().filter(|_| kind == COMMON_NAME)?;
+        std::str::from_utf8(value).ok()
+    })
+}
+
+/// The values that stand one after another in DER, each with its contents; up to the first that is cut short.
+fn elements(mut octets: &[u8]) -> impl Iterator<Item = (Header, &[u8])> {
+    std::iter::from_fn(move || {
+        let header = Header::read(octets).ok()??;
+        let Length::Definite(length) = header.length else {
+            return None;
+        };
+        let (contents, rest) = octets.get(header.octets..)?.split_at_checked(length)?;
+        octets = rest;
+        Some((header, contents))
+    })
 }
 
 /// Why the server's certificate was rejected.

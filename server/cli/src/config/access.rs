@@ -8,16 +8,16 @@ use z3950_asn1::bib1::diagnostics::Condition;
 use z3950_server::Offer;
 use z3950_server::access::{Access, Challenge, User};
 
-use super::section::{Section, boolean, number, string, word};
+use super::section::{Section, number, string, word};
 
 pub(super) fn offer(section: &Section<'_>, offer: &mut Offer) {
-    let versions = section.read("versions", "1, 2 or 3", |value| match number(value)? {
+    let version = |value| match number(value)? {
         1 => Some(ProtocolVersion::ONLY_1),
         2 => Some(ProtocolVersion::UP_TO_2),
         3 => Some(ProtocolVersion::UP_TO_3),
         _ => None,
-    });
-    offer.versions = versions.unwrap_or(offer.versions);
+    };
+    section.set("versions", "1, 2 or 3", version, &mut offer.versions);
     let options = section.list("options", "the name of an option", |value| {
         string(value).and_then(Options::by_name)
     });
@@ -25,32 +25,27 @@ pub(super) fn offer(section: &Section<'_>, offer: &mut Offer) {
         offer.options = options.into_iter().fold(Options::default(), Options::union);
     }
     let text = |key, field: &mut Option<String>| {
-        if let Some(text) = section.read(key, "a text", string) {
-            *field = (!text.is_empty()).then(|| text.to_owned());
-        }
+        let given =
+            |value| Some(word(value).map(str::to_owned)).filter(|_| string(value).is_some());
+        section.set(key, "a text", given, field);
     };
     text("implementation-id", &mut offer.implementation_id);
     text("implementation-name", &mut offer.implementation_name);
     text("implementation-version", &mut offer.implementation_version);
     let languages = section.list("languages", "a code of three letters", |value| {
-        word(value)
-            .filter(|code| code.len() == 3)
-            .map(str::to_owned)
+        let code = word(value).filter(|code| code.len() == 3);
+        code.map(str::to_owned)
     });
     if !languages.is_empty() {
         offer.languages = languages;
     }
     offer.ask_above = section.read("ask-above", "a number", number);
-    if let Some(explain) = section.read("explain", "true or false", boolean) {
-        offer.explain = explain;
-    }
+    offer.explain = section.flag("explain").unwrap_or(offer.explain);
 }
 
 pub(super) fn read(section: &Section<'_>, access: &mut Access) {
     access.users = section.sections("user", user);
-    access.anonymous = section
-        .read("anonymous", "true or false", boolean)
-        .unwrap_or(false);
+    access.anonymous = section.flag("anonymous").unwrap_or(false);
     access.blocked = section.list("blocked", "an IP address", |value| {
         IpAddr::from_str(string(value)?).ok()
     });

@@ -11,16 +11,16 @@ use super::section::{Section, word};
 pub(super) fn read(top: &Section<'_>, folder: &Path) -> Vec<DatabaseFiles> {
     let mut names = BTreeSet::new();
     top.sections("database", |section| {
-        let text = |key| section.read(key, "a text", word).map(str::to_owned);
         let name = section.need("name", "a text", word).map(str::to_owned);
-        let path = |text: &str| folder.join(text);
         let mut database = DatabaseFiles::default();
         database.name = name.unwrap_or_default();
-        database.title = text("title");
-        database.description = text("description");
-        database.paths = section.list("files", "a path", |value| word(value).map(path));
+        database.title = section.text("title");
+        database.description = section.text("description");
+        database.paths = section.list("files", "a path", |value| {
+            word(value).map(|text| folder.join(text))
+        });
         database.docid = section.parse("docid", DocidField::from_str);
-        database.save = section.read("save", "a path", word).map(path);
+        database.save = section.path("save", folder);
         if database.paths.is_empty() && database.save.is_none() {
             section.note_whole("a database without files and without save has no records");
         }

@@ -9,19 +9,11 @@ use super::section::{Section, duration, number, octets, string};
 
 pub(super) fn read(section: &Section<'_>, limits: &mut Limits, tasks: &mut TaskLimits) {
     let size = |key, field: &mut usize| {
-        if let Some(value) = section.read(key, "a number of octets such as \"64KiB\"", octets) {
-            *field = value;
-        }
+        section.set(key, "a number of octets such as \"64KiB\"", octets, field);
     };
-    let count = |key, field: &mut usize| {
-        if let Some(value) = section.read(key, "a number", number) {
-            *field = value;
-        }
-    };
+    let count = |key, field: &mut usize| section.set(key, "a number", number, field);
     let time = |key, field: &mut Duration| {
-        if let Some(value) = section.read(key, "a time such as \"30s\"", duration) {
-            *field = value;
-        }
+        section.set(key, "a time such as \"30s\"", duration, field);
     };
     size("apdu-size-before-init", &mut limits.apdu_size_before_init);
     size("apdu-size", &mut limits.apdu_size);
@@ -53,17 +45,14 @@ pub(super) fn read(section: &Section<'_>, limits: &mut Limits, tasks: &mut TaskL
     time("write-time", &mut limits.write_time);
     time("drain-time", &mut limits.drain_time);
     time("linger-time", &mut limits.linger_time);
-    if let Some(most) = section.read("sessions-per-address", "a number", number) {
-        limits.sessions_per_address = Some(most);
-    }
+    let most = section.read("sessions-per-address", "a number", number);
+    limits.sessions_per_address = most.or(limits.sessions_per_address);
     let never = |value| match string(value) {
         Some("never") => Some(None),
         _ => duration(value).map(Some),
     };
     let time_or_never = |key, field: &mut Option<Duration>| {
-        if let Some(value) = section.read(key, "a time such as \"15m\", or never", never) {
-            *field = value;
-        }
+        section.set(key, "a time such as \"15m\", or never", never, field);
     };
     time_or_never("idle-time", &mut limits.idle_time);
     time_or_never("operation-time", &mut limits.operation_time);

@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use super::section::{Section, string, word};
+use super::section::{Section, string};
 
 /// A listener.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -96,7 +96,7 @@ impl ListenAddress {
 }
 
 fn listener(section: &Section<'_>, folder: &Path) -> Option<ListenerConfig> {
-    let path = |key| Some(folder.join(section.read(key, "a path", word)?));
+    let path = |key| section.path(key, folder);
     let place = section.need("address", "a text", string);
     let place = place.and_then(|_| section.parse("address", ListenAddress::from_str));
     let certificate = path("certificate");

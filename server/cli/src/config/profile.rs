@@ -4,7 +4,7 @@ use z3950_asn1::bib1::attributes::{COMPLETENESS, POSITION, RELATION, STRUCTURE, 
 use z3950_asn1::bib1::diagnostics::Condition;
 use z3950_server::memory::{AccessPoint, AccessPoints, Kind, Profile, Sources, Treatment};
 
-use super::section::{Section, boolean, number, string, word};
+use super::section::{Section, number, string, word};
 
 pub(super) fn read(section: &Section<'_>) -> Profile {
     let base = section.read("base", "bib-1, zebra or yaz-ztest", |value| {
@@ -23,20 +23,14 @@ pub(super) fn read(section: &Section<'_>) -> Profile {
         let changed = section.section(key, |section| of_type(section, before, attribute_type));
         profile = changed.unwrap_or(profile);
     }
-    let flag = |key, field: &mut bool| {
-        *field = section
-            .read(key, "true or false", boolean)
-            .unwrap_or(*field);
-    };
+    let flag = |key, field: &mut bool| *field = section.flag(key).unwrap_or(*field);
     flag("use-required", &mut profile.use_required);
     flag("proximity", &mut profile.proximity);
     flag("result-sets", &mut profile.result_sets);
-    if let Some(shortest) = section.read("shortest-truncated", "a number", number) {
-        profile.shortest_truncated = shortest;
-    }
-    if let Some(condition) = section.read("term-type", "the number of a condition", number) {
-        profile.term_type = Condition(condition);
-    }
+    let shortest = &mut profile.shortest_truncated;
+    section.set("shortest-truncated", "a number", number, shortest);
+    let term_type = section.read("term-type", "the number of a condition", number);
+    profile.term_type = term_type.map_or(profile.term_type, Condition);
     profile
 }
 

@@ -4,6 +4,7 @@
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::ops::Range;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use toml::Spanned;
@@ -72,6 +73,34 @@ impl<'a> Section<'a> {
         converted
     }
 
+    /// Sets a field to the value of a key, if it is present and right.
+    pub(super) fn set<T>(
+        &self,
+        key: &'static str,
+        what: &str,
+        convert: impl FnOnce(&'a DeValue<'a>) -> Option<T>,
+        field: &mut T,
+    ) {
+        if let Some(value) = self.read(key, what, convert) {
+            *field = value;
+        }
+    }
+
+    /// The value of a key that is true or false.
+    pub(super) fn flag(&self, key: &'static str) -> Option<bool> {
+        self.read(key, "true or false", DeValue::as_bool)
+    }
+
+    /// A text that is not empty.
+    pub(super) fn text(&self, key: &'static str) -> Option<String> {
+        self.read(key, "a text", word).map(str::to_owned)
+    }
+
+    /// A path, relative to `folder`.
+    pub(super) fn path(&self, key: &'static str, folder: &Path) -> Option<PathBuf> {
+        Some(folder.join(self.read(key, "a path", word)?))
+    }
+
     /// The value of a key with a text to parse. A parse error is noted.
     pub(super) fn parse<T, E: std::fmt::Display>(
         &self,
@@ -79,17 +108,11 @@ impl<'a> Section<'a> {
         parse: impl FnOnce(&'a str) -> Result<T, E>,
     ) -> Option<T> {
         let value = self.value(key)?;
-        let Some(text) = string(value.get_ref()) else {
-            self.note(value, format!("{key} is not a text"));
-            return None;
+        let parsed = match string(value.get_ref()) {
+            Some(text) => parse(text).map_err(|reason| format!("{key}: {reason}")),
+            None => Err(format!("{key} is not a text")),
         };
-        match parse(text) {
-            Ok(parsed) => Some(parsed),
-            Err(reason) => {
-                self.note(value, format!("{key}: {reason}"));
-                None
-            }
-        }
+        parsed.map_err(|reason| self.note(value, reason)).ok()
     }
 
     /// [`Section::read`] for a required key.
@@ -226,11 +249,6 @@ pub(super) fn string<'a>(value: &'a DeValue<'a>) -> Option<&'a str> {
 /// A text that is not empty.
 pub(super) fn word<'a>(value: &'a DeValue<'a>) -> Option<&'a str> {
     string(value).filter(|text| !text.is_empty())
-}
-
-/// A boolean.
-pub(super) fn boolean(value: &DeValue<'_>) -> Option<bool> {
-    value.as_bool()
 }
 
 /// An integer in the range of the type.

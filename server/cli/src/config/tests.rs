@@ -1,4 +1,4 @@
-//! Configuration files: what they give, and every error with its line.
+//! Settings files: the values read, and every error with its line.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,7 +12,7 @@ fn parse(text: &str) -> Config {
     Config::parse(text, Path::new("/etc")).unwrap_or_else(|errors| panic!("{text}: {errors:?}"))
 }
 
-/// The template with every setting that is commented out taken in: explanations have a blank after the `#`, settings have none.
+/// The template with all commented-out settings enabled: explanations have a blank after the `#`, settings have none.
 fn uncommented() -> String {
     let lines = TEMPLATE.lines().map(|line| match line.strip_prefix('#') {
         Some(setting) if !setting.is_empty() && !setting.starts_with(' ') => setting,
@@ -22,7 +22,7 @@ fn uncommented() -> String {
 }
 
 #[test]
-fn the_template_is_read_as_it_stands() {
+fn the_template_is_valid() {
     let config = parse(TEMPLATE);
     let places: Vec<_> = config
         .listeners
@@ -57,7 +57,7 @@ fn the_template_is_read_with_every_setting() {
         [Path::new("/etc/books.mrc"), Path::new("/etc/more")]
     );
     assert_eq!(books.save.as_deref(), Some(Path::new("/etc/saved.mrc")));
-    // What is commented out is the default, as the file says.
+    // The commented-out values are the defaults, as the file says.
     let mut limits = Limits::default();
     limits.sessions_per_address = Some(100);
     assert_eq!(config.limits, limits);
@@ -93,7 +93,7 @@ fn the_template_is_read_with_every_setting() {
 /// Keys by the kind of their table: those of all `[profile.…]` are one kind.
 type Keys = BTreeMap<String, BTreeSet<String>>;
 
-/// The kind of the table that a header begins, and the key by which the table above knows it.
+/// The kind of the table that a header begins, and its key in the table above.
 fn kind(header: &str) -> (String, String, String) {
     let name = header.trim_matches(['[', ']']);
     match name.rsplit_once('.') {
@@ -106,7 +106,7 @@ fn kind(header: &str) -> (String, String, String) {
 }
 
 #[test]
-fn the_template_has_every_setting_that_there_is() {
+fn the_template_has_every_setting() {
     let text = uncommented();
     let mut written = Keys::new();
     let mut kinds = vec![String::new()];
@@ -125,7 +125,7 @@ fn the_template_has_every_setting_that_there_is() {
             written.entry(current).or_default().insert(key.to_owned());
         }
     }
-    // Of a key that it does not know, the reader says which ones it does.
+    // The error for an unknown key lists the known ones.
     let errors = Config::parse(&with_stranger.join("\n"), Path::new("")).expect_err("strangers");
     assert_eq!(errors.len(), kinds.len(), "{errors:#?}");
     let mut known = Keys::new();
@@ -166,7 +166,7 @@ fn every_limit_has_a_key() {
 }
 
 #[test]
-fn every_error_is_told_with_its_line() {
+fn every_error_has_its_line() {
     let check = |text: &str, expected: &[(usize, &str)]| {
         let errors = Config::parse(text, Path::new("")).expect_err(text);
         let found: Vec<_> = errors
@@ -266,7 +266,7 @@ fn every_error_is_told_with_its_line() {
 }
 
 #[test]
-fn a_file_that_cannot_be_read_is_told_of() {
+fn an_unreadable_file_is_reported() {
     let errors = Config::read(Path::new("/nonexistent.toml")).expect_err("no such file");
     assert!(
         errors.to_string().starts_with("/nonexistent.toml: "),

@@ -1,4 +1,4 @@
-//! Operations side by side, where that is agreed on.
+//! Concurrent operations, where they are agreed on.
 
 use z3950_asn1::apdu::{Options, RequestedAction, ResultSetId};
 
@@ -6,14 +6,14 @@ use super::*;
 use crate::backend::{Hits, RecordId};
 use crate::requests::{present_request, search_request};
 
-/// A backend whose searches take so many seconds as the term says, and find a record; it counts those under way.
+/// A backend whose searches take as many seconds as the term says and find one record; it counts those in progress.
 #[derive(Default)]
 struct Timed {
     running: Arc<AtomicUsize>,
     most: AtomicUsize,
 }
 
-/// A search under way.
+/// A search in progress.
 struct Running(Arc<AtomicUsize>);
 
 impl Drop for Running {
@@ -38,7 +38,7 @@ impl Backend for Timed {
     }
 }
 
-/// A client that has agreed on concurrent operations, or has not.
+/// A client with or without concurrent operations in effect.
 async fn agreed(is_agreed: bool, limits: Limits, faults: Faults) -> (Client, Arc<Timed>) {
     let backend = Arc::new(Timed::default());
     let mut client = Client::of(Arc::clone(&backend) as _, limits, faults);
@@ -55,14 +55,14 @@ async fn open() -> (Client, Arc<Timed>) {
     agreed(true, Limits::default(), Faults::new()).await
 }
 
-/// A request with a referenceId, if it is to have one.
+/// A request, with a referenceId if one is given.
 fn of(reference: &str, mut request: Apdu) -> Apdu {
     let reference = (!reference.is_empty()).then(|| ReferenceId(reference.into()));
     request.set_reference_id(reference);
     request
 }
 
-/// A search of so many seconds into the set of that name.
+/// A search of this many seconds into a set of this name.
 fn timed(reference: &str, seconds: u64, set: &str) -> Apdu {
     let request = search_request(&seconds.to_string());
     let result_set_name = set.into();
@@ -87,7 +87,7 @@ fn presented(reference: &str, set: &str) -> Apdu {
     )
 }
 
-/// The referenceIds of so many answers, with the seconds at which they came.
+/// The referenceIds of this many answers, with the seconds at which they arrived.
 async fn answers(client: &mut Client, number: usize) -> Vec<(String, u64)> {
     let begun = Instant::now();
     let mut answers = Vec::new();
@@ -108,7 +108,7 @@ fn expected(answers: &[(&str, u64)]) -> Vec<(String, u64)> {
 #[tokio::test(start_paused = true)]
 async fn answers_overtake_each_other() {
     for (requests, expected_answers) in [
-        // A Present waits for the search whose set it is of.
+        // A Present waits for the search that makes its result set.
         (
             vec![
                 timed("1", 5, "a"),
@@ -118,7 +118,7 @@ async fn answers_overtake_each_other() {
             ],
             &[("4", 0), ("2", 1), ("3", 1), ("1", 5)][..],
         ),
-        // So does a search that replaces it, and what waits for both.
+        // So do a search that replaces the set, and requests that wait for both.
         (
             vec![
                 timed("1", 2, "a"),
@@ -128,7 +128,7 @@ async fn answers_overtake_each_other() {
             ],
             &[("4", 1), ("1", 2), ("2", 5), ("3", 5)],
         ),
-        // Requests that could not be told apart are answered in order.
+        // Requests with the same referenceId are answered in order.
         (
             vec![
                 timed("1", 2, "a"),
@@ -138,7 +138,7 @@ async fn answers_overtake_each_other() {
             ],
             &[("", 1), ("", 1), ("1", 2), ("1", 2)],
         ),
-        // Nothing goes before Init, nor Init before anything.
+        // Init is never concurrent with another request.
         (
             vec![timed("1", 2, "a"), of("2", init()), timed("3", 0, "a")],
             &[("1", 2), ("2", 2), ("3", 2)],
@@ -178,7 +178,7 @@ async fn only_so_many_run_at_once() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn one_is_cancelled_and_the_others_go_on() {
+async fn one_operation_is_cancelled_and_the_others_continue() {
     let (mut client, backend) = open().await;
     for reference in ["1", "2", "3"] {
         client.send(timed(reference, 3600, reference)).await;
@@ -203,7 +203,7 @@ async fn one_is_cancelled_and_the_others_go_on() {
     client.send(trigger(RequestedAction::CANCEL)).await;
     assert_eq!(answers(&mut client, 1).await, expected(&[("2", 0)]));
     assert_eq!(backend.running.load(Ordering::Relaxed), 2);
-    // The rest is given up with the session.
+    // The other operations are dropped with the session.
     client
         .send(Close::new(CloseReason::FINISHED, None).into())
         .await;
@@ -227,7 +227,7 @@ async fn each_has_its_own_time() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_answer_that_is_kept_back_keeps_back_only_what_needs_it() {
+async fn a_delayed_answer_delays_only_conflicting_requests() {
     let slow = Fault::Delay(Duration::from_secs(5));
     let faults = Faults::new().on(When::search().nth(1), slow);
     let (mut client, _) = agreed(true, Limits::default(), faults).await;
@@ -244,7 +244,7 @@ async fn an_answer_that_is_kept_back_keeps_back_only_what_needs_it() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_stopping_server_lets_all_of_them_end() {
+async fn a_stopping_server_finishes_all_operations() {
     let (mut client, _) = open().await;
     client.send(timed("1", 2, "a")).await;
     client.send(timed("2", 1, "b")).await;

@@ -1,12 +1,12 @@
-//! Rules as text: every kind of fault, and every way to be wrong.
+//! Rules as text: every kind of fault, and every error.
 
 use z3950_asn1::apdu::{AddInfo, ExternalEncoding, Options, PresentRequest, Record, Records};
 
 use super::*;
 
-/// Everything that strikes a Search for one record of which the record comes along, and what comes of it.
+/// Every fault that applies to a Search with one record in its answer, and the effect.
 #[test]
-fn every_fault_of_a_search_as_text() {
+fn text_form_of_every_fault_in_a_search() {
     let answer = "1 hits, 1 returned: usmarc 0 72";
     for (fault, expected) in [
         ("no-piggyback", "1 hits, 0 returned: none"),
@@ -41,7 +41,7 @@ fn every_fault_of_a_search_as_text() {
         ("close systemProblem \"disk full\"", "close systemProblem"),
         ("close 4000000", "close 4000000"),
         ("challenge who?", "accessControlRequest"),
-        // What does not concern a Search, or the value of its answer, leaves it as it is.
+        // Faults for other services leave a Search unchanged.
         ("version 1", answer),
         ("options search", answer),
         ("reject 1011", answer),
@@ -82,7 +82,7 @@ fn searched(pqf: &str) -> SearchRequest {
 }
 
 #[test]
-fn every_kind_of_fault_has_a_row_above_and_is_read() {
+fn every_kind_of_fault_is_tested_above() {
     let tested = include_str!("text.rs");
     for kind in kinds() {
         let plain = [format!("\"{}\"", kind.name), format!("\"{} ", kind.name)];

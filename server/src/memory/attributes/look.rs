@@ -19,9 +19,8 @@ use z3950_asn1::bib1::diagnostics::Condition;
 use z3950_asn1::oid::Oid;
 
 use super::mask::{Mask, masked, masked_key, regular};
-use super::read::TermAttributes;
+use super::read::{TermAttributes, TermText};
 use super::support::*;
-use super::term::TermText;
 use crate::diagnostic::{Diagnostic, diagnostic};
 use crate::memory::fields::{Fields, IndexId, Kind};
 use crate::memory::index::{Edge, Edges, Pattern, Terms};

@@ -5,9 +5,8 @@ use z3950_asn1::bib1::attributes as bib1;
 use z3950_asn1::bib1::diagnostics::Condition;
 use z3950_asn1::oid::Oid;
 
-use super::read::TermAttributes;
+use super::read::{TermAttributes, TermText};
 use super::support::{KEY, NAME_NORMALIZED};
-use super::term::TermText;
 use crate::diagnostic::{Diagnostic, diagnostic};
 use crate::memory::fields::{Fields, IndexId, Kind};
 use crate::memory::index::Terms;

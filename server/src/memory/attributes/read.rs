@@ -1,12 +1,14 @@
 //! Reads the attributes of a term: sets, types and values, each supported, refused or ignored under the profile (Z39.50-2003
 //! §3.7.1, Appendix ATR.1, conditions 113 to 123 and 246).
 
-use z3950_asn1::apdu::{AttributeElement, AttributeValue, StringOrNumeric};
+use std::borrow::Cow;
+
+use z3950_asn1::apdu::{AttributeElement, AttributeValue, StringOrNumeric, Term};
 use z3950_asn1::bib1::attributes as bib1;
 use z3950_asn1::bib1::diagnostics::Condition;
 use z3950_asn1::oid::{BIB_1, Oid};
 
-use super::support::Group;
+use super::support::can;
 use crate::diagnostic::{Diagnostic, diagnostic};
 use crate::memory::fields::{Fields, IndexId, Kind};
 use crate::memory::profile::{Profile, Treatment, TypeProfile, place};
@@ -30,19 +32,11 @@ pub(in crate::memory) struct TermAttributes {
     pub(in crate::memory) completeness: i64,
 }
 
-/// The value of an attribute.
-#[derive(Clone, Debug, PartialEq, Eq)]
-enum Value {
-    Number(i64),
-    Name(String),
-}
-
-impl Value {
-    fn shown(&self) -> String {
-        match self {
-            Self::Number(value) => value.to_string(),
-            Self::Name(name) => name.clone(),
-        }
+/// A value in a message.
+fn shown(value: &StringOrNumeric) -> String {
+    match value {
+        StringOrNumeric::Numeric(value) => value.to_string(),
+        StringOrNumeric::String(name) => name.to_string_lossy().into_owned(),
     }
 }
 
@@ -59,12 +53,11 @@ impl TermAttributes {
     ) -> Result<Self, Diagnostic> {
         let mut given = values(profile, attribute_set, elements)?;
         let (index, kind) = access(fields, profile, given.first_mut().and_then(Option::take))?;
-        let group = Group::of(kind);
         let mut read = |attribute_type| {
             let value = place(attribute_type)
                 .and_then(|place| given.get_mut(place))
                 .and_then(Option::take);
-            supported(profile, group, attribute_type, value)
+            supported(profile, kind, attribute_type, value)
         };
         let relation = read(bib1::RELATION)?;
         let position = read(bib1::POSITION)?;
@@ -88,7 +81,7 @@ fn values(
     profile: &Profile,
     attribute_set: &Oid,
     elements: &[AttributeElement],
-) -> Result<[Option<Value>; 6], Diagnostic> {
+) -> Result<[Option<StringOrNumeric>; 6], Diagnostic> {
     // A term without attributes has the query's set.
     let sets = elements
         .iter()
@@ -125,15 +118,13 @@ fn values(
 }
 
 /// The value: a number, a name, or a list of alternatives with only one.
-fn value(element: &AttributeElement) -> Result<Value, Diagnostic> {
-    let list = match &element.attribute_value {
-        AttributeValue::Numeric(value) => return Ok(Value::Number(*value)),
-        AttributeValue::Complex(complex) => complex.list.as_slice(),
-    };
-    match list {
-        [StringOrNumeric::Numeric(value)] => Ok(Value::Number(*value)),
-        [StringOrNumeric::String(name)] => Ok(Value::Name(name.to_string_lossy().into_owned())),
-        _ => Err(diagnostic(Condition::COMPLEX_ATTRIBUTE, "")),
+fn value(element: &AttributeElement) -> Result<StringOrNumeric, Diagnostic> {
+    match &element.attribute_value {
+        AttributeValue::Numeric(value) => Ok(StringOrNumeric::Numeric(*value)),
+        AttributeValue::Complex(complex) => match complex.list.as_slice() {
+            [value] => Ok(value.clone()),
+            _ => Err(diagnostic(Condition::COMPLEX_ATTRIBUTE, "")),
+        },
     }
 }
 
@@ -141,10 +132,12 @@ fn value(element: &AttributeElement) -> Result<Value, Diagnostic> {
 fn access(
     fields: &Fields,
     profile: &Profile,
-    given: Option<Value>,
+    given: Option<StringOrNumeric>,
 ) -> Result<(IndexId, Kind), Diagnostic> {
     let rules = profile.of(bib1::USE);
-    let supposed = rules.and_then(|rules| rules.supposed).map(Value::Number);
+    let supposed = rules
+        .and_then(|rules| rules.supposed)
+        .map(StringOrNumeric::Numeric);
     let anywhere = (IndexId::ANY, fields.kind(IndexId::ANY));
     let Some(value) = given.or(supposed) else {
         return match profile.use_required {
@@ -154,20 +147,20 @@ fn access(
     };
     let points = fields.points();
     let found = match &value {
-        Value::Number(number) => points
+        StringOrNumeric::Numeric(number) => points
             .by_use(*number)
             .filter(|_| profile.takes(bib1::USE, *number)),
-        Value::Name(name) => points.by_name(name).filter(|(_, row)| {
-            row.uses.is_empty()
-                || row
-                    .uses
-                    .iter()
-                    .any(|number| profile.takes(bib1::USE, *number))
-        }),
+        StringOrNumeric::String(name) => {
+            let named = points.by_name(&name.to_string_lossy());
+            named.filter(|(_, row)| {
+                let mut uses = row.uses.iter();
+                row.uses.is_empty() || uses.any(|number| profile.takes(bib1::USE, *number))
+            })
+        }
     };
     match found {
         Some((index, row)) => Ok((index, row.kind)),
-        None => not_taken(rules, || value.shown()).map(|()| anywhere),
+        None => not_taken(rules, || shown(&value)).map(|()| anywhere),
     }
 }
 
@@ -186,20 +179,22 @@ pub(in crate::memory) fn access_of(
 /// A value if the index and the profile support it, the default if there is none, or none if it is ignored.
 fn supported(
     profile: &Profile,
-    group: Group,
+    kind: Kind,
     attribute_type: i64,
-    given: Option<Value>,
+    given: Option<StringOrNumeric>,
 ) -> Result<Option<i64>, Diagnostic> {
     let rules = profile.of(attribute_type);
-    let can = |value: i64| group.can(attribute_type, value);
+    let can = |value: i64| can(kind, attribute_type, value);
     match given {
         None => Ok(rules
             .and_then(|rules| rules.supposed)
             .filter(|value| can(*value))),
-        Some(Value::Number(value)) if can(value) && profile.takes(attribute_type, value) => {
+        Some(StringOrNumeric::Numeric(value))
+            if can(value) && profile.takes(attribute_type, value) =>
+        {
             Ok(Some(value))
         }
-        Some(other) => not_taken(rules, || other.shown()).map(|()| None),
+        Some(other) => not_taken(rules, || shown(&other)).map(|()| None),
     }
 }
 
@@ -212,5 +207,65 @@ fn refused(treatment: Treatment, value: impl Fn() -> String) -> Result<(), Diagn
         Treatment::Refuse(condition) => Err(diagnostic(condition, value())),
         Treatment::RefuseBriefly(condition) => Err(diagnostic(condition, "")),
         Treatment::Ignore => Ok(()),
+    }
+}
+
+/// The most octets of a term.
+const MOST_TERM_OCTETS: usize = 8192;
+
+/// A term as text.
+pub(super) struct TermText<'q> {
+    /// The octets, if the term was sent as text.
+    pub(super) octets: &'q [u8],
+    pub(super) text: Cow<'q, str>,
+}
+
+impl<'q> TermText<'q> {
+    /// Reads the two text types, and other types if an index of this kind can compare them: numbers with numbers, codes and
+    /// dates, times with dates.
+    ///
+    /// Octets that are not UTF-8 are read as Latin-1, which peers without UTF-8 send.
+    pub(super) fn read(term: &'q Term, kind: Kind, profile: &Profile) -> Result<Self, Diagnostic> {
+        let comparable = !matches!(kind, Kind::Text | Kind::Octets);
+        let text = |octets: &'q [u8]| {
+            let latin_1 = |_| Cow::Owned(octets.iter().map(|octet| char::from(*octet)).collect());
+            Self {
+                octets,
+                text: std::str::from_utf8(octets).map_or_else(latin_1, Cow::Borrowed),
+            }
+        };
+        let other = match term {
+            Term::General(octets) => return bounded(text(octets)),
+            Term::CharacterString(characters) => return bounded(text(characters.as_bytes())),
+            Term::DateTime(time) if kind == Kind::Date => return bounded(text(time.as_bytes())),
+            Term::Numeric(number) if comparable => {
+                return Ok(Self {
+                    octets: &[],
+                    text: Cow::Owned(number.to_string()),
+                });
+            }
+            Term::Numeric(_) => "numeric",
+            Term::Oid(_) => "oid",
+            Term::DateTime(_) => "dateTime",
+            Term::External(_) => "external",
+            Term::IntegerAndUnit(_) => "integerAndUnit",
+            Term::Null => "null",
+        };
+        Err(diagnostic(profile.term_type, other))
+    }
+
+    pub(super) fn malformed(&self) -> Diagnostic {
+        diagnostic(Condition::MALFORMED_TERM, &*self.text)
+    }
+
+    pub(super) fn illegal(&self) -> Diagnostic {
+        diagnostic(Condition::TERM_VALUE, &*self.text)
+    }
+}
+
+fn bounded(term: TermText<'_>) -> Result<TermText<'_>, Diagnostic> {
+    match term.octets.len() {
+        0..=MOST_TERM_OCTETS => Ok(term),
+        _ => Err(diagnostic(Condition::TOO_MANY_CHARACTERS, "")),
     }
 }

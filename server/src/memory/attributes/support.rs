@@ -1,102 +1,55 @@
 //! Which attribute values other than Use the backend supports for which kinds of index, also as a list for Explain (Z39.50-2003
 //! Appendix ATR.1).
 
-use z3950_asn1::bib1::attributes as bib1;
+use z3950_asn1::bib1::attributes::{
+    self as bib1, COMPLETENESS, POSITION, RELATION, STRUCTURE, TRUNCATION, USE,
+};
 use z3950_asn1::oid::BIB_1;
 
 use crate::backend::AttributeInfo;
 use crate::memory::fields::{Fields, Kind};
 use crate::memory::profile::Profile;
 
-/// The kinds of index that are searched alike.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Group {
-    Text = 1,
-    Number = 2,
-    Code = 4,
-    Date = 8,
-    Docid = 16,
-}
-
-impl Group {
-    pub(super) fn of(kind: Kind) -> Self {
-        match kind {
-            Kind::Text => Self::Text,
-            Kind::Isbn | Kind::Issn | Kind::Lccn | Kind::Number => Self::Number,
-            Kind::Code | Kind::Language => Self::Code,
-            Kind::Date => Self::Date,
-            Kind::Octets => Self::Docid,
-        }
-    }
-
-    /// Whether a value of a type other than Use is supported.
-    pub(super) fn can(self, attribute_type: i64, value: i64) -> bool {
-        let row = SUPPORT
-            .iter()
-            .find(|(known_type, known, _)| (*known_type, *known) == (attribute_type, value));
-        row.is_some_and(|(_, _, groups)| groups & self as u8 != 0)
-    }
-}
-
-const TEXT: u8 = Group::Text as u8;
-const NUMBER: u8 = Group::Number as u8;
-const CODE: u8 = Group::Code as u8;
-const DATE: u8 = Group::Date as u8;
-const DOCID: u8 = Group::Docid as u8;
+/// Kinds of index that are searched alike, as bits.
+const TEXT: u8 = 1;
+const NUMBER: u8 = 2;
+const CODE: u8 = 4;
+const DATE: u8 = 8;
+const DOCID: u8 = 16;
 const KEYS: u8 = NUMBER | CODE | DATE;
 const INDEXED: u8 = TEXT | KEYS;
 const ALL: u8 = INDEXED | DOCID;
 
-/// Type, value, and the groups of indexes that support it.
-const SUPPORT: &[(i64, i64, u8)] = &[
-    (bib1::RELATION, LESS, INDEXED),
-    (bib1::RELATION, LESS_OR_EQUAL, INDEXED),
-    (bib1::RELATION, bib1::RELATION_EQUAL, ALL),
-    (bib1::RELATION, GREATER_OR_EQUAL, INDEXED),
-    (bib1::RELATION, GREATER, INDEXED),
-    (bib1::RELATION, NOT_EQUAL, ALL),
-    (bib1::RELATION, ALWAYS_MATCHES, ALL),
-    (bib1::POSITION, bib1::POSITION_FIRST_IN_FIELD, ALL),
-    (bib1::POSITION, bib1::POSITION_FIRST_IN_SUBFIELD, ALL),
-    (bib1::POSITION, bib1::POSITION_ANY, ALL),
-    (bib1::STRUCTURE, bib1::STRUCTURE_PHRASE, INDEXED),
-    (bib1::STRUCTURE, bib1::STRUCTURE_WORD, INDEXED),
-    (bib1::STRUCTURE, KEY, INDEXED),
-    (bib1::STRUCTURE, bib1::STRUCTURE_YEAR, DATE),
-    (bib1::STRUCTURE, DATE_NORMALIZED, DATE),
-    (bib1::STRUCTURE, bib1::STRUCTURE_WORD_LIST, INDEXED),
-    (bib1::STRUCTURE, DATE_UNNORMALIZED, DATE),
-    (bib1::STRUCTURE, NAME_NORMALIZED, TEXT),
-    (bib1::STRUCTURE, NAME_UNNORMALIZED, TEXT),
-    (bib1::STRUCTURE, bib1::STRUCTURE_URX, DOCID),
-    (bib1::STRUCTURE, FREE_FORM_TEXT, TEXT),
-    (bib1::STRUCTURE, DOCUMENT_TEXT, TEXT),
-    (
-        bib1::STRUCTURE,
-        bib1::STRUCTURE_LOCAL_NUMBER,
-        NUMBER | DOCID,
-    ),
-    (bib1::STRUCTURE, bib1::STRUCTURE_STRING, KEYS | DOCID),
-    (bib1::STRUCTURE, NUMERIC_STRING, NUMBER | DATE),
-    (bib1::TRUNCATION, bib1::TRUNCATION_RIGHT, INDEXED),
-    (bib1::TRUNCATION, bib1::TRUNCATION_LEFT, INDEXED),
-    (bib1::TRUNCATION, bib1::TRUNCATION_LEFT_AND_RIGHT, INDEXED),
-    (bib1::TRUNCATION, bib1::TRUNCATION_NONE, ALL),
-    (bib1::TRUNCATION, bib1::TRUNCATION_NUMBER_SIGN, INDEXED),
-    (bib1::TRUNCATION, REGULAR_EXPRESSION, INDEXED),
-    (bib1::TRUNCATION, Z39_58, INDEXED),
-    (
-        bib1::COMPLETENESS,
-        bib1::COMPLETENESS_INCOMPLETE_SUBFIELD,
-        ALL,
-    ),
-    (
-        bib1::COMPLETENESS,
-        bib1::COMPLETENESS_COMPLETE_SUBFIELD,
-        ALL,
-    ),
-    (bib1::COMPLETENESS, bib1::COMPLETENESS_COMPLETE_FIELD, ALL),
+/// Type, values, and the kinds of index that support them.
+const SUPPORT: &[(i64, &[i64], u8)] = &[
+    (RELATION, &[1, 2, 4, 5], INDEXED),
+    (RELATION, &[3, 6, 103], ALL),
+    (POSITION, &[1, 2, 3], ALL),
+    (STRUCTURE, &[1, 2, 3, 6], INDEXED),
+    (STRUCTURE, &[4, 5, 100], DATE),
+    (STRUCTURE, &[101, 102, 105, 106], TEXT),
+    (STRUCTURE, &[104], DOCID),
+    (STRUCTURE, &[107], NUMBER | DOCID),
+    (STRUCTURE, &[108], KEYS | DOCID),
+    (STRUCTURE, &[109], NUMBER | DATE),
+    (TRUNCATION, &[1, 2, 3, 101, 102, 104], INDEXED),
+    (TRUNCATION, &[100], ALL),
+    (COMPLETENESS, &[1, 2, 3], ALL),
 ];
+
+/// Whether an index of this kind supports a value of a type other than Use.
+pub(super) fn can(kind: Kind, attribute_type: i64, value: i64) -> bool {
+    let kind = match kind {
+        Kind::Text => TEXT,
+        Kind::Isbn | Kind::Issn | Kind::Lccn | Kind::Number => NUMBER,
+        Kind::Code | Kind::Language => CODE,
+        Kind::Date => DATE,
+        Kind::Octets => DOCID,
+    };
+    SUPPORT.iter().any(|(known, values, kinds)| {
+        *known == attribute_type && values.contains(&value) && kinds & kind != 0
+    })
+}
 
 /// Relation 1: less than.
 pub(super) const LESS: i64 = 1;
@@ -115,14 +68,8 @@ pub(super) const ALWAYS_MATCHES: i64 = 103;
 pub(super) const KEY: i64 = 3;
 /// Structure 5: a date of eight digits.
 pub(super) const DATE_NORMALIZED: i64 = 5;
-/// Structure 100: a date in any form.
-pub(super) const DATE_UNNORMALIZED: i64 = 100;
 /// Structure 101: a name as indexed, like a phrase.
 pub(super) const NAME_NORMALIZED: i64 = 101;
-/// Structure 102: a name in any order.
-pub(super) const NAME_UNNORMALIZED: i64 = 102;
-/// Structure 105: any words.
-pub(super) const FREE_FORM_TEXT: i64 = 105;
 /// Structure 106: a text to find similar records for.
 pub(super) const DOCUMENT_TEXT: i64 = 106;
 /// Structure 109: a string of digits.
@@ -136,20 +83,15 @@ pub(super) const Z39_58: i64 = 104;
 /// Every attribute that a query may use, by type and value.
 pub(in crate::memory) fn infos(fields: &Fields, profile: &Profile) -> Vec<AttributeInfo> {
     let uses = fields.points().rows().iter().flat_map(|row| {
-        row.uses.iter().map(|value| {
-            (
-                bib1::USE,
-                *value,
-                bib1::use_name(*value).unwrap_or(&row.name),
-            )
-        })
+        let name = |value| bib1::use_name(value).unwrap_or(&row.name);
+        row.uses
+            .iter()
+            .map(move |value| (USE, *value, name(*value)))
     });
-    let others = SUPPORT.iter().map(|(attribute_type, value, _)| {
-        (
-            *attribute_type,
-            *value,
-            bib1::name(*attribute_type, *value).unwrap_or_default(),
-        )
+    let others = SUPPORT.iter().flat_map(|(attribute_type, values, _)| {
+        let name = |value| bib1::name(*attribute_type, value).unwrap_or_default();
+        let values = values.iter();
+        values.map(move |value| (*attribute_type, *value, name(*value)))
     });
     let mut infos: Vec<_> = uses
         .chain(others)
@@ -171,24 +113,20 @@ mod tests {
 
     #[test]
     fn every_value_has_a_name_and_one_row() {
-        for (number, (attribute_type, value, groups)) in SUPPORT.iter().enumerate() {
-            assert!(
-                bib1::name(*attribute_type, *value).is_some(),
-                "{attribute_type}={value}"
-            );
-            assert_ne!(*groups, 0);
-            let before = SUPPORT.iter().take(number);
-            assert!(
-                before
-                    .clone()
-                    .all(|row| (row.0, row.1) != (*attribute_type, *value)),
-                "{attribute_type}={value} twice"
-            );
+        let mut seen = std::collections::BTreeSet::new();
+        for (attribute_type, values, kinds) in SUPPORT {
+            assert_ne!(*kinds, 0);
+            for value in *values {
+                let name = bib1::name(*attribute_type, *value);
+                assert!(name.is_some(), "{attribute_type}={value}");
+                let is_new = seen.insert((*attribute_type, *value));
+                assert!(is_new, "{attribute_type}={value} twice");
+            }
         }
     }
 
     #[test]
-    fn infos_are_what_the_profile_takes() {
+    fn infos_follow_the_profile() {
         let fields = Fields::default();
         let all = infos(&fields, &Profile::default());
         let count = |infos: &[AttributeInfo], attribute_type| {
@@ -198,7 +136,8 @@ mod tests {
                 .count()
         };
         assert!(count(&all, bib1::USE) >= 80);
-        assert_eq!(all.len() - count(&all, bib1::USE), SUPPORT.len());
+        let values: usize = SUPPORT.iter().map(|(_, values, _)| values.len()).sum();
+        assert_eq!(all.len() - count(&all, bib1::USE), values);
         let title = all
             .iter()
             .find(|info| (info.attribute_type, info.value) == (bib1::USE, 4));

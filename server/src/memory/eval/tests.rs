@@ -1,4 +1,4 @@
-//! Queries against a few records: what each attribute value finds, what each operator makes of it, and each diagnostic.
+//! Queries against a few records: each attribute value, each operator, and each diagnostic.
 
 mod attributes;
 mod diagnostics;
@@ -23,7 +23,7 @@ use crate::memory::hits::{HitSet, Part};
 use crate::memory::index::{Index, Rules, SegmentBuilder, Work};
 use crate::memory::profile::Profile;
 
-/// Records in an index, and the profile that queries are read by.
+/// Records in an index, and the profile for queries.
 struct Catalogue {
     index: Index,
     fields: Arc<Fields>,
@@ -122,7 +122,7 @@ impl Catalogue {
         assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
     }
 
-    /// Rows of a query in PQF, and the condition and additional information that it is refused with.
+    /// Rows of a query in PQF, and the condition and additional information of its refusal.
     fn check_refused(&self, rows: &[(&str, &str)]) {
         let wrong = rows.iter().filter_map(|(query, expected)| {
             let found = self.answer(&pqf(query));

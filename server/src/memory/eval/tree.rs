@@ -1,17 +1,18 @@
 //! Walks the tree of a query on explicit stacks, so that the depth of a query does not matter (Z39.50-2003 §3.7.1).
 
-use z3950_asn1::apdu::{AttributesPlusTerm, Operand, Operator, ProximityOperator, RpnStructure};
+use z3950_asn1::apdu::{
+    AttributesPlusTerm, Operand, Operator, ProximityOperator, RpnRpnOp, RpnStructure,
+};
 use z3950_asn1::bib1::diagnostics::Condition;
 use z3950_asn1::oid::Oid;
 
-use super::lookup::records;
 use super::proximity::{Entries, Proximity, Spans};
 use crate::backend::Search;
 use crate::diagnostic::{Diagnostic, diagnostic};
 use crate::memory::attributes::{Look, LookTarget, WordLook, WordOrder, look};
 use crate::memory::fields::{Fields, IndexId};
 use crate::memory::hits::HitSet;
-use crate::memory::index::{Edges, Exhausted, Index, Pattern, Work};
+use crate::memory::index::{Edges, Exhausted, Index, Pattern, Terms, Work};
 use crate::memory::profile::Profile;
 
 /// The result of a query over all databases.
@@ -43,7 +44,10 @@ pub(in crate::memory) fn find<'a>(
         profile,
         search,
         work,
-        steps: vec![Step::Records(&search.query.rpn)],
+        steps: vec![Step::Tree {
+            tree: &search.query.rpn,
+            places: false,
+        }],
         sets: Vec::new(),
         near: Vec::new(),
         operands: Vec::new(),
@@ -60,10 +64,11 @@ pub(in crate::memory) fn find<'a>(
 
 /// A step to do.
 enum Step<'q> {
-    /// The records of a tree.
-    Records(&'q RpnStructure),
-    /// The positions of a tree in its records.
-    Places(&'q RpnStructure),
+    /// The records of a tree, or its positions in its records.
+    Tree {
+        tree: &'q RpnStructure,
+        places: bool,
+    },
     /// Combines two sets of records.
     Combine(&'q Operator),
     /// The records, or the positions, where two operands are near each other.
@@ -94,35 +99,36 @@ fn exhausted(_: Exhausted) -> Diagnostic {
 impl<'a, 'q> Evaluation<'a, 'q> {
     fn take(&mut self, step: Step<'q>) -> Result<(), Diagnostic> {
         match step {
-            Step::Records(RpnStructure::Op(operand)) => {
-                let set = self.operand(operand)?;
-                self.sets.push(set);
-            }
-            Step::Records(RpnStructure::RpnRpnOp(node)) => {
-                self.count_operator()?;
-                match &node.op {
-                    Operator::Prox(operator) => {
-                        self.open(operator, [&node.rpn1, &node.rpn2], false)?
-                    }
-                    operator => {
-                        self.steps.push(Step::Combine(operator));
-                        self.steps.push(Step::Records(&node.rpn2));
-                        self.steps.push(Step::Records(&node.rpn1));
-                    }
+            Step::Tree {
+                tree: RpnStructure::Op(operand),
+                places,
+            } => match places {
+                false => {
+                    let set = self.operand(operand)?;
+                    self.sets.push(set);
                 }
-            }
-            Step::Places(RpnStructure::Op(operand)) => {
-                let phrase = self.phrase(operand)?;
-                self.near.push(phrase);
-            }
-            Step::Places(RpnStructure::RpnRpnOp(node)) => {
+                true => {
+                    let phrase = self.phrase(operand)?;
+                    self.near.push(phrase);
+                }
+            },
+            Step::Tree {
+                tree: RpnStructure::RpnRpnOp(node),
+                places,
+            } => {
                 self.count_operator()?;
                 match &node.op {
                     Operator::Prox(operator) => {
-                        self.open(operator, [&node.rpn1, &node.rpn2], true)?
+                        let proximity = self.proximity(operator, places)?;
+                        self.steps.push(Step::Near { proximity, places });
+                        self.push_trees(node, true);
                     }
                     // Records found by other operators have no positions.
-                    _ => return Err(diagnostic(Condition::PROXIMITY_OF_SETS, "")),
+                    _ if places => return Err(diagnostic(Condition::PROXIMITY_OF_SETS, "")),
+                    operator => {
+                        self.steps.push(Step::Combine(operator));
+                        self.push_trees(node, false);
+                    }
                 }
             }
             Step::Combine(operator) => {
@@ -157,27 +163,29 @@ impl<'a, 'q> Evaluation<'a, 'q> {
         }
     }
 
-    fn open(
-        &mut self,
+    fn push_trees(&mut self, node: &'q RpnRpnOp, places: bool) {
+        for tree in [&node.rpn2, &node.rpn1] {
+            self.steps.push(Step::Tree { tree, places });
+        }
+    }
+
+    fn proximity(
+        &self,
         operator: &ProximityOperator,
-        [left, right]: [&'q RpnStructure; 2],
         places: bool,
-    ) -> Result<(), Diagnostic> {
+    ) -> Result<Proximity, Diagnostic> {
         if !self.profile.proximity {
             return Err(diagnostic(Condition::OPERATOR, "proximity"));
         }
         let proximity = Proximity::read(operator)?;
-        if places && proximity.exclusion {
-            // Records without such a pair have no positions.
-            return Err(diagnostic(
+        // Records without such a pair have no positions.
+        match places && proximity.exclusion {
+            true => Err(diagnostic(
                 Condition::PROXIMITY,
                 "exclusion inside proximity",
-            ));
+            )),
+            false => Ok(proximity),
         }
-        self.steps.push(Step::Near { proximity, places });
-        self.steps.push(Step::Places(right));
-        self.steps.push(Step::Places(left));
-        Ok(())
     }
 
     fn operand(&mut self, operand: &Operand) -> Result<HitSet<'a>, Diagnostic> {
@@ -208,18 +216,13 @@ impl<'a, 'q> Evaluation<'a, 'q> {
 
     /// A term with positions: a word or a phrase.
     fn phrase(&mut self, operand: &Operand) -> Result<Near<'a>, Diagnostic> {
-        let operand = match operand {
-            Operand::AttributesPlusTerm(operand) => operand,
-            Operand::ResultSet(name) => {
-                return Err(diagnostic(Condition::PROXIMITY_OF_SETS, name.0.as_bytes()));
-            }
-            Operand::ResultAttr(operand) => {
-                return Err(diagnostic(
-                    Condition::PROXIMITY_OF_SETS,
-                    operand.result_set.0.as_bytes(),
-                ));
-            }
+        let set = match operand {
+            Operand::AttributesPlusTerm(operand) => Ok(operand),
+            Operand::ResultSet(name) => Err(name),
+            Operand::ResultAttr(operand) => Err(&operand.result_set),
         };
+        let operand =
+            set.map_err(|name| diagnostic(Condition::PROXIMITY_OF_SETS, name.0.as_bytes()))?;
         let look = look(self.fields, self.profile, &self.attribute_set(), operand)?;
         let Look {
             target:
@@ -329,4 +332,67 @@ struct Near<'a> {
 enum Where {
     Phrase { words: Vec<Pattern>, edges: Edges },
     Spans(Spans),
+}
+
+/// The records that a lookup finds.
+///
+/// # Errors
+/// If the work is exhausted.
+pub(super) fn records<'a>(
+    index: &'a Index,
+    look: &Look<'_>,
+    work: &mut Work,
+) -> Result<HitSet<'a>, Exhausted> {
+    let found = match &look.target {
+        LookTarget::Having(of) => having(index, *of, work)?,
+        LookTarget::Docid(docid) => index.docid(docid),
+        LookTarget::Entries(terms, wanted) => any_of(index, *terms, wanted, work)?,
+        LookTarget::Words(WordLook {
+            index: of,
+            words,
+            order,
+        }) => match order {
+            WordOrder::Phrase(edges) => index.phrase(*of, words, *edges, work)?,
+            WordOrder::Some => any_of(index, Terms::Words(*of), words, work)?,
+            WordOrder::All => {
+                let mut all: Option<HitSet<'a>> = None;
+                for word in words {
+                    let found = index.find(Terms::Words(*of), word, work)?;
+                    all = Some(match all {
+                        Some(all) => all.and(found),
+                        None => found,
+                    });
+                    if all.as_ref().is_some_and(HitSet::is_empty) {
+                        break;
+                    }
+                }
+                all.unwrap_or_else(HitSet::empty)
+            }
+        },
+    };
+    Ok(match look.negated {
+        true => having(index, look.target.index(), work)?.and_not(found),
+        false => found,
+    })
+}
+
+/// The records with an entry in the index; all records, for that of docids and that of everything.
+fn having<'a>(index: &'a Index, of: IndexId, work: &mut Work) -> Result<HitSet<'a>, Exhausted> {
+    match of {
+        IndexId::DOCID | IndexId::ANY => Ok(index.all()),
+        of => index.having(of, work),
+    }
+}
+
+fn any_of<'a>(
+    index: &'a Index,
+    terms: Terms,
+    wanted: &[Pattern],
+    work: &mut Work,
+) -> Result<HitSet<'a>, Exhausted> {
+    let mut any = HitSet::empty();
+    for one in wanted {
+        any = any.or(index.find(terms, one, work)?);
+    }
+    Ok(any)
 }

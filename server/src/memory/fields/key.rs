@@ -1,6 +1,7 @@
 //! Numbers, dates and codes in the form in which they are indexed and compared, so that spelling does not matter.
 
-use crate::memory::isbn;
+use z3950_marc::standard_number::Isbn;
+
 use crate::memory::words::words;
 
 /// The kind of an index, which determines how its entries and search terms are read.
@@ -28,35 +29,20 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// The name of the kind in settings files.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Text => "text",
-            Self::Isbn => "isbn",
-            Self::Issn => "issn",
-            Self::Lccn => "lccn",
-            Self::Number => "number",
-            Self::Code => "code",
-            Self::Language => "language",
-            Self::Date => "date",
-            Self::Octets => "octets",
-        }
-    }
-
-    /// The kind with this name.
+    /// The kind with this name in settings files.
     pub fn by_name(name: &str) -> Option<Self> {
-        let all = [
-            Self::Text,
-            Self::Isbn,
-            Self::Issn,
-            Self::Lccn,
-            Self::Number,
-            Self::Code,
-            Self::Language,
-            Self::Date,
-            Self::Octets,
-        ];
-        all.into_iter().find(|kind| kind.name() == name)
+        Some(match name {
+            "text" => Self::Text,
+            "isbn" => Self::Isbn,
+            "issn" => Self::Issn,
+            "lccn" => Self::Lccn,
+            "number" => Self::Number,
+            "code" => Self::Code,
+            "language" => Self::Language,
+            "date" => Self::Date,
+            "octets" => Self::Octets,
+            _ => return None,
+        })
     }
 
     /// Emits the keys of a text in a record: the words of a text, joined by single blanks; every year in a date; a number with
@@ -82,7 +68,7 @@ impl Kind {
     pub(in crate::memory) fn key(self, text: &str) -> Option<String> {
         match self {
             Self::Text => some(words(text).join(" ")),
-            Self::Isbn => isbn::normalized(text),
+            Self::Isbn => isbn(text),
             Self::Issn => issn(text),
             Self::Lccn => lccn(text),
             Self::Number => some(alphanumeric(text)),
@@ -182,6 +168,26 @@ fn dates(text: &str, emit: &mut dyn FnMut(&str)) {
     }
 }
 
+/// The number at the beginning of a text: 13 digits for a valid ISBN; hyphens and anything after it are dropped.
+///
+/// A number of 10 digits, the last of which may be X, and its form of 13 digits beginning with 978 give the same text. An
+/// invalid ISBN keeps its digits. `None` for a text that begins otherwise.
+fn isbn(text: &str) -> Option<String> {
+    let digits: String = text
+        .trim_start()
+        .chars()
+        .take_while(|c| {
+            c.is_ascii_digit() || matches!(c, 'X' | 'x' | '-' | ' ' | '\u{2010}'..='\u{2013}')
+        })
+        .filter(char::is_ascii_alphanumeric)
+        .map(|c| c.to_ascii_uppercase())
+        .collect();
+    match Isbn::parse(&digits) {
+        Some(isbn) => Some(isbn.to_string()),
+        None => (!digits.is_empty()).then_some(digits),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -198,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn entries_are_brought_to_one_form() {
+    fn entries_are_isbn() {
         for (kind, text, expected) in [
             (Kind::Text, "Les Misérables /", &["les miserables"][..]),
             (Kind::Text, " / ", &[]),
@@ -238,8 +244,29 @@ mod tests {
         for name in [
             "text", "isbn", "issn", "lccn", "number", "code", "language", "date", "octets",
         ] {
-            assert_eq!(Kind::by_name(name).map(Kind::name), Some(name));
+            let kind = Kind::by_name(name).expect(name);
+            assert_eq!(format!("{kind:?}").to_lowercase(), name);
         }
         assert_eq!(Kind::by_name("Text"), None);
+    }
+
+    #[test]
+    fn isbns_are_normalized() {
+        for (text, expected) in [
+            ("0-306-40615-2", Some("9780306406157")),
+            ("0306406152 (hardback) :", Some("9780306406157")),
+            ("978-0-306-40615-7", Some("9780306406157")),
+            ("080442957X", Some("9780804429573")),
+            ("0‐8044‐2957‐x", Some("9780804429573")),
+            // A wrong check digit is somebody's mistake, but not another book.
+            ("0306406153", Some("0306406153")),
+            ("X", Some("X")),
+            ("123X567890", Some("123X567890")),
+            ("", None),
+            ("none", None),
+            ("é", None),
+        ] {
+            assert_eq!(isbn(text).as_deref(), expected, "{text}");
+        }
     }
 }

@@ -1,4 +1,4 @@
-//! One record in every syntax and element set, and UNIMARC beside MARC 21.
+//! One record in every syntax and element set, in UNIMARC and in MARC 21.
 
 use z3950_asn1::bib1::diagnostics::Condition;
 use z3950_asn1::oid::{self, Oid, UKMARC, UNIMARC, USMARC};
@@ -41,7 +41,7 @@ fn backend(records: impl IntoIterator<Item = MarcRecord>) -> MemoryBackend {
     builder.expect("sound").build()
 }
 
-/// Text of the record, however its syntax has it.
+/// The text of the record in any syntax.
 fn shown(backend: &MemoryBackend, syntax: Oid, element_set: &str) -> String {
     let external = record_of(backend, 0, Some(syntax), element_set).expect("a record");
     assert_eq!(external.direct_reference, Some(syntax));
@@ -53,7 +53,7 @@ fn shown(backend: &MemoryBackend, syntax: Oid, element_set: &str) -> String {
     }
 }
 
-/// The syntax of a record where the backend chooses it.
+/// The syntax that the backend chooses for a record.
 fn default_syntax(backend: &MemoryBackend, record: u32) -> Option<Oid> {
     let external = record_of(backend, record, None, "F").expect("a record");
     external.direct_reference
@@ -174,7 +174,7 @@ fn unimarc_is_served_as_it_is_stored() {
 }
 
 #[test]
-fn syntaxes_that_nothing_is_put_into_are_refused() {
+fn syntaxes_without_conversion_are_refused() {
     let backend = backend([marc21()]);
     for syntax in [UKMARC, oid::HTML, oid::SUMMARY, oid::EXPLAIN] {
         assert!(!backend.has_syntax(&syntax), "{syntax:?}");

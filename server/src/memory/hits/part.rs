@@ -97,7 +97,7 @@ impl<'a> Part<'a> {
     /// The intersection.
     pub(in crate::memory) fn and(self, other: &Part<'_>) -> Part<'a> {
         match (self, other) {
-            (Self::List(list), Part::List(other)) => Self::List(intersection(&list, other)),
+            (Self::List(list), Part::List(other)) => Self::List(common(&list, other)),
             (Self::List(list), Part::Bits(bits)) => {
                 Self::of_vec(filtered(&list, |record| bits.has(record)))
             }
@@ -344,25 +344,37 @@ fn filtered(list: &[u16], keep: impl Fn(u16) -> bool) -> Vec<u16> {
         .collect()
 }
 
-/// Finds each record of the short list in the rest of the long one, by doubling steps.
-fn intersection(left: &[u16], right: &[u16]) -> Vec<u16> {
+/// The ratio of lengths from which the longer list is searched instead of scanned.
+const FAR_LONGER: usize = 16;
+
+/// The intersection of two ascending lists.
+pub(in crate::memory) fn common<T: Copy + Ord>(left: &[T], right: &[T]) -> Vec<T> {
     let (short, mut long) = match left.len() <= right.len() {
         true => (left, right),
         false => (right, left),
     };
     let mut both = Vec::with_capacity(short.len());
-    for record in short {
-        let mut step = 1;
-        while long.get(step).is_some_and(|other| other < record) {
-            step *= 2;
+    if short.len() < long.len() / FAR_LONGER {
+        for at in short {
+            long = long
+                .get(long.partition_point(|other| other < at)..)
+                .unwrap_or_default();
+            if long.first() == Some(at) {
+                both.push(*at);
+            }
         }
-        let near = long.get(..=step).unwrap_or(long);
-        let before = near.partition_point(|other| other < record);
-        long = long.get(before..).unwrap_or_default();
-        if long.first() == Some(record) {
-            both.push(*record);
+    } else {
+        let (mut here, mut there) = (0, 0);
+        while let (Some(at), Some(other)) = (short.get(here), long.get(there)) {
+            if at == other {
+                both.push(*at);
+            }
+            // Without a branch, because it would be unpredictable.
+            here += usize::from(at <= other);
+            there += usize::from(other <= at);
         }
     }
+    both.dedup();
     both
 }
 

@@ -1,6 +1,10 @@
-//! The records of terms that match a pattern.
+//! Patterns, and the records of terms that match.
 
-use super::pattern::{Matches, Pattern, matches};
+use std::ops::{Bound, Range};
+
+use regex::Regex;
+
+use super::dictionary::Dictionary;
 use super::segment::Segment;
 use super::{BOUNDARY, Exhausted, Index, Terms, Work};
 use crate::memory::fields::IndexId;
@@ -17,12 +21,25 @@ impl Index {
         pattern: &Pattern,
         work: &mut Work,
     ) -> Result<HitSet<'_>, Exhausted> {
-        let mut parts = Vec::with_capacity(self.segments.len());
-        for (number, segment, _) in self.segments() {
+        self.parts(|segment| {
             work.spend(1)?;
-            parts.push((number, in_segment(segment, terms, pattern, work)?));
-        }
-        Ok(HitSet::of_parts(parts))
+            in_segment(segment, terms, pattern, work)
+        })
+    }
+
+    /// The records that a function finds in each segment.
+    ///
+    /// # Errors
+    /// If the work is exhausted.
+    pub(super) fn parts<'a>(
+        &'a self,
+        mut of: impl FnMut(&'a Segment) -> Result<Part<'a>, Exhausted>,
+    ) -> Result<HitSet<'a>, Exhausted> {
+        let parts = self.segments();
+        let parts = parts.map(|(number, segment, _)| Ok((number, of(segment)?)));
+        Ok(HitSet::of_parts(
+            parts.collect::<Result<Vec<_>, Exhausted>>()?,
+        ))
     }
 
     /// The records with a text in the index, or with a key if it has no texts.
@@ -34,16 +51,14 @@ impl Index {
         index: IndexId,
         work: &mut Work,
     ) -> Result<HitSet<'_>, Exhausted> {
-        let mut parts = Vec::with_capacity(self.segments.len());
-        for (number, segment, _) in self.segments() {
-            let boundary = Pattern::Exact(BOUNDARY.to_owned());
-            let mut part = in_segment(segment, Terms::Words(index), &boundary, work)?;
-            if part.is_empty() {
-                part = in_segment(segment, Terms::Keys(index), &Pattern::Any, work)?;
+        let boundary = Pattern::Exact(BOUNDARY.to_owned());
+        self.parts(|segment| {
+            let part = in_segment(segment, Terms::Words(index), &boundary, work)?;
+            match part.is_empty() {
+                true => in_segment(segment, Terms::Keys(index), &Pattern::Any, work),
+                false => Ok(part),
             }
-            parts.push((number, part));
-        }
-        Ok(HitSet::of_parts(parts))
+        })
     }
 
     /// The records with this docid.
@@ -70,4 +85,101 @@ fn in_segment<'a>(
         Matches::Range(range) => dictionary.union(dictionary.terms(range), work),
         Matches::List(list) => dictionary.union(list.into_iter(), work),
     }
+}
+
+/// A pattern for terms; texts are folded like terms.
+#[derive(Clone, Debug)]
+pub(in crate::memory) enum Pattern {
+    /// The term itself.
+    Exact(String),
+    /// Terms with this beginning.
+    Starts(String),
+    /// Terms with this end.
+    Ends(String),
+    /// Terms that contain this.
+    Contains(String),
+    /// Terms that the expression matches entirely.
+    Matches {
+        /// The common beginning of all matches; may be empty.
+        prefix: String,
+        /// The expression, anchored on both sides.
+        regex: Regex,
+    },
+    /// Terms in a range, compared by octets.
+    Range {
+        /// The beginning.
+        from: Bound<String>,
+        /// The end.
+        to: Bound<String>,
+    },
+    /// Any term.
+    Any,
+}
+
+/// Matching strings, ascending. Not all of them are terms of the index.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Matches {
+    Range(Range<u32>),
+    List(Vec<u32>),
+}
+
+/// The first string that is a word: after the marks, such as [`BOUNDARY`].
+const FIRST_WORD: Bound<&str> = Bound::Included(" ");
+
+/// The strings that match a pattern, including all matching terms of the index. Marks only match [`Pattern::Exact`].
+///
+/// # Errors
+/// If the work is exhausted.
+pub(super) fn matches(
+    dictionary: &Dictionary<'_>,
+    pattern: &Pattern,
+    work: &mut Work,
+) -> Result<Matches, Exhausted> {
+    let strings = dictionary.strings();
+    let test = |range: Range<u32>, work: &mut Work, like: &dyn Fn(&[u8]) -> bool| {
+        work.spend(range.len())?;
+        let like = dictionary
+            .terms(range)
+            .filter(|term| like(strings.at(*term)));
+        Ok(Matches::List(like.collect()))
+    };
+    let words = || strings.between(FIRST_WORD, Bound::Unbounded);
+    let matches = match pattern {
+        Pattern::Exact(text) => {
+            let term = strings.find(text.as_bytes());
+            Matches::Range(term.map_or(0..0, |term| term..term + 1))
+        }
+        Pattern::Any => Matches::Range(words()),
+        Pattern::Starts(text) | Pattern::Ends(text) | Pattern::Contains(text)
+            if text.is_empty() =>
+        {
+            Matches::Range(words())
+        }
+        Pattern::Starts(start) => Matches::Range(strings.beginning_with(start)),
+        Pattern::Range { from, to } => {
+            let from = match from {
+                Bound::Unbounded => FIRST_WORD,
+                from => from.as_ref().map(String::as_str),
+            };
+            Matches::Range(strings.between(from, to.as_ref().map(String::as_str)))
+        }
+        Pattern::Ends(end) => test(words(), work, &|term| term.ends_with(end.as_bytes()))?,
+        // Searching the octets of all strings is faster than going from term to term.
+        Pattern::Contains(inner) => {
+            work.spend(strings.len() as usize / 16)?;
+            let found = strings.containing(inner.as_bytes());
+            work.spend(found.len())?;
+            Matches::List(found)
+        }
+        Pattern::Matches { prefix, regex } => {
+            let candidates = match prefix.is_empty() {
+                true => words(),
+                false => strings.beginning_with(prefix),
+            };
+            test(candidates, work, &|term| {
+                std::str::from_utf8(term).is_ok_and(|term| regex.is_match(term))
+            })?
+        }
+    };
+    Ok(matches)
 }

@@ -20,16 +20,13 @@ const KEY: usize = 200;
 #[derive(Debug, Default)]
 pub(super) struct Notes {
     words: Interner,
-    keys: Interner,
-    docids: Interner,
-    pairs: Interner,
+    keys: Noted,
+    docids: Noted,
+    pairs: Noted,
     classes: Classes,
     texts: Vec<Text>,
     /// The words of all texts, concatenated; [`BEGINS`] marks the first word of a subfield.
     log: Vec<u32>,
-    of_keys: Vec<Posting>,
-    of_docids: Vec<Posting>,
-    of_pairs: Vec<Posting>,
     not_filed: Vec<(u32, u8)>,
     record: u16,
     /// The position of the record's next word, and of its next key.
@@ -52,7 +49,7 @@ pub(super) struct Texts {
     pub(super) pairs: Lexicon,
     /// Whole entries. The position of an entry is the number of the record's entries before it.
     pub(super) keys: Lexicon,
-    /// Entries with nonfiling characters: their positions, ascending, and the number of octets to skip in sorting.
+    /// Noted with nonfiling characters: their positions, ascending, and the number of octets to skip in sorting.
     pub(super) not_filed: Box<[(u32, u8)]>,
 }
 
@@ -80,6 +77,48 @@ struct Posting {
     string: u32,
     class: Class,
     at: u32,
+}
+
+/// Strings and their postings.
+#[derive(Debug, Default)]
+struct Noted {
+    strings: Interner,
+    postings: Vec<Posting>,
+}
+
+impl Noted {
+    fn note(&mut self, string: &[u8], class: Class, at: u32) {
+        let string = self.strings.number(string);
+        self.postings.push(Posting { string, class, at });
+    }
+
+    /// The lexicon of the entries, which are cleared. `places` is reused memory.
+    fn lexicon(
+        &mut self,
+        builder: &mut PostingsBuilder,
+        places: &mut Vec<u32>,
+        classes: &[IndexSet],
+    ) -> Lexicon {
+        let sorted = self.strings.sorted();
+        for posting in &mut self.postings {
+            posting.string = self.strings.place(posting.string);
+        }
+        self.postings.sort_unstable();
+        for of_string in self
+            .postings
+            .chunk_by(|left, right| left.string == right.string)
+        {
+            builder.term();
+            for list in of_string.chunk_by(|left, right| left.class == right.class) {
+                places.clear();
+                places.extend(list.iter().map(|posting| posting.at));
+                builder.list(list.first().map_or(0, |posting| posting.class), places);
+            }
+        }
+        self.strings.clear();
+        self.postings.clear();
+        Lexicon::new(sorted, builder.finish(), classes)
+    }
 }
 
 /// The text split last. Its strings are reused.
@@ -115,22 +154,28 @@ impl Default for Classes {
             numbers: HashMap::new(),
         };
         for index in indexes {
-            classes.number(IndexSet::of(IndexId(index)));
+            drop(classes.numbers(IndexSet::of(IndexId(index))));
         }
         classes
     }
 }
 
 impl Classes {
-    /// The number of a class; `None` if there are too many.
-    fn number(&mut self, indexes: IndexSet) -> Option<Class> {
-        if let Some(number) = self.numbers.get(&indexes) {
-            return Some(*number);
-        }
-        let number = Class::try_from(self.indexes.len()).ok()?;
-        self.indexes.push(indexes);
-        self.numbers.insert(indexes, number);
-        Some(number)
+    /// The number of a class; if there are too many, those of its indexes, which are classes of their own.
+    fn numbers(&mut self, indexes: IndexSet) -> impl Iterator<Item = Class> + use<> {
+        let number = self.numbers.get(&indexes).copied();
+        let number = number.or_else(|| {
+            let number = Class::try_from(self.indexes.len()).ok()?;
+            self.indexes.push(indexes);
+            self.numbers.insert(indexes, number);
+            Some(number)
+        });
+        let others = match number {
+            Some(_) => IndexSet::default(),
+            None => indexes,
+        };
+        let others = others.iter().map(|index| Class::from(index.0));
+        number.into_iter().chain(others)
     }
 
     /// The number after all classes, for the class of no index.
@@ -148,11 +193,7 @@ impl Notes {
 
     /// Notes the docid of the record.
     pub(super) fn docid(&mut self, docid: &[u8]) {
-        self.of_docids.push(Posting {
-            string: self.docids.number(docid),
-            class: 0,
-            at: at(self.record, 0),
-        });
+        self.docids.note(docid, 0, at(self.record, 0));
     }
 
     /// Notes a text of the record, and its whole in the indexes `with_keys`.
@@ -165,19 +206,13 @@ impl Notes {
             return;
         }
         let (first, _) = self.next;
-        let note = |class| Text {
+        let texts = self.classes.numbers(indexes).map(|class| Text {
             start: u32::try_from(start).unwrap_or(u32::MAX),
             length,
             class,
             at: at(self.record, first),
-        };
-        match self.classes.number(indexes) {
-            Some(class) => self.texts.push(note(class)),
-            None => {
-                let by_itself = indexes.iter().map(|index| Class::from(index.0));
-                self.texts.extend(by_itself.map(note));
-            }
-        }
+        });
+        self.texts.extend(texts);
         // A boundary follows the last word.
         self.next.0 = first.saturating_add(length).saturating_add(1);
         if !with_keys.is_empty() {
@@ -192,28 +227,18 @@ impl Notes {
 
     /// Notes a key of the record.
     pub(super) fn key(&mut self, indexes: IndexSet, key: &str) {
-        let string = self.keys.number(shortened(key).as_bytes());
         let (_, next) = &mut self.next;
         let at = at(self.record, *next);
         *next = next.saturating_add(1);
-        let note = |class| Posting { string, class, at };
-        match self.classes.number(indexes) {
-            Some(class) => self.of_keys.push(note(class)),
-            None => {
-                let by_itself = indexes.iter().map(|index| Class::from(index.0));
-                self.of_keys.extend(by_itself.map(note));
-            }
+        for class in self.classes.numbers(indexes) {
+            self.keys.note(shortened(key).as_bytes(), class, at);
         }
     }
 
     /// The lexicon of the docids, which are cleared.
     pub(super) fn docids(&mut self) -> Lexicon {
-        let sorted = self.docids.sorted();
-        let postings = &mut self.of_docids;
-        let lists = self.room.of_keys(postings, &self.docids, &mut self.builder);
-        self.docids.clear();
-        self.of_docids.clear();
-        Lexicon::new(sorted, lists, DOCIDS)
+        let places = &mut self.room.places;
+        self.docids.lexicon(&mut self.builder, places, DOCIDS)
     }
 
     /// The indexes of the texts, which are cleared.
@@ -222,13 +247,11 @@ impl Notes {
         self.words.number(SUBFIELD_MARK.to_string().as_bytes());
         let Self {
             words,
-            keys,
-            pairs,
             builder,
             room,
             ..
         } = self;
-        let (sorted_words, sorted_keys) = (words.sorted(), keys.sorted());
+        let sorted = words.sorted();
         for word in &mut self.log {
             *word = words.place(*word & !BEGINS) | *word & BEGINS;
         }
@@ -237,42 +260,31 @@ impl Notes {
             log: &self.log,
             none: self.classes.none(),
         };
-        room.count(&occurrences, sorted_words.len());
+        room.count(&occurrences, sorted.len());
         let frequent = room.frequent();
         occurrences.each_pair(&frequent, |[one, other], class, at| {
             room.pair.clear();
-            room.pair.extend_from_slice(sorted_words.at(one));
+            room.pair.extend_from_slice(sorted.at(one));
             room.pair.push(b' ');
-            room.pair.extend_from_slice(sorted_words.at(other));
-            let string = pairs.number(&room.pair);
-            self.of_pairs.push(Posting { string, class, at });
+            room.pair.extend_from_slice(sorted.at(other));
+            self.pairs.note(&room.pair, class, at);
         });
-        let sorted_pairs = pairs.sorted();
         let of_words = room.of_words(&occurrences, builder);
-        let of_pairs = room.of_keys(&mut self.of_pairs, pairs, builder);
-        let of_keys = room.of_keys(&mut self.of_keys, keys, builder);
         let classes = self.classes.indexes.as_slice();
         let texts = Texts {
-            words: Lexicon::new(sorted_words, of_words, classes).with_wholes(&frequent, classes),
+            words: Lexicon::new(sorted, of_words, classes).with_wholes(&frequent, classes),
             frequent: frequent.into(),
-            pairs: Lexicon::new(sorted_pairs, of_pairs, classes),
-            keys: Lexicon::new(sorted_keys, of_keys, classes),
+            pairs: self.pairs.lexicon(builder, &mut room.places, classes),
+            keys: self.keys.lexicon(builder, &mut room.places, classes),
             classes: classes.into(),
             not_filed: self.not_filed.as_slice().into(),
         };
-        self.clear();
-        texts
-    }
-
-    fn clear(&mut self) {
-        let interners = [&mut self.words, &mut self.keys, &mut self.pairs];
-        interners.into_iter().for_each(Interner::clear);
+        self.words.clear();
         self.texts.clear();
         self.log.clear();
-        self.of_keys.clear();
-        self.of_pairs.clear();
         self.not_filed.clear();
         self.classes = Classes::default();
+        texts
     }
 }
 
@@ -432,29 +444,6 @@ impl Room {
                 start = end;
             }
             first = behind;
-        }
-        builder.finish()
-    }
-
-    /// The postings of keys, whose strings are sorted by now.
-    fn of_keys(
-        &mut self,
-        postings: &mut [Posting],
-        strings: &Interner,
-        builder: &mut PostingsBuilder,
-    ) -> Postings {
-        for posting in postings.iter_mut() {
-            posting.string = strings.place(posting.string);
-        }
-        postings.sort_unstable();
-        for of_string in postings.chunk_by(|left, right| left.string == right.string) {
-            builder.term();
-            for list in of_string.chunk_by(|left, right| left.class == right.class) {
-                self.places.clear();
-                self.places.extend(list.iter().map(|posting| posting.at));
-                let class = list.first().map_or(0, |posting| posting.class);
-                builder.list(class, &self.places);
-            }
         }
         builder.finish()
     }

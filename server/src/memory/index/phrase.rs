@@ -1,13 +1,13 @@
-//! Phrases: adjacent words, anywhere in an entry or at its edges.
+//! Positions of words, and phrases: adjacent words, anywhere in an entry or at its edges.
 
 use super::dictionary::Dictionary;
-use super::pattern::{Matches, Pattern, matches};
-use super::places::WordPlaces;
-use super::postings::{Class, List, at, record};
+use super::find::{Matches, Pattern, matches};
+use super::postings::{Class, List, at, place, record};
 use super::segment::Segment;
 use super::{BOUNDARY, Exhausted, Index, RECORDS_A_UNIT, Terms, Work};
+use crate::backend::RecordId;
 use crate::memory::fields::{IndexId, SUBFIELD_MARK};
-use crate::memory::hits::{HitSet, Part, Union};
+use crate::memory::hits::{HitSet, Part, Union, common, join};
 
 /// What must be before or after a phrase.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -42,21 +42,12 @@ impl Index {
         edges: Edges,
         work: &mut Work,
     ) -> Result<HitSet<'_>, Exhausted> {
-        if let (
-            [only],
-            Edges {
-                first: Edge::Any,
-                last: Edge::Any,
-            },
-        ) = (words, edges)
+        if let [only] = words
+            && edges == Edges::default()
         {
             return self.find(Terms::Words(index), only, work);
         }
-        let mut parts = Vec::with_capacity(self.segments.len());
-        for (number, segment, _) in self.segments() {
-            parts.push((number, records_in(segment, index, words, edges, work)?));
-        }
-        Ok(HitSet::of_parts(parts))
+        self.parts(|segment| records_in(segment, index, words, edges, work))
     }
 
     /// The positions of the first words of such phrases in some records (`None`: in all).
@@ -336,7 +327,7 @@ fn boundaries(
     places_of(lists, records, before, work)
 }
 
-/// Keeps the starts with an edge `behind` words later; 0 is the edge before the phrase.
+/// Keeps the starts with an edge `behind` words after them; 0 is the edge before the phrase.
 fn at_edge(
     starts: &mut Vec<u32>,
     dictionary: &Dictionary<'_>,
@@ -369,36 +360,45 @@ fn at_edge(
     Ok(())
 }
 
-/// The ratio of lengths from which the longer list is searched instead of scanned.
-const FAR_LONGER: usize = 16;
+/// The position of a word.
+///
+/// Words of all texts of a record are counted from 1, a text repeatedly if indexes have different parts of its field. Positions
+/// are only comparable within a text, where they are consecutive. Between two texts one position is left out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(in crate::memory) struct WordPlace {
+    pub(in crate::memory) record: RecordId,
+    /// The number of the word.
+    pub(in crate::memory) position: u32,
+}
 
-/// The intersection of two ascending lists.
-fn common(left: &[u32], right: &[u32]) -> Vec<u32> {
-    let (short, mut long) = match left.len() <= right.len() {
-        true => (left, right),
-        false => (right, left),
-    };
-    let mut both = Vec::with_capacity(short.len());
-    if short.len() < long.len() / FAR_LONGER {
-        for at in short {
-            long = long
-                .get(long.partition_point(|other| other < at)..)
-                .unwrap_or_default();
-            if long.first() == Some(at) {
-                both.push(*at);
-            }
-        }
-    } else {
-        let (mut here, mut there) = (0, 0);
-        while let (Some(at), Some(other)) = (short.get(here), long.get(there)) {
-            if at == other {
-                both.push(*at);
-            }
-            // Without a branch, because it would be unpredictable.
-            here += usize::from(at <= other);
-            there += usize::from(other <= at);
-        }
+/// Positions in ascending order.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(in crate::memory) struct WordPlaces(Vec<WordPlace>);
+
+impl FromIterator<WordPlace> for WordPlaces {
+    /// The positions must be ascending.
+    fn from_iter<I: IntoIterator<Item = WordPlace>>(places: I) -> Self {
+        Self(places.into_iter().collect())
     }
-    both.dedup();
-    both
+}
+
+impl WordPlaces {
+    pub(in crate::memory) fn iter(&self) -> impl Iterator<Item = WordPlace> {
+        self.0.iter().copied()
+    }
+
+    /// The positions of each record.
+    pub(in crate::memory) fn by_record(&self) -> impl Iterator<Item = (RecordId, &[WordPlace])> {
+        let records = self.0.chunk_by(|left, right| left.record == right.record);
+        records.filter_map(|places| Some((places.first()?.record, places)))
+    }
+
+    /// Adds the positions of a segment after all previous ones.
+    pub(super) fn extend(&mut self, segment: u16, places: &[u32]) {
+        let places = places.iter().map(|at| WordPlace {
+            record: join(segment, record(*at)),
+            position: place(*at).into(),
+        });
+        self.0.extend(places);
+    }
 }

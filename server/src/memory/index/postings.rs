@@ -420,7 +420,7 @@ mod tests {
             (Class::MAX, vec![at(5, 1), at(u16::MAX, 200)]),
         ];
         let mut builder = PostingsBuilder::default();
-        // Each list in a term of its own, and then all but the last in one.
+        // Each list as a separate term, and then all but the last in one term.
         for (class, places) in &lists {
             builder.term();
             builder.list(*class, places);

@@ -297,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn strings_are_found_by_what_they_are_like() {
+    fn strings_are_found_by_pattern() {
         let strings = strings(&["war", "", "ware", "peace", "warfare", "é", "wa"]);
         // "", peace, wa, war, ware, warfare, é
         assert_eq!(strings.find(b"war"), Some(3));

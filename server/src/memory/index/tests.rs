@@ -1,4 +1,4 @@
-//! Looks into an index of several segments, each against what the records say.
+//! Lookups in an index of several segments, compared with the records.
 
 use std::collections::BTreeMap;
 use std::ops::Bound;
@@ -10,7 +10,7 @@ use z3950_marc::iso2709;
 
 use super::*;
 
-/// Records with one text each in the index "any", so many to a segment.
+/// Records with one text each in the index "any", this many per segment.
 fn index(texts: &[&str], a_segment: usize) -> Index {
     let segments = texts.chunks(a_segment).zip(0..).map(|(texts, chunk)| {
         let mut builder = SegmentBuilder::new(Rules::default());
@@ -122,7 +122,7 @@ fn terms_are_found_by_patterns() {
 }
 
 #[test]
-fn phrases_stand_at_their_edges() {
+fn phrases_are_found_at_their_edges() {
     use Edge::{Any, Field, Subfield};
     let index = index(TEXTS, 3);
     for (words, first, last, expected) in [
@@ -276,7 +276,7 @@ fn terms_are_browsed_and_tallied() {
     }
 }
 
-/// Some thousand texts of few words: of long lists, and of words that are kept in pairs.
+/// Some thousand texts of few words, which have long lists and pairs of frequent words.
 #[test]
 fn phrases_of_frequent_words_are_found() {
     let mut state = 1_u64;
@@ -373,7 +373,7 @@ fn has_phrase(fields: &[FieldWords<'_>], words: &[String], edges: Edges) -> bool
 }
 
 #[test]
-fn texts_put_off_are_as_those_indexed_at_once() {
+fn deferred_texts_are_indexed_alike() {
     let segment = |new: fn(Rules) -> SegmentBuilder| {
         let mut builder = new(Rules::default());
         for (text, number) in TEXTS.iter().zip(0..) {

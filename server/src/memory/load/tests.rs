@@ -188,7 +188,7 @@ fn records_without_an_exchange_form_are_named() {
     );
 }
 
-/// Octets without any sense, the same ones each time.
+/// Random octets, always the same ones.
 fn rubbish(count: usize) -> Vec<u8> {
     let mut state = 0x2545_f491_4f6c_dd1d_u64;
     let octets = std::iter::repeat_with(|| {
@@ -206,7 +206,7 @@ fn with_wrong_length(mut record: Vec<u8>) -> Vec<u8> {
 }
 
 #[test]
-fn audit_a7_only_what_is_whole_replaces_what_is_served() {
+fn audit_a7_only_intact_files_replace_the_records_served() {
     let (a, b, c) = (octets("a"), octets("b"), octets("c"));
     let noise: Vec<_> = (0..20)
         .flat_map(|_| [rubbish(240), b"\x1d".to_vec()].concat())
@@ -214,17 +214,17 @@ fn audit_a7_only_what_is_whole_replaces_what_is_served() {
     for (file, expected) in [
         (c.clone(), Ok(1)),
         ([&*a, &*b, &*c].concat(), Ok(3)),
-        // Repaired without loss, as throughout files that were converted.
+        // Repaired without loss, as in converted files.
         (
             [with_wrong_length(a.clone()), with_wrong_length(b.clone())].concat(),
             Ok(2),
         ),
-        // The last has lost its end, which starting repairs.
+        // The last record is cut off, which is repaired at startup.
         (
             [&*a, &b[..b.len() - 1]].concat(),
             Err("what is served: record 2 at octet 60 is incomplete: no record terminator"),
         ),
-        // The record with the loss is the one that is named.
+        // The record with the loss is named.
         (
             [&*with_wrong_length(a.clone()), &*b, &c[..c.len() - 9]].concat(),
             Err("what is served: record 3 "),
@@ -310,7 +310,7 @@ fn audit_a7_a_saved_file_may_be_empty_only_where_the_database_is() {
 }
 
 #[test]
-fn audit_a9_what_starting_would_do_is_told_of_every_record() {
+fn audit_a9_a_check_reports_every_record() {
     let a = octets("a");
     let mut cut = Vec::new();
     for _ in 0..150 {

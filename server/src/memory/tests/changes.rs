@@ -1,4 +1,4 @@
-//! Updates, all or none; what result sets see of them; reloads and files.
+//! Atomic updates and their effect on result sets; reloads and files.
 
 use std::fs;
 use std::path::Path;
@@ -155,7 +155,7 @@ fn records_are_inserted_replaced_and_deleted() {
         [refused("no such record: c")]
     );
     assert_eq!(titles(&backend, "@or emma x"), [""; 0]);
-    // The record of the same docid in another database is another one.
+    // A record of the same docid in another database is a different record.
     assert_eq!(
         found(&backend, &["other"], &pqf("war")).map(|found| found.len()),
         Ok(1)
@@ -233,7 +233,7 @@ fn records_come_in_forms_and_with_identifiers() {
 }
 
 #[test]
-fn a_change_is_made_whole_or_not_at_all() {
+fn changes_are_atomic() {
     use UpdateAction::{Delete, Insert, Special};
     let backend = catalogue();
     let outcomes = change(
@@ -252,7 +252,7 @@ fn a_change_is_made_whole_or_not_at_all() {
         "{outcomes:?}"
     );
     assert_eq!(titles(&backend, "war"), ["War"]);
-    // Within a change, what comes later sees what comes before.
+    // Later parts of a change see the earlier ones.
     let twice = [marc(&record("e", "First")), marc(&record("e", "Second"))];
     assert!(change(&backend, Special, &twice).iter().all(Result::is_ok));
     assert_eq!(titles(&backend, "@attr 1=1032 e"), ["Second"]);
@@ -290,7 +290,7 @@ fn result_sets_keep_their_records() {
         .collect();
     assert_eq!(shown, ["War", "Peace"]);
 
-    // As an operand, a set has those records that are still there.
+    // As an operand, a set has the records that still exist.
     let with_set = |set: &Hits, query: &str| {
         let search = Search {
             databases: &[DatabaseName::from("cat")],
@@ -457,7 +457,7 @@ fn audit_a8_a_hand_edit_is_not_overwritten() {
             octets("b", "Peace by hand")
         );
         assert_eq!(titles(&backend, "@or war @or peace emma"), ["War"]);
-        // What was read again may be changed.
+        // A file that was read again can be changed.
         backend.reload(&|_| {}).expect("records");
         let outcomes = change(&backend, UpdateAction::Insert, &insert);
         assert!(outcomes.iter().all(Result::is_ok), "{outcomes:?}");
@@ -473,9 +473,9 @@ fn audit_a8_a_hand_edit_is_not_overwritten() {
     }
 }
 
-/// A file that is gone is written anew by the next update; one that was put back is read and written as before.
+/// A removed file is written again by the next update; one that was put back is read and written as before.
 #[test]
-fn a_saved_file_that_was_removed_is_written_anew() {
+fn a_removed_saved_file_is_written_again() {
     for back in [true, false] {
         let folder = tempfile::tempdir().expect("a folder");
         let (path, away) = (folder.path().join("a.mrc"), folder.path().join("away"));
@@ -556,7 +556,7 @@ fn a_reload_that_fails_changes_nothing() {
 }
 
 #[test]
-fn many_changes_leave_what_they_say() {
+fn many_changes_give_the_expected_records() {
     use UpdateAction::{Delete, Insert, Replace};
     let backend = catalogue();
     let mut model: Vec<(String, String)> = ["War", "Peace", "Emma"]

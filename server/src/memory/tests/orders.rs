@@ -263,7 +263,7 @@ fn records_are_sorted_by_keys() {
         (vec![key(by_use(31))], "24153"),
         (vec![key(by_use(12))], "12345"),
         (vec![descending(by_use(12))], "54321"),
-        // Equal keys keep their order; who has none comes last.
+        // Equal keys keep their order; records without a key come last.
         (vec![key(by_use(1003))], "52413"),
         (vec![descending(by_use(1003))], "12453"),
         (vec![exact(by_use(1003))], "52143"),
@@ -320,7 +320,7 @@ fn sets_are_merged() {
 }
 
 #[test]
-fn what_is_not_filed_does_not_count() {
+fn nonfiling_characters_are_ignored() {
     let record = |docid: &str, field: Field| MarcRecord {
         fields: vec![Field::control(b"001", docid.to_owned()), field],
         ..MarcRecord::default()
@@ -336,7 +336,7 @@ fn what_is_not_filed_does_not_count() {
         title("2", "10", "The quick fox"),
         title("3", "12", "A bird"),
         title("4", "15", "\"The dog\""),
-        // No more than an article; and more than there is.
+        // Only an article; more nonfiling characters than the text has.
         title("5", "14", "The "),
         title("6", "19", "Cat"),
         title("7", "12", "L'\u{e9}t\u{e9}"),
@@ -374,7 +374,7 @@ fn what_is_not_filed_does_not_count() {
             "{keys:?}"
         );
     }
-    // It is searched all the same.
+    // It is still searched.
     let backend = backend(marc21.to_vec());
     for (query, expected) in [
         ("@attr 1=4 the", 4),

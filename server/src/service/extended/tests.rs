@@ -1,4 +1,4 @@
-//! Extended services, request by request: what is done, what is kept, and every diagnostic.
+//! Extended services, request by request: effects, packages, and every diagnostic.
 
 mod packages;
 mod refusals;

@@ -3,9 +3,10 @@
 
 use bytes::Bytes;
 use z3950_asn1::apdu::{
-    AttributeElement, AttributesPlusTerm, DatabaseName, DiagRec, External, Operand, RpnQuery,
-    RpnStructure, Schema, Term,
+    AttributeElement, DatabaseName, DiagRec, External, RpnQuery, RpnStructure, Schema,
 };
+use z3950_asn1::bib1::attributes as bib1;
+use z3950_asn1::bib1::diagnostics::Condition;
 use z3950_asn1::es::TaskStatus;
 use z3950_asn1::es::update::{
     Action, EsRequest, RecordId, RecordOrSurDiag, RecordStatus, SuppliedRecord, TargetPart,
@@ -54,6 +55,18 @@ pub(super) async fn answer(
     let outcomes = outcomes.await?;
     let failure = outcomes.iter().find_map(|outcome| outcome.as_ref().err());
     let failure = failure.map(execution_failed);
+    let (record_status, update_status, status) = match failure {
+        None => (
+            RecordStatus::SUCCESS,
+            UpdateStatus::SUCCESS,
+            TaskStatus::COMPLETE,
+        ),
+        Some(_) => (
+            RecordStatus::FAILURE,
+            UpdateStatus::FAILURE,
+            TaskStatus::ABORTED,
+        ),
+    };
     let mut structures = Vec::with_capacity(outcomes.len());
     for (supplied, outcome) in request.not_to_keep.iter().zip(&outcomes) {
         let record_or_sur_diag = match (outcome, &failure) {
@@ -71,28 +84,18 @@ pub(super) async fn answer(
         structures.push(TaskPackageRecordStructure {
             record_or_sur_diag,
             correlation_info: supplied.correlation_info.clone(),
-            record_status: match failure {
-                None => RecordStatus::SUCCESS,
-                Some(_) => RecordStatus::FAILURE,
-            },
+            record_status,
             supplemental_diagnostics: None,
         });
     }
     let package = Update::TaskPackage(Box::new(TaskPackage {
         origin_part: request.to_keep.clone(),
         target_part: TargetPart {
-            update_status: match failure {
-                None => UpdateStatus::SUCCESS,
-                Some(_) => UpdateStatus::FAILURE,
-            },
+            update_status,
             global_diagnostics: None,
             task_package_records: Some(structures),
         },
     }));
-    let status = match failure {
-        None => TaskStatus::COMPLETE,
-        Some(_) => TaskStatus::ABORTED,
-    };
     Ok(Outcome {
         failure,
         ..Outcome::of(status, package)
@@ -133,8 +136,7 @@ fn check(backend: &dyn Backend, request: &EsRequest) -> Result<(), Diagnostic> {
     if let Some(name) = &request.to_keep.element_set_name
         && !backend.has_element_set(&name.to_string_lossy(), None)
     {
-        let unknown = z3950_asn1::bib1::diagnostics::Condition::ELEMENT_SET_NAME;
-        return Err(diagnostic(unknown, name.as_bytes()));
+        return Err(diagnostic(Condition::ELEMENT_SET_NAME, name.as_bytes()));
     }
     if request.to_keep.action_qualifier.is_some() {
         return Err(unsupported("actionQualifier"));
@@ -173,26 +175,12 @@ async fn record(
     id: &Bytes,
     element_set: &str,
 ) -> Option<External> {
-    const DOC_ID: i64 = 1032;
-    const URX: i64 = 104;
-    let operand = AttributesPlusTerm {
-        attributes: vec![
-            AttributeElement::numeric(1, DOC_ID),
-            AttributeElement::numeric(4, URX),
-        ],
-        term: Term::General(id.clone().into()),
-    };
-    let query = RpnQuery {
-        attribute_set: oid::BIB_1,
-        rpn: RpnStructure::Op(Operand::AttributesPlusTerm(operand)),
-    };
-    let found = backend.search(Search {
-        databases: std::slice::from_ref(database),
-        query: &query,
-        result_set: &|_| None,
-        term_counts: false,
-        facets: &[],
-    });
+    let attributes = vec![
+        AttributeElement::numeric(bib1::USE, bib1::USE_DOC_ID),
+        AttributeElement::numeric(bib1::STRUCTURE, bib1::STRUCTURE_URX),
+    ];
+    let query = RpnQuery::bib1(RpnStructure::term(attributes, id.clone()));
+    let found = backend.search(Search::new(std::slice::from_ref(database), &query));
     let hits = operation.or_stopped(found).await.ok()?.hits;
     let composition = Composition {
         element_set: element_set.to_owned(),

@@ -1,4 +1,4 @@
-//! Access control: who is asked, what proves it, and what becomes of the request meanwhile.
+//! Access control: challenges, credentials, and the request that waits for them.
 
 use std::sync::Arc;
 
@@ -35,7 +35,7 @@ fn session(challenge: Challenge, options: Options) -> Session {
     session
 }
 
-/// A word on the answer to a request.
+/// A short description of the answer to a request.
 fn word(reply: Reply) -> String {
     match only(reply) {
         Apdu::SearchResponse(response) if response.search_status => {
@@ -128,7 +128,7 @@ fn the_request_waits_for_proof() {
         let mut session = session(challenge, Options::SEARCH | Options::ACCESS_CONTROL);
         assert_eq!(word(now(session.answer(&search("5")))), question);
         assert_eq!(word(now(session.answer(&response(given)))), answer);
-        // Who has proved it is asked no more; others are asked again.
+        // An authenticated client is not asked again; others are.
         let next = word(now(session.answer(&search("7"))));
         let proved = answer.contains("hits");
         assert_eq!(next, if proved { "7 hits for 7" } else { question });
@@ -154,7 +154,7 @@ fn credentials_cannot_be_guessed() {
 }
 
 #[test]
-fn whoever_cannot_be_asked_is_refused() {
+fn clients_without_access_control_are_refused() {
     let mut session = session(Challenge::Prompts, Options::SEARCH);
     assert_eq!(word(now(session.answer(&search("5")))), "102 ");
 }
@@ -169,6 +169,6 @@ fn one_request_waits_at_a_time() {
     assert_eq!(word(now(session.answer(&search("7")))), "101 ");
     let proof = response(prompts("ann", "secret"));
     assert_eq!(word(now(session.answer(&proof))), "5 hits for 5");
-    // Proof that nobody asked for ends the session.
+    // Credentials without a challenge end the session.
     assert!(now(session.answer(&proof)).hang_up);
 }

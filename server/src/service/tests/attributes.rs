@@ -1,4 +1,4 @@
-//! Every value of an attribute that the memory backend declares is searched with in the tables of its tests.
+//! The tables of tests search with every attribute value that the memory backend declares.
 
 use z3950_asn1::bib1::attributes::USE;
 
@@ -7,7 +7,7 @@ use crate::memory::MemoryBackend;
 
 #[test]
 fn every_value_declared_has_a_query() {
-    // Those of Use have a table of their own, which is held against the declared ones where it stands.
+    // The values of Use are in a table that has its own test.
     let tables = include_str!("../../memory/eval/tests/attributes.rs");
     let databases = MemoryBackend::demo().databases();
     let declared = databases.iter().flat_map(|database| &database.attributes);

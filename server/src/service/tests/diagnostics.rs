@@ -1,5 +1,5 @@
-//! Every condition of Bib-1 that the server sends by itself, and a request that it is the answer to (Z39.50-2003 Appendix DIAG).
-//! The conditions are those that the sources name: one that has no row here, and a row of none, fails.
+//! Every condition of Bib-1 that the server itself sends, with a request that causes it (Z39.50-2003 Appendix DIAG).
+//! The test fails for a condition in the sources without a row, and for a row without a condition in the sources.
 
 mod queries;
 mod requests;
@@ -16,7 +16,7 @@ use z3950_asn1::codec::encode;
 use crate::requests::now;
 use crate::session::Session;
 
-/// A condition, and an answer that bears it.
+/// A condition, and an answer that has it.
 type Row = (i64, fn() -> Apdu);
 
 const TABLES: [&[Row]; 4] = [queries::ROWS, requests::ROWS, sessions::ROWS, tasks::ROWS];
@@ -28,7 +28,7 @@ fn answer(session: &mut Session, request: impl Into<Apdu>) -> Apdu {
 }
 
 #[test]
-fn every_condition_has_an_answer_that_bears_it() {
+fn every_condition_is_sent_in_some_answer() {
     let wrong: Vec<_> = TABLES
         .into_iter()
         .flatten()
@@ -41,7 +41,7 @@ fn every_condition_has_an_answer_that_bears_it() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// What is in the answer of Bib-1 diagnostics, wherever they stand: behind the set's identifier each has its condition.
+/// The Bib-1 conditions in an answer, wherever they are: each follows the identifier of the set.
 fn conditions(answer: &Apdu) -> BTreeSet<i64> {
     const BIB_1_DIAGNOSTICS: [u8; 9] = [0x06, 7, 0x2a, 0x86, 0x48, 0xce, 0x13, 4, 1];
     const INTEGER: u8 = 0x02;

@@ -1,4 +1,4 @@
-//! Init: who is let in, what is agreed on, and how a refusal looks.
+//! Init: admission, negotiation, and refusals.
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
@@ -32,7 +32,7 @@ fn target() -> Target {
 }
 
 #[test]
-fn versions_and_options_are_those_of_the_offer() {
+fn init_grants_what_is_offered() {
     for (versions, result) in [
         (ProtocolVersion::UP_TO_3, true),
         (ProtocolVersion::UP_TO_2, true),
@@ -56,7 +56,7 @@ fn versions_and_options_are_those_of_the_offer() {
         assert_eq!(response.protocol_version, versions);
         assert_eq!(response.options, Options::SEARCH | Options::SCAN);
         assert_eq!(response.implementation_name, None);
-        // Without a version in common there is no diagnostic to give.
+        // Without a common version there is no diagnostic.
         assert_eq!(response.user_information_field, None);
     }
 }
@@ -103,7 +103,7 @@ fn refusals_say_why() {
     });
     let target = Arc::new(target);
     let there = IpAddr::from(Ipv4Addr::LOCALHOST);
-    // The same address as a socket for both kinds gives it.
+    // The same address in the form of a dual-stack socket.
     let mapped = IpAddr::from(Ipv4Addr::new(192, 0, 2, 1).to_ipv6_mapped());
     for (peer, id_authentication, expected) in [
         (there, id_pass("ann", "secret"), None),
@@ -145,7 +145,7 @@ fn refusals_say_why() {
 }
 
 #[test]
-fn seats_are_free_again_when_sessions_end() {
+fn a_session_frees_its_seat_when_it_ends() {
     let access = Access {
         users: vec![User {
             name: "ann".to_owned(),
@@ -169,7 +169,7 @@ fn seats_are_free_again_when_sessions_end() {
     drop(first);
     let mut again = open();
     assert!(again.1);
-    // Init anew in the same session takes no second seat; Close gives it up.
+    // Another Init in the same session takes no second seat; Close frees it.
     let request = InitializeRequest {
         id_authentication: Some(IdAuthentication::Open("ann".into())),
         ..self::request()

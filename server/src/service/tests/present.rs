@@ -1,4 +1,4 @@
-//! Present: which records come, in which form, and how many.
+//! Present: which records, in which form, and how many.
 
 use z3950_asn1::apdu::*;
 use z3950_asn1::oid::{self, SUTRS, USMARC};
@@ -60,7 +60,7 @@ fn presents_that_fail_say_why() {
     );
 }
 
-/// What a Present of two records with this composition gives.
+/// The answer to a Present of two records with this composition.
 fn composed(syntax: Option<oid::Oid>, composition: RecordComposition) -> String {
     let mut session = found(&[4, 4], Limits::default());
     let request = PresentRequest {
@@ -96,7 +96,7 @@ fn element_sets_are_chosen() {
 }
 
 #[test]
-fn composition_specifications_are_followed_as_far_as_they_go() {
+fn composition_specifications_are_honoured() {
     let named = |name: &str| Specification {
         element_spec: Some(ElementSpec::ElementSetName(name.into())),
         ..Specification::default()

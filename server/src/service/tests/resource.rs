@@ -1,4 +1,4 @@
-//! Resource control: operations that are stopped, asked about or allowed, and what a session has cost.
+//! Resource control: stopped operations, questions to the client, and reports.
 
 use std::pin::pin;
 use std::sync::Arc;
@@ -29,7 +29,7 @@ fn trigger(action: RequestedAction, reference_id: Option<&str>) -> Apdu {
     .into()
 }
 
-/// The answer to a request that the client has stopped once it waits.
+/// The answer to a request that the client stops while it waits.
 pub(super) fn cancelled(session: &mut Session, request: &Apdu) -> Reply {
     let interrupt = session.interrupt();
     let mut answer = pin!(session.answer(request));
@@ -51,7 +51,7 @@ fn searches_are_stopped() {
     };
     assert_eq!(shown(&response.records), "105 ");
     assert_eq!(response.result_set_status, Some(ResultSetStatus::NONE));
-    // The session goes on.
+    // The session continues.
     let Apdu::SearchResponse(response) = only(now(session.answer(&search("5")))) else {
         panic!("a SearchResponse")
     };
@@ -65,7 +65,7 @@ fn searches_are_stopped() {
 }
 
 #[test]
-fn presents_are_stopped_with_the_records_that_there_are() {
+fn a_stopped_present_returns_the_records_so_far() {
     for (start, status, records) in [
         (1, PresentStatus::PARTIAL_3, "sutrs 0 1, sutrs 1 1"),
         (3, PresentStatus::FAILURE, "105 "),
@@ -107,7 +107,7 @@ fn the_server_may_stop_as_well() {
 }
 
 #[test]
-fn reports_are_sent_of_what_is_under_way() {
+fn a_trigger_gets_a_report_of_the_operation_in_progress() {
     let mut session = open(Arc::new(Stub), Limits::default());
     let interrupt = session.interrupt();
     let request = search("never");
@@ -136,7 +136,7 @@ fn asking() -> Session {
 }
 
 #[test]
-fn large_results_wait_for_leave() {
+fn large_results_wait_for_permission() {
     for (continue_flag, wanted, status, records, kept) in [
         (true, None, None, "none", true),
         (
@@ -198,9 +198,9 @@ fn several_answers_wait_where_several_may_be_asked_for() {
     };
     for (agreed, leaves, answered) in [
         (Options::CONCURRENT_OPERATIONS, &["1", "3", "2"][..], "132"),
-        // Of an answer too many the first is given up.
+        // With too many held answers, the oldest is dropped.
         (Options::CONCURRENT_OPERATIONS, &["4", "2", "3"], "423"),
-        // Where only one may wait it is the last, whatever it is called.
+        // If only one request may wait, it is the last one, whatever its name.
         (Options::default(), &["1"], "3"),
     ] {
         let offer = Offer {
@@ -236,7 +236,7 @@ fn several_answers_wait_where_several_may_be_asked_for() {
 }
 
 #[test]
-fn reports_tell_what_the_session_has_done() {
+fn reports_count_the_work_of_the_session() {
     let mut session = open(Arc::new(Stub), Limits::default());
     only(now(session.answer(&search("2"))));
     only(now(session.answer(&search("5"))));

@@ -1,4 +1,4 @@
-//! Scan: which terms come, where the starting point stands among them, and why there are none.
+//! Scan: the terms, the position of the starting point among them, and refusals.
 
 use std::sync::Arc;
 
@@ -36,14 +36,14 @@ fn shown(response: &ScanResponse) -> String {
 }
 
 #[test]
-fn terms_come_around_the_starting_point() {
+fn terms_surround_the_starting_point() {
     // Start, terms wanted, preferred position, step; terms, position of the start, status.
     for (start, number, preferred, step, terms, position, status) in [
         ("d", 3, Some(1), None, "def", 1, 0),
         ("d", 3, None, Some(0), "def", 1, 0),
         ("d", 3, Some(2), None, "cde", 2, 0),
         ("d", 3, Some(3), None, "bcd", 3, 0),
-        // Behind the last term, and in front of the first.
+        // After the last term, and before the first.
         ("d", 2, Some(3), None, "bc", 3, 0),
         ("d", 3, Some(0), None, "efg", 0, 0),
         ("dd", 3, Some(0), None, "efg", 0, 0),
@@ -145,7 +145,7 @@ fn terms_of_a_result_set_and_as_many_as_fit() {
 }
 
 #[test]
-fn databases_that_cannot_be_scanned_say_so() {
+fn databases_without_scan_are_refused() {
     struct Bare;
     impl crate::backend::Backend for Bare {}
     let mut session = open(Arc::new(Bare), Limits::default());

@@ -1,4 +1,4 @@
-//! What else a search tells: estimates, ends before its time, term counts and facets; and what an offer leaves out.
+//! More in the answer to a Search: estimates, interruptions, term counts and facets; and services that are not offered.
 
 use std::sync::Arc;
 
@@ -35,7 +35,7 @@ fn counts_may_be_estimates_or_those_of_a_subset() {
         assert_eq!(response.result_set_status, set_status, "{term}");
         assert_eq!(response.result_count, count, "{term}");
         assert_eq!(shown(&response.records), records, "{term}");
-        // The set is there in any case.
+        // The set exists in any case.
         let again = search(&mut session, search_request("@set default"));
         assert_eq!(again.result_count, count, "{term}");
     }
@@ -149,7 +149,7 @@ fn terms(field: FacetField) -> String {
 }
 
 #[test]
-fn sets_that_made_room_are_told_from_unknown_ones() {
+fn evicted_sets_differ_from_unknown_ones() {
     let limits = Limits {
         hits: 10,
         ..Limits::default()
@@ -177,7 +177,7 @@ fn sets_that_made_room_are_told_from_unknown_ones() {
 }
 
 #[test]
-fn operands_that_made_room_are_told_from_unknown_ones() {
+fn evicted_operands_differ_from_unknown_ones() {
     let limits = Limits {
         hits: 3,
         ..Limits::default()
@@ -200,7 +200,7 @@ fn operands_that_made_room_are_told_from_unknown_ones() {
 }
 
 #[test]
-fn what_is_not_offered_is_not_done() {
+fn services_that_are_not_offered_are_refused() {
     let offered = |options| {
         let offer = Offer {
             options,
@@ -233,7 +233,7 @@ fn what_is_not_offered_is_not_done() {
 }
 
 #[test]
-fn databases_are_refused_to_users_who_may_not_have_them() {
+fn databases_are_refused_to_users_without_access() {
     let access = Access {
         users: vec![User {
             name: "ann".to_owned(),

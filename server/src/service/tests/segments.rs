@@ -10,7 +10,7 @@ use crate::requests::{Sizes, init_of, now, only, present_request, search};
 use crate::session::Session;
 use crate::target::Target;
 
-/// What is sent for a Present: each APDU in brackets, with its count and its records by their sizes. Fragments are `a(`, `)b(`
+/// The answer to a Present: each APDU in brackets, with its count and its records by their sizes. Fragments are `a(`, `)b(`
 /// and `)c`, diagnostics their condition.
 fn sent(sizes: &[usize], level: Options, change: &dyn Fn(&mut PresentRequest)) -> String {
     let limits = Limits {
@@ -121,7 +121,7 @@ fn whole_records_go_into_segments() {
         sent(&[60, 60, 60], Options::SEGMENTATION_1, &at_most_two),
         "[1: 60][2: 60] status 2, next 3"
     );
-    // What belongs to level 2 has no effect.
+    // The parameters of level 2 have no effect.
     let small = |request: &mut PresentRequest| {
         request.max_segment_size = Some(1);
         request.max_record_size = Some(1);

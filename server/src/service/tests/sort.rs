@@ -1,4 +1,4 @@
-//! Sort: which sets are sorted into which, and why not.
+//! Sort: inputs, outputs, and refusals.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! A backend whose answers are those that a test asks for by the term it searches for.
+//! A backend whose answers depend on the search term.
 
 use z3950_asn1::apdu::RpnQuery;
 use z3950_asn1::apdu::{AttributesPlusTerm, DatabaseName, External, Term};
@@ -11,8 +11,8 @@ use crate::backend::{
 };
 use crate::diagnostic::diagnostic;
 
-/// Finds so many records as the first term of the query says, or as `never`, `estimate` and `interrupted` want it; has the
-/// terms `b` to `k` in its index, sorts backwards, and never gives the third record.
+/// Finds as many records as the first term of the query says, or behaves as `never`, `estimate` and `interrupted` want it; has the
+/// terms `b` to `k` in its index, sorts in reverse order, and never returns the third record.
 pub(super) struct Stub;
 
 impl Backend for Stub {

@@ -1,4 +1,4 @@
-//! What every value of the attributes other than Use means.
+//! Every value of the attributes other than Use.
 
 use z3950_asn1::bib1::attributes::{STRUCTURE, TRUNCATION, USE};
 
@@ -8,7 +8,7 @@ use crate::memory::profile::Profile;
 #[test]
 fn relations() {
     Catalogue::small().check(&[
-        // Dates: a year is its days and its sources.
+        // Dates: a year includes its days.
         ("@attr 1=31 @attr 2=1 1869", "f"),
         ("@attr 1=31 @attr 2=2 1869", "a f"),
         ("@attr 1=31 @attr 2=3 1869", "a"),
@@ -27,7 +27,7 @@ fn relations() {
         ("@attr 1=54 @attr 2=1 fre", "a b e g h"),
         ("@attr 1=9 @attr 2=2 85-3", "a"),
         ("@attr 1=9 @attr 2=1 85-2", ""),
-        // Texts: entries as wholes, or words.
+        // Texts: whole entries, or words.
         ("@attr 1=4 @attr 2=5 \"the war of the worlds\"", "a e g"),
         ("@attr 1=33 @attr 2=4 war", "e"),
         ("@attr 1=33 @attr 2=2 war", ""),
@@ -112,7 +112,7 @@ fn truncations() {
         ("@attr 1=4 @attr 5=104 col?1r", "h"),
         ("@attr 1=4 @attr 5=104 colo?1r", "g h"),
         ("@attr 1=4 @attr 5=104 war?", "a b e g h"),
-        // One behind the other, only the outer ends are open.
+        // In a phrase, only the outer ends are truncated.
         ("@attr 1=4 @attr 4=1 @attr 5=1 \"war of the wor\"", "b"),
         ("@attr 1=4 @attr 4=1 @attr 5=1 \"wa of the worlds\"", ""),
         ("@attr 1=4 @attr 4=1 @attr 5=2 \"ar of the worlds\"", "b"),
@@ -152,7 +152,7 @@ fn completenesses() {
 }
 
 #[test]
-fn terms_are_read_as_their_index_is() {
+fn terms_are_normalized_like_their_index() {
     Catalogue::small().check(&[
         ("@attr 1=4 MISÉRABLES", "f"),
         ("@attr 1=4 miserables", "f"),
@@ -193,7 +193,7 @@ fn attributes_may_be_repeated_and_named() {
 }
 
 #[test]
-fn profiles_change_what_is_taken() {
+fn profiles_change_the_supported_attributes() {
     let bib_1 = Profile::default;
     for (profile, rows, refused) in [
         (

@@ -11,11 +11,11 @@ use z3950_asn1::types::GeneralizedTime;
 use super::{Catalogue, pqf};
 
 #[test]
-fn what_is_not_supported_is_named() {
+fn diagnostics_name_what_is_not_supported() {
     let long = "x".repeat(8193);
     let words = "x ".repeat(257);
     Catalogue::small().check_refused(&[
-        // 5, 11: too much of a term.
+        // 5, 11: a term that is too long.
         (&format!("\"{words}\""), "5 256"),
         (&long, "11"),
         // 30: no such set.
@@ -70,7 +70,7 @@ fn what_is_not_supported_is_named() {
         // 122: the completeness.
         ("@attr 6=0 x", "122 0"),
         ("@attr 6=4 x", "122 4"),
-        // 123: what contradicts itself; the type.
+        // 123: contradictory attributes; the type.
         ("@attr 2=1 @attr 5=1 x", "123 2"),
         ("@attr 1=31 @attr 2=4 @attr 5=1 199", "123 2"),
         ("@attr 4=106 @attr 3=1 x", "123 4"),
@@ -90,7 +90,7 @@ fn what_is_not_supported_is_named() {
         ("@attr 5=102 (", "125 ("),
         ("@attr 1=54 @attr 5=102 (", "125 ("),
         ("@attr 2=1 /", "125 /"),
-        // 126: the term is not what its attributes say.
+        // 126: the term does not fit its attributes.
         ("@attr 1=31 unknown", "126 unknown"),
         ("@attr 1=31 \"1998 or 1999\"", "126 1998 or 1999"),
         ("@attr 1=31 @attr 4=4 c1999", "126 c1999"),
@@ -159,7 +159,7 @@ fn complex(list: &[StringOrNumeric]) -> AttributeElement {
 }
 
 #[test]
-fn what_pqf_cannot_say_is_answered_too() {
+fn queries_beyond_pqf_are_answered() {
     let catalogue = Catalogue::small();
     let war = || Term::General("war".into());
     let title = StringOrNumeric::Numeric(4);
@@ -203,7 +203,7 @@ fn what_pqf_cannot_say_is_answered_too() {
             operand(vec![complex(std::slice::from_ref(&name))], war()),
             Ok("a b e h"),
         ),
-        // Alternatives are a complex matter, which other attribute sets have.
+        // Lists of alternatives are complex attributes, which only other attribute sets have.
         (
             operand(vec![complex(&[title.clone(), title])], war()),
             Err("246"),
@@ -241,7 +241,7 @@ fn what_pqf_cannot_say_is_answered_too() {
             ),
             Ok("f"),
         ),
-        // An attribute may stand there twice, if it says the same.
+        // An attribute may be repeated with the same value.
         (
             operand(
                 vec![
@@ -296,7 +296,7 @@ fn what_pqf_cannot_say_is_answered_too() {
 
 #[test]
 fn too_many_operators_are_refused() {
-    // As wide as deep, so that it is within what can be decoded.
+    // Balanced, so that its depth can be decoded.
     let width = format!("{}war", "@or war ".repeat(100));
     let query = (0..199).fold(width.clone(), |query, _| format!("@or {width} {query}"));
     let catalogue = Catalogue::small();

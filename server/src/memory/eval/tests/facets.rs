@@ -17,7 +17,7 @@ fn named(name: &str) -> AttributeList {
         list,
         semantic_action: None,
     }));
-    // What facets mean by type 3 is the number of terms.
+    // In facets, type 3 is the number of terms.
     AttributeList(vec![
         AttributeElement::numeric(3, 10),
         AttributeElement {

@@ -1,4 +1,4 @@
-//! And, or, not, proximity; counts of terms; and how much of it there may be.
+//! And, or, not, proximity; counts of terms; and limits.
 
 use super::{Catalogue, pqf};
 
@@ -35,16 +35,16 @@ fn proximity() {
         ("@prox 0 1 1 5 k 2 @attr 1=4 war @attr 1=4 peace", "a"),
         ("@prox 0 1 1 6 k 2 @attr 1=4 war @attr 1=4 peace", "a"),
         ("@prox 0 2 1 6 k 2 @attr 1=4 war @attr 1=4 peace", ""),
-        // Not across fields, whatever the distance; and not a word with itself.
+        // Not across fields at any distance, and not a word with itself.
         ("@prox 0 99 0 2 k 2 @attr 1=63 dead @attr 1=63 mind", ""),
         ("@prox 0 99 0 2 k 2 peace war", "a"),
         ("@prox 0 0 0 2 k 2 @attr 1=4 war @attr 1=4 war", ""),
         ("@prox 0 9 0 2 k 2 @attr 1=4 war @attr 1=4 war", ""),
         ("@prox 0 2 1 3 k 2 @attr 1=4 the @attr 1=4 of", "b h"),
-        // Exclusion: both are there, and not so.
+        // Exclusion: both words occur, but not in proximity.
         ("@prox 1 1 1 2 k 2 @attr 1=4 war @attr 1=4 peace", "a"),
         ("@prox 1 2 1 2 k 2 @attr 1=4 war @attr 1=4 peace", ""),
-        // Phrases and open words, and proximity of what is near.
+        // Phrases and truncated words, and nested proximity.
         ("@prox 0 1 1 2 k 2 @attr 1=4 @attr 4=1 \"war of\" @attr 1=4 @attr 4=1 \"the worlds\"", "b"),
         ("@prox 0 1 1 2 k 2 @attr 1=4 @attr 5=1 worl @attr 1=4 x", ""),
         ("@prox 0 3 1 3 k 2 @attr 1=4 @attr 5=1 wa @attr 1=4 @attr 5=1 wor", "b"),
@@ -128,7 +128,7 @@ fn work_is_bounded() {
     ] {
         catalogue.check_refused(&[(query, "31")]);
     }
-    // Expressions and masks that would explode are refused, or cost no more than others.
+    // Expressions and masks with exponential cost are refused, or cost no more than others.
     let catalogue = Catalogue::small();
     catalogue.check(&[(&format!("@attr 5=102 {}x", "(a*)*".repeat(100)), "")]);
     for (truncation, term) in [

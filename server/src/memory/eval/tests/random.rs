@@ -1,4 +1,4 @@
-//! Random queries on random records, against what the records themselves say.
+//! Random queries on random records, compared with a scan of the records.
 
 use proptest::prelude::*;
 use z3950_asn1::apdu::{
@@ -154,7 +154,7 @@ fn query() -> impl Strategy<Value = Query> {
     })
 }
 
-/// Attributes of the six types and beside them, of values that mean something and others.
+/// Attributes of the six types and of others, with supported and unsupported values.
 fn attributes() -> impl Strategy<Value = Vec<AttributeElement>> {
     let uses = prop::sample::select(vec![
         4, 7, 8, 9, 12, 31, 54, 55, 63, 1003, 1016, 1032, 1211, 9999,
@@ -171,7 +171,7 @@ fn attributes() -> impl Strategy<Value = Vec<AttributeElement>> {
     })
 }
 
-/// Terms of letters, digits, masks, signs of regular expressions, and octets that are no text.
+/// Terms of letters, digits, masks, characters of regular expressions, and octets that are not text.
 fn term() -> impl Strategy<Value = Vec<u8>> {
     let text = "[a-d0-9#?*.()|{}\\[\\]^$+ /\u{301}\u{df}\u{130}\u{7d05}-]{0,12}";
     prop_oneof![

@@ -1,4 +1,4 @@
-//! Every Use value finds what its field holds.
+//! Every Use value finds the contents of its field.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! The packages that are kept: who finds, changes and deletes them, and how many there can be.
+//! Packages: who finds, changes and deletes them, and their limits.
 
 use super::*;
 use crate::access::{Access, User};
@@ -18,7 +18,7 @@ fn packages_are_kept_changed_and_deleted() {
     assert_eq!(told(&send(&mut session, named("kept"))), "done");
     assert_eq!(told(&send(&mut session, named("kept"))), "failure 218 kept");
 
-    // Another session finds the package, and by it the records.
+    // Another session finds the package and, through it, the records.
     let mut other = open(&target);
     assert_eq!(
         search_in(
@@ -80,7 +80,7 @@ fn kept_set(package: &TaskPackage) -> persistent_result_set::TargetPart {
 }
 
 #[test]
-fn queries_are_kept_and_taken_from_each_other() {
+fn queries_are_kept_and_copied() {
     let mut session = open(&Arc::new(target(&shelf(&[]))));
     let query = Query::Type1(parse_pqf("@attr 1=4 war").expect("a query"));
     let own = persistent_query::OriginPartNotToKeep::Query(Box::new(query.clone()));
@@ -186,7 +186,7 @@ fn only_so_many_tasks_are_kept() {
 }
 
 #[test]
-fn only_so_many_records_are_kept() {
+fn the_limit_of_kept_records_holds() {
     for (hits, expected) in [(2, "done"), (1, "failure 220")] {
         let limits = TaskLimits {
             hits,
@@ -264,7 +264,7 @@ fn tasks_belong_to_their_users() {
         1
     );
     assert_eq!(told(&send(&mut bob, named(F::DELETE))), "failure 223 mine");
-    // A name of one's own may be the same.
+    // Each user has names of their own.
     assert_eq!(told(&send(&mut bob, named(F::CREATE))), "accepted");
     assert_eq!(
         told(&send(&mut bob, named(F::MODIFY))),

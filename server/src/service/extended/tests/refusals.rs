@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn requests_that_are_refused_say_why() {
+fn refused_requests_have_their_diagnostics() {
     let named = |request: ExtendedServicesRequest, name: &str| ExtendedServicesRequest {
         package_name: Some(name.into()),
         ..request

@@ -1,4 +1,4 @@
-//! Updates in their versions and as XML documents: what is done, and what the package tells of each record.
+//! Updates in each version and as XML documents: effects, and the report on each record in the package.
 
 use super::*;
 use z3950_asn1::es::update::UpdateStatus;
@@ -46,7 +46,7 @@ fn records_are_inserted_replaced_and_deleted() {
 }
 
 #[test]
-fn a_package_tells_of_each_record() {
+fn a_package_reports_each_record() {
     let shelf = shelf(&["a"]);
     let mut session = open(&Arc::new(target(&shelf)));
     let response = send(&mut session, update(Action::RECORD_INSERT, &["b", "a"]));

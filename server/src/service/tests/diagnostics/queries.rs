@@ -1,4 +1,4 @@
-//! What a query is refused with (Z39.50-2003 §3.7).
+//! The diagnostics for queries (Z39.50-2003 §3.7).
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use crate::testing::record;
 pub(super) const ROWS: &[Row] = &[
     (5, || found(&format!("\"{}\"", "x ".repeat(257)))),
     (6, || {
-        // As wide as deep, so that it is within what can be decoded.
+        // Balanced, so that its depth can be decoded.
         let width = format!("{}war", "@or war ".repeat(100));
         let query = (0..199).fold(width.clone(), |query, _| format!("@or {width} {query}"));
         found(&query)
@@ -141,7 +141,7 @@ fn found_under(profile: Profile, pqf: &str) -> Apdu {
     answer(&mut session, search(pqf))
 }
 
-/// What the imitation of yaz-ztest answers.
+/// The answer of the imitation of yaz-ztest.
 fn imitating(database: &str, pqf: &str) -> Apdu {
     let request = SearchRequest {
         database_names: vec![DatabaseName::from(database)],

@@ -1,4 +1,4 @@
-//! What Search, Present, Scan and Sort are refused with beside the query (Z39.50-2003 §3.2.2, §3.2.3, §3.2.7, §3.2.8).
+//! The diagnostics for Search, Present, Scan and Sort, except those for queries (Z39.50-2003 §3.2.2, §3.2.3, §3.2.7, §3.2.8).
 
 use std::sync::Arc;
 
@@ -25,7 +25,7 @@ use crate::target::Target;
 use crate::testing::record;
 
 pub(super) const ROWS: &[Row] = &[
-    // A backend that does no more than it must.
+    // A backend with the default methods only.
     (3, || {
         answer(&mut open(Arc::new(Nothing), Limits::default()), search("x"))
     }),
@@ -123,7 +123,7 @@ pub(super) const ROWS: &[Row] = &[
         })
     }),
     (238, || {
-        // A syntax that another record of the database is in.
+        // The syntax of another record of the database.
         let processing = "19990101d1999    m  y0frey50      ba";
         let unimarc = MarcRecord {
             fields: vec![
@@ -248,12 +248,12 @@ pub(super) const ROWS: &[Row] = &[
     }),
 ];
 
-/// A backend with the answers that come with the trait.
+/// A backend with the default methods of the trait.
 struct Nothing;
 
 impl Backend for Nothing {}
 
-/// A backend that finds what it cannot give.
+/// A backend that finds records but cannot retrieve them.
 struct Lost;
 
 impl Backend for Lost {

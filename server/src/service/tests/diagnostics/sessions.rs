@@ -1,4 +1,4 @@
-//! What clients are refused with for who they are (Z39.50-2003 §3.2.1.1.2, §3.2.5).
+//! The diagnostics for credentials and addresses (Z39.50-2003 §3.2.1.1.2, §3.2.5).
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -84,7 +84,7 @@ fn introduced(credentials: Option<IdAuthentication>) -> Apdu {
     )
 }
 
-/// A session of somebody who is to be asked for credentials, with these options and Search.
+/// A session of a client that must authenticate, with these options and Search.
 fn asked(options: Options) -> Session {
     let access = Access {
         users: users(),

@@ -1,4 +1,4 @@
-//! What extended services are refused with (Z39.50-2003 §3.2.9, Appendix EXT).
+//! The diagnostics for extended services (Z39.50-2003 §3.2.9, Appendix EXT).
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use z3950_asn1::oid;
 use super::{Row, answer};
 use crate::access::{Access, User};
 use crate::extended::{EXTEND_DATABASE, TaskLimits, Tasks};
-use crate::fault::{Intake, Item, Script};
+use crate::fault::{Item, Script};
 use crate::imitate::Imitated;
 use crate::limits::Limits;
 use crate::memory::{DatabaseFiles, MemoryBackend};
@@ -35,7 +35,7 @@ pub(super) const ROWS: &[Row] = &[
     }),
     (2, || {
         let mut session = open(catalogue(), Limits::default());
-        // Work that is left undone because the runtime has ended.
+        // Work that is dropped because the runtime has ended.
         let runtime = Runtime::new().expect("a runtime");
         let handle = runtime.handle().clone();
         runtime.shutdown_background();
@@ -101,7 +101,7 @@ pub(super) const ROWS: &[Row] = &[
         }
         let mut script = Script::new(Arc::new(Imitated::YazZtest.faults()), 1);
         let mut request = request.into();
-        let Intake::Answer(striking) = script.request(&mut request) else {
+        let Ok(striking) = script.request(&mut request) else {
             panic!("no fault stands in for the answer")
         };
         let mut session = open_on(Imitated::YazZtest.target(Limits::default()));
@@ -161,7 +161,7 @@ fn of_cat(request: &mut EsRequest) {
     }
 }
 
-/// A record more for the database `cat`.
+/// Another record for the database `cat`.
 fn new_book() -> ExtendedServicesRequest {
     changed(Action::RECORD_INSERT, &["new"], of_cat)
 }
