@@ -102,7 +102,7 @@ mod tests {
         check(
             "auto",
             "pqf: war peace",
-            "\"peace\" after the end of the query at octet 4 of the query\n  war peace\n      ^",
+            "\"peace\" after the end of the query at octet 4 of the query\nwar peace\n    ^",
         );
     }
 
