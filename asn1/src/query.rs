@@ -72,6 +72,11 @@ impl QueryError {
 /// The most characters of a query shown on either side of a fault.
 const MAX_SHOWN: usize = 80;
 
+/// What a language cannot express of a query.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct CannotSay(String);
+
 /// What can be wrong with a query text.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]

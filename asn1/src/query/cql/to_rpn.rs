@@ -392,15 +392,8 @@ fn proximity(modifiers: &[Modifier]) -> Result<Operator, QueryError> {
             ("distance", Some((sign, value))) => {
                 let kind = QueryErrorKind::Number(value.text.clone());
                 distance = Some(number(&value.text).ok_or_else(|| kind.at(value.offset))?);
-                relation_type = match sign {
-                    Sign::Less => RelationType::LESS_THAN,
-                    Sign::LessOrEqual => RelationType::LESS_THAN_OR_EQUAL,
-                    Sign::Equal => RelationType::EQUAL,
-                    Sign::GreaterOrEqual => RelationType::GREATER_THAN_OR_EQUAL,
-                    Sign::Greater => RelationType::GREATER_THAN,
-                    Sign::NotEqual => RelationType::NOT_EQUAL,
-                    Sign::Exact => return Err(not_a_modifier(modifier)),
-                };
+                let known = RELATIONS.iter().find(|(known, _)| known == sign);
+                (_, relation_type) = *known.ok_or_else(|| not_a_modifier(modifier))?;
             }
             ("unit", Some((_, value))) => {
                 unit = unit_of(&value.text).ok_or_else(|| not_a_modifier(modifier))?;
@@ -419,6 +412,16 @@ fn proximity(modifiers: &[Modifier]) -> Result<Operator, QueryError> {
         proximity_unit_code: ProximityUnitCode::Known(unit),
     })))
 }
+
+/// The relations of distance by their signs.
+pub(super) const RELATIONS: [(Sign, RelationType); 6] = [
+    (Sign::Less, RelationType::LESS_THAN),
+    (Sign::LessOrEqual, RelationType::LESS_THAN_OR_EQUAL),
+    (Sign::Equal, RelationType::EQUAL),
+    (Sign::GreaterOrEqual, RelationType::GREATER_THAN_OR_EQUAL),
+    (Sign::Greater, RelationType::GREATER_THAN),
+    (Sign::NotEqual, RelationType::NOT_EQUAL),
+];
 
 /// The units of distance by their names in ASN.1.
 pub(super) const UNITS: [(&str, KnownProximityUnit); 11] = [
