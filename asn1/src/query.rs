@@ -126,7 +126,7 @@ pub enum QueryErrorKind {
     /// The text is longer than the limit, in octets.
     #[error("a query of more than {0} octets")]
     TooLong(usize),
-    /// A word or sign that the grammar does not allow where it stands.
+    /// A word or sign that the grammar does not allow there.
     #[error("{0:?} cannot stand here")]
     Unexpected(String),
     /// A `-` before a word, without an operand before it.

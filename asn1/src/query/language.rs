@@ -60,7 +60,7 @@ impl Dialects {
     /// Parses a query in the language.
     ///
     /// # Errors
-    /// The kind of fault and the octet at which it stands.
+    /// What is wrong, and at which octet.
     pub fn read(&self, language: Language, text: &str) -> Result<RpnQuery, QueryError> {
         match language {
             Language::Pqf => parse_pqf(text),

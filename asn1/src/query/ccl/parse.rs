@@ -24,7 +24,7 @@ pub const MAX_WRITTEN_OUT: usize = 1 << 24;
 /// all terms in them, a backslash counts once, and an unclosed quote is refused.
 ///
 /// # Errors
-/// The kind of fault and the octet at which it stands.
+/// What is wrong, and at which octet.
 pub fn parse(query: &str, bib: &Bib) -> Result<RpnQuery, QueryError> {
     let mut parser = Parser {
         query,

@@ -1,7 +1,8 @@
 //! RPN queries as CCL (ISO 8777), as far as the qualifiers of a bib file can express them. Each printed term has
 //! been parsed again, so that the text means the same query.
 
-use super::super::{CannotSay, attribute_set_name};
+use super::super::CannotSay;
+use super::super::print::set_name;
 use super::bib::{Bib, Meaning, Qualifier};
 use super::parse::parse;
 use super::relation::{EQUAL, RELATIONS};
@@ -25,8 +26,7 @@ const MAX_TRIED: usize = 10_000;
 /// What cannot be expressed with the qualifiers of the bib file.
 pub fn print(query: &RpnQuery, bib: &Bib) -> Result<String, CannotSay> {
     if query.attribute_set != BIB_1 {
-        let set = query.attribute_set;
-        let name = attribute_set_name(&set).map_or_else(|| set.to_string(), str::to_owned);
+        let name = set_name(&query.attribute_set);
         return Err(CannotSay(format!(
             "CCL cannot name the attribute set {name}"
         )));

@@ -434,7 +434,7 @@ mod tests {
     use crate::query::{cql, parse_pqf};
 
     #[test]
-    fn what_can_be_said_is_said() {
+    fn queries_that_can_be_expressed() {
         let properties = Properties::default();
         for (pqf, expected) in [
             ("war", "war"),
@@ -473,7 +473,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_said_is_named() {
+    fn queries_that_cannot_be_expressed() {
         let properties = Properties::default();
         for (pqf, message) in [
             (

@@ -153,10 +153,9 @@ impl<'a> Translator<'a> {
             .attributes(&format!("relation.{name}"))
             .or_else(|| self.properties.find("relation", alias))
             .ok_or_else(|| QueryErrorKind::Relation(name.to_owned()).at(word.offset))?;
-        let structure = self.properties.find("structure", name).ok_or_else(|| {
-            let kind = QueryErrorKind::Property("a structure for this relation");
-            kind.at(word.offset)
-        })?;
+        let no_structure = QueryErrorKind::Property("a structure for this relation");
+        let structure = self.properties.find("structure", name);
+        let structure = structure.ok_or_else(|| no_structure.at(word.offset))?;
         let always = self.properties.attributes("always");
         let always = always.or_else(|| self.properties.attributes("always.*"));
         let mut attributes = elements(always.unwrap_or_default(), "");
