@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn requests_go_side_by_side_unless_one_changes_what_the_other_uses() {
+    fn requests_run_concurrently_unless_one_changes_what_another_uses() {
         let cql =
             |text: &str| Query::Type104(External::octet_aligned(CQL, text.as_bytes().to_vec()));
         let report = Apdu::from(ResourceReportRequest {

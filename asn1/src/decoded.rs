@@ -131,21 +131,18 @@ fn query_text(query: &Query) -> Option<Value> {
 
 /// The parameters of a task (Z39.50-2003 Appendix EXT); for an unknown service, only its identifier.
 fn parameters(external: &External) -> Value {
-    match TaskParameters::from_external(external) {
-        Ok(parameters) => parameters.describe().to_json(),
-        Err(_) => unknown(external),
-    }
+    described(external, TaskParameters::from_external(external))
 }
 
 fn package(external: &External) -> Value {
-    match TaskPackage::from_external(external) {
-        Ok(package) => package.describe().to_json(),
-        Err(_) => unknown(external),
-    }
+    described(external, TaskPackage::from_external(external))
 }
 
-fn unknown(external: &External) -> Value {
-    json!({ "syntax": external.direct_reference.to_json() })
+fn described<E>(external: &External, value: Result<impl Describe, E>) -> Value {
+    match value {
+        Ok(value) => value.describe().to_json(),
+        Err(_) => json!({ "syntax": external.direct_reference.to_json() }),
+    }
 }
 
 /// The replacement of a secret.

@@ -138,6 +138,20 @@ macro_rules! described_by_name {
 }
 pub(crate) use described_by_name;
 
+/// A type that holds a secret, which is neither described nor shown by Debug.
+macro_rules! redacted {
+    ($name:ident) => {
+        impl std::fmt::Debug for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str(concat!(stringify!($name), "(<redacted>)"))
+            }
+        }
+
+        $crate::describe::describe!($name: _value => $crate::describe::Value::Text("<redacted>".into()));
+    };
+}
+pub(crate) use redacted;
+
 /// `TYPE: value => DESCRIPTION`.
 macro_rules! describe {
     ($type:ty: $value:ident => $description:expr) => {

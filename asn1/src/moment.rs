@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_moment_has_no_time() {
+    fn invalid_moments_have_no_time() {
         let moment = Moment::from(UNIX_EPOCH);
         for wrong in [
             Moment { year: 0, ..moment },

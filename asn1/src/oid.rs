@@ -95,9 +95,14 @@ impl Oid {
 
     /// The registered record syntaxes with their names, each once.
     pub fn record_syntaxes() -> impl Iterator<Item = (&'static str, Self)> {
-        let arc = Self::z3950(&[5]);
+        Self::registered(5)
+    }
+
+    /// The objects of a class, by name: 3 for attribute sets, 5 for record syntaxes.
+    pub(crate) fn registered(class: u32) -> impl Iterator<Item = (&'static str, Self)> {
+        let class = Self::z3950(&[class]);
         let names = NAMES.iter().copied();
-        names.filter(move |(_, oid)| oid.as_bytes().starts_with(arc.as_bytes()))
+        names.filter(move |(_, oid)| oid.as_bytes().starts_with(class.as_bytes()))
     }
 
     /// The names of record syntaxes: the registered ones, and further names in use.
@@ -468,7 +473,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_identifier_is_refused() {
+    fn text_that_is_not_an_identifier_is_refused() {
         for text in [
             "",
             "1",

@@ -72,6 +72,11 @@ impl QueryError {
 /// The most characters of a query shown on either side of a fault.
 const MAX_SHOWN: usize = 80;
 
+/// What a language cannot express of a query.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct CannotSay(String);
+
 /// What can be wrong with a query text.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -121,7 +126,7 @@ pub enum QueryErrorKind {
     /// The text is longer than the limit, in octets.
     #[error("a query of more than {0} octets")]
     TooLong(usize),
-    /// A word or sign that the grammar does not allow where it stands.
+    /// A word or sign that the grammar does not allow there.
     #[error("{0:?} cannot stand here")]
     Unexpected(String),
     /// A `-` before a word, without an operand before it.

@@ -325,7 +325,8 @@ impl Encode for Bits {
 }
 
 /// BIT STRING of any length.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[derive(AsnType, Decode, Encode, Clone, PartialEq, Eq, Debug, Default)]
+#[rasn(delegate)]
 pub struct BitString(rasn::types::BitString);
 
 impl BitString {
@@ -342,34 +343,6 @@ impl BitString {
     /// Whether there is no bit.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
-    }
-}
-
-impl AsnType for BitString {
-    const TAG: Tag = Tag::BIT_STRING;
-}
-
-impl Decode for BitString {
-    fn decode_with_tag_and_constraints<D: Decoder>(
-        decoder: &mut D,
-        tag: Tag,
-        constraints: &Constraints,
-    ) -> Result<Self, D::Error> {
-        decoder.decode_bit_string(tag, constraints).map(Self)
-    }
-}
-
-impl Encode for BitString {
-    fn encode_with_tag_and_constraints<'b, E: Encoder<'b>>(
-        &self,
-        encoder: &mut E,
-        tag: Tag,
-        constraints: &Constraints,
-        identifier: Identifier,
-    ) -> Result<(), E::Error> {
-        encoder
-            .encode_bit_string(tag, constraints, &self.0, identifier)
-            .map(drop)
     }
 }
 

@@ -47,7 +47,7 @@ pub enum MarcJsonError {
     Shape {
         /// Where, as in `fields[2].245.subfields`.
         path: String,
-        /// What should stand there.
+        /// What was expected there.
         expected: &'static str,
     },
     /// An object has a member twice that may occur once.
@@ -204,7 +204,7 @@ fn read_data(
                 .text()
                 .ok_or_else(|| shape(&path, "an object of strings"))?;
             let octets = octets_from_text(code);
-            // An empty code in front is text without a delimiter; an empty subfield has one.
+            // A leading empty code marks text without a delimiter; an empty subfield has one.
             let is_text = index == 0 && code.is_empty() && !data.is_empty();
             if !is_text {
                 let length = characters(&octets);
@@ -365,7 +365,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_record() {
+    fn input_that_is_not_a_record() {
         assert_eq!(from_json("{").unwrap_err().to_string(), "not JSON");
         assert_eq!(
             from_json(&"[".repeat(1_000_000)).unwrap_err().to_string(),
@@ -423,7 +423,7 @@ mod tests {
                 ),
             );
         }
-        // An empty indicator in front of another is a blank.
+        // An empty indicator before another is a blank.
         let json = format!(
             "{{{LEADER},\"fields\":{}}}",
             data(r#""ind1":"","ind2":"4","subfields":[{"a":"A"}]"#)

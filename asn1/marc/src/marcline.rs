@@ -283,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_that_people_touched() {
+    fn hand_edited_lines() {
         let mut remarks = Remarks::default();
         let text = b"00000nam a2200000   45\r\n(a remark)\r\n001 x\r\n245 10 $a A $b\r\njunk\r\n";
         let record = from_lines(text, 3, &mut remarks).expect("readable");

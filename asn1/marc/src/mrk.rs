@@ -12,40 +12,13 @@ use super::remarks::Remarks;
 
 /// Why a line of MARCMaker text cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("line {line}: {kind}")]
+#[error("line {line}: {reason}")]
 #[non_exhaustive]
 pub struct MrkError {
     /// The line, counted from 1.
     pub line: usize,
     /// What is wrong with it.
-    pub kind: MrkErrorKind,
-}
-
-/// What is wrong with a line of MARCMaker text.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum MrkErrorKind {
-    /// The line is neither a field nor a comment before a record.
-    #[error("a field begins with =")]
-    NoField,
-    /// The tag is not three octets, or no blank follows it.
-    #[error("{tag} is not a tag of three characters followed by two blanks")]
-    Tag {
-        /// What was found instead.
-        tag: String,
-    },
-    /// A record begins with another field.
-    #[error("a record begins with =LDR")]
-    NoLeader,
-    /// The leader of the next record, where a blank line is missing, or the same leader twice.
-    #[error("a second =LDR in one record")]
-    SecondLeader,
-    /// The leader is too short or too long.
-    #[error("the leader has {octets} octets instead of 24")]
-    LeaderLength {
-        /// How many it has.
-        octets: usize,
-    },
+    pub reason: String,
 }
 
 /// Reads a text of any number of records, with LF or CRLF.
@@ -62,18 +35,28 @@ pub fn parse_all(text: &str) -> Result<Vec<MarcRecord>, MrkError> {
     let mut open: Option<MarcRecord> = None;
     let text = text.strip_prefix('\u{FEFF}').unwrap_or(text);
     for (index, line) in text.lines().enumerate() {
-        let at = |kind| MrkError {
+        let at = |reason| MrkError {
             line: index + 1,
-            kind,
+            reason,
         };
         if line.trim().is_empty() {
             records.extend(open.take());
             continue;
         }
-        match &mut open {
-            None if line.starts_with('#') => {}
-            None => open = Some(read_leader(line).map_err(at)?),
-            Some(record) => record.fields.push(read_field(line).map_err(at)?),
+        if open.is_none() && line.starts_with('#') {
+            continue;
+        }
+        match (read_line(line).map_err(at)?, &mut open) {
+            (Line::Field(field), Some(record)) => record.fields.push(field),
+            (Line::Field(_), None) => return Err(at("a record begins with =LDR".to_owned())),
+            (Line::Leader(octets), None) => {
+                let wrong = |octets: Vec<u8>| at(leader_length(octets.len()));
+                open = Some(MarcRecord {
+                    leader: Leader(octets.try_into().map_err(wrong)?),
+                    fields: Vec::new(),
+                });
+            }
+            (Line::Leader(_), Some(_)) => return Err(at(SECOND_LEADER.to_owned())),
         }
     }
     records.extend(open);
@@ -96,7 +79,7 @@ pub fn parse_lenient(
     let mut first_fault = None;
     for (index, line) in text.lines().enumerate() {
         remarks.terminators(line.as_bytes(), first_line + index);
-        let kind = match read_either(line) {
+        let reason = match read_line(line) {
             Ok(Line::Field(field)) => {
                 fields.push(field);
                 continue;
@@ -106,15 +89,14 @@ pub fn parse_lenient(
                 if octets.len() == Leader::LENGTH {
                     continue;
                 }
-                let octets = octets.len();
-                MrkErrorKind::LeaderLength { octets }
+                leader_length(octets.len())
             }
-            Ok(Line::Leader(_)) => MrkErrorKind::SecondLeader,
+            Ok(Line::Leader(_)) => SECOND_LEADER.to_owned(),
             Err(_) if line.trim().is_empty() => continue,
-            Err(kind) => kind,
+            Err(reason) => reason,
         };
         let line = first_line + index;
-        let fault = MrkError { line, kind };
+        let fault = MrkError { line, reason };
         remarks.loss(|| fault.to_string());
         first_fault.get_or_insert(fault);
     }
@@ -188,63 +170,34 @@ enum Line {
     Field(Field),
 }
 
-fn read_either(line: &str) -> Result<Line, MrkErrorKind> {
-    let (tag, _, content) = tag_and_content(line)?;
-    if names_leader(tag) {
-        Ok(Line::Leader(octets(content, Blanks::Backslash)))
-    } else {
-        read_field(line).map(Line::Field)
-    }
+const SECOND_LEADER: &str = "a second =LDR in one record";
+
+fn leader_length(octets: usize) -> String {
+    format!("the leader has {octets} octets instead of 24")
 }
 
-fn read_leader(line: &str) -> Result<MarcRecord, MrkErrorKind> {
-    let (tag, _, content) = tag_and_content(line)?;
-    if !names_leader(tag) {
-        return Err(MrkErrorKind::NoLeader);
-    }
-    let leader = octets(content, Blanks::Backslash);
-    let leader = leader
-        .try_into()
-        .map_err(|leader: Vec<u8>| MrkErrorKind::LeaderLength {
-            octets: leader.len(),
-        })?;
-    Ok(MarcRecord {
-        leader: Leader(leader),
-        fields: Vec::new(),
-    })
-}
-
-fn read_field(line: &str) -> Result<Field, MrkErrorKind> {
+fn read_line(line: &str) -> Result<Line, String> {
     let (name, tag, content) = tag_and_content(line)?;
     if names_leader(name) {
-        return Err(MrkErrorKind::SecondLeader);
+        return Ok(Line::Leader(octets(content, Blanks::Backslash)));
     }
-    let mut body = Vec::with_capacity(content.len());
     let mut parts = content.split('$');
-    read(
-        parts.next().unwrap_or_default(),
-        Blanks::Backslash,
-        &mut body,
-    );
+    let mut body = octets(parts.next().unwrap_or_default(), Blanks::Backslash);
     for part in parts {
         body.push(SUBFIELD_DELIMITER);
         read(part, Blanks::AsTheyAre, &mut body);
     }
-    Ok(Field::control(tag, body))
+    Ok(Line::Field(Field::control(tag, body)))
 }
 
 /// Splits `=TAG  content` into the tag as written, the tag and the content. One blank after the tag is enough, and none at the
 /// end of the line.
-fn tag_and_content(line: &str) -> Result<(&str, Tag, &str), MrkErrorKind> {
-    let line = line.strip_prefix('=').ok_or(MrkErrorKind::NoField)?;
+fn tag_and_content(line: &str) -> Result<(&str, Tag, &str), String> {
+    let line = line.strip_prefix('=').ok_or("a field begins with =")?;
     let (name, content) = line.split_once(' ').unwrap_or((line, ""));
     // A tag that is too short or too long would otherwise become data.
-    let tag: [u8; 3] =
-        octets(name, Blanks::Backslash)
-            .try_into()
-            .map_err(|_| MrkErrorKind::Tag {
-                tag: name.to_owned(),
-            })?;
+    let wrong = |_| format!("{name} is not a tag of three characters followed by two blanks");
+    let tag: [u8; 3] = octets(name, Blanks::Backslash).try_into().map_err(wrong)?;
     let content = content.strip_prefix(' ').unwrap_or(content);
     Ok((name, Tag(tag), content))
 }

@@ -7,18 +7,15 @@ use super::crosswalk::sutrs::sutrs_text;
 use super::{
     Field, Leader, MarcRecord, RECORD_TERMINATOR, corpus, iso2709, marcjson, marcline, mrk,
 };
-use crate::random::Random;
+use crate::random::{Random, rounds};
 
 const MUTATIONS: usize = 100_000;
 
 #[test]
 fn no_mutated_record_panics() {
-    let factor = std::env::var("Z3950_MUTATIONS")
-        .ok()
-        .and_then(|text| text.parse().ok());
     let mut random = Random(0x5A39_5020_2709_1968);
     let originals = originals();
-    for _ in 0..MUTATIONS * factor.unwrap_or(1) {
+    for _ in 0..rounds(MUTATIONS) {
         let mut octets = random.pick(&originals).to_vec();
         for _ in 0..=random.below(6) {
             mutate(&mut random, &mut octets);
@@ -62,7 +59,7 @@ fn survives(octets: Bytes) {
     }
 }
 
-/// Records of our own, and of the corpus where it is there, short enough to be quick.
+/// Our own record, and those of the corpus, if it is present, that are short enough to be quick.
 fn originals() -> Vec<Bytes> {
     let own = MarcRecord {
         leader: Leader::default(),

@@ -16,3 +16,9 @@ impl Random {
         &from[self.below(from.len())]
     }
 }
+
+/// How often a test mutates: `Z3950_MUTATIONS` multiplies it.
+pub(crate) fn rounds(usual: usize) -> usize {
+    let factor = std::env::var("Z3950_MUTATIONS").ok();
+    usual * factor.and_then(|text| text.parse().ok()).unwrap_or(1)
+}

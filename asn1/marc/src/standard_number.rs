@@ -17,39 +17,33 @@ impl Isbn {
     /// Reads an ISBN of 10 or 13 digits whose check digit is right; blanks and any kind of hyphen are ignored. `None` for
     /// every other text.
     pub fn parse(text: &str) -> Option<Self> {
-        let digits = check_digits(text, 13)?;
-        match *digits.as_slice() {
-            [ref number @ .., check] if digits.len() == 10 => {
-                let mut all = [0; 12];
-                for (to, from) in all.iter_mut().zip(BOOKLAND.iter().chain(number)) {
-                    *to = *from;
-                }
-                (is_decimal(number) && check == check_11(number)).then_some(Self { digits: all })
-            }
-            [9, 7, 8 | 9, ..] if digits.len() == 13 => {
-                let (number, check) = digits.split_at_checked(12)?;
-                let isbn = Self {
-                    digits: number.try_into().ok()?,
-                };
-                (is_decimal(number) && check == [isbn.check_digit()]).then_some(isbn)
-            }
-            _ => None,
-        }
+        let (isbn, given, computed) = Self::read(text)?;
+        (given == computed).then_some(isbn)
     }
 
     /// The check digit that would make the text an ISBN, whatever its last digit is. `None` for a text of another shape.
     pub fn check_digit_of(text: &str) -> Option<char> {
-        let digits = check_digits(text, 13)?;
-        match *digits.as_slice() {
-            [ref number @ .., _] if digits.len() == 10 => {
-                is_decimal(number).then(|| letter(check_11(number)))
+        let (_, _, computed) = Self::read(text)?;
+        Some(letter(computed))
+    }
+
+    /// An ISBN of ten or thirteen digits, its check digit as given, and as it should be.
+    fn read(text: &str) -> Option<(Self, u8, u8)> {
+        let all = check_digits(text, 13)?;
+        let (given, number) = all.split_last()?;
+        if !is_decimal(number) {
+            return None;
+        }
+        match (number.len(), number) {
+            (9, _) => {
+                let digits = [BOOKLAND.as_slice(), number].concat();
+                let digits = digits.try_into().ok()?;
+                Some((Self { digits }, *given, check_11(number)))
             }
-            [9, 7, 8 | 9, ..] if digits.len() == 13 => {
-                let (number, last) = digits.split_at_checked(12)?;
-                let isbn = Self {
-                    digits: number.try_into().ok()?,
-                };
-                (is_decimal(number) && is_decimal(last)).then(|| letter(isbn.check_digit()))
+            (12, [9, 7, 8 | 9, ..]) if *given < 10 => {
+                let digits = number.try_into().ok()?;
+                let isbn = Self { digits };
+                Some((isbn, *given, isbn.check_digit()))
             }
             _ => None,
         }
@@ -94,21 +88,22 @@ pub struct Issn {
 impl Issn {
     /// Reads an ISSN whose check digit is right, hyphen or not. `None` for every other text.
     pub fn parse(text: &str) -> Option<Self> {
-        let digits = check_digits(text, 8)?;
-        let (number, check) = digits.split_at_checked(7)?;
-        let issn = Self {
-            digits: number.try_into().ok()?,
-        };
-        (is_decimal(number) && check == [check_11(number)]).then_some(issn)
+        let (issn, given) = Self::read(text)?;
+        (given == check_11(&issn.digits)).then_some(issn)
     }
 
     /// The check digit that would make the text an ISSN, whatever its last digit is. `None` for a text of another shape.
     pub fn check_digit_of(text: &str) -> Option<char> {
-        let digits = check_digits(text, 8)?;
-        let (number, _) = digits
-            .split_at_checked(7)
-            .filter(|(_, last)| last.len() == 1)?;
-        is_decimal(number).then(|| letter(check_11(number)))
+        let (issn, _) = Self::read(text)?;
+        Some(letter(check_11(&issn.digits)))
+    }
+
+    /// An ISSN, and its check digit as given.
+    fn read(text: &str) -> Option<(Self, u8)> {
+        let all = check_digits(text, 8)?;
+        let (given, number) = all.split_last()?;
+        let digits = number.try_into().ok()?;
+        is_decimal(number).then_some((Self { digits }, *given))
     }
 
     /// Its eight digits alone.

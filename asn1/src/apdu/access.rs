@@ -1,10 +1,9 @@
 //! Access control: AccessControlRequest `[28]`, AccessControlResponse `[29]` (Z39.50-2003 §3.2.5).
 
-use std::fmt;
-
 use rasn::prelude::*;
 
 use super::{DiagRec, External, OtherInformation, ReferenceId};
+use crate::describe::redacted;
 use crate::optional::OptionalChoice;
 use crate::types::{OctetString, production};
 
@@ -45,8 +44,4 @@ pub enum SecurityChallengeResponse {
     ExternallyDefined(External),
 }
 
-impl fmt::Debug for SecurityChallengeResponse {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("SecurityChallengeResponse(<redacted>)")
-    }
-}
+redacted!(SecurityChallengeResponse);

@@ -7,7 +7,7 @@ use rasn::prelude::*;
 use z3950_marc::charset::utf8_or_latin1;
 
 use super::External;
-use crate::bib1::diagnostics;
+use crate::bib1::diagnostics::Condition;
 use crate::describe::{Describe, Value, bare_choice};
 use crate::oid::{BIB_1_DIAGNOSTICS, Oid};
 use crate::types::{InternationalString, VisibleString, production};
@@ -65,7 +65,7 @@ impl DefaultDiagFormat {
     /// What a Bib-1 condition means, in plain words; `None` for another set or an unassigned code.
     pub fn message(&self) -> Option<&'static str> {
         (self.diagnostic_set_id == BIB_1_DIAGNOSTICS)
-            .then(|| diagnostics::message(self.condition))
+            .then(|| Condition(self.condition).message())
             .flatten()
     }
 }

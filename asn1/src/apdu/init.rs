@@ -5,6 +5,7 @@ use std::fmt;
 use rasn::prelude::*;
 
 use super::{External, OtherInformation, ReferenceId};
+use crate::describe::redacted;
 use crate::optional::Unknown;
 use crate::types::{Bits, InternationalString, VisibleString, production};
 
@@ -83,11 +84,7 @@ pub struct IdPass {
     pub password: Option<InternationalString>,
 }
 
-impl fmt::Debug for IdPass {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("IdPass(<redacted>)")
-    }
-}
+redacted!(IdPass);
 
 /// The protocol versions a peer speaks; bit 0 is version 1.
 #[derive(AsnType, Decode, Encode, Clone, Copy, Debug, PartialEq, Eq, Default)]

@@ -441,7 +441,7 @@ mod tests {
     use crate::oid::{SUTRS, USMARC};
     use crate::types::{Any, Bits};
 
-    /// The same octets as rasn writes, behind what was there.
+    /// The same octets as rasn writes, after what the buffer held.
     fn check(apdu: &Apdu) {
         let mut octets = vec![7];
         codec::encode_into(apdu, &mut octets).expect("encodes");
@@ -464,7 +464,7 @@ mod tests {
             name: None,
             record: Record::RetrievalRecord(External::single_asn1_type(SUTRS, text)),
         };
-        // Lengths about each number of octets that a length takes, alone and among others.
+        // Lengths on both sides of each step in the octets that a length takes, alone and nested.
         for size in [
             0, 1, 100, 115, 127, 128, 250, 255, 256, 65_535, 65_536, 70_000,
         ] {

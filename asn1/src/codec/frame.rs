@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tag_takes_four_octets_after_its_first_and_no_more() {
+    fn a_tag_has_at_most_four_octets_after_the_first() {
         let longest = Header::read(&[0xbf, 0xff, 0xff, 0xff, 0x7f, 0]);
         let header = longest.expect("at the limit").expect("a whole header");
         assert_eq!((header.tag, header.octets), ((1 << 28) - 1, 6));
@@ -277,7 +277,7 @@ mod tests {
             Err(FrameErrorKind::Malformed),
             "one octet past it"
         );
-        // It is refused as soon as the octet too many is there, whatever that octet says.
+        // One octet too many is refused as soon as it arrives, whatever its value.
         assert_eq!(
             Header::read(&[0xbf, 0x80, 0x80, 0x80, 0x80, 0x80]),
             Err(FrameErrorKind::Malformed)

@@ -101,7 +101,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn elements_stand_on_lines() {
+    fn one_element_per_line() {
         let value = json!({
             "protocolVersion": [1, 2, 3],
             "result": true,
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn an_apdu_is_read_by_a_person() {
+    fn an_apdu_as_text() {
         let close = Close::new(CloseReason::FINISHED, Some("bye\n"));
         assert_eq!(
             to_text(&close.into()),

@@ -1,12 +1,10 @@
 //! Item Order: a document ordered by its position in a result set, by a request (often an ILL-Request of ISO 10161), or both
 //! (Z39.50-2003 Appendix EXT.4).
 
-use std::fmt;
-
 use rasn::prelude::*;
 
 use crate::apdu::{External, ExternalValue};
-use crate::describe::{Describe, Value, choice, described_by_name, sequence};
+use crate::describe::{choice, described_by_name, redacted, sequence};
 use crate::oid::{self, Oid};
 use crate::types::{InternationalString, named_integer};
 
@@ -91,17 +89,7 @@ pub struct CreditCardInfo {
     pub card_number: InternationalString,
 }
 
-impl fmt::Debug for CreditCardInfo {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("CreditCardInfo(<redacted>)")
-    }
-}
-
-impl Describe for CreditCardInfo {
-    fn describe(&self) -> Value {
-        Value::Text("<redacted>".into())
-    }
-}
+redacted!(CreditCardInfo);
 
 sequence! {
     /// The item ordered: at least one of the two.

@@ -106,7 +106,7 @@ fn parameters_of(apdu: &Apdu) -> TaskParameters {
 
 /// An order with an ILL-Request, which stays as it is; the first version of Update under its own identifier.
 #[test]
-fn what_is_kept_as_sent() {
+fn values_kept_as_sent() {
     let order = "bf2e8083010184072a8648ce130904aa8006072a8648ce130904a077a175a1023000a26f306da106810131820101a263\
         060528cf310201a05a3058800102a10aa000a1021b00a2021b00a20ca00a80083230303030313031a300a400850101a6\
         04a000a100a804a000a100a9030a0102ab0c800100810100820101830101ac038201038e0103af00b003800101950100\
@@ -142,7 +142,7 @@ fn what_is_kept_as_sent() {
 
 /// Values whose octets libyaz 5.34 decodes and encodes alike.
 #[test]
-fn every_service_there_and_back() {
+fn every_service_round_trips() {
     check(
         "a10c8100a2083006810131820102",
         &persistent_result_set::PersistentResultSet::EsRequest(persistent_result_set::EsRequest {
@@ -452,7 +452,7 @@ fn a_package_and_how_it_is_shown() {
 }
 
 #[test]
-fn what_pays_is_not_shown() {
+fn payment_details_are_redacted() {
     assert!(!format!("{:?}", card()).contains("4111"));
     assert!(!card().describe().to_text().contains("4111"));
 }

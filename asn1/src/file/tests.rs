@@ -254,7 +254,7 @@ fn devices_and_streams_are_written_directly() {
 }
 
 #[test]
-fn audit_d11_paths_that_lead_nowhere_are_told_at_once() {
+fn audit_d11_paths_that_lead_nowhere_are_reported_at_once() {
     let (_guard, folder) = folder();
     for (path, words) in [
         (folder.clone(), "is a folder, not a file".to_owned()),
@@ -280,7 +280,7 @@ fn audit_d11_paths_that_lead_nowhere_are_told_at_once() {
 }
 
 #[test]
-fn what_a_killed_run_left_is_no_hindrance() {
+fn leftovers_of_a_killed_run_do_no_harm() {
     let (_guard, folder) = folder();
     let path = folder.join("y.mrc");
     fs::write(folder.join(".y.mrc.lock"), "").expect("written");
@@ -353,7 +353,7 @@ fn a_link_or_other_permissions_are_no_change() {
 }
 
 #[test]
-fn locks_taken_and_given_up_by_many_at_once_are_held_by_one() {
+fn one_of_many_concurrent_takers_holds_the_lock() {
     use std::sync::atomic::{AtomicU32, Ordering};
     let (_guard, folder) = folder();
     let path = folder.join("y.mrc");
@@ -407,7 +407,7 @@ fn what_stands_after_a_position_is_kept_to_the_octet() {
 
 #[cfg(unix)]
 #[test]
-fn forty_links_are_followed_and_no_more() {
+fn at_most_forty_links_are_followed() {
     use std::os::unix::fs::symlink;
     let folder = tempfile::tempdir().expect("a folder");
     let at = |number: usize| folder.path().join(format!("link{number}"));

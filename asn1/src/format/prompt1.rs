@@ -1,12 +1,10 @@
 //! Access control format prompt-1: prompts for the user, and the answers (Z39.50-2003 Appendix ACC.1). Answers are redacted by
 //! Debug and by [`Describe`].
 
-use std::fmt;
-
 use rasn::prelude::*;
 
 use crate::apdu::{DiagRec, External};
-use crate::describe::{Describe, Value, choice, described_by_name, sequence};
+use crate::describe::{choice, described_by_name, redacted, sequence};
 use crate::types::{InternationalString, OctetString, named_integer};
 
 choice! {
@@ -93,17 +91,7 @@ pub enum PromptResponse {
     Encrypted(Encryption),
 }
 
-impl fmt::Debug for PromptResponse {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("PromptResponse(<redacted>)")
-    }
-}
-
-impl Describe for PromptResponse {
-    fn describe(&self) -> Value {
-        Value::Text("<redacted>".into())
-    }
-}
+redacted!(PromptResponse);
 
 choice! {
     /// PromptId: a prompt of a named kind, or its text.
@@ -153,14 +141,4 @@ pub struct Encryption {
     pub data: OctetString,
 }
 
-impl fmt::Debug for Encryption {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Encryption(<redacted>)")
-    }
-}
-
-impl Describe for Encryption {
-    fn describe(&self) -> Value {
-        Value::Text("<redacted>".into())
-    }
-}
+redacted!(Encryption);

@@ -1,5 +1,5 @@
 //! The formats there and back: octets of yaz-client and yaz-ztest 5.34, and values whose octets libyaz decodes and
-//! encodes alike; what is said in them, and what is not shown.
+//! encodes alike; what is found in them, and what is redacted.
 
 use std::fmt::Debug;
 
@@ -502,7 +502,7 @@ fn elements_wanted() {
 }
 
 #[test]
-fn what_is_of_another_syntax_is_told_from_what_is_malformed() {
+fn another_syntax_and_a_malformed_value_are_different_errors() {
     let refused =
         |external: &External| facets::FacetList::from_external(external).expect_err("no facets");
     let marc = External::octet_aligned(oid::USMARC, "x");

@@ -20,6 +20,6 @@ mod term;
 mod tests;
 mod token;
 
-pub use bib::{Bib, BibError, BibErrorKind, MAX_BIB_LENGTH};
+pub use bib::{Bib, BibError, MAX_BIB_LENGTH};
 pub use parse::{MAX_WRITTEN_OUT, parse};
-pub use print::{CannotSay, MAX_ATTRIBUTES_SAID, print};
+pub use print::{MAX_ATTRIBUTES_SAID, print};

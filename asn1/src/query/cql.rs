@@ -21,9 +21,9 @@ mod to_rpn;
 
 use std::sync::Arc;
 
-pub use from_rpn::{CannotSay, from_rpn};
+pub use from_rpn::from_rpn;
 pub use parse::{MAX_DEPTH, MAX_MODIFIERS, parse};
-pub use properties::{Properties, PropertiesError, PropertiesErrorKind, PropertyAttribute};
+pub use properties::{Properties, PropertiesError, PropertyAttribute};
 pub use to_rpn::{MAX_OPERANDS, to_rpn};
 
 /// The index of a clause that names none (CQL 1.2 §Search Clause).

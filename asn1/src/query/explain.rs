@@ -3,11 +3,10 @@
 
 use std::fmt::Write;
 
-use super::print::Escaped;
-use super::sets::attribute_set_name;
+use super::print::{Escaped, set_name};
 use crate::apdu::{
     AttributeElement, AttributeValue, Operand, Operator, ProximityOperator, ProximityUnitCode,
-    RelationType, RpnQuery, RpnStructure, StringOrNumeric, Term,
+    RelationType, ResultSetId, RpnQuery, RpnStructure, StringOrNumeric, Term,
 };
 use crate::bib1::attributes::{self, RELATION, RELATION_EQUAL, USE};
 use crate::oid::{BIB_1, Oid};
@@ -22,17 +21,17 @@ const MAX_INDENTED: usize = 32;
 pub fn tree(query: &RpnQuery) -> String {
     let mut lines = Vec::new();
     if query.attribute_set != BIB_1 {
-        lines.push(format!(
-            "attribute set {}",
-            set_in_words(query.attribute_set)
-        ));
+        lines.push(format!("attribute set {}", set_name(&query.attribute_set)));
     }
     let mut rest = vec![(&query.rpn, 0)];
     while let Some((tree, level)) = rest.pop() {
         let words = match tree {
             RpnStructure::RpnRpnOp(node) => {
                 rest.extend([(&node.rpn2, level + 1), (&node.rpn1, level + 1)]);
-                operator_in_tree(&node.op)
+                match &node.op {
+                    Operator::Prox(proximity) => format!("proximity: {}", distance(proximity)),
+                    operator => operator_in_words(operator),
+                }
             }
             RpnStructure::Op(operand) => operand_in_tree(operand, query.attribute_set),
         };
@@ -66,7 +65,8 @@ pub fn explain(query: &RpnQuery) -> String {
         grouped(&mut rest, &node.rpn2, |op| {
             *op == node.op && matches!(op, Operator::And | Operator::Or)
         });
-        rest.push(Unprinted::Words(operator_in_sentence(&node.op)));
+        let operator = format!(" {} ", operator_in_words(&node.op));
+        rest.push(Unprinted::Words(operator));
         grouped(&mut rest, &node.rpn1, |op| *op == node.op);
     }
     sentence.push('.');
@@ -94,21 +94,12 @@ fn grouped<'a>(
     }
 }
 
-fn operator_in_tree(operator: &Operator) -> String {
+fn operator_in_words(operator: &Operator) -> String {
     match operator {
         Operator::And => "and".into(),
         Operator::Or => "or".into(),
         Operator::AndNot => "and not".into(),
-        Operator::Prox(proximity) => format!("proximity: {}", distance(proximity)),
-    }
-}
-
-fn operator_in_sentence(operator: &Operator) -> String {
-    match operator {
-        Operator::And => " and ".into(),
-        Operator::Or => " or ".into(),
-        Operator::AndNot => " and not ".into(),
-        Operator::Prox(proximity) => format!(" {} ", distance(proximity)),
+        Operator::Prox(proximity) => distance(proximity),
     }
 }
 
@@ -149,15 +140,9 @@ fn operand_in_tree(operand: &Operand, default_set: Oid) -> String {
         Operand::AttributesPlusTerm(operand) => {
             (term_in_words(&operand.term), operand.attributes.as_slice())
         }
-        Operand::ResultSet(name) => (
-            format!("result set \"{}\"", Escaped(name.0.as_bytes())),
-            &[][..],
-        ),
+        Operand::ResultSet(name) => (result_set_in_words(name), &[][..]),
         Operand::ResultAttr(operand) => (
-            format!(
-                "result set \"{}\"",
-                Escaped(operand.result_set.0.as_bytes())
-            ),
+            result_set_in_words(&operand.result_set),
             operand.attributes.as_slice(),
         ),
     };
@@ -168,6 +153,10 @@ fn operand_in_tree(operand: &Operand, default_set: Oid) -> String {
     line
 }
 
+fn result_set_in_words(name: &ResultSetId) -> String {
+    format!("result set \"{}\"", Escaped(name.0.as_bytes()))
+}
+
 /// `Use=4 title`, or `GILS 1=4` for a set whose values have no names here.
 fn attribute_in_words(attribute: &AttributeElement, default_set: Oid) -> String {
     let set = attribute.attribute_set.unwrap_or(default_set);
@@ -175,7 +164,7 @@ fn attribute_in_words(attribute: &AttributeElement, default_set: Oid) -> String 
     let mut words = match attributes::type_name(attribute_type).filter(|_| set == BIB_1) {
         Some(name) => format!("{name}="),
         None if set == BIB_1 => format!("{attribute_type}="),
-        None => format!("{} {attribute_type}=", set_in_words(set)),
+        None => format!("{} {attribute_type}=", set_name(&set)),
     };
     words.push_str(&value_in_words(&attribute.attribute_value));
     if let Some(name) = value_name(attribute, default_set) {
@@ -197,17 +186,11 @@ fn operand_in_sentence(operand: &Operand, default_set: Oid) -> String {
             (&operand.attributes, format!("{relation} {term}"))
         }
         Operand::ResultSet(name) => {
-            return format!(
-                "the record is in result set \"{}\"",
-                Escaped(name.0.as_bytes())
-            );
+            return format!("the record is in {}", result_set_in_words(name));
         }
         Operand::ResultAttr(operand) => {
-            let name = Escaped(operand.result_set.0.as_bytes());
-            (
-                &operand.attributes,
-                format!("is in result set \"{name}\" restricted"),
-            )
+            let set = result_set_in_words(&operand.result_set);
+            (&operand.attributes, format!("is in {set} restricted"))
         }
     };
     let mut subject = "the record".to_owned();
@@ -237,14 +220,8 @@ fn operand_in_sentence(operand: &Operand, default_set: Oid) -> String {
 
 /// The Relation attribute as a verb, if it has one.
 fn relation_in_words(attribute: &AttributeElement, default_set: Oid) -> Option<&'static str> {
-    let set = attribute.attribute_set.unwrap_or(default_set);
-    let AttributeValue::Numeric(value) = &attribute.attribute_value else {
-        return None;
-    };
-    if set != BIB_1 {
-        return None;
-    }
-    Some(match *value {
+    let value = bib1_value(attribute, default_set)?;
+    Some(match value {
         1 => "is less than",
         2 => "is at most",
         RELATION_EQUAL => "is equal to",
@@ -261,12 +238,17 @@ fn relation_in_words(attribute: &AttributeElement, default_set: Oid) -> Option<&
 
 /// The name of the value in Bib-1, in lower case.
 fn value_name(attribute: &AttributeElement, default_set: Oid) -> Option<String> {
-    let set = attribute.attribute_set.unwrap_or(default_set);
+    let value = bib1_value(attribute, default_set)?;
+    attributes::name(attribute.attribute_type, value).map(in_small_letters)
+}
+
+/// The value of an attribute of Bib-1, if it is a number.
+fn bib1_value(attribute: &AttributeElement, default_set: Oid) -> Option<i64> {
     match attribute.attribute_value {
-        AttributeValue::Numeric(value) if set == BIB_1 => {
-            attributes::name(attribute.attribute_type, value).map(in_small_letters)
+        AttributeValue::Numeric(value) => {
+            (attribute.attribute_set.unwrap_or(default_set) == BIB_1).then_some(value)
         }
-        _ => None,
+        AttributeValue::Complex(_) => None,
     }
 }
 
@@ -322,10 +304,6 @@ fn term_in_words(term: &Term) -> String {
         }
         Term::Null => "null".into(),
     }
-}
-
-fn set_in_words(set: Oid) -> String {
-    attribute_set_name(&set).map_or_else(|| set.to_string(), str::to_owned)
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::ccl::{self, Bib};
 use super::cql::{self, Properties};
-use super::{QueryError, names, parse_pqf};
+use super::{CannotSay, QueryError, names, parse_pqf};
 use crate::apdu::RpnQuery;
 
 /// A query language.
@@ -60,7 +60,7 @@ impl Dialects {
     /// Parses a query in the language.
     ///
     /// # Errors
-    /// The kind of fault and the octet at which it stands.
+    /// What is wrong, and at which octet.
     pub fn read(&self, language: Language, text: &str) -> Result<RpnQuery, QueryError> {
         match language {
             Language::Pqf => parse_pqf(text),
@@ -92,7 +92,7 @@ impl Dialects {
     ///
     /// # Errors
     /// What CCL cannot express with these qualifiers.
-    pub fn to_ccl(&self, query: &RpnQuery) -> Result<String, ccl::CannotSay> {
+    pub fn to_ccl(&self, query: &RpnQuery) -> Result<String, CannotSay> {
         ccl::print(query, &self.bib())
     }
 
@@ -100,7 +100,7 @@ impl Dialects {
     ///
     /// # Errors
     /// What CQL cannot express with these properties.
-    pub fn to_cql(&self, query: &RpnQuery) -> Result<String, cql::CannotSay> {
+    pub fn to_cql(&self, query: &RpnQuery) -> Result<String, CannotSay> {
         cql::from_rpn(query, &self.properties()).map(|query| query.to_string())
     }
 }

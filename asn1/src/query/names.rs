@@ -128,7 +128,7 @@ impl Names {
     /// Reads words with names: see [`parse`].
     ///
     /// # Errors
-    /// The kind of fault and the octet at which it stands.
+    /// What is wrong, and at which octet.
     pub fn parse(&self, text: &str) -> Result<RpnQuery, QueryError> {
         check_length(text)?;
         let mut reader = Reader {
@@ -147,7 +147,7 @@ impl Names {
 /// words; in lower case they are words, as in `war and peace`. Between quotes, `\` escapes a quote or a backslash.
 ///
 /// # Errors
-/// The kind of fault and the octet at which it stands.
+/// What is wrong, and at which octet.
 pub fn parse(text: &str) -> Result<RpnQuery, QueryError> {
     Names::default().parse(text)
 }
@@ -480,7 +480,7 @@ mod tests {
     }
 
     #[test]
-    fn limits_hold_at_and_past_them() {
+    fn at_the_limit_and_one_past_it() {
         assert!(parse(&"x ".repeat(MAX_RPN_DEPTH + 1)).is_ok());
         assert!(parse(&"x ".repeat(MAX_RPN_DEPTH + 2)).is_err());
         let nested = |depth: usize| format!("{}x{}", "(".repeat(depth), ")".repeat(depth));

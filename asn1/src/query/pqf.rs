@@ -12,7 +12,6 @@ use crate::apdu::{
     RpnStructure, StringOrNumeric, Term,
 };
 use crate::oid::{BIB_1, Oid};
-use crate::types::GeneralizedTime;
 
 impl FromStr for RpnQuery {
     type Err = QueryError;
@@ -34,13 +33,13 @@ pub const MAX_SPREAD: usize = 1 << 22;
 /// one of the same type is left out. `@term` applies to all terms after it. `@1=4` is short for `@attr 1=4`.
 ///
 /// # Errors
-/// The kind of fault and the octet at which it stands.
+/// What is wrong, and at which octet.
 pub fn parse(text: &str) -> Result<RpnQuery, QueryError> {
     check_length(text)?;
     let mut parser = Parser {
         lexer: Lexer::new(text),
         attributes: Vec::new(),
-        term_type: TermType::General,
+        term_type: general,
         spread: 0,
     };
     let mut token = parser.lexer.expect("a query")?;
@@ -68,7 +67,7 @@ struct Parser<'a> {
     lexer: Lexer<'a>,
     /// The attributes in force, in the order written.
     attributes: Vec<AttributeElement>,
-    term_type: TermType,
+    term_type: MakeTerm,
     /// The approximate size on the wire of the attributes so far, in octets.
     spread: usize,
 }
@@ -152,7 +151,8 @@ impl<'a> Parser<'a> {
                 refuse(token, QueryErrorKind::UnknownWord)
             }
             _ => {
-                let term = self.term_type.term(token)?;
+                let term = (self.term_type)(&token.unescaped()?);
+                let term = term.ok_or_else(|| error(token, QueryErrorKind::Term))?;
                 let attributes = as_sent(&self.attributes);
                 self.spread += attributes.iter().map(size).sum::<usize>();
                 if self.spread > MAX_SPREAD {
@@ -206,46 +206,35 @@ impl<'a> Parser<'a> {
         named_set(&self.lexer.expect("the name of an attribute set")?)
     }
 
-    fn term_type(&mut self) -> Result<TermType, QueryError> {
+    fn term_type(&mut self) -> Result<MakeTerm, QueryError> {
         let token = self.lexer.expect("a term type")?;
-        Ok(match token.text {
-            "general" => TermType::General,
-            "numeric" => TermType::Numeric,
-            "string" => TermType::CharacterString,
-            "oid" => TermType::Oid,
-            "datetime" => TermType::DateTime,
-            "null" => TermType::Null,
-            _ => return refuse(&token, QueryErrorKind::TermType),
-        })
+        match TERM_TYPES.iter().find(|(name, _)| *name == token.text) {
+            Some((_, make)) => Ok(*make),
+            None => refuse(&token, QueryErrorKind::TermType),
+        }
     }
 
     /// `EXCLUSION DISTANCE ORDERED RELATION WHICH UNIT`
     fn proximity(&mut self) -> Result<ProximityOperator, QueryError> {
-        let exclusion = self.lexer.expect("the exclusion of @prox")?;
-        let exclusion = match exclusion.text {
+        let exclusion = match self.one_of(
+            "the exclusion of @prox",
+            &["0", "1", "void", "v", "none", "n"],
+        )? {
             "0" => Some(false),
             "1" => Some(true),
-            "void" | "v" | "none" | "n" => None,
-            _ => return refuse(&exclusion, QueryErrorKind::Proximity),
+            _ => None,
         };
         let distance = self.number("the distance of @prox")?;
-        let ordered = self.lexer.expect("the order of @prox")?;
-        let ordered = match ordered.text {
-            "0" => false,
-            "1" => true,
-            _ => return refuse(&ordered, QueryErrorKind::Proximity),
-        };
+        let ordered = self.one_of("the order of @prox", &["0", "1"])? == "1";
         let relation_type = RelationType(self.number("the relation of @prox")?);
-        let which = self.lexer.expect("the unit of @prox")?;
-        let known = match which.text {
-            "known" | "k" | "1" => true,
-            "private" | "p" | "2" => false,
-            _ => return refuse(&which, QueryErrorKind::Proximity),
-        };
+        let which = self.one_of(
+            "the unit of @prox",
+            &["known", "k", "1", "private", "p", "2"],
+        )?;
         let unit = self.number("the unit of @prox")?;
-        let proximity_unit_code = match known {
-            true => ProximityUnitCode::Known(KnownProximityUnit(unit)),
-            false => ProximityUnitCode::Private(unit),
+        let proximity_unit_code = match which {
+            "known" | "k" | "1" => ProximityUnitCode::Known(KnownProximityUnit(unit)),
+            _ => ProximityUnitCode::Private(unit),
         };
         Ok(ProximityOperator {
             exclusion,
@@ -256,36 +245,41 @@ impl<'a> Parser<'a> {
         })
     }
 
+    /// The next argument of `@prox`, which is one of these words.
+    fn one_of(&mut self, what: &'static str, words: &[&str]) -> Result<&'a str, QueryError> {
+        let token = self.lexer.expect(what)?;
+        match words.contains(&token.text) {
+            true => Ok(token.text),
+            false => refuse(&token, QueryErrorKind::Proximity),
+        }
+    }
+
     fn number(&mut self, what: &'static str) -> Result<i64, QueryError> {
         let token = self.lexer.expect(what)?;
         number(token.text).ok_or_else(|| error(&token, QueryErrorKind::Number))
     }
 }
 
-#[derive(Clone, Copy)]
-enum TermType {
-    General,
-    Numeric,
-    CharacterString,
-    Oid,
-    DateTime,
-    Null,
+/// Makes a term of its octets, if they are valid for its type.
+type MakeTerm = fn(&[u8]) -> Option<Term>;
+
+const TERM_TYPES: [(&str, MakeTerm); 6] = [
+    ("general", general),
+    ("numeric", |octets| parsed(octets).map(Term::Numeric)),
+    ("string", |octets| {
+        Some(Term::CharacterString(octets.into()))
+    }),
+    ("oid", |octets| parsed(octets).map(Term::Oid)),
+    ("datetime", |octets| Some(Term::DateTime(octets.into()))),
+    ("null", |_| Some(Term::Null)),
+];
+
+fn general(octets: &[u8]) -> Option<Term> {
+    Some(Term::General(octets.into()))
 }
 
-impl TermType {
-    fn term(self, token: &Token<'_>) -> Result<Term, QueryError> {
-        let octets = token.unescaped()?;
-        let text = || std::str::from_utf8(&octets).ok();
-        let term = match self {
-            Self::General => Some(Term::General(octets.into())),
-            Self::Numeric => text().and_then(|text| text.parse().ok()).map(Term::Numeric),
-            Self::CharacterString => Some(Term::CharacterString(octets.as_slice().into())),
-            Self::Oid => text().and_then(|text| text.parse().ok()).map(Term::Oid),
-            Self::DateTime => Some(Term::DateTime(GeneralizedTime::from(octets.as_slice()))),
-            Self::Null => Some(Term::Null),
-        };
-        term.ok_or_else(|| error(token, QueryErrorKind::Term))
-    }
+fn parsed<T: FromStr>(octets: &[u8]) -> Option<T> {
+    std::str::from_utf8(octets).ok()?.parse().ok()
 }
 
 /// The word, if it is one of PQF rather than a term.

@@ -171,7 +171,8 @@ fn print_term(f: &mut Formatter<'_>, term: &Term, current: &mut &'static str) ->
     write!(f, "{}", Quoted(&octets))
 }
 
-fn set_name(set: &Oid) -> String {
+/// The name of an attribute set, or its object identifier.
+pub(super) fn set_name(set: &Oid) -> String {
     attribute_set_name(set).map_or_else(|| set.to_string(), str::to_owned)
 }
 

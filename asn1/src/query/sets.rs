@@ -4,25 +4,6 @@
 use super::suggest::nearest;
 use crate::oid::{self, Oid};
 
-/// Those of the registry.
-const REGISTERED: [Oid; 15] = [
-    oid::BIB_1,
-    oid::EXP_1,
-    oid::EXT_1,
-    oid::CCL_1,
-    oid::GILS,
-    oid::STAS,
-    oid::COLLECTIONS,
-    oid::CIMI,
-    oid::GEO,
-    oid::ZBIG,
-    oid::UTIL,
-    oid::XD_1,
-    oid::ZTHES,
-    oid::BIB_2,
-    oid::ZEEREX,
-];
-
 /// Other names of registered sets, and sets that were registered later.
 const FURTHER_NAMES: &[(&str, Oid)] = &[
     ("GILS-attset", oid::GILS),
@@ -39,17 +20,15 @@ const FURTHER_NAMES: &[(&str, Oid)] = &[
     ("EXTLITE", Oid::z3950(&[3, 1000, 81, 3])),
 ];
 
+fn known() -> impl Iterator<Item = (&'static str, Oid)> {
+    Oid::registered(3).chain(FURTHER_NAMES.iter().copied())
+}
+
 /// The attribute set of a name, or of an identifier in dotted form; `None` if the name is unknown.
 ///
 /// As in YAZ, case and hyphens are ignored: `bib1` is Bib-1.
 pub fn attribute_set(text: &str) -> Option<Oid> {
-    let registered = REGISTERED
-        .iter()
-        .filter_map(|set| set.name().map(|name| (name, *set)));
-    let found = registered
-        .chain(FURTHER_NAMES.iter().copied())
-        .find(|(name, _)| is_same(name, text));
-    match found {
+    match known().find(|(name, _)| is_same(name, text)) {
         Some((_, set)) => Some(set),
         None => text.parse().ok(),
     }
@@ -67,20 +46,15 @@ fn is_same(name: &str, text: &str) -> bool {
 
 /// `; did you mean …?` for an unknown name, if another is near.
 pub(super) fn suggestion(text: &str) -> String {
-    let names = REGISTERED
-        .iter()
-        .filter_map(Oid::name)
-        .chain(FURTHER_NAMES.iter().map(|(name, _)| *name));
-    nearest(text, names).map_or_else(String::new, |name| format!("; did you mean {name}?"))
+    nearest(text, known().map(|(name, _)| name))
+        .map_or_else(String::new, |name| format!("; did you mean {name}?"))
 }
 
 /// The name of an attribute set, if [`attribute_set`] knows one.
 pub fn attribute_set_name(set: &Oid) -> Option<&'static str> {
-    if REGISTERED.contains(set) {
-        return set.name();
-    }
-    let further = FURTHER_NAMES.iter().find(|(_, known)| known == set);
-    further.map(|(name, _)| *name)
+    known()
+        .find(|(_, known)| known == set)
+        .map(|(name, _)| name)
 }
 
 #[cfg(test)]
@@ -119,12 +93,10 @@ mod tests {
         ] {
             assert_eq!(suggestion(text), expected);
         }
-        for set in REGISTERED {
-            let name = attribute_set_name(&set).expect("a name");
+        assert_eq!(Oid::registered(3).count(), 15);
+        for (name, set) in known() {
             assert_eq!(attribute_set(name), Some(set));
-        }
-        for (name, set) in FURTHER_NAMES {
-            assert_eq!(attribute_set(name), Some(*set));
+            assert!(attribute_set_name(&set).is_some(), "{name}");
         }
     }
 }

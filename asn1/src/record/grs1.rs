@@ -13,8 +13,7 @@ use rasn::prelude::*;
 
 pub use self::names::{STRING_TAGS, TAG_SET_G, TAG_SET_M, tag_name};
 use crate::apdu::{External, IntUnit, StringOrNumeric, Term, Unit};
-use crate::describe::bare_choice;
-use crate::describe::{described_by_name, sequence};
+use crate::describe::{bare_choice, choice, described_by_name, sequence};
 use crate::error::EncodeError;
 use crate::oid::{self, Oid};
 use crate::optional::OptionalChoice;
@@ -43,7 +42,7 @@ production! {
     }
 }
 
-production! {
+choice! {
     /// ElementData: what an element holds.
     pub enum ElementData {
         Octets(OctetString),

@@ -134,7 +134,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn records_are_told_apart_by_their_syntax() {
+    fn records_are_distinguished_by_syntax() {
         let marc = External::octet_aligned(oid::USMARC, &b"00026"[..]);
         assert_eq!(
             RetrievedRecord::of(&marc),

@@ -1,13 +1,10 @@
 //! Text split into characters with their combining marks, as the library sets need it. What a set has precomposed (ơ, й) is
 //! written so, the rest decomposed canonically (Unicode §3.7), or not at all.
 
-use std::borrow::Cow;
-
 use unicode_normalization::char::{canonical_combining_class, compose, decompose_canonical};
-use unicode_normalization::{UnicodeNormalization, is_nfc};
 
 use super::Unencodable;
-use super::combine::BLANK_BASE;
+use super::combine::{BLANK_BASE, composed};
 use super::problem::{Problem, ProblemKind};
 
 /// One character and the marks that follow it in Unicode.
@@ -39,11 +36,7 @@ pub(super) fn write(
     unencodable: Unencodable,
     set: &'static str,
 ) -> Vec<Problem> {
-    let text = if is_nfc(text) {
-        Cow::Borrowed(text)
-    } else {
-        Cow::Owned(text.nfc().collect())
-    };
+    let text = composed(text);
     let mut problems = Vec::new();
     let mut lacking = |character: char, offset: usize, to: &mut dyn Repertoire| {
         to.write_plain(&unencodable.replacement(character));

@@ -1,7 +1,10 @@
 //! Combining marks: library sets put them before their character, Unicode after it (MARC 21 Specifications, Character Sets;
 //! ISO 5426 §5). The two halves of a ligature or double tilde become one double mark of Unicode.
 
+use std::borrow::Cow;
+
 use unicode_normalization::char::compose;
+use unicode_normalization::{UnicodeNormalization, is_nfc};
 
 /// The left half of a ligature, as a mark of its own.
 pub(super) const LIGATURE_LEFT: char = '\u{FE20}';
@@ -128,6 +131,14 @@ impl Composer {
             (LIGATURE_LEFT, TILDE_RIGHT) if self.shared_left => Some("\u{360}"),
             _ => None,
         }
+    }
+}
+
+pub(super) fn composed(text: &str) -> Cow<'_, str> {
+    if is_nfc(text) {
+        Cow::Borrowed(text)
+    } else {
+        Cow::Owned(text.nfc().collect())
     }
 }
 

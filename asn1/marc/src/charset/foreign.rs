@@ -4,9 +4,9 @@
 use std::borrow::Cow;
 
 use encoding_rs::{DecoderResult, EncoderResult, Encoding};
-use unicode_normalization::{UnicodeNormalization, is_nfc};
 
 use super::Unencodable;
+use super::combine::composed;
 use super::problem::{Problem, ProblemKind};
 
 /// UTF-8; each maximal invalid sequence becomes one U+FFFD.
@@ -113,12 +113,4 @@ pub(super) fn encode_latin1(text: &str, unencodable: Unencodable) -> (Vec<u8>, V
         }
     }
     (octets, problems)
-}
-
-fn composed(text: &str) -> Cow<'_, str> {
-    if is_nfc(text) {
-        Cow::Borrowed(text)
-    } else {
-        Cow::Owned(text.nfc().collect())
-    }
 }

@@ -9,7 +9,7 @@ use super::{
 use crate::Field;
 use crate::Leader;
 use crate::MarcRecord;
-use crate::random::Random;
+use crate::random::{Random, rounds};
 
 const MUTATIONS: usize = 150_000;
 
@@ -33,13 +33,10 @@ const TELLING: &[u8] = &[
 
 #[test]
 fn no_mutated_text_panics() {
-    let factor = std::env::var("Z3950_MUTATIONS")
-        .ok()
-        .and_then(|text| text.parse().ok());
     let charsets: Vec<_> = Charset::all().collect();
     let library = [Charset::Marc8, Charset::Iso5426, Charset::Utf8];
     let mut random = Random(0x5A39_5020_1900_0008);
-    for round in 0..MUTATIONS * factor.unwrap_or(1) {
+    for round in 0..rounds(MUTATIONS) {
         let mut octets = random.pick(ORIGINALS).to_vec();
         for _ in 0..=random.below(5) {
             mutate(&mut random, &mut octets);

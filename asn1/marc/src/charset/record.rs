@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn unimarc_says_what_it_is_in() {
+    fn unimarc_declares_its_sets() {
         let processing = "19840619a1874    m  y0frey0103    ba";
         let title: &[u8] = b"1 \x1Fa\x88La \x89Litt\xC2erature";
         let source = record(
@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn unimarc_names_no_set_that_the_text_is_not_in() {
+    fn unimarc_never_declares_a_wrong_set() {
         let latin2 = Charset::by_name("iso-8859-2").expect("a known name");
         for (before, target, after) in [
             ("y0frey50      ba", Charset::Marc8, "y0frey        ba"),
@@ -335,7 +335,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_set_lacks_is_replaced_and_reported() {
+    fn characters_a_set_lacks_are_replaced_and_reported() {
         let source = record(
             b'a',
             vec![Field::data(b"245", "10", [("a", "žluťoučký – kůň")])],

@@ -145,7 +145,7 @@ fn options() {
 }
 
 #[test]
-fn what_is_the_same_is_borrowed() {
+fn unchanged_text_is_borrowed() {
     for charset in [
         Charset::Utf8,
         Charset::Marc8,

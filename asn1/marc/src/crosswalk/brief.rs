@@ -1,7 +1,7 @@
 //! A MARC record in a few lines, with the areas and the punctuation of ISBD (ISBD consolidated edition, areas 1 to 8).
 //! MARC 21 records contain their punctuation; for UNIMARC it is added by subfield.
 
-use super::labels::{Joint, Label, clean, effective_tag, is_unimarc, label};
+use super::labels::{Joint, Label, clean, effective_tag, is_unimarc, label, standard_numbers};
 use crate::record::{Field, MarcRecord};
 
 /// The record in up to four lines, each ended by a newline: heading; title and responsibility; edition, publication,
@@ -128,19 +128,11 @@ fn joined(areas: &[String]) -> String {
 
 /// Standard numbers, then the control number in brackets.
 fn numbers(record: &MarcRecord, unimarc: bool) -> String {
-    let (isbn, issn) = if unimarc {
-        ("010", "011")
-    } else {
-        ("020", "022")
-    };
     let mut numbers = Vec::new();
-    for (name, tag) in [("ISBN", isbn), ("ISSN", issn)] {
-        for field in record.fields_by_tag(tag) {
-            let number = clean(field.subfield("a").unwrap_or_default());
-            let number = number.trim_end_matches([' ', ':', ';', ',']);
-            if !number.is_empty() {
-                numbers.push(format!("{name} {number}"));
-            }
+    for (name, number) in standard_numbers(record, unimarc) {
+        let number = number.trim_end_matches([' ', ':', ';', ',']);
+        if !number.is_empty() {
+            numbers.push(format!("{name} {number}"));
         }
     }
     if let Some(number) = record.control_number()

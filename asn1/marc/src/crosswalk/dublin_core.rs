@@ -5,8 +5,8 @@ use quick_xml::Reader;
 use quick_xml::escape::resolve_xml_entity;
 use quick_xml::events::Event;
 
-use super::labels::{Joint, Label, clean, has_controls, is_unimarc, label};
-use crate::record::{Field, MarcRecord};
+use super::labels::{Joint, Label, clean, has_controls, is_unimarc, label, standard_numbers};
+use crate::record::MarcRecord;
 use crate::xmltext::put_content;
 
 /// The beginning of a document, before its records.
@@ -103,16 +103,8 @@ pub fn title_in_xml(document: &[u8]) -> Option<String> {
                 let words: Vec<&str> = title.split_whitespace().collect();
                 return (!words.is_empty()).then(|| words.join(" "));
             }
-            Event::Text(text) => {
-                if let Some(title) = &mut title {
-                    title.push_str(&text);
-                }
-            }
-            Event::CData(text) => {
-                if let Some(title) = &mut title {
-                    title.push_str(&text);
-                }
-            }
+            Event::Text(text) => title.iter_mut().for_each(|title| title.push_str(&text)),
+            Event::CData(text) => title.iter_mut().for_each(|title| title.push_str(&text)),
             Event::GeneralRef(reference) => {
                 if let Some(title) = &mut title {
                     match reference.resolve_char_ref().ok()? {
@@ -214,17 +206,11 @@ fn kind(record: &MarcRecord, unimarc: bool) -> &'static str {
 
 /// Standard numbers as URNs (RFC 3187, RFC 3044), and the control number.
 fn identifiers(record: &MarcRecord, unimarc: bool) -> Vec<String> {
-    let (isbn, issn) = if unimarc {
-        ("010", "011")
-    } else {
-        ("020", "022")
-    };
-    let mut identifiers = Vec::new();
-    for (name, tag) in [("ISBN", isbn), ("ISSN", issn)] {
-        let fields = record.fields_by_tag(tag);
-        let numbers = fields.filter_map(|field: &Field| number(&clean(field.subfield("a")?)));
-        identifiers.extend(numbers.map(|number| format!("urn:{name}:{number}")));
-    }
+    let numbers = standard_numbers(record, unimarc).filter_map(|(name, text)| {
+        let number = number(&text)?;
+        Some(format!("urn:{name}:{number}"))
+    });
+    let mut identifiers: Vec<String> = numbers.collect();
     identifiers.extend(record.control_number().map(clean));
     identifiers
 }
@@ -240,6 +226,7 @@ fn number(text: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::record::Field;
     use crate::record::Leader;
 
     fn check(fields: Vec<Field>, expected: &[(&str, &str)]) {

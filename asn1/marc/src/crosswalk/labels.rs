@@ -105,6 +105,21 @@ pub fn is_unimarc(record: &MarcRecord) -> bool {
     unimarc_sets(record).is_some() || has("200") && !has("245")
 }
 
+/// The ISBNs and ISSNs of a record, as they stand in its fields, each with the name of its kind.
+pub(crate) fn standard_numbers(
+    record: &MarcRecord,
+    unimarc: bool,
+) -> impl Iterator<Item = (&'static str, String)> {
+    let tags = match unimarc {
+        true => [("ISBN", "010"), ("ISSN", "011")],
+        false => [("ISBN", "020"), ("ISSN", "022")],
+    };
+    tags.into_iter().flat_map(|(name, tag)| {
+        let numbers = record.fields_by_tag(tag);
+        numbers.filter_map(move |field| Some((name, clean(field.subfield("a")?))))
+    })
+}
+
 /// The tag, or for a field in another script the tag that its `$6` links to (MARC 21 Appendix A: `$6 245-01/$1`).
 pub(crate) fn effective_tag(field: &Field) -> [u8; 3] {
     let linked = (field.tag.0 == *b"880")

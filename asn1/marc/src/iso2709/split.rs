@@ -126,7 +126,7 @@ pub(crate) fn record_length(octets: &[u8], complete: bool) -> Option<usize> {
 /// Digits of the record length, which a leader begins with.
 const LENGTH_DIGITS: usize = 5;
 
-/// Whether a record length stands after the terminator at that place.
+/// Whether a record length follows the terminator at that place.
 fn is_followed_by_a_record(octets: &[u8], place: usize) -> bool {
     let after = octets.get(place + 1..).unwrap_or_default();
     let filler = after.iter().take_while(|octet| is_filler(octet)).count();

@@ -352,7 +352,7 @@ proptest! {
 }
 
 #[test]
-fn octets_that_are_left_out_are_a_loss() {
+fn omitted_octets_are_a_loss() {
     let whole = "00077nam a2200049   4500001000700000245002000007\x1E\
                  pg1342\x1E10\x1FaEmma /\x1FcAusten.\x1E\x1D";
     for (octets, is_loss) in [

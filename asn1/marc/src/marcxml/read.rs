@@ -204,7 +204,7 @@ impl Builder {
                 self.field(body.into());
             }
             Element::Subfield => {
-                // An empty code in front is text without a delimiter; an empty subfield has one.
+                // A leading empty code marks text without a delimiter; an empty subfield has one.
                 if self.subfields > 0 || !self.code.is_empty() || self.text.is_empty() {
                     self.body.put_u8(SUBFIELD_DELIMITER);
                 }

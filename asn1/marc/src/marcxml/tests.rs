@@ -55,7 +55,7 @@ fn fields_and_their_elements() {
 }
 
 #[test]
-fn what_xml_cannot_hold() {
+fn characters_that_xml_cannot_hold() {
     let written = to_xml(&record(vec![
         Field::control(b"001", "a\u{1}"),
         Field::data(b"500", "123", [("a", "\u{1B}(N")]),
@@ -126,7 +126,7 @@ fn other_writers_xml() {
 }
 
 #[test]
-fn what_is_left_out_is_a_loss() {
+fn omissions_are_losses() {
     let whole = "<leader>00000nam a2200000   4500</leader><controlfield tag='001'>x</controlfield>";
     for (inside, is_loss) in [
         (whole.to_owned(), false),
@@ -180,7 +180,7 @@ fn what_is_left_out_is_a_loss() {
 }
 
 #[test]
-fn what_is_no_record() {
+fn input_that_is_not_a_record() {
     let refused = |text: &str| from_xml(text).unwrap_err();
     assert_eq!(refused(""), MarcXmlError::NoRecord);
     assert_eq!(refused("<record/>"), MarcXmlError::NoRecord);

@@ -5,6 +5,7 @@ use super::*;
 use crate::Field;
 use crate::Form;
 use crate::Leader;
+use crate::random::{Random, rounds};
 
 /// Documents for each form; each has [`RECORDS`] records that are mutated.
 const DOCUMENTS: usize = 10_000;
@@ -12,10 +13,7 @@ const RECORDS: usize = 8;
 
 #[test]
 fn no_mutated_document_panics_or_costs_a_neighbour() {
-    let factor = std::env::var("Z3950_MUTATIONS")
-        .ok()
-        .and_then(|text| text.parse().ok());
-    let mut random = 0x5A39_5020_2018_0401_u64;
+    let mut random = Random(0x5A39_5020_2018_0401);
     for (input, output) in [
         (InputForm::MarcXml, Form::MarcXml),
         (InputForm::Json, Form::Json),
@@ -26,21 +24,18 @@ fn no_mutated_document_panics_or_costs_a_neighbour() {
             .iter()
             .map(|record| written(output, record))
             .collect();
-        for _ in 0..DOCUMENTS * factor.unwrap_or(1) {
+        for _ in 0..rounds(DOCUMENTS) {
             survives(input, output, &samples, &mut random);
         }
     }
 }
 
-fn survives(input: InputForm, output: Form, samples: &[Vec<u8>], random: &mut u64) {
+fn survives(input: InputForm, output: Form, samples: &[Vec<u8>], random: &mut Random) {
     let guard = written(output, &guard());
     let between = output.between().as_bytes();
     let mut document = [output.begin().as_bytes(), &guard, between].concat();
     for _ in 0..RECORDS {
-        let mut sample = samples
-            .get(below(random, samples.len()))
-            .cloned()
-            .unwrap_or_default();
+        let mut sample = random.pick(samples).clone();
         mutate(&mut sample, random);
         document.extend(sample);
         document.extend(between);
@@ -111,29 +106,18 @@ fn written(form: Form, record: &MarcRecord) -> Vec<u8> {
     out
 }
 
-/// xorshift64.
-fn below(random: &mut u64, limit: usize) -> usize {
-    *random ^= *random << 13;
-    *random ^= *random >> 7;
-    *random ^= *random << 17;
-    usize::try_from(*random >> 33).unwrap_or(0) % limit.max(1)
-}
-
 /// Octets that matter to one of the forms.
 const TELLING: &[u8] = b"<>/&;\"'={}[],:\\$#! \n\r\0\x1B\x1F\x80\xC3\xFFax0-?";
 
-fn mutate(octets: &mut Vec<u8>, random: &mut u64) {
-    for _ in 0..=below(random, 3) {
-        let place = below(random, octets.len());
-        let octet = TELLING
-            .get(below(random, TELLING.len()))
-            .copied()
-            .unwrap_or(0);
-        match below(random, 5) {
+fn mutate(octets: &mut Vec<u8>, random: &mut Random) {
+    for _ in 0..=random.below(3) {
+        let place = random.below(octets.len());
+        let octet = *random.pick(TELLING);
+        match random.below(5) {
             0 | 1 if place < octets.len() => octets[place] = octet,
             2 => octets.insert(place, octet),
             3 if place < octets.len() => drop(octets.remove(place)),
-            4 if below(random, 3) == 0 => octets.truncate(place),
+            4 if random.below(3) == 0 => octets.truncate(place),
             _ => {}
         }
     }

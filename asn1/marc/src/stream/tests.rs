@@ -1,4 +1,4 @@
-//! Inputs of every form: their records, where damaged ones stand, and that these cost no neighbour.
+//! Inputs of every form: their records, the offsets of damaged ones, and that damage costs no neighbour.
 
 use std::io::{self, Read};
 
@@ -69,7 +69,7 @@ const FORMS: [(InputForm, Form); 5] = [
 ];
 
 #[test]
-fn every_form_is_told_and_read() {
+fn every_form_is_detected_and_read() {
     for (input, output) in FORMS {
         let document = document(output, &["a", "b", "c"]);
         assert_eq!(found(input, &document), ["a", "b", "c"], "{input:?}");
@@ -326,7 +326,7 @@ fn gaps(template: &str) {
 }
 
 #[test]
-fn remains_of_marcxml_outside_of_records_are_damage() {
+fn marcxml_outside_of_records_is_reported() {
     let field = "<datafield tag='245'><subfield code='a'>x</subfield></datafield>";
     for template in [
         "<collection>WHOLE ⟦FIELD</record>⟧ WHOLE</collection>",
@@ -350,7 +350,7 @@ fn remains_of_marcxml_outside_of_records_are_damage() {
 }
 
 #[test]
-fn wrappers_of_marcxml_are_no_damage() {
+fn wrappers_around_marcxml_are_not_damage() {
     let item = "<record><header>d</header><metadata>WHOLE</metadata></record>";
     for template in [
         "\u{FEFF}<?xml version='1.0'?>\n<!DOCTYPE c []><collection>WHOLE</collection>\n\0\x1A\u{FEFF}",
@@ -372,7 +372,7 @@ fn wrappers_of_marcxml_are_no_damage() {
 }
 
 #[test]
-fn a_document_that_lost_its_end_is_damage() {
+fn a_truncated_document_is_reported() {
     let xml = "!the input ends within the document: records may be missing";
     let unclosed = "!the record is not closed";
     for (template, expected) in [

@@ -66,51 +66,44 @@ impl XmlCutter {
                 };
                 break (end, Some(damage));
             };
-            self.known |= markup.kind.is_known();
+            self.known |= markup.kind == Kind::Cut || !markup.name.is_empty();
             // Junk before a record is reported first.
+            let begins_record = markup.begins() && markup.name == "record";
             if !inside
-                && matches!(
-                    markup.kind,
-                    Kind::Cut | Kind::Start("record") | Kind::Empty("record")
-                )
+                && (markup.kind == Kind::Cut || begins_record)
                 && let Some(gap) = self.outside.gap()
             {
                 return Ok(Some(gap));
             }
-            match markup.kind {
-                Kind::Cut if !inside || !content => {
+            match (markup.kind, markup.name) {
+                (Kind::Cut, _) if !inside || !content => {
                     self.outside.reported = true;
                     window.pass(markup.start);
                     let end = markup.end - markup.start;
                     break (end, Some(UNCLOSED.to_owned()));
                 }
-                Kind::Start("record") | Kind::Empty("record") if !inside || !content => {
+                _ if begins_record && (!inside || !content) => {
                     // A record around this one was a wrapper.
                     self.outside
                         .record(window.offset(), inside.then_some(std::mem::take(&mut open)));
                     window.pass(markup.start);
                     (inside, from) = (true, markup.end - markup.start);
-                    if matches!(markup.kind, Kind::Empty(_)) {
+                    if markup.kind == Kind::Empty {
                         break (from, None);
                     }
                     continue;
                 }
-                Kind::Start("record") | Kind::Empty("record") => {
+                _ if begins_record => break (markup.start, Some(UNCLOSED.to_owned())),
+                (Kind::End, "record") if inside => break (markup.end, None),
+                (Kind::End, "collection") if inside => {
                     break (markup.start, Some(UNCLOSED.to_owned()));
                 }
-                Kind::End("record") if inside => break (markup.end, None),
-                Kind::End("collection") if inside => {
-                    break (markup.start, Some(UNCLOSED.to_owned()));
-                }
-                Kind::Start("leader" | "controlfield" | "datafield")
-                | Kind::Empty("leader" | "controlfield" | "datafield")
-                    if inside =>
-                {
+                (Kind::Start | Kind::Empty, "leader" | "controlfield" | "datafield") if inside => {
                     content = true;
                 }
                 _ if !inside => self.outside.markup(&markup, window),
-                Kind::Start(_) => open += 1,
-                Kind::End(_) => open = open.saturating_sub(1),
+                (Kind::Start, _) => open += 1,
+                (Kind::End, _) => open = open.saturating_sub(1),
                 _ => {}
             }
             from = markup.end;
@@ -178,23 +171,24 @@ impl Outside {
 
     /// Takes note of a tag outside records: of a wrapper, or the remains of a record.
     fn markup<R: Read>(&mut self, markup: &Markup, window: &Window<R>) {
-        match markup.kind {
-            Kind::Start("collection" | "searchRetrieveResponse" | "OAI-PMH") => self.documents += 1,
-            Kind::End("collection" | "searchRetrieveResponse" | "OAI-PMH") => {
-                self.documents = self.documents.saturating_sub(1);
+        let is_answer = matches!(markup.name, "searchRetrieveResponse" | "OAI-PMH");
+        if is_answer || markup.name == "collection" {
+            match markup.kind {
+                Kind::Start => self.documents += 1,
+                Kind::End => self.documents = self.documents.saturating_sub(1),
+                _ => {}
             }
-            _ => {}
         }
-        if matches!(markup.kind, Kind::End("searchRetrieveResponse" | "OAI-PMH")) {
+        if is_answer && markup.kind == Kind::End {
             self.wrappers = 0;
         }
-        match markup.kind {
-            Kind::Start("collection") => {
+        match (markup.kind, markup.name) {
+            (Kind::Start, "collection") => {
                 self.open += 1;
                 self.collection = Some(self.open);
                 self.around_collection = self.wrappers;
             }
-            Kind::End("collection") => {
+            (Kind::End, "collection") => {
                 if self.collection.is_some() && self.wrappers > self.around_collection {
                     self.wrappers = self.around_collection;
                     self.unclosed = Some(self.wrapper).filter(|_| !self.reported);
@@ -205,19 +199,18 @@ impl Outside {
                     self.remains = None;
                 }
             }
-            Kind::End("record") if self.wrappers > 0 => {
+            (Kind::End, "record") if self.wrappers > 0 => {
                 self.wrappers -= 1;
                 self.open = self.open.saturating_sub(1);
             }
-            Kind::Start("leader" | "controlfield" | "datafield" | "subfield")
-            | Kind::Empty("leader" | "controlfield" | "datafield" | "subfield")
-            | Kind::End("leader" | "controlfield" | "datafield" | "subfield" | "record") => {
+            (Kind::Unclosed, _)
+            | (Kind::End, "record")
+            | (_, "leader" | "controlfield" | "datafield" | "subfield") => {
                 self.remains(window.offset(), markup.start..markup.end);
             }
-            Kind::Unclosed => self.remains(window.offset(), markup.start..markup.end),
-            Kind::Start(_) => self.open += 1,
-            Kind::End(_) => self.open = self.open.saturating_sub(1),
-            Kind::Empty(_) | Kind::Cut | Kind::Other => {}
+            (Kind::Start, _) => self.open += 1,
+            (Kind::End, _) => self.open = self.open.saturating_sub(1),
+            (Kind::Empty | Kind::Cut | Kind::Other, _) => {}
         }
     }
 
@@ -314,13 +307,15 @@ struct Markup {
     start: usize,
     end: usize,
     kind: Kind,
+    /// The local name of a tag, if it is one of [`NAMES`], otherwise empty.
+    name: &'static str,
 }
 
-/// What it is, with the local name if it matters here; other elements have an empty one.
+#[derive(Clone, Copy, PartialEq)]
 enum Kind {
-    Start(&'static str),
-    Empty(&'static str),
-    End(&'static str),
+    Start,
+    Empty,
+    End,
     /// The truncated first tag of a record, such as `<rec`.
     Cut,
     /// Markup that does not end, such as `<!--` or a lone `<`.
@@ -328,18 +323,22 @@ enum Kind {
     Other,
 }
 
-impl Kind {
-    /// Whether only MARCXML and its wrappers have such markup.
-    fn is_known(&self) -> bool {
-        match self {
-            Self::Start(name) | Self::Empty(name) | Self::End(name) => !name.is_empty(),
-            Self::Cut => true,
-            Self::Unclosed | Self::Other => false,
+impl Markup {
+    fn of(start: usize, end: usize, kind: Kind) -> Self {
+        let name = "";
+        Self {
+            start,
+            end,
+            kind,
+            name,
         }
     }
-}
 
-impl Markup {
+    /// Whether it is the start tag of an element, or all of it.
+    fn begins(&self) -> bool {
+        matches!(self.kind, Kind::Start | Kind::Empty)
+    }
+
     /// The first markup at or after an index; `None` if there is no more, or none that ends within [`MAX_RECORD`].
     fn find<R: Read>(window: &mut Window<R>, from: usize) -> io::Result<Option<Self>> {
         let Some(start) = window.find(from, b"<", MAX_RECORD)? else {
@@ -358,12 +357,10 @@ impl Markup {
         };
         let inside = start + opening.len();
         if let Some(end) = end_of(window, inside, opening, closing)? {
-            let kind = Kind::Other;
-            return Ok(Some(Self { start, end, kind }));
+            return Ok(Some(Self::of(start, end, Kind::Other)));
         }
         // Never closed: only this much of it, so that what follows is not lost.
-        let (end, kind) = (inside, Kind::Unclosed);
-        Ok(Some(Self { start, end, kind }))
+        Ok(Some(Self::of(start, inside, Kind::Unclosed)))
     }
 
     /// A tag, or the document type with its brackets.
@@ -377,23 +374,21 @@ impl Markup {
                     continue;
                 }
                 if is_cut(window.from(start)) {
-                    let (kind, end) = (Kind::Cut, window.held().len());
-                    return Ok(Some(Self { start, end, kind }));
+                    return Ok(Some(Self::of(start, window.held().len(), Kind::Cut)));
                 }
                 // A document type that never ends: as text, so that what follows is not lost.
-                let (kind, end) = (Kind::Other, start + DOCUMENT_TYPE.len());
-                return Ok(document_type.then_some(Self { start, end, kind }));
+                let end = start + DOCUMENT_TYPE.len();
+                return Ok(document_type.then_some(Self::of(start, end, Kind::Other)));
             };
             match (quote, octet) {
                 // No tag holds another: this one was not closed.
                 (_, b'<') if !document_type || window.from(index).starts_with(DOCUMENT_TYPE) => {
-                    let end = index;
-                    let tag = window.held().get(start..end).unwrap_or_default();
+                    let tag = window.held().get(start..index).unwrap_or_default();
                     let kind = match is_cut(tag) {
                         true => Kind::Cut,
                         false => Kind::Unclosed,
                     };
-                    return Ok(Some(Self { start, end, kind }));
+                    return Ok(Some(Self::of(start, index, kind)));
                 }
                 (Some(open), octet) if open == octet => quote = None,
                 (Some(_), _) => {}
@@ -406,8 +401,13 @@ impl Markup {
             index += 1;
         }
         let end = index + 1;
-        let kind = kind(window.held().get(start..end).unwrap_or_default());
-        Ok(Some(Self { start, end, kind }))
+        let (kind, name) = kind(window.held().get(start..end).unwrap_or_default());
+        Ok(Some(Self {
+            start,
+            end,
+            kind,
+            name,
+        }))
     }
 }
 
@@ -460,32 +460,28 @@ fn local_name(inside: &[u8]) -> &[u8] {
     name.rsplit(|octet| *octet == b':').next().unwrap_or(name)
 }
 
-fn kind(tag: &[u8]) -> Kind {
-    // The last two are answers of SRU and OAI-PMH, which may have no record.
-    const NAMES: [&str; 8] = [
-        "record",
-        "collection",
-        "leader",
-        "controlfield",
-        "datafield",
-        "subfield",
-        "searchRetrieveResponse",
-        "OAI-PMH",
-    ];
+/// The names that tell what a document holds. The last two are answers of SRU and OAI-PMH, which may have no record.
+const NAMES: [&str; 8] = [
+    "record",
+    "collection",
+    "leader",
+    "controlfield",
+    "datafield",
+    "subfield",
+    "searchRetrieveResponse",
+    "OAI-PMH",
+];
+
+/// The kind of a whole tag, and its name if it is one of [`NAMES`].
+fn kind(tag: &[u8]) -> (Kind, &'static str) {
     let inside = tag.strip_prefix(b"<").unwrap_or(tag);
-    if inside.starts_with(b"!") {
-        return Kind::Other;
-    }
-    let (closes, inside) = match inside.strip_prefix(b"/") {
-        Some(inside) => (true, inside),
-        None => (false, inside),
+    let (kind, inside) = match inside {
+        [b'!', ..] => return (Kind::Other, ""),
+        [b'/', inside @ ..] => (Kind::End, inside),
+        _ if tag.ends_with(b"/>") => (Kind::Empty, inside),
+        _ => (Kind::Start, inside),
     };
     let local = local_name(inside);
     let known = NAMES.into_iter().find(|known| known.as_bytes() == local);
-    let name = known.unwrap_or_default();
-    match (closes, tag.ends_with(b"/>")) {
-        (true, _) => Kind::End(name),
-        (false, true) => Kind::Empty(name),
-        (false, false) => Kind::Start(name),
-    }
+    (kind, known.unwrap_or_default())
 }

@@ -2,6 +2,7 @@
 //! format: a line for each qualifier, alias or directive.
 
 use super::super::{number, sets};
+use crate::apdu::AttributeValue;
 use crate::oid::Oid;
 
 /// The longest bib file read, in octets.
@@ -56,14 +57,14 @@ impl Bib {
         if text.len() > MAX_BIB_LENGTH {
             return Err(BibError {
                 line: 1,
-                kind: BibErrorKind::TooLong(MAX_BIB_LENGTH),
+                reason: format!("a bib file of more than {MAX_BIB_LENGTH} octets"),
             });
         }
         let mut aliases = Vec::new();
         for (number, line) in text.lines().enumerate() {
-            let at = |kind| BibError {
+            let at = |reason| BibError {
                 line: number + 1,
-                kind,
+                reason,
             };
             let line = line.trim_matches(is_blank);
             if line.is_empty() || line.starts_with('#') {
@@ -81,7 +82,7 @@ impl Bib {
         }
         for (line, name) in aliases {
             bib.check_alias(&name)
-                .map_err(|kind| BibError { line, kind })?;
+                .map_err(|reason| BibError { line, reason })?;
         }
         Ok(bib)
     }
@@ -137,10 +138,10 @@ impl Bib {
             .find(|qualifier| qualifier.name == name)
     }
 
-    fn directive(&mut self, directive: &str, rest: &str) -> Result<(), BibErrorKind> {
+    fn directive(&mut self, directive: &str, rest: &str) -> Result<(), String> {
         let values: Vec<String> = rest.split_ascii_whitespace().map(str::to_owned).collect();
         let first = values.first().map(String::as_str);
-        let value_fault = || BibErrorKind::DirectiveValue(rest.trim().to_owned());
+        let value_fault = || format!("{:?} is not a value of this directive", rest.trim());
         match directive {
             "and" => self.and = values,
             "or" => self.or = values,
@@ -161,15 +162,19 @@ impl Bib {
             }
             // Stop words are removed from queries elsewhere, if at all.
             _ if directive.starts_with("stop.") => {}
-            _ => return Err(BibErrorKind::Directive(directive.to_owned())),
+            _ => {
+                return Err(format!(
+                    "@{directive} is not a directive: and, or, not, set, truncation, mask, case, field or stop.NAME"
+                ));
+            }
         }
         Ok(())
     }
 
     /// Reads what follows a qualifier's name; returns whether it is an alias.
-    fn qualifier(&mut self, name: &str, rest: &str) -> Result<bool, BibErrorKind> {
+    fn qualifier(&mut self, name: &str, rest: &str) -> Result<bool, String> {
         if name.contains(['(', ')', ',', '%', '!', '>', '<', '=', '"']) {
-            return Err(BibErrorKind::Name(name.to_owned()));
+            return Err(format!("{name:?} cannot be the name of a qualifier"));
         }
         let mut words = BibLine { rest };
         let mut attributes = Vec::new();
@@ -180,7 +185,7 @@ impl Bib {
                 sign => attributes.extend(words.attributes(word, sign == Some(','))?),
             }
             if let (Some(name), false) = (names.first(), attributes.is_empty()) {
-                return Err(BibErrorKind::Attribute(name.clone()));
+                return Err(not_an_attribute(name));
             }
         }
         let known = self
@@ -197,12 +202,12 @@ impl Bib {
                 },
             }),
             Some(Meaning::Attributes(known)) if !alias => known.extend(attributes),
-            Some(_) => return Err(BibErrorKind::Twice(name.to_owned())),
+            Some(_) => return Err(format!("qualifier {name:?} is defined twice")),
         }
         Ok(alias)
     }
 
-    fn check_alias(&self, name: &str) -> Result<(), BibErrorKind> {
+    fn check_alias(&self, name: &str) -> Result<(), String> {
         let Some(Meaning::Alias(names)) = self.exact(name).map(|qualifier| &qualifier.meaning)
         else {
             return Ok(());
@@ -210,8 +215,10 @@ impl Bib {
         for name in names {
             match self.exact(name).map(|qualifier| &qualifier.meaning) {
                 Some(Meaning::Attributes(_)) => {}
-                Some(Meaning::Alias(_)) => return Err(BibErrorKind::AliasOfAlias(name.clone())),
-                None => return Err(BibErrorKind::Undefined(name.clone())),
+                Some(Meaning::Alias(_)) => {
+                    return Err(format!("an alias of {name:?}, which is an alias itself"));
+                }
+                None => return Err(format!("an alias of {name:?}, which is not defined")),
             }
         }
         Ok(())
@@ -220,54 +227,13 @@ impl Bib {
 
 /// An invalid line of a bib file.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("line {line} of the bib file: {kind}")]
+#[error("line {line} of the bib file: {reason}")]
 #[non_exhaustive]
 pub struct BibError {
     /// Counted from 1.
     pub line: usize,
     /// What is wrong.
-    pub kind: BibErrorKind,
-}
-
-/// What can be wrong with a line of a bib file.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum BibErrorKind {
-    /// A name that cannot be written in a query.
-    #[error("{0:?} cannot be the name of a qualifier")]
-    Name(String),
-    /// Something that is not an attribute among attributes.
-    #[error("{0:?} is not an attribute of the form type=value")]
-    Attribute(String),
-    /// A type that is neither a number above 0 nor one of the letters.
-    #[error("{0:?} is not an attribute type: a number, or one of u r p s t c")]
-    AttributeType(String),
-    /// A value that begins with a digit but is not a number.
-    #[error("{0:?} is not an attribute value")]
-    AttributeValue(String),
-    /// A quote, which has no meaning in a bib file.
-    #[error("a quote before {0:?}")]
-    Quote(String),
-    /// An alias that is defined again.
-    #[error("qualifier {0:?} is defined twice")]
-    Twice(String),
-    /// An alias of a qualifier that is not defined.
-    #[error("an alias of {0:?}, which is not defined")]
-    Undefined(String),
-    /// An alias of an alias.
-    #[error("an alias of {0:?}, which is an alias itself")]
-    AliasOfAlias(String),
-    /// An unknown directive.
-    #[error(
-        "@{0} is not a directive: and, or, not, set, truncation, mask, case, field or stop.NAME"
-    )]
-    Directive(String),
-    /// An invalid value of a directive.
-    #[error("{0:?} is not a value of this directive")]
-    DirectiveValue(String),
-    /// The file is longer than the limit, in octets.
-    #[error("a bib file of more than {0} octets")]
-    TooLong(usize),
+    pub reason: String,
 }
 
 /// A qualifier, or a name for several.
@@ -297,6 +263,17 @@ pub(super) struct Attribute {
     pub(super) set: Option<AttributeSet>,
     pub(super) attribute_type: i64,
     pub(super) value: BibValue,
+}
+
+impl Attribute {
+    /// The value to send, if it is one: 0 is not sent, and special ones say what a query may do.
+    pub(super) fn sent(&self) -> Option<AttributeValue> {
+        match &self.value {
+            BibValue::Special(_) | BibValue::Number(0) => None,
+            BibValue::Number(number) => Some(AttributeValue::Numeric(*number)),
+            BibValue::Name(name) => Some(AttributeValue::named(name.as_str())),
+        }
+    }
 }
 
 /// A set by its name, which may be unknown.
@@ -363,10 +340,10 @@ struct BibLine<'a> {
 
 impl<'a> BibLine<'a> {
     /// The next word; `None` at the end.
-    fn next(&mut self) -> Result<Option<&'a str>, BibErrorKind> {
+    fn next(&mut self) -> Result<Option<&'a str>, String> {
         let rest = self.rest.trim_start_matches(is_blank);
         if let Some(quoted) = rest.strip_prefix('"') {
-            return Err(BibErrorKind::Quote(quoted.to_owned()));
+            return Err(format!("a quote before {quoted:?}"));
         }
         let end = rest
             .find(|character| is_blank(character) || matches!(character, ',' | '='))
@@ -374,7 +351,7 @@ impl<'a> BibLine<'a> {
         let (word, behind) = rest.split_at_checked(end).unwrap_or((rest, ""));
         self.rest = behind;
         match word.is_empty() && !rest.is_empty() {
-            true => Err(BibErrorKind::Attribute(rest.to_owned())),
+            true => Err(not_an_attribute(rest)),
             false => Ok(Some(word).filter(|word| !word.is_empty())),
         }
     }
@@ -391,7 +368,7 @@ impl<'a> BibLine<'a> {
     }
 
     /// `[SET,]TYPE=VALUE,VALUE…` after its first word and sign.
-    fn attributes(&mut self, word: &str, is_set: bool) -> Result<Vec<Attribute>, BibErrorKind> {
+    fn attributes(&mut self, word: &str, is_set: bool) -> Result<Vec<Attribute>, String> {
         let mut letter = word;
         let mut set = None;
         if is_set {
@@ -400,31 +377,29 @@ impl<'a> BibLine<'a> {
             set = Some(AttributeSet { name, oid });
             letter = self.next()?.unwrap_or_default();
             if self.sign() != Some('=') {
-                return Err(BibErrorKind::Attribute(format!("{word},{letter}")));
+                return Err(not_an_attribute(&format!("{word},{letter}")));
             }
         }
         let letter = letter.to_ascii_lowercase();
-        let attribute_type = match letter.as_str() {
-            "u" => Some(1),
-            "r" => Some(2),
-            "p" => Some(3),
-            "s" => Some(4),
-            "t" => Some(5),
-            "c" => Some(6),
-            digits => number(digits).filter(|number| *number > 0),
+        let mut letters = ["u", "r", "p", "s", "t", "c"].into_iter().zip(1..);
+        let attribute_type = match letters.find(|(known, _)| *known == letter) {
+            Some((_, number)) => Some(number),
+            None => number(&letter).filter(|number| *number > 0),
         };
         let Some(attribute_type) = attribute_type else {
-            return Err(BibErrorKind::AttributeType(letter));
+            return Err(format!(
+                "{letter:?} is not an attribute type: a number, or one of u r p s t c"
+            ));
         };
         let mut attributes = Vec::new();
         loop {
             let Some(value) = self.next()? else {
-                return Err(BibErrorKind::Attribute(format!("{letter}=")));
+                return Err(not_an_attribute(&format!("{letter}=")));
             };
             let value = match Special::named(&letter, value) {
                 Some(special) => BibValue::Special(special),
                 None if value.starts_with(|first: char| first.is_ascii_digit()) => {
-                    let fault = || BibErrorKind::AttributeValue(value.to_owned());
+                    let fault = || format!("{value:?} is not an attribute value");
                     BibValue::Number(number(value).ok_or_else(fault)?)
                 }
                 None => BibValue::Name(value.to_owned()),
@@ -454,4 +429,8 @@ fn known_set(name: &str) -> Option<Oid> {
 
 fn is_blank(character: char) -> bool {
     matches!(character, ' ' | '\t' | '\r')
+}
+
+fn not_an_attribute(text: &str) -> String {
+    format!("{text:?} is not an attribute of the form type=value")
 }

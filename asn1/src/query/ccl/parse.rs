@@ -6,7 +6,7 @@ use std::rc::Rc;
 use super::super::suggest::nearest;
 use super::super::{QueryError, QueryErrorKind, as_sent};
 use super::bib::{Bib, Qualifier, Special};
-use super::relation::{EQUAL, GREATER_OR_EQUAL, LESS_OR_EQUAL, relate};
+use super::relation::{EQUAL, RELATIONS, relate};
 use super::term::{allowed, numeric};
 use super::token::{Kind, Token, tokens};
 use crate::apdu::{
@@ -24,7 +24,7 @@ pub const MAX_WRITTEN_OUT: usize = 1 << 24;
 /// all terms in them, a backslash counts once, and an unclosed quote is refused.
 ///
 /// # Errors
-/// The kind of fault and the octet at which it stands.
+/// What is wrong, and at which octet.
 pub fn parse(query: &str, bib: &Bib) -> Result<RpnQuery, QueryError> {
     let mut parser = Parser {
         query,
@@ -93,7 +93,7 @@ enum OpenPart<'b> {
         at: usize,
         after_relation: bool,
         rest: std::vec::IntoIter<Qualifiers<'b>>,
-        left: Option<Tree>,
+        left: Option<(Tree, Operator)>,
         /// The relation of the alternative being read, and its token.
         relation: Option<(AttributeElement, Token)>,
     },
@@ -241,12 +241,12 @@ impl<'b> Parser<'_, 'b> {
         at: usize,
         after_relation: bool,
         mut rest: std::vec::IntoIter<Qualifiers<'b>>,
-        left: Option<Tree>,
+        left: Option<(Tree, Operator)>,
         open: &mut Vec<OpenPart<'b>>,
     ) -> Result<Expected<'b>, QueryError> {
         let Some(qualifiers) = rest.next() else {
             return left
-                .map(Expected::Read)
+                .map(|(tree, _)| Expected::Read(tree))
                 .ok_or_else(|| self.missing("a qualifier"));
         };
         self.at = at;
@@ -254,35 +254,25 @@ impl<'b> Parser<'_, 'b> {
         let mut range = None;
         if after_relation {
             let sign = *self.token();
+            let text = sign.text(self.query);
             let order = allowed(&qualifiers, RELATION, Special::Order);
             let non_negative = allowed(&qualifiers, RELATION, Special::OrderOfNonNegative);
-            if let Some(by) = order.or(non_negative) {
-                let value = match sign.text(self.query) {
-                    "<" => 1,
-                    "<=" => LESS_OR_EQUAL,
-                    "=" => EQUAL,
-                    ">=" => GREATER_OR_EQUAL,
-                    ">" => 5,
-                    "<>" => 6,
-                    other => {
-                        let kind = QueryErrorKind::QualifierRelation(other.to_owned());
-                        return Err(self.refused(kind));
-                    }
-                };
-                self.advance();
-                if value == EQUAL {
+            let by = order.or(non_negative);
+            let is_sign =
+                |(known, _): &&(&str, i64)| *known == text && (by.is_some() || text == "=");
+            let Some((_, value)) = RELATIONS.iter().find(is_sign) else {
+                return Err(self.refused(QueryErrorKind::QualifierRelation(text.to_owned())));
+            };
+            self.advance();
+            if let Some(by) = by {
+                let mut is_omitted = false;
+                if *value == EQUAL {
                     range = self.range(&qualifiers, by, non_negative.is_some())?;
+                    is_omitted = allowed(&qualifiers, RELATION, Special::OmitEquals).is_some();
                 }
-                let omitted =
-                    value == EQUAL && allowed(&qualifiers, RELATION, Special::OmitEquals).is_some();
-                if range.is_none() && !omitted {
-                    relation = Some((numeric(Some(by), RELATION, value, sign.start)?, sign));
+                if range.is_none() && !is_omitted {
+                    relation = Some((numeric(Some(by), RELATION, *value, sign.start)?, sign));
                 }
-            } else if sign.kind == Kind::Equal {
-                self.advance();
-            } else {
-                let text = sign.text(self.query).to_owned();
-                return Err(self.refused(QueryErrorKind::QualifierRelation(text)));
             }
         }
         open.push(OpenPart::Alternatives {
@@ -324,14 +314,17 @@ impl<'b> Parser<'_, 'b> {
                             .at(sign.start)
                     })?;
                 }
-                let tree = self.joined(left, tree, Operator::Or)?;
+                let tree = self.joined(left, tree)?;
                 match rest.len() {
                     0 => Ok(Expected::Read(tree)),
-                    _ => self.alternative(at, after_relation, rest, Some(tree), open),
+                    _ => {
+                        let left = Some((tree, Operator::Or));
+                        self.alternative(at, after_relation, rest, left, open)
+                    }
                 }
             }
             OpenPart::Nearness { qualifiers, left } => {
-                let tree = self.combined(left, tree)?;
+                let tree = self.joined(left, tree)?;
                 let operator = match self.token() {
                     token if token.kind == Kind::Proximity => {
                         let operator = self.proximity()?;
@@ -353,7 +346,7 @@ impl<'b> Parser<'_, 'b> {
                 left,
                 in_parentheses,
             } => {
-                let tree = self.combined(left, tree)?;
+                let tree = self.joined(left, tree)?;
                 let operator = match self.token().kind {
                     Kind::And => Operator::And,
                     Kind::Or => Operator::Or,
@@ -396,25 +389,15 @@ impl<'b> Parser<'_, 'b> {
         Ok(near(distance, ordered, RelationType::LESS_THAN_OR_EQUAL))
     }
 
-    fn combined(
-        &mut self,
-        left: Option<(Tree, Operator)>,
-        right: Tree,
-    ) -> Result<Tree, QueryError> {
-        match left {
-            None => Ok(right),
-            Some((left, operator)) => self.joined(Some(left), right, operator),
-        }
-    }
-
     /// Both trees under the operator, or the right one alone.
     pub(super) fn joined(
         &self,
-        left: Option<Tree>,
+        left: Option<(Tree, Operator)>,
         right: Tree,
-        operator: Operator,
     ) -> Result<Tree, QueryError> {
-        let Some(left) = left else { return Ok(right) };
+        let Some((left, operator)) = left else {
+            return Ok(right);
+        };
         let depth = left.depth.max(right.depth) + 1;
         if depth > MAX_RPN_DEPTH {
             return Err(self.refused(QueryErrorKind::TooDeep(MAX_RPN_DEPTH)));

@@ -1,9 +1,11 @@
 //! RPN queries as CCL (ISO 8777), as far as the qualifiers of a bib file can express them. Each printed term has
 //! been parsed again, so that the text means the same query.
 
-use super::super::{QueryErrorKind, attribute_set_name};
-use super::bib::{Bib, BibValue, Meaning, Qualifier};
+use super::super::CannotSay;
+use super::super::print::set_name;
+use super::bib::{Bib, Meaning, Qualifier};
 use super::parse::parse;
+use super::relation::{EQUAL, RELATIONS};
 use super::token::ends_word;
 use crate::apdu::{
     AttributeElement, AttributeValue, KnownProximityUnit, Operand, Operator, ProximityOperator,
@@ -18,42 +20,16 @@ pub const MAX_ATTRIBUTES_SAID: usize = 16;
 /// The most texts tried for a term.
 const MAX_TRIED: usize = 10_000;
 
-/// What CCL cannot express, or not with these qualifiers.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum CannotSay {
-    /// Another attribute set than Bib-1 for the query.
-    #[error("CCL cannot name the attribute set {0}")]
-    AttributeSet(String),
-    /// A term, as PQF, whose attributes no qualifiers give.
-    #[error("the bib file has no qualifiers for {0}")]
-    Attributes(String),
-    /// A term, as PQF, that is not general, not UTF-8, or has control characters.
-    #[error("CCL cannot write the term of {0}")]
-    Term(String),
-    /// A proximity, as PQF, other than at most a number of words.
-    #[error("CCL has no notation for {0}")]
-    Proximity(String),
-    /// A result set restricted by attributes, or one whose name cannot be written.
-    #[error("CCL cannot name the result set of {0}")]
-    ResultSet(String),
-    /// The bib file leaves no word for an operator.
-    #[error("the bib file has no operator for {0:?}")]
-    Word(&'static str),
-    /// More nested than a query may be.
-    #[error("{0}")]
-    TooLarge(QueryErrorKind),
-}
-
 /// Prints a query in CCL, on one line.
 ///
 /// # Errors
 /// What cannot be expressed with the qualifiers of the bib file.
 pub fn print(query: &RpnQuery, bib: &Bib) -> Result<String, CannotSay> {
     if query.attribute_set != BIB_1 {
-        let set = query.attribute_set;
-        let name = attribute_set_name(&set).map_or_else(|| set.to_string(), str::to_owned);
-        return Err(CannotSay::AttributeSet(name));
+        let name = set_name(&query.attribute_set);
+        return Err(CannotSay(format!(
+            "CCL cannot name the attribute set {name}"
+        )));
     }
     let mut text = String::new();
     let mut rest = vec![Unprinted::Tree(&query.rpn, Nesting::First)];
@@ -98,7 +74,7 @@ pub fn print(query: &RpnQuery, bib: &Bib) -> Result<String, CannotSay> {
     }
     match parse(&text, bib) {
         Ok(_) => Ok(text),
-        Err(error) => Err(CannotSay::TooLarge(error.kind)),
+        Err(error) => Err(CannotSay(error.kind.to_string())),
     }
 }
 
@@ -126,8 +102,12 @@ fn word(operator: &Operator, bib: &Bib) -> Result<String, CannotSay> {
     };
     match words.first() {
         Some(word) => Ok(format!(" {word} ")),
-        None => Err(CannotSay::Word(name)),
+        None => Err(no_operator(name)),
     }
+}
+
+fn no_operator(name: &str) -> CannotSay {
+    CannotSay(format!("the bib file has no operator for {name:?}"))
 }
 
 fn distance(proximity: &ProximityOperator) -> Result<String, CannotSay> {
@@ -151,13 +131,14 @@ fn distance(proximity: &ProximityOperator) -> Result<String, CannotSay> {
             let text = RpnQuery::bib1(rpn).to_string();
             // The operator alone, without its two empty terms.
             let operator = text.trim_end_matches(['"', ' ']).to_owned();
-            Err(CannotSay::Proximity(operator))
+            Err(CannotSay(format!("CCL has no notation for {operator}")))
         }
     }
 }
 
 fn said(operand: &Operand, bib: &Bib) -> Result<String, CannotSay> {
     let wanted = RpnQuery::bib1(RpnStructure::Op(operand.clone()));
+    let unnamed = || CannotSay(format!("CCL cannot name the result set of {wanted}"));
     let means = |text: &str| parse(text, bib).is_ok_and(|query| is_same(&query, &wanted));
     match operand {
         Operand::AttributesPlusTerm(operand) => {
@@ -166,7 +147,7 @@ fn said(operand: &Operand, bib: &Bib) -> Result<String, CannotSay> {
                 _ => None,
             };
             let Some(term) = term.filter(|term| !term.contains(char::is_control)) else {
-                return Err(CannotSay::Term(wanted.to_string()));
+                return Err(CannotSay(format!("CCL cannot write the term of {wanted}")));
             };
             // A truncation expressed by signs comes after the attributes of qualifiers.
             let mut attributes = operand.attributes.clone();
@@ -174,20 +155,20 @@ fn said(operand: &Operand, bib: &Bib) -> Result<String, CannotSay> {
             let text = candidates(&attributes, term, bib)
                 .take(MAX_TRIED)
                 .find(|text| means(text));
-            text.ok_or_else(|| CannotSay::Attributes(wanted.to_string()))
+            text.ok_or_else(|| CannotSay(format!("the bib file has no qualifiers for {wanted}")))
         }
         Operand::ResultSet(name) => {
             let name = std::str::from_utf8(name.0.as_bytes()).ok();
-            let set = bib.set.first().ok_or(CannotSay::Word("set"))?;
+            let set = bib.set.first().ok_or_else(|| no_operator("set"))?;
             let text = name
                 .filter(|name| !name.contains(char::is_control))
                 .into_iter()
                 .flat_map(|name| [name.to_owned(), quoted(name)])
                 .map(|name| format!("{set}={name}"))
                 .find(|text| means(text));
-            text.ok_or_else(|| CannotSay::ResultSet(wanted.to_string()))
+            text.ok_or_else(unnamed)
         }
-        Operand::ResultAttr(_) => Err(CannotSay::ResultSet(wanted.to_string())),
+        Operand::ResultAttr(_) => Err(unnamed()),
     }
 }
 
@@ -226,14 +207,9 @@ fn candidates(
         })
     };
     let texts = texts(term, number(TRUNCATION), bib);
-    let sign = match number(RELATION) {
-        Some(1) => Some("<"),
-        Some(2) => Some("<="),
-        Some(4) => Some(">="),
-        Some(5) => Some(">"),
-        Some(6) => Some("<>"),
-        _ => None,
-    };
+    let relation = number(RELATION).filter(|relation| *relation != EQUAL);
+    let sign = RELATIONS.iter().find(|(_, value)| relation == Some(*value));
+    let sign = sign.map(|(sign, _)| *sign);
     let with_qualifiers = {
         let texts = texts.clone();
         lists(attributes, bib).into_iter().flat_map(move |list| {
@@ -303,10 +279,8 @@ fn given(qualifier: &Qualifier) -> Option<Vec<AttributeElement>> {
     }
     let mut given = Vec::new();
     for attribute in qualifier.attributes() {
-        let attribute_value = match &attribute.value {
-            BibValue::Special(_) | BibValue::Number(0) => continue,
-            BibValue::Number(number) => AttributeValue::Numeric(*number),
-            BibValue::Name(name) => AttributeValue::named(name.as_str()),
+        let Some(attribute_value) = attribute.sent() else {
+            continue;
         };
         given.push(AttributeElement {
             attribute_set: match &attribute.set {

@@ -9,9 +9,18 @@ use crate::apdu::{AttributeElement, AttributeValue, Operand, Operator, RpnStruct
 use crate::bib1::attributes::RELATION;
 
 /// Bib-1 relations.
-pub(super) const LESS_OR_EQUAL: i64 = 2;
+/// The signs of relations and their values of the Relation attribute.
+pub(super) const RELATIONS: [(&str, i64); 6] = [
+    ("<", 1),
+    ("<=", LESS_OR_EQUAL),
+    ("=", EQUAL),
+    (">=", GREATER_OR_EQUAL),
+    (">", 5),
+    ("<>", 6),
+];
+const LESS_OR_EQUAL: i64 = 2;
 pub(super) const EQUAL: i64 = 3;
-pub(super) const GREATER_OR_EQUAL: i64 = 4;
+const GREATER_OR_EQUAL: i64 = 4;
 
 impl<'b> Parser<'_, 'b> {
     /// `LOW - HIGH`, `LOW -` or `- HIGH`, if that comes next. If terms cannot be negative, the dash needs no blanks
@@ -69,10 +78,10 @@ impl<'b> Parser<'_, 'b> {
                 let mut term = self.single_word(word, qualifiers)?;
                 let relation = numeric(Some(by), RELATION, value, word.start)?;
                 relate(&mut term.rpn, &relation, || self.missing("a term"))?;
-                tree = Some(self.joined(tree, term, Operator::And)?);
+                tree = Some((self.joined(tree, term)?, Operator::And));
             }
         }
-        Ok(tree)
+        Ok(tree.map(|(tree, _)| tree))
     }
 
     /// The offset of a dash in a word, outside quotes and not after a backslash.

@@ -78,6 +78,10 @@ impl<'b> Parser<'_, 'b> {
             true => 1,
             false => MAX_WORDS,
         };
+        let operator = match or_list {
+            true => Operator::Or,
+            false => Operator::And,
+        };
         let mut tree = None;
         loop {
             self.pass_commas(qualifiers);
@@ -100,14 +104,12 @@ impl<'b> Parser<'_, 'b> {
                 self.advance();
             }
             if words.is_empty() {
-                return tree.ok_or_else(|| self.missing("a term"));
+                return tree
+                    .map(|(tree, _)| tree)
+                    .ok_or_else(|| self.missing("a term"));
             }
             let term = self.term(&words, qualifiers, grouping)?;
-            let operator = match or_list {
-                true => Operator::Or,
-                false => Operator::And,
-            };
-            tree = Some(self.joined(tree, term, operator)?);
+            tree = Some((self.joined(tree, term)?, operator.clone()));
         }
     }
 
@@ -165,12 +167,12 @@ impl<'b> Parser<'_, 'b> {
                     };
                     if let Some(rest) = rest {
                         self.spend(rest.size)?;
-                        split = self.joined(Some(split), rest, Operator::And)?;
+                        split = self.joined(Some((split, Operator::And)), rest)?;
                     }
                 }
-                tree = Some(self.joined(tree, split, Operator::Or)?);
+                tree = Some((self.joined(tree, split)?, Operator::Or));
             }
-            trees.extend(tree);
+            trees.extend(tree.map(|(tree, _)| tree));
         }
         trees.pop().ok_or_else(|| self.missing("a term"))
     }
@@ -190,10 +192,10 @@ impl<'b> Parser<'_, 'b> {
         let mut tree = None;
         for attribute in uses {
             let one = self.term_of(words, qualifiers, grouping, Some(attribute))?;
-            tree = Some(self.joined(tree, one, Operator::Or)?);
+            tree = Some((self.joined(tree, one)?, Operator::Or));
         }
         match tree {
-            Some(tree) => Ok(tree),
+            Some((tree, _)) => Ok(tree),
             None => self.term_of(words, qualifiers, grouping, None),
         }
     }
@@ -214,18 +216,16 @@ impl<'b> Parser<'_, 'b> {
             {
                 continue;
             }
-            let value = match &attribute.value {
-                BibValue::Special(_) | BibValue::Number(0) => continue,
-                BibValue::Number(number) => {
-                    let structure = attribute.attribute_type == STRUCTURE;
-                    if structure && structured {
-                        continue;
-                    }
-                    structured |= structure;
-                    AttributeValue::Numeric(*number)
-                }
-                BibValue::Name(name) => AttributeValue::named(name.as_str()),
+            let Some(value) = attribute.sent() else {
+                continue;
             };
+            if attribute.attribute_type == STRUCTURE && matches!(value, AttributeValue::Numeric(_))
+            {
+                if structured {
+                    continue;
+                }
+                structured = true;
+            }
             attributes.push(AttributeElement {
                 attribute_set: set(attribute, offset)?,
                 attribute_type: attribute.attribute_type,
@@ -254,26 +254,21 @@ impl<'b> Parser<'_, 'b> {
         qualifiers: &Qualifiers<'b>,
         offset: usize,
     ) -> Result<(), QueryError> {
-        let (special, value, at, name) = match (truncation.left, truncation.right) {
-            (Some(_), Some(at)) => (Special::Both, 3, at, "truncation on both sides"),
-            (None, Some(at)) => (Special::Right, 1, at, "truncation on the right"),
-            (Some(at), None) => (Special::Left, 2, at, "truncation on the left"),
-            (None, None) => {
-                let (special, value) = match truncation.style {
-                    Style::Regex => (Special::Regex, 102),
-                    Style::Mask => (Special::Mask, 104),
-                    Style::Ends => (Special::NoTruncation, 100),
-                };
-                if let Some(by) = allowed(qualifiers, TRUNCATION, special) {
-                    attributes.push(numeric(Some(by), TRUNCATION, value, offset)?);
-                }
-                return Ok(());
-            }
+        let (special, value, signs) = match (truncation.left, truncation.right) {
+            (Some(_), Some(at)) => (Special::Both, 3, Some((at, "truncation on both sides"))),
+            (None, Some(at)) => (Special::Right, 1, Some((at, "truncation on the right"))),
+            (Some(at), None) => (Special::Left, 2, Some((at, "truncation on the left"))),
+            (None, None) => match truncation.style {
+                Style::Regex => (Special::Regex, 102, None),
+                Style::Mask => (Special::Mask, 104, None),
+                Style::Ends => (Special::NoTruncation, 100, None),
+            },
         };
-        let Some(by) = allowed(qualifiers, TRUNCATION, special) else {
-            return Err(QueryErrorKind::Truncation(name).at(at));
-        };
-        attributes.push(numeric(Some(by), TRUNCATION, value, offset)?);
+        match (allowed(qualifiers, TRUNCATION, special), signs) {
+            (None, None) => {}
+            (None, Some((at, name))) => return Err(QueryErrorKind::Truncation(name).at(at)),
+            (by, _) => attributes.push(numeric(by, TRUNCATION, value, offset)?),
+        }
         Ok(())
     }
 

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use self::masks::{escaped, from_regexp, from_z3958};
 
-use super::to_rpn::{UNITS, operator};
+use super::to_rpn::{RELATIONS, UNITS, operator};
 use super::{
     Boolean, BooleanOperator, Clause, Cql, MAX_DEPTH, Modifier, Node, Properties,
     PropertyAttribute, Relation, SERVER_CHOICE, Sign, Word, to_rpn,
@@ -19,30 +19,7 @@ use crate::apdu::{
 };
 use crate::bib1::attributes::{TRUNCATION, USE};
 use crate::oid::{BIB_1, Oid};
-
-/// What CQL cannot express of an RPN query.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum CannotSay {
-    /// Attributes, as PQF, that no index, relation, modifier, anchor or mask of the properties has.
-    #[error("the properties have no CQL for {0}")]
-    Attributes(String),
-    /// A term that is not text, or of a type that CQL does not have.
-    #[error("CQL has no term for {0}")]
-    Term(&'static str),
-    /// A result set restricted by attributes.
-    #[error("CQL cannot restrict a result set by attributes")]
-    Restriction,
-    /// A result set, if no prefix is defined for the context set `cql`.
-    #[error("the properties have no context set cql for a result set")]
-    ResultSet,
-    /// Proximity with a private unit, an unknown relation, or exclusion.
-    #[error("CQL cannot express this proximity")]
-    Proximity,
-    /// Operators nested too deep to be parsed again.
-    #[error("operators nested more than {0} deep")]
-    TooDeep(usize),
-}
+use crate::query::CannotSay;
 
 /// Translates an RPN query to CQL.
 ///
@@ -55,7 +32,9 @@ pub enum CannotSay {
 /// What CQL cannot express.
 pub fn from_rpn(query: &RpnQuery, properties: &Properties) -> Result<Cql, CannotSay> {
     if query.rpn.depth() > MAX_DEPTH {
-        return Err(CannotSay::TooDeep(MAX_DEPTH));
+        return Err(CannotSay(format!(
+            "operators nested more than {MAX_DEPTH} deep"
+        )));
     }
     let operand = |operand: &Operand| clause(operand, query.attribute_set, properties);
     query.rpn.evaluate(operand, boolean).map(Cql::of)
@@ -84,25 +63,23 @@ fn boolean(op: &Operator, left: Node, right: Node) -> Result<Node, CannotSay> {
     };
     match self::operator(&boolean) {
         Ok(operator) if operator == meant => Ok(Node::Boolean(Box::new(boolean))),
-        _ => Err(CannotSay::Proximity),
+        _ => Err(no_proximity()),
     }
 }
 
+fn no_proximity() -> CannotSay {
+    CannotSay("CQL cannot express this proximity".into())
+}
+
 fn proximity_modifiers(proximity: &ProximityOperator) -> Result<Vec<Modifier>, CannotSay> {
-    let sign = match proximity.relation_type.0 {
-        1 => Sign::Less,
-        2 => Sign::LessOrEqual,
-        3 => Sign::Equal,
-        4 => Sign::GreaterOrEqual,
-        5 => Sign::Greater,
-        6 => Sign::NotEqual,
-        _ => return Err(CannotSay::Proximity),
-    };
+    let mut signs = RELATIONS.iter();
+    let sign = signs.find(|(_, relation)| *relation == proximity.relation_type);
+    let (sign, _) = *sign.ok_or_else(no_proximity)?;
     let unit = match proximity.proximity_unit_code {
         ProximityUnitCode::Known(unit) => UNITS.iter().find(|(_, known)| *known == unit),
         ProximityUnitCode::Private(_) => None,
     };
-    let (unit, _) = unit.ok_or(CannotSay::Proximity)?;
+    let (unit, _) = unit.ok_or_else(no_proximity)?;
     let modifier = |name: &str, value| Modifier {
         name: Word::new(name),
         value,
@@ -123,7 +100,9 @@ fn proximity_modifiers(proximity: &ProximityOperator) -> Result<Vec<Modifier>, C
 
 fn clause(operand: &Operand, default_set: Oid, properties: &Properties) -> Result<Node, CannotSay> {
     match operand {
-        Operand::ResultAttr(_) => Err(CannotSay::Restriction),
+        Operand::ResultAttr(_) => Err(CannotSay(
+            "CQL cannot restrict a result set by attributes".into(),
+        )),
         Operand::AttributesPlusTerm(operand) => {
             let speaker = Speaker {
                 properties: Cow::Borrowed(properties),
@@ -144,29 +123,35 @@ fn clause(operand: &Operand, default_set: Oid, properties: &Properties) -> Resul
         }
         Operand::ResultSet(name) => {
             let name = std::str::from_utf8(name.0.as_bytes());
-            let name = name.map_err(|_| CannotSay::Term("a name that is not UTF-8"))?;
+            let name = name.map_err(|_| no_term("a name that is not UTF-8"))?;
             let clause = new_clause("cql.resultSet", "=", Vec::new(), escaped(name));
             let cql = Cql::of(Node::Clause(clause));
             match to_rpn(&cql, properties).map(|query| query.rpn) {
                 Ok(RpnStructure::Op(Operand::ResultSet(_))) => Ok(cql.query),
-                _ => Err(CannotSay::ResultSet),
+                _ => Err(CannotSay(
+                    "the properties have no context set cql for a result set".into(),
+                )),
             }
         }
     }
 }
 
 fn text(term: &Term) -> Result<String, CannotSay> {
-    let octets = match term {
-        Term::General(octets) => octets.to_vec(),
-        Term::CharacterString(text) => text.as_bytes().to_vec(),
-        Term::Numeric(number) => number.to_string().into_bytes(),
-        Term::Oid(_) => return Err(CannotSay::Term("an object identifier")),
-        Term::DateTime(_) => return Err(CannotSay::Term("a date and time")),
-        Term::External(_) => return Err(CannotSay::Term("an external value")),
-        Term::IntegerAndUnit(_) => return Err(CannotSay::Term("a number with a unit")),
-        Term::Null => return Err(CannotSay::Term("the null term")),
+    let text = match term {
+        Term::General(octets) => std::str::from_utf8(octets).map(str::to_owned),
+        Term::CharacterString(text) => text.to_str().map(str::to_owned),
+        Term::Numeric(number) => Ok(number.to_string()),
+        Term::Oid(_) => return Err(no_term("an object identifier")),
+        Term::DateTime(_) => return Err(no_term("a date and time")),
+        Term::External(_) => return Err(no_term("an external value")),
+        Term::IntegerAndUnit(_) => return Err(no_term("a number with a unit")),
+        Term::Null => return Err(no_term("the null term")),
     };
-    String::from_utf8(octets).map_err(|_| CannotSay::Term("octets that are not UTF-8"))
+    text.map_err(|_| no_term("octets that are not UTF-8"))
+}
+
+fn no_term(kind: &str) -> CannotSay {
+    CannotSay(format!("CQL has no term for {kind}"))
 }
 
 /// The attributes, each with its set.
@@ -282,7 +267,7 @@ impl Speaker<'_> {
             attribute.attribute_set = attribute.attribute_set.filter(|set| *set != BIB_1);
         }
         let query = RpnQuery::bib1(RpnStructure::term(missing, self.term.as_bytes()));
-        Err(CannotSay::Attributes(query.to_string()))
+        Err(CannotSay(format!("the properties have no CQL for {query}")))
     }
 
     /// The attributes that the clause lacks; `None` if its term differs or it cannot be translated.
@@ -449,7 +434,7 @@ mod tests {
     use crate::query::{cql, parse_pqf};
 
     #[test]
-    fn what_can_be_said_is_said() {
+    fn queries_that_can_be_expressed() {
         let properties = Properties::default();
         for (pqf, expected) in [
             ("war", "war"),
@@ -488,7 +473,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_said_is_named() {
+    fn queries_that_cannot_be_expressed() {
         let properties = Properties::default();
         for (pqf, message) in [
             (

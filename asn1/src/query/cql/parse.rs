@@ -24,7 +24,7 @@ pub const MAX_MODIFIERS: usize = 16;
 /// them for terms.
 ///
 /// # Errors
-/// The kind of fault and the octet at which it stands.
+/// What is wrong, and at which octet.
 pub fn parse(text: &str) -> Result<Cql, QueryError> {
     check_length(text)?;
     let mut lexer = Lexer::new(text)?;
@@ -358,7 +358,7 @@ mod tests {
     }
 
     #[test]
-    fn limits_hold_at_and_past_them() {
+    fn at_the_limit_and_one_past_it() {
         let too_deep = |error: QueryError| error.kind == QueryErrorKind::TooDeep(MAX_DEPTH);
         let nested = |depth: usize| format!("{}a{}", "(".repeat(depth), ")".repeat(depth));
         let chain = |depth: usize| format!("a{}", " or a".repeat(depth));

@@ -62,37 +62,13 @@ impl PropertyAttribute {
 
 /// An invalid line of properties.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{kind} in line {line} of the properties")]
+#[error("{reason} in line {line} of the properties")]
 #[non_exhaustive]
 pub struct PropertiesError {
     /// What is wrong.
-    pub kind: PropertiesErrorKind,
+    pub reason: String,
     /// The line, from 1.
     pub line: usize,
-}
-
-/// What can be wrong with a line of properties.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum PropertiesErrorKind {
-    /// No name before the equals sign.
-    #[error("a name is missing")]
-    Name,
-    /// No equals sign after the name.
-    #[error("an equals sign is missing after {0:?}")]
-    Equals(String),
-    /// An attribute type that is not a number.
-    #[error("{0:?} is not the number of an attribute type")]
-    AttributeType(String),
-    /// An attribute without a value.
-    #[error("attribute {0} has no value")]
-    Value(i64),
-    /// An unknown attribute set.
-    #[error("attribute set {0:?} is not known")]
-    AttributeSet(String),
-    /// A quote, which the format does not have.
-    #[error("a quote cannot stand here")]
-    Quote,
 }
 
 impl Properties {
@@ -103,20 +79,14 @@ impl Properties {
     /// # Errors
     /// The kind of fault and the line.
     pub fn parse(text: &str) -> Result<Self, PropertiesError> {
-        let mut properties = Self {
-            entries: Vec::new(),
-            by_name: HashMap::new(),
-        };
+        let mut properties = Self::empty();
         for (number, line) in text.split('\n').enumerate() {
-            let entry = entry(line).map_err(|kind| PropertiesError {
-                kind,
+            let entry = entry(line).map_err(|reason| PropertiesError {
+                reason,
                 line: number + 1,
             })?;
             if let Some(entry) = entry {
-                let at = properties.entries.len();
-                let name = entry.name.to_ascii_lowercase();
-                properties.by_name.entry(name).or_insert(at);
-                properties.entries.push(entry);
+                properties.push(entry);
             }
         }
         Ok(properties)
@@ -125,14 +95,26 @@ impl Properties {
     /// These properties and one more, of a new name.
     pub(super) fn with(&self, name: &str, attribute: PropertyAttribute) -> Self {
         let mut more = self.clone();
-        let at = more.entries.len();
-        more.by_name.entry(name.to_ascii_lowercase()).or_insert(at);
-        more.entries.push(Property {
+        more.push(Property {
             name: name.to_owned(),
             attributes: vec![attribute],
             text: String::new(),
         });
         more
+    }
+
+    fn empty() -> Self {
+        Self {
+            entries: Vec::new(),
+            by_name: HashMap::new(),
+        }
+    }
+
+    /// Of properties with the same name, the first counts.
+    fn push(&mut self, entry: Property) {
+        let name = entry.name.to_ascii_lowercase();
+        self.by_name.entry(name).or_insert(self.entries.len());
+        self.entries.push(entry);
     }
 
     /// The attributes of the property of that name, in the order written; empty for a property without any.
@@ -185,10 +167,7 @@ impl Properties {
 impl Default for Properties {
     fn default() -> Self {
         // The tests ensure that it is valid.
-        Self::parse(DEFAULT).unwrap_or_else(|_| Self {
-            entries: Vec::new(),
-            by_name: HashMap::new(),
-        })
+        Self::parse(DEFAULT).unwrap_or_else(|_| Self::empty())
     }
 }
 
@@ -208,7 +187,8 @@ fn tokens(line: &str) -> impl Iterator<Item = PropertyToken<'_>> {
             rest = after;
             return Some(PropertyToken::Equals);
         }
-        if rest.starts_with('"') {
+        if let Some(after) = rest.strip_prefix('"') {
+            rest = after;
             return Some(PropertyToken::Quote);
         }
         let end = rest
@@ -221,50 +201,49 @@ fn tokens(line: &str) -> impl Iterator<Item = PropertyToken<'_>> {
 }
 
 /// The property of a line, if there is one.
-fn entry(line: &str) -> Result<Option<Property>, PropertiesErrorKind> {
-    let mut tokens = tokens(line);
-    let name = match tokens.next() {
-        None => return Ok(None),
-        Some(PropertyToken::Word(name)) => name.to_owned(),
-        Some(PropertyToken::Equals) => return Err(PropertiesErrorKind::Name),
-        Some(PropertyToken::Quote) => return Err(PropertiesErrorKind::Quote),
+fn entry(line: &str) -> Result<Option<Property>, String> {
+    use PropertyToken::{Equals, Quote, Word};
+    let no_name = || Err("a name is missing".to_owned());
+    let no_equals = |name: &str| Err(format!("an equals sign is missing after {name:?}"));
+    let misplaced_quote = || Err("a quote cannot stand here".to_owned());
+    let tokens: Vec<PropertyToken<'_>> = tokens(line).collect();
+    let (name, mut rest) = match tokens.as_slice() {
+        [] => return Ok(None),
+        [Word(name), Equals, rest @ ..] => (name, rest),
+        [Word(name), ..] => return no_equals(name),
+        [Equals, ..] => return no_name(),
+        [Quote, ..] => return misplaced_quote(),
     };
-    if tokens.next() != Some(PropertyToken::Equals) {
-        return Err(PropertiesErrorKind::Equals(name));
-    }
     let mut attributes = Vec::new();
-    let mut text = String::new();
-    while let Some(token) = tokens.next() {
-        let first = match token {
-            PropertyToken::Word(first) => first,
-            PropertyToken::Equals => return Err(PropertiesErrorKind::Name),
-            PropertyToken::Quote => return Err(PropertiesErrorKind::Quote),
-        };
-        let (set, type_text) = match tokens.next() {
-            None if attributes.is_empty() => {
-                text = first.to_owned();
+    let mut text = "";
+    loop {
+        let (set, attribute_type, value) = match rest {
+            [] => break,
+            [Word(word)] => {
+                text = if attributes.is_empty() { word } else { "" };
                 break;
             }
-            None => break,
-            Some(PropertyToken::Equals) => (None, first),
-            Some(PropertyToken::Quote) => return Err(PropertiesErrorKind::Quote),
-            Some(PropertyToken::Word(second)) => match tokens.next() {
-                Some(PropertyToken::Equals) => (Some(first), second),
-                _ => return Err(PropertiesErrorKind::Equals(second.to_owned())),
-            },
+            [Word(attribute_type), Equals, value @ ..] => (None, attribute_type, value),
+            [Word(set), Word(attribute_type), Equals, value @ ..] => {
+                (Some(set), attribute_type, value)
+            }
+            [Word(_), Word(word), ..] => return no_equals(word),
+            [Equals, ..] => return no_name(),
+            [Quote, ..] | [Word(_), Quote, ..] => return misplaced_quote(),
         };
-        let attribute_type = number(type_text)
-            .ok_or_else(|| PropertiesErrorKind::AttributeType(type_text.to_owned()))?;
+        let attribute_type = number(attribute_type)
+            .ok_or_else(|| format!("{attribute_type:?} is not the number of an attribute type"))?;
+        let unknown = |name| format!("attribute set {name:?} is not known");
         let attribute_set = set
-            .map(|name| {
-                attribute_set(name)
-                    .ok_or_else(|| PropertiesErrorKind::AttributeSet(name.to_owned()))
-            })
+            .map(|name| attribute_set(name).ok_or_else(|| unknown(name)))
             .transpose()?;
-        let value = match tokens.next() {
-            Some(PropertyToken::Word(value)) => value.to_owned(),
-            Some(PropertyToken::Quote) => return Err(PropertiesErrorKind::Quote),
-            _ => return Err(PropertiesErrorKind::Value(attribute_type)),
+        let value = match value {
+            [Word(value), after @ ..] => {
+                rest = after;
+                (*value).to_owned()
+            }
+            [Quote, ..] => return misplaced_quote(),
+            _ => return Err(format!("attribute {attribute_type} has no value")),
         };
         attributes.push(PropertyAttribute {
             attribute_set,
@@ -273,9 +252,9 @@ fn entry(line: &str) -> Result<Option<Property>, PropertiesErrorKind> {
         });
     }
     Ok(Some(Property {
-        name,
+        name: (*name).to_owned(),
         attributes,
-        text,
+        text: text.to_owned(),
     }))
 }
 

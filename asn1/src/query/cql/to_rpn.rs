@@ -153,10 +153,9 @@ impl<'a> Translator<'a> {
             .attributes(&format!("relation.{name}"))
             .or_else(|| self.properties.find("relation", alias))
             .ok_or_else(|| QueryErrorKind::Relation(name.to_owned()).at(word.offset))?;
-        let structure = self.properties.find("structure", name).ok_or_else(|| {
-            let kind = QueryErrorKind::Property("a structure for this relation");
-            kind.at(word.offset)
-        })?;
+        let no_structure = QueryErrorKind::Property("a structure for this relation");
+        let structure = self.properties.find("structure", name);
+        let structure = structure.ok_or_else(|| no_structure.at(word.offset))?;
         let always = self.properties.attributes("always");
         let always = always.or_else(|| self.properties.attributes("always.*"));
         let mut attributes = elements(always.unwrap_or_default(), "");
@@ -392,15 +391,8 @@ fn proximity(modifiers: &[Modifier]) -> Result<Operator, QueryError> {
             ("distance", Some((sign, value))) => {
                 let kind = QueryErrorKind::Number(value.text.clone());
                 distance = Some(number(&value.text).ok_or_else(|| kind.at(value.offset))?);
-                relation_type = match sign {
-                    Sign::Less => RelationType::LESS_THAN,
-                    Sign::LessOrEqual => RelationType::LESS_THAN_OR_EQUAL,
-                    Sign::Equal => RelationType::EQUAL,
-                    Sign::GreaterOrEqual => RelationType::GREATER_THAN_OR_EQUAL,
-                    Sign::Greater => RelationType::GREATER_THAN,
-                    Sign::NotEqual => RelationType::NOT_EQUAL,
-                    Sign::Exact => return Err(not_a_modifier(modifier)),
-                };
+                let known = RELATIONS.iter().find(|(known, _)| known == sign);
+                (_, relation_type) = *known.ok_or_else(|| not_a_modifier(modifier))?;
             }
             ("unit", Some((_, value))) => {
                 unit = unit_of(&value.text).ok_or_else(|| not_a_modifier(modifier))?;
@@ -419,6 +411,16 @@ fn proximity(modifiers: &[Modifier]) -> Result<Operator, QueryError> {
         proximity_unit_code: ProximityUnitCode::Known(unit),
     })))
 }
+
+/// The relations of distance by their signs.
+pub(super) const RELATIONS: [(Sign, RelationType); 6] = [
+    (Sign::Less, RelationType::LESS_THAN),
+    (Sign::LessOrEqual, RelationType::LESS_THAN_OR_EQUAL),
+    (Sign::Equal, RelationType::EQUAL),
+    (Sign::GreaterOrEqual, RelationType::GREATER_THAN_OR_EQUAL),
+    (Sign::Greater, RelationType::GREATER_THAN),
+    (Sign::NotEqual, RelationType::NOT_EQUAL),
+];
 
 /// The units of distance by their names in ASN.1.
 pub(super) const UNITS: [(&str, KnownProximityUnit); 11] = [

@@ -147,7 +147,7 @@ fn faults_are_located() {
 }
 
 #[test]
-fn limits_hold_at_and_past_them() {
+fn at_the_limit_and_one_past_it() {
     let nested = |depth: usize| format!("{}{}x", "@and ".repeat(depth), "x ".repeat(depth));
     assert_eq!(
         parse(&nested(MAX_RPN_DEPTH))

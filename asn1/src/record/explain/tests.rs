@@ -37,7 +37,7 @@ fn known_octets_of_a_target() {
         &[0xaa, 0x0b, 0x30, 9, 0x80, 3],
         b"eng",
         &[0x81, 2, b'H', b'i'],
-        // languages stand in front of commonAccessInfo
+        // languages come before commonAccessInfo
         &[0xbf, 0x65, 3, 0x1b, 1, b'x'],
     ]
     .concat();
@@ -169,7 +169,7 @@ fn samples() -> Vec<ExplainRecord> {
 }
 
 #[test]
-fn records_travel_there_and_back() {
+fn records_round_trip() {
     for record in samples() {
         let octets = encode_value(&record).expect("encodes");
         assert_eq!(
@@ -200,7 +200,7 @@ fn combinations_are_shown() {
 }
 
 #[test]
-fn elements_are_nested_no_deeper_than_the_decoder_goes() {
+fn the_decoder_limits_the_nesting_of_elements() {
     let mut record = samples().swap_remove(1);
     let ExplainRecord::SchemaInfo(schema) = &mut record else {
         panic!("a schema")

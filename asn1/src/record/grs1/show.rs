@@ -1,6 +1,8 @@
 //! GRS-1 records for people and programs: an indented tree, JSON and XML, with the names of tagSet-M and tagSet-G.
 
-use serde_json::{Map, Value as Json, json};
+use std::borrow::Cow;
+
+use serde_json::Value as Json;
 use z3950_marc::xmltext::put_attribute;
 
 use super::names::{tag_name, variant_class};
@@ -22,7 +24,7 @@ impl GenericRecord {
 
     /// An array of elements: `{"tagType": 2, "tagValue": 1, "name": "title", "content": {"string": "War and peace"}}`.
     pub fn to_json(&self) -> Json {
-        elements_json(&self.0)
+        self.0.describe().to_json()
     }
 
     /// A `grs1` document: `<element type="2" value="1" name="title">War and peace</element>`, with a newline.
@@ -117,7 +119,7 @@ fn content_text(content: &ElementData) -> String {
             }
         }
         ElementData::Subtree(_) => String::new(),
-        other => content_value(other).to_text(),
+        other => named_content(other).1.to_text(),
     }
 }
 
@@ -125,78 +127,36 @@ fn scalar(value: &StringOrNumeric) -> String {
     value.describe().to_text().trim_end().to_owned()
 }
 
-/// The value of a leaf, without the name of its alternative.
-fn content_value(content: &ElementData) -> Value {
-    match content {
-        ElementData::Octets(octets) => octets.describe(),
-        ElementData::Numeric(number) => number.describe(),
-        ElementData::Date(date) => date.describe(),
-        ElementData::Ext(external) | ElementData::Diagnostic(external) => external.describe(),
-        ElementData::String(string) => string.describe(),
-        ElementData::TrueOrFalse(flag) => flag.describe(),
-        ElementData::Oid(oid) => oid.describe(),
-        ElementData::IntUnit(one) => one.describe(),
-        ElementData::ElementNotThere | ElementData::ElementEmpty | ElementData::NoDataRequested => {
-            Value::Flag(true)
-        }
-        ElementData::Subtree(_) => Value::Nothing,
+/// What an element holds, with the standard's name of its type.
+fn named_content(data: &ElementData) -> (Cow<'static, str>, Value) {
+    match data.describe() {
+        Value::Group(mut one) => one.pop(),
+        _ => None,
+    }
+    .unwrap_or(("".into(), Value::Nothing))
+}
+
+/// The name of a tag that is a number.
+fn name_of_number(element: &TaggedElement) -> Option<&str> {
+    match element.tag_value {
+        StringOrNumeric::Numeric(_) => tag_name(element.tag_type, &element.tag_value),
+        StringOrNumeric::String(_) => None,
     }
 }
 
-/// The standard's name of the alternative.
-fn content_name(content: &ElementData) -> &'static str {
-    match content {
-        ElementData::Octets(_) => "octets",
-        ElementData::Numeric(_) => "numeric",
-        ElementData::Date(_) => "date",
-        ElementData::Ext(_) => "ext",
-        ElementData::String(_) => "string",
-        ElementData::TrueOrFalse(_) => "trueOrFalse",
-        ElementData::Oid(_) => "oid",
-        ElementData::IntUnit(_) => "intUnit",
-        ElementData::ElementNotThere => "elementNotThere",
-        ElementData::ElementEmpty => "elementEmpty",
-        ElementData::NoDataRequested => "noDataRequested",
-        ElementData::Diagnostic(_) => "diagnostic",
-        ElementData::Subtree(_) => "subtree",
+impl Describe for TaggedElement {
+    fn describe(&self) -> Value {
+        let name = name_of_number(self).map(|name| Value::Text(name.to_owned()));
+        Value::group([
+            ("tag_type", self.tag_type.describe()),
+            ("tag_value", self.tag_value.describe()),
+            ("name", name.unwrap_or(Value::Nothing)),
+            ("tag_occurrence", self.tag_occurrence.describe()),
+            ("content", self.content.describe()),
+            ("meta_data", self.meta_data.describe()),
+            ("applied_variant", self.applied_variant.describe()),
+        ])
     }
-}
-
-fn elements_json(elements: &[TaggedElement]) -> Json {
-    elements.iter().map(element_json).collect()
-}
-
-fn element_json(element: &TaggedElement) -> Json {
-    let mut object = Map::new();
-    let mut put = |name: &str, value: Json| drop(object.insert(name.to_owned(), value));
-    if let Some(tag_type) = element.tag_type {
-        put("tagType", json!(tag_type));
-    }
-    put("tagValue", element.tag_value.describe().to_json());
-    if let (StringOrNumeric::Numeric(_), Some(name)) = (
-        &element.tag_value,
-        tag_name(element.tag_type, &element.tag_value),
-    ) {
-        put("name", json!(name));
-    }
-    if let Some(occurrence) = element.tag_occurrence {
-        put("tagOccurrence", json!(occurrence));
-    }
-    let content = match &element.content {
-        ElementData::Subtree(below) => elements_json(below),
-        leaf => content_value(leaf).to_json(),
-    };
-    put(
-        "content",
-        json!({ content_name(&element.content): content }),
-    );
-    if let Some(meta_data) = &element.meta_data {
-        put("metaData", meta_data.describe().to_json());
-    }
-    if let Some(variant) = &element.applied_variant {
-        put("appliedVariant", variant.describe().to_json());
-    }
-    Json::Object(object)
 }
 
 fn put_elements_xml(elements: &[TaggedElement], indent: usize, out: &mut String) {
@@ -207,20 +167,15 @@ fn put_elements_xml(elements: &[TaggedElement], indent: usize, out: &mut String)
             put_pair("type", &tag_type.to_string(), out);
         }
         put_pair("value", &scalar(&element.tag_value), out);
-        if let StringOrNumeric::Numeric(_) = element.tag_value
-            && let Some(name) = tag_name(element.tag_type, &element.tag_value)
-        {
+        if let Some(name) = name_of_number(element) {
             put_pair("name", name, out);
         }
         if let Some(occurrence) = element.tag_occurrence {
             put_pair("occurrence", &occurrence.to_string(), out);
         }
-        let kind = content_name(&element.content);
-        if !matches!(
-            element.content,
-            ElementData::String(_) | ElementData::Subtree(_)
-        ) {
-            put_pair("content", kind, out);
+        match &element.content {
+            ElementData::String(_) | ElementData::Subtree(_) => {}
+            other => put_pair("content", &named_content(other).0, out),
         }
         out.push('>');
         let notes = put_notes_xml(element, indent + INDENT, out);
@@ -239,7 +194,7 @@ fn put_elements_xml(elements: &[TaggedElement], indent: usize, out: &mut String)
                 out.push('\n');
                 out.push_str(&one.describe().to_xml("intUnit"));
             }
-            leaf => content_value(leaf).put_xml_content(out),
+            leaf => named_content(leaf).1.put_xml_content(out),
         }
         out.push_str("</element>\n");
     }

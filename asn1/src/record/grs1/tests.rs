@@ -108,7 +108,7 @@ fn every_kind_of_content_travels() {
 }
 
 #[test]
-fn people_see_a_tree() {
+fn a_record_as_indented_text() {
     assert_eq!(
         sample().to_text(),
         "localControlNumber: id7\n\
@@ -128,7 +128,7 @@ fn people_see_a_tree() {
 }
 
 #[test]
-fn programs_get_json_and_xml() {
+fn a_record_as_json_and_xml() {
     let json = sample().to_json();
     for (pointer, expected) in [
         (
@@ -177,7 +177,7 @@ fn nested(depth: usize) -> GenericRecord {
 }
 
 #[test]
-fn a_tree_is_read_to_its_deepest_and_no_further() {
+fn trees_are_read_up_to_the_depth_limit() {
     for (depth, read) in [
         (1, true),
         (MAX_DEPTH, true),

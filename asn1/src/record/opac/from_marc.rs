@@ -101,7 +101,7 @@ fn joined(field: &Field, codes: &str, between: &str) -> Vec<u8> {
     parts.join(between.as_bytes())
 }
 
-/// Enumeration ($a to $h) and chronology ($i to $m) of 863 to 865, each value behind the caption that the linked 853 to 855
+/// Enumeration ($a to $h) and chronology ($i to $m) of 863 to 865, each value after the caption that the linked 853 to 855
 /// has under the same code. A caption in brackets, such as `(year)`, is not shown (853 $i).
 fn volume(field: &Field, fields: &[&Field]) -> Volume {
     let captions = fields.iter().copied().find(|caption| {

@@ -76,7 +76,7 @@ fn known_octets_come_back() {
 }
 
 #[test]
-fn a_record_travels_there_and_back() {
+fn a_record_round_trips() {
     let external = sample().to_external().expect("encodes");
     assert_eq!(
         RetrievedRecord::of(&external),
@@ -90,7 +90,7 @@ fn a_record_travels_there_and_back() {
 }
 
 #[test]
-fn people_see_the_record_and_then_the_holdings() {
+fn text_shows_the_record_and_then_its_holdings() {
     let text = sample().to_text();
     let (record, holdings) = text.split_once("Holding 1:\n").expect("a holding");
     assert!(
@@ -105,7 +105,7 @@ fn people_see_the_record_and_then_the_holdings() {
 }
 
 #[test]
-fn programs_get_json_and_xml() {
+fn a_record_as_json_and_xml() {
     let json = sample().to_json();
     assert_eq!(
         json.pointer("/bibliographicRecord/fields/0/001"),

@@ -151,7 +151,7 @@ fn audit_c9_an_odd_eacc_code_is_one_fault_and_what_follows_stays_in_step() {
             "no character 7F 21 22 in EACC at octet 20",
         ],
     );
-    // A code cut short in front of a blank, and at the end.
+    // A code cut short before a blank, and at the end.
     check(
         b"\x1B$1! !0!\x1B(B",
         "\u{FFFD} 一",
@@ -168,7 +168,7 @@ fn audit_c9_an_odd_eacc_code_is_one_fault_and_what_follows_stays_in_step() {
 }
 
 #[test]
-fn what_marc8_lacks() {
+fn characters_that_marc8_lacks() {
     let text = "एक – e\u{301}";
     let written = Charset::Marc8.encode_with(text, Unencodable::Reference);
     assert_eq!(&written.octets[..], b"&#x090F;&#x0915; &#x2013; \xE2e");
