@@ -7,7 +7,7 @@ use z3950_asn1::apdu::{
 use super::{Catalogue, pqf};
 use crate::backend::FacetRequest;
 use crate::memory::MOST_WORK;
-use crate::memory::facets::facets;
+use crate::memory::scan::facets;
 use crate::memory::index::Work;
 use crate::memory::profile::Profile;
 
