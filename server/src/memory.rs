@@ -10,7 +10,7 @@
 //! | `index`, `hits` | the indexes, and sets of records |
 //! | `attributes`, `eval`, `profile` | the evaluation of queries |
 //! | `background` | long work on other threads |
-//! | `facets`, `scan`, `sort` | counts, terms and orders of records |
+//! | `scan`, `sort` | terms with their counts, and orders of records |
 //! | `forms` | the record syntaxes and element sets |
 
 mod attributes;
@@ -19,7 +19,6 @@ mod builder;
 mod catalogue;
 mod docid;
 mod eval;
-mod facets;
 mod fields;
 mod forms;
 mod hits;
@@ -191,7 +190,7 @@ impl MemoryBackend {
         let term_counts = operands.into_iter().map(count).collect();
         let facets = match search.facets {
             [] => Vec::new(),
-            requests => facets::facets(index, fields, profile, &hits, requests, work),
+            requests => scan::facets(index, fields, profile, &hits, requests, work),
         };
         let hits = hits.into_owned();
         Ok(Found {

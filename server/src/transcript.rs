@@ -8,7 +8,6 @@ mod log;
 mod player;
 mod redact;
 mod sameness;
-mod time;
 
 use std::fmt;
 use std::time::SystemTime;
@@ -20,6 +19,7 @@ use z3950_asn1::codec;
 use z3950_asn1::codec::dump::dump;
 use z3950_asn1::decoded;
 use z3950_asn1::hex;
+use z3950_asn1::moment::Moment;
 
 pub use self::log::{ApduLog, JsonLog};
 pub(crate) use self::player::{Player, Replay};
@@ -94,7 +94,7 @@ impl TranscriptEntry {
         let mut known = Direction::ALL.into_iter();
         let time = object.get("time").and_then(Value::as_str);
         Ok(Some(Self {
-            time: time.and_then(time::parse).unwrap_or(SystemTime::UNIX_EPOCH),
+            time: time.and_then(parse_time).unwrap_or(SystemTime::UNIX_EPOCH),
             session: session.ok_or("session is not a number")?,
             direction: known
                 .find(|known| direction == Some(known.name()))
@@ -129,7 +129,7 @@ fn name(apdu: Option<&Apdu>) -> &'static str {
 /// The members that all lines begin with.
 fn line(time: SystemTime, session: u64) -> Map<String, Value> {
     let mut object = Map::new();
-    object.insert("time".to_owned(), time::format(time).into());
+    object.insert("time".to_owned(), format_time(time).into());
     object.insert("session".to_owned(), session.into());
     object
 }
@@ -181,6 +181,47 @@ impl fmt::Display for Recording {
         let mut lines = self.entries.iter().map(TranscriptEntry::to_json);
         lines.try_for_each(|line| writeln!(f, "{line}"))
     }
+}
+
+/// A time of RFC 3339 in UTC, to the microsecond: `2026-01-31T23:59:59.123456Z`. A time from 1970 on; an earlier one becomes the beginning of 1970.
+fn format_time(time: SystemTime) -> String {
+    let Moment {
+        year,
+        month,
+        day,
+        hour,
+        minute,
+        second,
+        nanosecond,
+    } = time.into();
+    let micros = nanosecond / 1000;
+    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{micros:06}Z")
+}
+
+/// Parses a time of this form; `None` for any other text.
+fn parse_time(text: &str) -> Option<SystemTime> {
+    let (date, time) = text.strip_suffix('Z')?.split_once('T')?;
+    let (time, fraction) = time.split_once('.').unwrap_or((time, "0"));
+    if fraction.len() > 9 {
+        return None;
+    }
+    let [year, month, day] = numbers(date.split('-'))?;
+    let [hour, minute, second] = numbers(time.split(':'))?;
+    let moment = Moment {
+        year,
+        month,
+        day,
+        hour,
+        minute,
+        second,
+        nanosecond: format!("{fraction:0<9}").parse().ok()?,
+    };
+    moment.time()
+}
+
+fn numbers<'a>(parts: impl Iterator<Item = &'a str>) -> Option<[u64; 3]> {
+    let numbers: Option<Vec<u64>> = parts.map(|part| part.parse().ok()).collect();
+    numbers?.try_into().ok()
 }
 
 #[cfg(test)]

@@ -4,28 +4,26 @@
 //! `z3950d --print-config` prints [`TEMPLATE`], which explains every setting.
 
 mod access;
-mod databases;
-mod faults;
-mod limits;
 mod listeners;
 mod profile;
 mod section;
 
-use std::fmt;
-use std::io;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
+use std::time::Duration;
+use std::{fmt, io};
 
 use toml::de::DeTable;
 use z3950_asn1::input;
-use z3950_server::Limits;
-use z3950_server::Offer;
 use z3950_server::access::Access;
 use z3950_server::extended::TaskLimits;
-use z3950_server::fault::Faults;
+use z3950_server::fault::{Fault, Faults, Rule, When};
 use z3950_server::memory::{AccessPoints, DatabaseFiles, DocidField, Profile};
+use z3950_server::{Limits, Offer};
 
 pub(crate) use self::listeners::{ListenAddress, ListenerConfig, TlsFiles};
-use self::section::{Notes, Section};
+use self::section::{Notes, Section, duration, number, octets, string, word};
 
 /// The settings of a file, or of the command line, with defaults for the rest.
 #[derive(Debug, Default)]
@@ -162,9 +160,9 @@ impl Config {
         self.listeners = listeners::read(top, folder);
         self.demo = top.flag("demo").unwrap_or(false);
         self.docid = top.parse("docid", str::parse).unwrap_or_default();
-        self.databases = databases::read(top, folder);
+        self.databases = databases(top, folder);
         top.section("limits", |section| {
-            limits::read(section, &mut self.limits, &mut self.tasks);
+            fill_limits(section, &mut self.limits, &mut self.tasks);
         });
         top.section("offer", |section| access::offer(section, &mut self.offer));
         top.section("access", |section| access::read(section, &mut self.access));
@@ -172,7 +170,7 @@ impl Config {
             self.profile = profile;
         }
         profile::indexes(top, &mut self.access_points);
-        self.faults = faults::read(top);
+        self.faults = scripted_faults(top);
         self.imitate = top.parse("imitate", str::parse);
         top.section("log", |section| {
             self.apdu_log = section.path("apdus", folder);
@@ -193,6 +191,125 @@ fn errors(text: &str, notes: Vec<(usize, String)>) -> Vec<ConfigError> {
         reason,
     });
     errors.collect()
+}
+
+/// The databases: `[[database]]`.
+fn databases(top: &Section<'_>, folder: &Path) -> Vec<DatabaseFiles> {
+    let mut names = BTreeSet::new();
+    top.sections("database", |section| {
+        let name = section.need("name", "a text", word).map(str::to_owned);
+        let mut database = DatabaseFiles::default();
+        database.name = name.unwrap_or_default();
+        database.title = section.text("title");
+        database.description = section.text("description");
+        database.paths = section.list("files", "a path", |value| {
+            word(value).map(|text| folder.join(text))
+        });
+        database.docid = section.parse("docid", DocidField::from_str);
+        database.save = section.path("save", folder);
+        if database.paths.is_empty() && database.save.is_none() {
+            section.note_whole("a database without files and without save has no records");
+        }
+        if !names.insert(database.name.to_lowercase()) {
+            section.note_whole("a database of this name is there already");
+        }
+        database
+    })
+}
+
+/// Faults: rules as text in `faults`, and `[[fault]]` tables.
+fn scripted_faults(top: &Section<'_>) -> Faults {
+    let mut faults = Faults::new();
+    for value in top.values("faults") {
+        match string(value.get_ref()).map(Rule::from_str) {
+            Some(Ok(rule)) => faults = faults.with(rule),
+            Some(Err(error)) => top.note(value, format!("faults: {error}")),
+            None => top.note(value, "faults holds what is not a text"),
+        }
+    }
+    let rules = top.sections("fault", fault);
+    rules.into_iter().flatten().fold(faults, Faults::with)
+}
+
+fn fault(section: &Section<'_>) -> Option<Rule> {
+    let when = section.parse("on", When::on);
+    let fault = section.need("do", "a text", string);
+    let fault = fault.and_then(|_| section.parse("do", Fault::from_str));
+    let mut when = when.unwrap_or_default();
+    for key in ["session", "nth", "nth-of-all"] {
+        if let Some(number) = section.read(key, "a number from 1", number::<u32>) {
+            when = condition(section, when, key, &number.to_string());
+        }
+    }
+    for key in ["database", "docid", "syntax"] {
+        if let Some(text) = section.read(key, "a text", string) {
+            when = condition(section, when, key, text);
+        }
+    }
+    Some(Rule::new(when, fault?))
+}
+
+fn condition(section: &Section<'_>, when: When, key: &str, value: &str) -> When {
+    let unchanged = when.clone();
+    when.with(key, value).unwrap_or_else(|reason| {
+        section.note_whole(format!("{key}: {reason}"));
+        unchanged
+    })
+}
+
+/// The limits: `[limits]`, a key for each field of [`Limits`] and [`TaskLimits`].
+fn fill_limits(section: &Section<'_>, limits: &mut Limits, tasks: &mut TaskLimits) {
+    let size = |key, field: &mut usize| {
+        section.set(key, "a number of octets such as \"64KiB\"", octets, field);
+    };
+    let count = |key, field: &mut usize| section.set(key, "a number", number, field);
+    let time = |key, field: &mut Duration| {
+        section.set(key, "a time such as \"30s\"", duration, field);
+    };
+    size("apdu-size-before-init", &mut limits.apdu_size_before_init);
+    size("apdu-size", &mut limits.apdu_size);
+    size("preferred-message-size", &mut limits.preferred_message_size);
+    size(
+        "exceptional-record-size",
+        &mut limits.exceptional_record_size,
+    );
+    size("read-ahead", &mut limits.read_ahead);
+    count("records-per-response", &mut limits.records_per_response);
+    count("segments", &mut limits.segments);
+    count("databases-per-search", &mut limits.databases_per_search);
+    count("result-sets", &mut limits.result_sets);
+    count("hits", &mut limits.hits);
+    count("scan-terms", &mut limits.scan_terms);
+    count("sort-keys", &mut limits.sort_keys);
+    count("sorted-records", &mut limits.sorted_records);
+    count("term-counts", &mut limits.term_counts);
+    count("facets", &mut limits.facets);
+    count("facet-terms", &mut limits.facet_terms);
+    count("sessions", &mut limits.sessions);
+    count("concurrent-operations", &mut limits.concurrent_operations);
+    count("refusals", &mut limits.refusals);
+    count("tasks", &mut tasks.tasks);
+    size("task-octets", &mut tasks.octets);
+    count("task-hits", &mut tasks.hits);
+    time("init-time", &mut limits.init_time);
+    time("init-patience", &mut limits.init_patience);
+    time("write-time", &mut limits.write_time);
+    time("drain-time", &mut limits.drain_time);
+    time("linger-time", &mut limits.linger_time);
+    let most = section.read("sessions-per-address", "a number", number);
+    limits.sessions_per_address = most.or(limits.sessions_per_address);
+    let never = |value| match string(value) {
+        Some("never") => Some(None),
+        _ => duration(value).map(Some),
+    };
+    let time_or_never = |key, field: &mut Option<Duration>| {
+        section.set(key, "a time such as \"15m\", or never", never, field);
+    };
+    time_or_never("idle-time", &mut limits.idle_time);
+    time_or_never("operation-time", &mut limits.operation_time);
+    if limits.sessions == 0 {
+        section.note_whole("a server of no sessions serves nobody");
+    }
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use z3950_asn1::apdu::{Options, PresentStatus, ReferenceId};
 use z3950_asn1::bib1::diagnostics::Condition;
 use z3950_asn1::hex;
 
-use super::words::{self, RuleError, Words};
+use super::words::{self, RuleError, Words, choices};
 use super::{Damage, Fault, unsolicited};
 use crate::diagnostic::{Diagnostic, diagnostic};
 use crate::units;
@@ -168,8 +168,8 @@ pub(super) fn read(words: &mut Words<'_>) -> Result<Fault, RuleError> {
         "challenge" => Fault::Challenge(Bytes::from(words.need("a challenge")?)),
         _ => {
             let names: Vec<_> = kinds().map(|kind| kind.name).collect();
-            let error = RuleError::new(at, format!("no fault {name:?}"));
-            return Err(error.with_choices(&names.join(", ")));
+            let choices = choices(&names.join(", "));
+            return Err(RuleError::new(at, format!("no fault {name:?}{choices}")));
         }
     };
     let at = words.position();

@@ -34,12 +34,6 @@ impl Rule {
 /// The conditions of a rule.
 const CONDITIONS: &str = "session, nth, nth-of-all, db, docid and syntax";
 
-/// The names of requests.
-fn request_names() -> String {
-    let names: Vec<_> = REQUESTS.iter().map(|(name, _)| *name).collect();
-    format!("any, {}", names.join(", "))
-}
-
 /// The names of requests, and of their APDUs.
 const REQUESTS: [(&str, &str); 13] = [
     ("init", "initRequest"),
@@ -69,8 +63,7 @@ impl FromStr for Rule {
             request = condition(&mut words)?;
         }
         let request = request.ok_or_else(|| RuleError::new(at, "a request is missing"))?;
-        let mut when = When::on(&request)
-            .map_err(|reason| RuleError::of_when(at, &reason, &request_names()))?;
+        let mut when = When::on(&request).map_err(|reason| RuleError::new(at, reason))?;
         loop {
             let at = words.position();
             let Some(word) = condition(&mut words)? else {
@@ -82,9 +75,8 @@ impl FromStr for Rule {
                     format!("{word:?} where NAME=VALUE or a colon is expected"),
                 )
             })?;
-            when = when
-                .with(name, value)
-                .map_err(|reason| RuleError::of_when(at, &reason, CONDITIONS))?;
+            let with = when.with(name, value);
+            when = with.map_err(|reason| RuleError::new(at, reason))?;
         }
         let at = words.position();
         if !words.take(':') {
@@ -122,7 +114,8 @@ impl When {
             .iter()
             .find(|(name, apdu)| *name == request || *apdu == request);
         known.map(|(_, apdu)| Self::apdu(apdu)).ok_or_else(|| {
-            let choices = choices(&request_names());
+            let names: Vec<_> = REQUESTS.iter().map(|(name, _)| *name).collect();
+            let choices = choices(&format!("any, {}", names.join(", ")));
             format!("no request {request:?}{choices}")
         })
     }

@@ -5,7 +5,7 @@ use z3950_asn1::apdu::{
     ResourceControlRequest, SecurityChallenge, Segment,
 };
 
-use super::words::{RuleError, Words};
+use super::words::{RuleError, Words, choices};
 
 /// The names and arguments, for messages.
 pub(super) const NAMES: &str = "close [REASON [WORDS]] | segment | access-control [CHALLENGE] | resource-control [ask] | init-response";
@@ -25,7 +25,10 @@ pub(super) fn read(words: &mut Words<'_>) -> Result<Apdu, RuleError> {
             Ok(resource_control(ask.is_some()).into())
         }
         "init-response" => Ok(init_response().into()),
-        other => Err(RuleError::new(at, format!("no APDU {other:?}")).with_choices(NAMES)),
+        other => {
+            let choices = choices(NAMES);
+            Err(RuleError::new(at, format!("no APDU {other:?}{choices}")))
+        }
     }
 }
 

@@ -116,40 +116,31 @@ pub(super) fn syntax(text: &str) -> Option<Oid> {
 
 /// Why a text is not a rule.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{reason} at character {}{choices}", offset + 1)]
+#[error("{}", located(.reason, *.offset))]
 pub struct RuleError {
     /// Octets of the text before the error.
     pub offset: usize,
+    /// It may end with the [`choices`].
     reason: String,
-    /// The end of the message: the valid choices.
-    choices: String,
 }
 
 impl RuleError {
     pub(super) fn new(offset: usize, reason: impl Into<String>) -> Self {
-        Self {
-            offset,
-            reason: reason.into(),
-            choices: String::new(),
-        }
-    }
-
-    /// Adds the valid names.
-    pub(super) fn with_choices(mut self, names: &str) -> Self {
-        self.choices = choices(names);
-        self
-    }
-
-    /// A reason that may end with the valid names, which go after the position.
-    pub(super) fn of_when(offset: usize, reason: &str, names: &str) -> Self {
-        match reason.strip_suffix(&choices(names)) {
-            Some(reason) => Self::new(offset, reason).with_choices(names),
-            None => Self::new(offset, reason),
-        }
+        let reason = reason.into();
+        Self { offset, reason }
     }
 }
 
+/// The reason with its position, which goes before the choices.
+fn located(reason: &str, offset: usize) -> String {
+    let end = reason.find(CHOICES).unwrap_or(reason.len());
+    let (reason, choices) = reason.split_at(end);
+    format!("{reason} at character {}{choices}", offset + 1)
+}
+
+const CHOICES: &str = "; known are ";
+
 /// The end of a message with the valid names.
 pub(super) fn choices(names: &str) -> String {
-    format!("; known are {names}")
+    format!("{CHOICES}{names}")
 }

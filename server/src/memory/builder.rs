@@ -157,8 +157,8 @@ impl MemoryBackendBuilder {
     }
 }
 
-/// The name, title, description and records of each.
-const DATABASES: [(&str, &str, &str, &str); 2] = [
+/// The demo catalogue, well-known works in the public domain: the name, title, description and records of each database.
+const DEMO: [(&str, &str, &str, &str); 2] = [
     (
         "books",
         "Demo catalogue: books",
@@ -173,14 +173,13 @@ const DATABASES: [(&str, &str, &str, &str); 2] = [
     ),
 ];
 
-/// Adds the databases of the catalogue.
+/// Adds the databases of the demo catalogue.
 #[expect(
     clippy::panic,
     reason = "the tests read the texts, which are part of the program"
 )]
 fn demo(builder: MemoryBackendBuilder) -> MemoryBackendBuilder {
-    DATABASES
-        .into_iter()
+    DEMO.into_iter()
         .fold(builder, |builder, (name, title, description, text)| {
             let records =
                 mrk::parse_all(text).unwrap_or_else(|error| panic!("{name}.mrk: {error}"));

@@ -1,9 +1,404 @@
-//! The evaluation of queries: operands from the indexes, operators on sets and positions (Z39.50-2003 §3.7.1, §3.7.2).
+//! The evaluation of queries: operands from the indexes, operators on sets and positions (Z39.50-2003 §3.7.1, §3.7.2). The tree of
+//! a query is walked on explicit stacks, so that its depth does not matter.
 
 mod proximity;
-mod tree;
+
+use z3950_asn1::apdu::{
+    AttributesPlusTerm, Operand, Operator, ProximityOperator, RpnRpnOp, RpnStructure,
+};
+use z3950_asn1::bib1::diagnostics::Condition;
+use z3950_asn1::oid::Oid;
+
+use self::proximity::{Entries, Proximity, Spans};
+use crate::backend::Search;
+use crate::diagnostic::{Diagnostic, diagnostic};
+use crate::memory::attributes::{Look, LookTarget, WordLook, WordOrder, look};
+use crate::memory::fields::{Fields, IndexId};
+use crate::memory::hits::HitSet;
+use crate::memory::index::{Edges, Exhausted, Index, Pattern, Terms, Work};
+use crate::memory::profile::Profile;
+
+/// The result of a query over all databases.
+#[derive(Debug)]
+pub(in crate::memory) struct Evaluated<'a> {
+    /// The records.
+    pub(in crate::memory) hits: HitSet<'a>,
+    /// The terms, from the left, with the records of each, if the search counts them.
+    pub(in crate::memory) operands: Vec<(AttributesPlusTerm, HitSet<'a>)>,
+}
+
+/// The most operators of a query.
+const MOST_OPERATORS: usize = 20_000;
+
+/// Evaluates a query.
+///
+/// # Errors
+/// The first unsupported part of the query, from the left; 31 for too much work.
+pub(in crate::memory) fn find<'a>(
+    index: &'a Index,
+    fields: &Fields,
+    profile: &Profile,
+    search: &Search<'_>,
+    work: &mut Work,
+) -> Result<Evaluated<'a>, Diagnostic> {
+    let mut evaluation = Evaluation {
+        index,
+        fields,
+        profile,
+        search,
+        work,
+        steps: vec![Step::Tree {
+            tree: &search.query.rpn,
+            places: false,
+        }],
+        sets: Vec::new(),
+        near: Vec::new(),
+        operands: Vec::new(),
+        operators: 0,
+    };
+    while let Some(step) = evaluation.steps.pop() {
+        evaluation.take(step)?;
+    }
+    Ok(Evaluated {
+        hits: evaluation.set(),
+        operands: evaluation.operands,
+    })
+}
+
+/// A step to do.
+enum Step<'q> {
+    /// The records of a tree, or its positions in its records.
+    Tree {
+        tree: &'q RpnStructure,
+        places: bool,
+    },
+    /// Combines two sets of records.
+    Combine(&'q Operator),
+    /// The records, or the positions, where two operands are near each other.
+    Near { proximity: Proximity, places: bool },
+}
+
+struct Evaluation<'a, 'q> {
+    index: &'a Index,
+    fields: &'q Fields,
+    profile: &'q Profile,
+    search: &'q Search<'q>,
+    work: &'q mut Work,
+    /// The next step is the last.
+    steps: Vec<Step<'q>>,
+    /// The sets of trees whose operator was not reached yet.
+    sets: Vec<HitSet<'a>>,
+    /// The operands whose proximity was not reached yet.
+    near: Vec<Near<'a>>,
+    operands: Vec<(AttributesPlusTerm, HitSet<'a>)>,
+    operators: usize,
+}
+
+/// 31: too much work.
+fn exhausted(_: Exhausted) -> Diagnostic {
+    diagnostic(Condition::RESOURCES_EXHAUSTED, "")
+}
+
+impl<'a, 'q> Evaluation<'a, 'q> {
+    fn take(&mut self, step: Step<'q>) -> Result<(), Diagnostic> {
+        match step {
+            Step::Tree {
+                tree: RpnStructure::Op(operand),
+                places,
+            } => match places {
+                false => {
+                    let set = self.operand(operand)?;
+                    self.sets.push(set);
+                }
+                true => {
+                    let phrase = self.phrase(operand)?;
+                    self.near.push(phrase);
+                }
+            },
+            Step::Tree {
+                tree: RpnStructure::RpnRpnOp(node),
+                places,
+            } => {
+                self.count_operator()?;
+                match &node.op {
+                    Operator::Prox(operator) => {
+                        let proximity = self.proximity(operator, places)?;
+                        self.steps.push(Step::Near { proximity, places });
+                        self.push_trees(node, true);
+                    }
+                    // Records found by other operators have no positions.
+                    _ if places => return Err(diagnostic(Condition::PROXIMITY_OF_SETS, "")),
+                    operator => {
+                        self.steps.push(Step::Combine(operator));
+                        self.push_trees(node, false);
+                    }
+                }
+            }
+            Step::Combine(operator) => {
+                let (right, left) = (self.set(), self.set());
+                self.work
+                    .spend(1 + (left.len() + right.len()) / RECORDS_A_UNIT)
+                    .map_err(exhausted)?;
+                self.sets.push(match operator {
+                    Operator::And => left.and(right),
+                    Operator::Or => left.or(right),
+                    Operator::AndNot | Operator::Prox(_) => left.and_not(right),
+                });
+            }
+            Step::Near { proximity, places } => self.near(proximity, places)?,
+        }
+        Ok(())
+    }
+
+    /// Pops the set that a tree has left.
+    fn set(&mut self) -> HitSet<'a> {
+        self.sets.pop().unwrap_or_else(HitSet::empty)
+    }
+
+    fn count_operator(&mut self) -> Result<(), Diagnostic> {
+        self.operators += 1;
+        match self.operators {
+            0..=MOST_OPERATORS => Ok(()),
+            _ => Err(diagnostic(
+                Condition::TOO_MANY_OPERATORS,
+                MOST_OPERATORS.to_string(),
+            )),
+        }
+    }
+
+    fn push_trees(&mut self, node: &'q RpnRpnOp, places: bool) {
+        for tree in [&node.rpn2, &node.rpn1] {
+            self.steps.push(Step::Tree { tree, places });
+        }
+    }
+
+    fn proximity(
+        &self,
+        operator: &ProximityOperator,
+        places: bool,
+    ) -> Result<Proximity, Diagnostic> {
+        if !self.profile.proximity {
+            return Err(diagnostic(Condition::OPERATOR, "proximity"));
+        }
+        let proximity = Proximity::read(operator)?;
+        // Records without such a pair have no positions.
+        match places && proximity.exclusion {
+            true => Err(diagnostic(
+                Condition::PROXIMITY,
+                "exclusion inside proximity",
+            )),
+            false => Ok(proximity),
+        }
+    }
+
+    fn operand(&mut self, operand: &Operand) -> Result<HitSet<'a>, Diagnostic> {
+        match operand {
+            Operand::AttributesPlusTerm(operand) => {
+                let look = look(self.fields, self.profile, &self.attribute_set(), operand)?;
+                let set = records(self.index, &look, self.work).map_err(exhausted)?;
+                if self.search.term_counts {
+                    self.operands.push((operand.clone(), set.clone()));
+                }
+                Ok(set)
+            }
+            Operand::ResultSet(name) => {
+                let name = name.0.as_bytes();
+                if !self.profile.result_sets {
+                    return Err(diagnostic(Condition::RESULT_SET_AS_TERM, name));
+                }
+                let unknown = || diagnostic(Condition::RESULT_SET_DOES_NOT_EXIST, name);
+                let hits = (self.search.result_set)(name).ok_or_else(unknown)?;
+                self.index.adopt(&hits).ok_or_else(unknown)
+            }
+            Operand::ResultAttr(operand) => {
+                let name = operand.result_set.0.as_bytes();
+                Err(diagnostic(Condition::RESTRICTION_OPERAND, name))
+            }
+        }
+    }
+
+    /// A term with positions: a word or a phrase.
+    fn phrase(&mut self, operand: &Operand) -> Result<Near<'a>, Diagnostic> {
+        let set = match operand {
+            Operand::AttributesPlusTerm(operand) => Ok(operand),
+            Operand::ResultSet(name) => Err(name),
+            Operand::ResultAttr(operand) => Err(&operand.result_set),
+        };
+        let operand =
+            set.map_err(|name| diagnostic(Condition::PROXIMITY_OF_SETS, name.0.as_bytes()))?;
+        let look = look(self.fields, self.profile, &self.attribute_set(), operand)?;
+        let Look {
+            target:
+                LookTarget::Words(WordLook {
+                    index,
+                    words,
+                    order,
+                }),
+            negated: false,
+        } = look
+        else {
+            return Err(diagnostic(
+                Condition::PROXIMITY,
+                "a term that is not a word or phrase",
+            ));
+        };
+        let edges = match order {
+            WordOrder::Phrase(edges) => edges,
+            WordOrder::All | WordOrder::Some if words.len() == 1 => Edges::default(),
+            WordOrder::All | WordOrder::Some => {
+                return Err(diagnostic(
+                    Condition::PROXIMITY,
+                    "several words that are not a phrase",
+                ));
+            }
+        };
+        let records = self
+            .index
+            .phrase(index, &words, edges, self.work)
+            .map_err(exhausted)?;
+        if self.search.term_counts {
+            self.operands.push((operand.clone(), records.clone()));
+        }
+        Ok(Near {
+            index,
+            records,
+            places: Where::Phrase { words, edges },
+        })
+    }
+
+    /// Combines the last two operands with positions.
+    fn near(&mut self, proximity: Proximity, places: bool) -> Result<(), Diagnostic> {
+        let (Some(right), Some(left)) = (self.near.pop(), self.near.pop()) else {
+            return Ok(());
+        };
+        let index = left.index;
+        if index != right.index {
+            return Err(diagnostic(
+                Condition::PROXIMITY,
+                "operands of different indexes",
+            ));
+        }
+        let both = left.records.clone().and(right.records.clone());
+        let left = self.spans(left, &both).map_err(exhausted)?;
+        let right = self.spans(right, &both).map_err(exhausted)?;
+        let boundaries = self.index.boundaries(&both, self.work).map_err(exhausted)?;
+        let entries = Entries {
+            left: &left,
+            right: &right,
+            boundaries: &boundaries,
+        };
+        if places {
+            let spans = proximity.spans(entries, self.work).map_err(exhausted)?;
+            self.near.push(Near {
+                index,
+                records: spans.records(),
+                places: Where::Spans(spans),
+            });
+            return Ok(());
+        }
+        let near = proximity.records(entries, self.work).map_err(exhausted)?;
+        self.sets.push(match proximity.exclusion {
+            true => both.and_not(near),
+            false => near,
+        });
+        Ok(())
+    }
+
+    fn spans(&mut self, near: Near<'a>, within: &HitSet<'a>) -> Result<Spans, Exhausted> {
+        match near.places {
+            Where::Spans(spans) => Ok(spans),
+            Where::Phrase { words, edges } => {
+                let starts =
+                    self.index
+                        .phrase_places(near.index, &words, edges, Some(within), self.work)?;
+                Ok(Spans::of_phrases(&starts, words.len()))
+            }
+        }
+    }
+
+    fn attribute_set(&self) -> Oid {
+        self.search.query.attribute_set
+    }
+}
+
+/// Records per unit of work.
+const RECORDS_A_UNIT: usize = 64;
+
+/// An operand of a proximity.
+struct Near<'a> {
+    index: IndexId,
+    records: HitSet<'a>,
+    places: Where,
+}
+
+/// The positions of an operand, looked up once it is known in which records they matter.
+enum Where {
+    Phrase { words: Vec<Pattern>, edges: Edges },
+    Spans(Spans),
+}
+
+/// The records that a lookup finds.
+///
+/// # Errors
+/// If the work is exhausted.
+pub(super) fn records<'a>(
+    index: &'a Index,
+    look: &Look<'_>,
+    work: &mut Work,
+) -> Result<HitSet<'a>, Exhausted> {
+    let found = match &look.target {
+        LookTarget::Having(of) => having(index, *of, work)?,
+        LookTarget::Docid(docid) => index.docid(docid),
+        LookTarget::Entries(terms, wanted) => any_of(index, *terms, wanted, work)?,
+        LookTarget::Words(WordLook {
+            index: of,
+            words,
+            order,
+        }) => match order {
+            WordOrder::Phrase(edges) => index.phrase(*of, words, *edges, work)?,
+            WordOrder::Some => any_of(index, Terms::Words(*of), words, work)?,
+            WordOrder::All => {
+                let mut all: Option<HitSet<'a>> = None;
+                for word in words {
+                    let found = index.find(Terms::Words(*of), word, work)?;
+                    all = Some(match all {
+                        Some(all) => all.and(found),
+                        None => found,
+                    });
+                    if all.as_ref().is_some_and(HitSet::is_empty) {
+                        break;
+                    }
+                }
+                all.unwrap_or_else(HitSet::empty)
+            }
+        },
+    };
+    Ok(match look.negated {
+        true => having(index, look.target.index(), work)?.and_not(found),
+        false => found,
+    })
+}
+
+/// The records with an entry in the index; all records, for that of docids and that of everything.
+fn having<'a>(index: &'a Index, of: IndexId, work: &mut Work) -> Result<HitSet<'a>, Exhausted> {
+    match of {
+        IndexId::DOCID | IndexId::ANY => Ok(index.all()),
+        of => index.having(of, work),
+    }
+}
+
+fn any_of<'a>(
+    index: &'a Index,
+    terms: Terms,
+    wanted: &[Pattern],
+    work: &mut Work,
+) -> Result<HitSet<'a>, Exhausted> {
+    let mut any = HitSet::empty();
+    for one in wanted {
+        any = any.or(index.find(terms, one, work)?);
+    }
+    Ok(any)
+}
 
 #[cfg(test)]
 mod tests;
-
-pub(super) use self::tree::{Evaluated, find};

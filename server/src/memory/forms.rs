@@ -1,4 +1,5 @@
-//! The record syntaxes: as stored, brief, and as SUTRS, XML, OPAC and GRS-1 (Z39.50-2003 Appendix REC).
+//! The record syntaxes: as stored, and as SUTRS, XML, OPAC and GRS-1 (Z39.50-2003 Appendix REC); and element set B, the fields
+//! that identify a record in a list (§3.6.2 leaves these to the server).
 
 use bytes::Bytes;
 use z3950_asn1::apdu::External;
@@ -116,7 +117,7 @@ const BRIEF_UNIMARC: &[&str] = &[
 ];
 
 /// The record with only the fields of element set B, including those in another script.
-pub(super) fn brief(record: &MarcRecord) -> MarcRecord {
+fn brief(record: &MarcRecord) -> MarcRecord {
     let brief = match marc_syntax(record) == UNIMARC {
         true => BRIEF_UNIMARC,
         false => BRIEF,

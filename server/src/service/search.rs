@@ -117,7 +117,7 @@ async fn response(
 ) -> SearchResponse {
     let records = match found.interrupted {
         None => first_records(operation, request, set).await,
-        Some(_) => None,
+        Some(_) => Ok(None),
     };
     let result_count = count(set.hits.len());
     let additional_search_info = information(operation, found);
@@ -139,15 +139,15 @@ async fn response(
         ..SearchResponse::default()
     };
     match records {
-        None => {}
-        Some(Ok(packed)) => {
+        Ok(None) => {}
+        Ok(Some(packed)) => {
             let returned = count(packed.records);
             response.number_of_records_returned = returned;
             response.next_result_set_position = returned.saturating_add(1);
             response.present_status = Some(packed.status);
             response.records = Records::ResponseRecords(packed.last).into();
         }
-        Some(Err(diagnostic)) => {
+        Err(diagnostic) => {
             response.present_status = Some(PresentStatus::FAILURE);
             response.records = Records::NonSurrogateDiagnostic(diagnostic).into();
         }
@@ -160,19 +160,17 @@ async fn first_records(
     operation: &Operation,
     request: &SearchRequest,
     set: &ResultSet,
-) -> Option<Result<Packed, Diagnostic>> {
+) -> Result<Option<Packed>, Diagnostic> {
     let (number, element_sets) = records_wanted(request, set.hits.len());
     if number == 0 {
-        return None;
+        return Ok(None);
     }
     let syntax = request.preferred_record_syntax;
-    let composition = match records::of_names(&*set.backend, syntax, element_sets) {
-        Ok(composition) => composition,
-        Err(diagnostic) => return Some(Err(diagnostic)),
-    };
+    let composition = records::of_names(&*set.backend, syntax, element_sets)?;
     let wanted = set.hits.ids(0..number.min(most_records(operation)));
     let sizes = Sizes::of(operation);
-    Some(pack(operation, set, wanted, &composition, &sizes).await)
+    let packed = pack(operation, set, wanted, &composition, &sizes).await?;
+    Ok(Some(packed))
 }
 
 /// How many records to send with the answer, and their element sets (Z39.50-2003 §3.2.2.1.6): all of a small set,

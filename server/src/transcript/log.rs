@@ -10,7 +10,7 @@ use z3950_asn1::apdu::Apdu;
 use z3950_asn1::codec::dump::dump;
 use z3950_asn1::error::DecodeError;
 
-use super::{Direction, TranscriptEntry, line, name, time};
+use super::{Direction, TranscriptEntry, format_time, line, name};
 use crate::lock::lock;
 use crate::observer::{Observer, Peer};
 
@@ -54,7 +54,7 @@ impl<W: Write + Send> ApduLog<W> {
     }
 
     fn note(&self, session: u64, direction: Direction, octets: &[u8], apdu: Option<&Apdu>) {
-        let time = time::format(SystemTime::now());
+        let time = format_time(SystemTime::now());
         let (direction, name, octets) = (direction.name(), name(apdu), dump(octets));
         self.0.write(&format!(
             "{time} session {session} {direction} {name}\n{octets}\n"

@@ -130,7 +130,7 @@ fn json_lines_describe_the_conversation() {
     assert!(lines[10].get("value").is_none());
     let time = lines[0]["time"]
         .as_str()
-        .and_then(time::parse)
+        .and_then(parse_time)
         .expect("a time");
     assert!(
         time.elapsed()
@@ -439,4 +439,32 @@ fn the_page_about_transcripts_shows_a_line_of_one() {
         assert!(page.contains(&format!("| `{key}` |")), "{key}");
     }
     assert!(page.contains(UNKNOWN));
+}
+
+#[test]
+fn times_are_written_and_read() {
+    for (seconds, text) in [
+        (0, "1970-01-01T00:00:00.000000Z"),
+        (951_782_399, "2000-02-28T23:59:59.000000Z"),
+        (951_782_400, "2000-02-29T00:00:00.000000Z"),
+        (1_709_251_199, "2024-02-29T23:59:59.000000Z"),
+        (4_107_542_400, "2100-03-01T00:00:00.000000Z"),
+    ] {
+        let time = SystemTime::UNIX_EPOCH + Duration::from_secs(seconds);
+        assert_eq!(format_time(time), text);
+        assert_eq!(parse_time(text), Some(time));
+    }
+    let time = SystemTime::UNIX_EPOCH + Duration::from_micros(1_500_000);
+    assert_eq!(format_time(time), "1970-01-01T00:00:01.500000Z");
+    assert_eq!(parse_time("1970-01-01T00:00:01.5Z"), Some(time));
+    for wrong in [
+        "",
+        "1970-01-01",
+        "1970-13-01T00:00:00Z",
+        "0000-01-01T00:00:00Z",
+        "1970-01-01T00:00:00+01:00",
+        "1970-01-01T00:00:00.1234567890Z",
+    ] {
+        assert_eq!(parse_time(wrong), None, "{wrong}");
+    }
 }

@@ -213,7 +213,7 @@ fn refused(treatment: Treatment, value: impl Fn() -> String) -> Result<(), Diagn
 /// The most octets of a term.
 const MOST_TERM_OCTETS: usize = 8192;
 
-/// A term as text.
+/// A term as text (conditions 11, 125, 126 and 229).
 pub(super) struct TermText<'q> {
     /// The octets, if the term was sent as text.
     pub(super) octets: &'q [u8],

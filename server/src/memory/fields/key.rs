@@ -168,7 +168,7 @@ fn dates(text: &str, emit: &mut dyn FnMut(&str)) {
     }
 }
 
-/// The number at the beginning of a text: 13 digits for a valid ISBN; hyphens and anything after it are dropped.
+/// The number at the beginning of a text (ISO 2108): 13 digits for a valid ISBN; hyphens and anything after it are dropped.
 ///
 /// A number of 10 digits, the last of which may be X, and its form of 13 digits beginning with 978 give the same text. An
 /// invalid ISBN keeps its digits. `None` for a text that begins otherwise.

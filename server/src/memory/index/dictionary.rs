@@ -29,8 +29,7 @@ impl Lexicon {
         let block = |first: u32| {
             let behind = first.saturating_add(BLOCK).min(strings.len());
             let lists = (first..behind).flat_map(|string| postings.lists(string));
-            let indexes = lists.filter_map(|list| classes.get(usize::from(list.class)));
-            indexes.fold(IndexSet::default(), |all, indexes| all.union(*indexes))
+            indexes_of(lists, classes)
         };
         let blocks = (0..strings.len()).step_by(BLOCK as usize).map(block);
         Self {
@@ -45,10 +44,7 @@ impl Lexicon {
     pub(super) fn with_wholes(self, terms: &[u32], classes: &[IndexSet]) -> Self {
         let mut wholes = Vec::new();
         for term in terms {
-            let lists = self.postings.lists(*term);
-            let indexes = lists.filter_map(|list| classes.get(usize::from(list.class)));
-            let indexes = indexes.fold(IndexSet::default(), |all, indexes| all.union(*indexes));
-            for index in indexes.iter() {
+            for index in indexes_of(self.postings.lists(*term), classes).iter() {
                 if let Part::Bits(Cow::Owned(bits)) = self.of(classes, index).part(*term) {
                     wholes.push((*term, index, bits));
                 }
@@ -72,6 +68,12 @@ impl Lexicon {
             index,
         }
     }
+}
+
+/// The indexes of the texts of some lists.
+fn indexes_of<'a>(lists: impl Iterator<Item = List<'a>>, classes: &[IndexSet]) -> IndexSet {
+    let indexes = lists.filter_map(|list| classes.get(usize::from(list.class)));
+    indexes.fold(IndexSet::default(), |all, indexes| all.union(*indexes))
 }
 
 /// The terms of one index, identified by the numbers of their strings.

@@ -375,13 +375,6 @@ pub(in crate::memory) struct WordPlace {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(in crate::memory) struct WordPlaces(Vec<WordPlace>);
 
-impl FromIterator<WordPlace> for WordPlaces {
-    /// The positions must be ascending.
-    fn from_iter<I: IntoIterator<Item = WordPlace>>(places: I) -> Self {
-        Self(places.into_iter().collect())
-    }
-}
-
 impl WordPlaces {
     pub(in crate::memory) fn iter(&self) -> impl Iterator<Item = WordPlace> {
         self.0.iter().copied()

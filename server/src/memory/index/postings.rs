@@ -385,7 +385,7 @@ fn write(octets: &mut Vec<u8>, mut number: u32) {
     octets.push(number as u8);
 }
 
-/// Lengths within a segment fit 32 bits; see [`super::builder`].
+/// Lengths within a segment fit 32 bits; see [`super::SegmentBuilder`].
 fn length(number: usize) -> u32 {
     u32::try_from(number).unwrap_or(u32::MAX)
 }

@@ -7,9 +7,9 @@ use z3950_asn1::apdu::{
 use super::{Catalogue, pqf};
 use crate::backend::FacetRequest;
 use crate::memory::MOST_WORK;
-use crate::memory::facets::facets;
 use crate::memory::index::Work;
 use crate::memory::profile::Profile;
+use crate::memory::scan::facets;
 
 fn named(name: &str) -> AttributeList {
     let list = vec![StringOrNumeric::String(name.into())];

@@ -1,0 +1,160 @@
+//! Operations in progress: cancelled, timed out, and dropped with their connection.
+
+use super::*;
+
+/// A backend whose searches take an hour; it counts those begun and those dropped.
+#[derive(Default)]
+struct Slow {
+    begun: AtomicUsize,
+    given_up: Arc<AtomicUsize>,
+}
+
+/// Counts when it is dropped.
+struct GivenUp(Arc<AtomicUsize>);
+
+impl Drop for GivenUp {
+    fn drop(&mut self) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+impl Backend for Slow {
+    fn search<'a>(&'a self, _: Search<'a>) -> Answer<'a, Found> {
+        self.begun.fetch_add(1, Ordering::Relaxed);
+        let given_up = GivenUp(Arc::clone(&self.given_up));
+        Box::pin(async move {
+            sleep(Duration::from_secs(3600)).await;
+            drop(given_up);
+            std::future::pending().await
+        })
+    }
+}
+
+impl Slow {
+    fn counts(&self) -> (usize, usize) {
+        (
+            self.begun.load(Ordering::Relaxed),
+            self.given_up.load(Ordering::Relaxed),
+        )
+    }
+}
+
+/// A client that waits for a search of an hour.
+async fn waiting() -> (Client, Arc<Slow>) {
+    waiting_within(Limits::default()).await
+}
+
+async fn waiting_within(limits: Limits) -> (Client, Arc<Slow>) {
+    let backend = Arc::new(Slow::default());
+    let shared: Arc<dyn Backend> = Arc::clone(&backend) as _;
+    let mut client = Client::of(shared, limits, Faults::new());
+    client.send(init()).await;
+    assert_eq!(client.heard().await, "initResponse");
+    client.send(search("war")).await;
+    sleep(Duration::from_secs(1)).await;
+    assert_eq!(backend.counts(), (1, 0));
+    (client, backend)
+}
+
+fn cancel() -> Apdu {
+    TriggerResourceControlRequest {
+        reference_id: None,
+        requested_action: RequestedAction::CANCEL,
+        pref_resource_report_format: None,
+        result_set_wanted: Some(false),
+        other_info: None,
+    }
+    .into()
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_operation_is_cancelled_and_the_session_continues() {
+    let (mut client, backend) = waiting().await;
+    let begun = Instant::now();
+    client.send(cancel()).await;
+    let Some(Apdu::SearchResponse(answer)) = client.next().await else {
+        panic!("the search is answered")
+    };
+    assert!(!answer.search_status);
+    assert!(begun.elapsed() < Duration::from_secs(1));
+    assert_eq!(backend.counts(), (1, 1));
+    client.send(present(1, 1)).await;
+    assert_eq!(client.heard().await, "presentResponse");
+    // Also after other requests, which are answered in their turn.
+    client.send(search("war")).await;
+    client.send(present(1, 1)).await;
+    client.send(cancel()).await;
+    assert_eq!(client.heard().await, "searchResponse");
+    assert_eq!(client.heard().await, "presentResponse");
+    assert_eq!(backend.counts(), (2, 2));
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_operation_times_out_and_the_session_continues() {
+    let second = Duration::from_secs(1);
+    for (limit, answered) in [
+        (Some(second * 30), Some(second * 30)),
+        (Limits::default().operation_time, Some(second * 600)),
+        (None, None),
+    ] {
+        let begun = Instant::now();
+        let limits = Limits {
+            operation_time: limit,
+            ..Limits::default()
+        };
+        let (mut client, backend) = waiting_within(limits).await;
+        let answer = tokio::time::timeout(second * 1800, client.next()).await;
+        let Some(time) = answered else {
+            assert!(answer.is_err());
+            continue;
+        };
+        let Ok(Some(Apdu::SearchResponse(answer))) = answer else {
+            panic!("{answer:?}")
+        };
+        assert_eq!(shown(&answer.records), "31 no answer in time");
+        assert_eq!(begun.elapsed(), time);
+        assert_eq!(backend.counts(), (1, 1));
+        client.send(present(1, 1)).await;
+        assert_eq!(client.heard().await, "presentResponse");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_operation_is_dropped_with_its_connection() {
+    let (mut client, backend) = waiting().await;
+    let begun = Instant::now();
+    client
+        .send(Close::new(CloseReason::FINISHED, None).into())
+        .await;
+    assert_eq!(client.heard_to_the_end().await, ["finished: ", "end"]);
+    assert_eq!(backend.counts(), (1, 1));
+
+    // After the client has shut down its side, the server waits, but not long.
+    let (mut client, backend) = waiting().await;
+    client.stream.get_mut().shutdown().await.expect("ends");
+    assert_eq!(client.heard_to_the_end().await, ["end"]);
+    assert_eq!(backend.counts(), (1, 1));
+
+    let (client, backend) = waiting().await;
+    drop(client);
+    sleep(Duration::from_secs(1)).await;
+    assert_eq!(backend.counts(), (1, 1));
+    assert!(begun.elapsed() < Duration::from_secs(10));
+}
+
+#[tokio::test(start_paused = true)]
+async fn little_is_read_while_an_operation_runs() {
+    let (mut client, backend) = waiting().await;
+    let request = codec::encode(&search("war")).expect("encodes");
+    let mut sent = 0;
+    let flood = async {
+        while client.stream.get_mut().write_all(&request).await.is_ok() {
+            sent += request.len();
+        }
+    };
+    let stuck = tokio::time::timeout(Duration::from_secs(60), flood).await;
+    assert!(stuck.is_err());
+    let most = CAPACITY + Limits::default().read_ahead;
+    assert!(sent <= most + 2 * 8192, "{sent} octets");
+    assert_eq!(backend.counts(), (1, 0));
+}
