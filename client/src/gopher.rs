@@ -109,7 +109,7 @@ async fn fetch(
     connector: &dyn Connect,
 ) -> Result<Reply, GopherError> {
     let plan = plan(url, options)?;
-    tracing::info!(host = %plan.host(), port = plan.port(), item_type = %url.item_type(), "gopher request");
+    tracing::info!(host = %plan.host, port = plan.port, item_type = %url.item_type(), "gopher request");
     let received = transfer::exchange(&plan, options, connector).await?;
     tracing::debug!(octets = received.octets.len(), "gopher reply");
     reply::read(&plan, received.octets.into(), received.is_open)

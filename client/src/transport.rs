@@ -13,29 +13,37 @@
 pub(crate) mod connect;
 #[cfg(feature = "proxy")]
 mod proxy;
-mod tcp;
 pub(crate) mod timeouts;
 #[cfg(feature = "tls")]
 mod tls;
-#[cfg(unix)]
-mod unix;
 
+use std::io;
+use std::net::SocketAddr;
+#[cfg(unix)]
+use std::path::PathBuf;
 use std::sync::Arc;
 #[cfg(feature = "tls")]
 use std::sync::OnceLock;
+use std::time::Duration;
 
+use futures_util::StreamExt;
+use futures_util::stream::FuturesUnordered;
+use tokio::net::TcpStream;
+use tokio::time::sleep;
+
+use self::connect::not_connected;
 pub use self::connect::{BoxFuture, BoxStream, ByteStream, Connect};
 #[cfg(feature = "proxy")]
 pub use self::proxy::{NoProxy, Proxied, Proxy, ProxyError};
-pub use self::tcp::{Resolve, SystemResolver, Tcp};
+use self::timeouts::Limit;
 pub use self::timeouts::Timeouts;
 #[cfg(feature = "tls")]
 use self::tls::Trust;
 #[cfg(feature = "tls")]
 pub use self::tls::{ClientCertificate, Remedy, Tls, TlsError, TlsOptions, is_alert, remedy};
-#[cfg(unix)]
-pub use self::unix::Unix;
+use crate::error::{Cause, Error, Phase};
 use crate::target::Endpoint;
+use crate::url::Host;
 
 /// How to reach endpoints: the settings that all have in common. Clones share the trusted certificates, which are read on the
 /// first use of TLS.
@@ -229,69 +237,190 @@ fn unix(_: &std::path::Path) -> Result<Arc<dyn Connect>, RouteError> {
     Err(RouteError::NotBuiltIn("the way to Unix sockets"))
 }
 
-#[cfg(all(test, feature = "tls"))]
-mod tests {
-    use std::sync::atomic::{AtomicUsize, Ordering};
+/// How long an address is tried before the next one is tried beside it (RFC 8305 §5).
+const HEAD_START: Duration = Duration::from_millis(250);
 
-    use super::*;
-    use crate::url::Host;
+/// Finds the addresses of a host.
+pub trait Resolve: Send + Sync {
+    /// The socket addresses to try, in this order.
+    ///
+    /// # Errors
+    /// When the host has none, or the lookup failed.
+    fn resolve<'a>(
+        &'a self,
+        host: &'a Host,
+        port: u16,
+    ) -> BoxFuture<'a, io::Result<Vec<SocketAddr>>>;
+}
 
-    #[test]
-    fn certificates_are_read_once_and_only_for_tls() {
-        let key = rcgen::KeyPair::generate().expect("a key");
-        let params = rcgen::CertificateParams::new(Vec::new()).expect("no names");
-        let certificate = params.self_signed(&key).expect("a certificate");
-        let folder = tempfile::tempdir().expect("a folder");
-        let file = folder.path().join("roots.pem");
-        let routes = Routes::default().tls(TlsOptions {
-            roots: Some(file.clone()),
-            ..TlsOptions::default()
-        });
-        let host: Host = "lib.example".parse().expect("a host");
-        let plain = Endpoint::Tcp(host.clone(), 210);
-        let secured = Endpoint::Tls(host, 210);
-        assert!(routes.to(&plain, None).is_ok());
-        assert!(matches!(routes.to(&secured, None), Err(RouteError::Tls(_))));
-        std::fs::write(&file, certificate.pem()).expect("written");
-        assert!(routes.clone().to(&secured, None).is_ok());
-        std::fs::remove_file(&file).expect("removed");
-        assert!(routes.to(&secured, None).is_ok());
-        let others = routes.tls(TlsOptions {
-            roots: Some(file),
-            ..TlsOptions::default()
-        });
-        assert!(others.to(&secured, None).is_err());
-    }
+/// The resolver of the operating system.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct SystemResolver;
 
-    /// Connects as another does, and counts how often.
-    struct Counted(Arc<dyn Connect>, Arc<AtomicUsize>);
-
-    impl Connect for Counted {
-        fn connect<'a>(
-            &'a self,
-            host: &'a Host,
-            port: u16,
-            timeouts: &'a Timeouts,
-        ) -> BoxFuture<'a, Result<BoxStream, crate::Error>> {
-            self.1.fetch_add(1, Ordering::Relaxed);
-            self.0.connect(host, port, timeouts)
-        }
-    }
-
-    #[tokio::test]
-    async fn every_connection_passes_through_what_wraps_the_routes() {
-        let count = Arc::<AtomicUsize>::default();
-        let counter = Arc::clone(&count);
-        let routes =
-            Routes::default().wrapped(move |inner| Arc::new(Counted(inner, Arc::clone(&counter))));
-        let folder = tempfile::tempdir().expect("a folder");
-        let endpoint = Endpoint::Unix(folder.path().join("nothing"));
-        let connector = routes.to(&endpoint, None).expect("a way");
-        let timeouts = Timeouts::default();
-        let refused = connector
-            .connect(&endpoint.host(), endpoint.port(), &timeouts)
-            .await;
-        assert!(refused.is_err());
-        assert_eq!(count.load(Ordering::Relaxed), 1);
+impl Resolve for SystemResolver {
+    fn resolve<'a>(
+        &'a self,
+        host: &'a Host,
+        port: u16,
+    ) -> BoxFuture<'a, io::Result<Vec<SocketAddr>>> {
+        Box::pin(async move {
+            match host {
+                Host::Ipv4(address) => Ok(vec![(*address, port).into()]),
+                Host::Ipv6(address) => Ok(vec![(*address, port).into()]),
+                Host::Name(name) => Ok(tokio::net::lookup_host((name.as_str(), port))
+                    .await?
+                    .collect()),
+            }
+        })
     }
 }
+
+/// A fixed address, whatever the host and port.
+impl Resolve for SocketAddr {
+    fn resolve<'a>(&'a self, _: &'a Host, _: u16) -> BoxFuture<'a, io::Result<Vec<SocketAddr>>> {
+        Box::pin(async move { Ok(vec![*self]) })
+    }
+}
+
+/// TCP to the first address that answers: IPv6 and IPv4 in turn, each with a head start on the next (RFC 8305, "happy
+/// eyeballs"), so that a silent address costs a quarter of a second, not its timeout.
+#[derive(Clone)]
+pub struct Tcp {
+    resolver: Arc<dyn Resolve>,
+}
+
+impl Tcp {
+    /// TCP to the addresses that `resolver` finds.
+    pub fn new(resolver: impl Resolve + 'static) -> Self {
+        Self {
+            resolver: Arc::new(resolver),
+        }
+    }
+}
+
+impl Default for Tcp {
+    fn default() -> Self {
+        Self::new(SystemResolver)
+    }
+}
+
+impl Connect for Tcp {
+    fn connect<'a>(
+        &'a self,
+        host: &'a Host,
+        port: u16,
+        timeouts: &'a Timeouts,
+    ) -> BoxFuture<'a, Result<BoxStream, Error>> {
+        Box::pin(async move {
+            let limit = timeouts.to_connect();
+            let addresses = limit
+                .hold(Phase::Resolve, self.resolver.resolve(host, port))
+                .await?
+                .map_err(no_address)?;
+            let stream = first_reachable(in_turn(addresses), &limit).await?;
+            Ok(Box::new(stream) as BoxStream)
+        })
+    }
+}
+
+/// Alternates the address families, beginning with that of the first address; each keeps its order.
+fn in_turn(addresses: Vec<SocketAddr>) -> Vec<SocketAddr> {
+    let first_is_ipv6 = addresses.first().is_some_and(SocketAddr::is_ipv6);
+    let (preferred, other): (Vec<_>, Vec<_>) = addresses
+        .into_iter()
+        .partition(|address| address.is_ipv6() == first_is_ipv6);
+    let mut other = other.into_iter();
+    let mut order = Vec::new();
+    for address in preferred {
+        order.push(address);
+        order.extend(other.next());
+    }
+    order.extend(other);
+    order
+}
+
+/// The first connection that succeeds, or the error of the last attempt.
+async fn first_reachable(addresses: Vec<SocketAddr>, limit: &Limit) -> Result<TcpStream, Error> {
+    let mut failure = no_address(io::ErrorKind::NotFound.into());
+    let mut waiting = addresses.into_iter();
+    let mut attempts = FuturesUnordered::new();
+    while let Some(address) = waiting.next() {
+        attempts.push(attempt(address, limit));
+        // The next address is tried when an attempt has failed, or after the head start.
+        let ended = tokio::select! {
+            Some(ended) = attempts.next() => ended,
+            () = sleep(HEAD_START), if waiting.len() > 0 => continue,
+        };
+        match ended {
+            Ok(stream) => return Ok(stream),
+            Err(error) => failure = error,
+        }
+    }
+    while let Some(ended) = attempts.next().await {
+        match ended {
+            Ok(stream) => return Ok(stream),
+            Err(error) => failure = error,
+        }
+    }
+    Err(failure)
+}
+
+async fn attempt(address: SocketAddr, limit: &Limit) -> Result<TcpStream, Error> {
+    let connected = limit
+        .hold(Phase::Connect, TcpStream::connect(address))
+        .await
+        .and_then(|connected| connected.map_err(not_connected));
+    match connected {
+        Ok(stream) => {
+            // Requests are small and answered one by one. An error only costs speed.
+            let _ = stream.set_nodelay(true);
+            Ok(stream)
+        }
+        Err(failure) => {
+            tracing::info!(%address, %failure, "address not reachable");
+            Err(failure)
+        }
+    }
+}
+
+fn no_address(error: io::Error) -> Error {
+    Error::Unavailable {
+        phase: Phase::Resolve,
+        cause: Cause::Dns(Arc::new(error)),
+    }
+}
+
+/// Connects to a Unix socket, whatever the host and port.
+#[cfg(unix)]
+#[derive(Clone, Debug)]
+pub struct Unix {
+    path: PathBuf,
+}
+
+#[cfg(unix)]
+impl Unix {
+    /// The socket at `path`.
+    pub fn new(path: impl Into<PathBuf>) -> Self {
+        Self { path: path.into() }
+    }
+}
+
+#[cfg(unix)]
+impl Connect for Unix {
+    fn connect<'a>(
+        &'a self,
+        _: &'a Host,
+        _: u16,
+        timeouts: &'a Timeouts,
+    ) -> BoxFuture<'a, Result<BoxStream, Error>> {
+        Box::pin(async move {
+            let connecting = tokio::net::UnixStream::connect(&self.path);
+            let limit = timeouts.to_connect();
+            let connected = limit.hold(Phase::Connect, connecting).await?;
+            Ok(Box::new(connected.map_err(not_connected)?) as BoxStream)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_block_is_passed_over() {
+    fn lines_outside_blocks_are_ignored() {
         assert_eq!(read(b"words\r\n+\r\n+ a:\r\n"), []);
         assert_eq!(read(b""), []);
         let mut items = read(b"x\r\n+ADMIN: me\r\n more\r\n+ASK:\r\n");

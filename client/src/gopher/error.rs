@@ -71,9 +71,7 @@ impl ServerError {
     pub fn is_gone(&self) -> bool {
         !matches!(self.code, Some(code) if code != 1 && code != 3)
     }
-}
 
-impl ServerError {
     /// Whether the server says to try again later.
     pub fn is_temporary(&self) -> bool {
         self.code == Some(2)

@@ -8,7 +8,7 @@ pub(super) struct Header {
     pub(super) failed: bool,
     pub(super) length: Length,
     /// The length of the line in octets.
-    size: usize,
+    pub(super) size: usize,
 }
 
 /// How the body ends.
@@ -50,11 +50,6 @@ impl Header {
     /// The part of the body received so far.
     pub(super) fn body<'a>(&self, reply: &'a [u8]) -> &'a [u8] {
         reply.get(self.size..).unwrap_or_default()
-    }
-
-    /// The offset of the body.
-    pub(super) fn size(&self) -> usize {
-        self.size
     }
 }
 

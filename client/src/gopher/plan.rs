@@ -11,12 +11,18 @@ use crate::url::{
 
 /// A request, and how to interpret its reply.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct GopherPlan {
-    host: Host,
-    port: u16,
-    request: Vec<u8>,
-    reading: Reading,
-    is_plus: bool,
+    /// The host to connect to.
+    pub host: Host,
+    /// The port to connect to.
+    pub port: u16,
+    /// The octets to send.
+    pub request: Vec<u8>,
+    /// How the reply is read.
+    pub reading: Reading,
+    /// Whether Gopher+ is requested.
+    pub is_plus: bool,
 }
 
 /// How to interpret the reply.
@@ -112,34 +118,9 @@ fn by_format(format: &[u8]) -> Reading {
 }
 
 impl GopherPlan {
-    /// The host to connect to.
-    pub fn host(&self) -> &Host {
-        &self.host
-    }
-
-    /// The port to connect to.
-    pub fn port(&self) -> u16 {
-        self.port
-    }
-
-    /// The octets to send.
-    pub fn request(&self) -> &[u8] {
-        &self.request
-    }
-
-    /// How the reply is read.
-    pub fn reading(&self) -> Reading {
-        self.reading
-    }
-
     /// The Gopher+ header of a reply, if one was requested and received.
     pub(super) fn header(&self, reply: &[u8]) -> Option<Header> {
         Header::read(reply).filter(|_| self.is_plus)
-    }
-
-    /// Whether Gopher+ was requested.
-    pub(super) fn is_plus(&self) -> bool {
-        self.is_plus
     }
 
     /// Whether the reply is complete. `dot` searches for the lone dot as the reply grows.

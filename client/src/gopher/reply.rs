@@ -81,11 +81,11 @@ pub(super) fn read(plan: &GopherPlan, octets: Bytes, is_open: bool) -> Result<Re
             }
             (body, by_lines)
         }
-        None if plan.reading() == Reading::Attributes => {
+        None if plan.reading == Reading::Attributes => {
             return Err(menu_error(&octets).map_or(GopherError::NotGopherPlus, GopherError::Server));
         }
         None => {
-            if plan.is_plus() && !octets.is_empty() {
+            if plan.is_plus && !octets.is_empty() {
                 notes.push(Note::NoHeader);
             }
             (octets.clone(), true)
@@ -94,13 +94,13 @@ pub(super) fn read(plan: &GopherPlan, octets: Bytes, is_open: bool) -> Result<Re
     if let Some(error) = menu_error(&body) {
         return Err(error.into());
     }
-    if matches!(plan.reading(), Reading::Menu | Reading::Attributes) {
+    if matches!(plan.reading, Reading::Menu | Reading::Attributes) {
         let lines = body.iter().filter(|&&octet| octet == b'\n').count();
         if lines > MAX_LINES {
             return Err(GopherError::TooManyLines(MAX_LINES));
         }
     }
-    let body = match plan.reading() {
+    let body = match plan.reading {
         Reading::Text if !by_lines => Body::Text(body),
         Reading::Text if !is_open => Body::Text(text::unstuffed(&body)),
         Reading::Text => Body::Text(match text::ended(&body) {
@@ -137,7 +137,7 @@ fn headed(
     octets: &Bytes,
     notes: &mut Vec<Note>,
 ) -> Result<(Bytes, bool), GopherError> {
-    let body = octets.slice(header.size()..);
+    let body = octets.slice(header.size..);
     let received = body.len();
     match header.length {
         Length::Octets(length) if received < length => Err(GopherError::CutOff { received }),

@@ -17,7 +17,7 @@ use crate::url::{Host, Mode};
 /// What a server does once it has a request.
 #[derive(Debug, Clone)]
 enum Turn {
-    /// Sends octets, and closes behind the last turn.
+    /// Sends octets, and closes after the last turn.
     Send(Vec<u8>),
     /// Sends an octet now and then, for ever.
     Trickle,
@@ -110,7 +110,7 @@ async fn get(path: &str, server: &Scripted) -> Result<Reply, GopherError> {
     retrieve(&url(path), &GopherOptions::default(), server).await
 }
 
-/// The body in a few words, notes behind it, or the error with its causes.
+/// The body in a few words, then the notes; or the error with its causes.
 fn shown(result: Result<Reply, GopherError>) -> String {
     match result {
         Ok(reply) => {
@@ -268,7 +268,7 @@ async fn replies_are_read_by_type_and_header() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_ends_needs_no_end_of_the_connection() {
+async fn a_reply_with_its_own_end_needs_no_end_of_connection() {
     for (path, reply, expected, seconds) in [
         ("0a%09%09+", "+1\r\na", "text a", 0),
         ("0a%09%09+", "+-1\r\na\r\n.\r\n", r"text a\r\n", 0),
@@ -357,7 +357,7 @@ async fn audit_b17_a_lone_dot_ends_a_text() {
         );
         assert!(begun.elapsed().as_secs() <= 1, "{path} {turns:?}");
     }
-    // A server that goes on and on is not waited for, and a single line of many octets is read once.
+    // An endless reply is refused, and a long line is examined only once.
     for (after, seconds) in [(Turn::Endless(b"b"), 1), (Turn::Trickle, 30)] {
         let server = Scripted::new(&[&[text.clone(), after]]);
         let options = GopherOptions {
@@ -483,7 +483,7 @@ async fn lines_of_menus_are_bounded() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn attributes_by_name_are_had_from_servers_that_know_none() {
+async fn attributes_by_name_are_filtered_where_the_server_cannot() {
     let all = "+-2\r\n+INFO: 0A\t/a\th.example\t70\r\n+ADMIN:\r\n me\r\n+VIEWS:\r\n text/plain: <1k>\r\n\
                +ASK:\r\n Ask: Name\r\n";
     let server = Scripted::new(&[&[sent("the item\r\n")], &[sent(all)]]);
@@ -549,5 +549,5 @@ async fn what_cannot_be_sent_is_not() {
     };
     let url =
         GopherUrl::parse("gopher://gopher.example:25/0a%09%09+", Mode::Strict).expect("a URL");
-    assert_eq!(plan(&url, &options).expect("a plan").request(), b"a\t+\r\n");
+    assert_eq!(plan(&url, &options).expect("a plan").request, b"a\t+\r\n");
 }

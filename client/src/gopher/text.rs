@@ -107,7 +107,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn dots_are_undone_where_the_server_speaks_of_them() {
+    fn dots_are_unstuffed_if_the_header_announces_them() {
         let check = |sent: &'static str, expected: Option<(&str, usize)>| {
             let found = ended(&Bytes::from_static(sent.as_bytes()));
             let found = found.map(|ended| (decoded(&ended.text), ended.excess));
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn dots_are_undone_where_a_lone_dot_comes_last() {
+    fn dots_are_unstuffed_before_a_final_lone_dot() {
         let check = |sent: &'static str, text: &str| {
             let plain = unstuffed(&Bytes::from_static(sent.as_bytes()));
             assert_eq!(plain, text.as_bytes(), "{sent:?}");

@@ -33,14 +33,12 @@ pub(super) async fn exchange(
     connector: &dyn Connect,
 ) -> Result<Received, GopherError> {
     let timeouts = &options.timeouts;
-    let mut stream = connector
-        .connect(plan.host(), plan.port(), timeouts)
-        .await?;
+    let mut stream = connector.connect(&plan.host, plan.port, timeouts).await?;
     let mut reply = Vec::new();
     let mut limit = timeouts.to_answer();
     limit
         .hold(Phase::Idle, async {
-            stream.write_all(plan.request()).await?;
+            stream.write_all(&plan.request).await?;
             stream.flush().await
         })
         .await

@@ -233,8 +233,8 @@ impl Proxied {
         if let Some(userinfo) = &self.proxy.credentials {
             let (user, password) = user_and_password(userinfo);
             let credentials = STANDARD.encode([user, b":", password].concat());
-            let mut value = HeaderValue::try_from(format!("Basic {credentials}"))
-                .map_err(|error| self.broken(&error))?;
+            let value = HeaderValue::try_from(format!("Basic {credentials}"));
+            let mut value = value.map_err(|error| self.broken(&error))?;
             value.set_sensitive(true);
             request = request.header(PROXY_AUTHORIZATION, value);
         }

@@ -18,7 +18,7 @@ use z3950_asn1::{input, pem as pem_file};
 
 pub(crate) use self::verify::Distrust;
 pub use self::verify::Remedy;
-use self::verify::{AnyCertificate, Named};
+use self::verify::{Trusted, Verifier};
 use super::connect::{BoxFuture, BoxStream, Connect};
 use super::timeouts::Timeouts;
 use crate::error::{Cause, Error, Phase};
@@ -198,14 +198,13 @@ fn config(options: &TlsOptions) -> Result<ClientConfig, TlsError> {
     let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))
         .with_safe_default_protocol_versions()
         .map_err(TlsError::Setup)?;
-    let builder = builder.dangerous();
-    let builder = match options.insecure {
-        true => builder.with_custom_certificate_verifier(Arc::new(AnyCertificate(provider))),
-        false => {
-            let named = named(options.roots.as_deref(), provider)?;
-            builder.with_custom_certificate_verifier(Arc::new(named))
-        }
+    let trusted = match options.insecure {
+        true => Trusted::Any,
+        false => named(options.roots.as_deref(), Arc::clone(&provider))?,
     };
+    let verifier = Arc::new(Verifier { provider, trusted });
+    let builder = builder.dangerous();
+    let builder = builder.with_custom_certificate_verifier(verifier);
     let Some(ClientCertificate { chain, key }) = &options.certificate else {
         return Ok(builder.with_no_client_auth());
     };
@@ -226,8 +225,8 @@ fn config(options: &TlsOptions) -> Result<ClientConfig, TlsError> {
         })
 }
 
-/// A verifier for the system's roots and the certificates of a file.
-fn named(file: Option<&Path>, provider: Arc<CryptoProvider>) -> Result<Named, TlsError> {
+/// The system's roots and the certificates of a file.
+fn named(file: Option<&Path>, provider: Arc<CryptoProvider>) -> Result<Trusted, TlsError> {
     let mut store = RootCertStore::empty();
     let system = load_native_certs();
     for error in &system.errors {
@@ -246,7 +245,7 @@ fn named(file: Option<&Path>, provider: Arc<CryptoProvider>) -> Result<Named, Tl
         return Err(TlsError::NoRoots);
     }
     let roots = WebPkiServerVerifier::builder_with_provider(Arc::new(store), provider).build();
-    Ok(Named {
+    Ok(Trusted::Named {
         roots: roots.map_err(TlsError::Roots)?,
         certificates: named,
     })

@@ -87,38 +87,13 @@ impl<const DEFAULT: u16> fmt::Display for HostPort<DEFAULT> {
 /// `[ user [ ":" password ] "@" ] hostport`. `Display` and `Debug` never show the password.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Login<const DEFAULT: u16> {
-    userinfo: Option<Userinfo>,
-    hostport: HostPort<DEFAULT>,
+    /// User and password, if any.
+    pub userinfo: Option<Userinfo>,
+    /// The host and the port to connect to.
+    pub hostport: HostPort<DEFAULT>,
 }
 
 impl<const DEFAULT: u16> Login<DEFAULT> {
-    /// A host and port without a user.
-    pub fn new(hostport: HostPort<DEFAULT>) -> Self {
-        Login {
-            userinfo: None,
-            hostport,
-        }
-    }
-
-    /// Sets the user.
-    #[must_use]
-    pub fn with_userinfo(self, userinfo: Userinfo) -> Self {
-        Login {
-            userinfo: Some(userinfo),
-            ..self
-        }
-    }
-
-    /// User and password, if any.
-    pub fn userinfo(&self) -> Option<&Userinfo> {
-        self.userinfo.as_ref()
-    }
-
-    /// The host and the port to connect to.
-    pub fn hostport(&self) -> &HostPort<DEFAULT> {
-        &self.hostport
-    }
-
     /// Parses all of `text`. Errors: those of [`Host::parse`], of escapes, and `ReservedCharacter` at an `@` that is not the last
     /// one.
     pub(crate) fn parse(text: Span<'_>, mode: Mode) -> Result<Self, UrlError> {

@@ -50,19 +50,14 @@ impl Encoded {
     pub(crate) fn parse(
         part: Span<'_>,
         content: Content,
-        characters: Characters,
+        rules: Characters,
     ) -> Result<Self, UrlError> {
-        let Characters {
-            reserved,
-            free,
-            kept,
-        } = characters;
         let mut text = String::with_capacity(part.octets().len());
-        content.each(part, reserved, |octet, escaped| {
+        content.each(part, rules.reserved, |octet, escaped| {
             let literal = match escaped {
-                true if kept.contains(&octet) => false,
-                true => Class::of(octet) == Class::Unreserved || free.contains(&octet),
-                false => Class::of(octet) == Class::Unreserved || reserved.contains(&octet),
+                true if rules.kept.contains(&octet) => false,
+                true => Class::of(octet) == Class::Unreserved || rules.free.contains(&octet),
+                false => Class::of(octet) == Class::Unreserved || rules.reserved.contains(&octet),
             };
             let _ = common::write_escaped(&mut text, &[octet], |_| literal);
         })?;

@@ -233,7 +233,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_name_the_octet_the_place_and_the_remedy() {
+    fn messages_name_the_octet_the_offset_and_the_remedy() {
         let check = |kind: UrlErrorKind, octet, words: &str| {
             assert_eq!(UrlError::new(kind, 27, octet).to_string(), words);
             assert_eq!(format!("{kind:?}"), kind.name());

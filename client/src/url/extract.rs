@@ -7,7 +7,7 @@
 //! | `bare` | running text without wrappers |
 //! | `marc` | fields 856, 024 and 035 of MARC records |
 //! | `html` | attributes and text of HTML |
-//! | `mend`, `link` | makes URLs of what is none as written |
+//! | `link` | makes URLs of links as browsers do |
 //! | `wrap` | writes what `wrapper` reads |
 
 mod bare;
@@ -16,12 +16,14 @@ mod html;
 #[cfg(feature = "html")]
 mod link;
 mod marc;
-mod mend;
 mod wrap;
 mod wrapper;
 
 use std::ops::Range;
 
+use z3950_marc::text_lossless;
+
+use super::common;
 #[cfg(feature = "html")]
 pub use html::{HtmlUrl, HtmlUrls, in_html};
 pub use marc::{RecordUrl, in_record};
@@ -72,6 +74,20 @@ pub enum FaultKind {
     /// An octet that is not allowed in a URL.
     #[error("the wrapper holds an octet that no URL may hold")]
     InvalidCharacter,
+}
+
+impl FoundUrl {
+    /// A URL as written, at a place in the text.
+    fn at(range: Range<usize>, url: String) -> Self {
+        FoundUrl {
+            url,
+            range,
+            heuristic: false,
+            alternates: Vec::new(),
+            written: None,
+            may_continue: false,
+        }
+    }
 }
 
 impl FaultKind {
@@ -139,16 +155,14 @@ fn find(text: &[u8], with_bare: bool) -> Extraction {
             }
         } else if with_bare && let Some(bare) = bare::around(text, done, at) {
             let octets = text.get(bare.range.clone()).unwrap_or_default();
-            let url = mend::escape(octets);
+            let url = escape(octets);
             done = bare.range.end;
             at = bare.range.end;
             extraction.urls.push(FoundUrl {
-                written: mend::written(octets, &url),
-                url,
-                range: bare.range,
+                written: written(octets, &url),
                 heuristic: true,
-                alternates: Vec::new(),
                 may_continue: bare.may_continue,
+                ..FoundUrl::at(bare.range, url)
             });
             continue;
         }
@@ -177,4 +191,22 @@ fn quote_marks(text: &[u8], at: usize) -> usize {
 /// Graphic ASCII as text.
 fn ascii(octets: &[u8]) -> String {
     octets.iter().map(|&octet| char::from(octet)).collect()
+}
+
+/// Escapes octets that are not allowed in a URL.
+fn escape(octets: &[u8]) -> String {
+    let mut url = String::with_capacity(octets.len());
+    // Errors: writing to a string cannot fail.
+    let _ = common::write_escaped(&mut url, octets, is_url_octet);
+    url
+}
+
+/// Graphic ASCII except the characters that always end a URL.
+fn is_url_octet(octet: u8) -> bool {
+    octet.is_ascii_graphic() && !b"\"<>".contains(&octet)
+}
+
+/// The text as written, if it differs from the URL.
+fn written(octets: &[u8], url: &str) -> Option<String> {
+    (octets != url.as_bytes()).then(|| text_lossless(octets).into_owned())
 }

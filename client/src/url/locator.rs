@@ -230,7 +230,7 @@ impl Locator {
         match &self.url {
             Url::File(file) if *file.host() == FileHost::Local => Scope::Local,
             Url::News(_) => Scope::ServerRelative,
-            Url::Nntp(nntp) if nntp.hostport().is_none() => Scope::ServerRelative,
+            Url::Nntp(nntp) if nntp.hostport.is_none() => Scope::ServerRelative,
             _ => Scope::Global,
         }
     }
@@ -283,7 +283,7 @@ impl Locator {
             Url::Ftp(url) => Some(url.login.site()),
             Url::Http(url) => Some(url.hostport().site()),
             Url::Https(url) => Some(url.hostport().site()),
-            Url::Nntp(url) => Some(url.hostport()?.site()),
+            Url::Nntp(url) => Some(url.hostport.as_ref()?.site()),
             Url::Telnet(url) => Some(url.login.site()),
             Url::Rlogin(url) => Some(url.login.site()),
             Url::Tn3270(url) => Some(url.login.site()),

@@ -81,33 +81,15 @@ impl From<Vec<u8>> for Octets {
     }
 }
 
-impl From<&[u8]> for Octets {
-    fn from(octets: &[u8]) -> Self {
-        Octets(octets.to_vec())
-    }
-}
-
-impl<const N: usize> From<&[u8; N]> for Octets {
-    fn from(octets: &[u8; N]) -> Self {
-        Octets(octets.to_vec())
-    }
-}
-
-impl From<&str> for Octets {
-    fn from(text: &str) -> Self {
-        Octets(text.as_bytes().to_vec())
+impl<T: AsRef<[u8]> + ?Sized> From<&T> for Octets {
+    fn from(octets: &T) -> Self {
+        Octets(octets.as_ref().to_vec())
     }
 }
 
 impl From<String> for Octets {
     fn from(text: String) -> Self {
         Octets(text.into_bytes())
-    }
-}
-
-impl From<&Octets> for Octets {
-    fn from(octets: &Octets) -> Self {
-        octets.clone()
     }
 }
 

@@ -112,7 +112,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn absent_differs_from_empty_and_nothing_shows() {
+    fn absent_differs_from_empty_and_secrets_are_hidden() {
         let check = |text: &str, user: &str, password: Option<&str>| {
             let userinfo = Userinfo::parse(Span::new(text.as_bytes()), Mode::Strict).unwrap();
             assert_eq!(userinfo.user().as_str(), Some(user), "{text}");

@@ -1,4 +1,4 @@
-//! Certificates right and wrong, made for the test: only a right one is believed, unless none is asked for.
+//! Valid and invalid certificates, made for the test: only a valid one is accepted, unless verification is off.
 
 use std::net::SocketAddr;
 
@@ -83,7 +83,7 @@ async fn server((chain, key): (String, KeyPair), clients: Option<&Authority>) ->
     address
 }
 
-/// What a client hears of the server, or every level of why it hears nothing.
+/// What a client receives, or the error with all its causes.
 async fn heard(address: SocketAddr, options: &TlsOptions) -> String {
     let connector = Tls::new(Tcp::new(address), options).expect("options");
     let host = HOST.parse().expect("a host");
@@ -117,7 +117,7 @@ fn trusting(authority: &Authority) -> TlsOptions {
 fn unchanged(_: &mut CertificateParams) {}
 
 #[tokio::test]
-async fn only_the_right_certificate_is_believed() {
+async fn only_the_right_certificate_is_accepted() {
     let authority = Authority::new();
     let expired = |params: &mut CertificateParams| {
         params.not_before = date_time_ymd(2001, 1, 1);
@@ -156,7 +156,7 @@ async fn only_the_right_certificate_is_believed() {
     }
 }
 
-/// A certificate as `openssl req -x509` makes it: of an authority (CA:TRUE), signed by itself.
+/// A self-signed CA certificate (CA:TRUE), as `openssl req -x509` makes.
 fn by_itself(
     names: &[&str],
     common: &str,
@@ -248,7 +248,7 @@ async fn audit_c3_a_named_certificate_needs_no_authority() {
     };
     let found = heard(server(late, None).await, &late_options).await;
     assert!(found.contains("expired on 2002-01-01"), "{found}");
-    // A named certificate vouches for itself alone.
+    // A named certificate is trusted itself, but issues no others.
     let found = heard(
         server(stranger.certify(HOST, unchanged), None).await,
         &options,
@@ -258,7 +258,7 @@ async fn audit_c3_a_named_certificate_needs_no_authority() {
 }
 
 #[tokio::test]
-async fn any_certificate_is_believed_where_none_is_asked_for() {
+async fn any_certificate_is_accepted_without_verification() {
     let authority = Authority::new();
     let insecure = TlsOptions {
         insecure: true,

@@ -24,17 +24,29 @@ use z3950_asn1::moment::Moment;
 /// The bit of a context tag.
 const CONTEXT: u8 = 0x80;
 
-/// Trusts certificates issued by the roots, and the given certificates themselves.
-///
-/// A given certificate needs no issuer, and may be a CA certificate, as `openssl req -x509` makes. Its name and dates are still
-/// checked.
+/// Verifies certificates as [`Trusted`] says, and that the server has the key.
 #[derive(Debug)]
-pub(super) struct Named {
-    pub(super) roots: Arc<WebPkiServerVerifier>,
-    pub(super) certificates: Vec<CertificateDer<'static>>,
+pub(super) struct Verifier {
+    pub(super) provider: Arc<CryptoProvider>,
+    pub(super) trusted: Trusted,
 }
 
-impl ServerCertVerifier for Named {
+/// Which certificates are accepted.
+#[derive(Debug)]
+pub(super) enum Trusted {
+    /// Every one.
+    Any,
+    /// Those issued by the roots, and the given certificates themselves.
+    ///
+    /// A given certificate needs no issuer, and may be a CA certificate, as `openssl req -x509` makes. Its name and dates are
+    /// still checked.
+    Named {
+        roots: Arc<WebPkiServerVerifier>,
+        certificates: Vec<CertificateDer<'static>>,
+    },
+}
+
+impl ServerCertVerifier for Verifier {
     fn verify_server_cert(
         &self,
         certificate: &CertificateDer<'_>,
@@ -43,13 +55,16 @@ impl ServerCertVerifier for Named {
         ocsp: &[u8],
         now: UnixTime,
     ) -> Result<ServerCertVerified, rustls::Error> {
-        let by_roots = self
-            .roots
-            .verify_server_cert(certificate, chain, name, ocsp, now);
-        match by_roots {
+        let Trusted::Named {
+            roots,
+            certificates,
+        } = &self.trusted
+        else {
+            return Ok(ServerCertVerified::assertion());
+        };
+        match roots.verify_server_cert(certificate, chain, name, ocsp, now) {
             Err(rustls::Error::InvalidCertificate(error))
-                if !is_final(&error)
-                    && self.certificates.iter().any(|named| named == certificate) =>
+                if !is_final(&error) && certificates.iter().any(|named| named == certificate) =>
             {
                 verify_by_itself(certificate, name)
             }
@@ -63,8 +78,8 @@ impl ServerCertVerifier for Named {
         certificate: &CertificateDer<'_>,
         signature: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        self.roots
-            .verify_tls12_signature(message, certificate, signature)
+        let algorithms = &self.provider.signature_verification_algorithms;
+        verify_tls12_signature(message, certificate, signature, algorithms)
     }
 
     fn verify_tls13_signature(
@@ -73,12 +88,13 @@ impl ServerCertVerifier for Named {
         certificate: &CertificateDer<'_>,
         signature: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        self.roots
-            .verify_tls13_signature(message, certificate, signature)
+        let algorithms = &self.provider.signature_verification_algorithms;
+        verify_tls13_signature(message, certificate, signature, algorithms)
     }
 
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.roots.supported_verify_schemes()
+        let algorithms = &self.provider.signature_verification_algorithms;
+        algorithms.supported_schemes()
     }
 }
 
@@ -255,45 +271,4 @@ fn day(time: UnixTime) -> String {
         year, month, day, ..
     } = Moment::from(time.unwrap_or(UNIX_EPOCH));
     format!("{year:04}-{month:02}-{day:02}")
-}
-
-/// Accepts every certificate; checks only that the server has its key.
-#[derive(Debug)]
-pub(super) struct AnyCertificate(pub(super) Arc<CryptoProvider>);
-
-impl ServerCertVerifier for AnyCertificate {
-    fn verify_server_cert(
-        &self,
-        _: &CertificateDer<'_>,
-        _: &[CertificateDer<'_>],
-        _: &ServerName<'_>,
-        _: &[u8],
-        _: UnixTime,
-    ) -> Result<ServerCertVerified, rustls::Error> {
-        Ok(ServerCertVerified::assertion())
-    }
-
-    fn verify_tls12_signature(
-        &self,
-        message: &[u8],
-        certificate: &CertificateDer<'_>,
-        signature: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        let algorithms = &self.0.signature_verification_algorithms;
-        verify_tls12_signature(message, certificate, signature, algorithms)
-    }
-
-    fn verify_tls13_signature(
-        &self,
-        message: &[u8],
-        certificate: &CertificateDer<'_>,
-        signature: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        let algorithms = &self.0.signature_verification_algorithms;
-        verify_tls13_signature(message, certificate, signature, algorithms)
-    }
-
-    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.0.signature_verification_algorithms.supported_schemes()
-    }
 }

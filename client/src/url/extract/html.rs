@@ -8,7 +8,7 @@ use html5gum::{Token, Tokenizer};
 use z3950_marc::charset::Charset;
 
 use super::super::generic;
-use super::{FoundUrl, WrapperFault, ascii, link, mend, scan};
+use super::{FoundUrl, WrapperFault, ascii, link, scan, written};
 
 /// Attributes whose value is a URL.
 const ATTRIBUTES: [&str; 13] = [
@@ -155,12 +155,8 @@ fn read(link: Link, base: Option<&str>, charset: Charset) -> Option<Result<HtmlU
     };
     Some(Ok(HtmlUrl {
         found: FoundUrl {
-            written: mend::written(link::trimmed(&link.value), &url),
-            url,
-            range: link.range,
-            heuristic: false,
-            alternates: Vec::new(),
-            may_continue: false,
+            written: written(link::trimmed(&link.value), &url),
+            ..FoundUrl::at(link.range, url)
         },
         attribute: Some((link.element, link.name)),
     }))

@@ -8,8 +8,7 @@ use z3950_marc::charset::Charset;
 
 use super::super::generic;
 use super::super::resolve::{ResolveMode, resolve};
-use super::ascii;
-use super::mend::escape;
+use super::{ascii, escape};
 
 /// Cleans and escapes the value of an attribute: the path as UTF-8, the query in the charset of the page, or `fallback` if the
 /// value is not UTF-8.

@@ -8,7 +8,7 @@ use z3950_marc::charset;
 
 use super::super::common;
 use super::super::span::Span;
-use super::{FoundUrl, mend, scan};
+use super::{FoundUrl, escape, scan, written};
 
 /// Fields and subfields with URLs, and whether they are meant for them.
 const PLACES: [(&str, u8, bool); 3] = [
@@ -88,14 +88,11 @@ fn whole(value: &[u8]) -> Option<FoundUrl> {
         Some(_) => rest.starts_with(b"//") && !has_other,
         None => !rest.is_empty() && !url.contains(&b'<'),
     };
-    let escaped = mend::escape(url);
-    let before = blank.and_then(|blank| url.get(..blank)).map(mend::escape);
+    let escaped = escape(url);
+    let before = blank.and_then(|blank| url.get(..blank)).map(escape);
     is_url.then(|| FoundUrl {
-        written: mend::written(url, &escaped),
-        url: escaped,
-        range: start..start + url.len(),
-        heuristic: false,
+        written: written(url, &escaped),
         alternates: before.into_iter().collect(),
-        may_continue: false,
+        ..FoundUrl::at(start..start + url.len(), escaped)
     })
 }

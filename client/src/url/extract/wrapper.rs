@@ -6,7 +6,7 @@ use z3950_marc::text_lossless;
 use super::super::MAX_URL_LENGTH;
 use super::super::common;
 use super::super::span::Span;
-use super::{FaultKind, FoundUrl, MAX_ALTERNATES, WrapperFault, mend};
+use super::{FaultKind, FoundUrl, MAX_ALTERNATES, WrapperFault, is_url_octet};
 
 /// The start of a wrapper, in any letter case.
 const OPENING: &[u8] = b"<URL:";
@@ -73,7 +73,7 @@ fn content(inner: &[u8], quotes: usize) -> Result<FoundUrl, WrapperFault> {
             if url.last() == Some(&b'-') && hyphens.last() != Some(&(url.len() - 1)) {
                 hyphens.push(url.len() - 1);
             }
-        } else if mend::is_url_octet(octet) {
+        } else if is_url_octet(octet) {
             let place = OPENING.len() + index;
             if url.is_empty() {
                 range.start = place;
@@ -95,11 +95,8 @@ fn content(inner: &[u8], quotes: usize) -> Result<FoundUrl, WrapperFault> {
     match common::scheme(Span::new(&url)) {
         Ok(_) => Ok(FoundUrl {
             alternates: alternates(&url, &hyphens),
-            url: super::ascii(&url),
-            range,
-            heuristic: false,
             written: is_quoted.then(|| text_lossless(inner).into_owned()),
-            may_continue: false,
+            ..FoundUrl::at(range, super::ascii(&url))
         }),
         Err(_) => Err(WrapperFault {
             kind: FaultKind::NotAUrl,

@@ -198,7 +198,7 @@ impl FtpUrl {
     }
 
     fn login_steps(&self, mail: Option<&str>) -> Result<Vec<FtpStep>, UrlError> {
-        let Some(userinfo) = self.login.userinfo() else {
+        let Some(userinfo) = &self.login.userinfo else {
             let password = match mail {
                 Some(mail) => {
                     no_controls(mail.as_bytes())?;

@@ -91,42 +91,17 @@ impl fmt::Display for Newsgroup {
 /// An article of a newsgroup by its number at a server, or the newsgroup.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct NntpUrl {
-    hostport: Option<HostPort<{ NntpUrl::DEFAULT_PORT }>>,
-    group: Newsgroup,
-    number: Option<u64>,
+    /// The server; `None` in the form of RFC 1630, which means the reader's own.
+    pub hostport: Option<HostPort<{ NntpUrl::DEFAULT_PORT }>>,
+    /// The newsgroup.
+    pub group: Newsgroup,
+    /// The number of the article at this server.
+    pub number: Option<u64>,
 }
 
 impl NntpUrl {
     /// The default port.
     pub const DEFAULT_PORT: u16 = 119;
-
-    /// A newsgroup at a server, or its article with a number.
-    pub fn new(
-        hostport: HostPort<{ NntpUrl::DEFAULT_PORT }>,
-        group: Newsgroup,
-        number: Option<u64>,
-    ) -> Self {
-        NntpUrl {
-            hostport: Some(hostport),
-            group,
-            number,
-        }
-    }
-
-    /// The server; `None` in the form of RFC 1630, which means the reader's own.
-    pub fn hostport(&self) -> Option<&HostPort<{ NntpUrl::DEFAULT_PORT }>> {
-        self.hostport.as_ref()
-    }
-
-    /// The newsgroup.
-    pub fn group(&self) -> &Newsgroup {
-        &self.group
-    }
-
-    /// The number of the article at this server.
-    pub fn number(&self) -> Option<u64> {
-        self.number
-    }
 
     /// Reads what follows `nntp:`.
     pub(crate) fn parse(rest: Span<'_>, mode: Mode) -> Result<Self, UrlError> {

@@ -45,10 +45,10 @@ macro_rules! interactive {
 
             /// What to do for the URL. User and password are advice for the user, and not sent.
             pub fn plan(&self) -> TelnetPlan {
-                let userinfo = self.login.userinfo();
+                let userinfo = self.login.userinfo.as_ref();
                 TelnetPlan {
-                    host: self.login.hostport().host().clone(),
-                    port: self.login.hostport().port(),
+                    host: self.login.hostport.host().clone(),
+                    port: self.login.hostport.port(),
                     advised_user: userinfo.map(|userinfo| userinfo.user().clone()),
                     has_password: userinfo.and_then(Userinfo::password).is_some(),
                 }
