@@ -211,7 +211,7 @@ impl Client {
     /// # Errors
     /// [`PlanError::NoDocid`].
     pub async fn retrieve_plan(&self, plan: &Plan) -> Result<Retrieval, PlanError> {
-        if plan.docid.as_ref().is_none() {
+        if plan.docid.is_none() {
             return Err(PlanError::NoDocid);
         }
         if let Some(port) = plan.refused_port() {

@@ -2,7 +2,6 @@
 //! of the target applied.
 
 pub(crate) mod inner;
-pub(crate) mod names;
 
 use std::fmt;
 use std::sync::Arc;
@@ -85,12 +84,12 @@ impl Connection {
         turn.take();
         let mut lease = self.inner.lease().await;
         options.reconnect = Some(lease.reconnect());
-        let pager = lease
-            .run(Repeat::IfLost, |session| {
-                let (query, search, options) = (query.clone(), search.clone(), options.clone());
-                async move { session.pager(query, &search, options).await }
-            })
-            .await?;
+        let (query, search, options) = (&query, &search, &options);
+        let pager = lease.run(Repeat::IfLost, |session| async move {
+            let (query, options) = (query.clone(), options.clone());
+            session.pager(query, search, options).await
+        });
+        let pager = pager.await?;
         drop(turn);
         Ok(ResultSet::new(Arc::clone(&self.inner), name, pager))
     }
@@ -125,13 +124,11 @@ impl Connection {
             ..options
         };
         let mut lease = self.inner.lease().await;
-        let result = lease
-            .run(Repeat::IfLost, |session| {
-                let (start, options) = (start.clone(), options.clone());
-                async move { session.scan(start, &options).await }
-            })
-            .await?;
-        Ok(ScanSet::new(result))
+        let (start, options) = (&start, &options);
+        let result = lease.run(Repeat::IfLost, |session| async move {
+            session.scan(start.clone(), options).await
+        });
+        Ok(ScanSet::new(result.await?))
     }
 
     /// Retrieves the one record with a docid (RFC 2056 §4).
@@ -148,17 +145,13 @@ impl Connection {
             .docid(docid.as_ref())
             .build()?;
         let plan = plan::plan(&url, &self.inner.plan)?;
-        let plan = plan.with_profile(&target.profile);
+        let plan = &plan.with_profile(&target.profile);
         let mut lease = self.inner.lease().await;
-        let retrieval = lease
-            .run(Repeat::IfLost, |session| {
-                let plan = plan.clone();
-                async move { retrieve::attempt(&session, &plan).await }
-            })
-            .await?;
-        retrieval
-            .into_record()
-            .map(|record| record.with_charset(target.profile.record_charset))
+        let retrieval = lease.run(Repeat::IfLost, |session| async move {
+            retrieve::attempt(&session, plan).await
+        });
+        let record = retrieval.await?.into_record()?;
+        Ok(record.with_charset(target.profile.record_charset))
     }
 
     /// Looks up an identifier: `isbn:0-14-143951-3`, `issn:`, `lccn:`, `oclc:`, `local:`, `docid:`, or a number whose form
@@ -247,22 +240,15 @@ impl Connection {
     /// [`Error::Refused`] by a server without one; others if the connection failed.
     pub async fn explain(&self, options: &ExplainOptions) -> Result<ExplainResult, Error> {
         let mut lease = self.inner.lease().await;
-        lease
-            .run(Repeat::IfLost, |session| async move {
-                session.explain(options).await
-            })
-            .await
+        let explain = |session: Session| async move { session.explain(options).await };
+        lease.run(Repeat::IfLost, explain).await
     }
 
     async fn task(&self, task: Task) -> Result<TaskResult, Error> {
         let mut lease = self.inner.lease().await;
-        let options = &TaskOptions::default();
-        lease
-            .run(Repeat::IfUnsent, |session| {
-                let task = task.clone();
-                async move { session.task(task, options).await }
-            })
-            .await
+        let (task, options) = (&task, &TaskOptions::default());
+        let perform = |session: Session| async move { session.task(task.clone(), options).await };
+        lease.run(Repeat::IfUnsent, perform).await
     }
 
     /// The Z39.50 session, for services without a method here. It must not outlive the connection.

@@ -423,7 +423,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_are_plain_and_each_level_says_its_own() {
+    fn messages_are_plain_and_each_level_adds_its_own() {
         let chain = |error: Error| {
             let mut words = vec![error.to_string()];
             let mut level: &dyn std::error::Error = &error;

@@ -83,7 +83,7 @@ pub async fn lookup<'a>(
             continue;
         }
         let query = Query::Type1(attempt.query.clone());
-        let search = Pager::search(session, query, &options.search, options.records.clone());
+        let search = session.pager(query, &options.search, options.records.clone());
         match search.await {
             Ok(set) if set.count() == 0 => {
                 has_answered = true;

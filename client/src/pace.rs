@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn who_goes_away_costs_nobody_time() {
+    async fn a_dropped_request_does_not_delay_others() {
         let clock = Arc::default();
         let pace = Pace::new(&clock, Duration::from_secs(10)).expect("a pause");
         let begun = Instant::now();

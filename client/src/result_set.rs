@@ -11,8 +11,7 @@ use z3950_asn1::apdu::{SortKeySpec, SortRelation};
 use z3950_asn1::query::names::Names;
 use z3950_asn1::types::InternationalString;
 
-use crate::connection::inner::Inner;
-use crate::connection::names::Name;
+use crate::connection::inner::{Inner, Name};
 use crate::error::Error;
 use crate::protocol::pager::{Cursor, Pager};
 use crate::protocol::service::search::SearchResult;

@@ -186,9 +186,8 @@ fn internet(
     let (host, port) =
         host_and_port(place, Mode::Lenient).map_err(|error| malformed(text, error))?;
     Ok(Target {
-        endpoint: endpoint(host, port.unwrap_or(DEFAULT_PORT)),
-        proxy: None,
         databases: databases(path),
+        ..Target::new(endpoint(host, port.unwrap_or(DEFAULT_PORT)))
     })
 }
 
@@ -196,12 +195,12 @@ fn internet(
 fn unix(rest: &str) -> Target {
     let (path, names) = rest.split_once(':').unwrap_or((rest, ""));
     Target {
-        endpoint: Endpoint::Unix(path.into()),
-        proxy: None,
         databases: databases(names),
+        ..Target::new(Endpoint::Unix(path.into()))
     }
 }
 
+/// The names between plus signs.
 fn databases(names: &str) -> Vec<DatabaseName> {
     let names = names.split('+').filter(|name| !name.is_empty());
     names.map(DatabaseName::from).collect()

@@ -117,7 +117,7 @@ where
         };
         budget -= octets.len();
         for piece in octets.chunks(step) {
-            // The client may be gone already: that is for the test to say.
+            // Errors: the client is gone, which the test checks.
             let _ = writer.write_all(piece).await;
             tokio::task::yield_now().await;
         }
@@ -133,8 +133,8 @@ pub(crate) fn answering(
     mut answers: impl FnMut(Apdu) -> Option<Vec<Apdu>> + Send + 'static,
 ) -> DuplexStream {
     let (ours, theirs) = tokio::io::duplex(1 << 20);
+    let mut peer = Peer::on(theirs);
     tokio::spawn(async move {
-        let mut peer = Peer::on(theirs);
         while let Some(request) = peer.next().await
             && let Some(apdus) = answers(request)
         {
@@ -174,14 +174,10 @@ impl Peer {
         (opening.await.expect("no panic").expect("a session"), peer)
     }
 
-    /// The same in version 3 with the given options granted beside those of [`init_response`].
+    /// The same in version 3, with these options granted in addition to those of [`init_response`].
     pub(crate) async fn granting(options: SessionOptions, granted: Options) -> (Session, Self) {
-        let accepted = init_response(true, ProtocolVersion::UP_TO_3);
-        let options_granted = accepted.options | granted;
-        let response = InitializeResponse {
-            options: options_granted,
-            ..accepted
-        };
+        let mut response = init_response(true, ProtocolVersion::UP_TO_3);
+        response.options = response.options | granted;
         Self::accept(options, response).await
     }
 
@@ -201,11 +197,11 @@ impl Peer {
     }
 
     pub(crate) async fn send(&mut self, apdu: impl Into<Apdu>) {
-        // The client may be gone already: that is for the test to say.
+        // Errors: the client is gone, which the test checks.
         let _ = self.writer.write_all(&encode(&apdu.into())).await;
     }
 
-    /// The names of what else is sent, to the end of the stream.
+    /// The names of the remaining APDUs, up to the end of the stream.
     pub(crate) async fn rest(mut self) -> String {
         let mut names = Vec::new();
         while let Some(request) = self.next().await {
@@ -265,12 +261,9 @@ impl Connect for Scripted {
     ) -> BoxFuture<'a, Result<BoxStream, Error>> {
         let script = self.scripts.lock().expect("no panic").pop_front();
         let stream = script.map(|script| Box::new(serve(script, &self.transcript)) as BoxStream);
-        let refused = || {
-            let cause = Cause::Refused(Arc::new(std::io::ErrorKind::ConnectionRefused.into()));
-            Error::Unavailable {
-                phase: Phase::Connect,
-                cause,
-            }
+        let refused = || Error::Unavailable {
+            phase: Phase::Connect,
+            cause: Cause::Refused(Arc::new(std::io::ErrorKind::ConnectionRefused.into())),
         };
         Box::pin(std::future::ready(stream.ok_or_else(refused)))
     }
@@ -302,7 +295,7 @@ pub(crate) fn accepted() -> Turn {
     send(init_response(true, ProtocolVersion::UP_TO_3))
 }
 
-/// The answer to a search, with records that came along.
+/// The answer to a search, with records in the response.
 pub(crate) fn found(hits: i64, records: Vec<NamePlusRecord>) -> SearchResponse {
     SearchResponse {
         result_count: hits,
@@ -386,10 +379,9 @@ pub(crate) fn close(reason: CloseReason) -> Turn {
 }
 
 pub(crate) fn challenge() -> Apdu {
-    let challenge = SecurityChallenge::SimpleForm("who are you?".into());
     AccessControlRequest {
         reference_id: None,
-        security_challenge: challenge,
+        security_challenge: SecurityChallenge::SimpleForm("who are you?".into()),
         other_info: None,
     }
     .into()

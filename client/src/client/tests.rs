@@ -1,4 +1,4 @@
-//! What becomes of URLs, scenario by scenario, against a server that follows a script (RFC 2056 §3, §4).
+//! The outcome of URLs, scenario by scenario, against a scripted server (RFC 2056 §3, §4).
 
 mod fallback;
 mod faults;
@@ -91,7 +91,7 @@ fn say(outcome: &Outcome) -> String {
     }
 }
 
-/// A retrieval: URL, what is not default, what the server does, what comes of it, what the server saw.
+/// A retrieval: URL, options, what the server does, the outcome, and the requests it received.
 async fn check(
     id: &str,
     text: &str,
@@ -111,7 +111,7 @@ async fn check(
 }
 
 #[tokio::test(start_paused = true)]
-async fn retrievals_end_as_the_server_makes_them() {
+async fn each_server_behaviour_has_its_outcome() {
     let plain = || options(|_| ());
     let whole = "search(1/2/0,usmarc) close(finished) end";
     let present = "search(1/2/0,usmarc) present(1+1,usmarc) close(finished) end";

@@ -1,14 +1,17 @@
-//! What a connection and its result sets share: the target, the lent session, and the names of result sets.
+//! What a connection and its result sets share: the target, the lent session, and the names of result sets (Z39.50-2003
+//! §3.2.2.1.4): one each at servers with named result sets; otherwise all share the name `default` and take turns.
 
-use std::sync::Arc;
+use std::sync::{self, Arc, PoisonError};
 
-use tokio::sync::{Mutex, MutexGuard};
+use tokio::sync::{Mutex, MutexGuard, OwnedMutexGuard};
+use z3950_asn1::apdu::Options;
+use z3950_asn1::types::InternationalString;
 
-use super::names::Names;
 use crate::error::Error;
 use crate::plan::PlanOptions;
 use crate::pool::Lease;
-use crate::protocol::service::ResultRecord;
+use crate::protocol::service::init::ServerInfo;
+use crate::protocol::service::{DEFAULT_RESULT_SET, ResultRecord};
 use crate::record::Record;
 use crate::target::profile::Resolved;
 
@@ -38,5 +41,113 @@ impl Inner {
     pub(crate) fn record(&self, record: ResultRecord, position: u64) -> Result<Record, Error> {
         let record = Record::of(record, Some(position))?;
         Ok(record.with_charset(self.target.profile.record_charset))
+    }
+}
+
+/// The names of a connection.
+#[derive(Debug)]
+pub(crate) struct Names {
+    /// Whether the server supports named result sets.
+    is_named: bool,
+    numbers: sync::Mutex<Numbers>,
+    /// The number of the set that is now `default`, if that is the only name.
+    holder: Arc<Mutex<Option<u64>>>,
+}
+
+#[derive(Debug, Default)]
+struct Numbers {
+    /// Returned for reuse: a new set replaces the old one of the same name.
+    free: Vec<u64>,
+    next: u64,
+}
+
+/// The name of one result set, returned for reuse when dropped.
+#[derive(Debug)]
+pub(crate) struct Name {
+    names: Arc<Names>,
+    number: u64,
+}
+
+/// The right to use a result set, while no other uses a shared name.
+#[derive(Debug)]
+pub(crate) struct Turn {
+    number: u64,
+    /// The lock of a shared name.
+    holder: Option<OwnedMutexGuard<Option<u64>>>,
+}
+
+impl Names {
+    pub(crate) fn new(server: &ServerInfo) -> Self {
+        Self {
+            is_named: server.options.contains(Options::NAMED_RESULT_SETS),
+            numbers: sync::Mutex::default(),
+            holder: Arc::default(),
+        }
+    }
+
+    /// A name that no other result set has.
+    pub(crate) fn take(self: &Arc<Self>) -> Name {
+        let mut numbers = self.numbers();
+        // The number of a set with a shared name is unique, since it identifies the set.
+        let free = match self.is_named {
+            true => numbers.free.pop(),
+            false => None,
+        };
+        let number = free.unwrap_or_else(|| {
+            numbers.next += 1;
+            numbers.next
+        });
+        Name {
+            names: Arc::clone(self),
+            number,
+        }
+    }
+
+    fn numbers(&self) -> sync::MutexGuard<'_, Numbers> {
+        self.numbers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Name {
+    /// The name to send.
+    pub(crate) fn name(&self) -> InternationalString {
+        match self.names.is_named {
+            true => self.number.to_string().as_str().into(),
+            false => DEFAULT_RESULT_SET.into(),
+        }
+    }
+
+    /// Waits until no other result set with the same name is in use.
+    pub(crate) async fn turn(&self) -> Turn {
+        Turn {
+            number: self.number,
+            holder: match self.names.is_named {
+                true => None,
+                false => Some(Arc::clone(&self.names.holder).lock_owned().await),
+            },
+        }
+    }
+}
+
+impl Drop for Name {
+    fn drop(&mut self) {
+        if self.names.is_named {
+            self.names.numbers().free.push(self.number);
+        }
+    }
+}
+
+impl Turn {
+    /// Whether another set has replaced this one, so that its search must be repeated.
+    pub(crate) fn is_taken(&self) -> bool {
+        let holder = self.holder.as_deref();
+        holder.is_some_and(|holder| *holder != Some(self.number))
+    }
+
+    /// Marks this set as the one that the server has now.
+    pub(crate) fn take(&mut self) {
+        if let Some(holder) = self.holder.as_deref_mut() {
+            *holder = Some(self.number);
+        }
     }
 }

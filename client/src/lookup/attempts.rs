@@ -27,9 +27,15 @@ pub struct Attempt {
 pub(crate) const DOCID_ATTRIBUTES: [&[(i64, i64)]; 4] = [
     &[(USE, USE_DOC_ID), (STRUCTURE, STRUCTURE_URX)],
     &[(USE, USE_DOC_ID)],
-    &[(USE, USE_LOCAL_NUMBER)],
-    &[(USE, USE_STANDARD_IDENTIFIER)],
+    &[LOCAL],
+    &[STANDARD],
 ];
+
+const ISBN: (i64, i64) = (USE, USE_ISBN);
+const ISSN: (i64, i64) = (USE, USE_ISSN);
+const LOCAL: (i64, i64) = (USE, USE_LOCAL_NUMBER);
+const STANDARD: (i64, i64) = (USE, USE_STANDARD_IDENTIFIER);
+const RIGHT: (i64, i64) = (TRUNCATION, TRUNCATION_RIGHT);
 
 /// Values of Bib-1 (Z39.50-2003 Appendix ATR.3) without a constant elsewhere.
 pub(crate) const LCCN: i64 = 9;
@@ -37,40 +43,22 @@ pub(crate) const OCLC_NUMBER: i64 = 1211;
 
 /// The searches for an identifier, in order.
 pub fn attempts(identifier: &Identifier) -> Vec<Attempt> {
+    let searches: &[&[(i64, i64)]] = match identifier.kind {
+        Kind::Isbn => &[&[ISBN], &[ISBN, RIGHT], &[STANDARD]],
+        Kind::Issn => &[&[ISSN], &[ISSN, RIGHT], &[STANDARD]],
+        Kind::Lccn => &[&[(USE, LCCN)], &[STANDARD]],
+        Kind::Oclc => &[&[(USE, OCLC_NUMBER)], &[STANDARD], &[LOCAL]],
+        Kind::Local => &[&[LOCAL], &[STANDARD]],
+        Kind::Docid => &DOCID_ATTRIBUTES,
+    };
     let forms = forms(identifier);
     let mut attempts = Vec::new();
-    let mut attempt = |attributes: &[(i64, i64)]| {
+    for attributes in searches {
         attempts.push(Attempt::of(attributes, &forms, false));
         if forms.len() > 1 {
             let singles = forms.iter().map(std::slice::from_ref);
             attempts.extend(singles.map(|form| Attempt::of(attributes, form, true)));
         }
-    };
-    match identifier.kind {
-        Kind::Isbn => {
-            attempt(&[(USE, USE_ISBN)]);
-            attempt(&[(USE, USE_ISBN), (TRUNCATION, TRUNCATION_RIGHT)]);
-            attempt(&[(USE, USE_STANDARD_IDENTIFIER)]);
-        }
-        Kind::Issn => {
-            attempt(&[(USE, USE_ISSN)]);
-            attempt(&[(USE, USE_ISSN), (TRUNCATION, TRUNCATION_RIGHT)]);
-            attempt(&[(USE, USE_STANDARD_IDENTIFIER)]);
-        }
-        Kind::Lccn => {
-            attempt(&[(USE, LCCN)]);
-            attempt(&[(USE, USE_STANDARD_IDENTIFIER)]);
-        }
-        Kind::Oclc => {
-            attempt(&[(USE, OCLC_NUMBER)]);
-            attempt(&[(USE, USE_STANDARD_IDENTIFIER)]);
-            attempt(&[(USE, USE_LOCAL_NUMBER)]);
-        }
-        Kind::Local => {
-            attempt(&[(USE, USE_LOCAL_NUMBER)]);
-            attempt(&[(USE, USE_STANDARD_IDENTIFIER)]);
-        }
-        Kind::Docid => DOCID_ATTRIBUTES.into_iter().for_each(attempt),
     }
     attempts
 }

@@ -37,46 +37,28 @@ impl fmt::Display for Match {
     }
 }
 
-/// Field, subfield, and whether numbers there are cancelled or belong to another form. Valid numbers come first.
-type Location = (&'static str, Option<&'static str>, bool);
+/// A field, its subfields (none in a control field), and whether numbers there are cancelled or belong to another form. Valid
+/// numbers come first.
+type Location = (&'static str, &'static [&'static str], bool);
 
-const LOCAL: &[Location] = &[("001", None, false)];
-const MARC_21: [&[Location]; 4] = [
-    &[("020", Some("a"), false), ("020", Some("z"), true)],
-    &[
-        ("022", Some("a"), false),
-        ("022", Some("l"), false),
-        ("022", Some("m"), true),
-        ("022", Some("y"), true),
-        ("022", Some("z"), true),
-    ],
-    &[("010", Some("a"), false), ("010", Some("z"), true)],
-    &[
-        ("035", Some("a"), false),
-        ("001", None, false),
-        ("035", Some("z"), true),
-    ],
+const LOCAL: Location = ("001", &[], false);
+const OCLC: &[Location] = &[("035", &["a"], false), LOCAL, ("035", &["z"], true)];
+/// ISBN, ISSN, LCCN.
+const MARC_21: [&[Location]; 3] = [
+    &[("020", &["a"], false), ("020", &["z"], true)],
+    &[("022", &["a", "l"], false), ("022", &["m", "y", "z"], true)],
+    &[("010", &["a"], false), ("010", &["z"], true)],
 ];
-const UNIMARC_PLACES: [&[Location]; 4] = [
-    &[("010", Some("a"), false), ("010", Some("z"), true)],
-    &[
-        ("011", Some("a"), false),
-        ("011", Some("f"), false),
-        ("011", Some("y"), true),
-        ("011", Some("z"), true),
-    ],
+const UNIMARC_PLACES: [&[Location]; 3] = [
+    &[("010", &["a"], false), ("010", &["z"], true)],
+    &[("011", &["a", "f"], false), ("011", &["y", "z"], true)],
     &[],
-    &[
-        ("035", Some("a"), false),
-        ("001", None, false),
-        ("035", Some("z"), true),
-    ],
 ];
 
 /// The location of the identifier in a record; `None` if it is not a MARC record, or does not contain it in a known field.
 pub fn matched(identifier: &Identifier, record: &External) -> Option<Match> {
     let marc = marc(record)?;
-    let [isbn, issn, lccn, oclc] = match record.direct_reference == Some(UNIMARC) {
+    let [isbn, issn, lccn] = match record.direct_reference == Some(UNIMARC) {
         true => UNIMARC_PLACES,
         false => MARC_21,
     };
@@ -84,19 +66,25 @@ pub fn matched(identifier: &Identifier, record: &External) -> Option<Match> {
         Kind::Isbn => isbn,
         Kind::Issn => issn,
         Kind::Lccn => lccn,
-        Kind::Oclc => oclc,
-        Kind::Local | Kind::Docid => LOCAL,
+        Kind::Oclc => OCLC,
+        Kind::Local | Kind::Docid => &[LOCAL],
     };
     let wanted = normal(identifier.kind, &identifier.text);
-    places.iter().find_map(|&(tag, code, is_cancelled)| {
-        let mut texts = marc.fields_by_tag(tag).flat_map(|field| texts(field, code));
-        let text = texts.find(|text| normal(identifier.kind, text) == wanted)?;
-        Some(Match {
-            tag,
-            code,
-            text,
-            is_cancelled,
-        })
+    places.iter().find_map(|&(tag, codes, is_cancelled)| {
+        let found = |code| {
+            let mut texts = marc.fields_by_tag(tag).flat_map(|field| texts(field, code));
+            let text = texts.find(|text| normal(identifier.kind, text) == wanted)?;
+            Some(Match {
+                tag,
+                code,
+                text,
+                is_cancelled,
+            })
+        };
+        match codes {
+            [] => found(None),
+            codes => codes.iter().find_map(|code| found(Some(*code))),
+        }
     })
 }
 
@@ -159,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_are_found_where_they_stand() {
+    fn numbers_are_found_in_their_fields() {
         for (identifier, lines, place) in [
             (
                 "isbn:9780306406157",

@@ -69,7 +69,7 @@ async fn searches_are_made_until_one_finds_something() {
         &[both, "1 of 1 by 1=8 0378-5955|03785955"],
     )
     .await;
-    // Operators are refused: each form by itself.
+    // Operators are refused, so each form is searched for separately.
     check(
         "issn:0378-5955",
         |query| match query {
@@ -101,7 +101,7 @@ async fn searches_are_made_until_one_finds_something() {
         &["@attr 1=12 7", "@attr 1=1007 7", "nothing"],
     )
     .await;
-    // A refusal beside a search that found nothing is no reason to give up.
+    // One refusal does not matter if another search was answered.
     check(
         "local:7",
         |query| match query {

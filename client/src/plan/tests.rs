@@ -327,7 +327,7 @@ fn audit_b7_every_registered_record_syntax_can_be_named() {
     }
 }
 
-/// Programs are told names, people what they mean, and what may have been meant.
+/// Warnings have a code for programs, and a message with suggestions for people.
 #[test]
 fn audit_b20_warnings_are_words_with_a_code() {
     for (tail, code, words) in [

@@ -1,25 +1,35 @@
-//! What a session's task works on: the requests of the handles, and the operations in progress. An answer is matched to its
-//! request, checked, and handed to the caller (Z39.50-2003 §3.1.2, §3.4, §3.5).
+//! What a session's task works on: the stream as APDUs, the requests of the handles, and the operations in progress. An answer
+//! is matched to its request, checked, and handed to the caller (Z39.50-2003 §3.1.2, §3.4, §3.5).
 
 mod segments;
 mod server_requests;
 pub(super) mod task;
-mod wire;
 
+use std::future::poll_fn;
+use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 
+use bytes::Bytes;
+use futures_util::{Sink, StreamExt};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::sync::oneshot;
 use tokio::time::Instant;
+use tokio_util::codec::Framed;
+use tracing::{Level, debug, trace};
 use z3950_asn1::apdu::{
-    Apdu, PresentRequest, PresentResponse, Record, Records, ReferenceId, ScanRequest, ScanResponse,
-    SearchResponse, TriggerResourceControlRequest,
+    Apdu, PresentRequest, PresentResponse, ReferenceId, ScanRequest, ScanResponse, SearchResponse,
+    TriggerResourceControlRequest,
 };
+use z3950_asn1::codec;
+use z3950_asn1::codec::{frame::StreamError, stream::ApduCodec};
 use z3950_asn1::concurrency::ResultSetUse;
+use z3950_asn1::decoded;
+use z3950_asn1::error::{DecodeError, EncodeError};
 
 use self::segments::Segments;
-use crate::error::{Error, Phase, ProtocolFault};
-use crate::protocol::service::init;
+use crate::error::{Cause, Error, Phase, ProtocolFault};
+use crate::protocol::service::{count, init};
 use crate::transport::timeouts::{Limit, Timeouts};
 
 /// How a session ended.
@@ -145,7 +155,7 @@ fn examine(request: &Apdu, answer: &Apdu) -> Result<(), Error> {
     checked.map_err(|fault| Error::fault(Phase::of(request), fault))
 }
 
-/// A negative `resultCount` is left to the caller.
+/// Whether a response is consistent; a negative `resultCount` is left to the caller.
 fn examine_search(response: &SearchResponse) -> Result<(), ProtocolFault> {
     let hits = response.result_count;
     let came = count(
@@ -160,6 +170,7 @@ fn examine_search(response: &SearchResponse) -> Result<(), ProtocolFault> {
     Ok(())
 }
 
+/// Whether a response is consistent.
 fn examine_present(
     request: &PresentRequest,
     response: &PresentResponse,
@@ -178,7 +189,7 @@ fn examine_present(
     Ok(())
 }
 
-/// Non-surrogate diagnostics do not count as entries, whatever `numberOfEntriesReturned` says.
+/// Whether a response is consistent. Non-surrogate diagnostics do not count as entries, whatever `numberOfEntriesReturned` says.
 fn examine_scan(request: &ScanRequest, response: &ScanResponse) -> Result<(), ProtocolFault> {
     let announced = response.number_of_entries_returned;
     if announced < 0 {
@@ -202,39 +213,6 @@ fn examine_scan(request: &ScanRequest, response: &ScanResponse) -> Result<(), Pr
     Ok(())
 }
 
-/// The number of records, checked against `numberOfRecordsReturned`. Non-surrogate diagnostics do not count as records, but
-/// some servers announce them.
-fn count(records: Option<&Records>, announced: i64) -> Result<usize, ProtocolFault> {
-    if announced < 0 {
-        return Err(ProtocolFault::NegativeCount {
-            name: "numberOfRecordsReturned",
-            value: announced,
-        });
-    }
-    let came = match records {
-        Some(Records::ResponseRecords(records)) => {
-            let is_whole = |record: &Record| {
-                matches!(
-                    record,
-                    Record::RetrievalRecord(_) | Record::SurrogateDiagnostic(_)
-                )
-            };
-            if !records.iter().all(|named| is_whole(&named.record)) {
-                return Err(ProtocolFault::Fragment);
-            }
-            records.len()
-        }
-        Some(Records::NonSurrogateDiagnostic(_) | Records::MultipleNonSurDiagnostics(_)) => {
-            return Ok(0);
-        }
-        None => 0,
-    };
-    match usize::try_from(announced) {
-        Ok(announced) if announced == came => Ok(came),
-        _ => Err(ProtocolFault::Miscounted { announced, came }),
-    }
-}
-
 /// The operations in progress, oldest first.
 #[derive(Default)]
 struct Operations {
@@ -246,18 +224,10 @@ struct Operations {
 }
 
 impl Operations {
-    fn len(&self) -> usize {
-        self.list.len()
-    }
-
-    fn is_empty(&self) -> bool {
-        self.list.is_empty()
-    }
-
     /// Gives a request a referenceId if other operations are in progress and it has none of its own, or one that is in use.
     fn label(&mut self, request: &mut Apdu) {
         let own = request.reference_id();
-        if !self.is_empty() && own.is_none_or(|own| self.bears(own)) {
+        if !self.list.is_empty() && own.is_none_or(|own| self.bears(own)) {
             let reference = self.next_reference();
             request.set_reference_id(Some(reference));
         }
@@ -291,9 +261,8 @@ impl Operations {
     }
 
     fn bears(&self, reference: &ReferenceId) -> bool {
-        self.list
-            .iter()
-            .any(|operation| operation.request.reference_id() == Some(reference))
+        let mut list = self.list.iter();
+        list.any(|operation| operation.request.reference_id() == Some(reference))
     }
 
     /// The operation that an APDU with this referenceId belongs to; `None` if none is in progress.
@@ -320,25 +289,14 @@ impl Operations {
     }
 
     fn numbered(&mut self, number: u64) -> Option<&mut Operation> {
-        self.list
-            .iter_mut()
-            .find(|operation| operation.number == number)
+        let mut list = self.list.iter_mut();
+        list.find(|operation| operation.number == number)
     }
 
     fn finish(&mut self, number: u64) -> Option<Operation> {
-        let index = self
-            .list
-            .iter()
-            .position(|operation| operation.number == number)?;
+        let mut list = self.list.iter();
+        let index = list.position(|operation| operation.number == number)?;
         Some(self.list.remove(index))
-    }
-
-    fn drain(&mut self) -> impl Iterator<Item = Operation> {
-        self.list.drain(..)
-    }
-
-    fn iter_mut(&mut self) -> impl Iterator<Item = &mut Operation> {
-        self.list.iter_mut()
     }
 
     /// The phase of the oldest operation, or [`Phase::Idle`].
@@ -353,9 +311,8 @@ impl Operations {
 
     /// An operation whose wait has ended.
     fn overdue(&self, now: Instant) -> Option<u64> {
-        self.limits()
-            .find(|(at, _)| *at <= now)
-            .map(|(_, number)| number)
+        let overdue = self.limits().find(|(at, _)| *at <= now);
+        overdue.map(|(_, number)| number)
     }
 
     fn limits(&self) -> impl Iterator<Item = (Instant, u64)> {
@@ -387,74 +344,136 @@ impl Operations {
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use z3950_asn1::apdu::{DefaultDiagFormat, DiagRec, External, FragmentSyntax, NamePlusRecord};
-    use z3950_asn1::oid;
+/// Both directions of a stream. Writing goes on while the next APDU is awaited, so that neither side blocks because the other
+/// does not read.
+struct Wire<S> {
+    framed: Framed<S, ApduCodec>,
+    /// The write buffer may hold octets.
+    is_unsent: bool,
+    /// The server no longer reads; what it has sent is still read.
+    is_deaf: bool,
+}
 
-    fn named(record: Record) -> NamePlusRecord {
-        NamePlusRecord { name: None, record }
+impl<S: AsyncRead + AsyncWrite + Unpin> Wire<S> {
+    /// A stream whose received APDUs have at most `max_apdu_size` octets.
+    fn new(stream: S, max_apdu_size: usize) -> Self {
+        Self {
+            framed: Framed::new(stream, ApduCodec::new(max_apdu_size)),
+            is_unsent: false,
+            is_deaf: false,
+        }
     }
 
-    fn record() -> NamePlusRecord {
-        named(Record::RetrievalRecord(External::octet_aligned(
-            oid::USMARC,
-            "x",
-        )))
+    /// Adds an APDU to the write buffer, which [`next`](Self::next) and [`flush`](Self::flush) empty.
+    fn put(&mut self, apdu: &Apdu) -> Result<(), EncodeError> {
+        let octets = codec::encode(apdu)?;
+        debug!(apdu = apdu.name(), octets = octets.len(), "sent");
+        trace_body(&octets);
+        if !self.is_deaf {
+            self.framed.write_buffer_mut().extend_from_slice(&octets);
+            self.is_unsent = true;
+        }
+        Ok(())
     }
 
-    #[test]
-    fn announced_and_present_must_agree() {
-        let diagnostic = DefaultDiagFormat::bib1(14, "");
-        let surrogate = named(Record::SurrogateDiagnostic(DiagRec::DefaultFormat(
-            diagnostic.clone(),
-        )));
-        let fragment = named(Record::StartingFragment(
-            FragmentSyntax::NotExternallyTagged("x".into()),
-        ));
-        let miscounted = |announced, came| Err(ProtocolFault::Miscounted { announced, came });
-        for (records, announced, expected) in [
-            (None, 0, Ok(0)),
-            (None, 1, miscounted(1, 0)),
-            (
-                None,
-                -1,
-                Err(ProtocolFault::NegativeCount {
-                    name: "numberOfRecordsReturned",
-                    value: -1,
-                }),
-            ),
-            (Some(Records::ResponseRecords(vec![])), 0, Ok(0)),
-            (
-                Some(Records::ResponseRecords(vec![record(), surrogate])),
-                2,
-                Ok(2),
-            ),
-            (
-                Some(Records::ResponseRecords(vec![record()])),
-                0,
-                miscounted(0, 1),
-            ),
-            (
-                Some(Records::ResponseRecords(vec![record()])),
-                i64::MAX,
-                miscounted(i64::MAX, 1),
-            ),
-            (
-                Some(Records::ResponseRecords(vec![fragment])),
-                1,
-                Err(ProtocolFault::Fragment),
-            ),
-            (
-                Some(Records::NonSurrogateDiagnostic(diagnostic.clone())),
-                0,
-                Ok(0),
-            ),
-            (Some(Records::NonSurrogateDiagnostic(diagnostic)), 1, Ok(0)),
-            (Some(Records::MultipleNonSurDiagnostics(vec![])), 0, Ok(0)),
-        ] {
-            assert_eq!(count(records.as_ref(), announced), expected);
+    /// The octets of the next APDU, or `None` at the end of the stream. Cancel safe.
+    async fn next(&mut self) -> Option<Result<Bytes, StreamError>> {
+        poll_fn(|context| {
+            match self.poll_sent(context) {
+                Poll::Ready(Err(error)) => return Poll::Ready(Some(Err(error))),
+                Poll::Ready(Ok(())) | Poll::Pending => {}
+            }
+            self.framed.poll_next_unpin(context)
+        })
+        .await
+    }
+
+    /// Empties the write buffer.
+    async fn flush(&mut self) -> Result<(), StreamError> {
+        poll_fn(|context| self.poll_sent(context)).await
+    }
+
+    fn poll_sent(&mut self, context: &mut Context<'_>) -> Poll<Result<(), StreamError>> {
+        if !self.is_unsent {
+            return Poll::Ready(Ok(()));
+        }
+        let sent = Sink::<Bytes>::poll_flush(Pin::new(&mut self.framed), context);
+        let sent = ready!(sent);
+        self.is_unsent = false;
+        match sent {
+            // What the server sent before may say why it went away.
+            Err(StreamError::Io(error)) if is_gone(&error) => {
+                self.is_deaf = true;
+                self.framed.write_buffer_mut().clear();
+                Poll::Ready(Ok(()))
+            }
+            sent => Poll::Ready(sent),
+        }
+    }
+
+    /// Reads until the server's Close and the end of the stream.
+    async fn await_close(&mut self) {
+        while let Some(Ok(octets)) = self.next().await {
+            if let Ok(Apdu::Close(_)) = received(&octets) {
+                return;
+            }
+        }
+        // If unread octets are left, closing resets the connection and the server may lose our Close.
+        let mut dropped = [0; 4096];
+        while matches!(self.framed.get_mut().read(&mut dropped).await, Ok(1..)) {}
+    }
+
+    /// Closes our side of the stream.
+    async fn shutdown(&mut self) {
+        // Errors: the server is gone.
+        let _ = self.framed.get_mut().shutdown().await;
+    }
+}
+
+/// Decodes and logs a received APDU.
+fn received(octets: &Bytes) -> Result<Apdu, DecodeError> {
+    let apdu = codec::decode(octets);
+    match &apdu {
+        Ok(apdu) => debug!(apdu = apdu.name(), octets = octets.len(), "received"),
+        Err(fault) => debug!(octets = octets.len(), %fault, "received what does not decode"),
+    }
+    trace_body(octets);
+    apdu
+}
+
+/// The error of a failed stream.
+fn stream_error(error: StreamError, phase: Phase) -> Error {
+    let cause = match error {
+        StreamError::Frame(fault) => {
+            debug!(%fault, "received octets that are not an APDU");
+            return Error::fault(phase, fault);
+        }
+        StreamError::CutOff(octets) => Cause::CutOff(octets),
+        StreamError::Io(error) if is_gone(&error) => Cause::Disconnected,
+        StreamError::Io(error) => Cause::Other(Arc::new(error)),
+        error => Cause::Other(Arc::new(std::io::Error::other(error))),
+    };
+    Error::Unavailable { phase, cause }
+}
+
+fn is_gone(error: &std::io::Error) -> bool {
+    use std::io::ErrorKind;
+    matches!(
+        error.kind(),
+        ErrorKind::BrokenPipe
+            | ErrorKind::ConnectionReset
+            | ErrorKind::ConnectionAborted
+            | ErrorKind::UnexpectedEof
+    )
+}
+
+/// Logs an APDU at trace level, without secrets.
+fn trace_body(octets: &[u8]) {
+    if tracing::enabled!(Level::TRACE) {
+        let listing = codec::dump::dump(octets);
+        match codec::decode(octets) {
+            Ok(apdu) => trace!("\n{}{listing}", decoded::to_text(&apdu)),
+            Err(_) => trace!("\n{listing}"),
         }
     }
 }

@@ -2,7 +2,6 @@
 //! adapts to the server.
 
 use std::collections::VecDeque;
-use std::fmt;
 use std::ops::DerefMut;
 use std::sync::Arc;
 
@@ -20,7 +19,7 @@ use crate::protocol::service::search::{SearchOptions, SearchResult};
 use crate::protocol::session::{Reconnect, Session};
 
 /// How to fetch records. By default twenty at a time, in a form that the server chooses.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct PagerOptions {
     /// Their form; the result set is overridden by that of the search.
@@ -45,17 +44,6 @@ impl Default for PagerOptions {
     }
 }
 
-impl fmt::Debug for PagerOptions {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("PagerOptions")
-            .field("present", &self.present)
-            .field("alternatives", &self.alternatives)
-            .field("chunk_size", &self.chunk_size)
-            .field("reconnect", &self.reconnect.is_some())
-            .finish()
-    }
-}
-
 /// The number of whole chunks after which the size grows again.
 const CHUNKS_TO_GROWTH: u32 = 4;
 
@@ -75,7 +63,7 @@ pub struct Pager {
 }
 
 impl Session {
-    /// Searches, and returns a pager for the result set.
+    /// Searches, and returns a pager for the result set. Records in the response are not requested again.
     ///
     /// # Errors
     /// Those of [`search`](Self::search).
@@ -83,30 +71,13 @@ impl Session {
         &self,
         query: Query,
         search: &SearchOptions,
-        options: PagerOptions,
-    ) -> Result<Pager, Error> {
-        Pager::search(self, query, search, options).await
-    }
-}
-
-impl Pager {
-    /// Searches. Records in the response are not requested again.
-    ///
-    /// # Errors
-    /// Those of [`Session::search`].
-    pub async fn search(
-        session: &Session,
-        query: Query,
-        search: &SearchOptions,
         mut options: PagerOptions,
-    ) -> Result<Self, Error> {
+    ) -> Result<Pager, Error> {
         let mut search = search.clone();
         let mut syntaxes = options.alternatives.clone().into_iter();
         let mut found = loop {
-            match (
-                session.search(query.clone(), &search).await,
-                syntaxes.next(),
-            ) {
+            let result = self.search(query.clone(), &search).await;
+            match (result, syntaxes.next()) {
                 // Some servers refuse the search because of the record syntax.
                 (Err(Error::Refused { diagnostics, .. }), Some(next))
                     if has_any(&diagnostics, &OF_SYNTAX) =>
@@ -124,8 +95,8 @@ impl Pager {
         });
         pushed.truncate(usable.unwrap_or(pushed.len()));
         options.present.result_set = search.result_set.clone();
-        Ok(Self {
-            session: session.clone(),
+        Ok(Pager {
+            session: self.clone(),
             query,
             search,
             chunks: Chunks::new(options.chunk_size),
@@ -135,7 +106,9 @@ impl Pager {
             sorted_by: None,
         })
     }
+}
 
+impl Pager {
     /// The number of records according to the server; 0 if it does not know.
     pub fn count(&self) -> u64 {
         self.found.hits
@@ -190,7 +163,7 @@ impl Pager {
 
     /// Streams all records from `start`, 1-based. An error is the last item.
     pub fn stream(&mut self, start: u64) -> BoxStream<'_, Result<ResultRecord, Error>> {
-        self.stream_range(start, u64::MAX)
+        pages(self, start, u64::MAX)
     }
 
     /// Streams all records. An error is the last item.
@@ -227,10 +200,8 @@ impl Pager {
         let mut alternatives_left = self.options.alternatives.len();
         loop {
             let asked = self.chunks.at_most(count);
-            let result = self
-                .session
-                .present(start, asked, &self.options.present)
-                .await;
+            let present = &self.options.present;
+            let result = self.session.present(start, asked, present).await;
             if alternatives_left > 0 && is_syntax_refused(&result) {
                 alternatives_left -= 1;
                 self.change_syntax();
@@ -517,9 +488,8 @@ const TOO_MANY: [i64; 6] = [14, 16, 17, 31, 32, 33];
 const OF_ONE_RECORD: [i64; 5] = [14, 15, 16, 17, 238];
 
 fn has_any(diagnostics: &Diagnostics, conditions: &[i64]) -> bool {
-    conditions
-        .iter()
-        .any(|condition| diagnostics.has(*condition))
+    let mut conditions = conditions.iter();
+    conditions.any(|condition| diagnostics.has(*condition))
 }
 
 /// Conditions that another record syntax may avoid.

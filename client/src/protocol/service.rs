@@ -16,7 +16,7 @@ pub mod sort;
 use z3950_asn1::apdu::{DiagRec, External, NamePlusRecord, Record, Records};
 use z3950_asn1::types::InternationalString;
 
-use crate::error::Diagnostics;
+use crate::error::{Diagnostics, ProtocolFault};
 
 /// The result set that needs no name (Z39.50-2003 §3.2.2.1.4).
 pub const DEFAULT_RESULT_SET: &str = "default";
@@ -68,5 +68,110 @@ fn result_record(named: NamePlusRecord) -> Option<ResultRecord> {
         Record::StartingFragment(_)
         | Record::IntermediateFragment(_)
         | Record::FinalFragment(_) => None,
+    }
+}
+
+/// The number of records, checked against `numberOfRecordsReturned`. Non-surrogate diagnostics do not count as records, but
+/// some servers announce them.
+pub(super) fn count(records: Option<&Records>, announced: i64) -> Result<usize, ProtocolFault> {
+    if announced < 0 {
+        return Err(ProtocolFault::NegativeCount {
+            name: "numberOfRecordsReturned",
+            value: announced,
+        });
+    }
+    let came = match records {
+        Some(Records::ResponseRecords(records)) => {
+            let is_whole = |record: &Record| {
+                matches!(
+                    record,
+                    Record::RetrievalRecord(_) | Record::SurrogateDiagnostic(_)
+                )
+            };
+            if !records.iter().all(|named| is_whole(&named.record)) {
+                return Err(ProtocolFault::Fragment);
+            }
+            records.len()
+        }
+        Some(Records::NonSurrogateDiagnostic(_) | Records::MultipleNonSurDiagnostics(_)) => {
+            return Ok(0);
+        }
+        None => 0,
+    };
+    match usize::try_from(announced) {
+        Ok(announced) if announced == came => Ok(came),
+        _ => Err(ProtocolFault::Miscounted { announced, came }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use z3950_asn1::apdu::{DefaultDiagFormat, FragmentSyntax};
+    use z3950_asn1::oid;
+
+    fn named(record: Record) -> NamePlusRecord {
+        NamePlusRecord { name: None, record }
+    }
+
+    fn record() -> NamePlusRecord {
+        named(Record::RetrievalRecord(External::octet_aligned(
+            oid::USMARC,
+            "x",
+        )))
+    }
+
+    #[test]
+    fn announced_and_present_must_agree() {
+        let diagnostic = DefaultDiagFormat::bib1(14, "");
+        let surrogate = named(Record::SurrogateDiagnostic(DiagRec::DefaultFormat(
+            diagnostic.clone(),
+        )));
+        let fragment = named(Record::StartingFragment(
+            FragmentSyntax::NotExternallyTagged("x".into()),
+        ));
+        let miscounted = |announced, came| Err(ProtocolFault::Miscounted { announced, came });
+        for (records, announced, expected) in [
+            (None, 0, Ok(0)),
+            (None, 1, miscounted(1, 0)),
+            (
+                None,
+                -1,
+                Err(ProtocolFault::NegativeCount {
+                    name: "numberOfRecordsReturned",
+                    value: -1,
+                }),
+            ),
+            (Some(Records::ResponseRecords(vec![])), 0, Ok(0)),
+            (
+                Some(Records::ResponseRecords(vec![record(), surrogate])),
+                2,
+                Ok(2),
+            ),
+            (
+                Some(Records::ResponseRecords(vec![record()])),
+                0,
+                miscounted(0, 1),
+            ),
+            (
+                Some(Records::ResponseRecords(vec![record()])),
+                i64::MAX,
+                miscounted(i64::MAX, 1),
+            ),
+            (
+                Some(Records::ResponseRecords(vec![fragment])),
+                1,
+                Err(ProtocolFault::Fragment),
+            ),
+            (
+                Some(Records::NonSurrogateDiagnostic(diagnostic.clone())),
+                0,
+                Ok(0),
+            ),
+            (Some(Records::NonSurrogateDiagnostic(diagnostic)), 1, Ok(0)),
+            (Some(Records::MultipleNonSurDiagnostics(vec![])), 0, Ok(0)),
+        ] {
+            assert_eq!(count(records.as_ref(), announced), expected);
+        }
     }
 }

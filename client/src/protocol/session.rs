@@ -134,11 +134,7 @@ impl Session {
         &self,
         request: ResourceReportRequest,
     ) -> Result<ResourceReportResponse, Error> {
-        self.require(
-            Phase::ResourceReport,
-            Options::RESOURCE_REPORT,
-            "resourceReport",
-        )?;
+        self.require(Phase::ResourceReport, Options::RESOURCE_REPORT)?;
         self.ask(request).await
     }
 
@@ -152,7 +148,7 @@ impl Session {
         request: TriggerResourceControlRequest,
     ) -> Result<usize, Error> {
         let option = Options::TRIGGER_RESOURCE_CONTROL;
-        self.require_granted(Phase::ResourceReport, option, "triggerResourceCtrl")?;
+        self.require_granted(Phase::ResourceReport, option)?;
         let handle = &self.handle;
         let (reply, count) = oneshot::channel();
         match handle.triggers.send(Trigger { request, reply }).await {
@@ -258,29 +254,20 @@ impl Session {
     }
 
     /// Refuses a service that the server did not grant. Version 2 has no options for most features, so it passes.
-    pub(crate) fn require(
-        &self,
-        phase: Phase,
-        option: Options,
-        name: &'static str,
-    ) -> Result<(), Error> {
-        match self.server_info().version < 3 {
+    pub(crate) fn require(&self, phase: Phase, option: Options) -> Result<(), Error> {
+        match self.server.version < 3 {
             true => Ok(()),
-            false => self.require_granted(phase, option, name),
+            false => self.require_granted(phase, option),
         }
     }
 
     /// Refuses a service that the server did not grant, in any version: servers that do not know it hang up.
-    pub(crate) fn require_granted(
-        &self,
-        phase: Phase,
-        option: Options,
-        name: &'static str,
-    ) -> Result<(), Error> {
-        match self.server_info().options.contains(option) {
-            true => Ok(()),
-            false => Err(Error::fault(phase, ProtocolFault::NotGranted(name))),
-        }
+    pub(crate) fn require_granted(&self, phase: Phase, option: Options) -> Result<(), Error> {
+        let missing = match self.server.options.contains(option) {
+            true => return Ok(()),
+            false => option.names().next().unwrap_or_default(),
+        };
+        Err(Error::fault(phase, ProtocolFault::NotGranted(missing)))
     }
 }
 

@@ -109,7 +109,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_word_is_plain_and_reads_back() {
+    fn each_outcome_name_is_plain_and_reads_back() {
         for name in OutcomeName::ALL {
             let word = name.as_str();
             assert!(

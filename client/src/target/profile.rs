@@ -51,7 +51,6 @@ pub const MAX_PAUSE: Duration = Duration::from_secs(3600);
 #[non_exhaustive]
 pub struct Profile {
     /// Its title.
-    #[serde(default)]
     pub title: Option<String>,
     /// Its host.
     #[serde(deserialize_with = "host")]
@@ -69,7 +68,6 @@ pub struct Profile {
     #[serde(default, deserialize_with = "record_syntax")]
     pub record_syntax: Option<Oid>,
     /// The element set to request.
-    #[serde(default)]
     pub element_set: Option<String>,
     /// The character set of its records, overriding what they declare.
     #[serde(default, deserialize_with = "charset")]
@@ -84,7 +82,6 @@ pub struct Profile {
     #[serde(default)]
     pub docid: Vec<Attributes>,
     /// The credentials.
-    #[serde(default)]
     pub credentials: Option<Credentials>,
     /// The most records per Present.
     #[serde(default, deserialize_with = "at_least_one")]
@@ -96,10 +93,8 @@ pub struct Profile {
     #[serde(default, deserialize_with = "at_least_one")]
     pub sessions: Option<usize>,
     /// The source of this information.
-    #[serde(default)]
     pub source: Option<String>,
     /// A note for users.
-    #[serde(default)]
     pub note: Option<String>,
 }
 
@@ -129,12 +124,11 @@ impl Profile {
 
     /// The address of the server.
     pub fn endpoint(&self) -> Endpoint {
-        let endpoint = if self.tls {
-            Endpoint::Tls
-        } else {
-            Endpoint::Tcp
-        };
-        endpoint(self.host.clone(), self.port)
+        let (host, port) = (self.host.clone(), self.port);
+        match self.tls {
+            true => Endpoint::Tls(host, port),
+            false => Endpoint::Tcp(host, port),
+        }
     }
 }
 
@@ -182,18 +176,22 @@ fn host<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Host, D::Error> {
 }
 
 fn record_syntax<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Oid>, D::Error> {
-    let name = String::deserialize(deserializer)?;
-    Oid::record_syntax_by_name(name.as_bytes())
-        .map(Some)
-        .ok_or_else(|| custom(format!("{name} is not the name of a known record syntax")))
+    let known = |name: &str| Oid::record_syntax_by_name(name.as_bytes());
+    named(deserializer, known, "the name of a known record syntax")
 }
 
 fn charset<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Charset>, D::Error> {
+    named(deserializer, Charset::by_name, "a known character set")
+}
+
+fn named<'de, D: Deserializer<'de>, T>(
+    deserializer: D,
+    known: impl FnOnce(&str) -> Option<T>,
+    what: &str,
+) -> Result<Option<T>, D::Error> {
     let name = String::deserialize(deserializer)?;
-    let found = Charset::by_name(&name);
-    found
-        .map(Some)
-        .ok_or_else(|| custom(format!("{name} is not a known character set")))
+    let found = known(&name).ok_or_else(|| custom(format!("{name} is not {what}")));
+    found.map(Some)
 }
 
 fn seconds<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Duration>, D::Error> {

@@ -119,7 +119,7 @@ fn is_found(ran: &Ran) -> bool {
 }
 
 #[test]
-fn only_the_right_certificate_is_believed() {
+fn only_the_right_certificate_is_accepted() {
     let authority = Authority::new();
     let root = authority.root();
     for (names, is_expired, is_issued, words) in [

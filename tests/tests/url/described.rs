@@ -94,8 +94,8 @@ fn parts(locator: &Locator, expected: &str) -> String {
             }
         },
         Url::Nntp(url) => {
-            let number = url.number().map(|number| format!(" number={number}"));
-            format!(" group={}{}", url.group(), number.unwrap_or_default())
+            let number = url.number.map(|number| format!(" number={number}"));
+            format!(" group={}{}", url.group, number.unwrap_or_default())
         }
         Url::Telnet(_) | Url::Rlogin(_) | Url::Tn3270(_) => String::new(),
         Url::Wais(url) => {

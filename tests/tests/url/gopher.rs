@@ -78,7 +78,7 @@ fn plans() {
         };
         let url = GopherUrl::parse(text, Mode::Lenient).unwrap();
         let found = match plan(&url, &options) {
-            Ok(plan) => format!("{} {:?}", quoted(&plan.request().into()), plan.reading()),
+            Ok(plan) => format!("{} {:?}", quoted(&plan.request.into()), plan.reading),
             Err(refusal) => format!("{refusal:?}"),
         };
         assert_eq!(found, expected, "{row} {text}");

@@ -174,7 +174,7 @@ fn is_strict(locator: &Locator) -> bool {
     let is_strict_domain = |id: &MessageId| Host::parse(id.domain(), Mode::Strict).is_ok();
     let is_strict_part = match locator.url() {
         Url::Gopher(url) => url.item_type().is_listed(),
-        Url::Nntp(url) => url.hostport().is_some(),
+        Url::Nntp(url) => url.hostport.is_some(),
         Url::Prospero(url) => url.version().is_none(),
         Url::News(NewsUrl::Article(id)) | Url::MessageId(id) | Url::ContentId(id) => {
             is_strict_domain(id)
@@ -200,12 +200,11 @@ pub(crate) fn url() -> impl Strategy<Value = Url> {
     let path = (vec(data(), 0..4), data(), option::of(code));
     let userinfo = option::of((string(), option::of(string())));
     let ftp = (host(), userinfo, option::of(path)).prop_map(|(host, userinfo, path)| {
-        let login = Login::new(HostPort::new(host));
-        let login = match userinfo {
-            Some((user, password)) => login
-                .with_userinfo(Userinfo::new(user, password.map(Into::into)).expect("no controls")),
-            None => login,
-        };
+        let userinfo = userinfo.map(|(user, password)| {
+            Userinfo::new(user, password.map(Into::into)).expect("no controls")
+        });
+        let hostport = HostPort::new(host);
+        let login = Login { userinfo, hostport };
         let path = path.map(|(directories, name, type_code)| FtpPath {
             directories: directories.into_iter().map(Into::into).collect(),
             name: name.into(),

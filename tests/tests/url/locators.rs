@@ -124,11 +124,8 @@ fn parts_give_a_url_or_a_refusal() {
     }
     let name = || Host::parse("h.example", Mode::Strict).unwrap();
     let ftp = |path: Option<FtpPath>, userinfo: Option<Userinfo>| {
-        let login = Login::new(HostPort::new(name()));
-        let login = match userinfo {
-            Some(userinfo) => login.with_userinfo(userinfo),
-            None => login,
-        };
+        let hostport = HostPort::new(name());
+        let login = Login { userinfo, hostport };
         Ok(Url::Ftp(FtpUrl { login, path }))
     };
     let path = |directories: &[&str], name: &str, type_code| {
@@ -209,7 +206,11 @@ fn parts_give_a_url_or_a_refusal() {
         group("comp.*").map(|_| unreachable!()),
         "Err InvalidCharacter@5",
     );
-    let nntp = |number| NntpUrl::new(HostPort::new(name()), group("a").unwrap(), number);
+    let nntp = |number| NntpUrl {
+        hostport: Some(HostPort::new(name())),
+        group: group("a").unwrap(),
+        number,
+    };
     check(Ok(Url::Nntp(nntp(Some(7)))), "nntp://h.example/a/7");
     check(Ok(Url::Nntp(nntp(None))), "nntp://h.example/a");
 

@@ -13,7 +13,7 @@ use crate::protocol::session::{Session, SessionOptions};
 /// What the server has to say to a search or a Present.
 #[derive(Clone, Copy)]
 enum Say {
-    /// So many records, none of them with the answer.
+    /// This number of hits, without records in the response.
     Hits(i64),
     /// One record, with the answer.
     Record,
@@ -126,7 +126,7 @@ fn planned(text: &str, fallback: Fallback) -> Plan {
     plan::plan(&url(text), &options.plan).expect("a plan")
 }
 
-/// The requests that a server gets which answers so, what comes of them, and which step is said to have found something.
+/// The requests that a server with these answers receives, the outcome, and the step reported to have found something.
 async fn check(
     text: &str,
     fallback: Fallback,
@@ -240,7 +240,7 @@ async fn attributes_are_tried_in_their_order() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_search_ends_where_nothing_is_left() {
+async fn the_search_ends_when_no_fallback_is_left() {
     let id = "z39.50r://h.example/cat?id7";
     let all = [PRESCRIBED, UNSTRUCTURED, LOCAL, STANDARD];
     // Not asked for, or not a reason to.

@@ -1,4 +1,4 @@
-//! Servers that reject, break off, lie or say nothing: each has its outcome, and hears the right last word.
+//! Servers that reject, disconnect, lie or stay silent: each leads to its outcome and is sent the right Close.
 
 use z3950_asn1::apdu::*;
 
@@ -193,7 +193,7 @@ async fn sessions_that_fail_say_how() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn unreachable_and_silent_servers_are_told_apart() {
+async fn unreachable_and_silent_servers_have_different_causes() {
     let plain = || options(|_| ());
     let (client, transcript) = client::<Script>(plain(), []);
     let retrieval = client.retrieve(&url(ID7)).await.expect("a plan");

@@ -1,4 +1,4 @@
-//! Sessions lent out: to one user at a time, to whoever asked first, never one that somebody may still be using.
+//! Leases of sessions: to one user at a time, first come, first served, and never one that may still be in use.
 
 use std::time::Duration;
 
@@ -52,7 +52,7 @@ async fn search(session: &Session) -> Result<u64, Error> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_session_comes_back_unless_it_is_spoilt() {
+async fn a_session_returns_to_the_pool_unless_it_is_unusable() {
     /// What happens to a session before the lease is dropped.
     type Use = fn(Lease) -> crate::transport::BoxFuture<'static, Option<Session>>;
     let uses: [(&str, Use, bool); 7] = [
@@ -126,7 +126,7 @@ async fn a_session_comes_back_unless_it_is_spoilt() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn only_like_sessions_stand_for_each_other() {
+async fn only_sessions_with_equal_options_are_reused() {
     let plain = SessionOptions::default();
     let mut somebody = plain.clone();
     somebody.init.authentication = Some(IdAuthentication::Open("me/pw".into()));
@@ -161,7 +161,7 @@ async fn only_like_sessions_stand_for_each_other() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn places_go_to_whoever_asked_first() {
+async fn leases_are_granted_first_come_first_served() {
     let (client, transcript) = searchable(2);
     let begun = Instant::now();
     let jobs = (0..6).map(|_| async {
@@ -180,7 +180,7 @@ async fn places_go_to_whoever_asked_first() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn waiting_for_a_place_ends_at_the_deadline() {
+async fn waiting_for_a_lease_ends_at_the_deadline() {
     let (client, _) = searchable(1);
     let first = lend(&client, &limits(1, 0)).await;
     let mut options = SessionOptions::default();
@@ -218,7 +218,7 @@ async fn an_idle_session_makes_room_for_another() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn requests_keep_their_distance_over_all_sessions() {
+async fn requests_are_paced_over_all_sessions() {
     let (client, _) = searchable(2);
     let begun = Instant::now();
     let jobs = (0..2).map(|_| async {
@@ -232,7 +232,7 @@ async fn requests_keep_their_distance_over_all_sessions() {
     });
     let went = futures_util::future::join_all(jobs).await;
     assert_eq!(went, [[0, 20, 40], [10, 30, 50]]);
-    // Nobody waits elsewhere, and not beyond the deadline here.
+    // Other servers have no queue, and the wait here ends at the deadline.
     let elsewhere = client
         .lease(
             &place(2100),
@@ -310,7 +310,7 @@ async fn a_session_lost_is_replaced_once_and_never_in_a_change() {
         let (client, _) = client(options(|_| ()), scripts);
         let mut lease = lend(&client, &TargetLimits::default()).await;
         search(&lease).await.expect("found");
-        // Whatever the server says of its own accord comes in now.
+        // Unsolicited APDUs of the server arrive now.
         tokio::time::sleep(Duration::from_secs(1)).await;
         let again = lease.run(repeat, |session| async move { search(&session).await });
         let again = again.await;
@@ -363,7 +363,7 @@ fn futures_may_be_spawned() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_result_set_goes_on_in_a_session_like_the_lost_one() {
+async fn a_result_set_continues_in_a_session_like_the_lost_one() {
     let page = || one(marc());
     let (client, transcript) = client(
         options(|_| ()),
@@ -385,7 +385,7 @@ async fn a_result_set_goes_on_in_a_session_like_the_lost_one() {
     assert_eq!(records.iter().filter(|record| record.is_ok()).count(), 2);
     assert_eq!(transcript.text().matches("connect").count(), 2);
     drop((set, lease));
-    // The session that the set went on in was nobody's to give back.
+    // The session in which the set continued belongs to no lease.
     let third = client
         .lease(&place(210), None, &SessionOptions::default(), &limits(1, 0))
         .await;

@@ -284,7 +284,7 @@ async fn a_url_causes_searches_and_presents_only() {
             plan.allow_url_credentials = true;
         });
         let (client, transcript) = client(all, [answers(number), answers(number + 1)]);
-        // What becomes of it is not the matter here.
+        // The outcome does not matter here.
         let _ = client.open(&url(&text)).await;
         let _ = client.retrieve(&url(&text)).await;
         client.close_all().await;

@@ -33,7 +33,7 @@ enum Ruling {
 impl<S: AsyncRead + AsyncWrite + Unpin> Driver<S> {
     pub(super) fn challenged(&mut self, request: AccessControlRequest) -> Result<(), Error> {
         let (operation, phase) = self.interrupted(request.reference_id.as_ref())?;
-        let Some(handler) = self.access_control.clone() else {
+        let Some(handler) = self.options.access_control.clone() else {
             return self.put_access(operation, phase, request.reference_id, None);
         };
         self.pause(operation);
@@ -54,7 +54,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Driver<S> {
         let (operation, phase) = self.interrupted(request.reference_id.as_ref())?;
         let reference_id = request.reference_id.clone();
         let is_answered = request.response_required;
-        let Some(handler) = self.resource_control.clone() else {
+        let Some(handler) = self.options.resource_control.clone() else {
             if is_answered {
                 self.put_resource(phase, reference_id, Decision::GO_ON)?;
             }

@@ -27,15 +27,12 @@ use z3950_asn1::apdu::{Apdu, Close, CloseReason, Options, Segment, TriggerResour
 use z3950_asn1::codec::frame::StreamError;
 
 use super::server_requests::Verdict;
-use super::wire::{Wire, received, stream_error};
-use super::{Command, End, Operations, State, Trigger, examine};
+use super::{Command, End, Operations, State, Trigger, Wire, examine, received, stream_error};
 use crate::error::{Cause, Error, Phase, ProtocolFault};
-use crate::protocol::service::access::AccessControl;
 use crate::protocol::service::init::{self, Agreed};
-use crate::protocol::service::resource::ResourceControl;
 use crate::protocol::session::options::SessionOptions;
 use crate::transport::connect::BoxFuture;
-use crate::transport::timeouts::{Limit, Timeouts};
+use crate::transport::timeouts::Limit;
 
 /// The receiving ends of a session handle.
 pub(in crate::protocol) struct Inbox {
@@ -50,12 +47,7 @@ pub(in crate::protocol) struct Driver<S> {
     wire: Wire<S>,
     /// Set once Init was accepted.
     agreed: Option<Agreed>,
-    timeouts: Timeouts,
-    max_operations: usize,
-    max_pipelined: usize,
-    cancels_dropped: bool,
-    pub(super) access_control: Option<Arc<dyn AccessControl>>,
-    pub(super) resource_control: Option<Arc<dyn ResourceControl>>,
+    pub(super) options: SessionOptions,
     inbox: Inbox,
     /// A request that waits for a conflicting operation, and how long.
     held: Option<(Command, Limit)>,
@@ -80,12 +72,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Driver<S> {
         Self {
             wire: Wire::new(stream, options.init.max_apdu_size()),
             agreed: None,
-            timeouts: options.timeouts,
-            max_operations: options.max_operations,
-            max_pipelined: options.max_pipelined,
-            cancels_dropped: options.cancels_dropped,
-            access_control: options.access_control.clone(),
-            resource_control: options.resource_control.clone(),
+            options: options.clone(),
             inbox,
             held: None,
             operations: Operations::default(),
@@ -99,7 +86,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Driver<S> {
     /// Serves requests until the session ends, and closes it.
     pub(in crate::protocol) async fn run(mut self) {
         let error = self.serve().await.err();
-        let limit = Limit::within(self.timeouts.close);
+        let limit = Limit::within(self.options.timeouts.close);
         let farewell = farewell(error.as_ref(), self.inbox.farewell.get());
         let mut is_answered = false;
         if let Some((close, awaits_answer)) = farewell.filter(|_| self.version() >= Some(3)) {
@@ -128,7 +115,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Driver<S> {
         };
         trace!(?end, "session ended");
         self.state.send_replace(State::Ended(end.clone()));
-        for mut operation in self.operations.drain() {
+        for mut operation in self.operations.list.drain(..) {
             let error = error.clone().in_phase(operation.phase());
             operation.answer(Err(error));
         }
@@ -149,9 +136,9 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Driver<S> {
             if let Some((command, limit)) = self.held.take() {
                 self.begin(command, Some(limit));
             }
-            let has_room = self.held.is_none() && self.operations.len() < self.room();
+            let has_room = self.held.is_none() && self.operations.list.len() < self.room();
             let watches_callers =
-                self.cancels_dropped && self.offers(Options::TRIGGER_RESOURCE_CONTROL);
+                self.options.cancels_dropped && self.offers(Options::TRIGGER_RESOURCE_CONTROL);
             let next_limit = self.next_limit();
             // Reading comes first: no request is sent on a session that the server has closed.
             tokio::select! {
@@ -179,8 +166,10 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Driver<S> {
     fn room(&self) -> usize {
         match &self.agreed {
             None => 1,
-            Some(_) if self.offers(Options::CONCURRENT_OPERATIONS) => self.max_operations.max(1),
-            Some(_) => self.max_pipelined.max(1),
+            Some(_) if self.offers(Options::CONCURRENT_OPERATIONS) => {
+                self.options.max_operations.max(1)
+            }
+            Some(_) => self.options.max_pipelined.max(1),
         }
     }
 
@@ -313,14 +302,14 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Driver<S> {
     /// Sends a TriggerResourceControl for each operation in progress.
     fn trigger(&mut self, trigger: Trigger) -> Result<(), Error> {
         let phase = self.operations.phase();
-        for operation in self.operations.iter_mut() {
+        for operation in &mut self.operations.list {
             let mut request = trigger.request.clone();
             request.reference_id = operation.request.reference_id().cloned();
             let put = self.wire.put(&request.into());
             put.map_err(|error| Error::fault(phase, error))?;
         }
         // Errors: the caller is gone.
-        let _ = trigger.reply.send(self.operations.len());
+        let _ = trigger.reply.send(self.operations.list.len());
         Ok(())
     }
 
@@ -356,11 +345,11 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Driver<S> {
                 return Err(error);
             }
             operation.answer(Err(error.clone()));
-            if self.cancels_dropped && self.offers(Options::TRIGGER_RESOURCE_CONTROL) {
+            if self.options.cancels_dropped && self.offers(Options::TRIGGER_RESOURCE_CONTROL) {
                 self.cancel(number)?;
             }
             let is_last_room =
-                self.operations.next_limit().is_none() && self.operations.len() >= self.room();
+                self.operations.next_limit().is_none() && self.operations.list.len() >= self.room();
             if is_last_room {
                 return Err(error);
             }

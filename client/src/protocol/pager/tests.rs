@@ -15,7 +15,7 @@ use crate::testing::*;
 #[derive(Debug, Clone, Copy)]
 enum Habit {
     Honest,
-    /// At most so many in one answer.
+    /// The most records in one answer.
     Short(i64),
     /// Nothing at all when asked for more.
     Empty(i64),
@@ -23,7 +23,7 @@ enum Habit {
     Refuses(i64, i64),
     /// Refuses whatever holds record 5 with this condition.
     Spoilt(i64),
-    /// A surrogate for record 5 with this condition, unless it is asked for alone and that is said to help.
+    /// A surrogate diagnostic with this condition for record 5, and whether it is available alone.
     Surrogate(i64, bool),
     /// Hangs up when asked for more.
     Fragile(i64),
@@ -269,7 +269,7 @@ async fn a_lost_session_is_opened_again_once() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn ranges_and_single_records_are_had() {
+async fn ranges_and_single_records_are_fetched() {
     let server = Server {
         habit: Habit::Short(3),
         hits: 10,
@@ -297,7 +297,7 @@ async fn ranges_and_single_records_are_had() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_guess_ends_where_the_records_do() {
+async fn an_estimated_set_ends_with_its_last_record() {
     let (session, mut peer) = Peer::granting(SessionOptions::default(), Options::default()).await;
     let server = tokio::spawn(async move {
         peer.request().await;
@@ -384,7 +384,7 @@ async fn in_syntaxes(
 }
 
 #[tokio::test(start_paused = true)]
-async fn audit_d6_other_syntaxes_are_asked_for_where_one_is_not_had() {
+async fn audit_d6_other_syntaxes_are_tried_if_one_is_unavailable() {
     let (marc, other) = (oid::USMARC, oid::UNIMARC);
     let alternatives = [Some(other), None];
     for (has, is_whole, alternatives, came) in [

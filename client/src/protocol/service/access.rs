@@ -1,6 +1,8 @@
 //! Access control: the server challenges the client (Z39.50-2003 §3.2.5). The [`AccessControl`] of the session responds; without
 //! one, the session refuses.
 
+use std::fmt;
+
 use z3950_asn1::apdu::{ExternalValue, SecurityChallenge, SecurityChallengeResponse};
 use z3950_asn1::error::EncodeError;
 use z3950_asn1::format::prompt1::{Answer, Prompt, PromptObject};
@@ -54,6 +56,12 @@ pub trait AccessControl: Send + Sync {
     ///
     /// The answer timeout starts again afterwards; only [`Timeouts::deadline`](crate::Timeouts::deadline) runs meanwhile.
     fn respond(&self, challenge: Challenge) -> BoxFuture<'_, Option<SecurityChallengeResponse>>;
+}
+
+impl fmt::Debug for dyn AccessControl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("AccessControl")
+    }
 }
 
 impl<F> AccessControl for F

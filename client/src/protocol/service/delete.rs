@@ -64,7 +64,7 @@ impl Session {
         &self,
         sets: impl Into<DeleteResultSetRequest>,
     ) -> Result<DeleteResult, Error> {
-        self.require(Phase::Delete, Options::DELETE, "delSet")?;
+        self.require(Phase::Delete, Options::DELETE)?;
         let response: DeleteResultSetResponse = self.ask(sets.into()).await?;
         let lists = [response.delete_list_statuses, response.bulk_statuses];
         Ok(DeleteResult {

@@ -20,7 +20,7 @@ impl Session {
         request: DuplicateDetectionRequest,
     ) -> Result<DuplicateDetectionResponse, Error> {
         let phase = Phase::DuplicateDetection;
-        self.require_granted(phase, Options::DUPLICATE_DETECTION, "duplicateDetection")?;
+        self.require_granted(phase, Options::DUPLICATE_DETECTION)?;
         let response: DuplicateDetectionResponse = self.ask(request).await?;
         match response.status {
             DuplicateDetectionStatus::SUCCESS => Ok(response),

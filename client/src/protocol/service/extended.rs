@@ -187,7 +187,7 @@ impl Session {
         options: &TaskOptions,
     ) -> Result<TaskResult, Error> {
         let phase = Phase::ExtendedServices;
-        self.require_granted(phase, Options::EXTENDED_SERVICES, "extendedServices")?;
+        self.require_granted(phase, Options::EXTENDED_SERVICES)?;
         let response: ExtendedServicesResponse = self.ask(options.request(task)).await?;
         Ok(response.into())
     }

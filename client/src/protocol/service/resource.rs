@@ -1,5 +1,7 @@
 //! Resource control and report: what an operation costs, whether it continues, and how to cancel it (Z39.50-2003 §3.2.6).
 
+use std::fmt;
+
 use z3950_asn1::apdu::{ExternalValue, ResourceControlRequest};
 
 use crate::error::Phase;
@@ -58,6 +60,12 @@ pub trait ResourceControl: Send + Sync {
     ///
     /// The answer timeout starts again afterwards; only [`Timeouts::deadline`](crate::Timeouts::deadline) runs meanwhile.
     fn decide(&self, question: ResourceQuestion) -> BoxFuture<'_, Decision>;
+}
+
+impl fmt::Debug for dyn ResourceControl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("ResourceControl")
+    }
 }
 
 impl<F> ResourceControl for F

@@ -101,7 +101,7 @@ impl Session {
         options: &ScanOptions,
     ) -> Result<ScanResult, Error> {
         let phase = Phase::Scan;
-        self.require(phase, Options::SCAN, "scan")?;
+        self.require(phase, Options::SCAN)?;
         let response: ScanResponse = self.ask(options.request(start)).await?;
         let entries = response.entries.unwrap_or_default();
         let diagnostics = Diagnostics(entries.nonsurrogate_diagnostics.unwrap_or_default());

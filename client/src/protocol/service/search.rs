@@ -183,7 +183,7 @@ impl Session {
     ) -> Result<SearchResult, Error> {
         let phase = Phase::Search;
         if request.result_set_name.as_bytes() != DEFAULT_RESULT_SET.as_bytes() {
-            self.require(phase, Options::NAMED_RESULT_SETS, "namedResultSets")?;
+            self.require(phase, Options::NAMED_RESULT_SETS)?;
         }
         let response: SearchResponse = self.ask(request).await?;
         let (records, diagnostics) = separate(response.records.0);

@@ -45,7 +45,7 @@ impl Session {
     /// continues. Others end it.
     pub async fn sort(&self, request: SortRequest) -> Result<SortResponse, Error> {
         let phase = Phase::Sort;
-        self.require(phase, Options::SORT, "sort")?;
+        self.require(phase, Options::SORT)?;
         let response: SortResponse = self.ask(request).await?;
         match response.sort_status {
             SortStatus::FAILURE => Err(Error::Refused {

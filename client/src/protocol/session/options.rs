@@ -1,6 +1,5 @@
 //! The options of a session.
 
-use std::fmt;
 use std::sync::Arc;
 
 use crate::protocol::service::access::AccessControl;
@@ -9,7 +8,7 @@ use crate::protocol::service::resource::ResourceControl;
 use crate::transport::timeouts::Timeouts;
 
 /// How to open a session and work in it, and how long to wait.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct SessionOptions {
     /// What Init offers.
@@ -58,19 +57,5 @@ impl SessionOptions {
     pub fn with_timeouts(mut self, timeouts: Timeouts) -> Self {
         self.timeouts = timeouts;
         self
-    }
-}
-
-impl fmt::Debug for SessionOptions {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("SessionOptions")
-            .field("init", &self.init)
-            .field("timeouts", &self.timeouts)
-            .field("max_operations", &self.max_operations)
-            .field("max_pipelined", &self.max_pipelined)
-            .field("cancels_dropped", &self.cancels_dropped)
-            .field("access_control", &self.access_control.is_some())
-            .field("resource_control", &self.resource_control.is_some())
-            .finish()
     }
 }

@@ -1,6 +1,8 @@
 //! Reconnecting after a session was lost. RFC 2056 §3 leaves the lifetime of sessions to the client, but many servers drop idle
 //! ones without notice.
 
+use std::fmt;
+
 use super::Session;
 use crate::error::Error;
 use crate::transport::connect::BoxFuture;
@@ -14,6 +16,12 @@ pub trait Reconnect: Send + Sync {
     /// # Errors
     /// Those of [`Session::connect`].
     fn reconnect(&self) -> BoxFuture<'_, Result<Session, Error>>;
+}
+
+impl fmt::Debug for dyn Reconnect {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Reconnect")
+    }
 }
 
 impl<F> Reconnect for F

@@ -70,7 +70,7 @@ async fn answer(stream: &mut DuplexStream, apdu: impl Into<Apdu>) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn services_give_what_the_server_said() {
+async fn services_return_the_servers_answers() {
     let deleted = DeleteResultSetResponse {
         reference_id: None,
         delete_operation_status: DeleteSetStatus::SUCCESS,
@@ -187,7 +187,7 @@ async fn versions_are_negotiated_leniently() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_dropped_search_costs_nobody_their_answer() {
+async fn a_dropped_search_does_not_disturb_other_answers() {
     let (session, mut server) = by_hand(ProtocolVersion::UP_TO_3).await;
     let other = session.clone();
     let dropped = tokio::spawn(async move { hits(&other).await });
@@ -247,7 +247,7 @@ fn diagnostic_of(condition: i64) -> Option<Records> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_session_that_ends_in_a_pause_says_so_to_the_next_request() {
+async fn a_session_that_ended_while_idle_fails_the_next_request() {
     for (apdu, versions, words, reply) in [
         (
             Apdu::from(Close::new(CloseReason::LACK_OF_ACTIVITY, None)),
@@ -298,7 +298,7 @@ async fn a_session_that_ends_in_a_pause_says_so_to_the_next_request() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn interruptions_in_a_pause_are_answered() {
+async fn requests_of_an_idle_server_are_answered() {
     let (session, mut server) = by_hand(ProtocolVersion::UP_TO_3).await;
     answer(&mut server, resource_control(false)).await;
     answer(&mut server, resource_control(true)).await;
@@ -369,7 +369,7 @@ async fn dropping_the_last_handle_closes() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_silent_server_is_waited_for_as_long_as_said() {
+async fn a_silent_server_is_awaited_until_the_timeout() {
     for seconds in [1, 45] {
         let (session, _) = open([accepted(), Turn::Silence]).await;
         let answer = Some(Duration::from_secs(seconds));

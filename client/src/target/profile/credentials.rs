@@ -20,26 +20,20 @@ const POLL: Duration = Duration::from_millis(10);
 
 /// The credentials for a target, and where the password comes from.
 #[derive(Clone, Default, Deserialize, PartialEq, Eq, Hash)]
-#[serde(deny_unknown_fields)]
+#[serde(default, deny_unknown_fields)]
 #[non_exhaustive]
 pub struct Credentials {
     /// The user, if any.
-    #[serde(default)]
     pub user: Option<String>,
     /// The group, if any.
-    #[serde(default)]
     pub group: Option<String>,
     /// The environment variable that holds the password.
-    #[serde(default)]
     pub password_env: Option<String>,
     /// A shell command whose first line of output is the password.
-    #[serde(default)]
     pub password_command: Option<String>,
     /// Whether to send user and password as one string, `user/password`, as some servers expect.
-    #[serde(default)]
     pub open: bool,
     /// Whether to authenticate as anonymous.
-    #[serde(default)]
     pub anonymous: bool,
 }
 

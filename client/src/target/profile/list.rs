@@ -13,7 +13,7 @@ use z3950_asn1::input;
 use z3950_asn1::query::nearest;
 
 use super::Profile;
-use crate::target::{Endpoint, Target, TargetError};
+use crate::target::{self, Endpoint, Target, TargetError};
 use crate::url::{self, Host, Z3950Url};
 
 /// The built-in targets.
@@ -224,17 +224,14 @@ impl Profiles {
     pub fn resolve(&self, text: &str) -> Result<Resolved, ProfileError> {
         let (name, named_databases) = text.split_once('/').unwrap_or((text, ""));
         if let Some((name, entry)) = self.named(name) {
-            let names: Vec<&str> = named_databases
-                .split('+')
-                .filter(|name| !name.is_empty())
-                .collect();
+            let named = target::databases(named_databases);
             return Ok(Resolved {
                 name: Some(name.to_owned()),
                 endpoint: entry.profile.endpoint(),
                 proxy: None,
-                databases: match names.is_empty() {
+                databases: match named.is_empty() {
                     true => databases(&entry.profile),
-                    false => names.into_iter().map(DatabaseName::from).collect(),
+                    false => named,
                 },
                 profile: entry.profile.clone(),
             });
@@ -417,7 +414,7 @@ mod tests {
     }
 
     #[test]
-    fn audit_d15_a_name_that_is_not_known_has_a_neighbour() {
+    fn audit_d15_an_unknown_name_has_a_suggestion() {
         let profiles = Profiles::built_in();
         for (name, found) in [
             ("congres", Some("loc")),

@@ -40,7 +40,7 @@ fn fields(locator: &Locator) -> Vec<(&'static str, Value)> {
         Url::Ftp(url) => {
             let path = url.path.as_ref();
             let code = path.and_then(|path| path.type_code);
-            let mut fields = login(url.login.userinfo());
+            let mut fields = login(url.login.userinfo.as_ref());
             fields.extend([
                 (
                     "directories",
@@ -63,12 +63,12 @@ fn fields(locator: &Locator) -> Vec<(&'static str, Value)> {
             vec![("group", group.into()), ("article", article.into())]
         }
         Url::Nntp(url) => vec![
-            ("group", url.group().as_str().into()),
-            ("number", url.number().into()),
+            ("group", url.group.as_str().into()),
+            ("number", url.number.into()),
         ],
-        Url::Telnet(url) => login(url.login.userinfo()),
-        Url::Rlogin(url) => login(url.login.userinfo()),
-        Url::Tn3270(url) => login(url.login.userinfo()),
+        Url::Telnet(url) => login(url.login.userinfo.as_ref()),
+        Url::Rlogin(url) => login(url.login.userinfo.as_ref()),
+        Url::Tn3270(url) => login(url.login.userinfo.as_ref()),
         Url::Wais(url) => {
             let (search, document) = match url.target() {
                 WaisTarget::Database => (None, None),

@@ -94,7 +94,7 @@ async fn requests_wait_where_the_server_grants_nothing() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn operations_on_one_result_set_do_not_meet() {
+async fn operations_on_one_result_set_do_not_overlap() {
     let (session, mut peer) = concurrent().await;
     let first = search(&session, "a");
     let second = search(&session, "a");
@@ -194,7 +194,7 @@ async fn an_answer_that_fits_no_request_ends_the_session() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn one_late_answer_does_not_end_a_session_that_lives() {
+async fn one_late_answer_does_not_end_a_live_session() {
     let (session, mut peer) = concurrent().await;
     let late = search(&session, "a");
     let late_request = peer.request().await;
@@ -220,7 +220,7 @@ async fn one_late_answer_does_not_end_a_session_that_lives() {
     peer.send(answer_to(&late_request, 1)).await;
     peer.send(answer_to(&request, 3)).await;
     assert_eq!(next.await.expect("no panic").expect("found"), 3);
-    // What must wait for an operation that never ends waits as long as it would for an answer.
+    // A request held back by an operation that never ends waits for the answer timeout.
     let stuck = search(&session, "a");
     peer.request().await;
     let other = search(&session, "b");
@@ -245,7 +245,7 @@ async fn one_late_answer_does_not_end_a_session_that_lives() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn whoever_goes_away_cancels_where_that_is_wanted_and_granted() {
+async fn a_dropped_request_is_cancelled_where_wanted_and_granted() {
     let granted = Options::TRIGGER_RESOURCE_CONTROL;
     for (cancels_dropped, granted, is_cancelled) in [
         (true, granted, true),
@@ -309,7 +309,7 @@ async fn a_trigger_reaches_each_operation_in_progress() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_callers_own_reference_id_is_used_while_it_tells_requests_apart() {
+async fn a_callers_reference_id_is_used_while_it_is_unique() {
     let (session, mut peer) = concurrent().await;
     let own = ReferenceId("mine".into());
     let session = session.with_reference_id(Some(own.clone()));
@@ -326,7 +326,7 @@ async fn a_callers_own_reference_id_is_used_while_it_tells_requests_apart() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn more_requests_than_may_be_under_way_wait() {
+async fn requests_beyond_the_limit_wait() {
     let options = SessionOptions {
         max_operations: 2,
         ..SessionOptions::default()

@@ -235,7 +235,7 @@ fn unduplicated() -> DuplicateDetectionResponse {
     }
 }
 
-/// How a server ends that has sent so many octets of its answers.
+/// What a server does after sending this number of octets.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Ending {
     HangsUp,
@@ -254,7 +254,7 @@ async fn session(answers: &[Apdu], budget: usize, ending: Ending) -> Session {
         let mut answers = answers.into_iter().peekable();
         while answers.peek().is_some() {
             read_request(&mut theirs).await;
-            // A Segment and the response behind it answer one request.
+            // A Segment and the following response answer one request.
             for octets in answers.by_ref() {
                 let is_segment =
                     codec::decode(&octets).is_ok_and(|apdu| matches!(apdu, Apdu::Segment(_)));
@@ -269,7 +269,7 @@ async fn session(answers: &[Apdu], budget: usize, ending: Ending) -> Session {
                 }
             }
         }
-        // All of it was sent: the session goes on.
+        // Everything was sent, so the session continues.
         let mut octets = vec![0; 65_536];
         while let Ok(1..) = theirs.read(&mut octets).await {
             answer(&mut theirs, found(7, vec![])).await;

@@ -28,7 +28,7 @@ async fn again(second: InitializeResponse) -> (Session, Peer, Result<Session, Er
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_second_init_agrees_on_other_things() {
+async fn a_second_init_negotiates_again() {
     let both = Options::SEARCH | Options::SCAN;
     let (before, mut peer, opened, request) = again(granting(both, "two")).await;
     let Apdu::InitializeRequest(request) = request else {

@@ -86,7 +86,7 @@ fn damaged_script(random: &mut Random) -> Script {
     let options = init.options | granted;
     let answers: [Apdu; 7] = [
         InitializeResponse { options, ..init }.into(),
-        // Answered by the client, and so a turn of its own.
+        // The client answers it, so it takes a turn.
         resource_control(true),
         found(2, vec![surrogate(238)]).into(),
         match random.below(2) {
@@ -183,7 +183,7 @@ fn query() -> Query {
     })
 }
 
-/// A server whose transcript nobody reads.
+/// A server without a transcript.
 fn serve_quietly(script: Script) -> tokio::io::DuplexStream {
     serve(script, &Transcript::default())
 }

@@ -34,7 +34,7 @@ impl AccessControl for Person {
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_can_prove_an_identity_is_asked() {
+async fn a_client_with_access_control_is_challenged() {
     use ProtocolVersion as Version;
     for (secret, version, goes_on) in [
         (Some("it is me"), Version::UP_TO_3, true),
@@ -180,7 +180,7 @@ async fn only_what_can_be_answered_is_offered() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_server_that_asks_without_end_is_left() {
+async fn a_server_with_endless_requests_is_disconnected() {
     let (session, mut peer) = Peer::granting(SessionOptions::default(), Options::default()).await;
     let searching = search(&session);
     peer.request().await;

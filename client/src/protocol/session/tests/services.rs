@@ -1,5 +1,5 @@
-//! Each service against a scripted server: what is sent for its options, what comes of its answers, and what a server
-//! that does not offer it is spared.
+//! Each service against a scripted server: the request for its options, the result of an answer, and that nothing is sent to a
+//! server that does not offer it.
 
 use z3950_asn1::apdu::*;
 use z3950_asn1::es::TaskParameters;
@@ -25,12 +25,12 @@ use crate::protocol::service::resource::ResourceQuestion;
 use crate::protocol::service::sort::key_by_field;
 use crate::testing::*;
 
-/// All that this client knows to ask for.
+/// Everything that this client offers.
 fn everything() -> Options {
     InitOptions::default().options
 }
 
-/// A session whose next request is answered by `response`, with the request as it comes.
+/// A session whose next request is answered by `response`, and that request.
 async fn asked(response: impl Into<Apdu>) -> (Session, tokio::task::JoinHandle<Apdu>) {
     let (session, mut peer) = Peer::granting(SessionOptions::default(), everything()).await;
     let response = response.into();
@@ -213,7 +213,7 @@ async fn tasks_are_done_or_refused() {
 }
 
 #[test]
-fn tasks_are_what_their_names_say() {
+fn tasks_have_the_parameters_of_their_service() {
     let marc = || External::octet_aligned(oid::USMARC, "x");
     let update = |version| {
         let record = DatabaseUpdate::record(marc(), Some(RecordId::String("r1".into())), Some(7));
@@ -268,7 +268,7 @@ fn tasks_are_what_their_names_say() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn costs_are_told() {
+async fn resource_reports_are_returned() {
     let wanted = ResourceReportRequest {
         op_id: Some(ReferenceId("x".into())),
         ..ResourceReportRequest::default()
@@ -319,7 +319,7 @@ async fn nothing_is_asked_of_a_server_that_does_not_offer_it() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_session_may_end_with_words_of_ones_own() {
+async fn a_session_can_be_closed_with_another_close() {
     let (session, peer) = Peer::granting(SessionOptions::default(), Options::default()).await;
     let close = Close::new(CloseReason::COST_LIMIT, Some("too dear"));
     let rest = tokio::spawn(peer.rest());
@@ -328,7 +328,7 @@ async fn a_session_may_end_with_words_of_ones_own() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn character_set_and_language_are_agreed_on() {
+async fn charset_negotiation_is_sent_and_decoded() {
     let proposal = OriginProposal::named(&["utf-8", "iso-8859-1"], &["eng"], true);
     let init = InitOptions::default().negotiating(proposal.clone());
     let init = init.expect("encodes");
@@ -360,7 +360,7 @@ async fn character_set_and_language_are_agreed_on() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_a_search_tells_beside_its_hits_is_decoded() {
+async fn search_reports_and_facets_are_decoded() {
     let facets = FacetList(vec![FacetField::request("author", 5)]);
     let options = SearchOptions::default().with_facets(&facets);
     let options = options.expect("encodes");

@@ -25,7 +25,7 @@ async fn check(name: &str, turns: Vec<Turn>, first: &str, second: &str, last: &s
             Err(error) => chain(&error),
         };
         assert_eq!(words, expected, "{name}: the {which} search");
-        // What came behind an answer is seen before the next request goes out.
+        // What follows an answer is read before the next request is sent.
         tokio::task::yield_now().await;
     }
     let _ = session.close().await;
@@ -205,7 +205,7 @@ fn conversation() -> Vec<Apdu> {
     ]
 }
 
-/// The answers that came of a conversation whose server sends `budget` octets and hangs up, or falls silent.
+/// The answers received from a server that sends `budget` octets, then hangs up or stays silent.
 async fn cut_after(budget: usize, is_silent: bool) -> usize {
     let mut left = budget;
     let mut turns = Vec::new();
