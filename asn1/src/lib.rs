@@ -11,8 +11,13 @@
 //! - [`describe`]: what values of ASN.1 consist of, by name;
 //! - [`es`], [`format`](mod@format): extended services, and what else travels in an EXTERNAL;
 //! - [`hex`]: octets as hexadecimal digits;
-//! - [`input`], [`pem`]: files that are read whole, and what a PEM file holds;
-//! - `file`, behind a feature of that name: how the programs write files.
+//! - [`input`], [`pem`]: files that are read whole, and what a PEM file holds.
+//!
+//! # Features
+//!
+//! - `codec` (by default): APDUs in a stream, by the traits of `tokio-util`;
+//! - `file`: how the programs write files;
+//! - `size-limit`: writes beyond the limit on file sizes fail, and do not end the program.
 //!
 //! Whatever a peer sends is decoded within named limits, or refused with an [`error`] that says where; nothing
 //! panics on it.
