@@ -6,8 +6,8 @@ use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair,
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 use tokio_rustls::TlsAcceptor;
-use tokio_rustls::rustls::ServerConfig;
 use tokio_rustls::rustls::server::WebPkiClientVerifier;
+use tokio_rustls::rustls::{CertificateError, OtherError, ServerConfig};
 
 use super::*;
 use crate::transport::Tcp;
@@ -85,8 +85,12 @@ async fn server((chain, key): (String, KeyPair), clients: Option<&Authority>) ->
 
 /// What a client receives, or the error with all its causes.
 async fn heard(address: SocketAddr, options: &TlsOptions) -> String {
+    heard_by_name(HOST, address, options).await
+}
+
+async fn heard_by_name(host: &str, address: SocketAddr, options: &TlsOptions) -> String {
     let connector = Tls::new(Tcp::new(address), options).expect("options");
-    let host = HOST.parse().expect("a host");
+    let host = host.parse().expect("a host");
     match connector.connect(&host, 210, &Timeouts::default()).await {
         Ok(mut stream) => {
             let mut text = String::new();
@@ -215,6 +219,23 @@ async fn audit_c3_a_named_certificate_is_believed_within_its_dates_and_for_its_n
         let found = heard(server(certificate, None).await, &options).await;
         assert!(found.contains(words), "{found}: {words}");
     }
+    // An address is compared as an address.
+    for (common, words) in [
+        ("127.0.0.1", "hello"),
+        ("127.0.0.2", "not valid for 127.0.0.1, only for 127.0.0.2"),
+    ] {
+        let certificate = by_itself(&[], common, unchanged);
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = folder.path().join("named.pem");
+        std::fs::write(&file, &certificate.0).expect("written");
+        let options = TlsOptions {
+            roots: Some(file),
+            ..TlsOptions::default()
+        };
+        let address = server(certificate, None).await;
+        let found = heard_by_name("127.0.0.1", address, &options).await;
+        assert!(found.contains(words), "{found}: {words}");
+    }
     // Another one of the same kind, which is not named.
     let authority = Authority::new();
     let found = heard(
@@ -255,6 +276,28 @@ async fn audit_c3_a_named_certificate_needs_no_authority() {
     )
     .await;
     assert!(found.contains("not signed by an authority"), "{found}");
+}
+
+#[test]
+fn each_rejection_has_its_remedy() {
+    for (error, remedy) in [
+        (CertificateError::Expired, Remedy::Renew),
+        (CertificateError::InvalidPurpose, Remedy::Renew),
+        (CertificateError::NotValidForName, Remedy::Name),
+        (CertificateError::UnknownIssuer, Remedy::Trust),
+    ] {
+        assert_eq!(Distrust(error.clone()).remedy(), remedy, "{error:?}");
+    }
+}
+
+#[test]
+fn a_rejection_without_words_of_its_own_is_quoted() {
+    let unknown = CertificateError::Other(OtherError(Arc::new(io::Error::other("unknown"))));
+    let text = Distrust(unknown).to_string();
+    assert!(
+        text.starts_with("the server's certificate cannot be used: "),
+        "{text}"
+    );
 }
 
 #[tokio::test]
