@@ -36,6 +36,26 @@ fn a_scan_in_a_result_set_counts_only_its_records() {
 }
 
 #[test]
+fn wrong_queries_are_refused_before_a_password_command_runs() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let trace = folder.path().join("ran");
+    let command = format!("touch '{}'; echo sesame", trace.display());
+    let identity = ["--user", "me", "--password-command", &command];
+    for arguments in [
+        &["scan", "localhost/books", "@attr 1=4"][..],
+        &["scan", "localhost/books", "war", "--set", "@attr 1=4"],
+        &["order", "localhost/books", "@attr 1=4"],
+    ] {
+        let ran = demo(&[arguments, &identity].concat());
+        assert_eq!(ran.code, Some(2), "{ran:?}");
+        assert!(ran.stderr.contains("@attr 1=4"), "{ran:?}");
+        assert!(!trace.exists(), "{arguments:?}");
+    }
+    let ran = demo(&[&["scan", "localhost/books", "war"][..], &identity].concat());
+    assert!(trace.exists(), "{ran:?}");
+}
+
+#[test]
 fn facets_are_asked_for_and_shown() {
     let ran = demo(&[
         "search",

@@ -133,6 +133,10 @@ impl Service for Arguments {
         &self.databases
     }
 
+    fn check(&self) -> Result<(), Failure> {
+        query::check(&self.language, &self.query)
+    }
+
     async fn perform(
         &self,
         Site {

@@ -181,6 +181,23 @@ pub(crate) fn asked(
     Ok(query)
 }
 
+/// Checks the queries of a command before its target is known.
+///
+/// # Errors
+/// A table cannot be read, or a query is wrong.
+pub(crate) fn check<'a>(
+    arguments: &QueryLanguage,
+    queries: impl IntoIterator<Item = &'a OsString>,
+) -> Result<(), Failure> {
+    let reader = QueryReader::new(&Dialects::default(), arguments)?;
+    for query in queries {
+        reader
+            .read(query.as_encoded_bytes())
+            .map_err(Failure::Usage)?;
+    }
+    Ok(())
+}
+
 /// Reads queries; without a language, they are PQF if they begin with `@`, else words.
 pub(crate) struct QueryReader {
     dialects: Dialects,

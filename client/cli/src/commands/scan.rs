@@ -65,6 +65,10 @@ impl Service for Arguments {
         &self.databases
     }
 
+    fn check(&self) -> Result<(), Failure> {
+        query::check(&self.language, [&self.term].into_iter().chain(&self.set))
+    }
+
     async fn perform(
         &self,
         Site {

@@ -71,6 +71,14 @@ pub(crate) trait Service: Args {
     /// The databases given instead of the target's.
     fn databases(&self) -> &[String];
 
+    /// Checks what needs neither target nor credentials, before a password command runs.
+    ///
+    /// # Errors
+    /// Arguments that are wrong.
+    fn check(&self) -> Result<(), Failure> {
+        Ok(())
+    }
+
     /// Carries out the command and writes its answer. Arguments are read before it connects.
     ///
     /// # Errors
@@ -110,6 +118,7 @@ pub(crate) async fn run<S: Service>(
         asked,
         connection,
     } = arguments;
+    asked.check()?;
     let (reach, place) = TargetClient::to(target, asked.databases(), connection, output).await?;
     let site = Site {
         reach: &reach,
