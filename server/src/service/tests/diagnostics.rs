@@ -101,10 +101,11 @@ const SOURCES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/src");
 fn constants() -> BTreeMap<String, i64> {
     let list = Path::new(SOURCES).join("../../asn1/src/bib1/diagnostics.rs");
     let text = fs::read_to_string(list).expect("the list of conditions");
+    // `235 DATABASE_DOES_NOT_EXIST "there is no database of this name", "database name";`
     let constants = text.lines().filter_map(|line| {
-        let line = line.trim().strip_prefix("pub const ")?;
-        let (name, value) = line.split_once(": Self = Self(")?;
-        Some((name.to_owned(), value.strip_suffix(");")?.parse().ok()?))
+        let (number, rest) = line.trim().split_once(' ')?;
+        let (name, _) = rest.split_once(' ')?;
+        Some((name.to_owned(), number.parse().ok()?))
     });
     constants.collect()
 }
