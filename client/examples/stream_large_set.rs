@@ -12,9 +12,11 @@ use z3950_server::testing::TestServer;
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn Error>> {
     let server = TestServer::demo();
-    let path = std::env::args().nth(1);
-    let path = path.map_or_else(|| std::env::temp_dir().join("records.mrc"), Into::into);
-    let mut file = BufWriter::new(File::create(&path)?);
+    // Without an argument, the file goes with its folder when the program ends.
+    let folder = tempfile::tempdir()?;
+    let path = std::env::args_os().nth(1);
+    let path = path.map_or_else(|| folder.path().join("records.mrc"), Into::into);
+    let mut file = BufWriter::new(File::create_new(path)?);
 
     let books = Client::new()
         .connect(format!("{}/books", server.addr()))
@@ -40,6 +42,5 @@ async fn main() -> Result<(), Box<dyn Error>> {
         "{written} of {} records written, {failed} failed",
         hits.count()
     );
-    std::fs::remove_file(path)?;
     Ok(())
 }
