@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `builder`, `load` | records from memory, from files and of the demo catalogue; reports of damage |
 //! | `catalogue`, `result` | a snapshot of the databases, and result sets that keep theirs |
-//! | `update`, `save` | atomic changes, and saving to files |
+//! | `update`, `save` | atomic changes, and saving to files with the feature `save` |
 //! | `docid` | the docid field of records |
 //! | `fields`, `words` | the access points, words and keys of records |
 //! | `index`, `hits` | the indexes, and sets of records |
@@ -26,14 +26,18 @@ mod index;
 mod load;
 mod profile;
 mod result;
+#[cfg(feature = "save")]
 mod save;
 mod scan;
 mod sort;
+#[cfg(not(feature = "save"))]
+mod unsaved;
 mod update;
 mod words;
 
 use std::collections::HashMap;
 use std::fmt;
+#[cfg(feature = "save")]
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard};
 
@@ -55,8 +59,12 @@ pub use self::load::{
 };
 pub use self::profile::{Profile, Treatment, TypeProfile, Values};
 use self::result::ResultList;
+#[cfg(feature = "save")]
 pub use self::save::SaveError;
+#[cfg(feature = "save")]
 use self::save::SavedFiles;
+#[cfg(not(feature = "save"))]
+use self::unsaved::SavedFiles;
 use crate::backend::{
     Answer, Backend, DatabaseInfo, Found, Hits, Retrieve, Retrieved, Scan, Scanned, Search, Sort,
     TermCount, Update, ready,
@@ -155,6 +163,7 @@ impl MemoryBackend {
     ///
     /// # Errors
     /// See [`SaveError`].
+    #[cfg(feature = "save")]
     pub fn save(&self, database: &str, path: &Path) -> Result<(), SaveError> {
         let mut saved = self.changing();
         let catalogue = self.current();

@@ -3,6 +3,7 @@
 use bytes::Bytes;
 use z3950_marc::{MarcRecord, mrk};
 
+use super::SavedFiles;
 use super::catalogue::{Database, same_name};
 use super::docid::DocidField;
 use super::fields::{AccessPoints, Fields};
@@ -11,7 +12,6 @@ use super::load::{
     DatabaseFiles, Demand, FileNotes, LoadError, Note, Origins, Progress, Sources, encoded,
 };
 use super::profile::Profile;
-use super::save::SavedFiles;
 use super::{MemoryBackend, load};
 
 /// Collects databases for a [`MemoryBackend`].
@@ -100,7 +100,10 @@ impl MemoryBackendBuilder {
             known.title = files.title.or(known.title.take());
             known.description = files.description.or(known.description.take());
             known.docid = files.docid.or(known.docid);
-            known.save = files.save.or(known.save.take());
+            #[cfg(feature = "save")]
+            {
+                known.save = files.save.or(known.save.take());
+            }
         }
         let (sources, profile) = self.sources();
         let mut saved = SavedFiles::lock(&sources.databases)?;
@@ -136,6 +139,7 @@ impl MemoryBackendBuilder {
         for (NewDatabase { files, records }, docid) in
             self.databases.into_iter().zip(rules.docids.iter())
         {
+            let save = files.saved().map(ToOwned::to_owned);
             origins.push(Origins {
                 memory: records,
                 paths: files.paths,
@@ -145,7 +149,7 @@ impl MemoryBackendBuilder {
                 title: files.title,
                 description: files.description,
                 docid: *docid,
-                save: files.save,
+                save,
             });
         }
         let sources = Sources {

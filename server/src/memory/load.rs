@@ -6,7 +6,7 @@ mod read;
 mod workers;
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -36,7 +36,18 @@ pub struct DatabaseFiles {
     /// The docid field; `None` for the default.
     pub docid: Option<DocidField>,
     /// The file that the database is written to whenever it changes. If it exists, it is read instead of `paths`.
+    #[cfg(feature = "save")]
     pub save: Option<PathBuf>,
+}
+
+impl DatabaseFiles {
+    /// The file that the database is saved to.
+    pub(super) fn saved(&self) -> Option<&Path> {
+        #[cfg(feature = "save")]
+        return self.save.as_deref();
+        #[cfg(not(feature = "save"))]
+        None
+    }
 }
 
 /// The progress of loading.
@@ -131,6 +142,7 @@ fn further(repairs: usize) -> String {
 #[non_exhaustive]
 pub enum LoadError {
     /// The file that a database is saved to is in use: another process writes it.
+    #[cfg(feature = "save")]
     #[error(transparent)]
     Saved(#[from] z3950_asn1::file::Error),
     /// A file or folder cannot be read.

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
+use z3950_asn1::bib1::diagnostics::Condition;
 use z3950_asn1::file::{self, Draft, Existing, Lock, Stamp};
 use z3950_marc::Form;
 use z3950_marc::charset;
@@ -12,6 +13,7 @@ use z3950_marc::stream::InputForm;
 
 use super::catalogue::Database;
 use super::index::Index;
+use crate::diagnostic::{Diagnostic, diagnostic};
 
 /// Why a database cannot be saved.
 #[derive(Debug, thiserror::Error)]
@@ -110,7 +112,7 @@ impl SavedFiles {
     ///
     /// # Errors
     /// If the file cannot be written, or another program has changed it. A removed file is written again.
-    pub(super) fn save(&mut self, index: &Index, number: u16) -> Result<(), SaveError> {
+    fn save(&mut self, index: &Index, number: u16) -> Result<(), SaveError> {
         let Some(file) = self.0.get_mut(&number) else {
             return Ok(());
         };
@@ -134,6 +136,30 @@ impl SavedFiles {
         written(index, number, lock)?;
         file.stamp = Stamp::of(&file.path).map_err(file::Error::unwritable(&file.path))?;
         Ok(())
+    }
+
+    /// Saves a changed database to its file, if it has one.
+    ///
+    /// # Errors
+    /// 1 if it cannot be saved.
+    pub(super) fn keep(
+        &mut self,
+        index: &Index,
+        number: u16,
+        database: &Database,
+    ) -> Result<(), Diagnostic> {
+        self.save(index, number).map_err(|error| {
+            let cause = cause_of(&error).map(tracing::field::display);
+            tracing::error!(%error, cause, database = database.name, "the database cannot be saved");
+            let words = match (&error, cause_of(&error)) {
+                (SaveError::Changed { .. }, _) => {
+                    "the file of the database was changed by another program".to_owned()
+                }
+                (_, Some(cause)) => format!("the database cannot be saved: {cause}"),
+                (_, None) => "the database cannot be saved".to_owned(),
+            };
+            diagnostic(Condition::PERMANENT_SYSTEM_ERROR, words)
+        })
     }
 
     /// Saves a database to any file.
@@ -161,6 +187,11 @@ impl Drop for SavedFiles {
             tracing::warn!(%path, "a saved file was removed while it was in use: the updates in it are lost");
         }
     }
+}
+
+/// Why a file cannot be written, without its path, which clients need not know.
+fn cause_of(error: &SaveError) -> Option<&(dyn std::error::Error + 'static)> {
+    std::error::Error::source(error)
 }
 
 fn written(index: &Index, database: u16, lock: &mut Lock) -> Result<(), SaveError> {

@@ -16,7 +16,6 @@ use super::MemoryBackend;
 use super::catalogue::{Catalogue, Database};
 use super::hits::{HitSet, Part, SEGMENT};
 use super::index::{Index, Rules, Segment, SegmentBuilder};
-use super::save::SaveError;
 use crate::backend::{Update, UpdateAction, UpdateRecord};
 use crate::diagnostic::{Diagnostic, diagnostic};
 
@@ -74,26 +73,10 @@ impl MemoryBackend {
             return Ok(outcomes);
         }
         let index = draft.finish(&self.0.sources.rules);
-        saved.save(&index, number).map_err(|error| {
-            let cause = cause_of(&error).map(tracing::field::display);
-            tracing::error!(%error, cause, database = database.name, "the database cannot be saved");
-            let words = match (&error, cause_of(&error)) {
-                (SaveError::Changed { .. }, _) => {
-                    "the file of the database was changed by another program".to_owned()
-                }
-                (_, Some(cause)) => format!("the database cannot be saved: {cause}"),
-                (_, None) => "the database cannot be saved".to_owned(),
-            };
-            diagnostic(Condition::PERMANENT_SYSTEM_ERROR, words)
-        })?;
+        saved.keep(&index, number, database)?;
         self.replace(Catalogue::new(Arc::clone(&catalogue.databases), index));
         Ok(outcomes)
     }
-}
-
-/// Why a file cannot be written, without its path, which clients need not know.
-fn cause_of(error: &SaveError) -> Option<&(dyn std::error::Error + 'static)> {
-    std::error::Error::source(error)
 }
 
 /// A database with the changes so far.

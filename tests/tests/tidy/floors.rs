@@ -204,6 +204,7 @@ const HOUSES: &[House] = &[
             "listener::socket",
             "imitate",
             "memory::builder",
+            "memory::unsaved",
             "memory::load",
             "memory::eval",
             "memory::scan",

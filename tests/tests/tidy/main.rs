@@ -110,7 +110,7 @@ fn versions_stand_in_the_root_manifest_only() {
                 && !line.starts_with("name")
                 && !line.starts_with("description")
                 && !line.starts_with("path")
-                && !line.contains("{ path = \"../")
+                && !line.contains("{ path = \".")
         });
         assert_eq!(versioned, None, "{package}");
     }

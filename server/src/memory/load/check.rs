@@ -29,7 +29,7 @@ pub fn check_files(
     database: &DatabaseFiles,
     note: &mut dyn FnMut(&Path, &Note),
 ) -> Vec<Result<Checked, LoadError>> {
-    let saved = database.save.as_deref().filter(|path| path.exists());
+    let saved = database.saved().filter(|path| path.exists());
     let paths = match &saved {
         Some(saved) => vec![*saved],
         None => database.paths.iter().map(PathBuf::as_path).collect(),

@@ -1,0 +1,30 @@
+//! Without the feature `save`, databases stay in memory.
+
+use std::path::Path;
+
+use super::catalogue::Database;
+use super::index::Index;
+use super::load::LoadError;
+use crate::diagnostic::Diagnostic;
+
+/// No files: the counterpart of the type in `save`.
+#[derive(Debug, Default)]
+pub(super) struct SavedFiles;
+
+impl SavedFiles {
+    pub(super) fn lock(_: &[Database]) -> Result<Self, LoadError> {
+        Ok(Self)
+    }
+
+    pub(super) fn stamps(&self) {}
+
+    pub(super) fn removed(&self) -> Option<&Path> {
+        None
+    }
+
+    pub(super) fn read(&mut self, (): ()) {}
+
+    pub(super) fn keep(&mut self, _: &Index, _: u16, _: &Database) -> Result<(), Diagnostic> {
+        Ok(())
+    }
+}
