@@ -78,7 +78,7 @@ choice! {
     }
 }
 
-/// CreditCardInfo; redacted by Debug and by [`Describe`].
+/// CreditCardInfo; redacted by Debug and by [`Describe`](crate::describe::Describe).
 #[derive(AsnType, Decode, Encode, Clone, PartialEq)]
 pub struct CreditCardInfo {
     #[rasn(tag(1))]

@@ -1,5 +1,5 @@
 //! Access control format prompt-1: prompts for the user, and the answers (Z39.50-2003 Appendix ACC.1). Answers are redacted by
-//! Debug and by [`Describe`].
+//! Debug and by [`Describe`](crate::describe::Describe).
 
 use rasn::prelude::*;
 
