@@ -31,8 +31,8 @@ use crate::render::{Format, matching};
 #[derive(Debug, Args)]
 #[command(after_help = TARGET, override_usage = SEARCH_USAGE)]
 pub(crate) struct Search {
-    /// One or more targets, then the query: words with optional index names (ti:war au:tolstoy), or PQF if it begins
-    /// with @. Every target is searched, even if another one fails. With --input, give targets only: each line of the
+    /// One or more targets, then the query: words with optional index names (ti:war au:tolstoy), joined by AND, OR or
+    /// NOT in capitals, or PQF if it begins with @. Every target is searched, even if another one fails. With --input, give targets only: each line of the
     /// file is a query.
     #[arg(required = true, value_name = "TARGET... QUERY")]
     pub(crate) words: Vec<OsString>,
