@@ -9,20 +9,26 @@ use crate::diagnostic::Diagnostic;
 
 /// No files: the counterpart of the type in `save`.
 #[derive(Debug, Default)]
-pub(super) struct SavedFiles;
+pub(super) struct SavedFiles {}
+
+/// No states of files.
+#[derive(Debug)]
+pub(super) struct Stamps {}
 
 impl SavedFiles {
     pub(super) fn lock(_: &[Database]) -> Result<Self, LoadError> {
-        Ok(Self)
+        Ok(Self {})
     }
 
-    pub(super) fn stamps(&self) {}
+    pub(super) fn stamps(&self) -> Stamps {
+        Stamps {}
+    }
 
     pub(super) fn removed(&self) -> Option<&Path> {
         None
     }
 
-    pub(super) fn read(&mut self, (): ()) {}
+    pub(super) fn read(&mut self, _: Stamps) {}
 
     pub(super) fn keep(&mut self, _: &Index, _: u16, _: &Database) -> Result<(), Diagnostic> {
         Ok(())
