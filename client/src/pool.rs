@@ -55,8 +55,7 @@ impl Pool {
         if let (Err(Error::InitRejected(_)), Some(refused)) =
             (&session, &options.init.authentication)
         {
-            lock(&self.secrets)
-                .retain(|_, known| known == /* ~ changed by cargo-mutants ~ */ refused);
+            lock(&self.secrets).retain(|_, known| known != refused);
         }
         session
     }
