@@ -40,19 +40,19 @@ pub use scan::*;
 pub use search::*;
 pub use sort::*;
 
-use rasn::prelude::*;
-
 use crate::describe::describe;
+use crate::production::{Sequence, production};
 use crate::types::{InternationalString, OctetString};
+use rasn::types::TagTree;
 
 /// Gives `Apdu` its variants, each boxed under its tag, and the methods that all share.
 macro_rules! apdus {
     ($($tag:literal $name:ident $text:literal,)*) => {
-        /// Application protocol data unit: one message of the protocol.
-        #[derive(AsnType, Decode, Encode, Clone, Debug, PartialEq)]
-        #[rasn(choice)]
-        pub enum Apdu {
-            $(#[rasn(tag($tag))] $name(Box<$name>),)*
+        production! {
+            /// Application protocol data unit: one message of the protocol.
+            pub enum Apdu {
+                $([$tag] $name(Box<$name>),)*
+            }
         }
 
         impl Apdu {
@@ -86,11 +86,10 @@ macro_rules! apdus {
             }
 
             /// The elements of the APDU with the given context tag: name in Rust's spelling, and the tags each may have.
-            pub(crate) fn elements_of_tag(tag: u32) -> Vec<rasn::types::fields::Field> {
-                use rasn::types::Constructed;
+            pub(crate) fn elements_of_tag(tag: u32) -> &'static [(&'static str, TagTree)] {
                 match tag {
-                    $($tag => <$name as Constructed<_, _>>::FIELDS.to_vec(),)*
-                    _ => Vec::new(),
+                    $($tag => $name::ELEMENTS,)*
+                    _ => &[],
                 }
             }
         }
@@ -162,17 +161,19 @@ impl Apdu {
     }
 }
 
-/// ReferenceId `[2]`: chosen by the requester, echoed by the other side.
-#[derive(AsnType, Decode, Encode, Clone, Debug, PartialEq, Eq, Hash)]
-#[rasn(delegate, tag(context, 2))]
-pub struct ReferenceId(pub OctetString);
+production! {
+    /// ReferenceId `[2]`: chosen by the requester, echoed by the other side.
+    #[derive(Eq, Hash)]
+    [2] pub struct ReferenceId(pub OctetString);
+}
 
 macro_rules! tagged_string {
     ($($(#[$meta:meta])* $name:ident $tag:literal;)*) => {$(
-        $(#[$meta])*
-        #[derive(AsnType, Decode, Encode, Clone, Debug, PartialEq, Eq, Hash, Default)]
-        #[rasn(delegate, tag(context, $tag))]
-        pub struct $name(pub InternationalString);
+        production! {
+            $(#[$meta])*
+            #[derive(Eq, Hash, Default)]
+            [$tag] pub struct $name(pub InternationalString);
+        }
 
         describe!($name: name => name.0.describe());
 

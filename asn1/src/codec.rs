@@ -62,14 +62,14 @@ fn locate(octets: &[u8], fault: Fault) -> DecodeError {
         let elements = Apdu::elements_of_tag(tag?);
         let named = elements
             .iter()
-            .find(|field| Some(&bare(field.name)) == fault.path.first());
+            .find(|(name, _)| Some(&bare(name)) == fault.path.first());
         Some(element(octets, start, |tag| match (fault.found, named) {
             (Some(found), _) => tag == found,
-            (None, Some(field)) => TagTree::tag_contains(&tag, &[field.tag_tree]),
+            (None, Some((_, tags))) => TagTree::tag_contains(&tag, &[*tags]),
             // No field is named: the element is not one of the APDU.
             (None, None) => !elements
                 .iter()
-                .any(|field| TagTree::tag_contains(&tag, &[field.tag_tree])),
+                .any(|(_, tags)| TagTree::tag_contains(&tag, &[*tags])),
         }))
     });
     DecodeError {

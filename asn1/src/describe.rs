@@ -41,7 +41,7 @@ pub trait Describe {
 
 impl Value {
     /// A group of elements by their Rust names, which become the standard's (`call_number`: `callNumber`).
-    pub(crate) fn group<const N: usize>(elements: [(&'static str, Value); N]) -> Self {
+    pub(crate) fn group(elements: Vec<(&'static str, Value)>) -> Self {
         let present = elements
             .into_iter()
             .filter(|(_, value)| *value != Self::Nothing)
@@ -57,17 +57,17 @@ impl Value {
 
 /// A SEQUENCE that describes itself by the names of its elements.
 macro_rules! sequence {
-    ($(#[$meta:meta])* pub struct $name:ident {
-        $($(#[$field_meta:meta])* $field:ident: $type:ident $(<$of:ty>)?,)*
+    ($(#[$meta:meta])* $([$($outer:tt)+])? pub struct $name:ident {
+        $($(#[$field_meta:meta])* $([$($tag:tt)+])? $field:ident: $type:ident $(<$of:ty>)?,)*
     }) => {
-        $crate::types::production! {
+        $crate::production::production! {
             $(#[$meta])*
-            pub struct $name {
-                $($(#[$field_meta])* $field: $type $(<$of>)?,)*
+            $([$($outer)+])? pub struct $name {
+                $($(#[$field_meta])* $([$($tag)+])? $field: $type $(<$of>)?,)*
             }
         }
 
-        $crate::describe::describe!($name: value => $crate::describe::Value::group([
+        $crate::describe::describe!($name: value => $crate::describe::Value::group(vec![
             $((stringify!($field), $crate::describe::Describe::describe(&value.$field)),)*
         ]));
     };
@@ -76,15 +76,15 @@ pub(crate) use sequence;
 
 /// A CHOICE that describes itself by the name of the alternative chosen.
 macro_rules! choice {
-    ($(#[$meta:meta])* pub enum $name:ident { $($(#[$variant_meta:meta])* $variant:ident $(($type:ty))?,)* }) => {
-        $crate::types::production! {
+    ($(#[$meta:meta])* pub enum $name:ident { $($(#[$variant_meta:meta])* $([$($tag:tt)+])? $variant:ident $(($type:ty))?,)* }) => {
+        $crate::production::production! {
             $(#[$meta])*
-            pub enum $name { $($(#[$variant_meta])* $variant $(($type))?,)* }
+            pub enum $name { $($(#[$variant_meta])* $([$($tag)+])? $variant $(($type))?,)* }
         }
 
         $crate::describe::describe!($name: value => {
             $($crate::describe::alternative!(value, $variant $($type)?, |described| {
-                return $crate::describe::Value::group([(stringify!($variant), described)]);
+                return $crate::describe::Value::group(vec![(stringify!($variant), described)]);
             });)*
             $crate::describe::Value::Nothing
         });
@@ -94,10 +94,10 @@ pub(crate) use choice;
 
 /// A CHOICE that describes itself by the value alone: its type says which alternative it is.
 macro_rules! bare_choice {
-    ($(#[$meta:meta])* pub enum $name:ident { $($(#[$variant_meta:meta])* $variant:ident $(($type:ty))?,)* }) => {
-        $crate::types::production! {
+    ($(#[$meta:meta])* pub enum $name:ident { $($(#[$variant_meta:meta])* $([$($tag:tt)+])? $variant:ident $(($type:ty))?,)* }) => {
+        $crate::production::production! {
             $(#[$meta])*
-            pub enum $name { $($(#[$variant_meta])* $variant $(($type))?,)* }
+            pub enum $name { $($(#[$variant_meta])* $([$($tag)+])? $variant $(($type))?,)* }
         }
 
         $crate::describe::describe!($name: value => {
@@ -189,7 +189,12 @@ impl<T: Describe> Describe for OptionalChoice<T> {
 
 impl<T: Describe> Describe for Vec<T> {
     fn describe(&self) -> Value {
-        Value::List(self.iter().map(T::describe).collect())
+        // A loop: an iterator would be compiled at length for each type.
+        let mut list = Vec::with_capacity(self.len());
+        for value in self {
+            list.push(value.describe());
+        }
+        Value::List(list)
     }
 }
 

@@ -27,7 +27,7 @@
 //! Documented items keep to Semantic Versioning. Types marked `#[non_exhaustive]` gain fields and variants in minor versions:
 //! make options with `default()` or `new` and set their fields, and end each `match` with a wildcard arm.
 //! The types of ASN.1, in [`apdu`], [`es`], [`format`](mod@format) and [`record`], are exhaustive: they mirror a fixed standard.
-//! Not covered: what `Debug` prints, the wording of messages, and that types implement traits of `rasn`, which the derives need;
+//! Not covered: what `Debug` prints, the wording of messages, and that types implement traits of `rasn`;
 //! [`codec`] encodes and decodes. `bytes` 1, `serde_json` 1 and `tokio-util` 0.7 are part of the interface.
 //! The minimum version of Rust is 1.89, as in the manifest; raising it takes a minor version.
 
@@ -58,6 +58,7 @@ pub mod moment;
 pub mod oid;
 pub mod optional;
 pub mod pem;
+mod production;
 pub mod query;
 pub mod record;
 mod spelling;

@@ -1,4 +1,4 @@
-//! Two kinds of SEQUENCE elements that a derive cannot express: an OPTIONAL CHOICE without a tag
+//! Two kinds of SEQUENCE elements that a production cannot express: an OPTIONAL CHOICE without a tag
 //! (Z39.50-2003 §4.1, `records Records OPTIONAL`), and elements that later versions may append.
 
 use std::ops::{Deref, DerefMut};

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use std::fmt;
 use std::ops::Deref;
 
+use crate::production::production;
 use bytes::Bytes;
 use rasn::prelude::*;
 use rasn::types::{Constraints, Identifier};
@@ -95,10 +96,11 @@ impl Encode for OctetString {
 /// A string type of ASN.1 kept octet for octet: peers send UTF-8, Latin-1 and MARC-8 under the same tag.
 macro_rules! character_string {
     ($(#[$meta:meta])* $name:ident, $tag:literal) => {
-        $(#[$meta])*
-        #[derive(AsnType, Decode, Encode, Clone, PartialEq, Eq, Hash, Default)]
-        #[rasn(delegate, tag(universal, $tag))]
-        pub struct $name(OctetString);
+        $crate::production::without_debug! {
+            $(#[$meta])*
+            #[derive(Clone, PartialEq, Eq, Hash, Default)]
+            [universal $tag] pub struct $name(OctetString);
+        }
 
         impl $name {
             /// The octets as sent.
@@ -324,10 +326,11 @@ impl Encode for Bits {
     }
 }
 
-/// BIT STRING of any length.
-#[derive(AsnType, Decode, Encode, Clone, PartialEq, Eq, Debug, Default)]
-#[rasn(delegate)]
-pub struct BitString(rasn::types::BitString);
+production! {
+    /// BIT STRING of any length.
+    #[derive(Eq, Default)]
+    pub struct BitString(rasn::types::BitString);
+}
 
 impl BitString {
     /// The bits in octets, the first bit the highest of the first octet.
@@ -345,73 +348,6 @@ impl BitString {
         self.0.is_empty()
     }
 }
-
-/// A SEQUENCE or CHOICE: the type with its derives.
-///
-/// A field's type is matched in parts because rasn's derive has to see the word `Option`, without which an explicit tag is
-/// not optional.
-macro_rules! production {
-    ($(#[$meta:meta])* pub struct $name:ident {
-        $($(#[$field_meta:meta])* $field:ident: $type:ident $(<$of:ty>)?,)*
-    }) => {
-        #[derive(rasn::AsnType, rasn::Decode, rasn::Encode, Clone, Debug, PartialEq)]
-        $(#[$meta])*
-        pub struct $name {
-            $($(#[$field_meta])* pub $field: $type $(<$of>)?,)*
-        }
-    };
-    ($(#[$meta:meta])* pub enum $name:ident { $($(#[$variant_meta:meta])* $variant:ident $(($type:ty))?,)* }) => {
-        #[derive(rasn::AsnType, rasn::Decode, rasn::Encode, Clone, Debug, PartialEq)]
-        #[rasn(choice)]
-        $(#[$meta])*
-        pub enum $name {
-            $($(#[$variant_meta])* $variant $(($type))?,)*
-        }
-    };
-}
-pub(crate) use production;
-
-/// `INTEGER { name(value), … }`: an open newtype with constants and the standard's names for its values.
-macro_rules! named_integer {
-    ($(#[$meta:meta])* $type:ident $([$tag:literal])? { $($(#[$value_meta:meta])* $constant:ident = $value:literal $name:literal),* $(,)? }) => {
-        $(#[$meta])*
-        #[derive(rasn::AsnType, rasn::Decode, rasn::Encode, Clone, Copy, PartialEq, Eq, Hash, Default)]
-        #[rasn(delegate $(, tag(context, $tag))?)]
-        pub struct $type(pub i64);
-
-        impl $type {
-            $(
-                #[doc = concat!("`", $name, "`")]
-                $(#[$value_meta])*
-                pub const $constant: Self = Self($value);
-            )*
-
-            /// The standard's name of the value, if it has one.
-            pub fn name(self) -> Option<&'static str> {
-                match self.0 {
-                    $($value => Some($name),)*
-                    _ => None,
-                }
-            }
-        }
-
-        impl std::fmt::Display for $type {
-            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                match self.name() {
-                    Some(name) => f.write_str(name),
-                    None => write!(f, "{}", self.0),
-                }
-            }
-        }
-
-        impl std::fmt::Debug for $type {
-            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                write!(f, "{}({})", self.name().unwrap_or("unnamed"), self.0)
-            }
-        }
-    };
-}
-pub(crate) use named_integer;
 
 #[cfg(test)]
 mod tests {

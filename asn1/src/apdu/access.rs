@@ -1,11 +1,10 @@
 //! Access control: AccessControlRequest `[28]`, AccessControlResponse `[29]` (Z39.50-2003 §3.2.5).
 
-use rasn::prelude::*;
-
 use super::{DiagRec, External, OtherInformation, ReferenceId};
 use crate::describe::redacted;
 use crate::optional::OptionalChoice;
-use crate::types::{OctetString, production};
+use crate::production::{production, without_debug};
+use crate::types::OctetString;
 
 production! {
     /// A challenge from the server.
@@ -19,8 +18,8 @@ production! {
 production! {
     /// The challenge itself.
     pub enum SecurityChallenge {
-        #[rasn(tag(37))] SimpleForm(OctetString),
-        #[rasn(tag(explicit(0)))] ExternallyDefined(External),
+        [37] SimpleForm(OctetString),
+        [explicit 0] ExternallyDefined(External),
     }
 }
 
@@ -29,19 +28,18 @@ production! {
     pub struct AccessControlResponse {
         reference_id: Option<ReferenceId>,
         security_challenge_response: OptionalChoice<SecurityChallengeResponse>,
-        #[rasn(tag(223))] diagnostic: Option<DiagRec>,
+        [223] diagnostic: Option<DiagRec>,
         other_info: Option<OtherInformation>,
     }
 }
 
-/// The answer; never shown by Debug.
-#[derive(AsnType, Decode, Encode, Clone, PartialEq)]
-#[rasn(choice)]
-pub enum SecurityChallengeResponse {
-    #[rasn(tag(38))]
-    SimpleForm(OctetString),
-    #[rasn(tag(explicit(0)))]
-    ExternallyDefined(External),
+without_debug! {
+    /// The answer; never shown by Debug.
+    #[derive(Clone, PartialEq)]
+    pub enum SecurityChallengeResponse {
+        [38] SimpleForm(OctetString),
+        [explicit 0] ExternallyDefined(External),
+    }
 }
 
 redacted!(SecurityChallengeResponse);

@@ -1,19 +1,18 @@
 //! Close `[48]`: the end of a session, from either side (Z39.50-2003 §3.2.11).
 
-use rasn::prelude::*;
-
 use super::{External, OtherInformation, ReferenceId};
 use crate::oid::Oid;
-use crate::types::{InternationalString, named_integer, production};
+use crate::production::{named_integer, production};
+use crate::types::InternationalString;
 
 production! {
     /// The end of a session; the other side answers with its own.
     pub struct Close {
         reference_id: Option<ReferenceId>,
         close_reason: CloseReason,
-        #[rasn(tag(3))] diagnostic_information: Option<InternationalString>,
-        #[rasn(tag(4))] resource_report_format: Option<Oid>,
-        #[rasn(tag(explicit(5)))] resource_report: Option<External>,
+        [3] diagnostic_information: Option<InternationalString>,
+        [4] resource_report_format: Option<Oid>,
+        [explicit 5] resource_report: Option<External>,
         other_info: Option<OtherInformation>,
     }
 }

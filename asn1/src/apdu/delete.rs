@@ -1,15 +1,14 @@
 //! Delete: DeleteResultSetRequest `[26]`, DeleteResultSetResponse `[27]` (Z39.50-2003 §3.2.4).
 
-use rasn::prelude::*;
-
 use super::{OtherInformation, ReferenceId, ResultSetId};
-use crate::types::{InternationalString, named_integer, production};
+use crate::production::{named_integer, production};
+use crate::types::InternationalString;
 
 production! {
     /// A request to delete result sets.
     pub struct DeleteResultSetRequest {
         reference_id: Option<ReferenceId>,
-        #[rasn(tag(32))] delete_function: DeleteFunction,
+        [32] delete_function: DeleteFunction,
         /// The sets, when the function is `list`.
         result_set_list: Option<Vec<ResultSetId>>,
         other_info: Option<OtherInformation>,
@@ -21,11 +20,11 @@ production! {
     #[derive(Default)]
     pub struct DeleteResultSetResponse {
         reference_id: Option<ReferenceId>,
-        #[rasn(tag(0))] delete_operation_status: DeleteSetStatus,
-        #[rasn(tag(1))] delete_list_statuses: Option<Vec<ListStatus>>,
-        #[rasn(tag(34))] number_not_deleted: Option<i64>,
-        #[rasn(tag(35))] bulk_statuses: Option<Vec<ListStatus>>,
-        #[rasn(tag(36))] delete_message: Option<InternationalString>,
+        [0] delete_operation_status: DeleteSetStatus,
+        [1] delete_list_statuses: Option<Vec<ListStatus>>,
+        [34] number_not_deleted: Option<i64>,
+        [35] bulk_statuses: Option<Vec<ListStatus>>,
+        [36] delete_message: Option<InternationalString>,
         other_info: Option<OtherInformation>,
     }
 }

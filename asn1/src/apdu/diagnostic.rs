@@ -3,14 +3,14 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use rasn::prelude::*;
 use z3950_marc::charset::utf8_or_latin1;
 
 use super::External;
 use crate::bib1::diagnostics::Condition;
 use crate::describe::{Describe, Value, bare_choice};
 use crate::oid::{BIB_1_DIAGNOSTICS, Oid};
-use crate::types::{InternationalString, VisibleString, production};
+use crate::production::production;
+use crate::types::{InternationalString, VisibleString};
 
 production! {
     /// A diagnostic of any format.
@@ -74,7 +74,7 @@ impl Describe for DefaultDiagFormat {
     /// With `message`, what a condition of Bib-1 means.
     fn describe(&self) -> Value {
         let message = self.message().map(|text| Value::Text(text.to_owned()));
-        Value::group([
+        Value::group(vec![
             ("diagnostic_set_id", self.diagnostic_set_id.describe()),
             ("condition", self.condition.describe()),
             ("message", message.unwrap_or(Value::Nothing)),

@@ -1,22 +1,21 @@
 //! Duplicate detection: DuplicateDetectionRequest `[49]`, DuplicateDetectionResponse `[50]`
 //! (Z39.50-2003 §3.2.7.2).
 
-use rasn::prelude::*;
-
 use super::{DiagRec, External, OtherInformation, ReferenceId};
-use crate::types::{InternationalString, named_integer, production};
+use crate::production::{named_integer, production};
+use crate::types::InternationalString;
 
 production! {
     /// A request to find duplicates in result sets.
     pub struct DuplicateDetectionRequest {
         reference_id: Option<ReferenceId>,
-        #[rasn(tag(3))] input_result_set_ids: Vec<InternationalString>,
-        #[rasn(tag(4))] output_result_set_name: InternationalString,
-        #[rasn(tag(5))] applicable_portion_of_record: Option<External>,
-        #[rasn(tag(6))] duplicate_detection_criteria: Option<Vec<DuplicateDetectionCriterion>>,
-        #[rasn(tag(7))] clustering: Option<bool>,
-        #[rasn(tag(8))] retention_criteria: Vec<RetentionCriterion>,
-        #[rasn(tag(9))] sort_criteria: Option<Vec<SortCriterion>>,
+        [3] input_result_set_ids: Vec<InternationalString>,
+        [4] output_result_set_name: InternationalString,
+        [5] applicable_portion_of_record: Option<External>,
+        [6] duplicate_detection_criteria: Option<Vec<DuplicateDetectionCriterion>>,
+        [7] clustering: Option<bool>,
+        [8] retention_criteria: Vec<RetentionCriterion>,
+        [9] sort_criteria: Option<Vec<SortCriterion>>,
         other_info: Option<OtherInformation>,
     }
 }
@@ -43,33 +42,33 @@ production! {
     /// When two records are duplicates.
     pub enum DuplicateDetectionCriterion {
         /// 0 to 100.
-        #[rasn(tag(1))] LevelOfMatch(i64),
-        #[rasn(tag(2))] CaseSensitive,
-        #[rasn(tag(3))] PunctuationSensitive,
-        #[rasn(tag(4))] RegularExpression(External),
-        #[rasn(tag(5))] RsDuplicates,
+        [1] LevelOfMatch(i64),
+        [2] CaseSensitive,
+        [3] PunctuationSensitive,
+        [4] RegularExpression(External),
+        [5] RsDuplicates,
     }
 }
 
 production! {
     /// Which of several duplicates are kept.
     pub enum RetentionCriterion {
-        #[rasn(tag(1))] NumberOfEntries(i64),
-        #[rasn(tag(2))] PercentOfEntries(i64),
-        #[rasn(tag(3))] DuplicatesOnly,
-        #[rasn(tag(4))] DiscardRsDuplicates,
+        [1] NumberOfEntries(i64),
+        [2] PercentOfEntries(i64),
+        [3] DuplicatesOnly,
+        [4] DiscardRsDuplicates,
     }
 }
 
 production! {
     /// The order of duplicates.
     pub enum SortCriterion {
-        #[rasn(tag(1))] MostComprehensive,
-        #[rasn(tag(2))] LeastComprehensive,
-        #[rasn(tag(3))] MostRecent,
-        #[rasn(tag(4))] Oldest,
-        #[rasn(tag(5))] LeastCost,
-        #[rasn(tag(6))] PreferredDatabases(Vec<InternationalString>),
+        [1] MostComprehensive,
+        [2] LeastComprehensive,
+        [3] MostRecent,
+        [4] Oldest,
+        [5] LeastCost,
+        [6] PreferredDatabases(Vec<InternationalString>),
     }
 }
 
@@ -78,9 +77,9 @@ production! {
     #[derive(Default)]
     pub struct DuplicateDetectionResponse {
         reference_id: Option<ReferenceId>,
-        #[rasn(tag(3))] status: DuplicateDetectionStatus,
-        #[rasn(tag(4))] result_set_count: Option<i64>,
-        #[rasn(tag(5))] diagnostics: Option<Vec<DiagRec>>,
+        [3] status: DuplicateDetectionStatus,
+        [4] result_set_count: Option<i64>,
+        [5] diagnostics: Option<Vec<DiagRec>>,
         other_info: Option<OtherInformation>,
     }
 }

@@ -1,25 +1,24 @@
 //! Extended services: ExtendedServicesRequest `[46]`, ExtendedServicesResponse `[47]` (Z39.50-2003 §3.2.9).
 
-use rasn::prelude::*;
-
 use super::{DiagRec, ElementSetName, External, IntUnit, OtherInformation, ReferenceId};
 use crate::describe::{described_by_name, sequence};
 use crate::oid::Oid;
-use crate::types::{InternationalString, named_integer, production};
+use crate::production::{named_integer, production};
+use crate::types::InternationalString;
 
 production! {
     /// A request to create, delete or modify a task package.
     pub struct ExtendedServicesRequest {
         reference_id: Option<ReferenceId>,
-        #[rasn(tag(3))] function: ExtendedServicesFunction,
-        #[rasn(tag(4))] package_type: Oid,
-        #[rasn(tag(5))] package_name: Option<InternationalString>,
-        #[rasn(tag(6))] user_id: Option<InternationalString>,
-        #[rasn(tag(7))] retention_time: Option<IntUnit>,
-        #[rasn(tag(8))] permissions: Option<Vec<Permission>>,
-        #[rasn(tag(9))] description: Option<InternationalString>,
-        #[rasn(tag(10))] task_specific_parameters: Option<External>,
-        #[rasn(tag(11))] wait_action: WaitAction,
+        [3] function: ExtendedServicesFunction,
+        [4] package_type: Oid,
+        [5] package_name: Option<InternationalString>,
+        [6] user_id: Option<InternationalString>,
+        [7] retention_time: Option<IntUnit>,
+        [8] permissions: Option<Vec<Permission>>,
+        [9] description: Option<InternationalString>,
+        [10] task_specific_parameters: Option<External>,
+        [11] wait_action: WaitAction,
         elements: Option<ElementSetName>,
         other_info: Option<OtherInformation>,
     }
@@ -41,8 +40,8 @@ named_integer!(
 sequence! {
     /// What a user may do with a task package.
     pub struct Permission {
-        #[rasn(tag(1))] user_id: Option<InternationalString>,
-        #[rasn(tag(2))] allowable_functions: Vec<AllowableFunction>,
+        [1] user_id: Option<InternationalString>,
+        [2] allowable_functions: Vec<AllowableFunction>,
     }
 }
 
@@ -60,9 +59,9 @@ production! {
     #[derive(Default)]
     pub struct ExtendedServicesResponse {
         reference_id: Option<ReferenceId>,
-        #[rasn(tag(3))] operation_status: OperationStatus,
-        #[rasn(tag(4))] diagnostics: Option<Vec<DiagRec>>,
-        #[rasn(tag(5))] task_package: Option<External>,
+        [3] operation_status: OperationStatus,
+        [4] diagnostics: Option<Vec<DiagRec>>,
+        [5] task_package: Option<External>,
         other_info: Option<OtherInformation>,
     }
 }

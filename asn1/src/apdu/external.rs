@@ -1,15 +1,14 @@
 //! EXTERNAL (X.690 §8.18): a value whose syntax an object identifier names.
 
-use rasn::prelude::*;
-
 use crate::codec::value::{BerValue, decode_value, encode_value};
 use crate::error::{DecodeError, EncodeError};
 use crate::oid::Oid;
-use crate::types::{Any, BitString, ObjectDescriptor, OctetString, production};
+use crate::production::production;
+use crate::types::{Any, BitString, ObjectDescriptor, OctetString};
 
 production! {
     /// EXTERNAL: a value with the identifier of its syntax.
-    #[rasn(tag(universal, 8))]
+    [universal 8]
     pub struct External {
         direct_reference: Option<Oid>,
         indirect_reference: Option<i64>,
@@ -22,10 +21,10 @@ production! {
     /// The three ways an EXTERNAL carries its value.
     pub enum ExternalEncoding {
         /// One BER value: SUTRS, OPAC, GRS-1 and every format written in ASN.1.
-        #[rasn(tag(0))] SingleAsn1Type(Any),
+        [0] SingleAsn1Type(Any),
         /// Octets: MARC, XML.
-        #[rasn(tag(1))] OctetAligned(OctetString),
-        #[rasn(tag(2))] Arbitrary(BitString),
+        [1] OctetAligned(OctetString),
+        [2] Arbitrary(BitString),
     }
 }
 

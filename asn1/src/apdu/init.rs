@@ -2,12 +2,11 @@
 
 use std::fmt;
 
-use rasn::prelude::*;
-
 use super::{External, OtherInformation, ReferenceId};
 use crate::describe::redacted;
 use crate::optional::Unknown;
-use crate::types::{Bits, InternationalString, VisibleString, production};
+use crate::production::{production, without_debug};
+use crate::types::{Bits, InternationalString, VisibleString};
 
 production! {
     /// What the client offers when it opens the session.
@@ -17,14 +16,14 @@ production! {
         protocol_version: ProtocolVersion,
         options: Options,
         /// Octets; 0 means no limit.
-        #[rasn(tag(5))] preferred_message_size: i64,
+        [5] preferred_message_size: i64,
         /// Octets; 0 means no limit.
-        #[rasn(tag(6))] exceptional_record_size: i64,
-        #[rasn(tag(explicit(7)))] id_authentication: Option<IdAuthentication>,
-        #[rasn(tag(110))] implementation_id: Option<InternationalString>,
-        #[rasn(tag(111))] implementation_name: Option<InternationalString>,
-        #[rasn(tag(112))] implementation_version: Option<InternationalString>,
-        #[rasn(tag(explicit(11)))] user_information_field: Option<External>,
+        [6] exceptional_record_size: i64,
+        [explicit 7] id_authentication: Option<IdAuthentication>,
+        [110] implementation_id: Option<InternationalString>,
+        [111] implementation_name: Option<InternationalString>,
+        [112] implementation_version: Option<InternationalString>,
+        [explicit 11] user_information_field: Option<External>,
         other_info: Option<OtherInformation>,
         unknown: Unknown,
     }
@@ -38,28 +37,29 @@ production! {
         protocol_version: ProtocolVersion,
         options: Options,
         /// Octets; 0 means no limit.
-        #[rasn(tag(5))] preferred_message_size: i64,
+        [5] preferred_message_size: i64,
         /// Octets; 0 means no limit.
-        #[rasn(tag(6))] exceptional_record_size: i64,
-        #[rasn(tag(12))] result: bool,
-        #[rasn(tag(110))] implementation_id: Option<InternationalString>,
-        #[rasn(tag(111))] implementation_name: Option<InternationalString>,
-        #[rasn(tag(112))] implementation_version: Option<InternationalString>,
-        #[rasn(tag(explicit(11)))] user_information_field: Option<External>,
+        [6] exceptional_record_size: i64,
+        [12] result: bool,
+        [110] implementation_id: Option<InternationalString>,
+        [111] implementation_name: Option<InternationalString>,
+        [112] implementation_version: Option<InternationalString>,
+        [explicit 11] user_information_field: Option<External>,
         other_info: Option<OtherInformation>,
         unknown: Unknown,
     }
 }
 
-/// Who the client is; never shown by Debug.
-#[derive(AsnType, Decode, Encode, Clone, PartialEq)]
-#[rasn(choice)]
-pub enum IdAuthentication {
-    /// Free text, by custom `user/password`.
-    Open(VisibleString),
-    IdPass(IdPass),
-    Anonymous,
-    Other(External),
+without_debug! {
+    /// Who the client is; never shown by Debug.
+    #[derive(Clone, PartialEq)]
+    pub enum IdAuthentication {
+        /// Free text, by custom `user/password`.
+        Open(VisibleString),
+        IdPass(IdPass),
+        Anonymous,
+        Other(External),
+    }
 }
 
 impl fmt::Debug for IdAuthentication {
@@ -73,23 +73,23 @@ impl fmt::Debug for IdAuthentication {
     }
 }
 
-/// Group, user and password; never shown by Debug.
-#[derive(AsnType, Decode, Encode, Clone, PartialEq, Default)]
-pub struct IdPass {
-    #[rasn(tag(0))]
-    pub group_id: Option<InternationalString>,
-    #[rasn(tag(1))]
-    pub user_id: Option<InternationalString>,
-    #[rasn(tag(2))]
-    pub password: Option<InternationalString>,
+without_debug! {
+    /// Group, user and password; never shown by Debug.
+    #[derive(Clone, PartialEq, Default)]
+    pub struct IdPass {
+        [0] group_id: Option<InternationalString>,
+        [1] user_id: Option<InternationalString>,
+        [2] password: Option<InternationalString>,
+    }
 }
 
 redacted!(IdPass);
 
-/// The protocol versions a peer speaks; bit 0 is version 1.
-#[derive(AsnType, Decode, Encode, Clone, Copy, Debug, PartialEq, Eq, Default)]
-#[rasn(delegate, tag(context, 3))]
-pub struct ProtocolVersion(pub Bits);
+production! {
+    /// The protocol versions a peer speaks; bit 0 is version 1.
+    #[derive(Copy, Eq, Default)]
+    [3] pub struct ProtocolVersion(pub Bits);
+}
 
 impl ProtocolVersion {
     /// Versions 1, 2 and 3.
@@ -114,10 +114,11 @@ impl ProtocolVersion {
     }
 }
 
-/// The services and features a peer offers or grants (Z39.50-2003 §3.2.1.1.4).
-#[derive(AsnType, Decode, Encode, Clone, Copy, Debug, PartialEq, Eq, Default)]
-#[rasn(delegate, tag(context, 4))]
-pub struct Options(pub Bits);
+production! {
+    /// The services and features a peer offers or grants (Z39.50-2003 §3.2.1.1.4).
+    #[derive(Copy, Eq, Default)]
+    [4] pub struct Options(pub Bits);
+}
 
 macro_rules! options {
     ($($constant:ident = $bit:literal $name:literal),* $(,)?) => {

@@ -1,17 +1,17 @@
 //! OtherInformation: values of any syntax that an APDU carries beside its own elements (Z39.50-2003 §4.1).
 
-use rasn::prelude::*;
-
 use super::{External, ExternalValue};
 use crate::describe::{bare_choice, describe, sequence};
 use crate::error::EncodeError;
 use crate::oid::Oid;
+use crate::production::production;
 use crate::types::{InternationalString, OctetString};
 
-/// OtherInformation `[201]`: what an APDU carries beside its own elements.
-#[derive(AsnType, Decode, Encode, Clone, Debug, PartialEq, Default)]
-#[rasn(delegate, tag(context, 201))]
-pub struct OtherInformation(pub Vec<OtherInformationUnit>);
+production! {
+    /// OtherInformation `[201]`: what an APDU carries beside its own elements.
+    #[derive(Default)]
+    [201] pub struct OtherInformation(pub Vec<OtherInformationUnit>);
+}
 
 describe!(OtherInformation: units => units.0.describe());
 
@@ -41,7 +41,7 @@ impl OtherInformation {
 sequence! {
     /// One unit of OtherInformation.
     pub struct OtherInformationUnit {
-        #[rasn(tag(1))] category: Option<InfoCategory>,
+        [1] category: Option<InfoCategory>,
         information: Information,
     }
 }
@@ -49,17 +49,17 @@ sequence! {
 bare_choice! {
     /// The value of a unit of OtherInformation.
     pub enum Information {
-        #[rasn(tag(2))] CharacterInfo(InternationalString),
-        #[rasn(tag(3))] BinaryInfo(OctetString),
-        #[rasn(tag(4))] ExternallyDefinedInfo(External),
-        #[rasn(tag(5))] Oid(Oid),
+        [2] CharacterInfo(InternationalString),
+        [3] BinaryInfo(OctetString),
+        [4] ExternallyDefinedInfo(External),
+        [5] Oid(Oid),
     }
 }
 
 sequence! {
     /// What a unit of OtherInformation is about.
     pub struct InfoCategory {
-        #[rasn(tag(1))] category_type_id: Option<Oid>,
-        #[rasn(tag(2))] category_value: i64,
+        [1] category_type_id: Option<Oid>,
+        [2] category_value: i64,
     }
 }

@@ -1,8 +1,6 @@
 //! Present and Segment: PresentRequest `[24]`, PresentResponse `[25]`, Segment `[45]`, and the composition of
 //! records (Z39.50-2003 §3.2.3, §3.6).
 
-use rasn::prelude::*;
-
 use super::{
     DatabaseName, ElementSetName, External, NamePlusRecord, OtherInformation, Records, ReferenceId,
     ResultSetId,
@@ -10,7 +8,8 @@ use super::{
 use crate::describe::{bare_choice, sequence};
 use crate::oid::Oid;
 use crate::optional::OptionalChoice;
-use crate::types::{InternationalString, named_integer, production};
+use crate::production::{named_integer, production};
+use crate::types::InternationalString;
 
 production! {
     /// A request for records of a result set.
@@ -19,16 +18,16 @@ production! {
         reference_id: Option<ReferenceId>,
         result_set_id: ResultSetId,
         /// 1-based.
-        #[rasn(tag(30))] result_set_start_point: i64,
-        #[rasn(tag(29))] number_of_records_requested: i64,
-        #[rasn(tag(212))] additional_ranges: Option<Vec<Range>>,
+        [30] result_set_start_point: i64,
+        [29] number_of_records_requested: i64,
+        [212] additional_ranges: Option<Vec<Range>>,
         record_composition: OptionalChoice<RecordComposition>,
-        #[rasn(tag(104))] preferred_record_syntax: Option<Oid>,
-        #[rasn(tag(204))] max_segment_count: Option<i64>,
+        [104] preferred_record_syntax: Option<Oid>,
+        [204] max_segment_count: Option<i64>,
         /// Octets.
-        #[rasn(tag(206))] max_record_size: Option<i64>,
+        [206] max_record_size: Option<i64>,
         /// Octets.
-        #[rasn(tag(207))] max_segment_size: Option<i64>,
+        [207] max_segment_size: Option<i64>,
         other_info: Option<OtherInformation>,
     }
 }
@@ -38,9 +37,9 @@ production! {
     #[derive(Default)]
     pub struct PresentResponse {
         reference_id: Option<ReferenceId>,
-        #[rasn(tag(24))] number_of_records_returned: i64,
+        [24] number_of_records_returned: i64,
         /// 1-based; the first position not returned.
-        #[rasn(tag(25))] next_result_set_position: i64,
+        [25] next_result_set_position: i64,
         present_status: PresentStatus,
         records: OptionalChoice<Records>,
         other_info: Option<OtherInformation>,
@@ -52,8 +51,8 @@ production! {
     #[derive(Default)]
     pub struct Segment {
         reference_id: Option<ReferenceId>,
-        #[rasn(tag(24))] number_of_records_returned: i64,
-        #[rasn(tag(0))] segment_records: Vec<NamePlusRecord>,
+        [24] number_of_records_returned: i64,
+        [0] segment_records: Vec<NamePlusRecord>,
         other_info: Option<OtherInformation>,
     }
 }
@@ -70,24 +69,24 @@ production! {
     /// Further positions of the result set.
     pub struct Range {
         /// 1-based.
-        #[rasn(tag(1))] starting_position: i64,
-        #[rasn(tag(2))] number_of_records: i64,
+        [1] starting_position: i64,
+        [2] number_of_records: i64,
     }
 }
 
 production! {
     /// How records are to be composed: an element set name, or a full specification.
     pub enum RecordComposition {
-        #[rasn(tag(19))] Simple(ElementSetNames),
-        #[rasn(tag(209))] Complex(Box<CompSpec>),
+        [19] Simple(ElementSetNames),
+        [209] Complex(Box<CompSpec>),
     }
 }
 
 production! {
     /// An element set name, for all databases or for each.
     pub enum ElementSetNames {
-        #[rasn(tag(0))] GenericElementSetName(InternationalString),
-        #[rasn(tag(1))] DatabaseSpecific(Vec<DatabaseSpecificElementSet>),
+        [0] GenericElementSetName(InternationalString),
+        [1] DatabaseSpecific(Vec<DatabaseSpecificElementSet>),
     }
 }
 
@@ -102,18 +101,18 @@ production! {
 sequence! {
     /// Composition by schema and element specification (Z39.50-2003 §3.6.3).
     pub struct CompSpec {
-        #[rasn(tag(1))] select_alternative_syntax: bool,
-        #[rasn(tag(2))] generic: Option<Specification>,
-        #[rasn(tag(3))] db_specific: Option<Vec<DatabaseSpecification>>,
-        #[rasn(tag(4))] record_syntax: Option<Vec<Oid>>,
+        [1] select_alternative_syntax: bool,
+        [2] generic: Option<Specification>,
+        [3] db_specific: Option<Vec<DatabaseSpecification>>,
+        [4] record_syntax: Option<Vec<Oid>>,
     }
 }
 
 sequence! {
     /// A composition for one database.
     pub struct DatabaseSpecification {
-        #[rasn(tag(explicit(1)))] db: DatabaseName,
-        #[rasn(tag(2))] spec: Specification,
+        [explicit 1] db: DatabaseName,
+        [2] spec: Specification,
     }
 }
 
@@ -122,22 +121,22 @@ sequence! {
     #[derive(Default)]
     pub struct Specification {
         schema: OptionalChoice<Schema>,
-        #[rasn(tag(2))] element_spec: Option<ElementSpec>,
+        [2] element_spec: Option<ElementSpec>,
     }
 }
 
 bare_choice! {
     /// A schema by identifier or URI.
     pub enum Schema {
-        #[rasn(tag(1))] Oid(Oid),
-        #[rasn(tag(300))] Uri(InternationalString),
+        [1] Oid(Oid),
+        [300] Uri(InternationalString),
     }
 }
 
 bare_choice! {
     /// The elements wanted: a name, or a specification such as eSpec-1.
     pub enum ElementSpec {
-        #[rasn(tag(1))] ElementSetName(InternationalString),
-        #[rasn(tag(2))] ExternalEspec(External),
+        [1] ElementSetName(InternationalString),
+        [2] ExternalEspec(External),
     }
 }

@@ -1,13 +1,10 @@
 //! The query of a search: `Query`, `RPNQuery`, attributes, terms and operators (Z39.50-2003 §3.7, §4.1).
 
-use rasn::prelude::*;
-
 use super::{External, ResultSetId};
 use crate::describe::{Describe, Value, bare_choice, describe, sequence};
 use crate::oid::{BIB_1, Oid};
-use crate::types::{
-    Any, GeneralizedTime, InternationalString, OctetString, named_integer, production,
-};
+use crate::production::{named_integer, production};
+use crate::types::{Any, GeneralizedTime, InternationalString, OctetString};
 
 pub use super::rpn::{MAX_RPN_DEPTH, RpnRpnOp, RpnStructure};
 
@@ -15,19 +12,19 @@ production! {
     /// A query, by its type.
     pub enum Query {
         /// By agreement between the peers.
-        #[rasn(tag(0))] Type0(Any),
+        [0] Type0(Any),
         /// Reverse Polish notation.
-        #[rasn(tag(1))] Type1(RpnQuery),
+        [1] Type1(RpnQuery),
         /// CCL, ISO 8777.
-        #[rasn(tag(explicit(2)))] Type2(OctetString),
+        [explicit 2] Type2(OctetString),
         /// ANSI Z39.58.
-        #[rasn(tag(explicit(100)))] Type100(OctetString),
+        [explicit 100] Type100(OctetString),
         /// Reverse Polish notation with proximity, of version 2.
-        #[rasn(tag(101))] Type101(RpnQuery),
+        [101] Type101(RpnQuery),
         /// Ranked list.
-        #[rasn(tag(explicit(102)))] Type102(OctetString),
+        [explicit 102] Type102(OctetString),
         /// Externally defined, such as CQL.
-        #[rasn(tag(104))] Type104(External),
+        [104] Type104(External),
     }
 }
 
@@ -83,48 +80,48 @@ impl RpnQuery {
 production! {
     /// A leaf of the query tree.
     pub enum Operand {
-        #[rasn(tag(102))] AttributesPlusTerm(AttributesPlusTerm),
+        [102] AttributesPlusTerm(AttributesPlusTerm),
         ResultSet(ResultSetId),
-        #[rasn(tag(214))] ResultAttr(Box<ResultSetPlusAttributes>),
+        [214] ResultAttr(Box<ResultSetPlusAttributes>),
     }
 }
 
 production! {
     /// A term and the attributes that qualify it.
-    #[rasn(tag(context, 102))]
+    [102]
     pub struct AttributesPlusTerm {
-        #[rasn(tag(44))] attributes: Vec<AttributeElement>,
+        [44] attributes: Vec<AttributeElement>,
         term: Term,
     }
 }
 
 production! {
     /// A result set restricted by attributes.
-    #[rasn(tag(context, 214))]
+    [214]
     pub struct ResultSetPlusAttributes {
         result_set: ResultSetId,
-        #[rasn(tag(44))] attributes: Vec<AttributeElement>,
+        [44] attributes: Vec<AttributeElement>,
     }
 }
 
-/// AttributeList `[44]`, as a type of its own.
-#[derive(AsnType, Decode, Encode, Clone, Debug, PartialEq)]
-#[rasn(delegate, tag(context, 44))]
-pub struct AttributeList(pub Vec<AttributeElement>);
+production! {
+    /// AttributeList `[44]`, as a type of its own.
+    [44] pub struct AttributeList(pub Vec<AttributeElement>);
+}
 
 describe!(AttributeList: list => list.0.describe());
 
 production! {
     /// The value searched for.
     pub enum Term {
-        #[rasn(tag(45))] General(OctetString),
-        #[rasn(tag(215))] Numeric(i64),
-        #[rasn(tag(216))] CharacterString(InternationalString),
-        #[rasn(tag(217))] Oid(Oid),
-        #[rasn(tag(218))] DateTime(GeneralizedTime),
-        #[rasn(tag(219))] External(Box<External>),
-        #[rasn(tag(220))] IntegerAndUnit(Box<IntUnit>),
-        #[rasn(tag(221))] Null,
+        [45] General(OctetString),
+        [215] Numeric(i64),
+        [216] CharacterString(InternationalString),
+        [217] Oid(Oid),
+        [218] DateTime(GeneralizedTime),
+        [219] External(Box<External>),
+        [220] IntegerAndUnit(Box<IntUnit>),
+        [221] Null,
     }
 }
 
@@ -147,18 +144,18 @@ impl Describe for Term {
 production! {
     /// How two operands are combined.
     pub enum Operator {
-        #[rasn(tag(0))] And,
-        #[rasn(tag(1))] Or,
-        #[rasn(tag(2))] AndNot,
-        #[rasn(tag(3))] Prox(Box<ProximityOperator>),
+        [0] And,
+        [1] Or,
+        [2] AndNot,
+        [3] Prox(Box<ProximityOperator>),
     }
 }
 
 sequence! {
     /// One attribute: type and value, in the query's attribute set unless it names its own.
     pub struct AttributeElement {
-        #[rasn(tag(1))] attribute_set: Option<Oid>,
-        #[rasn(tag(120))] attribute_type: i64,
+        [1] attribute_set: Option<Oid>,
+        [120] attribute_type: i64,
         attribute_value: AttributeValue,
     }
 }
@@ -177,8 +174,8 @@ impl AttributeElement {
 bare_choice! {
     /// The value of an attribute.
     pub enum AttributeValue {
-        #[rasn(tag(121))] Numeric(i64),
-        #[rasn(tag(224))] Complex(Box<ComplexAttribute>),
+        [121] Numeric(i64),
+        [224] Complex(Box<ComplexAttribute>),
     }
 }
 
@@ -195,35 +192,35 @@ impl AttributeValue {
 sequence! {
     /// A list of alternatives, as an attribute's value.
     pub struct ComplexAttribute {
-        #[rasn(tag(1))] list: Vec<StringOrNumeric>,
-        #[rasn(tag(2))] semantic_action: Option<Vec<i64>>,
+        [1] list: Vec<StringOrNumeric>,
+        [2] semantic_action: Option<Vec<i64>>,
     }
 }
 
 bare_choice! {
     /// A name or a number.
     pub enum StringOrNumeric {
-        #[rasn(tag(1))] String(InternationalString),
-        #[rasn(tag(2))] Numeric(i64),
+        [1] String(InternationalString),
+        [2] Numeric(i64),
     }
 }
 
 production! {
     /// Proximity: how near the operands are, and in which order (Z39.50-2003 §3.7.2).
     pub struct ProximityOperator {
-        #[rasn(tag(1))] exclusion: Option<bool>,
-        #[rasn(tag(2))] distance: i64,
-        #[rasn(tag(3))] ordered: bool,
-        #[rasn(tag(4))] relation_type: RelationType,
-        #[rasn(tag(5))] proximity_unit_code: ProximityUnitCode,
+        [1] exclusion: Option<bool>,
+        [2] distance: i64,
+        [3] ordered: bool,
+        [4] relation_type: RelationType,
+        [5] proximity_unit_code: ProximityUnitCode,
     }
 }
 
 production! {
     /// What a proximity distance counts.
     pub enum ProximityUnitCode {
-        #[rasn(tag(1))] Known(KnownProximityUnit),
-        #[rasn(tag(2))] Private(i64),
+        [1] Known(KnownProximityUnit),
+        [2] Private(i64),
     }
 }
 
@@ -247,8 +244,8 @@ named_integer!(
 sequence! {
     /// A number with its unit.
     pub struct IntUnit {
-        #[rasn(tag(1))] value: i64,
-        #[rasn(tag(2))] unit_used: Unit,
+        [1] value: i64,
+        [2] unit_used: Unit,
     }
 }
 
@@ -256,9 +253,9 @@ sequence! {
     /// A unit of measure.
     #[derive(Default)]
     pub struct Unit {
-        #[rasn(tag(explicit(1)))] unit_system: Option<InternationalString>,
-        #[rasn(tag(2))] unit_type: Option<StringOrNumeric>,
-        #[rasn(tag(3))] unit: Option<StringOrNumeric>,
-        #[rasn(tag(4))] scale_factor: Option<i64>,
+        [explicit 1] unit_system: Option<InternationalString>,
+        [2] unit_type: Option<StringOrNumeric>,
+        [3] unit: Option<StringOrNumeric>,
+        [4] scale_factor: Option<i64>,
     }
 }

@@ -1,25 +1,24 @@
 //! Records of a response: database records, fragments of segmented ones, and diagnostics in their place
 //! (Z39.50-2003 §3.2.2.1.8, §4.1 `Records`).
 
-use rasn::prelude::*;
-
 use super::{DatabaseName, DefaultDiagFormat, DiagRec, External, ExternalEncoding};
-use crate::types::{OctetString, production};
+use crate::production::production;
+use crate::types::OctetString;
 
 production! {
     /// The records of a response, or diagnostics in their place.
     pub enum Records {
-        #[rasn(tag(28))] ResponseRecords(Vec<NamePlusRecord>),
-        #[rasn(tag(130))] NonSurrogateDiagnostic(DefaultDiagFormat),
-        #[rasn(tag(205))] MultipleNonSurDiagnostics(Vec<DiagRec>),
+        [28] ResponseRecords(Vec<NamePlusRecord>),
+        [130] NonSurrogateDiagnostic(DefaultDiagFormat),
+        [205] MultipleNonSurDiagnostics(Vec<DiagRec>),
     }
 }
 
 production! {
     /// A record and the database it comes from.
     pub struct NamePlusRecord {
-        #[rasn(tag(0))] name: Option<DatabaseName>,
-        #[rasn(tag(1))] record: Record,
+        [0] name: Option<DatabaseName>,
+        [1] record: Record,
     }
 }
 
@@ -46,11 +45,11 @@ impl NamePlusRecord {
 production! {
     /// A record, the diagnostic that replaces it, or a fragment of it.
     pub enum Record {
-        #[rasn(tag(explicit(1)))] RetrievalRecord(External),
-        #[rasn(tag(2))] SurrogateDiagnostic(DiagRec),
-        #[rasn(tag(3))] StartingFragment(FragmentSyntax),
-        #[rasn(tag(4))] IntermediateFragment(FragmentSyntax),
-        #[rasn(tag(5))] FinalFragment(FragmentSyntax),
+        [explicit 1] RetrievalRecord(External),
+        [2] SurrogateDiagnostic(DiagRec),
+        [3] StartingFragment(FragmentSyntax),
+        [4] IntermediateFragment(FragmentSyntax),
+        [5] FinalFragment(FragmentSyntax),
     }
 }
 

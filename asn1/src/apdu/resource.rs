@@ -1,21 +1,19 @@
 //! Resource control and report: the APDUs `[30]` to `[34]` (Z39.50-2003 §3.2.6).
 
-use rasn::prelude::*;
-
 use super::{External, OtherInformation, ReferenceId};
 use crate::oid::Oid;
-use crate::types::{named_integer, production};
+use crate::production::{named_integer, production};
 
 production! {
     /// The server reports what an operation costs, and may ask whether to continue.
     #[derive(Default)]
     pub struct ResourceControlRequest {
         reference_id: Option<ReferenceId>,
-        #[rasn(tag(39))] suspended_flag: Option<bool>,
-        #[rasn(tag(explicit(40)))] resource_report: Option<External>,
-        #[rasn(tag(41))] partial_results_available: Option<PartialResultsAvailable>,
-        #[rasn(tag(42))] response_required: bool,
-        #[rasn(tag(43))] triggered_request_flag: Option<bool>,
+        [39] suspended_flag: Option<bool>,
+        [explicit 40] resource_report: Option<External>,
+        [41] partial_results_available: Option<PartialResultsAvailable>,
+        [42] response_required: bool,
+        [43] triggered_request_flag: Option<bool>,
         other_info: Option<OtherInformation>,
     }
 }
@@ -24,8 +22,8 @@ production! {
     /// Whether to continue.
     pub struct ResourceControlResponse {
         reference_id: Option<ReferenceId>,
-        #[rasn(tag(44))] continue_flag: bool,
-        #[rasn(tag(45))] result_set_wanted: Option<bool>,
+        [44] continue_flag: bool,
+        [45] result_set_wanted: Option<bool>,
         other_info: Option<OtherInformation>,
     }
 }
@@ -34,9 +32,9 @@ production! {
     /// The client asks for a report on, or the end of, the operation in progress; there is no direct response.
     pub struct TriggerResourceControlRequest {
         reference_id: Option<ReferenceId>,
-        #[rasn(tag(46))] requested_action: RequestedAction,
-        #[rasn(tag(47))] pref_resource_report_format: Option<Oid>,
-        #[rasn(tag(48))] result_set_wanted: Option<bool>,
+        [46] requested_action: RequestedAction,
+        [47] pref_resource_report_format: Option<Oid>,
+        [48] result_set_wanted: Option<bool>,
         other_info: Option<OtherInformation>,
     }
 }
@@ -59,8 +57,8 @@ production! {
     #[derive(Default)]
     pub struct ResourceReportRequest {
         reference_id: Option<ReferenceId>,
-        #[rasn(tag(210))] op_id: Option<ReferenceId>,
-        #[rasn(tag(49))] pref_resource_report_format: Option<Oid>,
+        [210] op_id: Option<ReferenceId>,
+        [49] pref_resource_report_format: Option<Oid>,
         other_info: Option<OtherInformation>,
     }
 }
@@ -70,8 +68,8 @@ production! {
     #[derive(Default)]
     pub struct ResourceReportResponse {
         reference_id: Option<ReferenceId>,
-        #[rasn(tag(50))] resource_report_status: ResourceReportStatus,
-        #[rasn(tag(explicit(51)))] resource_report: Option<External>,
+        [50] resource_report_status: ResourceReportStatus,
+        [explicit 51] resource_report: Option<External>,
         other_info: Option<OtherInformation>,
     }
 }

@@ -1,25 +1,24 @@
 //! Scan: ScanRequest `[35]`, ScanResponse `[36]` (Z39.50-2003 §3.2.8).
 
-use rasn::prelude::*;
-
 use super::{
     AttributeList, AttributesPlusTerm, DatabaseName, DiagRec, OtherInformation, ReferenceId, Term,
 };
 use crate::oid::Oid;
 use crate::optional::OptionalChoice;
-use crate::types::{InternationalString, named_integer, production};
+use crate::production::{named_integer, production};
+use crate::types::InternationalString;
 
 production! {
     /// A request for the terms around a given one.
     pub struct ScanRequest {
         reference_id: Option<ReferenceId>,
-        #[rasn(tag(3))] database_names: Vec<DatabaseName>,
+        [3] database_names: Vec<DatabaseName>,
         attribute_set: Option<Oid>,
         term_list_and_start_point: AttributesPlusTerm,
-        #[rasn(tag(5))] step_size: Option<i64>,
-        #[rasn(tag(6))] number_of_terms_requested: i64,
+        [5] step_size: Option<i64>,
+        [6] number_of_terms_requested: i64,
         /// 1-based.
-        #[rasn(tag(7))] preferred_position_in_response: Option<i64>,
+        [7] preferred_position_in_response: Option<i64>,
         other_info: Option<OtherInformation>,
     }
 }
@@ -29,13 +28,13 @@ production! {
     #[derive(Default)]
     pub struct ScanResponse {
         reference_id: Option<ReferenceId>,
-        #[rasn(tag(3))] step_size: Option<i64>,
-        #[rasn(tag(4))] scan_status: ScanStatus,
-        #[rasn(tag(5))] number_of_entries_returned: i64,
+        [3] step_size: Option<i64>,
+        [4] scan_status: ScanStatus,
+        [5] number_of_entries_returned: i64,
         /// 1-based.
-        #[rasn(tag(6))] position_of_term: Option<i64>,
-        #[rasn(tag(7))] entries: Option<ListEntries>,
-        #[rasn(tag(8))] attribute_set: Option<Oid>,
+        [6] position_of_term: Option<i64>,
+        [7] entries: Option<ListEntries>,
+        [8] attribute_set: Option<Oid>,
         other_info: Option<OtherInformation>,
     }
 }
@@ -52,16 +51,16 @@ production! {
     /// The terms, or why they are missing.
     #[derive(Default)]
     pub struct ListEntries {
-        #[rasn(tag(1))] entries: Option<Vec<Entry>>,
-        #[rasn(tag(2))] nonsurrogate_diagnostics: Option<Vec<DiagRec>>,
+        [1] entries: Option<Vec<Entry>>,
+        [2] nonsurrogate_diagnostics: Option<Vec<DiagRec>>,
     }
 }
 
 production! {
     /// A term, or the diagnostic in its place.
     pub enum Entry {
-        #[rasn(tag(1))] TermInfo(Box<TermInfo>),
-        #[rasn(tag(2))] SurrogateDiagnostic(DiagRec),
+        [1] TermInfo(Box<TermInfo>),
+        [2] SurrogateDiagnostic(DiagRec),
     }
 }
 
@@ -69,11 +68,11 @@ production! {
     /// A term and how often it occurs.
     pub struct TermInfo {
         term: Term,
-        #[rasn(tag(0))] display_term: Option<InternationalString>,
+        [0] display_term: Option<InternationalString>,
         suggested_attributes: Option<AttributeList>,
-        #[rasn(tag(4))] alternative_term: Option<Vec<AttributesPlusTerm>>,
-        #[rasn(tag(2))] global_occurrences: Option<i64>,
-        #[rasn(tag(3))] by_attributes: Option<Vec<OccurrenceByAttributes>>,
+        [4] alternative_term: Option<Vec<AttributesPlusTerm>>,
+        [2] global_occurrences: Option<i64>,
+        [3] by_attributes: Option<Vec<OccurrenceByAttributes>>,
         other_term_info: Option<OtherInformation>,
     }
 }
@@ -81,7 +80,7 @@ production! {
 production! {
     /// How often a term occurs under given attributes.
     pub struct OccurrenceByAttributes {
-        #[rasn(tag(explicit(1)))] attributes: AttributeList,
+        [explicit 1] attributes: AttributeList,
         occurrences: OptionalChoice<Occurrences>,
         other_occur_info: Option<OtherInformation>,
     }
@@ -90,8 +89,8 @@ production! {
 production! {
     /// Occurrences, in total or by database.
     pub enum Occurrences {
-        #[rasn(tag(explicit(2)))] Global(i64),
-        #[rasn(tag(3))] ByDatabase(Vec<DatabaseOccurrences>),
+        [explicit 2] Global(i64),
+        [3] ByDatabase(Vec<DatabaseOccurrences>),
     }
 }
 
@@ -99,7 +98,7 @@ production! {
     /// Occurrences in one database.
     pub struct DatabaseOccurrences {
         db: DatabaseName,
-        #[rasn(tag(1))] num: Option<i64>,
+        [1] num: Option<i64>,
         other_db_info: Option<OtherInformation>,
     }
 }

@@ -1,20 +1,19 @@
 //! Sort: SortRequest `[43]`, SortResponse `[44]` (Z39.50-2003 §3.2.7.1).
 
-use rasn::prelude::*;
-
 use super::{AttributeList, DatabaseName, DiagRec, OtherInformation, ReferenceId, Specification};
 use crate::describe::{choice, sequence};
 use crate::oid::Oid;
-use crate::types::{InternationalString, OctetString, named_integer, production};
+use crate::production::{named_integer, production};
+use crate::types::{InternationalString, OctetString};
 
 production! {
     /// A request to sort, or merge and sort, result sets.
     #[derive(Default)]
     pub struct SortRequest {
         reference_id: Option<ReferenceId>,
-        #[rasn(tag(3))] input_result_set_names: Vec<InternationalString>,
-        #[rasn(tag(4))] sorted_result_set_name: InternationalString,
-        #[rasn(tag(5))] sort_sequence: Vec<SortKeySpec>,
+        [3] input_result_set_names: Vec<InternationalString>,
+        [4] sorted_result_set_name: InternationalString,
+        [5] sort_sequence: Vec<SortKeySpec>,
         other_info: Option<OtherInformation>,
     }
 }
@@ -38,10 +37,10 @@ production! {
     #[derive(Default)]
     pub struct SortResponse {
         reference_id: Option<ReferenceId>,
-        #[rasn(tag(3))] sort_status: SortStatus,
-        #[rasn(tag(4))] result_set_status: Option<SortResultSetStatus>,
-        #[rasn(tag(5))] diagnostics: Option<Vec<DiagRec>>,
-        #[rasn(tag(6))] result_count: Option<i64>,
+        [3] sort_status: SortStatus,
+        [4] result_set_status: Option<SortResultSetStatus>,
+        [5] diagnostics: Option<Vec<DiagRec>>,
+        [6] result_count: Option<i64>,
         other_info: Option<OtherInformation>,
     }
 }
@@ -60,9 +59,9 @@ production! {
     /// One key of a sort.
     pub struct SortKeySpec {
         sort_element: SortElement,
-        #[rasn(tag(1))] sort_relation: SortRelation,
-        #[rasn(tag(2))] case_sensitivity: CaseSensitivity,
-        #[rasn(tag(3))] missing_value_action: Option<MissingValueAction>,
+        [1] sort_relation: SortRelation,
+        [2] case_sensitivity: CaseSensitivity,
+        [3] missing_value_action: Option<MissingValueAction>,
     }
 }
 
@@ -82,17 +81,17 @@ named_integer!(
 production! {
     /// What to do with a record that lacks the key.
     pub enum MissingValueAction {
-        #[rasn(tag(1))] Abort,
-        #[rasn(tag(2))] Null,
-        #[rasn(tag(3))] MissingValueData(OctetString),
+        [1] Abort,
+        [2] Null,
+        [3] MissingValueData(OctetString),
     }
 }
 
 choice! {
     /// Where a key is found, for all databases or for each.
     pub enum SortElement {
-        #[rasn(tag(1))] Generic(SortKey),
-        #[rasn(tag(2))] DatabaseSpecific(Vec<DatabaseSpecificSort>),
+        [1] Generic(SortKey),
+        [2] DatabaseSpecific(Vec<DatabaseSpecificSort>),
     }
 }
 
@@ -107,9 +106,9 @@ sequence! {
 choice! {
     /// A key: a field's name, elements, or attributes.
     pub enum SortKey {
-        #[rasn(tag(0))] SortField(InternationalString),
-        #[rasn(tag(1))] ElementSpec(Box<Specification>),
-        #[rasn(tag(2))] SortAttributes(SortAttributes),
+        [0] SortField(InternationalString),
+        [1] ElementSpec(Box<Specification>),
+        [2] SortAttributes(SortAttributes),
     }
 }
 

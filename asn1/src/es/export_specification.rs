@@ -1,8 +1,6 @@
 //! Export Specification: the form and destination of delivered records, kept for other tasks
 //! (Z39.50-2003 Appendix EXT.6).
 
-use rasn::prelude::*;
-
 use super::Null;
 use crate::apdu::{CompSpec, ExternalValue};
 use crate::describe::{choice, sequence};
@@ -12,8 +10,8 @@ use crate::types::InternationalString;
 choice! {
     /// ExportSpecification.
     pub enum ExportSpecification {
-        #[rasn(tag(1))] EsRequest(Box<EsRequest>),
-        #[rasn(tag(2))] TaskPackage(Box<TaskPackage>),
+        [1] EsRequest(Box<EsRequest>),
+        [2] TaskPackage(Box<TaskPackage>),
     }
 }
 
@@ -24,46 +22,46 @@ impl ExternalValue for ExportSpecification {
 sequence! {
     /// What the client asks for.
     pub struct EsRequest {
-        #[rasn(tag(explicit(1)))] to_keep: OriginPartToKeep,
-        #[rasn(tag(2))] not_to_keep: Null,
+        [explicit 1] to_keep: OriginPartToKeep,
+        [2] not_to_keep: Null,
     }
 }
 
 sequence! {
     /// What the server keeps.
     pub struct TaskPackage {
-        #[rasn(tag(explicit(1)))] origin_part: OriginPartToKeep,
-        #[rasn(tag(2))] target_part: Null,
+        [explicit 1] origin_part: OriginPartToKeep,
+        [2] target_part: Null,
     }
 }
 
 sequence! {
     /// The part of the request that the package keeps: all of it.
     pub struct OriginPartToKeep {
-        #[rasn(tag(1))] composition: CompSpec,
-        #[rasn(tag(2))] export_destination: Destination,
+        [1] composition: CompSpec,
+        [2] export_destination: Destination,
     }
 }
 
 choice! {
     /// Destination: where something is sent.
     pub enum Destination {
-        #[rasn(tag(1))] PhoneNumber(InternationalString),
-        #[rasn(tag(2))] FaxNumber(InternationalString),
-        #[rasn(tag(3))] X400address(InternationalString),
-        #[rasn(tag(4))] EmailAddress(InternationalString),
-        #[rasn(tag(5))] PagerNumber(InternationalString),
-        #[rasn(tag(6))] FtpAddress(InternationalString),
-        #[rasn(tag(7))] FtamAddress(InternationalString),
-        #[rasn(tag(8))] PrinterAddress(InternationalString),
-        #[rasn(tag(100))] Other(OtherDestination),
+        [1] PhoneNumber(InternationalString),
+        [2] FaxNumber(InternationalString),
+        [3] X400address(InternationalString),
+        [4] EmailAddress(InternationalString),
+        [5] PagerNumber(InternationalString),
+        [6] FtpAddress(InternationalString),
+        [7] FtamAddress(InternationalString),
+        [8] PrinterAddress(InternationalString),
+        [100] Other(OtherDestination),
     }
 }
 
 sequence! {
     /// A destination of another kind.
     pub struct OtherDestination {
-        #[rasn(tag(1))] vehicle: Option<InternationalString>,
-        #[rasn(tag(2))] destination: InternationalString,
+        [1] vehicle: Option<InternationalString>,
+        [2] destination: InternationalString,
     }
 }

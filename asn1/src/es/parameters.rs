@@ -71,8 +71,8 @@ macro_rules! services {
         impl Describe for TaskParameters {
             fn describe(&self) -> Value {
                 match self {
-                    $(Self::$service(value) => Value::group([($element, value.describe())]),)*
-                    Self::Xml(octets) => Value::group([("xml", octets.describe())]),
+                    $(Self::$service(value) => Value::group(vec![($element, value.describe())]),)*
+                    Self::Xml(octets) => Value::group(vec![("xml", octets.describe())]),
                 }
             }
         }

@@ -1,30 +1,29 @@
 //! TaskPackage: a task as the server keeps it, a record of the database IR-Extend-1
 //! (Z39.50-2003 Appendix REC, record syntax ESTaskPackage).
 
-use rasn::prelude::*;
-
 use super::TaskParameters;
 use crate::apdu::{DiagRec, External, ExternalValue, IntUnit, Permission};
 use crate::describe::{Describe, Value, described_by_name};
 use crate::oid::{self, Oid};
-use crate::types::{GeneralizedTime, InternationalString, OctetString, named_integer, production};
+use crate::production::{named_integer, production};
+use crate::types::{GeneralizedTime, InternationalString, OctetString};
 
 production! {
     /// TaskPackage.
     pub struct TaskPackage {
-        #[rasn(tag(1))] package_type: Oid,
-        #[rasn(tag(2))] package_name: Option<InternationalString>,
-        #[rasn(tag(3))] user_id: Option<InternationalString>,
-        #[rasn(tag(4))] retention_time: Option<IntUnit>,
-        #[rasn(tag(5))] permissions: Option<Vec<Permission>>,
-        #[rasn(tag(6))] description: Option<InternationalString>,
+        [1] package_type: Oid,
+        [2] package_name: Option<InternationalString>,
+        [3] user_id: Option<InternationalString>,
+        [4] retention_time: Option<IntUnit>,
+        [5] permissions: Option<Vec<Permission>>,
+        [6] description: Option<InternationalString>,
         /// The server's own name of the task.
-        #[rasn(tag(7))] target_reference: Option<OctetString>,
-        #[rasn(tag(8))] creation_date_time: Option<GeneralizedTime>,
-        #[rasn(tag(9))] task_status: TaskStatus,
-        #[rasn(tag(10))] package_diagnostics: Option<Vec<DiagRec>>,
+        [7] target_reference: Option<OctetString>,
+        [8] creation_date_time: Option<GeneralizedTime>,
+        [9] task_status: TaskStatus,
+        [10] package_diagnostics: Option<Vec<DiagRec>>,
         /// The alternative `taskPackage` of the service's type: [`TaskParameters`].
-        #[rasn(tag(11))] task_specific_parameters: External,
+        [11] task_specific_parameters: External,
     }
 }
 
@@ -46,7 +45,7 @@ impl Describe for TaskPackage {
             Ok(known) => known.describe(),
             Err(_) => parameters.describe(),
         };
-        Value::group([
+        Value::group(vec![
             ("package_type", self.package_type.describe()),
             ("package_name", self.package_name.describe()),
             ("user_id", self.user_id.describe()),

@@ -5,19 +5,18 @@
 //! `supplementalDiagnostics`, and has one surrogate diagnostic where the third has a list of them. So one type reads all
 //! of them; [`Update::to_external_as`] writes it under any of the three identifiers.
 
-use rasn::prelude::*;
-
 use crate::apdu::{DiagRec, External, ExternalValue};
 use crate::describe::{choice, described_by_name, sequence};
 use crate::error::EncodeError;
 use crate::oid::{self, Oid};
-use crate::types::{GeneralizedTime, InternationalString, OctetString, named_integer};
+use crate::production::named_integer;
+use crate::types::{GeneralizedTime, InternationalString, OctetString};
 
 choice! {
     /// Update.
     pub enum Update {
-        #[rasn(tag(1))] EsRequest(Box<EsRequest>),
-        #[rasn(tag(2))] TaskPackage(Box<TaskPackage>),
+        [1] EsRequest(Box<EsRequest>),
+        [2] TaskPackage(Box<TaskPackage>),
     }
 }
 
@@ -46,29 +45,29 @@ impl Update {
 sequence! {
     /// What the client asks for.
     pub struct EsRequest {
-        #[rasn(tag(explicit(1)))] to_keep: OriginPartToKeep,
-        #[rasn(tag(explicit(2)))] not_to_keep: Vec<SuppliedRecord>,
+        [explicit 1] to_keep: OriginPartToKeep,
+        [explicit 2] not_to_keep: Vec<SuppliedRecord>,
     }
 }
 
 sequence! {
     /// What the server keeps.
     pub struct TaskPackage {
-        #[rasn(tag(explicit(1)))] origin_part: OriginPartToKeep,
-        #[rasn(tag(explicit(2)))] target_part: TargetPart,
+        [explicit 1] origin_part: OriginPartToKeep,
+        [explicit 2] target_part: TargetPart,
     }
 }
 
 sequence! {
     /// The part of the request that the package keeps.
     pub struct OriginPartToKeep {
-        #[rasn(tag(1))] action: Action,
-        #[rasn(tag(2))] database_name: InternationalString,
-        #[rasn(tag(3))] schema: Option<Oid>,
+        [1] action: Action,
+        [2] database_name: InternationalString,
+        [3] schema: Option<Oid>,
         /// If present, the package is to contain the records after the update.
-        #[rasn(tag(4))] element_set_name: Option<InternationalString>,
+        [4] element_set_name: Option<InternationalString>,
         /// Since version 3.
-        #[rasn(tag(5))] action_qualifier: Option<External>,
+        [5] action_qualifier: Option<External>,
     }
 }
 
@@ -84,28 +83,28 @@ described_by_name!(Action);
 sequence! {
     /// SuppliedRecords: a record, and its identifiers.
     pub struct SuppliedRecord {
-        #[rasn(tag(1))] record_id: Option<RecordId>,
-        #[rasn(tag(2))] supplemental_id: Option<SupplementalId>,
-        #[rasn(tag(3))] correlation_info: Option<CorrelationInfo>,
-        #[rasn(tag(4))] record: External,
+        [1] record_id: Option<RecordId>,
+        [2] supplemental_id: Option<SupplementalId>,
+        [3] correlation_info: Option<CorrelationInfo>,
+        [4] record: External,
     }
 }
 
 choice! {
     /// The record's name in the database.
     pub enum RecordId {
-        #[rasn(tag(1))] Number(i64),
-        #[rasn(tag(2))] String(InternationalString),
-        #[rasn(tag(3))] Opaque(OctetString),
+        [1] Number(i64),
+        [2] String(InternationalString),
+        [3] Opaque(OctetString),
     }
 }
 
 choice! {
     /// Which state of the record the client has seen, so that no other client's change is lost.
     pub enum SupplementalId {
-        #[rasn(tag(1))] TimeStamp(GeneralizedTime),
-        #[rasn(tag(2))] VersionNumber(InternationalString),
-        #[rasn(tag(3))] PreviousVersion(Box<External>),
+        [1] TimeStamp(GeneralizedTime),
+        [2] VersionNumber(InternationalString),
+        [3] PreviousVersion(Box<External>),
     }
 }
 
@@ -113,19 +112,19 @@ sequence! {
     /// CorrelationInfo: identifies the client's record in the package.
     #[derive(Default)]
     pub struct CorrelationInfo {
-        #[rasn(tag(1))] note: Option<InternationalString>,
-        #[rasn(tag(2))] id: Option<i64>,
+        [1] note: Option<InternationalString>,
+        [2] id: Option<i64>,
     }
 }
 
 sequence! {
     /// The server's part of the package.
     pub struct TargetPart {
-        #[rasn(tag(1))] update_status: UpdateStatus,
+        [1] update_status: UpdateStatus,
         /// Of the task as a whole.
-        #[rasn(tag(2))] global_diagnostics: Option<Vec<DiagRec>>,
+        [2] global_diagnostics: Option<Vec<DiagRec>>,
         /// For each record supplied; version 3 requires it.
-        #[rasn(tag(3))] task_package_records: Option<Vec<TaskPackageRecordStructure>>,
+        [3] task_package_records: Option<Vec<TaskPackageRecordStructure>>,
     }
 }
 
@@ -138,21 +137,21 @@ described_by_name!(UpdateStatus);
 sequence! {
     /// TaskPackageRecordStructure: the result for one record.
     pub struct TaskPackageRecordStructure {
-        #[rasn(tag(1))] record_or_sur_diag: Option<RecordOrSurDiag>,
+        [1] record_or_sur_diag: Option<RecordOrSurDiag>,
         /// As the client supplied it.
-        #[rasn(tag(2))] correlation_info: Option<CorrelationInfo>,
-        #[rasn(tag(3))] record_status: RecordStatus,
+        [2] correlation_info: Option<CorrelationInfo>,
+        [3] record_status: RecordStatus,
         /// Since version 3.
-        #[rasn(tag(4))] supplemental_diagnostics: Option<Vec<DiagRec>>,
+        [4] supplemental_diagnostics: Option<Vec<DiagRec>>,
     }
 }
 
 choice! {
     /// The record as it is now, or why the update failed.
     pub enum RecordOrSurDiag {
-        #[rasn(tag(1))] Record(Box<External>),
+        [1] Record(Box<External>),
         /// Exactly one in the first version.
-        #[rasn(tag(2))] SurrogateDiagnostics(Vec<DiagRec>),
+        [2] SurrogateDiagnostics(Vec<DiagRec>),
     }
 }
 

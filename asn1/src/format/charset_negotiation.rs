@@ -6,20 +6,19 @@
 
 use std::borrow::Cow;
 
-use rasn::prelude::*;
 use z3950_marc::charset::utf8_or_latin1;
 
 use crate::apdu::{External, ExternalEncoding};
 use crate::describe::{choice, described_by_name, sequence};
 use crate::oid::{self, Oid};
+use crate::production::named_integer;
 use crate::record::explain::LanguageCode;
-use crate::types::named_integer;
 
 choice! {
     /// CharSetandLanguageNegotiation.
     pub enum CharSetandLanguageNegotiation {
-        #[rasn(tag(1))] Proposal(OriginProposal),
-        #[rasn(tag(2))] Response(TargetResponse),
+        [1] Proposal(OriginProposal),
+        [2] Response(TargetResponse),
     }
 }
 
@@ -28,10 +27,10 @@ sequence! {
     #[derive(Default)]
     pub struct OriginProposal {
         /// Absent where the client proposes version 2 of the protocol.
-        #[rasn(tag(1))] proposed_char_sets: Option<Vec<ProposedCharSet>>,
-        #[rasn(tag(2))] proposedlanguages: Option<Vec<LanguageCode>>,
+        [1] proposed_char_sets: Option<Vec<ProposedCharSet>>,
+        [2] proposedlanguages: Option<Vec<LanguageCode>>,
         /// Whether records are to be in the selected set too; absent means no.
-        #[rasn(tag(3))] records_in_selected_char_sets: Option<bool>,
+        [3] records_in_selected_char_sets: Option<bool>,
     }
 }
 
@@ -39,46 +38,46 @@ sequence! {
     /// TargetResponse: what the server selects from the proposal, which must have the same elements.
     #[derive(Default)]
     pub struct TargetResponse {
-        #[rasn(tag(1))] selected_char_sets: Option<SelectedCharSet>,
-        #[rasn(tag(2))] selected_language: Option<LanguageCode>,
-        #[rasn(tag(3))] records_in_selected_char_sets: Option<bool>,
+        [1] selected_char_sets: Option<SelectedCharSet>,
+        [2] selected_language: Option<LanguageCode>,
+        [3] records_in_selected_char_sets: Option<bool>,
     }
 }
 
 choice! {
     /// A character set proposed.
     pub enum ProposedCharSet {
-        #[rasn(tag(1))] Iso2022(Iso2022),
-        #[rasn(tag(2))] Iso10646(Iso10646),
-        #[rasn(tag(3))] Private(PrivateCharacterSet),
+        [1] Iso2022(Iso2022),
+        [2] Iso10646(Iso10646),
+        [3] Private(PrivateCharacterSet),
     }
 }
 
 choice! {
     /// The character set selected.
     pub enum SelectedCharSet {
-        #[rasn(tag(1))] Iso2022(Iso2022),
-        #[rasn(tag(2))] Iso10646(Iso10646),
-        #[rasn(tag(3))] Private(PrivateCharacterSet),
+        [1] Iso2022(Iso2022),
+        [2] Iso10646(Iso10646),
+        [3] Private(PrivateCharacterSet),
         /// No agreement.
-        #[rasn(tag(4))] None,
+        [4] None,
     }
 }
 
 choice! {
     /// PrivateCharacterSet: sets other than ISO 2022 and ISO 10646.
     pub enum PrivateCharacterSet {
-        #[rasn(tag(1))] ViaOid(Vec<Oid>),
-        #[rasn(tag(2))] ExternallySpecified(Box<External>),
-        #[rasn(tag(3))] PreviouslyAgreedUpon,
+        [1] ViaOid(Vec<Oid>),
+        [2] ExternallySpecified(Box<External>),
+        [3] PreviouslyAgreedUpon,
     }
 }
 
 choice! {
     /// Iso2022: sets by their numbers in the ISO register, and where they are designated to.
     pub enum Iso2022 {
-        #[rasn(tag(1))] OriginProposal(Iso2022Proposal),
-        #[rasn(tag(2))] TargetResponse(Iso2022Response),
+        [1] OriginProposal(Iso2022Proposal),
+        [2] TargetResponse(Iso2022Response),
     }
 }
 
@@ -86,28 +85,28 @@ sequence! {
     /// The ISO 2022 sets the client offers.
     pub struct Iso2022Proposal {
         /// If absent, any.
-        #[rasn(tag(0))] proposed_environment: Option<Environment>,
-        #[rasn(tag(1))] proposed_sets: Vec<i64>,
-        #[rasn(tag(2))] proposed_initial_sets: Vec<InitialSet>,
-        #[rasn(tag(3))] proposed_left_and_right: LeftAndRight,
+        [0] proposed_environment: Option<Environment>,
+        [1] proposed_sets: Vec<i64>,
+        [2] proposed_initial_sets: Vec<InitialSet>,
+        [3] proposed_left_and_right: LeftAndRight,
     }
 }
 
 sequence! {
     /// The ISO 2022 sets the server selects.
     pub struct Iso2022Response {
-        #[rasn(tag(0))] selected_environment: Environment,
-        #[rasn(tag(1))] selected_sets: Vec<i64>,
-        #[rasn(tag(2))] selectedinitial_set: InitialSet,
-        #[rasn(tag(3))] selected_left_and_right: LeftAndRight,
+        [0] selected_environment: Environment,
+        [1] selected_sets: Vec<i64>,
+        [2] selectedinitial_set: InitialSet,
+        [3] selected_left_and_right: LeftAndRight,
     }
 }
 
 choice! {
     /// Environment: how many bits of an octet are used.
     pub enum Environment {
-        #[rasn(tag(1))] SevenBit,
-        #[rasn(tag(2))] EightBit,
+        [1] SevenBit,
+        [2] EightBit,
     }
 }
 
@@ -115,20 +114,20 @@ sequence! {
     /// InitialSet: the sets in force at the start.
     #[derive(Default)]
     pub struct InitialSet {
-        #[rasn(tag(0))] g0: Option<i64>,
-        #[rasn(tag(1))] g1: Option<i64>,
-        #[rasn(tag(2))] g2: Option<i64>,
-        #[rasn(tag(3))] g3: Option<i64>,
-        #[rasn(tag(4))] c0: i64,
-        #[rasn(tag(5))] c1: Option<i64>,
+        [0] g0: Option<i64>,
+        [1] g1: Option<i64>,
+        [2] g2: Option<i64>,
+        [3] g3: Option<i64>,
+        [4] c0: i64,
+        [5] c1: Option<i64>,
     }
 }
 
 sequence! {
     /// LeftAndRight: the sets that the two halves of the code table have at the start.
     pub struct LeftAndRight {
-        #[rasn(tag(3))] g_left: GraphicSet,
-        #[rasn(tag(4))] g_right: Option<GraphicSet>,
+        [3] g_left: GraphicSet,
+        [4] g_right: Option<GraphicSet>,
     }
 }
 
@@ -142,9 +141,9 @@ sequence! {
     /// Iso10646: Unicode, by repertoire and encoding.
     pub struct Iso10646 {
         /// 1.0.10646.1.level and the collections; if absent, all at level 3.
-        #[rasn(tag(1))] collections: Option<Oid>,
+        [1] collections: Option<Oid>,
         /// 1.0.10646.1.0 and 2 for UCS-2, 4 for UCS-4, 5 for UTF-16, 8 for UTF-8.
-        #[rasn(tag(2))] encoding_level: Oid,
+        [2] encoding_level: Oid,
     }
 }
 

@@ -1,20 +1,20 @@
 //! Diagnostic format diag-1: diagnostics of version 3, in the default form or with structured details
 //! (Z39.50-2003 Appendix DIAG.2).
 
-use rasn::prelude::*;
-
 use crate::apdu::{
     AttributeList, DatabaseName, DefaultDiagFormat, DiagRec, ExternalValue, SortElement,
     Specification, Term,
 };
 use crate::describe::{Describe, Value, choice, describe, described_by_name, sequence};
 use crate::oid::Oid;
-use crate::types::{InternationalString, named_integer};
+use crate::production::{named_integer, production};
+use crate::types::InternationalString;
 
-/// DiagnosticFormat: one diagnostic or several.
-#[derive(AsnType, Decode, Encode, Clone, Debug, PartialEq, Default)]
-#[rasn(delegate)]
-pub struct DiagnosticFormat(pub Vec<DiagnosticUnit>);
+production! {
+    /// DiagnosticFormat: one diagnostic or several.
+    #[derive(Default)]
+    pub struct DiagnosticFormat(pub Vec<DiagnosticUnit>);
+}
 
 describe!(DiagnosticFormat: diagnostics => diagnostics.0.describe());
 
@@ -52,44 +52,44 @@ impl Describe for DiagRec {
 sequence! {
     /// A diagnostic, a message for people, or both.
     pub struct DiagnosticUnit {
-        #[rasn(tag(1))] diagnostic: Option<Diagnostic>,
-        #[rasn(tag(2))] message: Option<InternationalString>,
+        [1] diagnostic: Option<Diagnostic>,
+        [2] message: Option<InternationalString>,
     }
 }
 
 choice! {
     /// A diagnostic, in the default form or with details.
     pub enum Diagnostic {
-        #[rasn(tag(1))] DefaultDiagRec(DefaultDiagFormat),
-        #[rasn(tag(2))] ExplicitDiagnostic(Box<DiagFormat>),
+        [1] DefaultDiagRec(DefaultDiagFormat),
+        [2] ExplicitDiagnostic(Box<DiagFormat>),
     }
 }
 
 choice! {
     /// DiagFormat: a condition with its details.
     pub enum DiagFormat {
-        #[rasn(tag(1000))] TooMany(TooMany),
-        #[rasn(tag(1001))] BadSpec(BadSpec),
-        #[rasn(tag(1002))] DbUnavail(DbUnavail),
-        #[rasn(tag(1003))] UnSupOp(UnsupportedOperator),
-        #[rasn(tag(1004))] Attribute(UnsupportedAttribute),
-        #[rasn(tag(1005))] AttCombo(AttributeCombination),
-        #[rasn(tag(1006))] Term(BadTerm),
-        #[rasn(tag(1007))] Proximity(Proximity),
-        #[rasn(tag(1008))] Scan(Scan),
-        #[rasn(tag(1009))] Sort(Sort),
-        #[rasn(tag(1010))] Segmentation(Segmentation),
-        #[rasn(tag(1011))] ExtServices(ExtServices),
-        #[rasn(tag(1012))] AccessCtrl(AccessCtrl),
-        #[rasn(tag(1013))] RecordSyntax(RecordSyntax),
+        [1000] TooMany(TooMany),
+        [1001] BadSpec(BadSpec),
+        [1002] DbUnavail(DbUnavail),
+        [1003] UnSupOp(UnsupportedOperator),
+        [1004] Attribute(UnsupportedAttribute),
+        [1005] AttCombo(AttributeCombination),
+        [1006] Term(BadTerm),
+        [1007] Proximity(Proximity),
+        [1008] Scan(Scan),
+        [1009] Sort(Sort),
+        [1010] Segmentation(Segmentation),
+        [1011] ExtServices(ExtServices),
+        [1012] AccessCtrl(AccessCtrl),
+        [1013] RecordSyntax(RecordSyntax),
     }
 }
 
 sequence! {
     /// There are too many of something.
     pub struct TooMany {
-        #[rasn(tag(1))] too_many_what: TooManyWhat,
-        #[rasn(tag(2))] max: Option<i64>,
+        [1] too_many_what: TooManyWhat,
+        [2] max: Option<i64>,
     }
 }
 
@@ -108,25 +108,25 @@ described_by_name!(TooManyWhat);
 sequence! {
     /// An element set name or specification that is not supported, for one database or for all.
     pub struct BadSpec {
-        #[rasn(tag(1))] spec: Specification,
-        #[rasn(tag(2))] db: Option<DatabaseName>,
-        #[rasn(tag(3))] good_ones: Option<Vec<Specification>>,
+        [1] spec: Specification,
+        [2] db: Option<DatabaseName>,
+        [3] good_ones: Option<Vec<Specification>>,
     }
 }
 
 sequence! {
     /// A database that cannot be used.
     pub struct DbUnavail {
-        #[rasn(tag(1))] db: DatabaseName,
-        #[rasn(tag(2))] why: UnavailableReason,
+        [1] db: DatabaseName,
+        [2] why: UnavailableReason,
     }
 }
 
 sequence! {
     /// Why a database cannot be used.
     pub struct UnavailableReason {
-        #[rasn(tag(1))] reason_code: Option<UnavailableReasonCode>,
-        #[rasn(tag(2))] message: Option<InternationalString>,
+        [1] reason_code: Option<UnavailableReasonCode>,
+        [2] message: Option<InternationalString>,
     }
 }
 
@@ -149,26 +149,26 @@ sequence! {
     /// An attribute set, type or value that is not supported, or a term that does not go with it.
     pub struct UnsupportedAttribute {
         /// Alone: the attribute set is not supported.
-        #[rasn(tag(1))] id: Oid,
-        #[rasn(tag(2))] r#type: Option<i64>,
-        #[rasn(tag(3))] value: Option<i64>,
-        #[rasn(tag(4))] term: Option<Term>,
+        [1] id: Oid,
+        [2] r#type: Option<i64>,
+        [3] value: Option<i64>,
+        [4] term: Option<Term>,
     }
 }
 
 sequence! {
     /// Attributes that do not go together.
     pub struct AttributeCombination {
-        #[rasn(tag(1))] unsupported_combination: AttributeList,
-        #[rasn(tag(2))] recommended_alternatives: Option<Vec<AttributeList>>,
+        [1] unsupported_combination: AttributeList,
+        [2] recommended_alternatives: Option<Vec<AttributeList>>,
     }
 }
 
 sequence! {
     /// A term that is not supported.
     pub struct BadTerm {
-        #[rasn(tag(1))] problem: Option<TermProblem>,
-        #[rasn(tag(2))] term: Term,
+        [1] problem: Option<TermProblem>,
+        [2] term: Term,
     }
 }
 
@@ -181,28 +181,28 @@ described_by_name!(TermProblem);
 choice! {
     /// What is not supported in proximity.
     pub enum Proximity {
-        #[rasn(tag(1))] ResultSets,
-        #[rasn(tag(2))] BadSet(InternationalString),
+        [1] ResultSets,
+        [2] BadSet(InternationalString),
         /// 1 to 6.
-        #[rasn(tag(3))] Relation(i64),
-        #[rasn(tag(4))] Unit(i64),
-        #[rasn(tag(5))] Distance(i64),
-        #[rasn(tag(explicit(6)))] Attributes(AttributeList),
-        #[rasn(tag(7))] Ordered,
-        #[rasn(tag(8))] Exclusion,
+        [3] Relation(i64),
+        [4] Unit(i64),
+        [5] Distance(i64),
+        [explicit 6] Attributes(AttributeList),
+        [7] Ordered,
+        [8] Exclusion,
     }
 }
 
 choice! {
     /// Why a list of terms cannot be given as requested.
     pub enum Scan {
-        #[rasn(tag(0))] NonZeroStepSize,
-        #[rasn(tag(1))] SpecifiedStepSize,
-        #[rasn(tag(3))] TermList1,
-        #[rasn(tag(4))] TermList2(Vec<AttributeList>),
-        #[rasn(tag(5))] PosInResponse(PositionInResponse),
-        #[rasn(tag(6))] Resources,
-        #[rasn(tag(7))] EndOfList,
+        [0] NonZeroStepSize,
+        [1] SpecifiedStepSize,
+        [3] TermList1,
+        [4] TermList2(Vec<AttributeList>),
+        [5] PosInResponse(PositionInResponse),
+        [6] Resources,
+        [7] EndOfList,
     }
 }
 
@@ -218,19 +218,19 @@ described_by_name!(PositionInResponse);
 choice! {
     /// Why result sets cannot be sorted as requested.
     pub enum Sort {
-        #[rasn(tag(0))] Sequence,
-        #[rasn(tag(1))] NoRsName,
+        [0] Sequence,
+        [1] NoRsName,
         /// The most input sets allowed.
-        #[rasn(tag(2))] TooMany(i64),
-        #[rasn(tag(3))] Incompatible,
-        #[rasn(tag(4))] Generic,
-        #[rasn(tag(5))] DbSpecific,
-        #[rasn(tag(6))] SortElement(Box<SortElement>),
-        #[rasn(tag(7))] Key(SortKeyProblem),
-        #[rasn(tag(8))] Action,
-        #[rasn(tag(9))] Illegal(IllegalSort),
-        #[rasn(tag(10))] InputTooLarge(Vec<InternationalString>),
-        #[rasn(tag(11))] AggregateTooLarge,
+        [2] TooMany(i64),
+        [3] Incompatible,
+        [4] Generic,
+        [5] DbSpecific,
+        [6] SortElement(Box<SortElement>),
+        [7] Key(SortKeyProblem),
+        [8] Action,
+        [9] Illegal(IllegalSort),
+        [10] InputTooLarge(Vec<InternationalString>),
+        [11] AggregateTooLarge,
     }
 }
 
@@ -249,18 +249,18 @@ described_by_name!(IllegalSort);
 choice! {
     /// Why a record cannot be sent in segments as requested.
     pub enum Segmentation {
-        #[rasn(tag(0))] SegmentCount,
+        [0] SegmentCount,
         /// The smallest maxSegmentSize with which the record can be sent, in octets.
-        #[rasn(tag(1))] SegmentSize(i64),
+        [1] SegmentSize(i64),
     }
 }
 
 choice! {
     /// Why a task is refused.
     pub enum ExtServices {
-        #[rasn(tag(1))] Req(BadTask),
-        #[rasn(tag(2))] Permission(PermissionDenied),
-        #[rasn(tag(3))] Immediate(ImmediateExecution),
+        [1] Req(BadTask),
+        [2] Permission(PermissionDenied),
+        [3] Immediate(ImmediateExecution),
     }
 }
 
@@ -285,22 +285,22 @@ described_by_name!(ImmediateExecution);
 choice! {
     /// What is wrong with access control.
     pub enum AccessCtrl {
-        #[rasn(tag(1))] NoUser,
-        #[rasn(tag(2))] Refused,
-        #[rasn(tag(3))] Simple,
+        [1] NoUser,
+        [2] Refused,
+        [3] Simple,
         /// Formats that are supported.
-        #[rasn(tag(4))] Oid(Vec<Oid>),
+        [4] Oid(Vec<Oid>),
         /// Formats that the peer is to use.
-        #[rasn(tag(5))] Alternative(Vec<Oid>),
-        #[rasn(tag(6))] PwdInv,
-        #[rasn(tag(7))] PwdExp,
+        [5] Alternative(Vec<Oid>),
+        [6] PwdInv,
+        [7] PwdExp,
     }
 }
 
 sequence! {
     /// A record that cannot be sent in the requested syntax.
     pub struct RecordSyntax {
-        #[rasn(tag(1))] unsupported_syntax: Oid,
-        #[rasn(tag(2))] suggested_alternatives: Option<Vec<Oid>>,
+        [1] unsupported_syntax: Oid,
+        [2] suggested_alternatives: Option<Vec<Oid>>,
     }
 }

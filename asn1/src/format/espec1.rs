@@ -1,8 +1,6 @@
 //! Element specification format eSpec-1: which elements of a record are wanted, by their tags
 //! (Z39.50-2003 Appendix ESP.1).
 
-use rasn::prelude::*;
-
 use crate::apdu::StringOrNumeric;
 use crate::describe::{choice, sequence};
 use crate::oid::Oid;
@@ -13,46 +11,46 @@ sequence! {
     /// Espec-1: element sets and elements wanted.
     #[derive(Default)]
     pub struct Espec1 {
-        #[rasn(tag(1))] element_set_names: Option<Vec<InternationalString>>,
-        #[rasn(tag(2))] default_variant_set_id: Option<Oid>,
+        [1] element_set_names: Option<Vec<InternationalString>>,
+        [2] default_variant_set_id: Option<Oid>,
         /// For simple elements that do not request a variant.
-        #[rasn(tag(3))] default_variant_request: Option<Variant>,
-        #[rasn(tag(4))] default_tag_type: Option<i64>,
-        #[rasn(tag(5))] elements: Option<Vec<ElementRequest>>,
+        [3] default_variant_request: Option<Variant>,
+        [4] default_tag_type: Option<i64>,
+        [5] elements: Option<Vec<ElementRequest>>,
     }
 }
 
 choice! {
     /// ElementRequest: one element, or several delivered as one.
     pub enum ElementRequest {
-        #[rasn(tag(1))] SimpleElement(SimpleElement),
-        #[rasn(tag(2))] CompositeElement(CompositeElement),
+        [1] SimpleElement(SimpleElement),
+        [2] CompositeElement(CompositeElement),
     }
 }
 
 sequence! {
     /// SimpleElement: the elements that a path leads to.
     pub struct SimpleElement {
-        #[rasn(tag(1))] path: TagPath,
-        #[rasn(tag(2))] variant_request: Option<Variant>,
+        [1] path: TagPath,
+        [2] variant_request: Option<Variant>,
     }
 }
 
 sequence! {
     /// Elements that are delivered together under one tag.
     pub struct CompositeElement {
-        #[rasn(tag(1))] element_list: ElementList,
+        [1] element_list: ElementList,
         /// Without wildThing and wildPath.
-        #[rasn(tag(2))] delivery_tag: TagPath,
-        #[rasn(tag(3))] variant_request: Option<Variant>,
+        [2] delivery_tag: TagPath,
+        [3] variant_request: Option<Variant>,
     }
 }
 
 choice! {
     /// The elements of a composite one, by element sets or individually.
     pub enum ElementList {
-        #[rasn(tag(1))] Primitives(Vec<InternationalString>),
-        #[rasn(tag(2))] Specs(Vec<SimpleElement>),
+        [1] Primitives(Vec<InternationalString>),
+        [2] Specs(Vec<SimpleElement>),
     }
 }
 
@@ -62,36 +60,36 @@ pub type TagPath = Vec<TagStep>;
 choice! {
     /// One step of a path.
     pub enum TagStep {
-        #[rasn(tag(1))] SpecificTag(SpecificTag),
+        [1] SpecificTag(SpecificTag),
         /// The elements at these positions, whatever their tags.
-        #[rasn(tag(2))] WildThing(Occurrences),
+        [2] WildThing(Occurrences),
         /// Any number of levels, up to the tag that follows.
-        #[rasn(tag(3))] WildPath,
+        [3] WildPath,
     }
 }
 
 sequence! {
     /// Elements with a tag; without `occurrence`, the first of them.
     pub struct SpecificTag {
-        #[rasn(tag(1))] tag_type: Option<i64>,
-        #[rasn(tag(2))] tag_value: StringOrNumeric,
-        #[rasn(tag(3))] occurrence: Option<Occurrences>,
+        [1] tag_type: Option<i64>,
+        [2] tag_value: StringOrNumeric,
+        [3] occurrence: Option<Occurrences>,
     }
 }
 
 choice! {
     /// Occurrences: which of several elements.
     pub enum Occurrences {
-        #[rasn(tag(1))] All,
-        #[rasn(tag(2))] Last,
-        #[rasn(tag(3))] Values(OccurrenceRange),
+        [1] All,
+        [2] Last,
+        [3] Values(OccurrenceRange),
     }
 }
 
 sequence! {
     /// Consecutive elements from the 1-based `start`; one without `how_many`.
     pub struct OccurrenceRange {
-        #[rasn(tag(1))] start: i64,
-        #[rasn(tag(2))] how_many: Option<i64>,
+        [1] start: i64,
+        [2] how_many: Option<i64>,
     }
 }

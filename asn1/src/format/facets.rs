@@ -1,15 +1,15 @@
 //! Index Data's facets, 1.2.840.10003.10.1000.81.5: the terms in the records found, with their counts. A client requests
 //! them in `additionalSearchInfo` of a Search, as fields without terms; the response has the terms.
 
-use rasn::prelude::*;
-
 use crate::apdu::{AttributeElement, AttributeList, AttributeValue, StringOrNumeric, Term};
 use crate::describe::{describe, sequence};
+use crate::production::production;
 
-/// FacetList: the fields.
-#[derive(AsnType, Decode, Encode, Clone, Debug, PartialEq, Default)]
-#[rasn(delegate)]
-pub struct FacetList(pub Vec<FacetField>);
+production! {
+    /// FacetList: the fields.
+    #[derive(Default)]
+    pub struct FacetList(pub Vec<FacetField>);
+}
 
 describe!(FacetList: fields => fields.0.describe());
 
@@ -17,8 +17,8 @@ sequence! {
     /// FacetField: a field, and in a response its terms.
     pub struct FacetField {
         /// Types 1 (field), 2 (order), 3 (how many terms), 4 (first term, 1-based).
-        #[rasn(tag(1))] attributes: AttributeList,
-        #[rasn(tag(2))] terms: Option<Vec<FacetTerm>>,
+        [1] attributes: AttributeList,
+        [2] terms: Option<Vec<FacetTerm>>,
     }
 }
 

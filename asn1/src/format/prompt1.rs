@@ -1,35 +1,34 @@
 //! Access control format prompt-1: prompts for the user, and the answers (Z39.50-2003 Appendix ACC.1). Answers are redacted by
 //! Debug and by [`Describe`](crate::describe::Describe).
 
-use rasn::prelude::*;
-
 use crate::apdu::{DiagRec, External};
 use crate::describe::{choice, described_by_name, redacted, sequence};
-use crate::types::{InternationalString, OctetString, named_integer};
+use crate::production::{named_integer, without_debug};
+use crate::types::{InternationalString, OctetString};
 
 choice! {
     /// PromptObject: prompts, or the answers to them.
     pub enum PromptObject {
-        #[rasn(tag(1))] Challenge(Vec<Prompt>),
-        #[rasn(tag(2))] Response(Vec<Answer>),
+        [1] Challenge(Vec<Prompt>),
+        [2] Response(Vec<Answer>),
     }
 }
 
 sequence! {
     /// A prompt of a challenge.
     pub struct Prompt {
-        #[rasn(tag(1))] prompt_id: PromptId,
-        #[rasn(tag(2))] default_response: Option<InternationalString>,
-        #[rasn(tag(3))] prompt_info: Option<PromptInfo>,
+        [1] prompt_id: PromptId,
+        [2] default_response: Option<InternationalString>,
+        [3] prompt_info: Option<PromptInfo>,
         /// IEEE 1003.2 §2.8; the answer has to match it.
-        #[rasn(tag(4))] reg_expr: Option<InternationalString>,
-        #[rasn(tag(5))] response_required: Option<()>,
-        #[rasn(tag(6))] allowed_values: Option<Vec<InternationalString>>,
+        [4] reg_expr: Option<InternationalString>,
+        [5] response_required: Option<()>,
+        [6] allowed_values: Option<Vec<InternationalString>>,
         /// The answer is likely to be requested again.
-        #[rasn(tag(7))] should_save: Option<()>,
-        #[rasn(tag(8))] data_type: Option<DataType>,
+        [7] should_save: Option<()>,
+        [8] data_type: Option<DataType>,
         /// What was wrong with the previous answer.
-        #[rasn(tag(9))] diagnostic: Option<External>,
+        [9] diagnostic: Option<External>,
     }
 }
 
@@ -53,8 +52,8 @@ impl Prompt {
 choice! {
     /// Information with a prompt, such as a copyright statement.
     pub enum PromptInfo {
-        #[rasn(tag(1))] Character(InternationalString),
-        #[rasn(tag(2))] Encrypted(Encryption),
+        [1] Character(InternationalString),
+        [2] Encrypted(Encryption),
     }
 }
 
@@ -70,25 +69,21 @@ described_by_name!(DataType);
 sequence! {
     /// An answer, by the prompt it is for.
     pub struct Answer {
-        #[rasn(tag(1))] prompt_id: PromptId,
-        #[rasn(tag(2))] prompt_response: PromptResponse,
+        [1] prompt_id: PromptId,
+        [2] prompt_response: PromptResponse,
     }
 }
 
-/// The answer to a prompt; never shown by Debug.
-#[derive(AsnType, Decode, Encode, Clone, PartialEq)]
-#[rasn(choice)]
-pub enum PromptResponse {
-    #[rasn(tag(1))]
-    String(InternationalString),
-    #[rasn(tag(2))]
-    Accept(bool),
-    #[rasn(tag(3))]
-    Acknowledge,
-    #[rasn(tag(4))]
-    Diagnostic(Box<DiagRec>),
-    #[rasn(tag(5))]
-    Encrypted(Encryption),
+without_debug! {
+    /// The answer to a prompt; never shown by Debug.
+    #[derive(Clone, PartialEq)]
+    pub enum PromptResponse {
+        [1] String(InternationalString),
+        [2] Accept(bool),
+        [3] Acknowledge,
+        [4] Diagnostic(Box<DiagRec>),
+        [5] Encrypted(Encryption),
+    }
 }
 
 redacted!(PromptResponse);
@@ -97,8 +92,8 @@ choice! {
     /// PromptId: a prompt of a named kind, or its text.
     pub enum PromptId {
         /// The standard spells it so.
-        #[rasn(tag(1))] EnummeratedPrompt(EnumeratedPrompt),
-        #[rasn(tag(2))] NonEnumeratedPrompt(InternationalString),
+        [1] EnummeratedPrompt(EnumeratedPrompt),
+        [2] NonEnumeratedPrompt(InternationalString),
     }
 }
 
@@ -115,8 +110,8 @@ impl PromptId {
 sequence! {
     /// A prompt of a named kind, and a text to show for it.
     pub struct EnumeratedPrompt {
-        #[rasn(tag(1))] r#type: PromptType,
-        #[rasn(tag(2))] suggested_string: Option<InternationalString>,
+        [1] r#type: PromptType,
+        [2] suggested_string: Option<InternationalString>,
     }
 }
 
@@ -129,16 +124,15 @@ named_integer!(
 );
 described_by_name!(PromptType);
 
-/// Encryption: octets that only the peer can read; never shown by Debug.
-#[derive(AsnType, Decode, Encode, Clone, PartialEq)]
-pub struct Encryption {
-    #[rasn(tag(1))]
-    pub crypt_type: Option<OctetString>,
-    /// A random number, salt or the like.
-    #[rasn(tag(2))]
-    pub credential: Option<OctetString>,
-    #[rasn(tag(3))]
-    pub data: OctetString,
+without_debug! {
+    /// Encryption: octets that only the peer can read; never shown by Debug.
+    #[derive(Clone, PartialEq)]
+    pub struct Encryption {
+        [1] crypt_type: Option<OctetString>,
+        /// A random number, salt or the like.
+        [2] credential: Option<OctetString>,
+        [3] data: OctetString,
+    }
 }
 
 redacted!(Encryption);

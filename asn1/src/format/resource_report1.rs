@@ -1,27 +1,26 @@
 //! Resource report format resource-1: the cost of an operation so far and in the end, in fixed kinds of estimates
 //! (Z39.50-2003 Appendix RSC.1).
 
-use rasn::prelude::*;
-
 use crate::describe::{described_by_name, sequence};
-use crate::types::{InternationalString, named_integer};
+use crate::production::named_integer;
+use crate::types::InternationalString;
 
 sequence! {
     /// ResourceReport: estimates, and a message for people.
     pub struct ResourceReport {
-        #[rasn(tag(1))] estimates: Vec<Estimate>,
-        #[rasn(tag(2))] message: InternationalString,
+        [1] estimates: Vec<Estimate>,
+        [2] message: InternationalString,
     }
 }
 
 sequence! {
     /// Estimate: one figure.
     pub struct Estimate {
-        #[rasn(tag(1))] r#type: EstimateType,
+        [1] r#type: EstimateType,
         /// Records, thousandths of a second, per cent or units of a currency, as the type says.
-        #[rasn(tag(2))] value: i64,
+        [2] value: i64,
         /// ISO 4217, for costs.
-        #[rasn(tag(3))] currency_code: Option<i64>,
+        [3] currency_code: Option<i64>,
     }
 }
 

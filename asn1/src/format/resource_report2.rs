@@ -1,7 +1,5 @@
 //! Resource report format resource-2: like resource-1, with estimates of any kind and unit (Z39.50-2003 Appendix RSC.2).
 
-use rasn::prelude::*;
-
 use crate::apdu::{IntUnit, StringOrNumeric};
 use crate::describe::sequence;
 use crate::types::InternationalString;
@@ -10,8 +8,8 @@ sequence! {
     /// ResourceReport: estimates, and a message for people.
     #[derive(Default)]
     pub struct ResourceReport {
-        #[rasn(tag(1))] estimates: Option<Vec<Estimate>>,
-        #[rasn(tag(2))] message: Option<InternationalString>,
+        [1] estimates: Option<Vec<Estimate>>,
+        [2] message: Option<InternationalString>,
     }
 }
 
@@ -19,7 +17,7 @@ sequence! {
     /// Estimate: one figure.
     pub struct Estimate {
         /// Numbers 1 to 16 are those of resource-1.
-        #[rasn(tag(1))] r#type: StringOrNumeric,
-        #[rasn(tag(2))] value: IntUnit,
+        [1] r#type: StringOrNumeric,
+        [2] value: IntUnit,
     }
 }

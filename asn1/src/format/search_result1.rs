@@ -1,15 +1,15 @@
 //! User information format SearchResult-1: what the parts of a query found (Z39.50-2003 Appendix USR.1).
 
-use rasn::prelude::*;
-
 use crate::apdu::{DatabaseName, IntUnit, Query, Term};
 use crate::describe::{choice, describe, sequence};
+use crate::production::production;
 use crate::types::InternationalString;
 
-/// SearchInfoReport: an entry for each part of the query, and optionally for the whole.
-#[derive(AsnType, Decode, Encode, Clone, Debug, PartialEq, Default)]
-#[rasn(delegate)]
-pub struct SearchInfoReport(pub Vec<SubqueryReport>);
+production! {
+    /// SearchInfoReport: an entry for each part of the query, and optionally for the whole.
+    #[derive(Default)]
+    pub struct SearchInfoReport(pub Vec<SubqueryReport>);
+}
 
 describe!(SearchInfoReport: parts => parts.0.describe());
 
@@ -17,50 +17,50 @@ sequence! {
     /// A part of the query: how it was understood, and how many records it found.
     #[derive(Default)]
     pub struct SubqueryReport {
-        #[rasn(tag(1))] subquery_id: Option<InternationalString>,
+        [1] subquery_id: Option<InternationalString>,
         /// Whether the part is the whole query.
-        #[rasn(tag(2))] full_query: bool,
-        #[rasn(tag(3))] subquery_expression: Option<QueryExpression>,
-        #[rasn(tag(4))] subquery_interpretation: Option<QueryExpression>,
-        #[rasn(tag(5))] subquery_recommendation: Option<QueryExpression>,
+        [2] full_query: bool,
+        [3] subquery_expression: Option<QueryExpression>,
+        [4] subquery_interpretation: Option<QueryExpression>,
+        [5] subquery_recommendation: Option<QueryExpression>,
         /// Records found, in all databases together.
-        #[rasn(tag(6))] subquery_count: Option<i64>,
-        #[rasn(tag(7))] subquery_weight: Option<IntUnit>,
-        #[rasn(tag(8))] results_by_db: Option<Vec<ResultsByDb>>,
+        [6] subquery_count: Option<i64>,
+        [7] subquery_weight: Option<IntUnit>,
+        [8] results_by_db: Option<Vec<ResultsByDb>>,
     }
 }
 
 sequence! {
     /// What the part found in some of the databases.
     pub struct ResultsByDb {
-        #[rasn(tag(1))] databases: Databases,
-        #[rasn(tag(2))] count: Option<i64>,
+        [1] databases: Databases,
+        [2] count: Option<i64>,
         /// The result set in which the server keeps these records.
-        #[rasn(tag(3))] result_set_name: Option<InternationalString>,
+        [3] result_set_name: Option<InternationalString>,
     }
 }
 
 choice! {
     /// All databases of the search, or some.
     pub enum Databases {
-        #[rasn(tag(1))] All,
-        #[rasn(tag(2))] List(Vec<DatabaseName>),
+        [1] All,
+        [2] List(Vec<DatabaseName>),
     }
 }
 
 choice! {
     /// QueryExpression: a term or a query.
     pub enum QueryExpression {
-        #[rasn(tag(1))] Term(TermExpression),
-        #[rasn(tag(2))] Query(Box<Query>),
+        [1] Term(TermExpression),
+        [2] Query(Box<Query>),
     }
 }
 
 sequence! {
     /// A term, with a comment of the server.
     pub struct TermExpression {
-        #[rasn(tag(1))] query_term: Term,
-        #[rasn(tag(2))] term_comment: Option<InternationalString>,
+        [1] query_term: Term,
+        [2] term_comment: Option<InternationalString>,
     }
 }
 

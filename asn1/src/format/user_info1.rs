@@ -1,17 +1,17 @@
 //! User information format userInfo-1: OtherInformation in one EXTERNAL, as in the userInformationField of an
 //! InitializeResponse (Z39.50-2003 Appendix USR.3; implementors' agreement on Init diagnostics).
 
-use rasn::prelude::*;
-
 use super::diag1::DiagnosticFormat;
 use crate::apdu::{DefaultDiagFormat, External, ExternalValue, OtherInformation};
 use crate::describe::describe;
 use crate::error::EncodeError;
+use crate::production::production;
 
-/// UserInfo-1.
-#[derive(AsnType, Decode, Encode, Clone, Debug, PartialEq, Default)]
-#[rasn(delegate)]
-pub struct UserInfo1(pub OtherInformation);
+production! {
+    /// UserInfo-1.
+    #[derive(Default)]
+    pub struct UserInfo1(pub OtherInformation);
+}
 
 describe!(UserInfo1: information => information.0.describe());
 

@@ -10,8 +10,6 @@ mod common;
 mod detail;
 mod info;
 
-use rasn::prelude::*;
-
 pub use self::access::*;
 pub use self::common::*;
 pub use self::detail::*;
@@ -21,23 +19,23 @@ use crate::describe::choice;
 choice! {
     /// Explain-Record: one record of the Explain database, by its category.
     pub enum ExplainRecord {
-        #[rasn(tag(0))] TargetInfo(Box<TargetInfo>),
-        #[rasn(tag(1))] DatabaseInfo(Box<DatabaseInfo>),
-        #[rasn(tag(2))] SchemaInfo(Box<SchemaInfo>),
-        #[rasn(tag(3))] TagSetInfo(Box<TagSetInfo>),
-        #[rasn(tag(4))] RecordSyntaxInfo(Box<RecordSyntaxInfo>),
-        #[rasn(tag(5))] AttributeSetInfo(Box<AttributeSetInfo>),
-        #[rasn(tag(6))] TermListInfo(Box<TermListInfo>),
-        #[rasn(tag(7))] ExtendedServicesInfo(Box<ExtendedServicesInfo>),
-        #[rasn(tag(8))] AttributeDetails(Box<AttributeDetails>),
-        #[rasn(tag(9))] TermListDetails(Box<TermListDetails>),
-        #[rasn(tag(10))] ElementSetDetails(Box<ElementSetDetails>),
-        #[rasn(tag(11))] RetrievalRecordDetails(Box<RetrievalRecordDetails>),
-        #[rasn(tag(12))] SortDetails(Box<SortDetails>),
-        #[rasn(tag(13))] Processing(Box<ProcessingInformation>),
-        #[rasn(tag(14))] Variants(Box<VariantSetInfo>),
-        #[rasn(tag(15))] Units(Box<UnitInfo>),
-        #[rasn(tag(100))] CategoryList(Box<CategoryList>),
+        [0] TargetInfo(Box<TargetInfo>),
+        [1] DatabaseInfo(Box<DatabaseInfo>),
+        [2] SchemaInfo(Box<SchemaInfo>),
+        [3] TagSetInfo(Box<TagSetInfo>),
+        [4] RecordSyntaxInfo(Box<RecordSyntaxInfo>),
+        [5] AttributeSetInfo(Box<AttributeSetInfo>),
+        [6] TermListInfo(Box<TermListInfo>),
+        [7] ExtendedServicesInfo(Box<ExtendedServicesInfo>),
+        [8] AttributeDetails(Box<AttributeDetails>),
+        [9] TermListDetails(Box<TermListDetails>),
+        [10] ElementSetDetails(Box<ElementSetDetails>),
+        [11] RetrievalRecordDetails(Box<RetrievalRecordDetails>),
+        [12] SortDetails(Box<SortDetails>),
+        [13] Processing(Box<ProcessingInformation>),
+        [14] Variants(Box<VariantSetInfo>),
+        [15] Units(Box<UnitInfo>),
+        [100] CategoryList(Box<CategoryList>),
     }
 }
 

@@ -9,36 +9,36 @@ mod from_marc;
 mod names;
 mod show;
 
-use rasn::prelude::*;
-
 pub use self::names::{STRING_TAGS, TAG_SET_G, TAG_SET_M, tag_name};
 use crate::apdu::{External, IntUnit, StringOrNumeric, Term, Unit};
 use crate::describe::{bare_choice, choice, described_by_name, sequence};
 use crate::error::EncodeError;
 use crate::oid::{self, Oid};
 use crate::optional::OptionalChoice;
-use crate::types::{GeneralizedTime, InternationalString, OctetString, named_integer, production};
+use crate::production::{named_integer, production};
+use crate::types::{GeneralizedTime, InternationalString, OctetString};
 
 /// How deep elements may be nested, a leaf of the record being at 1; a record with deeper ones is not decoded.
 ///
 /// It follows from the decoder's own limit of 128 nested values, of which each level takes five.
 pub const MAX_DEPTH: usize = 25;
 
-/// GenericRecord: the elements of the record, in order.
-#[derive(AsnType, Decode, Encode, Clone, Debug, PartialEq, Default)]
-#[rasn(delegate)]
-pub struct GenericRecord(pub Vec<TaggedElement>);
+production! {
+    /// GenericRecord: the elements of the record, in order.
+    #[derive(Default)]
+    pub struct GenericRecord(pub Vec<TaggedElement>);
+}
 
 production! {
     /// TaggedElement: an element, by its tag.
     pub struct TaggedElement {
         /// By convention 1 is tagSet-M, 2 is tagSet-G, 3 a string of the server.
-        #[rasn(tag(1))] tag_type: Option<i64>,
-        #[rasn(tag(2))] tag_value: StringOrNumeric,
-        #[rasn(tag(3))] tag_occurrence: Option<i64>,
-        #[rasn(tag(4))] content: ElementData,
-        #[rasn(tag(5))] meta_data: Option<Box<ElementMetaData>>,
-        #[rasn(tag(6))] applied_variant: Option<Variant>,
+        [1] tag_type: Option<i64>,
+        [2] tag_value: StringOrNumeric,
+        [3] tag_occurrence: Option<i64>,
+        [4] content: ElementData,
+        [5] meta_data: Option<Box<ElementMetaData>>,
+        [6] applied_variant: Option<Variant>,
     }
 }
 
@@ -52,15 +52,15 @@ choice! {
         String(InternationalString),
         TrueOrFalse(bool),
         Oid(Oid),
-        #[rasn(tag(1))] IntUnit(Box<IntUnit>),
+        [1] IntUnit(Box<IntUnit>),
         /// Requested, but absent.
-        #[rasn(tag(2))] ElementNotThere,
+        [2] ElementNotThere,
         /// Present, but empty.
-        #[rasn(tag(3))] ElementEmpty,
+        [3] ElementEmpty,
         /// The data was not requested.
-        #[rasn(tag(4))] NoDataRequested,
-        #[rasn(tag(5))] Diagnostic(Box<External>),
-        #[rasn(tag(explicit(6)))] Subtree(Vec<TaggedElement>),
+        [4] NoDataRequested,
+        [5] Diagnostic(Box<External>),
+        [explicit 6] Subtree(Vec<TaggedElement>),
     }
 }
 
@@ -68,16 +68,16 @@ sequence! {
     /// ElementMetaData: information on an element besides its content.
     #[derive(Default)]
     pub struct ElementMetaData {
-        #[rasn(tag(1))] series_order: Option<Order>,
-        #[rasn(tag(2))] usage_right: Option<Usage>,
-        #[rasn(tag(3))] hits: Option<Vec<HitVector>>,
-        #[rasn(tag(4))] display_name: Option<InternationalString>,
-        #[rasn(tag(5))] supported_variants: Option<Vec<Variant>>,
-        #[rasn(tag(6))] message: Option<InternationalString>,
-        #[rasn(tag(7))] element_descriptor: Option<OctetString>,
-        #[rasn(tag(8))] surrogate_for: Option<TagPath>,
-        #[rasn(tag(9))] surrogate_element: Option<TagPath>,
-        #[rasn(tag(99))] other: Option<External>,
+        [1] series_order: Option<Order>,
+        [2] usage_right: Option<Usage>,
+        [3] hits: Option<Vec<HitVector>>,
+        [4] display_name: Option<InternationalString>,
+        [5] supported_variants: Option<Vec<Variant>>,
+        [6] message: Option<InternationalString>,
+        [7] element_descriptor: Option<OctetString>,
+        [8] surrogate_for: Option<TagPath>,
+        [9] surrogate_element: Option<TagPath>,
+        [99] other: Option<External>,
     }
 }
 
@@ -87,26 +87,26 @@ pub type TagPath = Vec<TagStep>;
 sequence! {
     /// A tag on the way to an element.
     pub struct TagStep {
-        #[rasn(tag(1))] tag_type: Option<i64>,
-        #[rasn(tag(2))] tag_value: StringOrNumeric,
-        #[rasn(tag(3))] tag_occurrence: Option<i64>,
+        [1] tag_type: Option<i64>,
+        [2] tag_value: StringOrNumeric,
+        [3] tag_occurrence: Option<i64>,
     }
 }
 
 sequence! {
     /// Order: how the subelements are ordered.
     pub struct Order {
-        #[rasn(tag(1))] ascending: bool,
+        [1] ascending: bool,
         /// As `elementOrdering` of tagSet-M.
-        #[rasn(tag(2))] order: i64,
+        [2] order: i64,
     }
 }
 
 sequence! {
     /// Usage: what may be done with the element.
     pub struct Usage {
-        #[rasn(tag(1))] r#type: UsageType,
-        #[rasn(tag(2))] restriction: Option<InternationalString>,
+        [1] r#type: UsageType,
+        [2] restriction: Option<InternationalString>,
     }
 }
 
@@ -120,10 +120,10 @@ sequence! {
     /// HitVector: a place within the element that the query found.
     pub struct HitVector {
         satisfier: OptionalChoice<Term>,
-        #[rasn(tag(1))] offset_into_element: Option<IntUnit>,
-        #[rasn(tag(2))] length: Option<IntUnit>,
-        #[rasn(tag(3))] hit_rank: Option<i64>,
-        #[rasn(tag(4))] target_token: Option<OctetString>,
+        [1] offset_into_element: Option<IntUnit>,
+        [2] length: Option<IntUnit>,
+        [3] hit_rank: Option<i64>,
+        [4] target_token: Option<OctetString>,
     }
 }
 
@@ -132,18 +132,18 @@ production! {
     #[derive(Default)]
     pub struct Variant {
         /// For triples without a set; Variant-1 if absent.
-        #[rasn(tag(1))] global_variant_set_id: Option<Oid>,
-        #[rasn(tag(2))] triples: Vec<Triple>,
+        [1] global_variant_set_id: Option<Oid>,
+        [2] triples: Vec<Triple>,
     }
 }
 
 production! {
     /// A property of a variant: class, type and value.
     pub struct Triple {
-        #[rasn(tag(0))] variant_set_id: Option<Oid>,
-        #[rasn(tag(1))] class: i64,
-        #[rasn(tag(2))] r#type: i64,
-        #[rasn(tag(3))] value: TripleValue,
+        [0] variant_set_id: Option<Oid>,
+        [1] class: i64,
+        [2] r#type: i64,
+        [3] value: TripleValue,
     }
 }
 
@@ -156,8 +156,8 @@ bare_choice! {
         ObjectIdentifier(Oid),
         Boolean(bool),
         Null,
-        #[rasn(tag(1))] Unit(Box<Unit>),
-        #[rasn(tag(2))] ValueAndUnit(Box<IntUnit>),
+        [1] Unit(Box<Unit>),
+        [2] ValueAndUnit(Box<IntUnit>),
     }
 }
 

@@ -8,8 +8,6 @@
 mod from_marc;
 mod show;
 
-use rasn::prelude::*;
-
 use crate::apdu::External;
 use crate::describe::{choice, sequence};
 use crate::error::EncodeError;
@@ -20,16 +18,16 @@ sequence! {
     /// OPACRecord: the bibliographic record, in any syntax, and the holdings.
     #[derive(Default)]
     pub struct OpacRecord {
-        #[rasn(tag(1))] bibliographic_record: Option<External>,
-        #[rasn(tag(2))] holdings_data: Option<Vec<HoldingsRecord>>,
+        [1] bibliographic_record: Option<External>,
+        [2] holdings_data: Option<Vec<HoldingsRecord>>,
     }
 }
 
 choice! {
     /// HoldingsRecord: a MARC holdings record, or the elements of one with the items' circulation.
     pub enum HoldingsRecord {
-        #[rasn(tag(1))] MarcHoldingsRecord(Box<External>),
-        #[rasn(tag(2))] HoldingsAndCirc(Box<HoldingsAndCircData>),
+        [1] MarcHoldingsRecord(Box<External>),
+        [2] HoldingsAndCirc(Box<HoldingsAndCircData>),
     }
 }
 
@@ -38,41 +36,41 @@ sequence! {
     #[derive(Default)]
     pub struct HoldingsAndCircData {
         /// Leader/06.
-        #[rasn(tag(1))] type_of_record: Option<InternationalString>,
+        [1] type_of_record: Option<InternationalString>,
         /// Leader/17.
-        #[rasn(tag(2))] encoding_level: Option<InternationalString>,
+        [2] encoding_level: Option<InternationalString>,
         /// 007/00-01.
-        #[rasn(tag(3))] format: Option<InternationalString>,
+        [3] format: Option<InternationalString>,
         /// 008/06.
-        #[rasn(tag(4))] receipt_acq_status: Option<InternationalString>,
+        [4] receipt_acq_status: Option<InternationalString>,
         /// 008/12.
-        #[rasn(tag(5))] general_retention: Option<InternationalString>,
+        [5] general_retention: Option<InternationalString>,
         /// 008/16.
-        #[rasn(tag(6))] completeness: Option<InternationalString>,
+        [6] completeness: Option<InternationalString>,
         /// 008/26-31.
-        #[rasn(tag(7))] date_of_report: Option<InternationalString>,
+        [7] date_of_report: Option<InternationalString>,
         /// 852 $a.
-        #[rasn(tag(8))] nuc_code: Option<InternationalString>,
+        [8] nuc_code: Option<InternationalString>,
         /// 852 $b.
-        #[rasn(tag(9))] local_location: Option<InternationalString>,
+        [9] local_location: Option<InternationalString>,
         /// 852 $c.
-        #[rasn(tag(10))] shelving_location: Option<InternationalString>,
+        [10] shelving_location: Option<InternationalString>,
         /// 852 $h and $i.
-        #[rasn(tag(11))] call_number: Option<InternationalString>,
+        [11] call_number: Option<InternationalString>,
         /// 852 $j to $m.
-        #[rasn(tag(12))] shelving_data: Option<InternationalString>,
+        [12] shelving_data: Option<InternationalString>,
         /// 852 $t.
-        #[rasn(tag(13))] copy_number: Option<InternationalString>,
+        [13] copy_number: Option<InternationalString>,
         /// 852 $z.
-        #[rasn(tag(14))] public_note: Option<InternationalString>,
+        [14] public_note: Option<InternationalString>,
         /// 843.
-        #[rasn(tag(15))] reproduction_note: Option<InternationalString>,
+        [15] reproduction_note: Option<InternationalString>,
         /// 845.
-        #[rasn(tag(16))] terms_use_repro: Option<InternationalString>,
+        [16] terms_use_repro: Option<InternationalString>,
         /// 853 to 868.
-        #[rasn(tag(17))] enum_and_chron: Option<InternationalString>,
-        #[rasn(tag(18))] volumes: Option<Vec<Volume>>,
-        #[rasn(tag(19))] circulation_data: Option<Vec<CircRecord>>,
+        [17] enum_and_chron: Option<InternationalString>,
+        [18] volumes: Option<Vec<Volume>>,
+        [19] circulation_data: Option<Vec<CircRecord>>,
     }
 }
 
@@ -80,9 +78,9 @@ sequence! {
     /// Volume: a volume held.
     #[derive(Default)]
     pub struct Volume {
-        #[rasn(tag(1))] enumeration: Option<InternationalString>,
-        #[rasn(tag(2))] chronology: Option<InternationalString>,
-        #[rasn(tag(3))] enum_and_chron: Option<InternationalString>,
+        [1] enumeration: Option<InternationalString>,
+        [2] chronology: Option<InternationalString>,
+        [3] enum_and_chron: Option<InternationalString>,
     }
 }
 
@@ -90,16 +88,16 @@ sequence! {
     /// CircRecord: an item, and whether it can be lent.
     #[derive(Default)]
     pub struct CircRecord {
-        #[rasn(tag(1))] available_now: bool,
-        #[rasn(tag(2))] availability_date: Option<InternationalString>,
-        #[rasn(tag(3))] available_thru: Option<InternationalString>,
-        #[rasn(tag(4))] restrictions: Option<InternationalString>,
-        #[rasn(tag(5))] item_id: Option<InternationalString>,
-        #[rasn(tag(6))] renewable: bool,
-        #[rasn(tag(7))] on_hold: bool,
-        #[rasn(tag(8))] enum_and_chron: Option<InternationalString>,
-        #[rasn(tag(9))] midspine: Option<InternationalString>,
-        #[rasn(tag(10))] temporary_location: Option<InternationalString>,
+        [1] available_now: bool,
+        [2] availability_date: Option<InternationalString>,
+        [3] available_thru: Option<InternationalString>,
+        [4] restrictions: Option<InternationalString>,
+        [5] item_id: Option<InternationalString>,
+        [6] renewable: bool,
+        [7] on_hold: bool,
+        [8] enum_and_chron: Option<InternationalString>,
+        [9] midspine: Option<InternationalString>,
+        [10] temporary_location: Option<InternationalString>,
     }
 }
 

@@ -4,8 +4,6 @@
     reason = "fields are the standard's; a type's doc names its part"
 )]
 
-use rasn::prelude::*;
-
 use crate::apdu::OtherInformation;
 use crate::describe::sequence;
 use crate::types::InternationalString;
@@ -14,19 +12,19 @@ sequence! {
     /// BriefBib: what distinguishes a record in a list.
     #[derive(Default)]
     pub struct BriefBib {
-        #[rasn(tag(1))] title: InternationalString,
-        #[rasn(tag(2))] author: Option<InternationalString>,
-        #[rasn(tag(3))] call_number: Option<InternationalString>,
-        #[rasn(tag(4))] record_type: Option<InternationalString>,
-        #[rasn(tag(5))] bibliographic_level: Option<InternationalString>,
-        #[rasn(tag(6))] format: Option<Vec<FormatSpec>>,
-        #[rasn(tag(7))] publication_place: Option<InternationalString>,
-        #[rasn(tag(8))] publication_date: Option<InternationalString>,
-        #[rasn(tag(9))] target_system_key: Option<InternationalString>,
-        #[rasn(tag(10))] satisfying_element: Option<InternationalString>,
-        #[rasn(tag(11))] rank: Option<i64>,
-        #[rasn(tag(12))] document_id: Option<InternationalString>,
-        #[rasn(tag(13))] r#abstract: Option<InternationalString>,
+        [1] title: InternationalString,
+        [2] author: Option<InternationalString>,
+        [3] call_number: Option<InternationalString>,
+        [4] record_type: Option<InternationalString>,
+        [5] bibliographic_level: Option<InternationalString>,
+        [6] format: Option<Vec<FormatSpec>>,
+        [7] publication_place: Option<InternationalString>,
+        [8] publication_date: Option<InternationalString>,
+        [9] target_system_key: Option<InternationalString>,
+        [10] satisfying_element: Option<InternationalString>,
+        [11] rank: Option<i64>,
+        [12] document_id: Option<InternationalString>,
+        [13] r#abstract: Option<InternationalString>,
         other_info: Option<OtherInformation>,
     }
 }
@@ -34,9 +32,9 @@ sequence! {
 sequence! {
     /// FormatSpec: a format of the document; the size is in octets.
     pub struct FormatSpec {
-        #[rasn(tag(1))] r#type: InternationalString,
-        #[rasn(tag(2))] size: Option<i64>,
-        #[rasn(tag(3))] best_posn: Option<i64>,
+        [1] r#type: InternationalString,
+        [2] size: Option<i64>,
+        [3] best_posn: Option<i64>,
     }
 }
 

@@ -194,7 +194,7 @@ mod tests {
 
     #[test]
     fn the_three_forms() {
-        let value = Value::group([
+        let value = Value::group(vec![
             ("a_name", Value::Text("A & B\nC".into())),
             ("absent", Value::Nothing),
             ("flag", Value::Flag(false)),
@@ -202,7 +202,7 @@ mod tests {
                 "parts",
                 Value::List(vec![
                     Value::Number(1),
-                    Value::group([("octets", Value::Octets(Bytes::from_static(b"\xff")))]),
+                    Value::group(vec![("octets", Value::Octets(Bytes::from_static(b"\xff")))]),
                 ]),
             ),
         ]);

@@ -123,6 +123,7 @@ const HOUSES: &[House] = &[
             "optional",
             "oid",
             "types",
+            "production",
         ],
     },
     House {

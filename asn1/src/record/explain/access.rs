@@ -1,7 +1,5 @@
 //! AccessInfo: what a client needs to use a server or a database (Z39.50-2003 Appendix REC.1).
 
-use rasn::prelude::*;
-
 use super::HumanString;
 use crate::apdu::{ElementSetName, IntUnit, Unit};
 use crate::describe::{choice, sequence};
@@ -12,97 +10,97 @@ sequence! {
     /// AccessInfo: query types, sets and syntaxes supported, restrictions and costs.
     #[derive(Default)]
     pub struct AccessInfo {
-        #[rasn(tag(0))] query_types_supported: Option<Vec<QueryTypeDetails>>,
-        #[rasn(tag(1))] diagnostics_sets: Option<Vec<Oid>>,
-        #[rasn(tag(2))] attribute_set_ids: Option<Vec<Oid>>,
-        #[rasn(tag(3))] schemas: Option<Vec<Oid>>,
-        #[rasn(tag(4))] record_syntaxes: Option<Vec<Oid>>,
-        #[rasn(tag(5))] resource_challenges: Option<Vec<Oid>>,
-        #[rasn(tag(6))] restricted_access: Option<AccessRestrictions>,
-        #[rasn(tag(8))] cost_info: Option<Costs>,
-        #[rasn(tag(9))] variant_sets: Option<Vec<Oid>>,
-        #[rasn(tag(10))] element_set_names: Option<Vec<ElementSetName>>,
+        [0] query_types_supported: Option<Vec<QueryTypeDetails>>,
+        [1] diagnostics_sets: Option<Vec<Oid>>,
+        [2] attribute_set_ids: Option<Vec<Oid>>,
+        [3] schemas: Option<Vec<Oid>>,
+        [4] record_syntaxes: Option<Vec<Oid>>,
+        [5] resource_challenges: Option<Vec<Oid>>,
+        [6] restricted_access: Option<AccessRestrictions>,
+        [8] cost_info: Option<Costs>,
+        [9] variant_sets: Option<Vec<Oid>>,
+        [10] element_set_names: Option<Vec<ElementSetName>>,
         /// Required by the module, but records without it are accepted.
-        #[rasn(tag(11))] unit_systems: Option<Vec<InternationalString>>,
+        [11] unit_systems: Option<Vec<InternationalString>>,
     }
 }
 
 choice! {
     /// QueryTypeDetails: a query type, and what is supported of it.
     pub enum QueryTypeDetails {
-        #[rasn(tag(0))] Private(PrivateCapabilities),
-        #[rasn(tag(1))] Rpn(RpnCapabilities),
-        #[rasn(tag(2))] Iso8777(Iso8777Capabilities),
-        #[rasn(tag(100))] Z3958(HumanString),
-        #[rasn(tag(101))] Erpn(RpnCapabilities),
-        #[rasn(tag(102))] RankedList(HumanString),
+        [0] Private(PrivateCapabilities),
+        [1] Rpn(RpnCapabilities),
+        [2] Iso8777(Iso8777Capabilities),
+        [100] Z3958(HumanString),
+        [101] Erpn(RpnCapabilities),
+        [102] RankedList(HumanString),
     }
 }
 
 sequence! {
     /// PrivateCapabilities: type-0 queries.
     pub struct PrivateCapabilities {
-        #[rasn(tag(0))] operators: Option<Vec<PrivateOperator>>,
-        #[rasn(tag(1))] search_keys: Option<Vec<SearchKey>>,
-        #[rasn(tag(2))] description: Option<Vec<HumanString>>,
+        [0] operators: Option<Vec<PrivateOperator>>,
+        [1] search_keys: Option<Vec<SearchKey>>,
+        [2] description: Option<Vec<HumanString>>,
     }
 }
 
 sequence! {
     /// An operator of type-0 queries.
     pub struct PrivateOperator {
-        #[rasn(tag(0))] operator: InternationalString,
-        #[rasn(tag(1))] description: Option<HumanString>,
+        [0] operator: InternationalString,
+        [1] description: Option<HumanString>,
     }
 }
 
 sequence! {
     /// RpnCapabilities: type-1 and type-101 queries. Without `operators`, all are supported.
     pub struct RpnCapabilities {
-        #[rasn(tag(0))] operators: Option<Vec<i64>>,
-        #[rasn(tag(1))] result_set_as_operand_supported: bool,
-        #[rasn(tag(2))] restriction_operand_supported: bool,
-        #[rasn(tag(3))] proximity: Option<ProximitySupport>,
+        [0] operators: Option<Vec<i64>>,
+        [1] result_set_as_operand_supported: bool,
+        [2] restriction_operand_supported: bool,
+        [3] proximity: Option<ProximitySupport>,
     }
 }
 
 sequence! {
     /// Iso8777Capabilities: type-2 queries.
     pub struct Iso8777Capabilities {
-        #[rasn(tag(0))] search_keys: Vec<SearchKey>,
-        #[rasn(tag(1))] restrictions: Option<HumanString>,
+        [0] search_keys: Vec<SearchKey>,
+        [1] restrictions: Option<HumanString>,
     }
 }
 
 sequence! {
     /// ProximitySupport: the units in which distance can be counted.
     pub struct ProximitySupport {
-        #[rasn(tag(0))] any_support: bool,
-        #[rasn(tag(1))] units_supported: Option<Vec<ProximityUnit>>,
+        [0] any_support: bool,
+        [1] units_supported: Option<Vec<ProximityUnit>>,
     }
 }
 
 choice! {
     /// A unit of proximity: of KnownProximityUnit, or private.
     pub enum ProximityUnit {
-        #[rasn(tag(1))] Known(i64),
-        #[rasn(tag(2))] Private(PrivateProximityUnit),
+        [1] Known(i64),
+        [2] Private(PrivateProximityUnit),
     }
 }
 
 sequence! {
     /// A private unit of proximity.
     pub struct PrivateProximityUnit {
-        #[rasn(tag(0))] unit: i64,
-        #[rasn(tag(explicit(1)))] description: Option<HumanString>,
+        [0] unit: i64,
+        [explicit 1] description: Option<HumanString>,
     }
 }
 
 sequence! {
     /// SearchKey: a field name that can be searched.
     pub struct SearchKey {
-        #[rasn(tag(0))] search_key: InternationalString,
-        #[rasn(tag(1))] description: Option<HumanString>,
+        [0] search_key: InternationalString,
+        [1] description: Option<HumanString>,
     }
 }
 
@@ -112,13 +110,13 @@ pub type AccessRestrictions = Vec<AccessRestriction>;
 sequence! {
     /// A restriction on one kind of access.
     pub struct AccessRestriction {
-        #[rasn(tag(explicit(0)))] access_type: AccessType,
-        #[rasn(tag(1))] access_text: Option<HumanString>,
-        #[rasn(tag(2))] access_challenges: Option<Vec<Oid>>,
+        [explicit 0] access_type: AccessType,
+        [1] access_text: Option<HumanString>,
+        [2] access_challenges: Option<Vec<Oid>>,
     }
 }
 
-crate::types::named_integer!(
+crate::production::named_integer!(
     /// What a restriction is about.
     AccessType {
         ANY = 0 "any", SEARCH = 1 "search", PRESENT = 2 "present", SPECIFIC_ELEMENTS = 3 "specific-elements",
@@ -130,28 +128,28 @@ crate::describe::described_by_name!(AccessType);
 sequence! {
     /// Costs: what is charged for.
     pub struct Costs {
-        #[rasn(tag(0))] connect_charge: Option<Charge>,
-        #[rasn(tag(1))] connect_time: Option<Charge>,
-        #[rasn(tag(2))] display_charge: Option<Charge>,
-        #[rasn(tag(3))] search_charge: Option<Charge>,
-        #[rasn(tag(4))] subscript_charge: Option<Charge>,
-        #[rasn(tag(5))] other_charges: Option<Vec<OtherCharge>>,
+        [0] connect_charge: Option<Charge>,
+        [1] connect_time: Option<Charge>,
+        [2] display_charge: Option<Charge>,
+        [3] search_charge: Option<Charge>,
+        [4] subscript_charge: Option<Charge>,
+        [5] other_charges: Option<Vec<OtherCharge>>,
     }
 }
 
 sequence! {
     /// A charge for something else.
     pub struct OtherCharge {
-        #[rasn(tag(1))] for_what: HumanString,
-        #[rasn(tag(2))] charge: Charge,
+        [1] for_what: HumanString,
+        [2] charge: Charge,
     }
 }
 
 sequence! {
     /// Charge: an amount, and its unit.
     pub struct Charge {
-        #[rasn(tag(1))] cost: IntUnit,
-        #[rasn(tag(2))] per_what: Option<Unit>,
-        #[rasn(tag(3))] text: Option<HumanString>,
+        [1] cost: IntUnit,
+        [2] per_what: Option<Unit>,
+        [3] text: Option<HumanString>,
     }
 }

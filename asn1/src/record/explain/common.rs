@@ -1,21 +1,20 @@
 //! Types that the Explain records share: dates, texts for people, addresses, attribute combinations
 //! (Z39.50-2003 Appendix REC.1, subsidiary definitions).
 
-use rasn::prelude::*;
-
 use crate::apdu::{DatabaseName, OtherInformation, StringOrNumeric};
 use crate::describe::{Describe, Value, choice, sequence};
 use crate::oid::Oid;
+use crate::production::production;
 use crate::types::{GeneralizedTime, InternationalString, OctetString};
 
 sequence! {
     /// CommonInfo: when the record was made, and the language of its texts.
     #[derive(Default)]
     pub struct CommonInfo {
-        #[rasn(tag(0))] date_added: Option<GeneralizedTime>,
-        #[rasn(tag(1))] date_changed: Option<GeneralizedTime>,
-        #[rasn(tag(2))] expiry: Option<GeneralizedTime>,
-        #[rasn(tag(3))] human_string_language: Option<LanguageCode>,
+        [0] date_added: Option<GeneralizedTime>,
+        [1] date_changed: Option<GeneralizedTime>,
+        [2] expiry: Option<GeneralizedTime>,
+        [3] human_string_language: Option<LanguageCode>,
         other_info: Option<OtherInformation>,
     }
 }
@@ -23,16 +22,17 @@ sequence! {
 /// LanguageCode: three letters of ANSI/NISO Z39.53.
 pub type LanguageCode = InternationalString;
 
-/// HumanString: a text for people, in one language or several.
-#[derive(AsnType, Decode, Encode, Clone, Debug, PartialEq, Default)]
-#[rasn(delegate)]
-pub struct HumanString(pub Vec<HumanText>);
+production! {
+    /// HumanString: a text for people, in one language or several.
+    #[derive(Default)]
+    pub struct HumanString(pub Vec<HumanText>);
+}
 
 sequence! {
     /// A text in one language.
     pub struct HumanText {
-        #[rasn(tag(0))] language: Option<LanguageCode>,
-        #[rasn(tag(1))] text: InternationalString,
+        [0] language: Option<LanguageCode>,
+        [1] text: InternationalString,
     }
 }
 
@@ -62,63 +62,63 @@ pub type IconObject = Vec<Icon>;
 sequence! {
     /// A representation of an icon.
     pub struct Icon {
-        #[rasn(tag(1))] body_type: IconType,
-        #[rasn(tag(2))] content: OctetString,
+        [1] body_type: IconType,
+        [2] content: OctetString,
     }
 }
 
 choice! {
     /// The form of an icon.
     pub enum IconType {
-        #[rasn(tag(1))] IanaType(InternationalString),
-        #[rasn(tag(2))] Z3950Type(InternationalString),
-        #[rasn(tag(3))] OtherType(InternationalString),
+        [1] IanaType(InternationalString),
+        [2] Z3950Type(InternationalString),
+        [3] OtherType(InternationalString),
     }
 }
 
 sequence! {
     /// ContactInfo: who answers questions.
     pub struct ContactInfo {
-        #[rasn(tag(0))] name: Option<InternationalString>,
-        #[rasn(tag(1))] description: Option<HumanString>,
-        #[rasn(tag(2))] address: Option<HumanString>,
-        #[rasn(tag(3))] email: Option<InternationalString>,
-        #[rasn(tag(4))] phone: Option<InternationalString>,
+        [0] name: Option<InternationalString>,
+        [1] description: Option<HumanString>,
+        [2] address: Option<HumanString>,
+        [3] email: Option<InternationalString>,
+        [4] phone: Option<InternationalString>,
     }
 }
 
 choice! {
     /// NetworkAddress: where the server listens.
     pub enum NetworkAddress {
-        #[rasn(tag(0))] InternetAddress(InternetAddress),
-        #[rasn(tag(1))] OsiPresentationAddress(OsiPresentationAddress),
-        #[rasn(tag(2))] Other(OtherAddress),
+        [0] InternetAddress(InternetAddress),
+        [1] OsiPresentationAddress(OsiPresentationAddress),
+        [2] Other(OtherAddress),
     }
 }
 
 sequence! {
     /// A host and a port.
     pub struct InternetAddress {
-        #[rasn(tag(0))] host_address: InternationalString,
-        #[rasn(tag(1))] port: i64,
+        [0] host_address: InternationalString,
+        [1] port: i64,
     }
 }
 
 sequence! {
     /// The selectors of an OSI address.
     pub struct OsiPresentationAddress {
-        #[rasn(tag(0))] p_sel: InternationalString,
-        #[rasn(tag(1))] s_sel: Option<InternationalString>,
-        #[rasn(tag(2))] t_sel: Option<InternationalString>,
-        #[rasn(tag(3))] n_sap: InternationalString,
+        [0] p_sel: InternationalString,
+        [1] s_sel: Option<InternationalString>,
+        [2] t_sel: Option<InternationalString>,
+        [3] n_sap: InternationalString,
     }
 }
 
 sequence! {
     /// An address of another kind.
     pub struct OtherAddress {
-        #[rasn(tag(0))] r#type: InternationalString,
-        #[rasn(tag(1))] address: InternationalString,
+        [0] r#type: InternationalString,
+        [1] address: InternationalString,
     }
 }
 
@@ -128,8 +128,8 @@ pub type DatabaseList = Vec<DatabaseName>;
 sequence! {
     /// AttributeCombinations: which attributes can be combined in one operand.
     pub struct AttributeCombinations {
-        #[rasn(tag(0))] default_attribute_set: Oid,
-        #[rasn(tag(1))] legal_combinations: Vec<AttributeCombination>,
+        [0] default_attribute_set: Oid,
+        [1] legal_combinations: Vec<AttributeCombination>,
     }
 }
 
@@ -139,9 +139,9 @@ pub type AttributeCombination = Vec<AttributeOccurrence>;
 sequence! {
     /// AttributeOccurrence: the values that an attribute type may have in a combination.
     pub struct AttributeOccurrence {
-        #[rasn(tag(0))] attribute_set: Option<Oid>,
-        #[rasn(tag(1))] attribute_type: i64,
-        #[rasn(tag(2))] must_be_supplied: Option<()>,
+        [0] attribute_set: Option<Oid>,
+        [1] attribute_type: i64,
+        [2] must_be_supplied: Option<()>,
         attribute_values: OccurrenceValues,
     }
 }
@@ -149,7 +149,7 @@ sequence! {
 choice! {
     /// Any supported value or none, or one of those listed.
     pub enum OccurrenceValues {
-        #[rasn(tag(3))] AnyOrNone,
-        #[rasn(tag(4))] Specific(Vec<StringOrNumeric>),
+        [3] AnyOrNone,
+        [4] Specific(Vec<StringOrNumeric>),
     }
 }

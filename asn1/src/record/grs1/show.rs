@@ -147,7 +147,7 @@ fn name_of_number(element: &TaggedElement) -> Option<&str> {
 impl Describe for TaggedElement {
     fn describe(&self) -> Value {
         let name = name_of_number(self).map(|name| Value::Text(name.to_owned()));
-        Value::group([
+        Value::group(vec![
             ("tag_type", self.tag_type.describe()),
             ("tag_value", self.tag_value.describe()),
             ("name", name.unwrap_or(Value::Nothing)),
@@ -230,7 +230,7 @@ fn put_pair(name: &str, value: &str, out: &mut String) {
 impl Describe for Variant {
     fn describe(&self) -> Value {
         let triples = self.triples.iter().map(|triple| {
-            Value::group([
+            Value::group(vec![
                 ("variant_set_id", triple.variant_set_id.describe()),
                 ("class", triple.class.describe()),
                 (
@@ -242,7 +242,7 @@ impl Describe for Variant {
                 ("value", triple.value.describe()),
             ])
         });
-        Value::group([
+        Value::group(vec![
             (
                 "global_variant_set_id",
                 self.global_variant_set_id.describe(),

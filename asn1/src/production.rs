@@ -1,0 +1,570 @@
+//! The productions of ASN.1 as types of Rust: what a SEQUENCE or CHOICE is made of, with its tags, and how `rasn` reads and
+//! writes it in BER.
+//!
+//! `rasn` has derives for this. They write several times as much code for each type, most of it for other encoding rules; with
+//! some 350 types, the first build of a user of this crate would take a quarter longer.
+
+use rasn::de::Error as _;
+use rasn::types::fields::{Field, Fields};
+use rasn::types::{Class, Constructed, Identifier, Tag, TagTree};
+use rasn::{Decode, Decoder, Encode, Encoder};
+
+/// A SEQUENCE, a CHOICE, or a newtype that has the BER of what it holds: the type, and its BER.
+///
+/// Tags stand before the elements as in the standard: `[3]`, or `[explicit 3]` where the standard says EXPLICIT.
+macro_rules! production {
+    ($($production:tt)*) => {
+        $crate::production::without_debug! {
+            #[derive(Clone, Debug, PartialEq)]
+            $($production)*
+        }
+    };
+}
+pub(crate) use production;
+
+/// A [`production!`] with the derives that are written out: for types whose Debug hides a secret.
+///
+/// An element's type is matched in parts because an OPTIONAL element with an explicit tag is read in another way.
+macro_rules! without_debug {
+    ($(#[$meta:meta])* $([$($outer:tt)+])? pub struct $name:ident {
+        $($(#[$element_meta:meta])* $([$($tag:tt)+])? $element:ident: $type:ident $(<$of:ty>)?,)*
+    }) => {
+        $(#[$meta])*
+        pub struct $name {
+            $($(#[$element_meta])* pub $element: $type $(<$of>)?,)*
+        }
+
+        impl rasn::AsnType for $name {
+            const TAG: rasn::types::Tag = $crate::production::sequence_tag!($($($outer)+)?);
+        }
+
+        impl $crate::production::Sequence for $name {
+            const ELEMENTS: &'static [(&'static str, rasn::types::TagTree)] = &[
+                $((stringify!($element), $crate::production::tag_tree!([$($($tag)+)?] $type $(<$of>)?)),)*
+            ];
+
+            fn decode_elements<D: rasn::Decoder>(decoder: &mut D) -> Result<Self, D::Error> {
+                Ok(Self {
+                    $($element: $crate::production::decode_element!(
+                        decoder,
+                        concat!(stringify!($name), ".", stringify!($element)),
+                        [$($($tag)+)?] $type $(<$of>)?
+                    )?,)*
+                })
+            }
+
+            fn encode_elements<'e, E: rasn::Encoder<'e>>(&self, encoder: &mut E) -> Result<(), E::Error> {
+                $($crate::production::encode!(encoder, [$($($tag)+)?] &self.$element)?;)*
+                Ok(())
+            }
+        }
+
+        impl rasn::Decode for $name {
+            fn decode_with_tag_and_constraints<D: rasn::Decoder>(
+                decoder: &mut D,
+                tag: rasn::types::Tag,
+                _: &rasn::types::Constraints,
+            ) -> Result<Self, D::Error> {
+                $crate::production::decode_sequence(decoder, tag)
+            }
+        }
+
+        impl rasn::Encode for $name {
+            fn encode_with_tag_and_constraints<'e, E: rasn::Encoder<'e>>(
+                &self,
+                encoder: &mut E,
+                tag: rasn::types::Tag,
+                _: &rasn::types::Constraints,
+                _: rasn::types::Identifier,
+            ) -> Result<(), E::Error> {
+                $crate::production::encode_sequence(self, encoder, tag)
+            }
+        }
+    };
+    ($(#[$meta:meta])* pub enum $name:ident {
+        $($(#[$alternative_meta:meta])* $([$($tag:tt)+])? $alternative:ident $(($type:ty))?,)*
+    }) => {
+        $(#[$meta])*
+        pub enum $name {
+            $($(#[$alternative_meta])* $alternative $(($type))?,)*
+        }
+
+        impl rasn::AsnType for $name {
+            const TAG: rasn::types::Tag = rasn::types::Tag::EOC;
+            const TAG_TREE: rasn::types::TagTree = rasn::types::TagTree::Choice(<Self as rasn::types::Choice>::VARIANTS);
+            const IS_CHOICE: bool = true;
+        }
+
+        impl rasn::types::Choice for $name {
+            const VARIANTS: &'static [rasn::types::TagTree] = &[
+                $($crate::production::tag_tree!([$($($tag)+)?] $($type)?),)*
+            ];
+            const VARIANCE_CONSTRAINT: rasn::types::Constraints = rasn::types::Constraints::NONE;
+            const IDENTIFIERS: &'static [&'static str] = &[];
+        }
+
+        impl rasn::types::DecodeChoice for $name {
+            fn from_tag<D: rasn::Decoder>(decoder: &mut D, tag: rasn::types::Tag) -> Result<Self, D::Error> {
+                $(if $crate::production::is_tag!(tag, [$($($tag)+)?] $($type)?) {
+                    return $crate::production::decode_alternative!(decoder, $alternative, [$($($tag)+)?] $($type)?);
+                })*
+                Err($crate::production::no_alternative(decoder, stringify!($name)))
+            }
+        }
+
+        impl rasn::Decode for $name {
+            fn decode<D: rasn::Decoder>(decoder: &mut D) -> Result<Self, D::Error> {
+                decoder.decode_choice(&rasn::types::Constraints::NONE)
+            }
+
+            fn decode_with_tag_and_constraints<D: rasn::Decoder>(
+                decoder: &mut D,
+                tag: rasn::types::Tag,
+                _: &rasn::types::Constraints,
+            ) -> Result<Self, D::Error> {
+                decoder.decode_explicit_prefix(tag)
+            }
+        }
+
+        impl rasn::Encode for $name {
+            fn encode<'e, E: rasn::Encoder<'e>>(&self, encoder: &mut E) -> Result<(), E::Error> {
+                match self {
+                    $($crate::production::alternative!($alternative, value $(, $type)?) =>
+                        $crate::production::encode_alternative!(encoder, value, [$($($tag)+)?] $($type)?),)*
+                }
+            }
+
+            fn encode_with_tag_and_constraints<'e, E: rasn::Encoder<'e>>(
+                &self,
+                encoder: &mut E,
+                tag: rasn::types::Tag,
+                _: &rasn::types::Constraints,
+                identifier: rasn::types::Identifier,
+            ) -> Result<(), E::Error> {
+                encoder.encode_explicit_prefix(tag, self, identifier).map(drop)
+            }
+        }
+    };
+    ($(#[$meta:meta])* $([$($tag:tt)+])? pub struct $name:ident($visible:vis $type:ty);) => {
+        $(#[$meta])*
+        pub struct $name($visible $type);
+
+        impl rasn::AsnType for $name {
+            const TAG: rasn::types::Tag = $crate::production::newtype_tag!($type, $($($tag)+)?);
+        }
+
+        impl rasn::Decode for $name {
+            fn decode_with_tag_and_constraints<D: rasn::Decoder>(
+                decoder: &mut D,
+                tag: rasn::types::Tag,
+                _: &rasn::types::Constraints,
+            ) -> Result<Self, D::Error> {
+                Ok(Self(<$type as rasn::Decode>::decode_with_tag(decoder, tag)?))
+            }
+        }
+
+        impl rasn::Encode for $name {
+            fn encode_with_tag_and_constraints<'e, E: rasn::Encoder<'e>>(
+                &self,
+                encoder: &mut E,
+                tag: rasn::types::Tag,
+                _: &rasn::types::Constraints,
+                _: rasn::types::Identifier,
+            ) -> Result<(), E::Error> {
+                rasn::Encode::encode_with_tag(&self.0, encoder, tag)
+            }
+        }
+    };
+}
+pub(crate) use without_debug;
+
+macro_rules! newtype_tag {
+    ($type:ty,) => {
+        <$type as rasn::AsnType>::TAG
+    };
+    ($type:ty, universal $tag:literal) => {
+        rasn::types::Tag::new(rasn::types::Class::Universal, $tag)
+    };
+    ($type:ty, $tag:literal) => {
+        $crate::production::context($tag)
+    };
+}
+pub(crate) use newtype_tag;
+
+macro_rules! sequence_tag {
+    () => {
+        rasn::types::Tag::SEQUENCE
+    };
+    (universal $tag:literal) => {
+        rasn::types::Tag::new(rasn::types::Class::Universal, $tag)
+    };
+    ($tag:literal) => {
+        $crate::production::context($tag)
+    };
+}
+pub(crate) use sequence_tag;
+
+macro_rules! tag_tree {
+    ([]) => {
+        <() as rasn::AsnType>::TAG_TREE
+    };
+    ([] $type:ty) => {
+        <$type as rasn::AsnType>::TAG_TREE
+    };
+    ([$($explicit:ident)? $tag:literal] $($type:tt)*) => {
+        rasn::types::TagTree::Leaf($crate::production::context($tag))
+    };
+}
+pub(crate) use tag_tree;
+
+macro_rules! decode_element {
+    ($decoder:ident, $name:expr, [] $type:ty) => {
+        $crate::production::untagged::<$type, _>($decoder, $name)
+    };
+    ($decoder:ident, $name:expr, [explicit $tag:literal] Option<$of:ty>) => {
+        $crate::production::optional_explicit::<$of, _>($decoder, $tag, $name)
+    };
+    ($decoder:ident, $name:expr, [explicit $tag:literal] $type:ty) => {
+        $crate::production::explicit::<$type, _>($decoder, $tag, $name)
+    };
+    ($decoder:ident, $name:expr, [$tag:literal] $type:ty) => {
+        $crate::production::tagged::<$type, _>($decoder, $tag, $name)
+    };
+}
+pub(crate) use decode_element;
+
+macro_rules! encode {
+    ($encoder:ident, [] $value:expr) => {
+        rasn::Encode::encode($value, $encoder)
+    };
+    ($encoder:ident, [explicit $tag:literal] $value:expr) => {
+        $crate::production::encode_explicit($value, $encoder, $tag)
+    };
+    ($encoder:ident, [$tag:literal] $value:expr) => {
+        rasn::Encode::encode_with_tag($value, $encoder, $crate::production::context($tag))
+    };
+}
+pub(crate) use encode;
+
+macro_rules! is_tag {
+    ($tag:ident, []) => {
+        $tag == rasn::types::Tag::NULL
+    };
+    ($tag:ident, [] $type:ty) => {
+        rasn::types::TagTree::tag_contains(&$tag, &[<$type as rasn::AsnType>::TAG_TREE])
+    };
+    ($tag:ident, [$($explicit:ident)? $number:literal] $($type:ty)?) => {
+        $tag == $crate::production::context($number)
+    };
+}
+pub(crate) use is_tag;
+
+macro_rules! decode_alternative {
+    ($decoder:ident, $alternative:ident, [] $type:ty) => {
+        Ok(Self::$alternative(<$type as rasn::Decode>::decode(
+            $decoder,
+        )?))
+    };
+    ($decoder:ident, $alternative:ident, [explicit $tag:literal] $type:ty) => {
+        Ok(Self::$alternative($decoder.decode_explicit_prefix(
+            $crate::production::context($tag),
+        )?))
+    };
+    ($decoder:ident, $alternative:ident, [$tag:literal] $type:ty) => {
+        Ok(Self::$alternative(
+            <$type as rasn::Decode>::decode_with_tag($decoder, $crate::production::context($tag))?,
+        ))
+    };
+    ($decoder:ident, $alternative:ident, []) => {{
+        <() as rasn::Decode>::decode($decoder)?;
+        Ok(Self::$alternative)
+    }};
+    ($decoder:ident, $alternative:ident, [$tag:literal]) => {{
+        <() as rasn::Decode>::decode_with_tag($decoder, $crate::production::context($tag))?;
+        Ok(Self::$alternative)
+    }};
+}
+pub(crate) use decode_alternative;
+
+macro_rules! encode_alternative {
+    ($encoder:ident, $value:ident, [$($tag:tt)*] $type:ty) => {
+        $crate::production::encode!($encoder, [$($tag)*] $value)
+    };
+    ($encoder:ident, $value:ident, [$($tag:tt)*]) => {
+        $crate::production::encode!($encoder, [$($tag)*] &())
+    };
+}
+pub(crate) use encode_alternative;
+
+/// The pattern of an alternative.
+macro_rules! alternative {
+    ($alternative:ident, $value:ident) => {
+        Self::$alternative
+    };
+    ($alternative:ident, $value:ident, $type:ty) => {
+        Self::$alternative($value)
+    };
+}
+pub(crate) use alternative;
+
+/// `INTEGER { name(value), … }`: an open newtype with constants and the standard's names for its values.
+macro_rules! named_integer {
+    ($(#[$meta:meta])* $type:ident $([$tag:literal])? { $($(#[$value_meta:meta])* $constant:ident = $value:literal $name:literal),* $(,)? }) => {
+        $crate::production::without_debug! {
+            $(#[$meta])*
+            #[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
+            $([$tag])? pub struct $type(pub i64);
+        }
+
+        impl $type {
+            $(
+                #[doc = concat!("`", $name, "`")]
+                $(#[$value_meta])*
+                pub const $constant: Self = Self($value);
+            )*
+
+            /// The standard's name of the value, if it has one.
+            pub fn name(self) -> Option<&'static str> {
+                match self.0 {
+                    $($value => Some($name),)*
+                    _ => None,
+                }
+            }
+        }
+
+        impl std::fmt::Display for $type {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                match self.name() {
+                    Some(name) => f.write_str(name),
+                    None => write!(f, "{}", self.0),
+                }
+            }
+        }
+
+        impl std::fmt::Debug for $type {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                write!(f, "{}({})", self.name().unwrap_or("unnamed"), self.0)
+            }
+        }
+    };
+}
+pub(crate) use named_integer;
+
+/// A SEQUENCE, element by element.
+pub(crate) trait Sequence: Sized {
+    /// The name of each element in Rust's spelling, and the tags that it may have.
+    const ELEMENTS: &'static [(&'static str, TagTree)];
+
+    fn decode_elements<D: Decoder>(decoder: &mut D) -> Result<Self, D::Error>;
+
+    fn encode_elements<'e, E: Encoder<'e>>(&self, encoder: &mut E) -> Result<(), E::Error>;
+}
+
+/// Reads a SEQUENCE.
+pub(crate) fn decode_sequence<T: Sequence, D: Decoder>(
+    decoder: &mut D,
+    tag: Tag,
+) -> Result<T, D::Error> {
+    let mut value = None;
+    decode_contents(decoder, tag, &mut |decoder| {
+        value = Some(T::decode_elements(decoder)?);
+        Ok(())
+    })?;
+    match value {
+        Some(value) => Ok(value),
+        None => Err(D::Error::custom("a SEQUENCE unread", decoder.codec())),
+    }
+}
+
+type Read<'r, D> =
+    dyn FnMut(&mut <D as Decoder>::AnyDecoder<1, 0>) -> Result<(), <D as Decoder>::Error> + 'r;
+type Write<'w, 'b, 'e, E> = dyn Fn(&mut <E as Encoder<'e>>::AnyEncoder<'b, 1, 0>) -> Result<(), <E as Encoder<'e>>::Error>
+    + 'w;
+
+/// Reads the contents of a SEQUENCE. The function that reads them is behind a reference, so that this is compiled once and
+/// not for each type.
+fn decode_contents<D: Decoder>(
+    decoder: &mut D,
+    tag: Tag,
+    read: &mut Read<'_, D>,
+) -> Result<(), D::Error> {
+    let without_contents: Option<fn() -> Contents> = None;
+    decoder.decode_sequence(tag, without_contents, |decoder| {
+        read(decoder)?;
+        Ok(Contents)
+    })?;
+    Ok(())
+}
+
+/// Writes a SEQUENCE.
+pub(crate) fn encode_sequence<'e, T: Sequence, E: Encoder<'e>>(
+    value: &T,
+    encoder: &mut E,
+    tag: Tag,
+) -> Result<(), E::Error> {
+    encode_contents(encoder, tag, &|encoder| value.encode_elements(encoder))
+}
+
+/// Writes the contents of a SEQUENCE; compiled once, like [`decode_contents`].
+fn encode_contents<'b, 'e, E: Encoder<'e>>(
+    encoder: &'b mut E,
+    tag: Tag,
+    write: &Write<'_, 'b, 'e, E>,
+) -> Result<(), E::Error> {
+    encoder.encode_sequence::<1, 0, Contents, _>(tag, write, Identifier::EMPTY)?;
+    Ok(())
+}
+
+/// The contents of any SEQUENCE, for `rasn`, which asks only whether all elements may be absent, to refuse a SEQUENCE without
+/// contents then. Whether an element may be absent is for its type to say.
+struct Contents;
+
+impl Constructed<1, 0> for Contents {
+    const FIELDS: Fields<1> = {
+        let element = Field::new_required(0, Tag::EOC, TagTree::Leaf(Tag::EOC), "");
+        Fields::from_static([element])
+    };
+}
+
+/// An element with the tag of its type.
+pub(crate) fn untagged<T: Decode, D: Decoder>(
+    decoder: &mut D,
+    name: &'static str,
+) -> Result<T, D::Error> {
+    T::decode(decoder).map_err(|error| in_element(decoder, name, error))
+}
+
+/// An element with a tag in place of its type's, or before it if the type is a CHOICE.
+pub(crate) fn tagged<T: Decode, D: Decoder>(
+    decoder: &mut D,
+    tag: u32,
+    name: &'static str,
+) -> Result<T, D::Error> {
+    T::decode_with_tag(decoder, context(tag)).map_err(|error| in_element(decoder, name, error))
+}
+
+/// An element with a tag before its type's.
+pub(crate) fn explicit<T: Decode, D: Decoder>(
+    decoder: &mut D,
+    tag: u32,
+    name: &'static str,
+) -> Result<T, D::Error> {
+    decoder
+        .decode_explicit_prefix(context(tag))
+        .map_err(|error| in_element(decoder, name, error))
+}
+
+/// An OPTIONAL element with a tag before its type's.
+pub(crate) fn optional_explicit<T: Decode, D: Decoder>(
+    decoder: &mut D,
+    tag: u32,
+    name: &'static str,
+) -> Result<Option<T>, D::Error> {
+    decoder
+        .decode_optional_with_explicit_prefix(context(tag))
+        .map_err(|error| in_element(decoder, name, error))
+}
+
+/// The error with the element that it is in.
+fn in_element<D: Decoder>(decoder: &D, name: &'static str, error: D::Error) -> D::Error {
+    D::Error::field_error(name, error.into(), decoder.codec())
+}
+
+/// The error for a tag that no alternative of the CHOICE has.
+pub(crate) fn no_alternative<D: Decoder>(decoder: &D, name: &'static str) -> D::Error {
+    D::Error::no_valid_choice(name, decoder.codec())
+}
+
+pub(crate) fn encode_explicit<'e, T: Encode, E: Encoder<'e>>(
+    value: &T,
+    encoder: &mut E,
+    tag: u32,
+) -> Result<(), E::Error> {
+    encoder
+        .encode_explicit_prefix(context(tag), value, Identifier::EMPTY)
+        .map(drop)
+}
+
+/// The context-specific tag of that number.
+pub(crate) const fn context(number: u32) -> Tag {
+    Tag::new(Class::Context, number)
+}
+
+#[cfg(test)]
+#[allow(unreachable_pub)] // A production is public.
+mod tests {
+    use super::*;
+
+    production! {
+        pub struct Sample {
+            [1] implicit: Option<i64>,
+            [explicit 2] explicit: Option<i64>,
+            untagged: Option<bool>,
+            choice: Choice,
+        }
+    }
+
+    production! {
+        pub enum Choice {
+            [3] Implicit(i64),
+            [explicit 4] Explicit(i64),
+            Untagged(Number),
+            [40] Tagged,
+            Null,
+        }
+    }
+
+    production! {
+        [universal 28] pub struct Number(i64);
+    }
+
+    production! {
+        pub struct AllOptional {
+            [1] number: Option<i64>,
+        }
+    }
+
+    fn check<T: Encode + Decode + PartialEq + std::fmt::Debug>(value: T, octets: &[u8]) {
+        assert_eq!(rasn::ber::encode(&value).expect("encodes"), octets);
+        assert_eq!(rasn::ber::decode::<T>(octets).expect("decodes"), value);
+    }
+
+    #[test]
+    fn elements_and_alternatives_have_the_tags_written() {
+        check(
+            Sample {
+                implicit: Some(5),
+                explicit: Some(6),
+                untagged: Some(true),
+                choice: Choice::Null,
+            },
+            &[0x30, 13, 0x81, 1, 5, 0xa2, 3, 2, 1, 6, 1, 1, 0xff, 5, 0],
+        );
+        check(
+            Sample {
+                implicit: None,
+                explicit: None,
+                untagged: None,
+                choice: Choice::Implicit(7),
+            },
+            &[0x30, 3, 0x83, 1, 7],
+        );
+        check(Choice::Explicit(7), &[0xa4, 3, 2, 1, 7]);
+        check(Choice::Untagged(Number(7)), &[0x1c, 1, 7]);
+        check(Choice::Tagged, &[0x9f, 40, 0]);
+        check(AllOptional { number: None }, &[0x30, 0]);
+    }
+
+    #[test]
+    fn an_error_names_the_element() {
+        for (octets, name) in [
+            (&[0x30, 3, 0x81, 0, 5][..], "Sample.implicit"),
+            (&[0x30, 4, 0xa2, 2, 2, 0], "Sample.explicit"),
+            (&[0x30, 3, 1, 2, 0], "Sample.untagged"),
+            (&[0x30, 3, 0x85, 1, 0], "Sample.choice"),
+        ] {
+            let error = rasn::ber::decode::<Sample>(octets).expect_err("malformed");
+            assert!(error.to_string().contains(name), "{error}");
+        }
+    }
+}
