@@ -10,9 +10,9 @@ use z3950_marc::charset::{Options, to_utf8};
 use z3950_marc::iso2709;
 use z3950_tests::program::path;
 
-/// The least records that are measured.
+/// The smallest number of records measured.
 const RECORDS: usize = 100_000;
-/// How often everything is measured; the programs take turns.
+/// Rounds of measuring; the programs take turns.
 const RUNS: usize = 5;
 
 fn main() {
@@ -111,7 +111,7 @@ fn in_memory(what: &str, records: usize, work: impl Fn() -> usize) {
     Measured::new(seconds.collect()).print(what, records);
 }
 
-/// Both programs, from every file to nowhere; each file is said to yaz-marcdump to be in the character set it is in.
+/// Both programs convert every file and discard the output; yaz-marcdump is told each file's character set.
 fn beside_yaz(form: &str, files: &[(String, &str)], records: usize) {
     let ours = path("z3950").to_string_lossy().into_owned();
     let ours = files
@@ -149,7 +149,7 @@ fn cpu_time(commands: &[String]) -> Option<f64> {
     parts.sum()
 }
 
-/// The seconds of all runs, from least to most.
+/// The seconds of all runs, in ascending order.
 struct Measured(Vec<f64>);
 
 impl Measured {

@@ -1,8 +1,9 @@
-//! z3950d under storms: half-open connections, resets, slow octets, giant announcements, deep queries. One client that
-//! behaves measures its Search all the while; figures are printed, the aim of 100 ms beside them, and nothing is asserted.
+//! z3950d under storms: half-open connections, resets, slow octets, huge announced lengths, deep queries. Meanwhile one
+//! well-behaved client measures its Search; figures are printed next to the target of 100 ms, and nothing is asserted.
 //!
-//! Load and server are two processes. Words after `--` choose the storms whose names begin with them. `Z3950_BENCH=quick` makes each storm a tenth of its size; fewer descriptors than
-//! connections make it smaller, aloud.
+//! Load and server are separate processes. Words after `--` select the storms whose names begin with them.
+//! `Z3950_BENCH=quick` makes each storm a tenth of its size; with fewer descriptors than connections a storm is smaller, and
+//! says so.
 
 #[path = "../tests/hostile/partner.rs"]
 #[expect(dead_code, reason = "the tests of hostile input need more of it")]
@@ -18,13 +19,13 @@ use partner::{Partner, Process, TERM, deep_query, init, search};
 use z3950_asn1::apdu::{Apdu, Query};
 use z3950_asn1::codec::{decode, encode};
 
-/// What the well-behaved client should never wait longer than.
+/// The longest that the well-behaved client should wait.
 const AIM: Duration = Duration::from_millis(100);
 
-/// How long a storm that could go on for ever does.
+/// How long a storm without an end of its own lasts.
 const STORM: Duration = Duration::from_secs(5);
 
-/// A storm against a server, of a size and for a time; it tells what it did.
+/// A storm against a server, with a size and a duration; returns a description of what it did.
 type Storm = fn(SocketAddr, usize, Duration) -> String;
 
 fn main() {
@@ -37,7 +38,7 @@ fn main() {
         "{:<24}{:>9}{:>9}{:>9}{:>9}{:>10}{:>10}{:>10}  what came",
         "storm", "searches", "p50", "p99", "max", "before", "after", "at most"
     );
-    // More than the storms bring, so that what is measured is the load and not the cap; and the cap that there is by default.
+    // Once with a limit above what the storms open, to measure the load and not the limit; once with the default limit.
     let (most, usual) = (&["--demo", "--max-sessions", "20000"][..], &["--demo"][..]);
     let storms: [(&str, usize, &[&str], Storm); 8] = [
         ("calm", 0, most, calm),
@@ -103,12 +104,12 @@ fn calm(_: SocketAddr, _: usize, time: Duration) -> String {
     "nothing".to_owned()
 }
 
-/// Connections that begin an Init and never end it; as many as the system gives descriptors for.
+/// Connections that send part of an Init and stop; as many as there are descriptors.
 fn half_open(address: SocketAddr, size: usize, time: Duration) -> String {
     let held = connections(address, size);
     let count = held.len();
     thread::sleep(time);
-    // A new client does not get in before the others are counted: how long it takes is a figure of its own.
+    // A new client is admitted only after the others were counted, so that delay is measured separately.
     let asked = Instant::now();
     let newcomer = Partner::open(address);
     let newcomer = match newcomer {
@@ -130,7 +131,7 @@ fn connections(address: SocketAddr, size: usize) -> Vec<Partner> {
             }
             Err(error) => {
                 println!("scaled down to {} of {size}: {error}", held.len());
-                // The measuring needs some descriptors too.
+                // Leaves some descriptors for the measuring client.
                 held.truncate(held.len().saturating_sub(16));
                 break;
             }
@@ -148,7 +149,7 @@ fn reset(address: SocketAddr, size: usize, time: Duration) -> String {
     })
 }
 
-/// Clients that send an Init, an octet every 10 ms, over and over.
+/// Clients that keep sending an Init at one octet every 10 ms.
 fn slow_octets(address: SocketAddr, size: usize, time: Duration) -> String {
     let mut held = connections(address, size);
     let init = init();
@@ -165,7 +166,7 @@ fn slow_octets(address: SocketAddr, size: usize, time: Duration) -> String {
     format!("{} connections, {sent} octets", held.len())
 }
 
-/// APDUs of 2 GiB, announced in open sessions.
+/// Headers that announce APDUs of 2 GiB, in open sessions.
 fn announcements(address: SocketAddr, size: usize, time: Duration) -> String {
     repeated(size, time, || {
         let mut partner = Partner::open(address)?;
@@ -185,7 +186,7 @@ fn deep_queries(address: SocketAddr, size: usize, time: Duration) -> String {
     })
 }
 
-/// Clients that each ask for as much as a search may take, of regular expressions, over and over.
+/// Clients that keep sending searches with as many regular expressions as are allowed.
 fn heavy_queries(address: SocketAddr, size: usize, time: Duration) -> String {
     let query = heavy_query();
     let clients = size.max(1);
@@ -216,7 +217,7 @@ fn heavy_query() -> Vec<u8> {
     encode(&Apdu::SearchRequest(request)).expect("encodes")
 }
 
-/// Does it so many times, or for so long.
+/// Repeats an operation that many times, or until the time is up.
 fn repeated(size: usize, time: Duration, one: impl Fn() -> std::io::Result<()>) -> String {
     let begun = Instant::now();
     let (mut done, mut failed) = (0, 0);

@@ -1,7 +1,6 @@
-//! Octets written down as hexadecimal digits with remarks, as in `fixtures/wire/*.hex`.
+//! Octets as hexadecimal digits with comments, as in `fixtures/wire/*.hex`.
 
-/// Reads octets: two digits each, white space between as it helps; `#` starts a remark, `"…"` stands for its
-/// characters.
+/// Reads octets: two digits each, with any white space; `#` starts a comment, and `"…"` stands for its characters.
 pub fn octets(text: &str) -> Vec<u8> {
     let mut octets = Vec::new();
     for line in text.lines() {

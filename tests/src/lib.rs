@@ -1,5 +1,5 @@
-//! What the test programs share: random values, octets written as hex, the programs under test, and the
-//! field's own programs as their partners.
+//! What the test programs share: random values, octets written as hex, the programs under test, and YAZ and Zebra as their
+//! partners.
 
 pub mod hex;
 pub mod peer;

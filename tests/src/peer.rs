@@ -1,5 +1,5 @@
-//! The field's own programs as partners: yaz-client, zoomsh, yaz-ztest and zebrasrv, from the packages `yaz`
-//! and `idzebra-2.0`. One that is missing is skipped aloud, or fails the test if `Z3950_PEERS=required`.
+//! Programs of YAZ and Zebra as partners: yaz-client, zoomsh, yaz-ztest and zebrasrv, from the packages `yaz` and
+//! `idzebra-2.0`. A test without its partner says that it is skipped, or fails if `Z3950_PEERS=required`.
 
 use std::io::Write;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
@@ -25,13 +25,13 @@ pub fn find(program: &str) -> Option<PathBuf> {
             std::env::var("Z3950_PEERS").as_deref() != Ok("required"),
             "{program} not found"
         );
-        // Past the test harness, which keeps what passing tests print to itself.
+        // Bypasses the test harness, which captures the output of passing tests.
         let _ = writeln!(std::io::stderr(), "skipped: {program} not found");
     }
     found
 }
 
-/// A server of the field, which runs until it is dropped.
+/// A YAZ or Zebra server, stopped when dropped.
 #[derive(Debug)]
 pub struct Server {
     child: Child,
@@ -105,8 +105,8 @@ pub fn zebrasrv(records: &[Bytes]) -> Option<Server> {
     }))
 }
 
-/// Puts into a folder what zebraidx and zebrasrv need to index the files in its folder `records`; the register may take
-/// so much room, such as `1G`.
+/// Writes the files that zebraidx and zebrasrv need to index the folder's `records`; the register may grow to `room`, such as
+/// `1G`.
 pub fn configure_zebra(directory: &Path, room: &str) {
     const TAB: &str = "/usr/share/idzebra-2.0/tab";
     let modules = std::fs::read_dir("/usr/lib")
@@ -134,7 +134,7 @@ pub fn configure_zebra(directory: &Path, room: &str) {
     std::fs::write(directory.join("marc21.abs"), rules).expect("the file is written");
 }
 
-/// Starts a server on a free port. Another program may take the port in between: three tries.
+/// Starts a server on a free port, trying three times because another program may take the port first.
 fn start(directory: TempDir, command: impl Fn(&Path, u16) -> Command) -> Server {
     for _ in 0..3 {
         let port = free_port();
@@ -151,19 +151,19 @@ fn start(directory: TempDir, command: impl Fn(&Path, u16) -> Command) -> Server 
                 _directory: directory,
             };
         }
-        // It has ended or does not listen; either way it is not wanted any more.
+        // It has ended or does not listen; either way it is of no use.
         let _ = child.kill();
         let _ = child.wait();
     }
     panic!("the server does not listen");
 }
 
-/// An address where connections are refused. Nobody else gets the port, and no program started meanwhile listens on it.
+/// An address where connections are refused. The port stays reserved, so that no other program listens on it.
 #[derive(Debug)]
 pub struct Unheard(TcpSocket);
 
 impl Unheard {
-    /// A port of the loopback that is bound and not listened on.
+    /// Binds a loopback port without listening on it.
     pub fn bind() -> Self {
         let socket = TcpSocket::new_v4().expect("a socket");
         let any = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));

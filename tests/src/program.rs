@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
 use std::sync::OnceLock;
 
-/// The path of `z3950` or `z3950d`, built in the profile that the tests themselves are.
+/// The path of `z3950` or `z3950d`, built in the profile of the tests.
 pub fn path(name: &str) -> PathBuf {
     static DIRECTORY: OnceLock<PathBuf> = OnceLock::new();
     DIRECTORY.get_or_init(build).join(name)
@@ -17,7 +17,7 @@ fn build() -> PathBuf {
     cargo_build(&["--workspace", "--bins"])
 }
 
-/// The folder of the examples of both libraries, built in the profile that the tests themselves are.
+/// The folder with the examples of both libraries, built in the profile of the tests.
 pub fn examples() -> PathBuf {
     cargo_build(&["--workspace", "--examples"]).join("examples")
 }
@@ -50,16 +50,16 @@ fn cargo_build(what: &[&str]) -> PathBuf {
     directory
 }
 
-/// What a program that ran to its end wrote and returned.
+/// What a program printed, and its exit code.
 #[derive(Debug)]
 pub struct Ran {
     /// Exit code; `None` if a signal ended it.
     pub code: Option<i32>,
-    /// Standard output, what is not UTF-8 replaced.
+    /// Standard output, with U+FFFD for what is not UTF-8.
     pub stdout: String,
-    /// Standard error, what is not UTF-8 replaced.
+    /// Standard error, with U+FFFD for what is not UTF-8.
     pub stderr: String,
-    /// Standard output, as it came.
+    /// Standard output in octets.
     pub octets: Vec<u8>,
 }
 
@@ -94,7 +94,7 @@ pub fn run(command: &mut Command, input: &str) -> Ran {
         .unwrap_or_else(|error| panic!("{command:?} starts: {error}"));
     let mut stdin = child.stdin.take().expect("standard input is piped");
     let input = input.to_owned();
-    // A program that ends without reading all of its input is none of this thread's business.
+    // The program may end without reading all of its input.
     let feeder = std::thread::spawn(move || drop(stdin.write_all(input.as_bytes())));
     let ran = child.wait_with_output().expect("the program ends").into();
     feeder.join().expect("the input is written");
@@ -179,7 +179,7 @@ impl Daemon {
 
 impl Drop for Daemon {
     fn drop(&mut self) {
-        // It may have ended already, as the test asked it to.
+        // The test may have stopped it already.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

@@ -37,7 +37,7 @@ impl Random {
         &values[self.below(values.len())]
     }
 
-    /// An octet, more often than not one that means something in BER.
+    /// An octet, usually one with a meaning in BER.
     pub fn octet(&mut self) -> u8 {
         const TELLING: [u8; 16] = [
             0, 1, 2, 0x7f, 0x80, 0x81, 0x82, 0x84, 0x85, 0xff, 0x30, 0xa0, 0xa1, 0xbf, 0x1f, 0x9f,
@@ -48,8 +48,8 @@ impl Random {
         }
     }
 
-    /// `octets` with one to four changes: octets changed, left out, put in, doubled, cut off, or a stretch of
-    /// another sample put in.
+    /// `octets` with one to four mutations: octets changed, removed, inserted, doubled or cut off, or a part of another sample
+    /// inserted.
     pub fn mutate(&mut self, octets: &[u8], samples: &[Vec<u8>]) -> Vec<u8> {
         let mut mutant = octets.to_vec();
         for _ in 0..=self.below(4) {

@@ -1,5 +1,4 @@
-//! What queries `yaz-client` makes of texts: each text is searched for on a test server, and read back from the
-//! requests that arrive there.
+//! The queries that `yaz-client` makes of texts: it searches for each text on a test server, which records the requests.
 
 use std::collections::HashMap;
 use std::process::Command;
@@ -17,7 +16,7 @@ const LONGEST_COMMAND: usize = 10_000;
 /// commands, such as `querytype cql2rpn`, come first. `None` for all where yaz-client is not installed.
 ///
 /// # Panics
-/// If a text cannot stand in a command line of yaz-client: it ends a line or a command, or is too long.
+/// If a text cannot be given to yaz-client: it contains a line break or a `;`, or is too long.
 pub fn queries_sent(setup: &[&str], queries: &[&str]) -> Option<Vec<Option<Query>>> {
     let program = peer::find("yaz-client")?;
     let server = TestServer::builder()
@@ -29,7 +28,7 @@ pub fn queries_sent(setup: &[&str], queries: &[&str]) -> Option<Vec<Option<Query
         input.push('\n');
     }
     input.push_str(&format!("open {}\n", server.addr()));
-    // A text that yaz-client refuses sends nothing; the reference identifier tells which one a request is of.
+    // yaz-client sends nothing for a text that it refuses; the referenceId says which text a request belongs to.
     for (number, query) in queries.iter().enumerate() {
         assert!(
             !query.contains(['\n', '\r', '\0', ';']) && query.len() < LONGEST_COMMAND,

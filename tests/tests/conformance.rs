@@ -5,9 +5,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 const DOCUMENT: &str = include_str!("../CONFORMANCE.md");
-/// What comes in front of the hyphen of an id; `Q` is followed by a letter of its own.
+/// What precedes the hyphen of an id; after `Q` comes another letter.
 const FAMILIES: &str = "AGILMSUZQ";
-/// How many faults of each kind readers and users found.
+/// How many findings of each kind the audit lists.
 const FOUND: [(char, u32); 4] = [('A', 9), ('B', 20), ('C', 9), ('D', 20)];
 fn folder() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -173,7 +173,7 @@ fn sources(directory: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// Every source, fixture and page of the repository but the document itself.
+/// Every source, fixture and page of the repository except the document itself.
 fn everything() -> Vec<(PathBuf, String)> {
     let mut found = Vec::new();
     sources(folder().parent().expect("the workspace"), &mut found);
@@ -186,7 +186,7 @@ fn everything() -> Vec<(PathBuf, String)> {
     found.into_iter().map(read).collect()
 }
 
-/// Fails with every line, not with the first one alone.
+/// Fails with all lines, not only with the first.
 fn assert_none(faults: &[String]) {
     assert!(faults.is_empty(), "\n{}", faults.join("\n"));
 }

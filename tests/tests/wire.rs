@@ -219,7 +219,7 @@ fn audit_c5_an_init_without_bits_is_read_and_answered() {
         assert!(count > 0, "the connection was dropped");
         answer.extend(&buffer[..count]);
     }
-    // No version is common: refused in the protocol's own way.
+    // There is no common version: refused by the protocol's own rules.
     let Ok(Apdu::InitializeResponse(response)) = decode(&answer) else {
         panic!("{answer:x?}")
     };

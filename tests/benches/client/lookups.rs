@@ -1,5 +1,5 @@
-//! The same lookups as `zoom/lookups.c` by this project's library, as its user would write them. The bench runs itself
-//! anew to be this program, so that a process is measured that does nothing else.
+//! The same lookups as `zoom/lookups.c` with this project's library, as a user of it would write them. The benchmark starts
+//! itself again as this program, so that a process that does nothing else is measured.
 
 use std::process::ExitCode;
 
@@ -8,7 +8,7 @@ use tokio::task::JoinSet;
 use z3950::url::{Mode, Z3950Url};
 use z3950::{Client, ClientOptions, Outcome};
 
-/// The first argument of a process that is this program.
+/// The first argument that makes the process this program.
 pub(crate) const NAME: &str = "lookups";
 
 /// Runs with the arguments HOST DATABASE DOCID COUNT SESSIONS RECORDS; `%07d` in DOCID stands for the number of a record.
@@ -38,7 +38,7 @@ pub(crate) fn run(arguments: &[String]) -> ExitCode {
     }
 }
 
-/// One lookup after the other: how many records came.
+/// Runs the lookups one after the other and returns how many records came.
 async fn line(client: Client, url: String, numbers: impl Iterator<Item = usize>) -> usize {
     let mut delivered = 0;
     for number in numbers {

@@ -1,8 +1,8 @@
-//! The client beside zoomsh and the ZOOM C API on the same records and servers, in one run: time, CPU, memory. Prints figures
+//! The client compared with zoomsh and the ZOOM C API on the same records and servers, in one run: time, CPU, memory. Prints figures
 //! and ratios, asserts nothing; `Z3950_BENCH=quick` takes one round. Words after `--` choose parts.
 //!
-//! Needs `../shared/bench` and `../shared/data/marc`, a C compiler with libyaz, python3, taskset and YAZ; what is missing is
-//! said. Clients share a core with the server.
+//! Needs `../shared/bench` and `../shared/data/marc`, a C compiler with libyaz, python3, taskset and YAZ; it names what
+//! is missing. Clients share a core with the server.
 
 mod lookups;
 #[path = "../server/peers.rs"]
@@ -67,7 +67,7 @@ fn main() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// The docid and the query for a record that each server finds: yaz-ztest counts as many hits as a term that is a number.
+/// The docid and the query for a record that each server finds; yaz-ztest reports the term, if it is a number, as its hit count.
 fn known_item(peer: &Peer) -> (&'static str, &'static str) {
     match peer.name {
         "z3950d" => ("rec%07d", "@attr 1=1032 @attr 4=104 rec%07d"),
@@ -129,7 +129,7 @@ fn shows_a_record(command: &[PathBuf]) {
     }
 }
 
-/// Many records in a process, on one session and on ten.
+/// Many records in one process, over one session and over ten.
 fn lookups(tools: &Tools, programs: &Programs, effort: Effort) {
     for sessions in [1, 10] {
         let title = format!("{} lookups, sessions: {sessions}", effort.lookups);
@@ -158,7 +158,7 @@ fn lookups(tools: &Tools, programs: &Programs, effort: Effort) {
     }
 }
 
-/// Batches of different lengths: memory must not grow with them.
+/// Batches of different lengths; memory must not grow with the length.
 fn batch(tools: &Tools, programs: &Programs, effort: Effort) {
     let help = Command::new(path("z3950")).args(["get", "--help"]).output();
     let help = help.expect("z3950 starts").stdout;
@@ -177,7 +177,7 @@ fn batch(tools: &Tools, programs: &Programs, effort: Effort) {
     let mut table = Table::new("A batch of z3950 get, 10 jobs", &heads, effort);
     let (records, report) = (programs.file("batch.mrc"), programs.file("batch.tsv"));
     let costs = table::rounds(effort.inputs, effort.rounds, |inputs| {
-        // A batch goes on with the report that is there, or refuses to.
+        // With an existing report, a batch would continue or refuse.
         for file in [&records, &report] {
             let _ = std::fs::remove_file(file);
         }
@@ -200,7 +200,7 @@ fn batch(tools: &Tools, programs: &Programs, effort: Effort) {
     table.print();
 }
 
-/// The URLs of records, a line each, from the first again when all have been named.
+/// The URLs of records, one per line, starting over after the last record.
 fn urls(peer: &Peer, lines: usize) -> String {
     let mut text = String::new();
     for number in (0..lines).map(|line| 1 + line % RECORDS) {
@@ -214,7 +214,7 @@ fn urls(peer: &Peer, lines: usize) -> String {
     text
 }
 
-/// Adds a row for each figure: what each contender's runs cost.
+/// Adds a row per figure with the costs of each program's runs.
 fn add(table: &mut Table, server: &str, costs: &[Vec<Cost>]) {
     type Figure = fn(&Cost) -> f64;
     let figures: [(&str, &str, Figure); 3] = [
@@ -229,7 +229,7 @@ fn add(table: &mut Table, server: &str, costs: &[Vec<Cost>]) {
     }
 }
 
-/// The folder that all clones of the project share.
+/// The folder with the benchmark tools and data, beside the checkout.
 fn shared() -> PathBuf {
     PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../shared"))
 }

@@ -1,4 +1,4 @@
-//! Processes and what they cost, told by a small C program that starts them; and the field's client, built for this run.
+//! Processes and their costs, measured by a small C program that starts them; and YAZ's clients, built for this run.
 
 use std::collections::HashMap;
 use std::ffi::OsStr;
@@ -14,24 +14,24 @@ pub(crate) struct Programs {
     measure: PathBuf,
     /// Lookups by the ZOOM C API.
     pub(crate) zoom: PathBuf,
-    /// The field's client for people.
+    /// YAZ's shell for ZOOM.
     pub(crate) zoomsh: PathBuf,
     folder: TempDir,
 }
 
-/// What the runs of a program cost together.
+/// The costs of a program's runs.
 #[derive(Clone, Copy)]
 pub(crate) struct Cost {
     /// Milliseconds on the clock, for each run.
     pub(crate) wall: f64,
-    /// Milliseconds of CPU, the kernel's for it included, for each run.
+    /// Milliseconds of CPU, user and system, for each run.
     pub(crate) cpu: f64,
-    /// The most memory that a run held, in MiB.
+    /// Peak memory of a run, in MiB.
     pub(crate) peak: f64,
 }
 
 impl Programs {
-    /// Builds the programs; `None`, and why, where something is missing.
+    /// Builds the programs; `None`, with a message, if something is missing.
     pub(crate) fn find() -> Option<Self> {
         let zoomsh = z3950_tests::peer::find("zoomsh")?;
         let folder = tempfile::tempdir().expect("a folder");
@@ -57,21 +57,21 @@ impl Programs {
         })
     }
 
-    /// A place for a file.
+    /// The path of a file in the working folder.
     pub(crate) fn file(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
 
-    /// The program as an installation leaves it, a copy written in order. A file that a linker has just written lies in
-    /// memory in small pieces, and takes longer to map than any program in use.
+    /// A copy of the program, written sequentially as an installation does. A file fresh from the linker is fragmented in the
+    /// page cache, and maps more slowly than an installed program.
     pub(crate) fn installed(&self, program: &Path) -> PathBuf {
         let installed = self.file("installed");
         std::fs::copy(program, &installed).expect("a copy");
         installed
     }
 
-    /// Runs a program so many times, one run after the other; `None`, said aloud, if one of them failed. It shares a core with
-    /// the server: to wake another one for every request costs more than the request, and nothing of that is the client's.
+    /// Runs a program that many times in a row; `None`, with a message, if one run failed. It shares a core with the server:
+    /// waking another core for every request costs more than the request itself, and is not the client's cost.
     pub(crate) fn cost<S: AsRef<OsStr>>(&self, times: u32, command: &[S]) -> Option<Cost> {
         let output = Command::new("taskset")
             .args(["-c", SERVER_CORE])

@@ -1,4 +1,4 @@
-//! Load on a server by `zbench`, the generator that the field's servers and this one share.
+//! Load on a server from `zbench`, the same generator for every server.
 
 use std::collections::HashMap;
 use std::io::{BufRead, BufReader, Read};
@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 
 use crate::peers::{LOAD_CORE, Peer, Tools};
 
-/// What to do, again and again.
+/// The operation that is repeated.
 #[derive(Clone)]
 pub(crate) struct Load {
     /// `retr`, `kept`, `piggy`, `search`, `scan` or `present`.
@@ -18,7 +18,7 @@ pub(crate) struct Load {
     total: usize,
 }
 
-/// What came of it.
+/// The result.
 pub(crate) struct Measured {
     pub(crate) per_second: f64,
     /// Microseconds.
@@ -57,7 +57,7 @@ impl Load {
         self
     }
 
-    /// Works for so many seconds; `None` if nothing came back, or not what was asked for, which is said.
+    /// Runs for that many seconds; `None`, with a message, if the answers are missing or wrong.
     pub(crate) fn run(&self, tools: &Tools, peer: &Peer, seconds: f64) -> Option<Measured> {
         let output = Command::new("taskset")
             .args(["-c", LOAD_CORE])
@@ -104,7 +104,7 @@ impl Load {
     }
 }
 
-/// Opens so many sessions, asks for a figure while they are idle, then searches once in each: the median wait in
+/// Opens that many sessions, takes a figure while they are idle, then searches once in each. Returns the median latency in
 /// microseconds, and the figure.
 pub(crate) fn idle<T>(
     tools: &Tools,

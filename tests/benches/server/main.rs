@@ -1,8 +1,8 @@
-//! z3950d beside the field's servers on the same records and under the same load, in one run: throughput, waits, loading,
-//! memory. Prints figures and ratios, asserts nothing; `Z3950_BENCH=quick` takes one round and smaller files.
+//! z3950d compared with YAZ's and Zebra's servers on the same records under the same load, in one run: throughput, latency,
+//! loading, memory. Prints figures and ratios, asserts nothing; `Z3950_BENCH=quick` takes one round and smaller files.
 //!
-//! Needs `../shared/bench` and `../shared/data/marc`, a C compiler with libyaz, python3, taskset, YAZ and Zebra; what is
-//! missing is said. Server and load are pinned to one core each.
+//! Needs `../shared/bench` and `../shared/data/marc`, a C compiler with libyaz, python3, taskset, YAZ and Zebra; it
+//! names what is missing. Server and load are pinned to one core each.
 
 mod load;
 mod peers;
@@ -64,7 +64,7 @@ fn main() {
     }
 }
 
-/// The known item that each server understands: yaz-ztest counts as many hits as a term that is a number.
+/// A known-item query that each server understands; yaz-ztest reports the term, if it is a number, as its hit count.
 fn known_item(peer: &str) -> &'static str {
     match peer {
         "yaz-ztest -S" | "yaz-ztest -T" | "zcanned" => "@attr 1=12 1",
@@ -72,7 +72,7 @@ fn known_item(peer: &str) -> &'static str {
     }
 }
 
-/// What one client or many get out of a server of 1000 records.
+/// Throughput with one client and with many, on a server with 1000 records.
 fn service(tools: &Tools, effort: Effort) {
     let catalogue = tools.catalogue(1_000);
     let peers: Vec<Peer> = [
@@ -131,7 +131,7 @@ fn service(tools: &Tools, effort: Effort) {
         let figures = table::rounds(&peers, effort.rounds, |peer| {
             let query = match peer.name {
                 "yaz-ztest -T" => "@attr 1=4 1000",
-                // Every record of the catalogue has an ISBN that begins so.
+                // Every ISBN in the catalogue begins like this.
                 _ => "@attr 1=7 @attr 5=1 978",
             };
             let load = Load::new("present", 1).query(query).chunks(50, 1_000);
@@ -143,7 +143,7 @@ fn service(tools: &Tools, effort: Effort) {
     table.print();
 }
 
-/// What connections do that stay open.
+/// Requests over connections that stay open.
 fn kept_open() -> [(&'static str, Load); 4] {
     [
         (
@@ -159,7 +159,7 @@ fn kept_open() -> [(&'static str, Load); 4] {
     ]
 }
 
-/// The same on records like those of yaz-ztest, so that both servers send the same.
+/// The same with copies of yaz-ztest's record, so that both servers send the same octets.
 fn same_record(tools: &Tools, effort: Effort) {
     let Some(ztest) = tools.ztest("-S") else {
         return;
@@ -187,7 +187,7 @@ fn same_record(tools: &Tools, effort: Effort) {
     table.print();
 }
 
-/// The queries whose cost is compared, on words of the generated catalogue.
+/// The queries compared, using words from the generated catalogue.
 fn query_mix(catalogue: &Catalogue) -> Vec<(&'static str, String)> {
     let [common, second, rare] = &catalogue.words;
     let [first_word, second_word] = &catalogue.phrase;
@@ -218,7 +218,7 @@ fn query_mix(catalogue: &Catalogue) -> Vec<(&'static str, String)> {
     ]
 }
 
-/// Queries and Scan on many records: the wait less the round trip, which zcanned shows.
+/// Queries and Scan on many records: latency minus the round trip, as measured with zcanned.
 fn queries(tools: &Tools, effort: Effort) {
     let catalogue = tools.catalogue(effort.records);
     let peers: Vec<Peer> = [
@@ -311,7 +311,7 @@ fn millis(time: Duration) -> f64 {
     time.as_secs_f64() * 1e3
 }
 
-/// What a session costs that does nothing, and what searches cost beside many of them.
+/// Memory per idle session, and search latency while many sessions are idle.
 fn idle(tools: &Tools, effort: Effort) {
     let catalogue = tools.catalogue(1_000);
     let mut table = Table::new("Idle sessions", &["work", "z3950d"], effort);
@@ -405,7 +405,7 @@ fn growth(tools: &Tools, effort: Effort) {
     table.print();
 }
 
-/// The folder that all clones of the project share.
+/// The folder with the benchmark tools and data, beside the checkout.
 fn shared() -> PathBuf {
     PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../shared"))
 }

@@ -60,12 +60,12 @@ impl Drop for Peer {
 }
 
 impl Peer {
-    /// Resident memory that is the server's own, in octets.
+    /// Resident memory without the program's code, in octets.
     pub(crate) fn memory(&self) -> u64 {
         self.status("RssAnon:")
     }
 
-    /// The most resident memory it has had so far, in octets, with the program itself.
+    /// Peak resident memory, program code included, in octets.
     pub(crate) fn most_memory(&self) -> u64 {
         self.status("VmHWM:")
     }
@@ -82,7 +82,7 @@ impl Peer {
 }
 
 impl Tools {
-    /// Builds the tools; `None`, and why, where something is missing.
+    /// Builds the tools; `None`, with a message, if something is missing.
     pub(crate) fn find() -> Option<Self> {
         let sources = crate::shared().join("bench");
         let folder = tempfile::tempdir().expect("a folder");
@@ -118,7 +118,7 @@ impl Tools {
         })
     }
 
-    /// So many generated records.
+    /// A file with that many generated records.
     pub(crate) fn catalogue(&self, records: usize) -> Rc<Catalogue> {
         if let Some(known) = self.catalogues.borrow().get(&records) {
             return Rc::clone(known);
@@ -140,7 +140,7 @@ impl Tools {
         catalogue
     }
 
-    /// So many records like the first that yaz-ztest sends, with numbers of their own.
+    /// A file with that many copies of yaz-ztest's first record, each with its own number.
     pub(crate) fn like_ztest(&self, ztest: &Peer, records: usize) -> Option<Catalogue> {
         let output = Command::new(path("z3950"))
             .args(["search", &format!("127.0.0.1:{}/Default", ztest.port)])
@@ -164,7 +164,7 @@ impl Tools {
         self.ours(Some(catalogue), true)
     }
 
-    /// The same on all cores, as it is for loading.
+    /// The same on all cores, for measuring how long loading takes.
     pub(crate) fn z3950d_unpinned(&self, catalogue: &Catalogue) -> Option<Peer> {
         self.ours(Some(catalogue), false)
     }
@@ -196,7 +196,7 @@ impl Tools {
         })
     }
 
-    /// The responder with ready answers, which shows what the machine can do.
+    /// The responder with canned answers: an upper bound for this machine.
     pub(crate) fn zcanned(
         &self,
         catalogue: &Catalogue,
@@ -249,7 +249,7 @@ impl Tools {
         })
     }
 
-    /// Indexes the records anew: how long that takes.
+    /// Rebuilds the index and returns how long it took.
     pub(crate) fn zebraidx(&self, catalogue: &Catalogue) -> Option<Duration> {
         let program = z3950_tests::peer::find("zebraidx")?;
         let register = self

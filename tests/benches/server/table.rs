@@ -1,4 +1,4 @@
-//! Figures of several contenders side by side: medians, the spread, and the ratio to the first one.
+//! Figures of several programs side by side: medians, spread, and the ratio to the first one.
 
 use crate::Effort;
 
@@ -23,14 +23,14 @@ impl Table {
         }
     }
 
-    /// The last server only shows the round trip, which is taken off before others are compared.
+    /// The last server measures the round trip alone, which is subtracted before the others are compared.
     pub(crate) fn less_the_last(mut self) -> Self {
         self.less_the_last = true;
         self
     }
 
-    /// A row: what is done, the unit, and for each server its figures. Behind each server but the first stands what the
-    /// first has as a multiple of it.
+    /// A row: the operation, the unit and each server's figures. From the second server on, the first one's figure follows as a
+    /// multiple of that server's.
     pub(crate) fn row(&mut self, title: &str, unit: &str, figures: &[Vec<f64>]) {
         let medians: Vec<Option<f64>> = figures.iter().map(|figures| median(figures)).collect();
         let round_trip = match self.less_the_last {
@@ -74,7 +74,7 @@ impl Table {
     }
 }
 
-/// Measures each contender in turn, as often as there are rounds; the figures of each.
+/// Measures each program in turn, once per round, and returns the figures of each.
 pub(crate) fn rounds<C, F>(
     contenders: &[C],
     rounds: usize,

@@ -1,4 +1,4 @@
-//! Faults that readers of the founding documents found, by their ids, in what the program says of URLs and Gopher.
+//! Findings from readings of the RFCs, by id: what the program prints about URLs and Gopher.
 
 use std::process::Command;
 use std::time::Duration;
@@ -31,7 +31,7 @@ fn audit_b2_cr_lf_ends_lines_on_a_terminal() {
     assert!(!shown.contains("one\\x0d"), "{shown:?}");
 }
 
-/// RFC 1736 §3: invalid is not unavailable, and neither is what the server has twice or does not give.
+/// RFC 1736 §3: invalid, unavailable, ambiguous and refused are different outcomes.
 #[test]
 fn audit_b3_check_tells_ambiguous_and_refused_from_gone() {
     let server = |fault: &str| Daemon::start(["--demo", "--fault", fault]);
@@ -93,7 +93,7 @@ fn audit_b3_check_tells_ambiguous_and_refused_from_gone() {
     }
 }
 
-/// RFC 1736 §4.5: what is handed on works; a caution says what it holds, and `--redact` writes it for others.
+/// RFC 1736 §4.5: a URL is passed on in working order; a caution names the secret in it, and `--redact` removes it.
 #[test]
 fn audit_b4_urls_are_written_with_their_passwords() {
     let check = |arguments: &[&str], input: &str, full: &str, redacted: &str| {
@@ -185,7 +185,7 @@ fn audit_b4_urls_are_written_with_their_passwords() {
     }
 }
 
-/// RFC 1736 §5: which server would get which credentials, before anything is sent.
+/// RFC 1736 §5: `plan` shows which server would get which credentials, before anything is sent.
 #[test]
 fn audit_b5_a_plan_says_whose_identity_goes_where() {
     let url = "z39.50r://lib.example:2100/cat?x";
@@ -515,7 +515,7 @@ fn audit_b17_a_dot_ends_a_text_while_the_connection_is_open() {
         use std::io::Write;
         let mut held = Vec::new();
         for mut stream in listener.incoming().flatten() {
-            // If the client goes away, the test notices.
+            // The test notices if the client goes away.
             let _ = stream.write_all(b"one\r\n.\r\nmore");
             held.push(stream);
         }

@@ -1,4 +1,4 @@
-//! `z3950d`: what it listens on, what it serves, how it ends.
+//! `z3950d`: where it listens, what it serves, how it ends.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -80,7 +80,7 @@ fn wrong_usage_is_reported() {
     );
 }
 
-/// Runs a program that must end by itself, whatever files it is given.
+/// Runs a program that must end by itself with any files.
 fn ended(name: &str, arguments: &[&str]) -> (Option<i32>, String) {
     let mut child = Command::new(path(name))
         .args(arguments)
@@ -102,7 +102,7 @@ fn ended(name: &str, arguments: &[&str]) -> (Option<i32>, String) {
     (output.status.code(), words)
 }
 
-/// What is meant to be secret is not served in plain text, not even with settings from a file.
+/// Settings from a file cannot make the server send secrets in plain text.
 #[test]
 fn audit_d1_a_certificate_without_a_tls_listener_is_refused() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -1,4 +1,4 @@
-//! Damaged records: delivered as far as they can be read, and never as if they were sound.
+//! Damaged records: delivered as far as they are readable, and always reported as damaged.
 
 use std::fs;
 
@@ -15,7 +15,7 @@ fn server(fault: &str) -> Daemon {
     ])
 }
 
-/// One record by every command that writes records, and where its messages go.
+/// One record through every command that writes records, and where the messages go.
 fn every_way(server: &Daemon, option: &[&str]) -> Vec<Ran> {
     let place = format!("{}/books", server.address());
     let url = format!("z39.50r://{place}?pg1342");

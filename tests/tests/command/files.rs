@@ -1,5 +1,4 @@
-//! What the program does to files that it writes: those that are there, those that another run writes, and those that
-//! cannot be written.
+//! Output files: those that exist, those that another run is writing, and those that cannot be written.
 
 use std::fs;
 use std::io::Write as _;

@@ -21,7 +21,7 @@ pub(crate) fn gopher_server(answer: fn(&str) -> Vec<u8>) -> u16 {
         for stream in listener.incoming().flatten() {
             let mut reader = BufReader::new(stream);
             let mut request = String::new();
-            // If the client goes away, the test notices.
+            // The test notices if the client goes away.
             let _ = reader.read_line(&mut request);
             let _ = reader
                 .get_mut()

@@ -473,7 +473,7 @@ fn answers_can_be_waited_for_later() {
         2,
         "{ran:?}"
     );
-    // More than a hundred are not sent.
+    // At most a hundred are sent.
     let many = format!("set_auto_wait off\n{}", "find @attr 1=4 war\n".repeat(101));
     let ran = demo("z39.50s://localhost/books", &many, &[]);
     assert!(
@@ -514,7 +514,7 @@ fn a_search_is_cancelled_at_once() {
         "cancel_find @attr 1=1032 id7\nfind @attr 1=1032 id7\ncancel\ncancel wait\ncancel now\n";
     let target = format!("{}/cat", server.addr());
     let ran = z3950_fed(["open", &target], commands);
-    // The last command is none.
+    // The last command does not exist.
     assert_eq!(ran.code, Some(2), "{ran:?}");
     let triggers = server
         .wait_for_end()

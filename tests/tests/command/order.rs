@@ -41,7 +41,7 @@ fn one_record_is_ordered() {
         (&line["outcome"], &line["diagnostic"]["code"], &line["hits"]),
         (&"task failed".into(), &218.into(), &1.into())
     );
-    // As the request for a loan (ISO 10161).
+    // As an ILL request (ISO 10161).
     let ran = order(&daemon, &["ti:pride", "--ill"]);
     assert_eq!(ran.code, Some(0), "{ran:?}");
     assert!(ran.stdout.contains("1.0.10161.2.1"), "{ran:?}");

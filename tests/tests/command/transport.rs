@@ -72,7 +72,7 @@ impl Authority {
         text(&self.folder.path().join("root.pem"))
     }
 
-    /// The files of a certificate for `names` and of its key; without an issuer it vouches for itself.
+    /// The files of a certificate for `names` and of its key; self-signed if there is no issuer.
     fn certify(&self, names: &[&str], is_expired: bool, is_issued: bool) -> (String, String) {
         let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
         let file = format!("{}-{is_expired}-{is_issued}", names.join("+"));

@@ -1,5 +1,5 @@
-//! What the program says when something was mistyped or goes wrong: no password, no line of a server's that passes for
-//! one of the program's own, and a hint at what was meant.
+//! Messages when something was mistyped or goes wrong: no password, no text from a server that looks like the program's own,
+//! and a hint at what was meant.
 
 use std::fs;
 use std::process::Command;

@@ -36,7 +36,7 @@ fn audit_a5_real_records_between_damaged_ones_in_every_form() {
             let found = iso2709::parse(octets).expect("a record").record;
             to_utf8(&found, &Options::default()).record
         })
-        // Text of other fields may look like a subfield in lines, and control characters are none in XML.
+        // In line form, text may look like a subfield; XML has no control characters.
         .map(|record| MarcRecord {
             fields: record.fields.into_iter().filter(is_plain).collect(),
             ..record
@@ -94,7 +94,7 @@ fn all_come_through(records: &[MarcRecord]) {
     }
 }
 
-/// A document in which each tenth record is damaged, and the others.
+/// A document in which each tenth record is damaged, and the undamaged records.
 fn document<'a>(
     form: Form,
     records: &'a [MarcRecord],
@@ -131,7 +131,7 @@ fn missing(output: &[u8], healthy: &[&MarcRecord], to: Form) -> Vec<String> {
     for record in healthy {
         let mut written = Vec::new();
         to.write(record, &mut written).expect("short");
-        // Forms with lengths of their own, and leaders that say so, are compared from the first field on.
+        // The leader depends on the form's own lengths, so records are compared from the first field on.
         let wanted = match to {
             Form::Marc => iso2709_fields(&written),
             Form::MarcXml => after(&written, b"</leader>"),
@@ -192,7 +192,7 @@ fn made(number: usize) -> MarcRecord {
         .record
 }
 
-/// What yaz-marcdump makes of the same file: the comparison that the audit began with.
+/// The same file converted by yaz-marcdump, for comparison.
 #[test]
 fn audit_a5_yaz_marcdump_finds_fewer() {
     let Some(program) = find("yaz-marcdump") else {

@@ -1,4 +1,4 @@
-//! danMARC beside yaz-marcdump: control fields with subfields, and the character set of its own, both ways.
+//! danMARC compared with yaz-marcdump: control fields with subfields, and danMARC's character set, both ways.
 
 use std::path::Path;
 use std::process::Command;
@@ -113,7 +113,7 @@ fn audit_c4_the_character_set_is_that_of_yaz_marcdump() {
         assert_eq!(fields(&crate::nfc(&theirs)), fields(&ours.octets));
     }
 
-    // What is written here is read there.
+    // yaz-marcdump reads what z3950 writes.
     let utf8 = record(
         b'2',
         b'2',

@@ -9,7 +9,7 @@ use z3950_tests::program::{path, z3950, z3950_fed};
 
 const RECORD: &str = "=LDR  00000nam a2200000 a 4500\n=001  one\n=245  10$aTitle\n\n";
 
-/// More than what a pipe and the program together hold back.
+/// More than a pipe and the program buffer together.
 const MANY: usize = 40_000;
 
 #[test]

@@ -30,7 +30,7 @@ fn every_record_comes_back_from_every_form() {
     let folder = tempfile::tempdir().expect("a directory");
     for file in files() {
         let mut from = file.clone();
-        // Names without an extension: the form is told by the content.
+        // Names without an extension: the content decides the form.
         for (step, form) in ["marcxml", "json", "mrk", "line", "marc"]
             .iter()
             .enumerate()

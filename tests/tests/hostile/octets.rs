@@ -33,7 +33,7 @@ fn samples() -> Vec<Vec<u8>> {
     samples
 }
 
-/// Takes APDUs from a stream that comes in pieces of any size; answers where it ended.
+/// Reads APDUs from a stream that arrives in pieces of any size; returns where it ended.
 fn frames(octets: &[u8], random: &mut Random) -> (Vec<Bytes>, Result<(), StreamError>) {
     let mut codec = ApduCodec::new(MAX_APDU_SIZE);
     let mut buffer = BytesMut::new();

@@ -43,7 +43,7 @@ pub(crate) fn deep_query(levels: usize) -> Vec<u8> {
     search(&rpn)
 }
 
-/// A connection on which anything is said.
+/// A connection that sends any octets.
 pub(crate) struct Partner {
     pub(crate) stream: TcpStream,
     codec: ApduCodec,

@@ -1,5 +1,5 @@
 //! One conversation held with z3950d by four clients – yaz-client, zoomsh, Perl's Net::Z3950::ZOOM and this project's –
-//! each as far as it goes: search, piggyback, present, scan, sort, delete, update.
+//! each with the services that it has: search, piggyback, present, scan, sort, delete, update.
 
 use std::path::Path;
 use std::process::Command;
@@ -14,7 +14,7 @@ struct Writable {
     folder: TempDir,
 }
 
-/// Three books; their titles sort otherwise than their numbers, an article at the beginning left out.
+/// Three books. Sorting by title, without leading articles, gives another order than sorting by number.
 const BOOKS: &str = "\
 =LDR  00000nam a2200000 a 4500
 =001  id1
@@ -33,7 +33,7 @@ const BOOKS: &str = "\
 
 ";
 
-/// What is put in, as MARCXML.
+/// The record to insert, in MARCXML.
 const NEW: &str = "<record xmlns=\"http://www.loc.gov/MARC21/slim\"><leader>00000nam a2200000 a 4500</leader>\
 <controlfield tag=\"001\">id4</controlfield><datafield tag=\"245\" ind1=\"1\" ind2=\"0\">\
 <subfield code=\"a\">Newcomer</subfield></datafield></record>";
@@ -51,7 +51,7 @@ fn server_with(options: &[&str], place: &str) -> Writable {
     Writable { daemon, folder }
 }
 
-/// Each of the texts stands in what was printed, in this order.
+/// The texts appear in the output in this order.
 fn stand_in_order(printed: &str, texts: &[&str]) {
     let mut rest = printed;
     for text in texts {
@@ -92,7 +92,7 @@ fn audit_c2_yaz_client_holds_it_over_tls() {
     yaz_client(&program, &format!("ssl:{}", server.daemon.address()));
 }
 
-/// Holds the conversation with a server at this place.
+/// Runs the conversation with the server at this address.
 fn yaz_client(program: &Path, place: &str) {
     let commands = format!(
         "open {place}/books\nssub 1\nlslb 2\nfind @attr 1=1032 id1\nssub 0\nlslb 1\nfind @attr 1=4 war\nshow 1+3\n\
@@ -234,7 +234,7 @@ fn our_client_holds_it() {
         new.display(),
     );
     let ran = z3950_fed(["open", &url], &commands);
-    // What the script asks for last is refused.
+    // The script's last request is refused.
     assert_eq!(ran.code, Some(5), "{ran:?}");
     stand_in_order(
         &ran.stdout,

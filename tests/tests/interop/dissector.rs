@@ -8,10 +8,10 @@ use z3950_server::testing::{Direction, TestServer, TranscriptEntry};
 use z3950_tests::peer;
 use z3950_tests::program::{Ran, run};
 
-/// The dissector waits for more of an APDU that is shorter than this, and then loses its place.
+/// The dissector waits for more of an APDU shorter than this, and then loses track.
 const SHORTEST: usize = 7;
 
-/// The octets of each APDU with a line on which way it went, as text2pcap reads them.
+/// The octets and direction of each APDU, in text2pcap's input format.
 fn packets(entries: &[TranscriptEntry]) -> String {
     let mut text = String::new();
     for entry in entries {

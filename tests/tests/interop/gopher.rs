@@ -1,5 +1,5 @@
 //! Gopher servers: gophernicus (text, menus, octets, searches) and pygopherd (Gopher+), on loopback. One that is not
-//! installed is skipped aloud. Both send text as it lies in the file, without a lone dot behind it.
+//! installed is skipped with a message. Both send a text file unchanged, without a final dot.
 
 use std::fs;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
@@ -18,7 +18,7 @@ use tempfile::TempDir;
 use z3950_tests::peer;
 use z3950_tests::program::{Ran, z3950};
 
-/// A text with everything that stuffing dots would change.
+/// A text with every kind of line that dot-stuffing would change.
 const TEXT: &str = "Hello\n.hidden dot\n..two dots\n.\nend\n";
 
 fn get(port: u16, path: &str, options: &[&str]) -> Ran {
@@ -211,7 +211,7 @@ fn directory(path: PathBuf) -> PathBuf {
     path
 }
 
-/// Runs a program for each connection, which is its standard input and output; until it is dropped.
+/// Runs a program per connection, with the connection as its standard input and output; stopped when dropped.
 struct Inetd {
     port: u16,
     stop: Arc<AtomicBool>,
@@ -280,7 +280,7 @@ fn serve(program: &Path, port: u16, root: &Path, stream: TcpStream) {
 impl Drop for Inetd {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Relaxed);
-        // Wakes the thread up; if it has ended already, there is nobody to wake.
+        // Wakes the thread, unless it has ended already.
         let _ = TcpStream::connect((Ipv4Addr::LOCALHOST, self.port));
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
@@ -288,7 +288,7 @@ impl Drop for Inetd {
     }
 }
 
-/// A pygopherd that runs until it is dropped.
+/// A running pygopherd, stopped when dropped.
 struct Pygopherd {
     child: Child,
     port: u16,
@@ -300,7 +300,7 @@ impl Pygopherd {
         let program = peer::find("pygopherd")?;
         let packaged =
             fs::read_to_string("/etc/pygopherd/pygopherd.conf").expect("its configuration");
-        // It takes no port 0, and another program may take the free one in between.
+        // It does not accept port 0, and another program may take the free port first.
         (0..3)
             .find_map(|_| Self::attempt(&program, &packaged))
             .or_else(|| panic!("pygopherd does not listen"))
@@ -349,7 +349,7 @@ impl Pygopherd {
             }
             std::thread::yield_now();
         }
-        // It has ended or does not listen; either way it is not wanted any more.
+        // It has ended or does not listen; either way it is of no use.
         let _ = child.kill();
         let _ = child.wait();
         None

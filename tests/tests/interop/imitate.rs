@@ -1,5 +1,5 @@
-//! The same scripts of yaz-client against yaz-ztest and against our server that imitates it: what it prints is the same,
-//! but for the records themselves and the words in which the clients of the field know diagnostics.
+//! The same yaz-client scripts against yaz-ztest and against our imitation of it: the output is the same except for the
+//! records and the wording of diagnostics.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::process::Command;
@@ -12,7 +12,7 @@ use z3950_server::testing::TestServer;
 use z3950_tests::peer;
 use z3950_tests::program::run;
 
-/// What of yaz-client's output is the server's answer, and not its own text, its times or the fields of a record.
+/// The part of yaz-client's output that depends on the server's answers: no prompts, times or fields of records.
 const ANSWERS: &[&str] = &[
     "Connection ",
     "Search was ",
@@ -39,7 +39,7 @@ const ANSWERS: &[&str] = &[
     "Got itemRequest doc ",
 ];
 
-/// The answers that yaz-client prints when it is told these commands.
+/// What yaz-client prints for these commands.
 fn answers(program: &std::path::Path, port: u16, setup: &str, commands: &str) -> Vec<String> {
     let input = format!("{setup}\nopen tcp:127.0.0.1:{port}\n{commands}\nquit\n");
     let ran = run(&mut Command::new(program), &input);
@@ -159,7 +159,7 @@ fn a_slow_search_is_cancelled_here() {
     assert!(told("Number of hits: 0,") && told("[105]"), "{found:#?}");
 }
 
-/// Which of two searches is answered first, the second being sent while the first still waits for its answer.
+/// Which of two searches is answered first, when the second is sent before the first is answered.
 async fn first_answered(port: u16) -> &'static str {
     let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
     let client = Client::with_resolver(ClientOptions::default(), address);

@@ -1,5 +1,5 @@
-//! Conversations with the field's own programs: yaz-client and zoomsh as clients of z3950d, our client with
-//! yaz-ztest, zebrasrv and the servers of Gopher. One that is not installed is skipped aloud.
+//! Conversations with other programs: yaz-client and zoomsh as clients of z3950d, our client with yaz-ztest, zebrasrv and
+//! Gopher servers. A test of a program that is not installed says that it is skipped.
 
 mod conversation;
 mod dissector;

@@ -1,4 +1,4 @@
-//! The record syntaxes of ASN.1: those of yaz-ztest shown by our client, and ours shown by yaz-client.
+//! Record syntaxes in ASN.1: yaz-ztest's records shown by our client, and ours shown by yaz-client.
 
 use std::process::Command;
 
@@ -53,7 +53,7 @@ fn a_tree_of_yaz_ztest_is_shown() {
     assert_eq!(inner, Some(&"Inner".into()), "{json:#}");
 }
 
-/// Each of the texts stands in what yaz-client prints for the commands, in this order.
+/// The texts appear in yaz-client's output for the commands, in this order.
 fn check(commands: &str, expected: &[&str]) {
     let Some(program) = peer::find("yaz-client") else {
         return;

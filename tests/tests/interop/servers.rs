@@ -1,4 +1,4 @@
-//! Our client against the field's servers.
+//! Our client against yaz-ztest and zebrasrv.
 
 use bytes::Bytes;
 use z3950_marc::MarcRecord;
@@ -27,7 +27,7 @@ fn yaz_ztest_gives_a_record() {
     let Some(server) = peer::yaz_ztest() else {
         return;
     };
-    // It takes a term of digits for the number of hits.
+    // It reports a term of digits as the number of hits.
     for strategy in ["piggyback", "present-only"] {
         let ran = get(
             server.port,

@@ -1,4 +1,4 @@
-//! Each service of our client against the servers of the field that have it.
+//! Each service of our client against those of YAZ's and Zebra's servers that have it.
 //!
 //! | service | yaz-ztest | zebrasrv |
 //! |---|---|---|
@@ -262,7 +262,7 @@ async fn result_sets_are_sorted_and_deleted() {
         let sorted = session.sort(in_place).await.expect("sorted");
         assert_eq!(sorted.sort_status, SortStatus::SUCCESS);
         let deleted = session.delete(Delete::Sets(vec!["a".into()])).await;
-        // It says 1 of the whole and 0 of the one set.
+        // It reports 1 for the index and 0 for the result set.
         let sets = deleted.expect("an answer").sets;
         assert!(
             sets.iter()
@@ -426,7 +426,7 @@ async fn several_operations_are_under_way_and_may_be_cancelled() {
     );
     assert_eq!(found_slow.expect("found").hits, 7);
     assert_eq!(found_quick.expect("found").hits, 8);
-    // It takes a trigger without a word; after a second one in a row it sleeps until the next request but one.
+    // It does not answer a trigger; after two in a row it sleeps until the request after the next.
     let trigger = TriggerResourceControlRequest::cancel();
     let (found_slow, triggered) = tokio::join!(session.search(pqf("7"), &slow), async {
         tokio::time::sleep(Duration::from_millis(100)).await;

@@ -5,7 +5,7 @@ use std::process::Command;
 use z3950_tests::peer;
 use z3950_tests::program::{Daemon, run};
 
-/// What yaz-client prints for the commands, behind `open`; `None` if it is not installed.
+/// What yaz-client prints for the commands after `open`; `None` if it is not installed.
 fn conversation(daemon: &Daemon, commands: &str) -> Option<String> {
     let program = peer::find("yaz-client")?;
     let input = format!("open {}\n{commands}\nquit\n", daemon.address());
@@ -18,7 +18,7 @@ fn conversation(daemon: &Daemon, commands: &str) -> Option<String> {
     Some(ran.stdout)
 }
 
-/// Each of the texts stands in what yaz-client printed, in this order.
+/// The texts appear in yaz-client's output, in this order.
 fn check(commands: &str, expected: &[&str]) {
     let daemon = Daemon::start(["--demo"]);
     let Some(printed) = conversation(&daemon, commands) else {

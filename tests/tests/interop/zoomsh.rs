@@ -1,4 +1,4 @@
-//! `zoomsh` against `z3950d --demo`: it leaves without a Close.
+//! `zoomsh` against `z3950d --demo`; it ends without a Close.
 
 use std::process::Command;
 

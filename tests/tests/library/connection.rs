@@ -1,4 +1,4 @@
-//! What a connection does, against a server whose transcript shows what was asked.
+//! Connections, tested against a server whose transcript shows the requests.
 
 use std::ops::Bound;
 
@@ -31,7 +31,7 @@ async fn connected(server: &TestServer) -> Connection {
     Client::new().connect(target).await.expect("a connection")
 }
 
-/// A server that keeps one result set for a session, whatever it is called.
+/// A server that keeps one result set per session, under any name.
 fn without_names() -> TestServerBuilder {
     let mut offer = Offer::default();
     offer.options = Options::SEARCH | Options::PRESENT | Options::EXTENDED_SERVICES;
@@ -209,7 +209,7 @@ async fn an_update_is_never_sent_twice() {
         .filter(|name| name.starts_with("extendedServicesRequest"))
         .count();
     assert_eq!(sent, 1);
-    // The answer was lost, and not the update.
+    // The answer was lost, but not the update.
     assert_eq!(
         cat.search(Query::title("susan"))
             .await

@@ -1,4 +1,4 @@
-//! The examples of both libraries run, and say what they show.
+//! The examples of both libraries run, and print what they promise.
 
 use std::path::Path;
 use std::process::Command;

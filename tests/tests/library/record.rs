@@ -1,4 +1,4 @@
-//! What a record says of itself, whatever its syntax and its character set.
+//! Title and text of records in every syntax and character set.
 
 use z3950::Record;
 use z3950_asn1::apdu::External;

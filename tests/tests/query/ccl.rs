@@ -63,7 +63,7 @@ fn tables() -> [Table; 3] {
     ]
 }
 
-/// What a reading came to, as the tables write it.
+/// The result in the notation of the tables.
 fn written(result: &Result<RpnQuery, QueryError>) -> String {
     match result {
         Ok(query) => query.to_string(),
@@ -131,7 +131,7 @@ fn yaz_sends_the_same() {
     }
 }
 
-/// What a query means, in PQF: the order of attributes means nothing, and a distance below N is one of at most N - 1.
+/// The normal form of a query in PQF: attributes are sorted, and a distance below N becomes one of at most N - 1.
 fn meaning(query: &RpnQuery) -> Vec<String> {
     let text = query.to_string();
     let mut words: Vec<String> = text

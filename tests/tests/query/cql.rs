@@ -91,7 +91,7 @@ fn what_is_printed_reads_the_same() {
         match cql::from_rpn(&rpn, &properties) {
             Ok(back) => {
                 let again = cql::to_rpn(&back, &properties).expect(row.id);
-                // A regular expression may come back as masks, which say the same.
+                // A regular expression may come back as equivalent masks.
                 let is_pattern = row.expected.contains("5=102")
                     && cql::from_rpn(&again, &properties).as_ref() == Ok(&back);
                 assert!(
@@ -110,7 +110,7 @@ fn what_is_printed_reads_the_same() {
     }
 }
 
-/// Whether the first tree is the second one, each operand with all its attributes at least.
+/// Whether the first tree equals the second, or has more attributes on its operands.
 fn says(tree: &RpnStructure, wanted: &RpnStructure) -> bool {
     match (tree, wanted) {
         (RpnStructure::RpnRpnOp(tree), RpnStructure::RpnRpnOp(wanted)) => {

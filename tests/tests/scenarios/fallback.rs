@@ -1,5 +1,5 @@
-//! Retrievals that may go other ways than that of RFC 2056 §4: what goes over the wire, what is said of it, and that
-//! nothing of it happens unasked (decision A-13, row S-11).
+//! Retrievals that may depart from RFC 2056 §4: what goes over the wire, what is reported, and that none of it happens
+//! without `--fallback` (decision A-13, row S-11).
 
 use z3950::plan::Fallback;
 use z3950::retrieve::Asked;
@@ -80,7 +80,7 @@ async fn the_server_is_asked_until_it_takes_a_search() {
         .collect();
     assert_eq!(conditions.collect::<Vec<_>>(), said);
     assert!(!retrieval.conforming);
-    // A search that is taken may find nothing, which is no delivery.
+    // An accepted search may find nothing, which is not a delivery.
     match retrieval.outcome {
         Outcome::Delivered(_) => assert_eq!(retrieval.step.as_deref(), Some("1=1007")),
         outcome => assert_eq!(
@@ -140,7 +140,7 @@ async fn the_record_comes_in_the_form_that_there_is() {
         retrieval.step.as_deref(),
         Some("1=1032,4=104;rs=1.2.840.10003.5.10;esn=none")
     );
-    // Another form of the record is no other search.
+    // Another form of the record is not another search.
     assert!(retrieval.conforming);
     let asked: Vec<Asked> = retrieval.steps.iter().map(|step| step.request).collect();
     assert_eq!(

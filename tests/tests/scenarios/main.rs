@@ -1,5 +1,5 @@
 //! The end-to-end scenarios S-01 to S-26 and the rows Z-6.3 and Z-7.1 to Z-7.8: the client against `TestServer`, with what
-//! goes over the wire and what becomes of it.
+//! goes over the wire and with its outcome.
 
 mod fallback;
 mod names;
@@ -22,7 +22,7 @@ fn library() -> TestServerBuilder {
     TestServer::builder().database("cat", records.map(|(docid, title)| record(docid, title)))
 }
 
-/// What the scenarios take for granted of the client.
+/// The client's settings in all scenarios.
 fn options() -> ClientOptions {
     let mut options = ClientOptions::default();
     let names = ["usmarc", "sutrs", "xml", "grs-1"];
@@ -36,7 +36,7 @@ fn options() -> ClientOptions {
 fn client(server: &TestServer, change: impl FnOnce(&mut ClientOptions)) -> Client {
     let mut options = options();
     change(&mut options);
-    // Whatever host a URL names, it is this server.
+    // Every host in a URL leads to this server.
     Client::with_resolver(options, server.addr())
 }
 

@@ -5,7 +5,7 @@ pub(crate) const SEARCH: [&str; 2] = ["searchRequest", "searchResponse"];
 pub(crate) const PRESENT: [&str; 2] = ["presentRequest", "presentResponse"];
 pub(crate) const CLOSE: [&str; 2] = ["close", "close"];
 
-/// The sequences one behind the other.
+/// The sequences, concatenated.
 pub(crate) fn sequence(parts: &[&[&'static str]]) -> Vec<&'static str> {
     parts.concat()
 }

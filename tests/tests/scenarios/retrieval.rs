@@ -170,7 +170,7 @@ fn scenarios() -> Vec<Scenario> {
         Scenario::new("S-24, octet by octet", "z39.50r://lib.example/cat?id7").fault(When::always(), Fault::Trickle),
         Scenario::new("S-24, two APDUs in one write", "z39.50r://lib.example/cat?id7")
             .fault(When::search(), Fault::Behind(close()))
-            // The Close behind the record, the client's answer, and the session's own, which knew of no Close.
+            // The Close after the record, the client's answer, and the session's own Close, sent before it saw the other.
             .sends(&[&INIT, &SEARCH, &["close", "close", "close"]]),
         Scenario::new("S-25", "z39.50r://lib.example/cat?id7")
             .fault(When::search(), Fault::announces_4_gib())
@@ -299,7 +299,7 @@ async fn another_port_needs_another_session() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn s_22_what_is_unavailable_says_why() {
     use z3950::error::Cause;
-    // Nobody listens on a port just given back.
+    // A port just released, without a listener.
     let gone = std::net::TcpListener::bind("127.0.0.1:0")
         .and_then(|listener| listener.local_addr())
         .expect("a port");

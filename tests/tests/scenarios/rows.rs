@@ -487,7 +487,7 @@ async fn z_7_6_a_failed_search_says_that_there_is_no_result_set() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn z_7_7_ipv6_serves_as_well() {
     let Ok(probe) = std::net::TcpListener::bind("[::1]:0") else {
-        // Past the test harness, which keeps what passing tests print to itself.
+        // Bypasses the test harness, which captures the output of passing tests.
         let _ = std::io::Write::write_all(&mut std::io::stderr(), b"skipped: no IPv6 loopback\n");
         return;
     };

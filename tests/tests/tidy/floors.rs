@@ -403,7 +403,7 @@ impl House {
     }
 }
 
-/// The module that a path leads to: as far as it names modules.
+/// The module that a path names, without the items in it.
 fn module_of(mut path: Vec<String>, modules: &HashSet<Vec<String>>) -> Vec<String> {
     while !path.is_empty() && !modules.contains(&path) {
         path.pop();

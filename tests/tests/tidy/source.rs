@@ -76,7 +76,7 @@ pub(crate) fn code(text: &str) -> String {
     code
 }
 
-/// The length of the item that a text begins with: as far as its `;` or its closing brace.
+/// The length of the item at the start of a text, up to its `;` or closing brace.
 fn item(text: &str) -> usize {
     let mut depth = 0_usize;
     for (at, character) in text.char_indices() {

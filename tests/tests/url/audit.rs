@@ -1,5 +1,4 @@
-//! Faults that readers of the founding documents found, by their ids; the rows of the tables in `fixtures/urls` that bear
-//! these ids belong to them.
+//! Findings from readings of the RFCs, by id, together with the rows in `fixtures/urls` that have these ids.
 
 use z3950::url::{
     Caution, GopherUrl, Locator, Mode, OpaqueUri, PlusWire, ResolveMode, Url, generic, resolve,
@@ -9,8 +8,8 @@ fn read(text: &str) -> Locator {
     Locator::parse(text, Mode::Lenient).unwrap_or_else(|error| panic!("{text}: {error}"))
 }
 
-/// RFC 1736 §4.5, RFC 1738 §3.1: a locator is handed on as it works, and what is shown of it tells an empty password from
-/// none.
+/// RFC 1736 §4.5, RFC 1738 §3.1: a locator is passed on in working order, and its display distinguishes an empty password
+/// from none.
 #[test]
 fn audit_b4_locators_keep_their_passwords() {
     let check = |text: &str, canonical: &str, redacted: &str, has_password: bool| {
@@ -102,7 +101,7 @@ fn audit_b4_texts_are_redacted_whatever_their_scheme() {
     check("a/b//u:p@h", "a/b//u:p@h");
 }
 
-/// RFC 1738 §6: what decodes to the end of a command is worth a caution, in every scheme that takes it at all.
+/// RFC 1738 §6: an escape that decodes to the end of a command gets a caution in every scheme that accepts it.
 #[test]
 fn audit_b6_escaped_controls_are_cautioned_against() {
     for text in [
@@ -134,7 +133,7 @@ fn audit_b6_escaped_controls_are_cautioned_against() {
     }
 }
 
-/// RFC 1630: URIs are compared at one encoding level, and handed on as they are.
+/// RFC 1630: URIs are compared at one encoding level, and passed on unchanged.
 #[test]
 fn audit_b8_opaque_uris_are_compared_at_one_encoding_level() {
     let uri = |part: &str| OpaqueUri::new("x-foo", part).unwrap();
@@ -154,7 +153,7 @@ fn audit_b8_opaque_uris_are_compared_at_one_encoding_level() {
     assert_eq!(locator.canonical(), "x-foo:%2F-");
 }
 
-/// RFC 1738 §4: a name that is reserved has no syntax yet, and one that nobody knows may be a slip.
+/// RFC 1738 §4: a reserved scheme has no syntax yet, and an unknown one may be a typing error.
 #[test]
 fn audit_b13_reserved_and_misspelt_schemes_are_said() {
     let check = |text: &str, code: &str, words: &str| {
@@ -194,7 +193,7 @@ fn audit_b13_reserved_and_misspelt_schemes_are_said() {
     }
 }
 
-/// RFC 1630: rlogin and tn3270 are written as telnet is, and their users are no less in the open.
+/// RFC 1630: rlogin and tn3270 have telnet's syntax, and get the same caution about a password.
 #[test]
 fn audit_b14_interactive_services_have_host_user_and_port() {
     for (text, port) in [

@@ -47,7 +47,7 @@ pub(crate) fn described(locator: &Locator, expected: &str) -> String {
     line
 }
 
-/// The parts that only this scheme has.
+/// The parts specific to this scheme.
 fn parts(locator: &Locator, expected: &str) -> String {
     match locator.url() {
         Url::Z3950(url) => format!(" databases={}", list(url.databases())),

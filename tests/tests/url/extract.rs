@@ -181,7 +181,7 @@ fn fields_of_records() {
     );
 }
 
-/// 856 $u holds one URL, in the charset of the record; nothing shorter is made of it without another reading.
+/// 856 $u holds one URL in the record's charset, and is never cut short without a report.
 #[test]
 fn audit_b11_urls_of_records_are_whole() {
     let check = |leader: &[u8], value: &[u8], expected: &[&str]| {
@@ -253,7 +253,7 @@ fn mutated_texts_give_what_they_hold() {
     }
 }
 
-/// However often a scheme, a bracket or a wrapper begins, a text is read in time that grows with its length alone.
+/// A text full of beginnings of schemes, brackets or wrappers is still read in linear time.
 #[test]
 fn hostile_texts_take_no_longer() {
     for piece in [

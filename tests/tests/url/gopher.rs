@@ -206,8 +206,7 @@ fn mutated_urls_are_read_or_refused_within_the_text() {
     }
 }
 
-/// Faults lie in the text, strict texts mean the same to both modes, no request has more lines than one, and
-/// [`Locator`] reads the same.
+/// Errors point into the text, both modes read strict texts alike, a request is one line, and [`Locator`] reads the same.
 fn assert_sound(text: &[u8]) -> Result<(), TestCaseError> {
     let [strict, lenient] = [Mode::Strict, Mode::Lenient].map(|mode| GopherUrl::parse(text, mode));
     for refusal in [&strict, &lenient]

@@ -1,5 +1,5 @@
-//! What holds for the URLs of all schemes: built ones are read back, canonical forms stay, and 200,000 changed ones
-//! are read or refused within the text; `properties.rs` and `gopher.rs` change 50,000 each more of their own.
+//! Properties of URLs of all schemes: built ones are read back, canonical forms are stable, and 200,000 mutated ones are
+//! accepted or refused with an offset in the text; `properties.rs` and `gopher.rs` mutate 50,000 more each.
 //! `Z3950_MUTATIONS=N` multiplies them.
 
 use std::collections::BTreeMap;
@@ -25,7 +25,7 @@ fn what_is_built_is_read_back() {
     holds(10_000, url(), |url| assert_canonical(&url.into()));
 }
 
-/// What a parser must not do, no text makes it do: as many mutants of each scheme as of any other.
+/// No text makes a parser panic or report an offset outside of it; each scheme gets the same number of mutants.
 #[test]
 fn mutated_urls_are_read_or_refused_within_the_text() {
     let mut schemes: BTreeMap<Vec<u8>, Vec<Vec<u8>>> = BTreeMap::new();
@@ -38,7 +38,7 @@ fn mutated_urls_are_read_or_refused_within_the_text() {
         let scheme = scheme.unwrap_or_default().to_ascii_lowercase();
         schemes.entry(scheme).or_default().push(text);
     }
-    // What only one row begins with is no scheme but a fault in one.
+    // A prefix that occurs in one row only is a faulty scheme.
     let samples: Vec<Vec<Vec<u8>>> = schemes
         .into_values()
         .filter(|rows| rows.len() > 2)
@@ -58,7 +58,7 @@ fn mutated_urls_are_read_or_refused_within_the_text() {
     }
 }
 
-/// Resolving never leaves the host of the base, whatever dots and slashes the partial form holds.
+/// Dots and slashes in a partial form never lead to another host.
 #[test]
 fn partial_forms_stay_with_their_host() {
     let piece = prop_oneof![
@@ -89,7 +89,7 @@ fn partial_forms_stay_with_their_host() {
     });
 }
 
-/// What holds for every text: faults lie in it, strict texts mean the same to both modes, and values survive.
+/// Properties of every text: errors point into it, both modes read strict texts alike, and values survive a round trip.
 fn assert_sound(text: &[u8]) -> Result<(), TestCaseError> {
     let [strict, lenient] = [Mode::Strict, Mode::Lenient].map(|mode| Locator::parse(text, mode));
     for refusal in [&strict, &lenient]
@@ -139,7 +139,7 @@ fn assert_sound(text: &[u8]) -> Result<(), TestCaseError> {
 }
 
 /// The canonical form reads back as the same locator, and its canonical form is the same; it holds nothing unsafe
-/// (RFC 1736 §4.5); with the password hidden it stays as it is too.
+/// (RFC 1736 §4.5). The same holds with the password hidden.
 pub(crate) fn assert_canonical(locator: &Locator) -> Result<(), TestCaseError> {
     let text = locator.to_string_with_secrets();
     let back = Locator::parse(&text, Mode::Lenient);
@@ -158,7 +158,7 @@ pub(crate) fn assert_canonical(locator: &Locator) -> Result<(), TestCaseError> {
     let shown = locator.canonical();
     let back = Locator::parse(&shown, Mode::Lenient).map(|back| back.canonical());
     prop_assert_eq!(back, Ok(shown.clone()));
-    // An IPv6 address is the one thing that RFC 1738 has no safe characters for.
+    // RFC 1738 has no safe characters for IPv6 addresses, and for nothing else.
     let address = locator.host().map(ToString::to_string).unwrap_or_default();
     let safe = |text: &str| {
         text.replacen(&address, "", 1)
@@ -169,7 +169,7 @@ pub(crate) fn assert_canonical(locator: &Locator) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// Whether the canonical form keeps to RFC 1738: what the lenient mode adds and no escape can hide is missing.
+/// Whether the canonical form conforms to RFC 1738: it uses nothing that only the lenient mode allows and no escape can replace.
 fn is_strict(locator: &Locator) -> bool {
     let is_strict_domain = |id: &MessageId| Host::parse(id.domain(), Mode::Strict).is_ok();
     let is_strict_part = match locator.url() {

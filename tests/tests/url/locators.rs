@@ -1,4 +1,4 @@
-//! URLs of every scheme, RFC 1738 §3: the tables `rfc1738*.tsv` and `rfc1630.tsv`, then what parts make of them.
+//! URLs of every scheme, RFC 1738 §3: the tables `rfc1738*.tsv` and `rfc1630.tsv`, then URLs built from parts.
 
 use std::collections::BTreeMap;
 use std::hash::{BuildHasher, RandomState};
@@ -75,7 +75,7 @@ fn same_and_different_locators() {
     }
 }
 
-/// U-4.1–U-4.7, I-6.1: the lines that go to an FTP server, none of them with a line break in it.
+/// U-4.1–U-4.7, I-6.1: the lines sent to an FTP server, none of which contains a line break.
 #[test]
 fn ftp_urls_become_commands() {
     let check = |row: &str, mail: Option<&str>, text: &str, expected: &str| {
@@ -108,7 +108,7 @@ fn ftp_urls_become_commands() {
     }
 }
 
-/// U-2.4, U-4.5, U-6.2 and the like: what parts give, canonical and read back as they were.
+/// U-2.4, U-4.5, U-6.2 and similar rows: URLs built from parts are canonical, and parse into the same parts.
 #[test]
 fn parts_give_a_url_or_a_refusal() {
     fn check(url: Result<Url, UrlError>, expected: &str) {
@@ -267,7 +267,7 @@ fn parts_give_a_url_or_a_refusal() {
     check(opaque("", "a"), "Err MissingScheme@0");
 }
 
-/// U-8.2: a telnet URL is connected to; user and password are advice for a person.
+/// U-8.2: a telnet URL gives a host to connect to; user and password are advisory.
 #[test]
 fn telnet_urls_log_nobody_in() {
     let locator = Locator::parse("telnet://u:p@h.example/", Mode::Strict).unwrap();
@@ -320,7 +320,7 @@ fn file_urls_give_local_paths() {
     check("file:///a%00", Err(LocalPathError::ZeroOctet));
 }
 
-/// U-13.3: nobody who prints a locator, its parts or its refusal prints a password.
+/// U-13.3: a locator, its parts and its errors never print a password.
 #[test]
 fn passwords_never_show() {
     let check = |text: &str| {
@@ -355,7 +355,7 @@ fn passwords_never_show() {
     );
 }
 
-/// At [`MAX_URL_LENGTH`] and one past it, for texts and for what escaping makes of them.
+/// At [`MAX_URL_LENGTH`] and one past it, before and after escaping.
 #[test]
 fn length_is_bounded() {
     let check = |head: &str, octet: &str, count: usize, expected: Result<usize, usize>| {

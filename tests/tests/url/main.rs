@@ -112,7 +112,7 @@ fn the_scheme_alone_tells_the_kind() {
     }
 }
 
-/// Row Z-5.26: what the builder makes of parts, by URL or by name of the refusal.
+/// Row Z-5.26: what the builder returns for parts: a URL, or an error by name.
 #[test]
 fn parts_give_a_url_or_a_refusal() {
     let start = |kind| Z3950Url::builder(kind, Host::parse("lib.example", Mode::Strict).unwrap());
@@ -234,7 +234,7 @@ fn length_is_bounded() {
     );
 }
 
-/// nobody who prints a URL, its parts or its refusal prints a password.
+/// a URL, its parts and its errors never print a password.
 #[test]
 fn passwords_never_show() {
     let check = |text: &str| {

@@ -1,4 +1,4 @@
-//! What holds for all URLs and all texts: generated parts, spellings, octets and mutations, seeded.
+//! Properties of all URLs and all texts: generated parts, spellings, octets and mutations, seeded.
 //! `Z3950_MUTATIONS=N` multiplies the mutations.
 
 use std::fmt::Write as _;
@@ -61,7 +61,7 @@ fn mutated_urls_are_read_or_refused_within_the_text() {
     }
 }
 
-/// What holds for every text: faults lie in it, strict texts mean the same to both modes, and values survive.
+/// Properties of every text: errors point into it, both modes read strict texts alike, and values survive a round trip.
 fn assert_sound(text: &[u8]) -> Result<(), TestCaseError> {
     let [strict, lenient] = [Mode::Strict, Mode::Lenient].map(|mode| Z3950Url::parse(text, mode));
     for refusal in [&strict, &lenient]
@@ -93,7 +93,7 @@ pub(crate) fn assert_canonical(url: &Z3950Url) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// Runs a property on generated values, the same ones each time.
+/// Checks a property on generated values, the same in each run.
 pub(crate) fn holds<S: Strategy>(
     cases: u32,
     values: S,
@@ -110,7 +110,7 @@ pub(crate) fn holds<S: Strategy>(
     }
 }
 
-/// Any parts that a URL may have.
+/// Random parts of a URL.
 fn parts() -> impl Strategy<Value = Z3950UrlBuilder> {
     let octet = || prop_oneof![Just(b'+'), Just(b'%'), 0x20..=0x7E_u8, 0x80..=0xFF_u8];
     let string = move || vec(octet(), 1..12);

@@ -1,4 +1,4 @@
-//! What RFC 1736 wants of locators, a test for each requirement of its §4, and for §2.3 and §5.
+//! The requirements of RFC 1736: a test for each one in §4, and for §2.3 and §5.
 
 use std::net::TcpListener;
 use std::sync::Arc;
@@ -21,15 +21,15 @@ fn read(text: &str) -> Locator {
     Locator::parse(text, Mode::Lenient).unwrap_or_else(|error| panic!("{text}: {error}"))
 }
 
-/// All that the tables read, in lenient mode.
+/// Everything that the tables accept in lenient mode.
 fn samples() -> impl Iterator<Item = Locator> {
     rows(RFC_1738)
         .chain(rows(RFC_1630))
         .filter_map(|[_, _, text, _]| Locator::parse(octets(text), Mode::Lenient).ok())
 }
 
-/// L-4.1: a locator may lead nowhere: malformed, gone and out of reach are three different answers, and each retrieval
-/// asks again.
+/// L-4.1: a locator may lead nowhere. Malformed, not found and unreachable are three different outcomes, and each retrieval
+/// asks the server again.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn requirement_4_1_locators_are_transient() {
     let malformed = Z3950Url::parse("z39.50r://lib.example/cat?%", Mode::Lenient).unwrap_err();
@@ -64,7 +64,7 @@ async fn requirement_4_1_locators_are_transient() {
     let searches = server.names().into_iter();
     assert_eq!(searches.filter(|name| *name == "searchRequest").count(), 4);
 
-    // A port that was free a moment ago, and that nobody listens to.
+    // A port that was free a moment ago, without a listener.
     let nobody = TcpListener::bind("127.0.0.1:0")
         .unwrap()
         .local_addr()
@@ -77,16 +77,16 @@ async fn requirement_4_1_locators_are_transient() {
     );
 }
 
-/// L-4.2: what a locator means does not depend on who reads it where; `rfc1736.tsv` has the few that do.
+/// L-4.2: the meaning of a locator does not depend on where it is read; `rfc1736.tsv` has the few exceptions.
 #[test]
 fn requirement_4_2_locators_have_global_scope() {
-    // The same text is the same locator every time: nothing but the text goes in.
+    // The same text always gives the same locator.
     for locator in samples() {
         assert_eq!(read(&locator.to_string_with_secrets()), locator);
     }
 }
 
-/// L-4.3, L-4.3.3: a locator comes apart into parts that suffice to try it, and each reader needs to understand its own part only.
+/// L-4.3, L-4.3.3: a locator parses into parts that suffice for access, and each reader needs to understand its own part only.
 #[test]
 fn requirement_4_3_locators_are_parsable() {
     for locator in samples() {
@@ -98,10 +98,10 @@ fn requirement_4_3_locators_are_parsable() {
             );
         }
     }
-    // A service that nobody knows is no error, and a part that cannot be read does not hide the service.
+    // An unknown service is not an error, and an unreadable part does not hide the service.
     assert!(matches!(read("x-shelf:QA/76?b").url(), Url::Other(_)));
     assert_eq!(uri_kind("z39.50r://%%%"), UriKind::Locator);
-    // RFC 1736 §2.2.1: who reads the scheme leaves the docid alone, and who reads the docid changes nothing of it.
+    // RFC 1736 §2.2.1: a parser of the scheme does not interpret the docid, and a docid is never changed.
     let text = "z39.50r://lib.example/cat?%41%2F%00";
     let (scheme, part) = text.split_once(':').unwrap();
     assert_eq!(OpaqueUri::new(scheme, part).unwrap().part(), part);
@@ -109,7 +109,7 @@ fn requirement_4_3_locators_are_parsable() {
     assert_eq!(url.docid().map(Octets::as_bytes), Some(&b"A/\0"[..]));
 }
 
-/// L-4.4: locators are told from names and from everything else without being followed.
+/// L-4.4: locators are distinguishable from names and other texts without access.
 #[test]
 fn requirement_4_4_locators_are_distinguished_from_names() {
     let check = |text: &str, expected: UriKind| {
@@ -126,7 +126,7 @@ fn requirement_4_4_locators_are_distinguished_from_names() {
     assert!(read("urn:foo:a").host().is_none());
 }
 
-/// L-4.5: canonical forms travel through mail and print: safe characters alone, and lines broken in a wrapper mend.
+/// L-4.5: canonical forms survive mail and print: they have safe characters only, and broken lines in a wrapper are rejoined.
 #[test]
 fn requirement_4_5_locators_are_transport_friendly() {
     holds(2_000, (url(), 20..=76_usize), |(url, width)| {
@@ -145,8 +145,8 @@ fn requirement_4_5_locators_are_transport_friendly() {
     });
 }
 
-/// L-4.6: a person can copy a locator: each character is on the keyboard and has a name, and no escape differs from
-/// another by letter case alone.
+/// L-4.6: a person can copy a locator: all characters are on a keyboard and have names, and the case of escapes does not
+/// matter.
 #[test]
 fn requirement_4_6_locators_are_transcribable() {
     for locator in samples() {
@@ -165,7 +165,7 @@ fn requirement_4_6_locators_are_transcribable() {
     assert_eq!(spell("a/%2F"), "a slash percent two F");
 }
 
-/// L-4.7: a locator is a service and a package of parameters, which another service does not read anew.
+/// L-4.7: a locator is a service and opaque parameters, which no other service interprets.
 #[test]
 fn requirement_4_7_locators_are_service_and_opaque_parameters() {
     let check = |part: &str| {
@@ -219,7 +219,7 @@ impl SchemeUrl for Demo {
     }
 }
 
-/// L-4.8: new services come in while the program runs; until then they are kept as they are.
+/// L-4.8: new services can be registered at run time; until then their locators are kept unchanged.
 #[test]
 fn requirement_4_8_the_set_of_services_is_extensible() {
     let text = "X-Demo:H.example/007";
@@ -283,7 +283,7 @@ fn requirement_4_8_the_set_of_services_is_extensible() {
     }
 }
 
-/// L-4.9: a locator holds what access needs and nothing about the resource; parameters for the future are carried along.
+/// L-4.9: a locator holds what access needs and nothing about the resource; unknown parameters are preserved.
 #[test]
 fn requirement_4_9_locators_say_nothing_but_access() {
     let url = Z3950Url::parse(
@@ -304,7 +304,7 @@ fn section_2_3_sameness_is_of_locators_not_of_resources() {
     assert!(!one.same_locator(&read("z39.50r://lib.example/maps?id7")));
 }
 
-/// L-5.1, L-5.2: a server makes no file name of what a URL says, and a client reads no URL without bound.
+/// L-5.1, L-5.2: a server never uses part of a URL as a file name, and a client bounds the URLs it reads.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn section_5_inputs_are_restricted() {
     let server = TestServer::builder()

@@ -1,11 +1,11 @@
-//! Reading the tables of `fixtures/urls` and writing the result lines they hold.
+//! Reads the tables in `fixtures/urls` and writes result lines to compare with theirs.
 //! `Ok s|r host= port= db=[…] docid= …` for an accepted text, with parts that are absent left out.
 
 use std::fmt::Write as _;
 
 use z3950::url::{Kind, Mode, Octets, Warning, Z3950Url};
 
-/// The rows of a table: as many columns as wanted, comments and blank lines left out.
+/// The rows of a table, each with that many columns; without comments and blank lines.
 pub(crate) fn rows<const N: usize>(table: &str) -> impl Iterator<Item = [&str; N]> {
     table
         .lines()
@@ -26,7 +26,7 @@ pub(crate) fn mode_named(name: &str) -> Mode {
     }
 }
 
-/// The octets a column stands for: `\t \n \r \\ \"` and `\xNN` are escapes.
+/// The octets of a column, with the escapes `\t \n \r \\ \"` and `\xNN`.
 pub(crate) fn octets(column: &str) -> Vec<u8> {
     let mut octets = Vec::new();
     let mut rest = column;

@@ -11,7 +11,7 @@ use z3950_tests::random::Random;
 
 use super::rows;
 
-/// One input in this many does not exist.
+/// One input in this many has no record.
 const MISSING: usize = 7;
 
 const PATIENCE: Duration = Duration::from_secs(60);

@@ -15,7 +15,7 @@ use z3950_tests::random::Random;
 
 use super::rows;
 
-/// One input in this many does not exist.
+/// One input in this many has no record.
 const MISSING: usize = 20;
 
 /// A catalogue of generated records in zebrasrv; `None` with a message if a program is missing.

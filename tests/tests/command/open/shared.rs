@@ -22,7 +22,7 @@ fn server() -> TestServer {
     TestServer::builder().database("cat", records).start()
 }
 
-/// What a command prints is the same, whichever way it was given.
+/// What a command prints does not depend on how it was given.
 #[test]
 fn a_command_prints_the_same_at_the_prompt_and_on_the_command_line() {
     let server = server();
