@@ -22,7 +22,14 @@ fn main() -> io::Result<()> {
     let checkout = env::args_os().nth(1).map_or(here, PathBuf::from);
     let mut sum = 0;
     for package in PACKAGES {
-        let lines = lines_in(&checkout.join(package).join("src"))?;
+        let mut files = Vec::new();
+        read_files(&checkout.join(package).join("src"), &mut files)?;
+        let tests: Vec<PathBuf> = files.iter().flat_map(test_modules).collect();
+        let product = files.iter().filter(|(path, _)| {
+            let module = path.with_extension("");
+            !tests.iter().any(|tests| module.starts_with(tests))
+        });
+        let lines: usize = product.map(|(_, source)| code_lines(source)).sum();
         println!("{lines:>6} {package}");
         sum += lines;
     }
@@ -30,20 +37,34 @@ fn main() -> io::Result<()> {
     Ok(())
 }
 
-fn lines_in(folder: &Path) -> io::Result<usize> {
-    let mut lines = 0;
+/// A source file: its path and text.
+type File = (PathBuf, String);
+
+fn read_files(folder: &Path, files: &mut Vec<File>) -> io::Result<()> {
     for entry in fs::read_dir(folder)? {
         let path = entry?.path();
         let name = path.file_name().unwrap_or_default().to_string_lossy();
-        lines += match &*name {
-            "tests" | "tests.rs" => 0,
-            _ if path.is_dir() => lines_in(&path)?,
-            table if table.ends_with("_table.rs") => 0,
-            source if source.ends_with(".rs") => code_lines(&fs::read_to_string(&path)?),
-            _ => 0,
-        };
+        if path.is_dir() {
+            read_files(&path, files)?;
+        } else if name.ends_with(".rs") && !name.ends_with("_table.rs") {
+            let source = fs::read_to_string(&path)?;
+            files.push((path, source));
+        }
     }
-    Ok(lines)
+    Ok(())
+}
+
+/// The modules that a file declares for its tests, as their paths without `.rs`.
+fn test_modules((path, source): &File) -> Vec<PathBuf> {
+    let inside = match path.file_stem().and_then(|stem| stem.to_str()) {
+        Some("lib" | "main") => path.with_file_name(""),
+        _ => path.with_extension(""),
+    };
+    let declarations = source.split("#[cfg(test)]\n").skip(1);
+    declarations
+        .filter_map(|code| code.lines().next()?.strip_suffix(';')?.split_once("mod "))
+        .map(|(_, name)| inside.join(name))
+        .collect()
 }
 
 /// The lines of code above the tests, which end a file.
