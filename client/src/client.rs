@@ -25,7 +25,7 @@ use crate::target::profile::{
 };
 #[cfg(feature = "proxy")]
 use crate::transport::Proxy;
-use crate::transport::{Connect, Resolve, Routes, Timeouts};
+use crate::transport::{Resolve, Routes, Timeouts};
 use crate::url::{Mode, Z3950Url};
 
 /// The options of a client.
@@ -111,12 +111,7 @@ impl Client {
         Self::with_routes(options, Routes::with_resolver(resolver))
     }
 
-    /// A client that connects through `connector`.
-    pub fn with_connector(options: ClientOptions, connector: impl Connect + 'static) -> Self {
-        Self::with_routes(options, Routes::fixed(connector))
-    }
-
-    /// A client with other routes: a proxy, or TLS options.
+    /// A client with other routes: a proxy, TLS options, or a connector of its own.
     pub fn with_routes(options: ClientOptions, routes: Routes) -> Self {
         Self {
             options: Arc::new(options),

@@ -15,7 +15,7 @@ use z3950_asn1::oid::{self, Oid};
 
 use crate::error::{Cause, Error, Phase};
 use crate::protocol::session::{Session, SessionOptions};
-use crate::transport::{BoxFuture, BoxStream, Connect, Timeouts};
+use crate::transport::{BoxStream, Connect, Connecting, Timeouts};
 use crate::url::Host;
 
 /// What the server does after the next request.
@@ -253,12 +253,7 @@ impl Scripted {
 }
 
 impl Connect for Scripted {
-    fn connect<'a>(
-        &'a self,
-        _: &'a Host,
-        _: u16,
-        _: &'a Timeouts,
-    ) -> BoxFuture<'a, Result<BoxStream, Error>> {
+    fn connect<'a>(&'a self, _: &'a Host, _: u16, _: &'a Timeouts) -> Connecting<'a> {
         let script = self.scripts.lock().expect("no panic").pop_front();
         let stream = script.map(|script| Box::new(serve(script, &self.transcript)) as BoxStream);
         let refused = || Error::Unavailable {

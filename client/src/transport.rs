@@ -28,17 +28,17 @@ use std::time::Duration;
 
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
-use tokio::net::TcpStream;
+use tokio::net::{TcpStream, lookup_host};
 use tokio::time::sleep;
+#[cfg(feature = "tls")]
+use tokio_rustls::TlsConnector;
 
 use self::connect::not_connected;
-pub use self::connect::{BoxFuture, BoxStream, ByteStream, Connect};
+pub use self::connect::{BoxFuture, BoxStream, ByteStream, Connect, Connecting};
 #[cfg(feature = "proxy")]
 pub use self::proxy::{NoProxy, Proxied, Proxy, ProxyError};
 use self::timeouts::Limit;
 pub use self::timeouts::Timeouts;
-#[cfg(feature = "tls")]
-use self::tls::Trust;
 #[cfg(feature = "tls")]
 pub use self::tls::{ClientCertificate, Remedy, Tls, TlsError, TlsOptions, is_alert, remedy};
 use crate::error::{Cause, Error, Phase};
@@ -49,11 +49,13 @@ use crate::url::Host;
 /// first use of TLS.
 #[derive(Clone, Default)]
 pub struct Routes {
-    base: Base,
+    tcp: Tcp,
+    /// Connects to all endpoints, without TLS or proxy.
+    fixed: Option<Arc<dyn Connect>>,
     #[cfg(feature = "tls")]
     tls: TlsOptions,
     #[cfg(feature = "tls")]
-    trust: Arc<OnceLock<Trust>>,
+    trust: Arc<OnceLock<TlsConnector>>,
     #[cfg(feature = "proxy")]
     proxy: Option<(Proxy, NoProxy)>,
     wrap: Option<Wrap>,
@@ -61,20 +63,6 @@ pub struct Routes {
 
 /// What [`Routes::wrapped`] puts around a connector.
 type Wrap = Arc<dyn Fn(Arc<dyn Connect>) -> Arc<dyn Connect> + Send + Sync>;
-
-/// Makes the plain connections.
-#[derive(Clone)]
-enum Base {
-    Tcp(Tcp),
-    /// For all endpoints, without TLS or proxy.
-    Fixed(Arc<dyn Connect>),
-}
-
-impl Default for Base {
-    fn default() -> Self {
-        Self::Tcp(Tcp::default())
-    }
-}
 
 /// Why there is no route to an endpoint.
 #[derive(Debug, thiserror::Error)]
@@ -96,24 +84,17 @@ pub enum RouteError {
 impl Routes {
     /// TCP to the addresses that `resolver` finds.
     pub fn with_resolver(resolver: impl Resolve + 'static) -> Self {
-        Self::over(Base::Tcp(Tcp::new(resolver)))
+        Self {
+            tcp: Tcp::new(resolver),
+            ..Self::default()
+        }
     }
 
     /// One connector for all endpoints, without TLS or proxy on top.
     pub fn fixed(connector: impl Connect + 'static) -> Self {
-        Self::over(Base::Fixed(Arc::new(connector)))
-    }
-
-    fn over(base: Base) -> Self {
         Self {
-            base,
-            #[cfg(feature = "tls")]
-            tls: TlsOptions::default(),
-            #[cfg(feature = "tls")]
-            trust: Arc::default(),
-            #[cfg(feature = "proxy")]
-            proxy: None,
-            wrap: None,
+            fixed: Some(Arc::new(connector)),
+            ..Self::default()
         }
     }
 
@@ -171,19 +152,28 @@ impl Routes {
         endpoint: &Endpoint,
         proxy: Option<&str>,
     ) -> Result<Arc<dyn Connect>, RouteError> {
-        let tcp = match &self.base {
-            Base::Fixed(connector) => return Ok(Arc::clone(connector)),
-            Base::Tcp(tcp) => tcp.clone(),
-        };
+        if let Some(connector) = &self.fixed {
+            return Ok(Arc::clone(connector));
+        }
         match endpoint {
-            Endpoint::Unix(path) => unix(path),
-            Endpoint::Tcp(..) => self.proxied(tcp, proxy),
-            Endpoint::Tls(..) => self.secured(self.proxied(tcp, proxy)?),
+            Endpoint::Tcp(..) => self.proxied(proxy),
+            #[cfg(feature = "tls")]
+            Endpoint::Tls(..) => Ok(Arc::new(Tls {
+                inner: self.proxied(proxy)?,
+                trust: self.trust()?,
+            })),
+            #[cfg(not(feature = "tls"))]
+            Endpoint::Tls(..) => Err(RouteError::NotBuiltIn("TLS")),
+            #[cfg(unix)]
+            Endpoint::Unix(path) => Ok(Arc::new(Unix::new(path))),
+            #[cfg(not(unix))]
+            Endpoint::Unix(_) => Err(RouteError::NotBuiltIn("the way to Unix sockets")),
         }
     }
 
     #[cfg(feature = "proxy")]
-    fn proxied(&self, tcp: Tcp, proxy: Option<&str>) -> Result<Arc<dyn Connect>, RouteError> {
+    fn proxied(&self, proxy: Option<&str>) -> Result<Arc<dyn Connect>, RouteError> {
+        let tcp = self.tcp.clone();
         let named = proxy.map(|text| text.parse::<Proxy>()).transpose()?;
         let chosen = match (named, &self.proxy) {
             // The proxy of a `connect:` target applies to every host.
@@ -197,44 +187,24 @@ impl Routes {
     }
 
     #[cfg(not(feature = "proxy"))]
-    fn proxied(&self, tcp: Tcp, proxy: Option<&str>) -> Result<Arc<dyn Connect>, RouteError> {
+    fn proxied(&self, proxy: Option<&str>) -> Result<Arc<dyn Connect>, RouteError> {
         match proxy {
             Some(_) => Err(RouteError::NotBuiltIn("the way through a proxy")),
-            None => Ok(Arc::new(tcp)),
+            None => Ok(Arc::new(self.tcp.clone())),
         }
     }
 
     #[cfg(feature = "tls")]
-    fn secured(&self, inner: Arc<dyn Connect>) -> Result<Arc<dyn Connect>, RouteError> {
-        Ok(Arc::new(Tls::trusting(inner, self.trust()?)))
-    }
-
-    #[cfg(feature = "tls")]
-    fn trust(&self) -> Result<Trust, TlsError> {
+    fn trust(&self) -> Result<TlsConnector, TlsError> {
         Ok(match self.trust.get() {
             Some(trust) => trust.clone(),
             // If two threads read them at once, either result will do.
             None => {
-                let trust = Trust::new(&self.tls)?;
+                let trust = tls::connector(&self.tls)?;
                 self.trust.get_or_init(|| trust).clone()
             }
         })
     }
-
-    #[cfg(not(feature = "tls"))]
-    fn secured(&self, _: Arc<dyn Connect>) -> Result<Arc<dyn Connect>, RouteError> {
-        Err(RouteError::NotBuiltIn("TLS"))
-    }
-}
-
-#[cfg(unix)]
-fn unix(path: &std::path::Path) -> Result<Arc<dyn Connect>, RouteError> {
-    Ok(Arc::new(Unix::new(path)))
-}
-
-#[cfg(not(unix))]
-fn unix(_: &std::path::Path) -> Result<Arc<dyn Connect>, RouteError> {
-    Err(RouteError::NotBuiltIn("the way to Unix sockets"))
 }
 
 /// How long an address is tried before the next one is tried beside it (RFC 8305 §5).
@@ -246,38 +216,28 @@ pub trait Resolve: Send + Sync {
     ///
     /// # Errors
     /// When the host has none, or the lookup failed.
-    fn resolve<'a>(
-        &'a self,
-        host: &'a Host,
-        port: u16,
-    ) -> BoxFuture<'a, io::Result<Vec<SocketAddr>>>;
+    fn resolve<'a>(&'a self, host: &'a Host, port: u16) -> Resolving<'a>;
 }
+
+/// The lookup of a host.
+pub type Resolving<'a> = BoxFuture<'a, io::Result<Vec<SocketAddr>>>;
 
 /// The resolver of the operating system.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct SystemResolver;
 
 impl Resolve for SystemResolver {
-    fn resolve<'a>(
-        &'a self,
-        host: &'a Host,
-        port: u16,
-    ) -> BoxFuture<'a, io::Result<Vec<SocketAddr>>> {
+    fn resolve<'a>(&'a self, host: &'a Host, port: u16) -> Resolving<'a> {
         Box::pin(async move {
-            match host {
-                Host::Ipv4(address) => Ok(vec![(*address, port).into()]),
-                Host::Ipv6(address) => Ok(vec![(*address, port).into()]),
-                Host::Name(name) => Ok(tokio::net::lookup_host((name.as_str(), port))
-                    .await?
-                    .collect()),
-            }
+            let name = host.for_connecting();
+            Ok(lookup_host((&*name, port)).await?.collect())
         })
     }
 }
 
 /// A fixed address, whatever the host and port.
 impl Resolve for SocketAddr {
-    fn resolve<'a>(&'a self, _: &'a Host, _: u16) -> BoxFuture<'a, io::Result<Vec<SocketAddr>>> {
+    fn resolve<'a>(&'a self, _: &'a Host, _: u16) -> Resolving<'a> {
         Box::pin(async move { Ok(vec![*self]) })
     }
 }
@@ -305,12 +265,7 @@ impl Default for Tcp {
 }
 
 impl Connect for Tcp {
-    fn connect<'a>(
-        &'a self,
-        host: &'a Host,
-        port: u16,
-        timeouts: &'a Timeouts,
-    ) -> BoxFuture<'a, Result<BoxStream, Error>> {
+    fn connect<'a>(&'a self, host: &'a Host, port: u16, timeouts: &'a Timeouts) -> Connecting<'a> {
         Box::pin(async move {
             let limit = timeouts.to_connect();
             let addresses = limit
@@ -344,25 +299,19 @@ async fn first_reachable(addresses: Vec<SocketAddr>, limit: &Limit) -> Result<Tc
     let mut failure = no_address(io::ErrorKind::NotFound.into());
     let mut waiting = addresses.into_iter();
     let mut attempts = FuturesUnordered::new();
-    while let Some(address) = waiting.next() {
-        attempts.push(attempt(address, limit));
+    loop {
+        attempts.extend(waiting.next().map(|address| attempt(address, limit)));
         // The next address is tried when an attempt has failed, or after the head start.
         let ended = tokio::select! {
-            Some(ended) = attempts.next() => ended,
+            ended = attempts.next() => ended,
             () = sleep(HEAD_START), if waiting.len() > 0 => continue,
         };
         match ended {
-            Ok(stream) => return Ok(stream),
-            Err(error) => failure = error,
+            Some(Ok(stream)) => return Ok(stream),
+            Some(Err(error)) => failure = error,
+            None => return Err(failure),
         }
     }
-    while let Some(ended) = attempts.next().await {
-        match ended {
-            Ok(stream) => return Ok(stream),
-            Err(error) => failure = error,
-        }
-    }
-    Err(failure)
 }
 
 async fn attempt(address: SocketAddr, limit: &Limit) -> Result<TcpStream, Error> {
@@ -370,17 +319,12 @@ async fn attempt(address: SocketAddr, limit: &Limit) -> Result<TcpStream, Error>
         .hold(Phase::Connect, TcpStream::connect(address))
         .await
         .and_then(|connected| connected.map_err(not_connected));
-    match connected {
-        Ok(stream) => {
-            // Requests are small and answered one by one. An error only costs speed.
-            let _ = stream.set_nodelay(true);
-            Ok(stream)
-        }
-        Err(failure) => {
-            tracing::info!(%address, %failure, "address not reachable");
-            Err(failure)
-        }
+    match &connected {
+        // Requests are small and answered one by one. An error only costs speed.
+        Ok(stream) => drop(stream.set_nodelay(true)),
+        Err(failure) => tracing::info!(%address, %failure, "address not reachable"),
     }
+    connected
 }
 
 fn no_address(error: io::Error) -> Error {
@@ -407,12 +351,7 @@ impl Unix {
 
 #[cfg(unix)]
 impl Connect for Unix {
-    fn connect<'a>(
-        &'a self,
-        _: &'a Host,
-        _: u16,
-        timeouts: &'a Timeouts,
-    ) -> BoxFuture<'a, Result<BoxStream, Error>> {
+    fn connect<'a>(&'a self, _: &'a Host, _: u16, timeouts: &'a Timeouts) -> Connecting<'a> {
         Box::pin(async move {
             let connecting = tokio::net::UnixStream::connect(&self.path);
             let limit = timeouts.to_connect();

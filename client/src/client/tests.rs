@@ -20,19 +20,6 @@ use crate::url::{Host, Mode};
 
 const ID7: &str = "z39.50r://lib.example/cat?id7;esn=f;rs=usmarc";
 
-struct Shared(Arc<Scripted>);
-
-impl Connect for Shared {
-    fn connect<'a>(
-        &'a self,
-        host: &'a Host,
-        port: u16,
-        timeouts: &'a Timeouts,
-    ) -> crate::transport::BoxFuture<'a, Result<crate::transport::BoxStream, Error>> {
-        self.0.connect(host, port, timeouts)
-    }
-}
-
 fn url(text: &str) -> Z3950Url {
     Z3950Url::parse(text, Mode::Lenient).expect(text)
 }
@@ -44,7 +31,7 @@ fn client<S: Into<Script>>(
     let scripted = Arc::new(Scripted::new(scripts));
     let transcript = scripted.transcript.clone();
     (
-        Client::with_connector(options, Shared(scripted)),
+        Client::with_routes(options, Routes::fixed(scripted)),
         transcript,
     )
 }

@@ -10,8 +10,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::time::Instant;
 
 use super::*;
-use crate::error::Error;
-use crate::transport::{BoxFuture, BoxStream};
+use crate::transport::{BoxStream, Connecting};
 use crate::url::{Host, Mode};
 
 /// What a server does once it has a request.
@@ -52,12 +51,7 @@ impl Scripted {
 }
 
 impl Connect for Scripted {
-    fn connect<'a>(
-        &'a self,
-        _: &'a Host,
-        _: u16,
-        _: &'a Timeouts,
-    ) -> BoxFuture<'a, Result<BoxStream, Error>> {
+    fn connect<'a>(&'a self, _: &'a Host, _: u16, _: &'a Timeouts) -> Connecting<'a> {
         Box::pin(async move {
             let (ours, mut theirs) = tokio::io::duplex(4096);
             let requests = Arc::clone(&self.requests);

@@ -21,6 +21,9 @@ impl<S: AsyncRead + AsyncWrite + Send + Unpin> ByteStream for S {}
 /// Any [`ByteStream`].
 pub type BoxStream = Box<dyn ByteStream>;
 
+/// A connection attempt.
+pub type Connecting<'a> = BoxFuture<'a, Result<BoxStream, Error>>;
+
 /// Opens a stream of octets to a host and port.
 ///
 /// A connector with a fixed destination, such as [`Unix`](super::Unix), ignores both.
@@ -29,21 +32,11 @@ pub trait Connect: Send + Sync {
     ///
     /// # Errors
     /// [`Error::Unavailable`] in phase Resolve or Connect.
-    fn connect<'a>(
-        &'a self,
-        host: &'a Host,
-        port: u16,
-        timeouts: &'a Timeouts,
-    ) -> BoxFuture<'a, Result<BoxStream, Error>>;
+    fn connect<'a>(&'a self, host: &'a Host, port: u16, timeouts: &'a Timeouts) -> Connecting<'a>;
 }
 
-impl Connect for Arc<dyn Connect> {
-    fn connect<'a>(
-        &'a self,
-        host: &'a Host,
-        port: u16,
-        timeouts: &'a Timeouts,
-    ) -> BoxFuture<'a, Result<BoxStream, Error>> {
+impl<C: Connect + ?Sized> Connect for Arc<C> {
+    fn connect<'a>(&'a self, host: &'a Host, port: u16, timeouts: &'a Timeouts) -> Connecting<'a> {
         (**self).connect(host, port, timeouts)
     }
 }

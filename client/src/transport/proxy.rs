@@ -17,7 +17,7 @@ use hyper::header::{HOST, HeaderValue, PROXY_AUTHORIZATION};
 use hyper_util::rt::TokioIo;
 use tokio_socks::tcp::Socks5Stream;
 
-use super::connect::{BoxFuture, BoxStream, Connect};
+use super::connect::{BoxStream, Connect, Connecting};
 use super::timeouts::Timeouts;
 use crate::error::{Cause, Error, Phase};
 use crate::url::{Host, Mode, Octets, Userinfo, host_and_port, userinfo};
@@ -190,15 +190,6 @@ impl Proxied {
         }
     }
 
-    /// The error of a proxy that closed the connection or speaks another protocol.
-    fn broken(&self, error: &dyn std::error::Error) -> Error {
-        let words = format!("{}: {error}", self.proxy);
-        Error::Unavailable {
-            phase: Phase::Proxy,
-            cause: Cause::Other(Arc::new(io::Error::other(words))),
-        }
-    }
-
     /// The error of a failed connection to the proxy.
     fn out_of_reach(&self, error: Error) -> Error {
         let Error::Unavailable { cause, .. } = error else {
@@ -221,49 +212,49 @@ impl Proxied {
     }
 
     async fn through(&self, stream: BoxStream, host: &Host, port: u16) -> Result<BoxStream, Error> {
-        match self.proxy.kind {
+        let connected = match self.proxy.kind {
             Kind::Http => self.http(stream, host, port).await,
             Kind::Socks5 => self.socks5(stream, host, port).await,
-        }
+        };
+        let cause = match connected {
+            Ok(Ok(stream)) => return Ok(stream),
+            Ok(Err(refusal)) => Cause::Proxy(refusal),
+            // The proxy closed the connection or speaks another protocol.
+            Err(error) => {
+                let words = format!("{}: {error}", self.proxy);
+                Cause::Other(Arc::new(io::Error::other(words)))
+            }
+        };
+        Err(Error::Unavailable {
+            phase: Phase::Proxy,
+            cause,
+        })
     }
 
-    async fn http(&self, stream: BoxStream, host: &Host, port: u16) -> Result<BoxStream, Error> {
+    async fn http(&self, stream: BoxStream, host: &Host, port: u16) -> Tunnel {
         let authority = format!("{host}:{port}");
         let mut request = Request::connect(&authority).header(HOST, &authority);
         if let Some(userinfo) = &self.proxy.credentials {
             let (user, password) = user_and_password(userinfo);
             let credentials = STANDARD.encode([user, b":", password].concat());
-            let value = HeaderValue::try_from(format!("Basic {credentials}"));
-            let mut value = value.map_err(|error| self.broken(&error))?;
+            let mut value = HeaderValue::try_from(format!("Basic {credentials}"))?;
             value.set_sensitive(true);
             request = request.header(PROXY_AUTHORIZATION, value);
         }
-        let request = request
-            .body(Empty::<Bytes>::new())
-            .map_err(|error| self.broken(&error))?;
-        let (mut sender, connection) = http1::handshake(TokioIo::new(stream))
-            .await
-            .map_err(|error| self.broken(&error))?;
+        let request = request.body(Empty::<Bytes>::new())?;
+        let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await?;
         // The task ends when the request has failed or the stream is upgraded.
         tokio::spawn(connection.with_upgrades());
-        let response = sender
-            .send_request(request)
-            .await
-            .map_err(|error| self.broken(&error))?;
-        if !response.status().is_success() {
-            return Err(refused(format!(
-                "{} answered {}",
-                self.proxy,
-                response.status()
-            )));
+        let response = sender.send_request(request).await?;
+        let status = response.status();
+        if !status.is_success() {
+            return Ok(Err(format!("{} answered {status}", self.proxy)));
         }
-        let stream = hyper::upgrade::on(response)
-            .await
-            .map_err(|error| self.broken(&error))?;
-        Ok(Box::new(TokioIo::new(stream)))
+        let stream = hyper::upgrade::on(response).await?;
+        Ok(Ok(Box::new(TokioIo::new(stream))))
     }
 
-    async fn socks5(&self, stream: BoxStream, host: &Host, port: u16) -> Result<BoxStream, Error> {
+    async fn socks5(&self, stream: BoxStream, host: &Host, port: u16) -> Tunnel {
         let name = host.for_connecting();
         let target = (&*name, port);
         let connected = match &self.proxy.credentials {
@@ -279,20 +270,18 @@ impl Proxied {
             }
         };
         match connected {
-            Ok(stream) => Ok(Box::new(stream.into_inner())),
-            Err(tokio_socks::Error::Io(error)) => Err(self.broken(&error)),
-            Err(error) => Err(refused(format!("{}: {error}", self.proxy))),
+            Ok(stream) => Ok(Ok(Box::new(stream.into_inner()))),
+            Err(tokio_socks::Error::Io(error)) => Err(error.into()),
+            Err(error) => Ok(Err(format!("{}: {error}", self.proxy))),
         }
     }
 }
 
+/// A stream through the proxy, the proxy's refusal, or the error of a connection that ended.
+type Tunnel = Result<Result<BoxStream, String>, Box<dyn std::error::Error + Send + Sync>>;
+
 impl Connect for Proxied {
-    fn connect<'a>(
-        &'a self,
-        host: &'a Host,
-        port: u16,
-        timeouts: &'a Timeouts,
-    ) -> BoxFuture<'a, Result<BoxStream, Error>> {
+    fn connect<'a>(&'a self, host: &'a Host, port: u16, timeouts: &'a Timeouts) -> Connecting<'a> {
         Box::pin(async move {
             if self.exempt.has(host) {
                 return self.inner.connect(host, port, timeouts).await;
@@ -316,13 +305,6 @@ impl Connect for Proxied {
 fn user_and_password(userinfo: &Userinfo) -> (&[u8], &[u8]) {
     let password = userinfo.password().map_or(&[][..], Octets::as_bytes);
     (userinfo.user().as_bytes(), password)
-}
-
-fn refused(words: String) -> Error {
-    Error::Unavailable {
-        phase: Phase::Proxy,
-        cause: Cause::Proxy(words),
-    }
 }
 
 #[cfg(test)]

@@ -40,12 +40,7 @@ fn certificates_are_read_once_and_only_for_tls() {
 struct Counted(Arc<dyn Connect>, Arc<AtomicUsize>);
 
 impl Connect for Counted {
-    fn connect<'a>(
-        &'a self,
-        host: &'a Host,
-        port: u16,
-        timeouts: &'a Timeouts,
-    ) -> BoxFuture<'a, Result<BoxStream, Error>> {
+    fn connect<'a>(&'a self, host: &'a Host, port: u16, timeouts: &'a Timeouts) -> Connecting<'a> {
         self.1.fetch_add(1, Ordering::Relaxed);
         self.0.connect(host, port, timeouts)
     }
@@ -71,7 +66,7 @@ async fn every_connection_passes_through_what_wraps_the_routes() {
 struct Names(io::Result<Vec<SocketAddr>>);
 
 impl Resolve for Names {
-    fn resolve<'a>(&'a self, _: &'a Host, _: u16) -> BoxFuture<'a, io::Result<Vec<SocketAddr>>> {
+    fn resolve<'a>(&'a self, _: &'a Host, _: u16) -> Resolving<'a> {
         Box::pin(async move {
             match &self.0 {
                 Ok(addresses) => Ok(addresses.clone()),
@@ -84,7 +79,7 @@ impl Resolve for Names {
 struct Never;
 
 impl Resolve for Never {
-    fn resolve<'a>(&'a self, _: &'a Host, _: u16) -> BoxFuture<'a, io::Result<Vec<SocketAddr>>> {
+    fn resolve<'a>(&'a self, _: &'a Host, _: u16) -> Resolving<'a> {
         Box::pin(std::future::pending())
     }
 }

@@ -3,13 +3,14 @@
 
 mod verify;
 
+use std::error::Error as StdError;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use rustls_native_certs::load_native_certs;
 use tokio_rustls::TlsConnector;
-use tokio_rustls::rustls::client::{VerifierBuilderError, WebPkiServerVerifier};
+use tokio_rustls::rustls::client::WebPkiServerVerifier;
 use tokio_rustls::rustls::crypto::{CryptoProvider, ring};
 use tokio_rustls::rustls::pki_types::pem::{self, PemObject};
 use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
@@ -19,7 +20,7 @@ use z3950_asn1::{input, pem as pem_file};
 pub(crate) use self::verify::Distrust;
 pub use self::verify::Remedy;
 use self::verify::{Trusted, Verifier};
-use super::connect::{BoxFuture, BoxStream, Connect};
+use super::connect::{BoxStream, Connect, Connecting};
 use super::timeouts::Timeouts;
 use crate::error::{Cause, Error, Phase};
 use crate::url::Host;
@@ -49,15 +50,6 @@ pub struct ClientCertificate {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TlsError {
-    /// A file cannot be read.
-    #[error("cannot use {}", .path.display())]
-    Read {
-        /// The file.
-        path: PathBuf,
-        /// Why not.
-        #[source]
-        error: io::Error,
-    },
     /// A file lacks what is expected in it.
     #[error("no {what} in {}, which holds {found}", .path.display())]
     Missing {
@@ -68,62 +60,21 @@ pub enum TlsError {
         /// What it contains.
         found: String,
     },
-    /// The PEM in a file is damaged.
-    #[error("the PEM in {} is damaged", .path.display())]
-    Pem {
-        /// The file.
-        path: PathBuf,
-        /// Where.
-        #[source]
-        error: pem::Error,
-    },
-    /// The key does not belong to the certificate.
-    #[error(
-        "the private key in {} does not belong to the certificate in {}: name the key that this certificate was made with",
-        .key.display(), .chain.display()
-    )]
-    KeyMismatch {
-        /// The file of the certificate.
-        chain: PathBuf,
-        /// The file of the key.
-        key: PathBuf,
-    },
-    /// A certificate or key is unusable.
-    #[error("cannot use the certificate in {}", .path.display())]
-    Certificate {
-        /// The file.
-        path: PathBuf,
-        /// Why not.
-        #[source]
-        error: rustls::Error,
-    },
-    /// The system has no roots, and no file of certificates was given.
-    #[error("this system has no trusted CA certificates; name a file of them")]
-    NoRoots,
-    /// The TLS library rejected its defaults.
-    #[error("TLS cannot be set up")]
-    Setup(#[source] rustls::Error),
-    /// The TLS library rejected the trusted certificates.
-    #[error("TLS cannot be set up")]
-    Roots(#[source] VerifierBuilderError),
+    /// A file or the system's roots cannot be used.
+    #[error("{0}")]
+    Unusable(String, #[source] Option<Box<dyn StdError + Send + Sync>>),
 }
 
-/// The TLS configuration, shared by all connections with the same options.
-#[derive(Clone)]
-pub(super) struct Trust(TlsConnector);
-
-impl Trust {
-    /// Reads the certificate files of the options, and the system's roots.
-    pub(super) fn new(options: &TlsOptions) -> Result<Self, TlsError> {
-        Ok(Self(TlsConnector::from(Arc::new(config(options)?))))
-    }
+/// The TLS configuration, shared by all connections with the same options: reads the certificate files and the system's roots.
+pub(super) fn connector(options: &TlsOptions) -> Result<TlsConnector, TlsError> {
+    Ok(TlsConnector::from(Arc::new(config(options)?)))
 }
 
 /// TLS through another connector.
 #[derive(Clone)]
 pub struct Tls {
-    inner: Arc<dyn Connect>,
-    trust: Trust,
+    pub(super) inner: Arc<dyn Connect>,
+    pub(super) trust: TlsConnector,
 }
 
 impl Tls {
@@ -132,29 +83,22 @@ impl Tls {
     /// # Errors
     /// Invalid options: the files are read now.
     pub fn new(inner: impl Connect + 'static, options: &TlsOptions) -> Result<Self, TlsError> {
-        Ok(Self::trusting(Arc::new(inner), Trust::new(options)?))
-    }
-
-    /// Uses certificates that were read before.
-    pub(super) fn trusting(inner: Arc<dyn Connect>, trust: Trust) -> Self {
-        Self { inner, trust }
+        Ok(Self {
+            inner: Arc::new(inner),
+            trust: connector(options)?,
+        })
     }
 }
 
 impl Connect for Tls {
-    fn connect<'a>(
-        &'a self,
-        host: &'a Host,
-        port: u16,
-        timeouts: &'a Timeouts,
-    ) -> BoxFuture<'a, Result<BoxStream, Error>> {
+    fn connect<'a>(&'a self, host: &'a Host, port: u16, timeouts: &'a Timeouts) -> Connecting<'a> {
         Box::pin(async move {
             let stream = self.inner.connect(host, port, timeouts).await?;
             let name = ServerName::try_from(host.for_connecting()).map_err(|error| {
                 let cause = Cause::Tls(Arc::new(io::Error::other(error)));
                 unavailable(cause)
             })?;
-            let handshake = self.trust.0.connect(name, stream);
+            let handshake = self.trust.connect(name, stream);
             let secured = timeouts.to_connect().hold(Phase::Tls, handshake).await?;
             Ok(Box::new(secured.map_err(failed)?) as BoxStream)
         })
@@ -197,7 +141,7 @@ fn config(options: &TlsOptions) -> Result<ClientConfig, TlsError> {
     let provider = Arc::new(ring::default_provider());
     let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))
         .with_safe_default_protocol_versions()
-        .map_err(TlsError::Setup)?;
+        .map_err(|error| unusable(NOT_SET_UP, error))?;
     let trusted = match options.insecure {
         true => Trusted::Any,
         false => named(options.roots.as_deref(), Arc::clone(&provider))?,
@@ -217,11 +161,14 @@ fn config(options: &TlsOptions) -> Result<ClientConfig, TlsError> {
     builder
         .with_client_auth_cert(certificates, private_key)
         .map_err(|error| match error {
-            rustls::Error::InconsistentKeys(_) => TlsError::KeyMismatch {
-                chain: chain.clone(),
-                key: key.clone(),
-            },
-            error => unusable(chain, error),
+            rustls::Error::InconsistentKeys(_) => {
+                let (key, chain) = (key.display(), chain.display());
+                let words = format!(
+                    "the private key in {key} does not belong to the certificate in {chain}: name the key that this certificate was made with"
+                );
+                TlsError::Unusable(words, None)
+            }
+            error => rejected(chain, error),
         })
 }
 
@@ -238,15 +185,16 @@ fn named(file: Option<&Path>, provider: Arc<CryptoProvider>) -> Result<Trusted, 
         named = certificates(path)?;
         for certificate in &named {
             let added = store.add(certificate.clone());
-            added.map_err(|error| unusable(path, error))?;
+            added.map_err(|error| rejected(path, error))?;
         }
     }
     if store.is_empty() {
-        return Err(TlsError::NoRoots);
+        let words = "this system has no trusted CA certificates; name a file of them";
+        return Err(TlsError::Unusable(words.to_owned(), None));
     }
     let roots = WebPkiServerVerifier::builder_with_provider(Arc::new(store), provider).build();
     Ok(Trusted::Named {
-        roots: roots.map_err(TlsError::Roots)?,
+        roots: roots.map_err(|error| unusable(NOT_SET_UP, error))?,
         certificates: named,
     })
 }
@@ -265,10 +213,8 @@ fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, TlsError> {
 const MAX_FILE: u64 = 16 << 20;
 
 fn read(path: &Path) -> Result<Vec<u8>, TlsError> {
-    input::read(path, MAX_FILE).map_err(|error| TlsError::Read {
-        path: path.to_owned(),
-        error,
-    })
+    let octets = input::read(path, MAX_FILE);
+    octets.map_err(|error| unusable(format!("cannot use {}", path.display()), error))
 }
 
 fn missing(what: &'static str, path: &Path, octets: &[u8]) -> TlsError {
@@ -280,17 +226,20 @@ fn missing(what: &'static str, path: &Path, octets: &[u8]) -> TlsError {
 }
 
 fn damaged(path: &Path, error: pem::Error) -> TlsError {
-    TlsError::Pem {
-        path: path.to_owned(),
-        error,
-    }
+    unusable(format!("the PEM in {} is damaged", path.display()), error)
 }
 
-fn unusable(path: &Path, error: rustls::Error) -> TlsError {
-    TlsError::Certificate {
-        path: path.to_owned(),
+fn rejected(path: &Path, error: rustls::Error) -> TlsError {
+    unusable(
+        format!("cannot use the certificate in {}", path.display()),
         error,
-    }
+    )
+}
+
+const NOT_SET_UP: &str = "TLS cannot be set up";
+
+fn unusable(words: impl Into<String>, error: impl StdError + Send + Sync + 'static) -> TlsError {
+    TlsError::Unusable(words.into(), Some(Box::new(error)))
 }
 
 #[cfg(test)]

@@ -7,9 +7,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::{Bytes, BytesMut};
 use tokio_util::io::{InspectReader, InspectWriter};
-use z3950::error::Error;
 use z3950::service::init::{APDU_SLACK, EXCEPTIONAL_RECORD_SIZE};
-use z3950::transport::{BoxFuture, BoxStream, Connect, Routes, Timeouts};
+use z3950::transport::{BoxStream, Connect, Connecting, Routes, Timeouts};
 use z3950::url::Host;
 use z3950_asn1::apdu::Apdu;
 use z3950_asn1::codec::{self, dump, frame::Scanner};
@@ -56,12 +55,7 @@ struct Taped {
 }
 
 impl Connect for Taped {
-    fn connect<'a>(
-        &'a self,
-        host: &'a Host,
-        port: u16,
-        timeouts: &'a Timeouts,
-    ) -> BoxFuture<'a, Result<BoxStream, Error>> {
+    fn connect<'a>(&'a self, host: &'a Host, port: u16, timeouts: &'a Timeouts) -> Connecting<'a> {
         Box::pin(async move {
             let stream = self.inner.connect(host, port, timeouts).await?;
             let stream = InspectReader::new(stream, self.tape.framing(Direction::Received));

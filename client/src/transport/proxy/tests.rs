@@ -10,12 +10,7 @@ use super::*;
 struct Scripted(Mutex<Option<BoxStream>>, Arc<Mutex<String>>);
 
 impl Connect for Scripted {
-    fn connect<'a>(
-        &'a self,
-        host: &'a Host,
-        port: u16,
-        _: &'a Timeouts,
-    ) -> BoxFuture<'a, Result<BoxStream, Error>> {
+    fn connect<'a>(&'a self, host: &'a Host, port: u16, _: &'a Timeouts) -> Connecting<'a> {
         Box::pin(async move {
             *self.1.lock().expect("unpoisoned") = format!("{host}:{port}");
             let stream = self.0.lock().expect("unpoisoned").take();
