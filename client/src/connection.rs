@@ -7,8 +7,9 @@ use std::fmt;
 use std::sync::Arc;
 
 use z3950_asn1::apdu;
-use z3950_asn1::apdu::External;
-use z3950_asn1::es::update::Action;
+use z3950_asn1::apdu::{ExtendedServicesRequest, External};
+use z3950_asn1::es::update::{Action, EsRequest, SuppliedRecord};
+use z3950_asn1::oid::DATABASE_UPDATE;
 use z3950_asn1::record::marc_syntax;
 use z3950_marc::{MarcRecord, iso2709};
 
@@ -18,7 +19,7 @@ use crate::lookup::{self, Identifier, LookupOptions};
 use crate::plan::{self, PlanOptions};
 use crate::pool::Lease;
 use crate::protocol::service::explain::{ExplainOptions, ExplainResult};
-use crate::protocol::service::extended::{DatabaseUpdate, Order, Task, TaskOptions, TaskResult};
+use crate::protocol::service::extended::{Order, TaskResult, update_task};
 use crate::protocol::service::scan::ScanOptions;
 use crate::protocol::service::search::SearchOptions;
 use crate::protocol::session::{Repeat, Session};
@@ -211,10 +212,11 @@ impl Connection {
         for (number, record) in (0..).zip(records) {
             let octets = iso2709::encode(record).map_err(unwritable)?;
             let external = External::octet_aligned(marc_syntax(record), octets);
-            supplied.push(DatabaseUpdate::record(external, None, Some(number)));
+            supplied.push(SuppliedRecord::new(external, None, Some(number)));
         }
-        let task = DatabaseUpdate::new(action, database, supplied).task();
-        self.task(task.map_err(unwritable)?).await
+        let update = EsRequest::new(action, database, supplied);
+        let task = update_task(DATABASE_UPDATE, update).map_err(unwritable)?;
+        self.task(&task).await
     }
 
     /// Orders the record at a position of a result set, 1-based (Item Order, Z39.50-2003 §3.2.9.1.4). The order is sent once.
@@ -231,7 +233,7 @@ impl Connection {
         let position = i64::try_from(position).unwrap_or(i64::MAX);
         let item = Some((hits.name(), position));
         let task = Order { item, ..order }.task();
-        self.task(task.map_err(unwritable)?).await
+        self.task(&task.map_err(unwritable)?).await
     }
 
     /// The server's description of itself in its Explain database (Z39.50-2003 §3.2.10).
@@ -244,10 +246,9 @@ impl Connection {
         lease.run(Repeat::IfLost, explain).await
     }
 
-    async fn task(&self, task: Task) -> Result<TaskResult, Error> {
+    async fn task(&self, task: &ExtendedServicesRequest) -> Result<TaskResult, Error> {
         let mut lease = self.inner.lease().await;
-        let (task, options) = (&task, &TaskOptions::default());
-        let perform = |session: Session| async move { session.task(task.clone(), options).await };
+        let perform = |session: Session| async move { session.task(task.clone()).await };
         lease.run(Repeat::IfUnsent, perform).await
     }
 

@@ -24,6 +24,26 @@ production! {
     }
 }
 
+impl ExtendedServicesRequest {
+    /// Creates an unnamed task package, and waits for the task if the server can.
+    pub fn create(package_type: Oid, parameters: Option<External>) -> Self {
+        Self {
+            reference_id: None,
+            function: ExtendedServicesFunction::CREATE,
+            package_type,
+            package_name: None,
+            user_id: None,
+            retention_time: None,
+            permissions: None,
+            description: None,
+            task_specific_parameters: parameters,
+            wait_action: WaitAction::WAIT_IF_POSSIBLE,
+            elements: None,
+            other_info: None,
+        }
+    }
+}
+
 named_integer!(
     /// What to do with the task package.
     ExtendedServicesFunction { CREATE = 1 "create", DELETE = 2 "delete", MODIFY = 3 "modify" }

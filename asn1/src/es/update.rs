@@ -50,6 +50,26 @@ sequence! {
     }
 }
 
+impl EsRequest {
+    /// An action on records of a database.
+    pub fn new(
+        action: Action,
+        database: impl Into<InternationalString>,
+        records: Vec<SuppliedRecord>,
+    ) -> Self {
+        Self {
+            to_keep: OriginPartToKeep {
+                action,
+                database_name: database.into(),
+                schema: None,
+                element_set_name: None,
+                action_qualifier: None,
+            },
+            not_to_keep: records,
+        }
+    }
+}
+
 sequence! {
     /// What the server keeps.
     pub struct TaskPackage {
@@ -87,6 +107,21 @@ sequence! {
         [2] supplemental_id: Option<SupplementalId>,
         [3] correlation_info: Option<CorrelationInfo>,
         [4] record: External,
+    }
+}
+
+impl SuppliedRecord {
+    /// A record with its identifier in the database, if it has one, and the number by which the task package refers to it.
+    pub fn new(record: External, id: Option<RecordId>, number: Option<i64>) -> Self {
+        Self {
+            record_id: id,
+            supplemental_id: None,
+            correlation_info: number.map(|id| CorrelationInfo {
+                note: None,
+                id: Some(id),
+            }),
+            record,
+        }
     }
 }
 

@@ -24,7 +24,7 @@ use z3950::pager::PagerOptions;
 use z3950::service::ResultRecord;
 use z3950::service::delete::Delete;
 use z3950::service::explain::ExplainOptions;
-use z3950::service::extended::{DatabaseUpdate, Order, Task, TaskOptions, UpdateVersion};
+use z3950::service::extended::{Order, task, update_task};
 use z3950::service::init::{InitOptions, authenticate};
 use z3950::service::present::PresentOptions;
 use z3950::service::scan::ScanOptions;
@@ -38,10 +38,10 @@ use z3950_asn1::es::TaskParameters;
 use z3950_asn1::es::item_order::Contact;
 use z3950_asn1::es::persistent_query::{self, PersistentQuery};
 use z3950_asn1::es::persistent_result_set::{self, PersistentResultSet};
-use z3950_asn1::es::update::{Action, RecordId, UpdateStatus};
+use z3950_asn1::es::update::{Action, EsRequest, RecordId, SuppliedRecord, UpdateStatus};
 use z3950_asn1::format::charset_negotiation::OriginProposal;
 use z3950_asn1::format::facets::{FacetField, FacetList};
-use z3950_asn1::oid;
+use z3950_asn1::oid::{self, Oid};
 use z3950_asn1::record::RetrievedRecord;
 use z3950_marc::MarcRecord;
 use z3950_marc::iso2709;
@@ -298,19 +298,23 @@ fn usmarc_of(set: &str) -> PresentOptions {
     options
 }
 
-fn update(version: UpdateVersion, action: Action, record: &Bytes) -> Task {
+fn update(version: Oid, action: Action, record: &Bytes) -> ExtendedServicesRequest {
     let id = RecordId::Opaque("interop-1".into());
     let record = External::octet_aligned(oid::USMARC, record.clone());
-    let record = DatabaseUpdate::record(record, Some(id), Some(7));
-    let mut update = DatabaseUpdate::new(action, "Default", vec![record]);
-    update.version = version;
-    update.task().expect("encodes")
+    let record = SuppliedRecord::new(record, Some(id), Some(7));
+    let update = EsRequest::new(action, "Default", vec![record]);
+    update_task(version, update).expect("encodes")
 }
 
-fn waited_for() -> TaskOptions {
-    let mut options = TaskOptions::default();
-    options.wait_action = WaitAction::WAIT;
-    options
+fn xml() -> ExtendedServicesRequest {
+    task(TaskParameters::Xml(b"<x/>"[..].into())).expect("encodes")
+}
+
+fn waited_for(task: ExtendedServicesRequest) -> ExtendedServicesRequest {
+    ExtendedServicesRequest {
+        wait_action: WaitAction::WAIT,
+        ..task
+    }
 }
 
 #[tokio::test]
@@ -342,18 +346,18 @@ async fn tasks_of_every_kind_are_taken_on() {
     for (task, package) in [
         (order.task().expect("encodes"), Some("item order")),
         (
-            update(UpdateVersion::First, Action::RECORD_INSERT, &record),
+            update(oid::DATABASE_UPDATE_1, Action::RECORD_INSERT, &record),
             None,
         ),
         (
-            update(UpdateVersion::Third, Action::RECORD_REPLACE, &record),
+            update(oid::DATABASE_UPDATE, Action::RECORD_REPLACE, &record),
             Some("update"),
         ),
-        (Task::xml(b"<x/>"), None),
-        (Task::new(kept).expect("encodes"), None),
-        (Task::new(query).expect("encodes"), None),
+        (xml(), None),
+        (task(kept).expect("encodes"), None),
+        (task(query).expect("encodes"), None),
     ] {
-        let result = session.task(task, &waited_for()).await.expect("done");
+        let result = session.task(waited_for(task)).await.expect("done");
         assert_eq!(result.status, OperationStatus::DONE);
         let told = match result.parameters() {
             Some(TaskParameters::ItemOrder(_)) => Some("item order"),
@@ -378,8 +382,8 @@ async fn a_record_is_put_into_a_database_and_taken_out_again() {
     let by_docid = "@attr 1=1032 interop1";
     assert_eq!(hits(&session, by_docid, "a").await, 0);
     for (action, expected) in [(Action::RECORD_INSERT, 1), (Action::RECORD_DELETE, 0)] {
-        let task = update(UpdateVersion::Third, action, &record);
-        let result = session.task(task, &waited_for()).await.expect("done");
+        let task = update(oid::DATABASE_UPDATE, action, &record);
+        let result = session.task(waited_for(task)).await.expect("done");
         assert_eq!(result.status, OperationStatus::DONE);
         if let Some(TaskParameters::Update(update)) = result.parameters() {
             let z3950_asn1::es::update::Update::TaskPackage(package) = *update else {
@@ -389,7 +393,7 @@ async fn a_record_is_put_into_a_database_and_taken_out_again() {
         }
         assert_eq!(hits(&session, by_docid, "a").await, expected);
     }
-    let refused = session.task(Task::xml(b"<x/>"), &waited_for()).await;
+    let refused = session.task(waited_for(xml())).await;
     let refused = refused.expect_err("it has no such service").to_string();
     assert!(refused.contains("221"), "{refused}");
     assert!(session.is_open());

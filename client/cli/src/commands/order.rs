@@ -217,7 +217,7 @@ async fn perform(
     let task = order.task();
     let task = task.map_err(|error| Error::fault(Phase::ExtendedServices, error))?;
     let result = session
-        .task_outcome(task, &arguments.task.options())
+        .task_outcome(arguments.task.applied_to(task))
         .await?;
     reach.leave(session).await;
     Ok((hits, Ok(Box::new(result))))

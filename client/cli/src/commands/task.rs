@@ -4,8 +4,8 @@ use clap::Args;
 use serde_json::{Value, json};
 use z3950::error::{Diagnostics, Error, Phase};
 use z3950::retrieve::OutcomeName;
-use z3950::service::extended::{TaskOptions, TaskResult};
-use z3950_asn1::apdu::{ExternalValue, OperationStatus, WaitAction};
+use z3950::service::extended::TaskResult;
+use z3950_asn1::apdu::{ExtendedServicesRequest, ExternalValue, OperationStatus, WaitAction};
 use z3950_asn1::describe::Describe;
 use z3950_asn1::es::TaskParameters;
 use z3950_asn1::es::update::{self as es, TargetPart, UpdateStatus};
@@ -66,12 +66,14 @@ const WAITS: &[(&str, WaitAction, &str)] = &[
 ];
 
 impl Tasking {
-    pub(crate) fn options(&self) -> TaskOptions {
-        let mut options = TaskOptions::default();
-        options.package_name = self.package.as_deref().map(Into::into);
-        options.description = self.note.as_deref().map(Into::into);
-        options.wait_action = self.wait;
-        options
+    /// The task with these options.
+    pub(crate) fn applied_to(&self, task: ExtendedServicesRequest) -> ExtendedServicesRequest {
+        ExtendedServicesRequest {
+            package_name: self.package.as_deref().map(Into::into),
+            description: self.note.as_deref().map(Into::into),
+            wait_action: self.wait,
+            ..task
+        }
     }
 }
 

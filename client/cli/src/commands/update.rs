@@ -8,13 +8,16 @@ use std::fmt::Write as _;
 
 use z3950::error::{Diagnostics, Error, ProtocolFault};
 use z3950::retrieve::OutcomeName;
-use z3950::service::extended::{DatabaseUpdate, Task, TaskResult, UpdateVersion};
+use z3950::service::extended::{self, TaskResult, update_task};
 use z3950::session::Session;
-use z3950_asn1::apdu::{DatabaseName, DiagRec, External, OperationStatus};
+use z3950_asn1::apdu::{DatabaseName, DiagRec, ExtendedServicesRequest, External, OperationStatus};
+use z3950_asn1::error::EncodeError;
 use z3950_asn1::es::TaskParameters;
 use z3950_asn1::es::update::{
-    RecordOrSurDiag, RecordStatus, TaskPackageRecordStructure, UpdateStatus,
+    EsRequest, RecordOrSurDiag, RecordStatus, SuppliedRecord, TaskPackageRecordStructure,
+    UpdateStatus,
 };
+use z3950_asn1::oid;
 
 pub(crate) use self::arguments::Arguments;
 use self::arguments::Variant;
@@ -209,8 +212,8 @@ impl<'a> Updater<'a> {
                 return Ok((Exit::FaultsFound, true));
             }
         };
-        let options = self.arguments.task.options();
-        let result = match session.task_outcome(task, &options).await {
+        let task = self.arguments.task.applied_to(task);
+        let result = match session.task_outcome(task).await {
             Ok(result) => result,
             Err(error) => return Ok((self.unanswered(records, error)?, false)),
         };
@@ -222,25 +225,25 @@ impl<'a> Updater<'a> {
         Ok((exit, goes_on))
     }
 
-    fn task(&self, records: &[Supplied]) -> Result<Task, z3950_asn1::error::EncodeError> {
+    fn task(&self, records: &[Supplied]) -> Result<ExtendedServicesRequest, EncodeError> {
         let version = match (self.arguments.service, records) {
             (Variant::Xml, [document, ..]) => {
                 let octets = z3950_asn1::record::RetrievedRecord::octets_of(&document.record);
-                return Ok(Task::xml(&octets));
+                return extended::task(TaskParameters::Xml(octets.into()));
             }
-            (Variant::First, _) => UpdateVersion::First,
-            _ => UpdateVersion::Third,
+            (Variant::First, _) => oid::DATABASE_UPDATE_1,
+            _ => oid::DATABASE_UPDATE,
         };
         let supplied = (0_i64..).zip(records).map(|(number, supplied)| {
             let id = supplied.id.clone();
-            DatabaseUpdate::record(supplied.record.clone(), id, Some(number))
+            SuppliedRecord::new(supplied.record.clone(), id, Some(number))
         });
         let action = self.arguments.action;
-        let mut update = DatabaseUpdate::new(action, self.database.0.clone(), supplied.collect());
-        update.schema = self.arguments.schema;
-        update.element_set = self.arguments.element_set.as_deref().map(Into::into);
-        update.version = version;
-        update.task()
+        let mut update = EsRequest::new(action, self.database.0.clone(), supplied.collect());
+        let element_set = self.arguments.element_set.as_deref();
+        update.to_keep.schema = self.arguments.schema;
+        update.to_keep.element_set_name = element_set.map(Into::into);
+        update_task(version, update)
     }
 
     /// The session has ended, or the server has no such service.

@@ -3,12 +3,11 @@
 use std::path::Path;
 use std::time::SystemTime;
 
-use z3950::service::extended::{
-    DatabaseUpdate, Order, Task, TaskOptions, UpdateVersion, ill_request_for, ill_request_of,
-};
+use z3950::service::extended::{Order, ill_request_for, ill_request_of, update_task};
 use z3950::session::Session;
-use z3950_asn1::apdu::External;
-use z3950_asn1::es::update::{Action, RecordId};
+use z3950_asn1::apdu::{ExtendedServicesRequest, External};
+use z3950_asn1::error::EncodeError;
+use z3950_asn1::es::update::{Action, EsRequest, RecordId, SuppliedRecord};
 use z3950_asn1::input;
 use z3950_asn1::oid::{self, Oid};
 
@@ -32,19 +31,14 @@ impl Prompt {
                 .shared::<update::Arguments>(Positionals::Each, text, output)
                 .await;
         }
-        self.update_by(UpdateVersion::Third, text, output).await
+        self.update_by(oid::DATABASE_UPDATE, text, output).await
     }
 
     pub(super) async fn first_update(&mut self, text: &str, output: &mut Output) -> CommandResult {
-        self.update_by(UpdateVersion::First, text, output).await
+        self.update_by(oid::DATABASE_UPDATE_1, text, output).await
     }
 
-    async fn update_by(
-        &mut self,
-        version: UpdateVersion,
-        text: &str,
-        output: &mut Output,
-    ) -> CommandResult {
+    async fn update_by(&mut self, version: Oid, text: &str, output: &mut Output) -> CommandResult {
         let (word, rest) = next(text).ok_or(Refusal::Usage)?;
         let (id, rest) = next(rest).ok_or(Refusal::Usage)?;
         let action = match word {
@@ -78,13 +72,9 @@ impl Prompt {
         let id = (id != "none").then(|| RecordId::Opaque(id.into()));
         let database = self.searched().into_iter().next();
         let database = database.map(|name| name.0).unwrap_or_default();
-        let mut update = DatabaseUpdate::new(
-            action,
-            database,
-            vec![DatabaseUpdate::record(record, id, None)],
-        );
-        update.version = version;
-        self.task(update.task(), output).await
+        let records = vec![SuppliedRecord::new(record, id, None)];
+        let update = EsRequest::new(action, database, records);
+        self.task(update_task(version, update), output).await
     }
 
     pub(super) async fn item_order(&mut self, text: &str, output: &mut Output) -> CommandResult {
@@ -122,25 +112,22 @@ impl Prompt {
         let (service, rest) = next(text).ok_or(Refusal::Usage)?;
         let service: Oid = number(service)?;
         let document = document(rest)?.ok_or(Refusal::Usage)?;
-        let task = Task {
-            package_type: service,
-            parameters: Some(External::octet_aligned(service, document)),
-        };
+        let parameters = External::octet_aligned(service, document);
+        let task = ExtendedServicesRequest::create(service, Some(parameters));
         self.task(Ok(task), output).await
     }
 
     /// Sends a task. A change is never made twice, so a lost session is not reconnected for it.
     async fn task(
         &mut self,
-        task: Result<Task, z3950_asn1::error::EncodeError>,
+        task: Result<ExtendedServicesRequest, EncodeError>,
         output: &mut Output,
     ) -> CommandResult {
-        let task = task.map_err(|error| Refusal::wrong(error.to_string()))?;
-        let mut options = TaskOptions::default();
-        options.package_name = self.settings.package_name.clone();
-        options.other_info = self.settings.other_info();
+        let mut task = task.map_err(|error| Refusal::wrong(error.to_string()))?;
+        task.package_name = self.settings.package_name.clone();
+        task.other_info = self.settings.other_info();
         let order = move |session: Session| {
-            let answer = async move { session.task(task, &options).await };
+            let answer = async move { session.task(task).await };
             request(answer, |state, result, output| {
                 let place = state.here().ok_or(Refusal::Usage)?;
                 let envelope = Envelope::of(&place, &[]);

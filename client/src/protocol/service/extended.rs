@@ -2,124 +2,95 @@
 //! each task have a module of their own in [`z3950_asn1::es`].
 
 mod ill;
-mod order;
-mod update;
 
 use z3950_asn1::apdu::{
-    ElementSetName, ExtendedServicesFunction, ExtendedServicesRequest, ExtendedServicesResponse,
-    External, ExternalValue, IntUnit, OperationStatus, Options, OtherInformation, Permission,
-    WaitAction,
+    ExtendedServicesRequest, ExtendedServicesResponse, External, ExternalValue, OperationStatus,
+    Options, OtherInformation,
 };
 use z3950_asn1::error::EncodeError;
-pub use z3950_asn1::es::update::Action;
+use z3950_asn1::es::item_order::{
+    Billing, Contact, EsRequest, ItemOrder, OriginPartNotToKeep, OriginPartToKeep, ResultSetItem,
+};
+use z3950_asn1::es::update::{self, Update};
 use z3950_asn1::es::{TaskPackage, TaskParameters};
-use z3950_asn1::oid::{self, Oid};
+use z3950_asn1::oid::{DATABASE_UPDATE_1, Oid};
 use z3950_asn1::types::InternationalString;
 
 pub use self::ill::{IllError, ill_request, ill_request_for, ill_request_of};
-pub use self::order::Order;
-pub use self::update::{DatabaseUpdate, UpdateVersion};
 #[cfg(doc)]
 use crate::error::ProtocolFault;
 use crate::error::{Diagnostics, Error, Phase};
 use crate::protocol::session::Session;
 
-/// A task: its type and its parameters.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Task {
-    /// The type of the task package.
-    pub package_type: Oid,
-    /// The parameters; none to delete a package.
-    pub parameters: Option<External>,
+/// A task of any service, such as the `EsRequest` of a [`PersistentQuery`](z3950_asn1::es::persistent_query::PersistentQuery),
+/// or a document for the XML service of Index Data.
+///
+/// # Errors
+/// Only for values that cannot be encoded.
+pub fn task(parameters: impl Into<TaskParameters>) -> Result<ExtendedServicesRequest, EncodeError> {
+    let parameters = parameters.into();
+    let external = parameters.to_external()?;
+    let package_type = parameters.package_type();
+    Ok(ExtendedServicesRequest::create(
+        package_type,
+        Some(external),
+    ))
 }
 
-impl Task {
-    /// A task of any service, such as the `EsRequest` of a [`PersistentQuery`](z3950_asn1::es::persistent_query::PersistentQuery).
+/// Inserts, replaces or deletes records of a database (Z39.50-2003 Appendix EXT.5 and its revision 1, called version 3).
+/// `version` is [`DATABASE_UPDATE`](z3950_asn1::oid::DATABASE_UPDATE) or [`DATABASE_UPDATE_1`], which has no qualifiers.
+///
+/// # Errors
+/// Only for values that cannot be encoded.
+pub fn update_task(
+    version: Oid,
+    mut update: update::EsRequest,
+) -> Result<ExtendedServicesRequest, EncodeError> {
+    if version == DATABASE_UPDATE_1 {
+        update.to_keep.action_qualifier = None;
+    }
+    let parameters = Update::EsRequest(Box::new(update)).to_external_as(version)?;
+    Ok(ExtendedServicesRequest::create(version, Some(parameters)))
+}
+
+/// An order of an item of a result set, a request of another protocol, or both (Z39.50-2003 Appendix EXT.4).
+#[derive(Debug, Clone, PartialEq, Default)]
+#[non_exhaustive]
+pub struct Order {
+    /// The result set, and the 1-based position of the record.
+    pub item: Option<(InternationalString, i64)>,
+    /// A request, such as an ILL-Request of ISO 10161.
+    pub request: Option<External>,
+    /// The contact person.
+    pub contact: Option<Contact>,
+    /// Billing information.
+    pub billing: Option<Billing>,
+    /// A supplementary description.
+    pub description: Option<External>,
+}
+
+impl Order {
+    /// The task for this order.
     ///
     /// # Errors
     /// Only for values that cannot be encoded.
-    pub fn new(parameters: impl Into<TaskParameters>) -> Result<Self, EncodeError> {
-        let parameters = parameters.into();
-        Ok(Self {
-            package_type: parameters.package_type(),
-            parameters: Some(parameters.to_external()?),
-        })
-    }
-
-    /// A document for the XML service of Index Data.
-    pub fn xml(document: &[u8]) -> Self {
-        Self {
-            package_type: oid::XML_ES,
-            parameters: Some(External::octet_aligned(oid::XML_ES, document)),
-        }
-    }
-
-    /// A task without parameters, for [`ExtendedServicesFunction::DELETE`] of a named package.
-    pub fn named(package_type: Oid) -> Self {
-        Self {
-            package_type,
-            parameters: None,
-        }
-    }
-}
-
-/// How to request a task. By default an unnamed package is created, and the server waits for the task if it can.
-#[derive(Debug, Clone, PartialEq)]
-#[non_exhaustive]
-pub struct TaskOptions {
-    /// Whether to create, delete or modify the task package.
-    pub function: ExtendedServicesFunction,
-    /// The name of the task package.
-    pub package_name: Option<InternationalString>,
-    /// The owner of the package.
-    pub user_id: Option<InternationalString>,
-    /// How long to keep the package after the task is done.
-    pub retention_time: Option<IntUnit>,
-    /// The permissions on the package.
-    pub permissions: Option<Vec<Permission>>,
-    /// A description for people.
-    pub description: Option<InternationalString>,
-    /// Whether to answer only after the task is done.
-    pub wait_action: WaitAction,
-    /// The element set of the task package in the answer.
-    pub elements: Option<InternationalString>,
-    /// Additional information for the server.
-    pub other_info: Option<OtherInformation>,
-}
-
-impl Default for TaskOptions {
-    fn default() -> Self {
-        Self {
-            function: ExtendedServicesFunction::CREATE,
-            package_name: None,
-            user_id: None,
-            retention_time: None,
-            permissions: None,
-            description: None,
-            wait_action: WaitAction::WAIT_IF_POSSIBLE,
-            elements: None,
-            other_info: None,
-        }
-    }
-}
-
-impl TaskOptions {
-    /// The request for a task.
-    pub fn request(&self, task: Task) -> ExtendedServicesRequest {
-        ExtendedServicesRequest {
-            reference_id: None,
-            function: self.function,
-            package_type: task.package_type,
-            package_name: self.package_name.clone(),
-            user_id: self.user_id.clone(),
-            retention_time: self.retention_time.clone(),
-            permissions: self.permissions.clone(),
-            description: self.description.clone(),
-            task_specific_parameters: task.parameters,
-            wait_action: self.wait_action,
-            elements: self.elements.clone().map(ElementSetName),
-            other_info: self.other_info.clone(),
-        }
+    pub fn task(self) -> Result<ExtendedServicesRequest, EncodeError> {
+        let item = self.item.map(|(result_set_id, item)| ResultSetItem {
+            result_set_id,
+            item,
+        });
+        task(ItemOrder::EsRequest(Box::new(EsRequest {
+            // Always present, because yaz-ztest 5.34 reads it without checking.
+            to_keep: Some(OriginPartToKeep {
+                suppl_description: self.description,
+                contact: self.contact,
+                addl_billing: self.billing,
+            }),
+            not_to_keep: OriginPartNotToKeep {
+                result_set_item: item,
+                item_request: self.request,
+            },
+        })))
     }
 }
 
@@ -166,8 +137,8 @@ impl Session {
     /// # Errors
     /// [`Error::Refused`] if the task failed, [`ProtocolFault::NotGranted`] if the server does not offer extended services;
     /// the session continues. Others end it. A request whose answer did not arrive may have been carried out.
-    pub async fn task(&self, task: Task, options: &TaskOptions) -> Result<TaskResult, Error> {
-        let result = self.task_outcome(task, options).await?;
+    pub async fn task(&self, task: ExtendedServicesRequest) -> Result<TaskResult, Error> {
+        let result = self.task_outcome(task).await?;
         match result.status {
             OperationStatus::FAILURE => Err(Error::Refused {
                 phase: Phase::ExtendedServices,
@@ -181,14 +152,10 @@ impl Session {
     ///
     /// # Errors
     /// Those of [`task`](Self::task) except [`Error::Refused`].
-    pub async fn task_outcome(
-        &self,
-        task: Task,
-        options: &TaskOptions,
-    ) -> Result<TaskResult, Error> {
+    pub async fn task_outcome(&self, task: ExtendedServicesRequest) -> Result<TaskResult, Error> {
         let phase = Phase::ExtendedServices;
         self.require_granted(phase, Options::EXTENDED_SERVICES)?;
-        let response: ExtendedServicesResponse = self.ask(options.request(task)).await?;
+        let response: ExtendedServicesResponse = self.ask(task).await?;
         Ok(response.into())
     }
 }

@@ -16,13 +16,14 @@ use tokio::time::Instant;
 use tracing::span;
 use z3950_asn1::apdu::*;
 use z3950_asn1::codec;
+use z3950_asn1::es::TaskParameters;
 use z3950_asn1::types::InternationalString;
 
 use super::*;
 use crate::error::Cause;
 use crate::protocol::service::delete::Delete;
 use crate::protocol::service::explain::ExplainOptions;
-use crate::protocol::service::extended::{Task, TaskOptions};
+use crate::protocol::service::extended::task;
 use crate::protocol::service::present::PresentOptions;
 use crate::protocol::service::scan::ScanOptions;
 use crate::protocol::service::search::{SearchOptions, SearchResult};
@@ -37,6 +38,11 @@ async fn open(script: impl Into<Script>) -> (Session, Transcript) {
             .expect("a session"),
         transcript,
     )
+}
+
+/// A task of the XML service.
+fn xml() -> ExtendedServicesRequest {
+    task(TaskParameters::Xml(b"<x/>"[..].into())).expect("encodes")
 }
 
 async fn hits(session: &Session) -> Result<u64, Error> {

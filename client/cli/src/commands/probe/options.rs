@@ -4,13 +4,13 @@ use std::sync::atomic::Ordering;
 
 use z3950::error::{Error, Phase};
 use z3950::service::delete::Delete;
-use z3950::service::extended::{Task, TaskOptions};
 use z3950::service::present::PresentOptions;
 use z3950::service::{DEFAULT_RESULT_SET, ResultRecord};
 use z3950::session::Session;
 use z3950_asn1::apdu::{
-    CompSpec, DuplicateDetectionRequest, ExtendedServicesFunction, Options, RequestedAction,
-    ResourceReportRequest, Schema, Specification, TriggerResourceControlRequest,
+    CompSpec, DuplicateDetectionRequest, ExtendedServicesFunction, ExtendedServicesRequest,
+    Options, RequestedAction, ResourceReportRequest, Schema, Specification,
+    TriggerResourceControlRequest,
 };
 use z3950_asn1::format::charset_negotiation::OriginProposal;
 use z3950_asn1::oid::{PERSISTENT_QUERY, XML};
@@ -239,12 +239,12 @@ impl Attempts<'_> {
 
 /// Deletes a task that does not exist: the server must refuse, and nothing changes.
 async fn unknown_task(session: &Session) -> Tried {
-    let mut options = TaskOptions::default();
-    options.function = ExtendedServicesFunction::DELETE;
-    options.package_name = Some("z3950-probe".into());
-    let result = session
-        .task_outcome(Task::named(PERSISTENT_QUERY), &options)
-        .await?;
+    let task = ExtendedServicesRequest {
+        function: ExtendedServicesFunction::DELETE,
+        package_name: Some("z3950-probe".into()),
+        ..ExtendedServicesRequest::create(PERSISTENT_QUERY, None)
+    };
+    let result = session.task_outcome(task).await?;
     Ok(match result.diagnostics.is_empty() {
         true => format!("a task that does not exist: {}", result.status),
         false => format!("a task that does not exist: {}", result.diagnostics),

@@ -99,12 +99,7 @@ fn services() -> Vec<Service> {
         Service {
             name: "extended services",
             answers: vec![done().into()],
-            perform: |session| {
-                Box::pin(async {
-                    let task = Task::xml(b"<x/>");
-                    session.task(task, &TaskOptions::default()).await.map(drop)
-                })
-            },
+            perform: |session| Box::pin(async { session.task(xml()).await.map(drop) }),
         },
         Service {
             name: "resource report",

@@ -2,11 +2,10 @@
 //! server that does not offer it.
 
 use z3950_asn1::apdu::*;
-use z3950_asn1::es::TaskParameters;
 use z3950_asn1::es::item_order::{Contact, ItemOrder};
 use z3950_asn1::es::persistent_query::{self, PersistentQuery};
 use z3950_asn1::es::persistent_result_set::{self, PersistentResultSet};
-use z3950_asn1::es::update::{Action, RecordId, Update};
+use z3950_asn1::es::update::{Action, EsRequest, RecordId, SuppliedRecord, Update};
 use z3950_asn1::format::charset_negotiation::{
     CharSetandLanguageNegotiation, OriginProposal, SelectedCharSet, TargetResponse,
 };
@@ -20,7 +19,7 @@ use z3950_asn1::oid;
 
 use super::*;
 use crate::protocol::service::access::{Challenge, answer_prompts};
-use crate::protocol::service::extended::{DatabaseUpdate, Order, UpdateVersion};
+use crate::protocol::service::extended::{Order, update_task};
 use crate::protocol::service::resource::ResourceQuestion;
 use crate::protocol::service::sort::key_by_field;
 use crate::testing::*;
@@ -195,20 +194,20 @@ async fn tasks_are_done_or_refused() {
         task_package: None,
         other_info: None,
     };
-    let options = TaskOptions {
+    let task = ExtendedServicesRequest {
         package_name: Some("mine".into()),
         wait_action: WaitAction::WAIT,
-        ..TaskOptions::default()
+        ..xml()
     };
-    let task = || Task::xml(b"<x/>");
     let (session, request) = asked(response(OperationStatus::ACCEPTED, None)).await;
-    let result = session.task(task(), &options).await.expect("taken on");
+    let result = session.task(task.clone()).await.expect("taken on");
     assert_eq!(result.status, OperationStatus::ACCEPTED);
     assert_eq!((result.package(), result.parameters()), (None, None));
     let request = request.await.expect("no panic");
-    assert_eq!(request, options.request(task()).into());
+    assert_eq!(request, task.into());
     let (session, _request) = asked(response(OperationStatus::FAILURE, diagnostics(223))).await;
-    let result = session.task(Task::named(oid::ITEM_ORDER), &options).await;
+    let named = ExtendedServicesRequest::create(oid::ITEM_ORDER, None);
+    let result = session.task(named).await;
     assert_eq!(refusal(result), (Phase::ExtendedServices, Some(223)));
 }
 
@@ -216,13 +215,10 @@ async fn tasks_are_done_or_refused() {
 fn tasks_have_the_parameters_of_their_service() {
     let marc = || External::octet_aligned(oid::USMARC, "x");
     let update = |version| {
-        let record = DatabaseUpdate::record(marc(), Some(RecordId::String("r1".into())), Some(7));
-        DatabaseUpdate {
-            version,
-            action_qualifier: Some(marc()),
-            ..DatabaseUpdate::new(Action::RECORD_REPLACE, "cat", vec![record])
-        }
-        .task()
+        let record = SuppliedRecord::new(marc(), Some(RecordId::String("r1".into())), Some(7));
+        let mut update = EsRequest::new(Action::RECORD_REPLACE, "cat", vec![record]);
+        update.to_keep.action_qualifier = Some(marc());
+        update_task(version, update)
     };
     let kept = PersistentResultSet::EsRequest(persistent_result_set::EsRequest::default());
     let query = PersistentQuery::EsRequest(persistent_query::EsRequest {
@@ -235,16 +231,16 @@ fn tasks_have_the_parameters_of_their_service() {
         ..Order::default()
     };
     for (task, package_type) in [
-        (update(UpdateVersion::First), oid::DATABASE_UPDATE_1),
-        (update(UpdateVersion::Third), oid::DATABASE_UPDATE),
-        (Task::new(kept), oid::PERSISTENT_RESULT_SET),
-        (Task::new(query), oid::PERSISTENT_QUERY),
+        (update(oid::DATABASE_UPDATE_1), oid::DATABASE_UPDATE_1),
+        (update(oid::DATABASE_UPDATE), oid::DATABASE_UPDATE),
+        (task(kept), oid::PERSISTENT_RESULT_SET),
+        (task(query), oid::PERSISTENT_QUERY),
         (order.task(), oid::ITEM_ORDER),
-        (Ok(Task::xml(b"<x/>")), oid::XML_ES),
+        (Ok(xml()), oid::XML_ES),
     ] {
         let task = task.expect("encodes");
         assert_eq!(task.package_type, package_type);
-        let parameters = task.parameters.expect("there are some");
+        let parameters = task.task_specific_parameters.expect("there are some");
         assert_eq!(parameters.direct_reference, Some(package_type));
         match TaskParameters::from_external(&parameters).expect("reads back") {
             TaskParameters::Update(update) => {
@@ -301,9 +297,7 @@ async fn nothing_is_asked_of_a_server_that_does_not_offer_it() {
     assert_eq!(not_granted(scan.expect_err("scan")), "scan");
     let sort = session.sort(SortRequest::in_place("default", vec![])).await;
     assert_eq!(not_granted(sort.expect_err("sort")), "sort");
-    let task = session
-        .task(Task::xml(b"<x/>"), &TaskOptions::default())
-        .await;
+    let task = session.task(xml()).await;
     assert_eq!(not_granted(task.expect_err("task")), "extendedServices");
     let report = session
         .resource_report(ResourceReportRequest::default())
