@@ -40,15 +40,15 @@ pub use scan::*;
 pub use search::*;
 pub use sort::*;
 
-use crate::describe::describe;
-use crate::production::{Sequence, production};
+use crate::describe::described;
+use crate::production::{Sequence, productions};
 use crate::types::{InternationalString, OctetString};
 use rasn::types::TagTree;
 
 /// Gives `Apdu` its variants, each boxed under its tag, and the methods that all share.
 macro_rules! apdus {
     ($($tag:literal $name:ident $text:literal,)*) => {
-        production! {
+        productions! {
             /// Application protocol data unit: one message of the protocol.
             pub enum Apdu {
                 $([$tag] $name(Box<$name>),)*
@@ -161,21 +161,19 @@ impl Apdu {
     }
 }
 
-production! {
+productions! {
     /// ReferenceId `[2]`: chosen by the requester, echoed by the other side.
     #[derive(Eq, Hash)]
-    [2] pub struct ReferenceId(pub OctetString);
+    [2] pub struct ReferenceId(pub OctetString)
 }
 
 macro_rules! tagged_string {
     ($($(#[$meta:meta])* $name:ident $tag:literal;)*) => {$(
-        production! {
+        described! {
             $(#[$meta])*
             #[derive(Eq, Hash, Default)]
-            [$tag] pub struct $name(pub InternationalString);
+            [$tag] pub struct $name(pub InternationalString)
         }
-
-        describe!($name: name => name.0.describe());
 
         impl From<&str> for $name {
             fn from(text: &str) -> Self {

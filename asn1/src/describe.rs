@@ -55,88 +55,62 @@ impl Value {
     }
 }
 
-/// A SEQUENCE that describes itself by the names of its elements.
-macro_rules! sequence {
-    ($(#[$meta:meta])* $([$($outer:tt)+])? pub struct $name:ident {
-        $($(#[$field_meta:meta])* $([$($tag:tt)+])? $field:ident: $type:ident $(<$of:ty>)?,)*
-    }) => {
-        $crate::production::production! {
-            $(#[$meta])*
-            $([$($outer)+])? pub struct $name {
-                $($(#[$field_meta])* $([$($tag)+])? $field: $type $(<$of>)?,)*
-            }
+/// [Productions](crate::production) that describe themselves: a SEQUENCE by the names of its elements, a CHOICE by the name of
+/// the alternative chosen, a newtype by what it holds, a named INTEGER by its value's name.
+macro_rules! described {
+    ($($(#[$($meta:tt)+])* $([$($tag:tt)+])? pub $kind:ident $name:ident $contents:tt)*) => {$(
+        $crate::production::productions! {
+            $(#[$($meta)+])* $([$($tag)+])? pub $kind $name $contents
         }
+        $crate::describe::describe_production!($kind $name $contents);
+    )*};
+}
+pub(crate) use described;
 
+macro_rules! describe_production {
+    (struct $name:ident {
+        $($(#[$meta:meta])* $([$($tag:tt)+])? $element:ident: $type:ident $(<$of:ty>)?,)*
+    }) => {
         $crate::describe::describe!($name: value => $crate::describe::Value::group(vec![
-            $((stringify!($field), $crate::describe::Describe::describe(&value.$field)),)*
+            $((stringify!($element), $crate::describe::Describe::describe(&value.$element)),)*
         ]));
     };
-}
-pub(crate) use sequence;
-
-/// A CHOICE that describes itself by the name of the alternative chosen.
-macro_rules! choice {
-    ($(#[$meta:meta])* pub enum $name:ident { $($(#[$variant_meta:meta])* $([$($tag:tt)+])? $variant:ident $(($type:ty))?,)* }) => {
-        $crate::production::production! {
-            $(#[$meta])*
-            pub enum $name { $($(#[$variant_meta])* $([$($tag)+])? $variant $(($type))?,)* }
-        }
-
-        $crate::describe::describe!($name: value => {
-            $($crate::describe::alternative!(value, $variant $($type)?, |described| {
-                return $crate::describe::Value::group(vec![(stringify!($variant), described)]);
-            });)*
-            $crate::describe::Value::Nothing
+    (struct $name:ident($visible:vis $type:ty)) => {
+        $crate::describe::describe!($name: value => $crate::describe::Describe::describe(&value.0));
+    };
+    (enum $name:ident { $($(#[$meta:meta])* $([$($tag:tt)+])? $alternative:ident $(($type:ty))?,)* }) => {
+        $crate::describe::describe!($name: choice => match choice {
+            $($crate::production::alternative!($alternative, value $(, $type)?) => {
+                let value = $crate::describe::Describe::describe($crate::production::held!(value $(, $type)?));
+                $crate::describe::Value::group(vec![(stringify!($alternative), value)])
+            })*
         });
     };
-}
-pub(crate) use choice;
-
-/// A CHOICE that describes itself by the value alone: its type says which alternative it is.
-macro_rules! bare_choice {
-    ($(#[$meta:meta])* pub enum $name:ident { $($(#[$variant_meta:meta])* $([$($tag:tt)+])? $variant:ident $(($type:ty))?,)* }) => {
-        $crate::production::production! {
-            $(#[$meta])*
-            pub enum $name { $($(#[$variant_meta])* $([$($tag)+])? $variant $(($type))?,)* }
-        }
-
-        $crate::describe::describe!($name: value => {
-            $($crate::describe::alternative!(value, $variant $($type)?, |described| {
-                return described;
-            });)*
-            $crate::describe::Value::Nothing
-        });
-    };
-}
-pub(crate) use bare_choice;
-
-/// Runs the block with the description of an alternative, if it is the one chosen.
-macro_rules! alternative {
-    ($value:ident, $variant:ident, |$described:ident| $then:block) => {
-        if matches!($value, Self::$variant) {
-            let $described = $crate::describe::Value::Flag(true);
-            $then
-        }
-    };
-    ($value:ident, $variant:ident $type:ty, |$described:ident| $then:block) => {
-        if let Self::$variant(inner) = $value {
-            let $described = $crate::describe::Describe::describe(inner);
-            $then
-        }
-    };
-}
-pub(crate) use alternative;
-
-/// A named INTEGER: the name, or the number where it has none.
-macro_rules! described_by_name {
-    ($name:ident) => {
+    (integer $name:ident $contents:tt) => {
         $crate::describe::describe!($name: value => match value.name() {
             Some(name) => $crate::describe::Value::Text(name.to_owned()),
             None => $crate::describe::Value::Number(value.0),
         });
     };
 }
-pub(crate) use described_by_name;
+pub(crate) use describe_production;
+
+/// CHOICEs that describe themselves by the value alone: its type says which alternative it is.
+macro_rules! bare_choices {
+    ($($(#[$($meta:tt)+])* pub enum $name:ident {
+        $($(#[$alternative_meta:meta])* $([$($tag:tt)+])? $alternative:ident $(($type:ty))?,)*
+    })*) => {$(
+        $crate::production::productions! {
+            $(#[$($meta)+])*
+            pub enum $name { $($(#[$alternative_meta])* $([$($tag)+])? $alternative $(($type))?,)* }
+        }
+        $crate::describe::describe!($name: choice => match choice {
+            $($crate::production::alternative!($alternative, value $(, $type)?) =>
+                $crate::describe::Describe::describe($crate::production::held!(value $(, $type)?)),)*
+        });
+    )*};
+}
+pub(crate) use bare_choices;
 
 /// A type that holds a secret, which is neither described nor shown by Debug.
 macro_rules! redacted {

@@ -21,8 +21,21 @@ pub mod update;
 pub use parameters::TaskParameters;
 pub use task_package::{TaskPackage, TaskStatus};
 
+use crate::apdu::external::external_values;
+
 /// NULL: an element that is only present or absent.
 pub type Null = ();
+
+external_values! {
+    persistent_result_set::PersistentResultSet: PERSISTENT_RESULT_SET;
+    persistent_query::PersistentQuery: PERSISTENT_QUERY;
+    periodic_query::PeriodicQuerySchedule: PERIODIC_QUERY_SCHEDULE;
+    item_order::ItemOrder: ITEM_ORDER;
+    update::Update: DATABASE_UPDATE, DATABASE_UPDATE_2, DATABASE_UPDATE_1;
+    export_specification::ExportSpecification: EXPORT_SPECIFICATION;
+    export_invocation::ExportInvocation: EXPORT_INVOCATION;
+    TaskPackage: TASK_PACKAGE;
+}
 
 #[cfg(test)]
 mod tests;

@@ -1,7 +1,7 @@
 //! What travels in an EXTERNAL beside records and tasks: diagnostics, reports, challenges, negotiation and element
 //! specifications (Z39.50-2003 Appendices DIAG, RSC, ACC, USR, ESP, NEG), and the formats of Index Data.
 //!
-//! A type reads and writes itself by [`ExternalValue`], and describes itself by
+//! A type reads and writes itself by [`ExternalValue`](crate::apdu::ExternalValue), and describes itself by
 //! [`Describe`](crate::describe::Describe).
 //!
 //! | file | what it holds |
@@ -31,28 +31,18 @@ pub mod resource_report2;
 pub mod search_result1;
 pub mod user_info1;
 
-use crate::apdu::ExternalValue;
-use crate::oid::Oid;
-
-/// Gives types their identifiers.
-macro_rules! external_values {
-    ($($type:ty: $syntax:expr;)*) => {$(
-        impl ExternalValue for $type {
-            const SYNTAX: Oid = $syntax;
-        }
-    )*};
-}
+use crate::apdu::external::external_values;
 
 external_values! {
-    diag1::DiagnosticFormat: crate::oid::DIAG_1;
-    search_result1::SearchInfoReport: crate::oid::SEARCH_RESULT_1;
-    user_info1::UserInfo1: crate::oid::USER_INFO_1;
-    charset_negotiation::CharSetandLanguageNegotiation: crate::oid::CHARSET_NEGOTIATION;
-    espec1::Espec1: crate::oid::ESPEC_1;
-    resource_report1::ResourceReport: crate::oid::RESOURCE_1;
-    resource_report2::ResourceReport: crate::oid::RESOURCE_2;
-    prompt1::PromptObject: crate::oid::PROMPT_1;
-    facets::FacetList: crate::oid::FACET_1;
+    diag1::DiagnosticFormat: DIAG_1;
+    search_result1::SearchInfoReport: SEARCH_RESULT_1;
+    user_info1::UserInfo1: USER_INFO_1;
+    charset_negotiation::CharSetandLanguageNegotiation: CHARSET_NEGOTIATION;
+    espec1::Espec1: ESPEC_1;
+    resource_report1::ResourceReport: RESOURCE_1;
+    resource_report2::ResourceReport: RESOURCE_2;
+    prompt1::PromptObject: PROMPT_1;
+    facets::FacetList: FACET_1;
 }
 
 #[cfg(test)]

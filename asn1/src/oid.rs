@@ -4,9 +4,9 @@
 use std::fmt;
 use std::str::FromStr;
 
-use rasn::prelude::*;
-use rasn::types::{Constraints, Identifier};
-use rasn::{Decoder, Encoder};
+use rasn::types::{Constraints, Identifier, Tag};
+
+use crate::production::ber;
 
 /// OBJECT IDENTIFIER, held as its contents octets without an allocation.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -224,35 +224,16 @@ impl From<Vec<u8>> for Contents {
     }
 }
 
-impl AsnType for Oid {
-    const TAG: Tag = Tag::OBJECT_IDENTIFIER;
-}
-
-impl Decode for Oid {
-    fn decode_with_tag_and_constraints<D: Decoder>(
-        decoder: &mut D,
-        tag: Tag,
-        constraints: &Constraints,
-    ) -> Result<Self, D::Error> {
+ber! {
+    Oid: [] Tag::OBJECT_IDENTIFIER,
+    decode(decoder, tag) {
         let codec = decoder.codec();
-        decoder
-            .decode_octet_string::<Contents>(tag, constraints)?
-            .0
-            .ok_or_else(|| rasn::de::Error::custom("a malformed object identifier", codec))
+        let contents = decoder.decode_octet_string::<Contents>(tag, &Constraints::NONE)?;
+        contents.0.ok_or_else(|| rasn::de::Error::custom("a malformed object identifier", codec))
     }
-}
-
-impl Encode for Oid {
-    fn encode_with_tag_and_constraints<'b, E: Encoder<'b>>(
-        &self,
-        encoder: &mut E,
-        tag: Tag,
-        constraints: &Constraints,
-        identifier: Identifier,
-    ) -> Result<(), E::Error> {
-        encoder
-            .encode_octet_string(tag, constraints, self.as_bytes(), identifier)
-            .map(drop)
+    encode(oid, encoder, tag) {
+        let encoded = encoder.encode_octet_string(tag, &Constraints::NONE, oid.as_bytes(), Identifier::EMPTY);
+        encoded.map(drop)
     }
 }
 

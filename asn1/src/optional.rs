@@ -7,6 +7,7 @@ use rasn::prelude::*;
 use rasn::types::{Choice, Constraints, DecodeChoice, Identifier, TagTree};
 use rasn::{Decoder, Encoder};
 
+use crate::production::ber;
 use crate::types::Any;
 
 /// OPTIONAL untagged CHOICE: absent when the next element is none of the alternatives.
@@ -138,45 +139,14 @@ impl<T: DecodeChoice> DecodeChoice for Probe<T> {
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Unknown(pub Vec<Any>);
 
-impl AsnType for Unknown {
-    const TAG: Tag = Tag::EOC;
-    fn is_present(&self) -> bool {
-        !self.0.is_empty()
-    }
-}
-
-impl Encode for Unknown {
-    fn encode<'b, E: Encoder<'b>>(&self, encoder: &mut E) -> Result<(), E::Error> {
-        self.0
-            .iter()
-            .try_for_each(|element| element.encode(encoder))
-    }
-
-    fn encode_with_tag_and_constraints<'b, E: Encoder<'b>>(
-        &self,
-        encoder: &mut E,
-        _: Tag,
-        _: &Constraints,
-        _: Identifier,
-    ) -> Result<(), E::Error> {
-        self.encode(encoder)
-    }
-}
-
-impl Decode for Unknown {
-    fn decode<D: Decoder>(decoder: &mut D) -> Result<Self, D::Error> {
+ber! {
+    Unknown: [] Tag::EOC,
+    decode(decoder, _tag) {
         let mut elements = Vec::new();
         while let Some(element) = decoder.decode_optional::<Any>()? {
             elements.push(element);
         }
         Ok(Self(elements))
     }
-
-    fn decode_with_tag_and_constraints<D: Decoder>(
-        decoder: &mut D,
-        _: Tag,
-        _: &Constraints,
-    ) -> Result<Self, D::Error> {
-        Self::decode(decoder)
-    }
+    encode(unknown, encoder, _tag) { unknown.0.iter().try_for_each(|element| element.encode(encoder)) }
 }

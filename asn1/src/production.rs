@@ -9,33 +9,29 @@ use rasn::types::fields::{Field, Fields};
 use rasn::types::{Class, Constructed, Identifier, Tag, TagTree};
 use rasn::{Decode, Decoder, Encode, Encoder};
 
-/// A SEQUENCE, a CHOICE, or a newtype that has the BER of what it holds: the type, and its BER.
+/// Productions: SEQUENCEs, CHOICEs, newtypes that have the BER of what they hold, and named INTEGERs; their types, and their BER.
 ///
 /// Tags stand before the elements as in the standard: `[3]`, or `[explicit 3]` where the standard says EXPLICIT.
-macro_rules! production {
-    ($($production:tt)*) => {
-        $crate::production::without_debug! {
+macro_rules! productions {
+    ($($(#[$($meta:tt)+])* $([$($tag:tt)+])? pub $kind:ident $name:ident $contents:tt)*) => {$(
+        $crate::production::production! {
             #[derive(Clone, Debug, PartialEq)]
-            $($production)*
+            $(#[$($meta)+])* $([$($tag)+])? pub $kind $name $contents
         }
-    };
+    )*};
 }
-pub(crate) use production;
+pub(crate) use productions;
 
-/// A [`production!`] with the derives that are written out: for types whose Debug hides a secret.
+/// One of the [`productions!`], with all its derives written out: for types whose Debug hides a secret.
 ///
 /// An element's type is matched in parts because an OPTIONAL element with an explicit tag is read in another way.
-macro_rules! without_debug {
+macro_rules! production {
     ($(#[$meta:meta])* $([$($outer:tt)+])? pub struct $name:ident {
         $($(#[$element_meta:meta])* $([$($tag:tt)+])? $element:ident: $type:ident $(<$of:ty>)?,)*
     }) => {
         $(#[$meta])*
         pub struct $name {
             $($(#[$element_meta])* pub $element: $type $(<$of>)?,)*
-        }
-
-        impl rasn::AsnType for $name {
-            const TAG: rasn::types::Tag = $crate::production::sequence_tag!($($($outer)+)?);
         }
 
         impl $crate::production::Sequence for $name {
@@ -59,26 +55,10 @@ macro_rules! without_debug {
             }
         }
 
-        impl rasn::Decode for $name {
-            fn decode_with_tag_and_constraints<D: rasn::Decoder>(
-                decoder: &mut D,
-                tag: rasn::types::Tag,
-                _: &rasn::types::Constraints,
-            ) -> Result<Self, D::Error> {
-                $crate::production::decode_sequence(decoder, tag)
-            }
-        }
-
-        impl rasn::Encode for $name {
-            fn encode_with_tag_and_constraints<'e, E: rasn::Encoder<'e>>(
-                &self,
-                encoder: &mut E,
-                tag: rasn::types::Tag,
-                _: &rasn::types::Constraints,
-                _: rasn::types::Identifier,
-            ) -> Result<(), E::Error> {
-                $crate::production::encode_sequence(self, encoder, tag)
-            }
+        $crate::production::ber! {
+            $name: [$($($outer)+)?] rasn::types::Tag::SEQUENCE,
+            decode(decoder, tag) { $crate::production::decode_sequence(decoder, tag) }
+            encode(value, encoder, tag) { $crate::production::encode_sequence(value, encoder, tag) }
         }
     };
     ($(#[$meta:meta])* pub enum $name:ident {
@@ -130,7 +110,9 @@ macro_rules! without_debug {
             fn encode<'e, E: rasn::Encoder<'e>>(&self, encoder: &mut E) -> Result<(), E::Error> {
                 match self {
                     $($crate::production::alternative!($alternative, value $(, $type)?) =>
-                        $crate::production::encode_alternative!(encoder, value, [$($($tag)+)?] $($type)?),)*
+                        $crate::production::encode!(
+                            encoder, [$($($tag)+)?] $crate::production::held!(value $(, $type)?)
+                        ),)*
                 }
             }
 
@@ -145,64 +127,109 @@ macro_rules! without_debug {
             }
         }
     };
-    ($(#[$meta:meta])* $([$($tag:tt)+])? pub struct $name:ident($visible:vis $type:ty);) => {
+    ($(#[$meta:meta])* $([$($tag:tt)+])? pub struct $name:ident($visible:vis $type:ty)) => {
         $(#[$meta])*
         pub struct $name($visible $type);
 
+        $crate::production::ber! {
+            $name: [$($($tag)+)?] <$type as rasn::AsnType>::TAG,
+            decode(decoder, tag) { Ok(Self(<$type as rasn::Decode>::decode_with_tag(decoder, tag)?)) }
+            encode(value, encoder, tag) { rasn::Encode::encode_with_tag(&value.0, encoder, tag) }
+        }
+    };
+    // An open newtype with constants and the standard's names for its values.
+    (#[derive(Clone, Debug, PartialEq)] $(#[$($meta:tt)+])* $([$($tag:tt)+])? pub integer $name:ident {
+        $($(#[$value_meta:meta])* $constant:ident = $value:literal $text:literal),* $(,)?
+    }) => {
+        $crate::production::production! {
+            $(#[$($meta)+])*
+            #[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
+            $([$($tag)+])? pub struct $name(pub i64)
+        }
+
+        impl $name {
+            $(
+                #[doc = concat!("`", $text, "`")]
+                $(#[$value_meta])*
+                pub const $constant: Self = Self($value);
+            )*
+
+            /// The standard's name of the value, if it has one.
+            pub fn name(self) -> Option<&'static str> {
+                match self.0 {
+                    $($value => Some($text),)*
+                    _ => None,
+                }
+            }
+        }
+
+        impl std::fmt::Display for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                match self.name() {
+                    Some(name) => f.write_str(name),
+                    None => write!(f, "{}", self.0),
+                }
+            }
+        }
+
+        impl std::fmt::Debug for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                write!(f, "{}({})", self.name().unwrap_or("unnamed"), self.0)
+            }
+        }
+    };
+}
+pub(crate) use production;
+
+/// The BER of a type with a tag: one of its own, or else the one after it.
+macro_rules! ber {
+    (
+        $name:ident: [$($tag:tt)*] $usual:expr,
+        decode($decoder:ident, $decoded_tag:ident) $decode:block
+        encode($value:ident, $encoder:ident, $encoded_tag:ident) $encode:block
+    ) => {
         impl rasn::AsnType for $name {
-            const TAG: rasn::types::Tag = $crate::production::newtype_tag!($type, $($($tag)+)?);
+            const TAG: rasn::types::Tag = $crate::production::tag!([$($tag)*] $usual);
         }
 
         impl rasn::Decode for $name {
             fn decode_with_tag_and_constraints<D: rasn::Decoder>(
-                decoder: &mut D,
-                tag: rasn::types::Tag,
+                $decoder: &mut D,
+                $decoded_tag: rasn::types::Tag,
                 _: &rasn::types::Constraints,
             ) -> Result<Self, D::Error> {
-                Ok(Self(<$type as rasn::Decode>::decode_with_tag(decoder, tag)?))
+                $decode
             }
         }
 
         impl rasn::Encode for $name {
             fn encode_with_tag_and_constraints<'e, E: rasn::Encoder<'e>>(
                 &self,
-                encoder: &mut E,
-                tag: rasn::types::Tag,
+                $encoder: &mut E,
+                $encoded_tag: rasn::types::Tag,
                 _: &rasn::types::Constraints,
                 _: rasn::types::Identifier,
             ) -> Result<(), E::Error> {
-                rasn::Encode::encode_with_tag(&self.0, encoder, tag)
+                let $value = self;
+                $encode
             }
         }
     };
 }
-pub(crate) use without_debug;
+pub(crate) use ber;
 
-macro_rules! newtype_tag {
-    ($type:ty,) => {
-        <$type as rasn::AsnType>::TAG
+macro_rules! tag {
+    ([] $usual:expr) => {
+        $usual
     };
-    ($type:ty, universal $tag:literal) => {
+    ([universal $tag:literal] $usual:expr) => {
         rasn::types::Tag::new(rasn::types::Class::Universal, $tag)
     };
-    ($type:ty, $tag:literal) => {
+    ([$tag:literal] $usual:expr) => {
         $crate::production::context($tag)
     };
 }
-pub(crate) use newtype_tag;
-
-macro_rules! sequence_tag {
-    () => {
-        rasn::types::Tag::SEQUENCE
-    };
-    (universal $tag:literal) => {
-        rasn::types::Tag::new(rasn::types::Class::Universal, $tag)
-    };
-    ($tag:literal) => {
-        $crate::production::context($tag)
-    };
-}
-pub(crate) use sequence_tag;
+pub(crate) use tag;
 
 macro_rules! tag_tree {
     ([]) => {
@@ -260,6 +287,14 @@ macro_rules! is_tag {
 pub(crate) use is_tag;
 
 macro_rules! decode_alternative {
+    ($decoder:ident, $alternative:ident, []) => {{
+        <() as rasn::Decode>::decode($decoder)?;
+        Ok(Self::$alternative)
+    }};
+    ($decoder:ident, $alternative:ident, [$tag:literal]) => {{
+        <() as rasn::Decode>::decode_with_tag($decoder, $crate::production::context($tag))?;
+        Ok(Self::$alternative)
+    }};
     ($decoder:ident, $alternative:ident, [] $type:ty) => {
         Ok(Self::$alternative(<$type as rasn::Decode>::decode(
             $decoder,
@@ -275,26 +310,8 @@ macro_rules! decode_alternative {
             <$type as rasn::Decode>::decode_with_tag($decoder, $crate::production::context($tag))?,
         ))
     };
-    ($decoder:ident, $alternative:ident, []) => {{
-        <() as rasn::Decode>::decode($decoder)?;
-        Ok(Self::$alternative)
-    }};
-    ($decoder:ident, $alternative:ident, [$tag:literal]) => {{
-        <() as rasn::Decode>::decode_with_tag($decoder, $crate::production::context($tag))?;
-        Ok(Self::$alternative)
-    }};
 }
 pub(crate) use decode_alternative;
-
-macro_rules! encode_alternative {
-    ($encoder:ident, $value:ident, [$($tag:tt)*] $type:ty) => {
-        $crate::production::encode!($encoder, [$($tag)*] $value)
-    };
-    ($encoder:ident, $value:ident, [$($tag:tt)*]) => {
-        $crate::production::encode!($encoder, [$($tag)*] &())
-    };
-}
-pub(crate) use encode_alternative;
 
 /// The pattern of an alternative.
 macro_rules! alternative {
@@ -307,48 +324,16 @@ macro_rules! alternative {
 }
 pub(crate) use alternative;
 
-/// `INTEGER { name(value), … }`: an open newtype with constants and the standard's names for its values.
-macro_rules! named_integer {
-    ($(#[$meta:meta])* $type:ident $([$tag:literal])? { $($(#[$value_meta:meta])* $constant:ident = $value:literal $name:literal),* $(,)? }) => {
-        $crate::production::without_debug! {
-            $(#[$meta])*
-            #[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
-            $([$tag])? pub struct $type(pub i64);
-        }
-
-        impl $type {
-            $(
-                #[doc = concat!("`", $name, "`")]
-                $(#[$value_meta])*
-                pub const $constant: Self = Self($value);
-            )*
-
-            /// The standard's name of the value, if it has one.
-            pub fn name(self) -> Option<&'static str> {
-                match self.0 {
-                    $($value => Some($name),)*
-                    _ => None,
-                }
-            }
-        }
-
-        impl std::fmt::Display for $type {
-            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                match self.name() {
-                    Some(name) => f.write_str(name),
-                    None => write!(f, "{}", self.0),
-                }
-            }
-        }
-
-        impl std::fmt::Debug for $type {
-            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                write!(f, "{}({})", self.name().unwrap_or("unnamed"), self.0)
-            }
-        }
+/// What an alternative holds, the value of that pattern or NULL.
+macro_rules! held {
+    ($value:ident) => {
+        &()
+    };
+    ($value:ident, $type:ty) => {
+        $value
     };
 }
-pub(crate) use named_integer;
+pub(crate) use held;
 
 /// A SEQUENCE, element by element.
 pub(crate) trait Sequence: Sized {
@@ -491,20 +476,19 @@ pub(crate) const fn context(number: u32) -> Tag {
 }
 
 #[cfg(test)]
-#[allow(unreachable_pub)] // A production is public.
 mod tests {
+    #![allow(unreachable_pub)] // A production is public.
+
     use super::*;
 
-    production! {
+    productions! {
         pub struct Sample {
             [1] implicit: Option<i64>,
             [explicit 2] explicit: Option<i64>,
             untagged: Option<bool>,
             choice: Choice,
         }
-    }
 
-    production! {
         pub enum Choice {
             [3] Implicit(i64),
             [explicit 4] Explicit(i64),
@@ -512,13 +496,9 @@ mod tests {
             [40] Tagged,
             Null,
         }
-    }
 
-    production! {
-        [universal 28] pub struct Number(i64);
-    }
+        [universal 28] pub struct Number(i64)
 
-    production! {
         pub struct AllOptional {
             [1] number: Option<i64>,
         }

@@ -5,12 +5,11 @@ use std::borrow::Cow;
 use std::fmt;
 use std::ops::Deref;
 
-use crate::production::production;
 use bytes::Bytes;
-use rasn::prelude::*;
-use rasn::types::{Constraints, Identifier};
-use rasn::{Decoder, Encoder};
+use rasn::types::{Constraints, Identifier, Tag};
 use z3950_marc::charset::utf8_or_latin1;
+
+use crate::production::{ber, productions};
 
 /// OCTET STRING: any octets, cheap to clone.
 #[derive(Clone, PartialEq, Eq, Hash, Default)]
@@ -65,41 +64,22 @@ impl fmt::Debug for OctetString {
     }
 }
 
-impl AsnType for OctetString {
-    const TAG: Tag = Tag::OCTET_STRING;
-}
-
-impl Decode for OctetString {
-    fn decode_with_tag_and_constraints<D: Decoder>(
-        decoder: &mut D,
-        tag: Tag,
-        constraints: &Constraints,
-    ) -> Result<Self, D::Error> {
-        decoder.decode_octet_string::<Self>(tag, constraints)
-    }
-}
-
-impl Encode for OctetString {
-    fn encode_with_tag_and_constraints<'b, E: Encoder<'b>>(
-        &self,
-        encoder: &mut E,
-        tag: Tag,
-        constraints: &Constraints,
-        identifier: Identifier,
-    ) -> Result<(), E::Error> {
-        encoder
-            .encode_octet_string(tag, constraints, &self.0, identifier)
-            .map(drop)
+ber! {
+    OctetString: [] Tag::OCTET_STRING,
+    decode(decoder, tag) { decoder.decode_octet_string(tag, &Constraints::NONE) }
+    encode(octets, encoder, tag) {
+        let encoded = encoder.encode_octet_string(tag, &Constraints::NONE, &octets.0, Identifier::EMPTY);
+        encoded.map(drop)
     }
 }
 
 /// A string type of ASN.1 kept octet for octet: peers send UTF-8, Latin-1 and MARC-8 under the same tag.
 macro_rules! character_string {
     ($(#[$meta:meta])* $name:ident, $tag:literal) => {
-        $crate::production::without_debug! {
+        $crate::production::production! {
             $(#[$meta])*
             #[derive(Clone, PartialEq, Eq, Hash, Default)]
-            [universal $tag] pub struct $name(OctetString);
+            [universal $tag] pub struct $name(OctetString)
         }
 
         impl $name {
@@ -187,34 +167,15 @@ impl Any {
     }
 }
 
-impl AsnType for Any {
-    const TAG: Tag = Tag::EOC;
-}
-
-impl Decode for Any {
-    fn decode_with_tag_and_constraints<D: Decoder>(
-        decoder: &mut D,
-        tag: Tag,
-        _: &Constraints,
-    ) -> Result<Self, D::Error> {
+ber! {
+    Any: [] Tag::EOC,
+    decode(decoder, tag) {
         let codec = decoder.codec();
         let any = decoder.decode_any(tag)?;
-        Self::new(any.as_bytes())
-            .ok_or_else(|| rasn::de::Error::custom("an ANY without a value", codec))
+        Self::new(any.as_bytes()).ok_or_else(|| rasn::de::Error::custom("an ANY without a value", codec))
     }
-}
-
-impl Encode for Any {
-    fn encode_with_tag_and_constraints<'b, E: Encoder<'b>>(
-        &self,
-        encoder: &mut E,
-        tag: Tag,
-        _: &Constraints,
-        identifier: Identifier,
-    ) -> Result<(), E::Error> {
-        encoder
-            .encode_any(tag, &rasn::types::Any::new(self.0.to_vec()), identifier)
-            .map(drop)
+    encode(any, encoder, tag) {
+        encoder.encode_any(tag, &rasn::types::Any::new(any.0.to_vec()), Identifier::EMPTY).map(drop)
     }
 }
 
@@ -279,22 +240,15 @@ impl Bits {
     }
 }
 
-impl AsnType for Bits {
-    const TAG: Tag = Tag::BIT_STRING;
-}
-
-impl Decode for Bits {
-    fn decode_with_tag_and_constraints<D: Decoder>(
-        decoder: &mut D,
-        tag: Tag,
-        constraints: &Constraints,
-    ) -> Result<Self, D::Error> {
+ber! {
+    Bits: [] Tag::BIT_STRING,
+    decode(decoder, tag) {
         let mut bits = Self::default();
-        let sent = match decoder.decode_bit_string(tag, constraints) {
+        let sent = match decoder.decode_bit_string(tag, &Constraints::NONE) {
             Ok(sent) => sent,
             // X.690 §8.6.2.3 requires an octet with the number of unused bits even if there are no bits. Clients that leave it
             // out mean no bits. The failed value has not been consumed.
-            Err(error) => match decoder.decode_octet_string::<OctetString>(tag, constraints) {
+            Err(error) => match decoder.decode_octet_string::<OctetString>(tag, &Constraints::NONE) {
                 Ok(contents) if contents.is_empty() => return Ok(bits),
                 _ => return Err(error),
             },
@@ -307,29 +261,18 @@ impl Decode for Bits {
         }
         Ok(bits)
     }
-}
-
-impl Encode for Bits {
-    fn encode_with_tag_and_constraints<'b, E: Encoder<'b>>(
-        &self,
-        encoder: &mut E,
-        tag: Tag,
-        constraints: &Constraints,
-        identifier: Identifier,
-    ) -> Result<(), E::Error> {
-        let octets = self.word.to_be_bytes();
+    encode(bits, encoder, tag) {
+        let octets = bits.word.to_be_bytes();
         let all = rasn::types::BitStr::from_slice(&octets);
-        let sent = all.get(..usize::from(self.len)).unwrap_or(all);
-        encoder
-            .encode_bit_string(tag, constraints, sent, identifier)
-            .map(drop)
+        let sent = all.get(..usize::from(bits.len)).unwrap_or(all);
+        encoder.encode_bit_string(tag, &Constraints::NONE, sent, Identifier::EMPTY).map(drop)
     }
 }
 
-production! {
+productions! {
     /// BIT STRING of any length.
     #[derive(Eq, Default)]
-    pub struct BitString(rasn::types::BitString);
+    pub struct BitString(rasn::types::BitString)
 }
 
 impl BitString {

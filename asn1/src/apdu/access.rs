@@ -3,27 +3,23 @@
 use super::{DiagRec, External, OtherInformation, ReferenceId};
 use crate::describe::redacted;
 use crate::optional::OptionalChoice;
-use crate::production::{production, without_debug};
+use crate::production::{production, productions};
 use crate::types::OctetString;
 
-production! {
+productions! {
     /// A challenge from the server.
     pub struct AccessControlRequest {
         reference_id: Option<ReferenceId>,
         security_challenge: SecurityChallenge,
         other_info: Option<OtherInformation>,
     }
-}
 
-production! {
     /// The challenge itself.
     pub enum SecurityChallenge {
         [37] SimpleForm(OctetString),
         [explicit 0] ExternallyDefined(External),
     }
-}
 
-production! {
     /// The client's answer to a challenge, or its refusal.
     pub struct AccessControlResponse {
         reference_id: Option<ReferenceId>,
@@ -33,7 +29,7 @@ production! {
     }
 }
 
-without_debug! {
+production! {
     /// The answer; never shown by Debug.
     #[derive(Clone, PartialEq)]
     pub enum SecurityChallengeResponse {

@@ -2,10 +2,10 @@
 
 use super::{External, OtherInformation, ReferenceId};
 use crate::oid::Oid;
-use crate::production::{named_integer, production};
+use crate::production::productions;
 use crate::types::InternationalString;
 
-production! {
+productions! {
     /// The end of a session; the other side answers with its own.
     pub struct Close {
         reference_id: Option<ReferenceId>,
@@ -14,6 +14,14 @@ production! {
         [4] resource_report_format: Option<Oid>,
         [explicit 5] resource_report: Option<External>,
         other_info: Option<OtherInformation>,
+    }
+
+    /// Why a session ends.
+    [211] pub integer CloseReason {
+        FINISHED = 0 "finished", SHUTDOWN = 1 "shutdown", SYSTEM_PROBLEM = 2 "systemProblem",
+        COST_LIMIT = 3 "costLimit", RESOURCES = 4 "resources", SECURITY_VIOLATION = 5 "securityViolation",
+        PROTOCOL_ERROR = 6 "protocolError", LACK_OF_ACTIVITY = 7 "lackOfActivity",
+        PEER_ABORT = 8 "peerAbort", UNSPECIFIED = 9 "unspecified",
     }
 }
 
@@ -30,13 +38,3 @@ impl Close {
         }
     }
 }
-
-named_integer!(
-    /// Why a session ends.
-    CloseReason[211] {
-        FINISHED = 0 "finished", SHUTDOWN = 1 "shutdown", SYSTEM_PROBLEM = 2 "systemProblem",
-        COST_LIMIT = 3 "costLimit", RESOURCES = 4 "resources", SECURITY_VIOLATION = 5 "securityViolation",
-        PROTOCOL_ERROR = 6 "protocolError", LACK_OF_ACTIVITY = 7 "lackOfActivity",
-        PEER_ABORT = 8 "peerAbort", UNSPECIFIED = 9 "unspecified",
-    }
-);

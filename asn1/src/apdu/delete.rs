@@ -1,10 +1,10 @@
 //! Delete: DeleteResultSetRequest `[26]`, DeleteResultSetResponse `[27]` (Z39.50-2003 §3.2.4).
 
 use super::{OtherInformation, ReferenceId, ResultSetId};
-use crate::production::{named_integer, production};
+use crate::production::productions;
 use crate::types::InternationalString;
 
-production! {
+productions! {
     /// A request to delete result sets.
     pub struct DeleteResultSetRequest {
         reference_id: Option<ReferenceId>,
@@ -13,9 +13,7 @@ production! {
         result_set_list: Option<Vec<ResultSetId>>,
         other_info: Option<OtherInformation>,
     }
-}
 
-production! {
     /// The result of the request, set by set.
     #[derive(Default)]
     pub struct DeleteResultSetResponse {
@@ -27,24 +25,18 @@ production! {
         [36] delete_message: Option<InternationalString>,
         other_info: Option<OtherInformation>,
     }
-}
 
-production! {
     /// The result for one result set.
     pub struct ListStatus {
         id: ResultSetId,
         status: DeleteSetStatus,
     }
-}
 
-named_integer!(
     /// Which sets to delete.
-    DeleteFunction { LIST = 0 "list", ALL = 1 "all" }
-);
+    pub integer DeleteFunction { LIST = 0 "list", ALL = 1 "all" }
 
-named_integer!(
     /// Why a set was deleted or not (Z39.50-2003 §3.2.4.1.3).
-    DeleteSetStatus[33] {
+    [33] pub integer DeleteSetStatus {
         SUCCESS = 0 "success", RESULT_SET_DID_NOT_EXIST = 1 "resultSetDidNotExist",
         PREVIOUSLY_DELETED_BY_TARGET = 2 "previouslyDeletedByTarget",
         SYSTEM_PROBLEM_AT_TARGET = 3 "systemProblemAtTarget", ACCESS_NOT_ALLOWED = 4 "accessNotAllowed",
@@ -53,4 +45,4 @@ named_integer!(
         NOT_ALL_REQUESTED_RESULT_SETS_DELETED = 8 "notAllRsltSetsDeletedOnBulkDlte",
         NOT_ALL_RESULT_SETS_DELETED = 9 "notAllRequestedResultSetsDeleted", RESULT_SET_IN_USE = 10 "resultSetInUse",
     }
-);
+}

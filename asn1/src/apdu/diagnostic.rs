@@ -7,20 +7,18 @@ use z3950_marc::charset::utf8_or_latin1;
 
 use super::External;
 use crate::bib1::diagnostics::Condition;
-use crate::describe::{Describe, Value, bare_choice};
+use crate::describe::{Describe, Value, bare_choices};
 use crate::oid::{BIB_1_DIAGNOSTICS, Oid};
-use crate::production::production;
+use crate::production::productions;
 use crate::types::{InternationalString, VisibleString};
 
-production! {
+productions! {
     /// A diagnostic of any format.
     pub enum DiagRec {
         DefaultFormat(DefaultDiagFormat),
         ExternallyDefined(External),
     }
-}
 
-production! {
     /// A condition of a diagnostic set, with what it is about.
     pub struct DefaultDiagFormat {
         diagnostic_set_id: Oid,
@@ -29,7 +27,7 @@ production! {
     }
 }
 
-bare_choice! {
+bare_choices! {
     /// What a diagnostic is about, in the string type of version 2 or of version 3.
     pub enum AddInfo {
         V2Addinfo(VisibleString),

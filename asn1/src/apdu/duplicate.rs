@@ -2,10 +2,10 @@
 //! (Z39.50-2003 §3.2.7.2).
 
 use super::{DiagRec, External, OtherInformation, ReferenceId};
-use crate::production::{named_integer, production};
+use crate::production::productions;
 use crate::types::InternationalString;
 
-production! {
+productions! {
     /// A request to find duplicates in result sets.
     pub struct DuplicateDetectionRequest {
         reference_id: Option<ReferenceId>,
@@ -18,6 +18,47 @@ production! {
         [9] sort_criteria: Option<Vec<SortCriterion>>,
         other_info: Option<OtherInformation>,
     }
+
+    /// When two records are duplicates.
+    pub enum DuplicateDetectionCriterion {
+        /// 0 to 100.
+        [1] LevelOfMatch(i64),
+        [2] CaseSensitive,
+        [3] PunctuationSensitive,
+        [4] RegularExpression(External),
+        [5] RsDuplicates,
+    }
+
+    /// Which of several duplicates are kept.
+    pub enum RetentionCriterion {
+        [1] NumberOfEntries(i64),
+        [2] PercentOfEntries(i64),
+        [3] DuplicatesOnly,
+        [4] DiscardRsDuplicates,
+    }
+
+    /// The order of duplicates.
+    pub enum SortCriterion {
+        [1] MostComprehensive,
+        [2] LeastComprehensive,
+        [3] MostRecent,
+        [4] Oldest,
+        [5] LeastCost,
+        [6] PreferredDatabases(Vec<InternationalString>),
+    }
+
+    /// The result of the request.
+    #[derive(Default)]
+    pub struct DuplicateDetectionResponse {
+        reference_id: Option<ReferenceId>,
+        [3] status: DuplicateDetectionStatus,
+        [4] result_set_count: Option<i64>,
+        [5] diagnostics: Option<Vec<DiagRec>>,
+        other_info: Option<OtherInformation>,
+    }
+
+    /// Whether duplicates were detected.
+    pub integer DuplicateDetectionStatus { SUCCESS = 0 "success", FAILURE = 1 "failure" }
 }
 
 impl DuplicateDetectionRequest {
@@ -37,54 +78,3 @@ impl DuplicateDetectionRequest {
         }
     }
 }
-
-production! {
-    /// When two records are duplicates.
-    pub enum DuplicateDetectionCriterion {
-        /// 0 to 100.
-        [1] LevelOfMatch(i64),
-        [2] CaseSensitive,
-        [3] PunctuationSensitive,
-        [4] RegularExpression(External),
-        [5] RsDuplicates,
-    }
-}
-
-production! {
-    /// Which of several duplicates are kept.
-    pub enum RetentionCriterion {
-        [1] NumberOfEntries(i64),
-        [2] PercentOfEntries(i64),
-        [3] DuplicatesOnly,
-        [4] DiscardRsDuplicates,
-    }
-}
-
-production! {
-    /// The order of duplicates.
-    pub enum SortCriterion {
-        [1] MostComprehensive,
-        [2] LeastComprehensive,
-        [3] MostRecent,
-        [4] Oldest,
-        [5] LeastCost,
-        [6] PreferredDatabases(Vec<InternationalString>),
-    }
-}
-
-production! {
-    /// The result of the request.
-    #[derive(Default)]
-    pub struct DuplicateDetectionResponse {
-        reference_id: Option<ReferenceId>,
-        [3] status: DuplicateDetectionStatus,
-        [4] result_set_count: Option<i64>,
-        [5] diagnostics: Option<Vec<DiagRec>>,
-        other_info: Option<OtherInformation>,
-    }
-}
-
-named_integer!(
-    /// Whether duplicates were detected.
-    DuplicateDetectionStatus { SUCCESS = 0 "success", FAILURE = 1 "failure" }
-);

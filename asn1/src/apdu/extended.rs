@@ -1,12 +1,12 @@
 //! Extended services: ExtendedServicesRequest `[46]`, ExtendedServicesResponse `[47]` (Z39.50-2003 §3.2.9).
 
 use super::{DiagRec, ElementSetName, External, IntUnit, OtherInformation, ReferenceId};
-use crate::describe::{described_by_name, sequence};
+use crate::describe::described;
 use crate::oid::Oid;
-use crate::production::{named_integer, production};
+use crate::production::productions;
 use crate::types::InternationalString;
 
-production! {
+productions! {
     /// A request to create, delete or modify a task package.
     pub struct ExtendedServicesRequest {
         reference_id: Option<ReferenceId>,
@@ -21,6 +21,42 @@ production! {
         [11] wait_action: WaitAction,
         elements: Option<ElementSetName>,
         other_info: Option<OtherInformation>,
+    }
+
+    /// What to do with the task package.
+    pub integer ExtendedServicesFunction { CREATE = 1 "create", DELETE = 2 "delete", MODIFY = 3 "modify" }
+
+    /// Whether the server is to answer when the task is done, or immediately.
+    pub integer WaitAction {
+        WAIT = 1 "wait", WAIT_IF_POSSIBLE = 2 "waitIfPossible", DONT_WAIT = 3 "dontWait",
+        DONT_RETURN_PACKAGE = 4 "dontReturnPackage",
+    }
+
+    /// The result of the request.
+    #[derive(Default)]
+    pub struct ExtendedServicesResponse {
+        reference_id: Option<ReferenceId>,
+        [3] operation_status: OperationStatus,
+        [4] diagnostics: Option<Vec<DiagRec>>,
+        [5] task_package: Option<External>,
+        other_info: Option<OtherInformation>,
+    }
+
+    /// Whether the task was done or accepted.
+    pub integer OperationStatus { DONE = 1 "done", ACCEPTED = 2 "accepted", FAILURE = 3 "failure" }
+}
+
+described! {
+    /// What a user may do with a task package.
+    pub struct Permission {
+        [1] user_id: Option<InternationalString>,
+        [2] allowable_functions: Vec<AllowableFunction>,
+    }
+
+    /// One thing a user may do with a task package.
+    pub integer AllowableFunction {
+        DELETE = 1 "delete", MODIFY_CONTENTS = 2 "modifyContents", MODIFY_PERMISSIONS = 3 "modifyPermissions",
+        PRESENT = 4 "present", INVOKE = 5 "invoke",
     }
 }
 
@@ -43,50 +79,3 @@ impl ExtendedServicesRequest {
         }
     }
 }
-
-named_integer!(
-    /// What to do with the task package.
-    ExtendedServicesFunction { CREATE = 1 "create", DELETE = 2 "delete", MODIFY = 3 "modify" }
-);
-
-named_integer!(
-    /// Whether the server is to answer when the task is done, or immediately.
-    WaitAction {
-        WAIT = 1 "wait", WAIT_IF_POSSIBLE = 2 "waitIfPossible", DONT_WAIT = 3 "dontWait",
-        DONT_RETURN_PACKAGE = 4 "dontReturnPackage",
-    }
-);
-
-sequence! {
-    /// What a user may do with a task package.
-    pub struct Permission {
-        [1] user_id: Option<InternationalString>,
-        [2] allowable_functions: Vec<AllowableFunction>,
-    }
-}
-
-named_integer!(
-    /// One thing a user may do with a task package.
-    AllowableFunction {
-        DELETE = 1 "delete", MODIFY_CONTENTS = 2 "modifyContents", MODIFY_PERMISSIONS = 3 "modifyPermissions",
-        PRESENT = 4 "present", INVOKE = 5 "invoke",
-    }
-);
-described_by_name!(AllowableFunction);
-
-production! {
-    /// The result of the request.
-    #[derive(Default)]
-    pub struct ExtendedServicesResponse {
-        reference_id: Option<ReferenceId>,
-        [3] operation_status: OperationStatus,
-        [4] diagnostics: Option<Vec<DiagRec>>,
-        [5] task_package: Option<External>,
-        other_info: Option<OtherInformation>,
-    }
-}
-
-named_integer!(
-    /// Whether the task was done or accepted.
-    OperationStatus { DONE = 1 "done", ACCEPTED = 2 "accepted", FAILURE = 3 "failure" }
-);

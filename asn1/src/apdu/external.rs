@@ -3,10 +3,10 @@
 use crate::codec::value::{BerValue, decode_value, encode_value};
 use crate::error::{DecodeError, EncodeError};
 use crate::oid::Oid;
-use crate::production::production;
+use crate::production::productions;
 use crate::types::{Any, BitString, ObjectDescriptor, OctetString};
 
-production! {
+productions! {
     /// EXTERNAL: a value with the identifier of its syntax.
     [universal 8]
     pub struct External {
@@ -15,9 +15,7 @@ production! {
         descriptor: Option<ObjectDescriptor>,
         encoding: ExternalEncoding,
     }
-}
 
-production! {
     /// The three ways an EXTERNAL carries its value.
     pub enum ExternalEncoding {
         /// One BER value: SUTRS, OPAC, GRS-1 and every format written in ASN.1.
@@ -77,9 +75,7 @@ pub trait ExternalValue: BerValue {
     const SYNTAX: Oid;
 
     /// Whether values under this identifier are of the type; those of older versions may be.
-    fn is_syntax(syntax: &Oid) -> bool {
-        *syntax == Self::SYNTAX
-    }
+    fn is_syntax(syntax: &Oid) -> bool;
 
     /// The value in an EXTERNAL. Some peers send it as octets, which is accepted.
     ///
@@ -107,6 +103,20 @@ pub trait ExternalValue: BerValue {
         External::of_value(Self::SYNTAX, self)
     }
 }
+
+/// Gives types the identifiers of their values: the one they are sent under, and those of older versions.
+macro_rules! external_values {
+    ($($type:ty: $syntax:ident $(, $older:ident)*;)*) => {$(
+        impl $crate::apdu::external::ExternalValue for $type {
+            const SYNTAX: $crate::oid::Oid = $crate::oid::$syntax;
+
+            fn is_syntax(syntax: &$crate::oid::Oid) -> bool {
+                matches!(*syntax, $crate::oid::$syntax $(| $crate::oid::$older)*)
+            }
+        }
+    )*};
+}
+pub(crate) use external_values;
 
 /// Why an EXTERNAL does not hold the expected value.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

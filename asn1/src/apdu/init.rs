@@ -5,10 +5,10 @@ use std::fmt;
 use super::{External, OtherInformation, ReferenceId};
 use crate::describe::redacted;
 use crate::optional::Unknown;
-use crate::production::{production, without_debug};
+use crate::production::{production, productions};
 use crate::types::{Bits, InternationalString, VisibleString};
 
-production! {
+productions! {
     /// What the client offers when it opens the session.
     #[derive(Default)]
     pub struct InitializeRequest {
@@ -27,9 +27,7 @@ production! {
         other_info: Option<OtherInformation>,
         unknown: Unknown,
     }
-}
 
-production! {
     /// What the server grants; `result` says whether the session is open.
     #[derive(Default)]
     pub struct InitializeResponse {
@@ -48,9 +46,17 @@ production! {
         other_info: Option<OtherInformation>,
         unknown: Unknown,
     }
+
+    /// The protocol versions a peer speaks; bit 0 is version 1.
+    #[derive(Copy, Eq, Default)]
+    [3] pub struct ProtocolVersion(pub Bits)
+
+    /// The services and features a peer offers or grants (Z39.50-2003 §3.2.1.1.4).
+    #[derive(Copy, Eq, Default)]
+    [4] pub struct Options(pub Bits)
 }
 
-without_debug! {
+production! {
     /// Who the client is; never shown by Debug.
     #[derive(Clone, PartialEq)]
     pub enum IdAuthentication {
@@ -73,7 +79,7 @@ impl fmt::Debug for IdAuthentication {
     }
 }
 
-without_debug! {
+production! {
     /// Group, user and password; never shown by Debug.
     #[derive(Clone, PartialEq, Default)]
     pub struct IdPass {
@@ -84,12 +90,6 @@ without_debug! {
 }
 
 redacted!(IdPass);
-
-production! {
-    /// The protocol versions a peer speaks; bit 0 is version 1.
-    #[derive(Copy, Eq, Default)]
-    [3] pub struct ProtocolVersion(pub Bits);
-}
 
 impl ProtocolVersion {
     /// Versions 1, 2 and 3.
@@ -112,12 +112,6 @@ impl ProtocolVersion {
             .last()
             .map(|position| position + 1)
     }
-}
-
-production! {
-    /// The services and features a peer offers or grants (Z39.50-2003 §3.2.1.1.4).
-    #[derive(Copy, Eq, Default)]
-    [4] pub struct Options(pub Bits);
 }
 
 macro_rules! options {

@@ -1,19 +1,38 @@
 //! OtherInformation: values of any syntax that an APDU carries beside its own elements (Z39.50-2003 §4.1).
 
 use super::{External, ExternalValue};
-use crate::describe::{bare_choice, describe, sequence};
+use crate::describe::{bare_choices, described};
 use crate::error::EncodeError;
 use crate::oid::Oid;
-use crate::production::production;
 use crate::types::{InternationalString, OctetString};
 
-production! {
+described! {
     /// OtherInformation `[201]`: what an APDU carries beside its own elements.
     #[derive(Default)]
-    [201] pub struct OtherInformation(pub Vec<OtherInformationUnit>);
+    [201] pub struct OtherInformation(pub Vec<OtherInformationUnit>)
+
+    /// One unit of OtherInformation.
+    pub struct OtherInformationUnit {
+        [1] category: Option<InfoCategory>,
+        information: Information,
+    }
+
+    /// What a unit of OtherInformation is about.
+    pub struct InfoCategory {
+        [1] category_type_id: Option<Oid>,
+        [2] category_value: i64,
+    }
 }
 
-describe!(OtherInformation: units => units.0.describe());
+bare_choices! {
+    /// The value of a unit of OtherInformation.
+    pub enum Information {
+        [2] CharacterInfo(InternationalString),
+        [3] BinaryInfo(OctetString),
+        [4] ExternallyDefinedInfo(External),
+        [5] Oid(Oid),
+    }
+}
 
 impl OtherInformation {
     /// The first value of the type `T`; `None` if there is none, or it is malformed.
@@ -35,31 +54,5 @@ impl OtherInformation {
             information,
         });
         Ok(())
-    }
-}
-
-sequence! {
-    /// One unit of OtherInformation.
-    pub struct OtherInformationUnit {
-        [1] category: Option<InfoCategory>,
-        information: Information,
-    }
-}
-
-bare_choice! {
-    /// The value of a unit of OtherInformation.
-    pub enum Information {
-        [2] CharacterInfo(InternationalString),
-        [3] BinaryInfo(OctetString),
-        [4] ExternallyDefinedInfo(External),
-        [5] Oid(Oid),
-    }
-}
-
-sequence! {
-    /// What a unit of OtherInformation is about.
-    pub struct InfoCategory {
-        [1] category_type_id: Option<Oid>,
-        [2] category_value: i64,
     }
 }

@@ -5,13 +5,13 @@ use super::{
     DatabaseName, ElementSetName, External, NamePlusRecord, OtherInformation, Records, ReferenceId,
     ResultSetId,
 };
-use crate::describe::{bare_choice, sequence};
+use crate::describe::{bare_choices, described};
 use crate::oid::Oid;
 use crate::optional::OptionalChoice;
-use crate::production::{named_integer, production};
+use crate::production::productions;
 use crate::types::InternationalString;
 
-production! {
+productions! {
     /// A request for records of a result set.
     #[derive(Default)]
     pub struct PresentRequest {
@@ -30,9 +30,7 @@ production! {
         [207] max_segment_size: Option<i64>,
         other_info: Option<OtherInformation>,
     }
-}
 
-production! {
     /// The requested records, or why they are missing.
     #[derive(Default)]
     pub struct PresentResponse {
@@ -44,9 +42,7 @@ production! {
         records: OptionalChoice<Records>,
         other_info: Option<OtherInformation>,
     }
-}
 
-production! {
     /// A part of the answer to a Present, ahead of the PresentResponse.
     #[derive(Default)]
     pub struct Segment {
@@ -55,42 +51,32 @@ production! {
         [0] segment_records: Vec<NamePlusRecord>,
         other_info: Option<OtherInformation>,
     }
-}
 
-named_integer!(
     /// Whether all requested records were sent (Z39.50-2003 §3.2.2.1.8).
-    PresentStatus[27] {
+    [27] pub integer PresentStatus {
         SUCCESS = 0 "success", PARTIAL_1 = 1 "partial-1", PARTIAL_2 = 2 "partial-2",
         PARTIAL_3 = 3 "partial-3", PARTIAL_4 = 4 "partial-4", FAILURE = 5 "failure",
     }
-);
 
-production! {
     /// Further positions of the result set.
     pub struct Range {
         /// 1-based.
         [1] starting_position: i64,
         [2] number_of_records: i64,
     }
-}
 
-production! {
     /// How records are to be composed: an element set name, or a full specification.
     pub enum RecordComposition {
         [19] Simple(ElementSetNames),
         [209] Complex(Box<CompSpec>),
     }
-}
 
-production! {
     /// An element set name, for all databases or for each.
     pub enum ElementSetNames {
         [0] GenericElementSetName(InternationalString),
         [1] DatabaseSpecific(Vec<DatabaseSpecificElementSet>),
     }
-}
 
-production! {
     /// The element set name for one database.
     pub struct DatabaseSpecificElementSet {
         db_name: DatabaseName,
@@ -98,7 +84,7 @@ production! {
     }
 }
 
-sequence! {
+described! {
     /// Composition by schema and element specification (Z39.50-2003 §3.6.3).
     pub struct CompSpec {
         [1] select_alternative_syntax: bool,
@@ -106,17 +92,13 @@ sequence! {
         [3] db_specific: Option<Vec<DatabaseSpecification>>,
         [4] record_syntax: Option<Vec<Oid>>,
     }
-}
 
-sequence! {
     /// A composition for one database.
     pub struct DatabaseSpecification {
         [explicit 1] db: DatabaseName,
         [2] spec: Specification,
     }
-}
 
-sequence! {
     /// Schema and elements of a composition.
     #[derive(Default)]
     pub struct Specification {
@@ -125,15 +107,13 @@ sequence! {
     }
 }
 
-bare_choice! {
+bare_choices! {
     /// A schema by identifier or URI.
     pub enum Schema {
         [1] Oid(Oid),
         [300] Uri(InternationalString),
     }
-}
 
-bare_choice! {
     /// The elements wanted: a name, or a specification such as eSpec-1.
     pub enum ElementSpec {
         [1] ElementSetName(InternationalString),

@@ -1,14 +1,14 @@
 //! The query of a search: `Query`, `RPNQuery`, attributes, terms and operators (Z39.50-2003 §3.7, §4.1).
 
 use super::{External, ResultSetId};
-use crate::describe::{Describe, Value, bare_choice, describe, sequence};
+use crate::describe::{Describe, Value, bare_choices, described};
 use crate::oid::{BIB_1, Oid};
-use crate::production::{named_integer, production};
+use crate::production::productions;
 use crate::types::{Any, GeneralizedTime, InternationalString, OctetString};
 
 pub use super::rpn::{MAX_RPN_DEPTH, RpnRpnOp, RpnStructure};
 
-production! {
+productions! {
     /// A query, by its type.
     pub enum Query {
         /// By agreement between the peers.
@@ -25,6 +25,128 @@ production! {
         [explicit 102] Type102(OctetString),
         /// Externally defined, such as CQL.
         [104] Type104(External),
+    }
+
+    /// A query in reverse Polish notation with the attribute set its attributes come from by default.
+    pub struct RpnQuery {
+        attribute_set: Oid,
+        rpn: RpnStructure,
+    }
+
+    /// A leaf of the query tree.
+    pub enum Operand {
+        [102] AttributesPlusTerm(AttributesPlusTerm),
+        ResultSet(ResultSetId),
+        [214] ResultAttr(Box<ResultSetPlusAttributes>),
+    }
+
+    /// A term and the attributes that qualify it.
+    [102]
+    pub struct AttributesPlusTerm {
+        [44] attributes: Vec<AttributeElement>,
+        term: Term,
+    }
+
+    /// A result set restricted by attributes.
+    [214]
+    pub struct ResultSetPlusAttributes {
+        result_set: ResultSetId,
+        [44] attributes: Vec<AttributeElement>,
+    }
+
+    /// The value searched for.
+    pub enum Term {
+        [45] General(OctetString),
+        [215] Numeric(i64),
+        [216] CharacterString(InternationalString),
+        [217] Oid(Oid),
+        [218] DateTime(GeneralizedTime),
+        [219] External(Box<External>),
+        [220] IntegerAndUnit(Box<IntUnit>),
+        [221] Null,
+    }
+
+    /// How two operands are combined.
+    pub enum Operator {
+        [0] And,
+        [1] Or,
+        [2] AndNot,
+        [3] Prox(Box<ProximityOperator>),
+    }
+
+    /// Proximity: how near the operands are, and in which order (Z39.50-2003 §3.7.2).
+    pub struct ProximityOperator {
+        [1] exclusion: Option<bool>,
+        [2] distance: i64,
+        [3] ordered: bool,
+        [4] relation_type: RelationType,
+        [5] proximity_unit_code: ProximityUnitCode,
+    }
+
+    /// What a proximity distance counts.
+    pub enum ProximityUnitCode {
+        [1] Known(KnownProximityUnit),
+        [2] Private(i64),
+    }
+
+    /// How the actual distance compares with the requested one.
+    pub integer RelationType {
+        LESS_THAN = 1 "lessThan", LESS_THAN_OR_EQUAL = 2 "lessThanOrEqual", EQUAL = 3 "equal",
+        GREATER_THAN_OR_EQUAL = 4 "greaterThanOrEqual", GREATER_THAN = 5 "greaterThan", NOT_EQUAL = 6 "notEqual",
+    }
+
+    /// The units of distance the standard names.
+    pub integer KnownProximityUnit {
+        CHARACTER = 1 "character", WORD = 2 "word", SENTENCE = 3 "sentence", PARAGRAPH = 4 "paragraph",
+        SECTION = 5 "section", CHAPTER = 6 "chapter", DOCUMENT = 7 "document", ELEMENT = 8 "element",
+        SUBELEMENT = 9 "subelement", ELEMENT_TYPE = 10 "elementType", BYTE = 11 "byte",
+    }
+}
+
+described! {
+    /// AttributeList `[44]`, as a type of its own.
+    [44] pub struct AttributeList(pub Vec<AttributeElement>)
+
+    /// One attribute: type and value, in the query's attribute set unless it names its own.
+    pub struct AttributeElement {
+        [1] attribute_set: Option<Oid>,
+        [120] attribute_type: i64,
+        attribute_value: AttributeValue,
+    }
+
+    /// A list of alternatives, as an attribute's value.
+    pub struct ComplexAttribute {
+        [1] list: Vec<StringOrNumeric>,
+        [2] semantic_action: Option<Vec<i64>>,
+    }
+
+    /// A number with its unit.
+    pub struct IntUnit {
+        [1] value: i64,
+        [2] unit_used: Unit,
+    }
+
+    /// A unit of measure.
+    #[derive(Default)]
+    pub struct Unit {
+        [explicit 1] unit_system: Option<InternationalString>,
+        [2] unit_type: Option<StringOrNumeric>,
+        [3] unit: Option<StringOrNumeric>,
+        [4] scale_factor: Option<i64>,
+    }
+}
+
+bare_choices! {
+    /// The value of an attribute.
+    pub enum AttributeValue {
+        [121] Numeric(i64),
+        [224] Complex(Box<ComplexAttribute>),
+    }
+
+    /// A name or a number.
+    pub enum StringOrNumeric {
+        [1] String(InternationalString),
+        [2] Numeric(i64),
     }
 }
 
@@ -59,14 +181,6 @@ impl Describe for Query {
     }
 }
 
-production! {
-    /// A query in reverse Polish notation with the attribute set its attributes come from by default.
-    pub struct RpnQuery {
-        attribute_set: Oid,
-        rpn: RpnStructure,
-    }
-}
-
 impl RpnQuery {
     /// A query whose attributes are of Bib-1, unless they name another set.
     pub fn bib1(rpn: RpnStructure) -> Self {
@@ -74,54 +188,6 @@ impl RpnQuery {
             attribute_set: BIB_1,
             rpn,
         }
-    }
-}
-
-production! {
-    /// A leaf of the query tree.
-    pub enum Operand {
-        [102] AttributesPlusTerm(AttributesPlusTerm),
-        ResultSet(ResultSetId),
-        [214] ResultAttr(Box<ResultSetPlusAttributes>),
-    }
-}
-
-production! {
-    /// A term and the attributes that qualify it.
-    [102]
-    pub struct AttributesPlusTerm {
-        [44] attributes: Vec<AttributeElement>,
-        term: Term,
-    }
-}
-
-production! {
-    /// A result set restricted by attributes.
-    [214]
-    pub struct ResultSetPlusAttributes {
-        result_set: ResultSetId,
-        [44] attributes: Vec<AttributeElement>,
-    }
-}
-
-production! {
-    /// AttributeList `[44]`, as a type of its own.
-    [44] pub struct AttributeList(pub Vec<AttributeElement>);
-}
-
-describe!(AttributeList: list => list.0.describe());
-
-production! {
-    /// The value searched for.
-    pub enum Term {
-        [45] General(OctetString),
-        [215] Numeric(i64),
-        [216] CharacterString(InternationalString),
-        [217] Oid(Oid),
-        [218] DateTime(GeneralizedTime),
-        [219] External(Box<External>),
-        [220] IntegerAndUnit(Box<IntUnit>),
-        [221] Null,
     }
 }
 
@@ -141,25 +207,6 @@ impl Describe for Term {
     }
 }
 
-production! {
-    /// How two operands are combined.
-    pub enum Operator {
-        [0] And,
-        [1] Or,
-        [2] AndNot,
-        [3] Prox(Box<ProximityOperator>),
-    }
-}
-
-sequence! {
-    /// One attribute: type and value, in the query's attribute set unless it names its own.
-    pub struct AttributeElement {
-        [1] attribute_set: Option<Oid>,
-        [120] attribute_type: i64,
-        attribute_value: AttributeValue,
-    }
-}
-
 impl AttributeElement {
     /// A numeric attribute of the query's attribute set.
     pub fn numeric(attribute_type: i64, value: i64) -> Self {
@@ -171,14 +218,6 @@ impl AttributeElement {
     }
 }
 
-bare_choice! {
-    /// The value of an attribute.
-    pub enum AttributeValue {
-        [121] Numeric(i64),
-        [224] Complex(Box<ComplexAttribute>),
-    }
-}
-
 impl AttributeValue {
     /// A value that is a name.
     pub fn named(name: impl Into<InternationalString>) -> Self {
@@ -186,76 +225,5 @@ impl AttributeValue {
             list: vec![StringOrNumeric::String(name.into())],
             semantic_action: None,
         }))
-    }
-}
-
-sequence! {
-    /// A list of alternatives, as an attribute's value.
-    pub struct ComplexAttribute {
-        [1] list: Vec<StringOrNumeric>,
-        [2] semantic_action: Option<Vec<i64>>,
-    }
-}
-
-bare_choice! {
-    /// A name or a number.
-    pub enum StringOrNumeric {
-        [1] String(InternationalString),
-        [2] Numeric(i64),
-    }
-}
-
-production! {
-    /// Proximity: how near the operands are, and in which order (Z39.50-2003 §3.7.2).
-    pub struct ProximityOperator {
-        [1] exclusion: Option<bool>,
-        [2] distance: i64,
-        [3] ordered: bool,
-        [4] relation_type: RelationType,
-        [5] proximity_unit_code: ProximityUnitCode,
-    }
-}
-
-production! {
-    /// What a proximity distance counts.
-    pub enum ProximityUnitCode {
-        [1] Known(KnownProximityUnit),
-        [2] Private(i64),
-    }
-}
-
-named_integer!(
-    /// How the actual distance compares with the requested one.
-    RelationType {
-        LESS_THAN = 1 "lessThan", LESS_THAN_OR_EQUAL = 2 "lessThanOrEqual", EQUAL = 3 "equal",
-        GREATER_THAN_OR_EQUAL = 4 "greaterThanOrEqual", GREATER_THAN = 5 "greaterThan", NOT_EQUAL = 6 "notEqual",
-    }
-);
-
-named_integer!(
-    /// The units of distance the standard names.
-    KnownProximityUnit {
-        CHARACTER = 1 "character", WORD = 2 "word", SENTENCE = 3 "sentence", PARAGRAPH = 4 "paragraph",
-        SECTION = 5 "section", CHAPTER = 6 "chapter", DOCUMENT = 7 "document", ELEMENT = 8 "element",
-        SUBELEMENT = 9 "subelement", ELEMENT_TYPE = 10 "elementType", BYTE = 11 "byte",
-    }
-);
-
-sequence! {
-    /// A number with its unit.
-    pub struct IntUnit {
-        [1] value: i64,
-        [2] unit_used: Unit,
-    }
-}
-
-sequence! {
-    /// A unit of measure.
-    #[derive(Default)]
-    pub struct Unit {
-        [explicit 1] unit_system: Option<InternationalString>,
-        [2] unit_type: Option<StringOrNumeric>,
-        [3] unit: Option<StringOrNumeric>,
-        [4] scale_factor: Option<i64>,
     }
 }

@@ -2,23 +2,36 @@
 //! (Z39.50-2003 §3.2.2.1.8, §4.1 `Records`).
 
 use super::{DatabaseName, DefaultDiagFormat, DiagRec, External, ExternalEncoding};
-use crate::production::production;
+use crate::production::productions;
 use crate::types::OctetString;
 
-production! {
+productions! {
     /// The records of a response, or diagnostics in their place.
     pub enum Records {
         [28] ResponseRecords(Vec<NamePlusRecord>),
         [130] NonSurrogateDiagnostic(DefaultDiagFormat),
         [205] MultipleNonSurDiagnostics(Vec<DiagRec>),
     }
-}
 
-production! {
     /// A record and the database it comes from.
     pub struct NamePlusRecord {
         [0] name: Option<DatabaseName>,
         [1] record: Record,
+    }
+
+    /// A record, the diagnostic that replaces it, or a fragment of it.
+    pub enum Record {
+        [explicit 1] RetrievalRecord(External),
+        [2] SurrogateDiagnostic(DiagRec),
+        [3] StartingFragment(FragmentSyntax),
+        [4] IntermediateFragment(FragmentSyntax),
+        [5] FinalFragment(FragmentSyntax),
+    }
+
+    /// A fragment of a record.
+    pub enum FragmentSyntax {
+        ExternallyTagged(External),
+        NotExternallyTagged(OctetString),
     }
 }
 
@@ -39,24 +52,5 @@ impl NamePlusRecord {
             ExternalEncoding::OctetAligned(octets) => Some(octets),
             _ => None,
         }
-    }
-}
-
-production! {
-    /// A record, the diagnostic that replaces it, or a fragment of it.
-    pub enum Record {
-        [explicit 1] RetrievalRecord(External),
-        [2] SurrogateDiagnostic(DiagRec),
-        [3] StartingFragment(FragmentSyntax),
-        [4] IntermediateFragment(FragmentSyntax),
-        [5] FinalFragment(FragmentSyntax),
-    }
-}
-
-production! {
-    /// A fragment of a record.
-    pub enum FragmentSyntax {
-        ExternallyTagged(External),
-        NotExternallyTagged(OctetString),
     }
 }

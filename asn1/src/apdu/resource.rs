@@ -2,9 +2,9 @@
 
 use super::{External, OtherInformation, ReferenceId};
 use crate::oid::Oid;
-use crate::production::{named_integer, production};
+use crate::production::productions;
 
-production! {
+productions! {
     /// The server reports what an operation costs, and may ask whether to continue.
     #[derive(Default)]
     pub struct ResourceControlRequest {
@@ -16,9 +16,7 @@ production! {
         [43] triggered_request_flag: Option<bool>,
         other_info: Option<OtherInformation>,
     }
-}
 
-production! {
     /// Whether to continue.
     pub struct ResourceControlResponse {
         reference_id: Option<ReferenceId>,
@@ -26,9 +24,7 @@ production! {
         [45] result_set_wanted: Option<bool>,
         other_info: Option<OtherInformation>,
     }
-}
 
-production! {
     /// The client asks for a report on, or the end of, the operation in progress; there is no direct response.
     pub struct TriggerResourceControlRequest {
         reference_id: Option<ReferenceId>,
@@ -36,6 +32,36 @@ production! {
         [47] pref_resource_report_format: Option<Oid>,
         [48] result_set_wanted: Option<bool>,
         other_info: Option<OtherInformation>,
+    }
+
+    /// A request for a report on a finished operation or the session.
+    #[derive(Default)]
+    pub struct ResourceReportRequest {
+        reference_id: Option<ReferenceId>,
+        [210] op_id: Option<ReferenceId>,
+        [49] pref_resource_report_format: Option<Oid>,
+        other_info: Option<OtherInformation>,
+    }
+
+    /// The report.
+    #[derive(Default)]
+    pub struct ResourceReportResponse {
+        reference_id: Option<ReferenceId>,
+        [50] resource_report_status: ResourceReportStatus,
+        [explicit 51] resource_report: Option<External>,
+        other_info: Option<OtherInformation>,
+    }
+
+    /// What is left of a suspended operation if it ends now.
+    pub integer PartialResultsAvailable { SUBSET = 1 "subset", INTERIM = 2 "interim", NONE = 3 "none" }
+
+    /// What the client wants with a trigger.
+    pub integer RequestedAction { RESOURCE_REPORT = 1 "resourceReport", RESOURCE_CONTROL = 2 "resourceControl", CANCEL = 3 "cancel" }
+
+    /// Whether a report is available (Z39.50-2003 §3.2.6.3).
+    pub integer ResourceReportStatus {
+        SUCCESS = 0 "success", PARTIAL = 1 "partial", FAILURE_1 = 2 "failure-1", FAILURE_2 = 3 "failure-2",
+        FAILURE_3 = 4 "failure-3", FAILURE_4 = 5 "failure-4", FAILURE_5 = 6 "failure-5", FAILURE_6 = 7 "failure-6",
     }
 }
 
@@ -51,43 +77,3 @@ impl TriggerResourceControlRequest {
         }
     }
 }
-
-production! {
-    /// A request for a report on a finished operation or the session.
-    #[derive(Default)]
-    pub struct ResourceReportRequest {
-        reference_id: Option<ReferenceId>,
-        [210] op_id: Option<ReferenceId>,
-        [49] pref_resource_report_format: Option<Oid>,
-        other_info: Option<OtherInformation>,
-    }
-}
-
-production! {
-    /// The report.
-    #[derive(Default)]
-    pub struct ResourceReportResponse {
-        reference_id: Option<ReferenceId>,
-        [50] resource_report_status: ResourceReportStatus,
-        [explicit 51] resource_report: Option<External>,
-        other_info: Option<OtherInformation>,
-    }
-}
-
-named_integer!(
-    /// What is left of a suspended operation if it ends now.
-    PartialResultsAvailable { SUBSET = 1 "subset", INTERIM = 2 "interim", NONE = 3 "none" }
-);
-
-named_integer!(
-    /// What the client wants with a trigger.
-    RequestedAction { RESOURCE_REPORT = 1 "resourceReport", RESOURCE_CONTROL = 2 "resourceControl", CANCEL = 3 "cancel" }
-);
-
-named_integer!(
-    /// Whether a report is available (Z39.50-2003 §3.2.6.3).
-    ResourceReportStatus {
-        SUCCESS = 0 "success", PARTIAL = 1 "partial", FAILURE_1 = 2 "failure-1", FAILURE_2 = 3 "failure-2",
-        FAILURE_3 = 4 "failure-3", FAILURE_4 = 5 "failure-4", FAILURE_5 = 6 "failure-5", FAILURE_6 = 7 "failure-6",
-    }
-);

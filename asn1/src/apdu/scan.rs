@@ -5,10 +5,10 @@ use super::{
 };
 use crate::oid::Oid;
 use crate::optional::OptionalChoice;
-use crate::production::{named_integer, production};
+use crate::production::productions;
 use crate::types::InternationalString;
 
-production! {
+productions! {
     /// A request for the terms around a given one.
     pub struct ScanRequest {
         reference_id: Option<ReferenceId>,
@@ -21,9 +21,7 @@ production! {
         [7] preferred_position_in_response: Option<i64>,
         other_info: Option<OtherInformation>,
     }
-}
 
-production! {
     /// A stretch of the term list.
     #[derive(Default)]
     pub struct ScanResponse {
@@ -37,34 +35,26 @@ production! {
         [8] attribute_set: Option<Oid>,
         other_info: Option<OtherInformation>,
     }
-}
 
-named_integer!(
     /// Whether all requested terms were sent.
-    ScanStatus {
+    pub integer ScanStatus {
         SUCCESS = 0 "success", PARTIAL_1 = 1 "partial-1", PARTIAL_2 = 2 "partial-2", PARTIAL_3 = 3 "partial-3",
         PARTIAL_4 = 4 "partial-4", PARTIAL_5 = 5 "partial-5", FAILURE = 6 "failure",
     }
-);
 
-production! {
     /// The terms, or why they are missing.
     #[derive(Default)]
     pub struct ListEntries {
         [1] entries: Option<Vec<Entry>>,
         [2] nonsurrogate_diagnostics: Option<Vec<DiagRec>>,
     }
-}
 
-production! {
     /// A term, or the diagnostic in its place.
     pub enum Entry {
         [1] TermInfo(Box<TermInfo>),
         [2] SurrogateDiagnostic(DiagRec),
     }
-}
 
-production! {
     /// A term and how often it occurs.
     pub struct TermInfo {
         term: Term,
@@ -75,26 +65,20 @@ production! {
         [3] by_attributes: Option<Vec<OccurrenceByAttributes>>,
         other_term_info: Option<OtherInformation>,
     }
-}
 
-production! {
     /// How often a term occurs under given attributes.
     pub struct OccurrenceByAttributes {
         [explicit 1] attributes: AttributeList,
         occurrences: OptionalChoice<Occurrences>,
         other_occur_info: Option<OtherInformation>,
     }
-}
 
-production! {
     /// Occurrences, in total or by database.
     pub enum Occurrences {
         [explicit 2] Global(i64),
         [3] ByDatabase(Vec<DatabaseOccurrences>),
     }
-}
 
-production! {
     /// Occurrences in one database.
     pub struct DatabaseOccurrences {
         db: DatabaseName,

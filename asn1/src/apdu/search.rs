@@ -5,10 +5,10 @@ use super::{
 };
 use crate::oid::Oid;
 use crate::optional::OptionalChoice;
-use crate::production::{named_integer, production};
+use crate::production::productions;
 use crate::types::InternationalString;
 
-production! {
+productions! {
     /// A search, with the number of records that its response may carry.
     pub struct SearchRequest {
         reference_id: Option<ReferenceId>,
@@ -28,9 +28,7 @@ production! {
         [203] additional_search_info: Option<OtherInformation>,
         other_info: Option<OtherInformation>,
     }
-}
 
-production! {
     /// What a search found.
     #[derive(Default)]
     pub struct SearchResponse {
@@ -46,11 +44,9 @@ production! {
         [203] additional_search_info: Option<OtherInformation>,
         other_info: Option<OtherInformation>,
     }
-}
 
-named_integer!(
     /// How complete the result set is (Z39.50-2003 §3.2.2.1.9).
-    ResultSetStatus {
+    pub integer ResultSetStatus {
         SUBSET = 1 "subset", INTERIM = 2 "interim", NONE = 3 "none", ESTIMATE = 4 "estimate",
     }
-);
+}

@@ -1,12 +1,12 @@
 //! Sort: SortRequest `[43]`, SortResponse `[44]` (Z39.50-2003 §3.2.7.1).
 
 use super::{AttributeList, DatabaseName, DiagRec, OtherInformation, ReferenceId, Specification};
-use crate::describe::{choice, sequence};
+use crate::describe::described;
 use crate::oid::Oid;
-use crate::production::{named_integer, production};
+use crate::production::productions;
 use crate::types::{InternationalString, OctetString};
 
-production! {
+productions! {
     /// A request to sort, or merge and sort, result sets.
     #[derive(Default)]
     pub struct SortRequest {
@@ -15,6 +15,74 @@ production! {
         [4] sorted_result_set_name: InternationalString,
         [5] sort_sequence: Vec<SortKeySpec>,
         other_info: Option<OtherInformation>,
+    }
+
+    /// The result of the sort.
+    #[derive(Default)]
+    pub struct SortResponse {
+        reference_id: Option<ReferenceId>,
+        [3] sort_status: SortStatus,
+        [4] result_set_status: Option<SortResultSetStatus>,
+        [5] diagnostics: Option<Vec<DiagRec>>,
+        [6] result_count: Option<i64>,
+        other_info: Option<OtherInformation>,
+    }
+
+    /// Whether the sort succeeded.
+    pub integer SortStatus { SUCCESS = 0 "success", PARTIAL_1 = 1 "partial-1", FAILURE = 2 "failure" }
+
+    /// The state of the sorted set after a sort that did not succeed.
+    pub integer SortResultSetStatus { EMPTY = 1 "empty", INTERIM = 2 "interim", UNCHANGED = 3 "unchanged", NONE = 4 "none" }
+
+    /// One key of a sort.
+    pub struct SortKeySpec {
+        sort_element: SortElement,
+        [1] sort_relation: SortRelation,
+        [2] case_sensitivity: CaseSensitivity,
+        [3] missing_value_action: Option<MissingValueAction>,
+    }
+
+    /// The order of a key.
+    pub integer SortRelation {
+        ASCENDING = 0 "ascending", DESCENDING = 1 "descending",
+        ASCENDING_BY_FREQUENCY = 3 "ascendingByFrequency", DESCENDING_BY_FREQUENCY = 4 "descendingByfrequency",
+    }
+
+    /// Whether case counts in a key.
+    pub integer CaseSensitivity { CASE_SENSITIVE = 0 "caseSensitive", CASE_INSENSITIVE = 1 "caseInsensitive" }
+
+    /// What to do with a record that lacks the key.
+    pub enum MissingValueAction {
+        [1] Abort,
+        [2] Null,
+        [3] MissingValueData(OctetString),
+    }
+}
+
+described! {
+    /// Where a key is found, for all databases or for each.
+    pub enum SortElement {
+        [1] Generic(SortKey),
+        [2] DatabaseSpecific(Vec<DatabaseSpecificSort>),
+    }
+
+    /// The key for one database.
+    pub struct DatabaseSpecificSort {
+        database_name: DatabaseName,
+        db_sort: SortKey,
+    }
+
+    /// A key: a field's name, elements, or attributes.
+    pub enum SortKey {
+        [0] SortField(InternationalString),
+        [1] ElementSpec(Box<Specification>),
+        [2] SortAttributes(SortAttributes),
+    }
+
+    /// A key by attributes.
+    pub struct SortAttributes {
+        id: Oid,
+        list: AttributeList,
     }
 }
 
@@ -29,93 +97,5 @@ impl SortRequest {
             sort_sequence: keys,
             other_info: None,
         }
-    }
-}
-
-production! {
-    /// The result of the sort.
-    #[derive(Default)]
-    pub struct SortResponse {
-        reference_id: Option<ReferenceId>,
-        [3] sort_status: SortStatus,
-        [4] result_set_status: Option<SortResultSetStatus>,
-        [5] diagnostics: Option<Vec<DiagRec>>,
-        [6] result_count: Option<i64>,
-        other_info: Option<OtherInformation>,
-    }
-}
-
-named_integer!(
-    /// Whether the sort succeeded.
-    SortStatus { SUCCESS = 0 "success", PARTIAL_1 = 1 "partial-1", FAILURE = 2 "failure" }
-);
-
-named_integer!(
-    /// The state of the sorted set after a sort that did not succeed.
-    SortResultSetStatus { EMPTY = 1 "empty", INTERIM = 2 "interim", UNCHANGED = 3 "unchanged", NONE = 4 "none" }
-);
-
-production! {
-    /// One key of a sort.
-    pub struct SortKeySpec {
-        sort_element: SortElement,
-        [1] sort_relation: SortRelation,
-        [2] case_sensitivity: CaseSensitivity,
-        [3] missing_value_action: Option<MissingValueAction>,
-    }
-}
-
-named_integer!(
-    /// The order of a key.
-    SortRelation {
-        ASCENDING = 0 "ascending", DESCENDING = 1 "descending",
-        ASCENDING_BY_FREQUENCY = 3 "ascendingByFrequency", DESCENDING_BY_FREQUENCY = 4 "descendingByfrequency",
-    }
-);
-
-named_integer!(
-    /// Whether case counts in a key.
-    CaseSensitivity { CASE_SENSITIVE = 0 "caseSensitive", CASE_INSENSITIVE = 1 "caseInsensitive" }
-);
-
-production! {
-    /// What to do with a record that lacks the key.
-    pub enum MissingValueAction {
-        [1] Abort,
-        [2] Null,
-        [3] MissingValueData(OctetString),
-    }
-}
-
-choice! {
-    /// Where a key is found, for all databases or for each.
-    pub enum SortElement {
-        [1] Generic(SortKey),
-        [2] DatabaseSpecific(Vec<DatabaseSpecificSort>),
-    }
-}
-
-sequence! {
-    /// The key for one database.
-    pub struct DatabaseSpecificSort {
-        database_name: DatabaseName,
-        db_sort: SortKey,
-    }
-}
-
-choice! {
-    /// A key: a field's name, elements, or attributes.
-    pub enum SortKey {
-        [0] SortField(InternationalString),
-        [1] ElementSpec(Box<Specification>),
-        [2] SortAttributes(SortAttributes),
-    }
-}
-
-sequence! {
-    /// A key by attributes.
-    pub struct SortAttributes {
-        id: Oid,
-        list: AttributeList,
     }
 }

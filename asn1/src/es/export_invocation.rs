@@ -1,80 +1,59 @@
 //! Export Invocation: records of a result set delivered as an export specification says (Z39.50-2003 Appendix EXT.7).
 
 use super::export_specification::ExportSpecification;
-use crate::apdu::{ExternalValue, IntUnit};
-use crate::describe::{choice, sequence};
-use crate::oid::{self, Oid};
+use crate::apdu::IntUnit;
+use crate::describe::described;
 use crate::types::InternationalString;
 
-choice! {
+described! {
     /// ExportInvocation.
     pub enum ExportInvocation {
         [1] EsRequest(Box<EsRequest>),
         [2] TaskPackage(Box<TaskPackage>),
     }
-}
 
-impl ExternalValue for ExportInvocation {
-    const SYNTAX: Oid = oid::EXPORT_INVOCATION;
-}
-
-sequence! {
     /// What the client asks for.
     pub struct EsRequest {
         [explicit 1] to_keep: OriginPartToKeep,
         [explicit 2] not_to_keep: OriginPartNotToKeep,
     }
-}
 
-sequence! {
     /// What the server keeps.
     pub struct TaskPackage {
         [explicit 1] origin_part: OriginPartToKeep,
         [explicit 2] target_part: Option<TargetPart>,
     }
-}
 
-sequence! {
     /// The part of the request that the package keeps.
     pub struct OriginPartToKeep {
         [1] export_spec: ExportSpec,
         [2] number_of_copies: i64,
     }
-}
 
-choice! {
     /// How records are delivered: as another package says, or as specified here.
     pub enum ExportSpec {
         [1] PackageName(InternationalString),
         [explicit 2] PackageSpec(Box<ExportSpecification>),
     }
-}
 
-sequence! {
     /// The part of the request that the package does not keep.
     pub struct OriginPartNotToKeep {
         [1] result_set_id: InternationalString,
         [2] records: RecordsWanted,
     }
-}
 
-choice! {
     /// Which records of the result set are delivered.
     pub enum RecordsWanted {
         [1] All,
         [2] Ranges(Vec<RecordRange>),
     }
-}
 
-sequence! {
     /// Records from the 1-based `start`; the last range without `count` has all that follow.
     pub struct RecordRange {
         [1] start: i64,
         [2] count: Option<i64>,
     }
-}
 
-sequence! {
     /// The server's part of the package.
     #[derive(Default)]
     pub struct TargetPart {

@@ -2,48 +2,35 @@
 //! (Z39.50-2003 Appendix EXT.6).
 
 use super::Null;
-use crate::apdu::{CompSpec, ExternalValue};
-use crate::describe::{choice, sequence};
-use crate::oid::{self, Oid};
+use crate::apdu::CompSpec;
+use crate::describe::described;
 use crate::types::InternationalString;
 
-choice! {
+described! {
     /// ExportSpecification.
     pub enum ExportSpecification {
         [1] EsRequest(Box<EsRequest>),
         [2] TaskPackage(Box<TaskPackage>),
     }
-}
 
-impl ExternalValue for ExportSpecification {
-    const SYNTAX: Oid = oid::EXPORT_SPECIFICATION;
-}
-
-sequence! {
     /// What the client asks for.
     pub struct EsRequest {
         [explicit 1] to_keep: OriginPartToKeep,
         [2] not_to_keep: Null,
     }
-}
 
-sequence! {
     /// What the server keeps.
     pub struct TaskPackage {
         [explicit 1] origin_part: OriginPartToKeep,
         [2] target_part: Null,
     }
-}
 
-sequence! {
     /// The part of the request that the package keeps: all of it.
     pub struct OriginPartToKeep {
         [1] composition: CompSpec,
         [2] export_destination: Destination,
     }
-}
 
-choice! {
     /// Destination: where something is sent.
     pub enum Destination {
         [1] PhoneNumber(InternationalString),
@@ -56,9 +43,7 @@ choice! {
         [8] PrinterAddress(InternationalString),
         [100] Other(OtherDestination),
     }
-}
 
-sequence! {
     /// A destination of another kind.
     pub struct OtherDestination {
         [1] vehicle: Option<InternationalString>,

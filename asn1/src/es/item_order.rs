@@ -1,41 +1,30 @@
 //! Item Order: a document ordered by its position in a result set, by a request (often an ILL-Request of ISO 10161), or both
 //! (Z39.50-2003 Appendix EXT.4).
 
-use crate::apdu::{External, ExternalValue};
-use crate::describe::{choice, described_by_name, redacted, sequence};
-use crate::oid::{self, Oid};
-use crate::production::{named_integer, without_debug};
+use crate::apdu::External;
+use crate::describe::{described, redacted};
+use crate::production::production;
 use crate::types::InternationalString;
 
-choice! {
+described! {
     /// ItemOrder.
     pub enum ItemOrder {
         [1] EsRequest(Box<EsRequest>),
         [2] TaskPackage(Box<TaskPackage>),
     }
-}
 
-impl ExternalValue for ItemOrder {
-    const SYNTAX: Oid = oid::ITEM_ORDER;
-}
-
-sequence! {
     /// What the client asks for.
     pub struct EsRequest {
         [explicit 1] to_keep: Option<OriginPartToKeep>,
         [explicit 2] not_to_keep: OriginPartNotToKeep,
     }
-}
 
-sequence! {
     /// What the server keeps.
     pub struct TaskPackage {
         [explicit 1] origin_part: Option<OriginPartToKeep>,
         [explicit 2] target_part: TargetPart,
     }
-}
 
-sequence! {
     /// The part of the request that the package keeps.
     #[derive(Default)]
     pub struct OriginPartToKeep {
@@ -43,9 +32,7 @@ sequence! {
         [2] contact: Option<Contact>,
         [3] addl_billing: Option<Billing>,
     }
-}
 
-sequence! {
     /// The person to contact.
     #[derive(Default)]
     pub struct Contact {
@@ -53,18 +40,14 @@ sequence! {
         [2] phone: Option<InternationalString>,
         [3] email: Option<InternationalString>,
     }
-}
 
-sequence! {
     /// Who pays, and how.
     pub struct Billing {
         [1] payment_method: PaymentMethod,
         [2] customer_reference: Option<InternationalString>,
         [3] customer_po_number: Option<InternationalString>,
     }
-}
 
-choice! {
     /// The method of payment.
     pub enum PaymentMethod {
         [0] BillInvoice,
@@ -75,9 +58,37 @@ choice! {
         [5] PrivateKnown,
         [6] PrivateNotKnown(Box<External>),
     }
+
+    /// The item ordered: at least one of the two.
+    #[derive(Default)]
+    pub struct OriginPartNotToKeep {
+        [1] result_set_item: Option<ResultSetItem>,
+        /// An ILL-Request travels as [`oid::ILL`].
+        [2] item_request: Option<External>,
+    }
+
+    /// A record of a result set, by its 1-based position.
+    pub struct ResultSetItem {
+        [1] result_set_id: InternationalString,
+        [2] item: i64,
+    }
+
+    /// The server's part of the package.
+    #[derive(Default)]
+    pub struct TargetPart {
+        [1] item_request: Option<External>,
+        [2] status_or_error_report: Option<External>,
+        [3] auxiliary_status: Option<AuxiliaryStatus>,
+    }
+
+    /// The status of the order, where no report of ISO 10161 has it.
+    pub integer AuxiliaryStatus {
+        NOT_RECEIVED = 1 "notReceived", LOAN_QUEUE = 2 "loanQueue", FORWARDED = 3 "forwarded",
+        UNFILLED_COPYRIGHT = 4 "unfilledCopyright", FILLED_COPYRIGHT = 5 "filledCopyright",
+    }
 }
 
-without_debug! {
+production! {
     /// CreditCardInfo; redacted by Debug and by [`Describe`](crate::describe::Describe).
     #[derive(Clone, PartialEq)]
     pub struct CreditCardInfo {
@@ -88,40 +99,3 @@ without_debug! {
 }
 
 redacted!(CreditCardInfo);
-
-sequence! {
-    /// The item ordered: at least one of the two.
-    #[derive(Default)]
-    pub struct OriginPartNotToKeep {
-        [1] result_set_item: Option<ResultSetItem>,
-        /// An ILL-Request travels as [`oid::ILL`].
-        [2] item_request: Option<External>,
-    }
-}
-
-sequence! {
-    /// A record of a result set, by its 1-based position.
-    pub struct ResultSetItem {
-        [1] result_set_id: InternationalString,
-        [2] item: i64,
-    }
-}
-
-sequence! {
-    /// The server's part of the package.
-    #[derive(Default)]
-    pub struct TargetPart {
-        [1] item_request: Option<External>,
-        [2] status_or_error_report: Option<External>,
-        [3] auxiliary_status: Option<AuxiliaryStatus>,
-    }
-}
-
-named_integer!(
-    /// The status of the order, where no report of ISO 10161 has it.
-    AuxiliaryStatus {
-        NOT_RECEIVED = 1 "notReceived", LOAN_QUEUE = 2 "loanQueue", FORWARDED = 3 "forwarded",
-        UNFILLED_COPYRIGHT = 4 "unfilledCopyright", FILLED_COPYRIGHT = 5 "filledCopyright",
-    }
-);
-described_by_name!(AuxiliaryStatus);

@@ -1,41 +1,29 @@
 //! Periodic Query Schedule: a query that is run periodically, its records kept or delivered (Z39.50-2003 Appendix EXT.3).
 
 use super::export_specification::{Destination, ExportSpecification};
-use crate::apdu::{ExternalValue, IntUnit, Query};
-use crate::describe::{choice, described_by_name, sequence};
-use crate::oid::{self, Oid};
-use crate::production::named_integer;
+use crate::apdu::{IntUnit, Query};
+use crate::describe::described;
 use crate::types::{GeneralizedTime, InternationalString};
 
-choice! {
+described! {
     /// PeriodicQuerySchedule.
     pub enum PeriodicQuerySchedule {
         [1] EsRequest(Box<EsRequest>),
         [2] TaskPackage(Box<TaskPackage>),
     }
-}
 
-impl ExternalValue for PeriodicQuerySchedule {
-    const SYNTAX: Oid = oid::PERIODIC_QUERY_SCHEDULE;
-}
-
-sequence! {
     /// What the client asks for.
     pub struct EsRequest {
         [explicit 1] to_keep: OriginPartToKeep,
         [explicit 2] not_to_keep: OriginPartNotToKeep,
     }
-}
 
-sequence! {
     /// What the server keeps.
     pub struct TaskPackage {
         [explicit 1] origin_part: OriginPartToKeep,
         [explicit 2] target_part: TargetPart,
     }
-}
 
-sequence! {
     /// The part of the request that the package keeps.
     pub struct OriginPartToKeep {
         [1] active_flag: bool,
@@ -45,23 +33,16 @@ sequence! {
         [4] alert_destination: Option<Destination>,
         [5] export_parameters: Option<ExportParameters>,
     }
-}
 
-named_integer!(
     /// What happens to the records found before.
-    ResultSetDisposition { REPLACE = 1 "replace", APPEND = 2 "append", CREATE_NEW = 3 "createNew" }
-);
-described_by_name!(ResultSetDisposition);
+    pub integer ResultSetDisposition { REPLACE = 1 "replace", APPEND = 2 "append", CREATE_NEW = 3 "createNew" }
 
-choice! {
     /// How records are delivered: as another package says, or as specified here.
     pub enum ExportParameters {
         [1] PackageName(InternationalString),
         [explicit 2] ExportPackage(Box<ExportSpecification>),
     }
-}
 
-sequence! {
     /// The part of the request that the package does not keep.
     #[derive(Default)]
     pub struct OriginPartNotToKeep {
@@ -72,17 +53,13 @@ sequence! {
         [3] expiration: Option<GeneralizedTime>,
         [4] result_set_package: Option<InternationalString>,
     }
-}
 
-choice! {
     /// The query, or the package that has it.
     pub enum QuerySpec {
         [1] ActualQuery(Box<Query>),
         [2] PackageName(InternationalString),
     }
-}
 
-sequence! {
     /// The server's part of the package.
     pub struct TargetPart {
         [1] actual_query: Query,
@@ -94,9 +71,7 @@ sequence! {
         [6] last_result_number: i64,
         [7] number_since_modify: Option<i64>,
     }
-}
 
-choice! {
     /// Period: how often the query runs.
     pub enum Period {
         [1] Unit(IntUnit),

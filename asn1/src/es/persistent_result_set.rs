@@ -1,43 +1,30 @@
 //! Persistent Result Set: a result set kept beyond the session (Z39.50-2003 Appendix EXT.1).
 
 use super::Null;
-use crate::apdu::ExternalValue;
-use crate::describe::{choice, described_by_name, sequence};
-use crate::oid::{self, Oid};
-use crate::production::named_integer;
+use crate::describe::described;
 use crate::types::InternationalString;
 
-choice! {
+described! {
     /// PersistentResultSet.
     pub enum PersistentResultSet {
         [1] EsRequest(EsRequest),
         [2] TaskPackage(TaskPackage),
     }
-}
 
-impl ExternalValue for PersistentResultSet {
-    const SYNTAX: Oid = oid::PERSISTENT_RESULT_SET;
-}
-
-sequence! {
     /// What the client asks for.
     #[derive(Default)]
     pub struct EsRequest {
         [1] to_keep: Null,
         [explicit 2] not_to_keep: Option<OriginPartNotToKeep>,
     }
-}
 
-sequence! {
     /// What the server keeps.
     #[derive(Default)]
     pub struct TaskPackage {
         [1] origin_part: Null,
         [explicit 2] target_part: Option<TargetPart>,
     }
-}
 
-sequence! {
     /// The part of the request that the package does not keep.
     #[derive(Default)]
     pub struct OriginPartNotToKeep {
@@ -46,15 +33,10 @@ sequence! {
         /// On modify.
         [2] replace_or_append: Option<ReplaceOrAppend>,
     }
-}
 
-named_integer!(
     /// What happens to the records kept before.
-    ReplaceOrAppend { REPLACE = 1 "replace", APPEND = 2 "append" }
-);
-described_by_name!(ReplaceOrAppend);
+    pub integer ReplaceOrAppend { REPLACE = 1 "replace", APPEND = 2 "append" }
 
-sequence! {
     /// The server's part of the package.
     #[derive(Default)]
     pub struct TargetPart {

@@ -2,13 +2,13 @@
 //! (Z39.50-2003 Appendix REC, record syntax ESTaskPackage).
 
 use super::TaskParameters;
-use crate::apdu::{DiagRec, External, ExternalValue, IntUnit, Permission};
-use crate::describe::{Describe, Value, described_by_name};
-use crate::oid::{self, Oid};
-use crate::production::{named_integer, production};
+use crate::apdu::{DiagRec, External, IntUnit, Permission};
+use crate::describe::{Describe, Value, described};
+use crate::oid::Oid;
+use crate::production::productions;
 use crate::types::{GeneralizedTime, InternationalString, OctetString};
 
-production! {
+productions! {
     /// TaskPackage.
     pub struct TaskPackage {
         [1] package_type: Oid,
@@ -27,14 +27,9 @@ production! {
     }
 }
 
-named_integer!(
+described! {
     /// The progress of a task.
-    TaskStatus { PENDING = 0 "pending", ACTIVE = 1 "active", COMPLETE = 2 "complete", ABORTED = 3 "aborted" }
-);
-described_by_name!(TaskStatus);
-
-impl ExternalValue for TaskPackage {
-    const SYNTAX: Oid = oid::TASK_PACKAGE;
+    pub integer TaskStatus { PENDING = 0 "pending", ACTIVE = 1 "active", COMPLETE = 2 "complete", ABORTED = 3 "aborted" }
 }
 
 impl Describe for TaskPackage {

@@ -5,30 +5,108 @@
 //! `supplementalDiagnostics`, and has one surrogate diagnostic where the third has a list of them. So one type reads all
 //! of them; [`Update::to_external_as`] writes it under any of the three identifiers.
 
-use crate::apdu::{DiagRec, External, ExternalValue};
-use crate::describe::{choice, described_by_name, sequence};
+use crate::apdu::{DiagRec, External};
+use crate::describe::described;
 use crate::error::EncodeError;
-use crate::oid::{self, Oid};
-use crate::production::named_integer;
+use crate::oid::Oid;
 use crate::types::{GeneralizedTime, InternationalString, OctetString};
 
-choice! {
+described! {
     /// Update.
     pub enum Update {
         [1] EsRequest(Box<EsRequest>),
         [2] TaskPackage(Box<TaskPackage>),
     }
-}
 
-impl ExternalValue for Update {
-    const SYNTAX: Oid = oid::DATABASE_UPDATE;
-
-    fn is_syntax(syntax: &Oid) -> bool {
-        matches!(
-            *syntax,
-            oid::DATABASE_UPDATE | oid::DATABASE_UPDATE_2 | oid::DATABASE_UPDATE_1
-        )
+    /// What the client asks for.
+    pub struct EsRequest {
+        [explicit 1] to_keep: OriginPartToKeep,
+        [explicit 2] not_to_keep: Vec<SuppliedRecord>,
     }
+
+    /// What the server keeps.
+    pub struct TaskPackage {
+        [explicit 1] origin_part: OriginPartToKeep,
+        [explicit 2] target_part: TargetPart,
+    }
+
+    /// The part of the request that the package keeps.
+    pub struct OriginPartToKeep {
+        [1] action: Action,
+        [2] database_name: InternationalString,
+        [3] schema: Option<Oid>,
+        /// If present, the package is to contain the records after the update.
+        [4] element_set_name: Option<InternationalString>,
+        /// Since version 3.
+        [5] action_qualifier: Option<External>,
+    }
+
+    /// What is done with the records.
+    pub integer Action {
+        RECORD_INSERT = 1 "recordInsert", RECORD_REPLACE = 2 "recordReplace", RECORD_DELETE = 3 "recordDelete",
+        ELEMENT_UPDATE = 4 "elementUpdate", SPECIAL_UPDATE = 5 "specialUpdate",
+    }
+
+    /// SuppliedRecords: a record, and its identifiers.
+    pub struct SuppliedRecord {
+        [1] record_id: Option<RecordId>,
+        [2] supplemental_id: Option<SupplementalId>,
+        [3] correlation_info: Option<CorrelationInfo>,
+        [4] record: External,
+    }
+
+    /// The record's name in the database.
+    pub enum RecordId {
+        [1] Number(i64),
+        [2] String(InternationalString),
+        [3] Opaque(OctetString),
+    }
+
+    /// Which state of the record the client has seen, so that no other client's change is lost.
+    pub enum SupplementalId {
+        [1] TimeStamp(GeneralizedTime),
+        [2] VersionNumber(InternationalString),
+        [3] PreviousVersion(Box<External>),
+    }
+
+    /// CorrelationInfo: identifies the client's record in the package.
+    #[derive(Default)]
+    pub struct CorrelationInfo {
+        [1] note: Option<InternationalString>,
+        [2] id: Option<i64>,
+    }
+
+    /// The server's part of the package.
+    pub struct TargetPart {
+        [1] update_status: UpdateStatus,
+        /// Of the task as a whole.
+        [2] global_diagnostics: Option<Vec<DiagRec>>,
+        /// For each record supplied; version 3 requires it.
+        [3] task_package_records: Option<Vec<TaskPackageRecordStructure>>,
+    }
+
+    /// The result of the update.
+    pub integer UpdateStatus { SUCCESS = 1 "success", PARTIAL = 2 "partial", FAILURE = 3 "failure" }
+
+    /// TaskPackageRecordStructure: the result for one record.
+    pub struct TaskPackageRecordStructure {
+        [1] record_or_sur_diag: Option<RecordOrSurDiag>,
+        /// As the client supplied it.
+        [2] correlation_info: Option<CorrelationInfo>,
+        [3] record_status: RecordStatus,
+        /// Since version 3.
+        [4] supplemental_diagnostics: Option<Vec<DiagRec>>,
+    }
+
+    /// The record as it is now, or why the update failed.
+    pub enum RecordOrSurDiag {
+        [1] Record(Box<External>),
+        /// Exactly one in the first version.
+        [2] SurrogateDiagnostics(Vec<DiagRec>),
+    }
+
+    /// The status of the update of one record.
+    pub integer RecordStatus { SUCCESS = 1 "success", QUEUED = 2 "queued", IN_PROCESS = 3 "inProcess", FAILURE = 4 "failure" }
 }
 
 impl Update {
@@ -39,14 +117,6 @@ impl Update {
     /// Only for values that BER cannot encode.
     pub fn to_external_as(&self, version: Oid) -> Result<External, EncodeError> {
         External::of_value(version, self)
-    }
-}
-
-sequence! {
-    /// What the client asks for.
-    pub struct EsRequest {
-        [explicit 1] to_keep: OriginPartToKeep,
-        [explicit 2] not_to_keep: Vec<SuppliedRecord>,
     }
 }
 
@@ -70,46 +140,6 @@ impl EsRequest {
     }
 }
 
-sequence! {
-    /// What the server keeps.
-    pub struct TaskPackage {
-        [explicit 1] origin_part: OriginPartToKeep,
-        [explicit 2] target_part: TargetPart,
-    }
-}
-
-sequence! {
-    /// The part of the request that the package keeps.
-    pub struct OriginPartToKeep {
-        [1] action: Action,
-        [2] database_name: InternationalString,
-        [3] schema: Option<Oid>,
-        /// If present, the package is to contain the records after the update.
-        [4] element_set_name: Option<InternationalString>,
-        /// Since version 3.
-        [5] action_qualifier: Option<External>,
-    }
-}
-
-named_integer!(
-    /// What is done with the records.
-    Action {
-        RECORD_INSERT = 1 "recordInsert", RECORD_REPLACE = 2 "recordReplace", RECORD_DELETE = 3 "recordDelete",
-        ELEMENT_UPDATE = 4 "elementUpdate", SPECIAL_UPDATE = 5 "specialUpdate",
-    }
-);
-described_by_name!(Action);
-
-sequence! {
-    /// SuppliedRecords: a record, and its identifiers.
-    pub struct SuppliedRecord {
-        [1] record_id: Option<RecordId>,
-        [2] supplemental_id: Option<SupplementalId>,
-        [3] correlation_info: Option<CorrelationInfo>,
-        [4] record: External,
-    }
-}
-
 impl SuppliedRecord {
     /// A record with its identifier in the database, if it has one, and the number by which the task package refers to it.
     pub fn new(record: External, id: Option<RecordId>, number: Option<i64>) -> Self {
@@ -124,74 +154,3 @@ impl SuppliedRecord {
         }
     }
 }
-
-choice! {
-    /// The record's name in the database.
-    pub enum RecordId {
-        [1] Number(i64),
-        [2] String(InternationalString),
-        [3] Opaque(OctetString),
-    }
-}
-
-choice! {
-    /// Which state of the record the client has seen, so that no other client's change is lost.
-    pub enum SupplementalId {
-        [1] TimeStamp(GeneralizedTime),
-        [2] VersionNumber(InternationalString),
-        [3] PreviousVersion(Box<External>),
-    }
-}
-
-sequence! {
-    /// CorrelationInfo: identifies the client's record in the package.
-    #[derive(Default)]
-    pub struct CorrelationInfo {
-        [1] note: Option<InternationalString>,
-        [2] id: Option<i64>,
-    }
-}
-
-sequence! {
-    /// The server's part of the package.
-    pub struct TargetPart {
-        [1] update_status: UpdateStatus,
-        /// Of the task as a whole.
-        [2] global_diagnostics: Option<Vec<DiagRec>>,
-        /// For each record supplied; version 3 requires it.
-        [3] task_package_records: Option<Vec<TaskPackageRecordStructure>>,
-    }
-}
-
-named_integer!(
-    /// The result of the update.
-    UpdateStatus { SUCCESS = 1 "success", PARTIAL = 2 "partial", FAILURE = 3 "failure" }
-);
-described_by_name!(UpdateStatus);
-
-sequence! {
-    /// TaskPackageRecordStructure: the result for one record.
-    pub struct TaskPackageRecordStructure {
-        [1] record_or_sur_diag: Option<RecordOrSurDiag>,
-        /// As the client supplied it.
-        [2] correlation_info: Option<CorrelationInfo>,
-        [3] record_status: RecordStatus,
-        /// Since version 3.
-        [4] supplemental_diagnostics: Option<Vec<DiagRec>>,
-    }
-}
-
-choice! {
-    /// The record as it is now, or why the update failed.
-    pub enum RecordOrSurDiag {
-        [1] Record(Box<External>),
-        /// Exactly one in the first version.
-        [2] SurrogateDiagnostics(Vec<DiagRec>),
-    }
-}
-
-named_integer!(
-    /// The status of the update of one record.
-    RecordStatus { SUCCESS = 1 "success", QUEUED = 2 "queued", IN_PROCESS = 3 "inProcess", FAILURE = 4 "failure" }
-);
-described_by_name!(RecordStatus);

@@ -9,20 +9,17 @@ use std::borrow::Cow;
 use z3950_marc::charset::utf8_or_latin1;
 
 use crate::apdu::{External, ExternalEncoding};
-use crate::describe::{choice, described_by_name, sequence};
+use crate::describe::described;
 use crate::oid::{self, Oid};
-use crate::production::named_integer;
 use crate::record::explain::LanguageCode;
 
-choice! {
+described! {
     /// CharSetandLanguageNegotiation.
     pub enum CharSetandLanguageNegotiation {
         [1] Proposal(OriginProposal),
         [2] Response(TargetResponse),
     }
-}
 
-sequence! {
     /// OriginProposal: what the client prefers, best first.
     #[derive(Default)]
     pub struct OriginProposal {
@@ -32,9 +29,7 @@ sequence! {
         /// Whether records are to be in the selected set too; absent means no.
         [3] records_in_selected_char_sets: Option<bool>,
     }
-}
 
-sequence! {
     /// TargetResponse: what the server selects from the proposal, which must have the same elements.
     #[derive(Default)]
     pub struct TargetResponse {
@@ -42,18 +37,14 @@ sequence! {
         [2] selected_language: Option<LanguageCode>,
         [3] records_in_selected_char_sets: Option<bool>,
     }
-}
 
-choice! {
     /// A character set proposed.
     pub enum ProposedCharSet {
         [1] Iso2022(Iso2022),
         [2] Iso10646(Iso10646),
         [3] Private(PrivateCharacterSet),
     }
-}
 
-choice! {
     /// The character set selected.
     pub enum SelectedCharSet {
         [1] Iso2022(Iso2022),
@@ -62,26 +53,20 @@ choice! {
         /// No agreement.
         [4] None,
     }
-}
 
-choice! {
     /// PrivateCharacterSet: sets other than ISO 2022 and ISO 10646.
     pub enum PrivateCharacterSet {
         [1] ViaOid(Vec<Oid>),
         [2] ExternallySpecified(Box<External>),
         [3] PreviouslyAgreedUpon,
     }
-}
 
-choice! {
     /// Iso2022: sets by their numbers in the ISO register, and where they are designated to.
     pub enum Iso2022 {
         [1] OriginProposal(Iso2022Proposal),
         [2] TargetResponse(Iso2022Response),
     }
-}
 
-sequence! {
     /// The ISO 2022 sets the client offers.
     pub struct Iso2022Proposal {
         /// If absent, any.
@@ -90,9 +75,7 @@ sequence! {
         [2] proposed_initial_sets: Vec<InitialSet>,
         [3] proposed_left_and_right: LeftAndRight,
     }
-}
 
-sequence! {
     /// The ISO 2022 sets the server selects.
     pub struct Iso2022Response {
         [0] selected_environment: Environment,
@@ -100,17 +83,13 @@ sequence! {
         [2] selectedinitial_set: InitialSet,
         [3] selected_left_and_right: LeftAndRight,
     }
-}
 
-choice! {
     /// Environment: how many bits of an octet are used.
     pub enum Environment {
         [1] SevenBit,
         [2] EightBit,
     }
-}
 
-sequence! {
     /// InitialSet: the sets in force at the start.
     #[derive(Default)]
     pub struct InitialSet {
@@ -121,23 +100,16 @@ sequence! {
         [4] c0: i64,
         [5] c1: Option<i64>,
     }
-}
 
-sequence! {
     /// LeftAndRight: the sets that the two halves of the code table have at the start.
     pub struct LeftAndRight {
         [3] g_left: GraphicSet,
         [4] g_right: Option<GraphicSet>,
     }
-}
 
-named_integer!(
     /// A slot for a character set.
-    GraphicSet { G0 = 0 "g0", G1 = 1 "g1", G2 = 2 "g2", G3 = 3 "g3" }
-);
-described_by_name!(GraphicSet);
+    pub integer GraphicSet { G0 = 0 "g0", G1 = 1 "g1", G2 = 2 "g2", G3 = 3 "g3" }
 
-sequence! {
     /// Iso10646: Unicode, by repertoire and encoding.
     pub struct Iso10646 {
         /// 1.0.10646.1.level and the collections; if absent, all at level 3.

@@ -5,18 +5,207 @@ use crate::apdu::{
     AttributeList, DatabaseName, DefaultDiagFormat, DiagRec, ExternalValue, SortElement,
     Specification, Term,
 };
-use crate::describe::{Describe, Value, choice, describe, described_by_name, sequence};
+use crate::describe::{Describe, Value, described};
 use crate::oid::Oid;
-use crate::production::{named_integer, production};
 use crate::types::InternationalString;
 
-production! {
+described! {
     /// DiagnosticFormat: one diagnostic or several.
     #[derive(Default)]
-    pub struct DiagnosticFormat(pub Vec<DiagnosticUnit>);
-}
+    pub struct DiagnosticFormat(pub Vec<DiagnosticUnit>)
 
-describe!(DiagnosticFormat: diagnostics => diagnostics.0.describe());
+    /// A diagnostic, a message for people, or both.
+    pub struct DiagnosticUnit {
+        [1] diagnostic: Option<Diagnostic>,
+        [2] message: Option<InternationalString>,
+    }
+
+    /// A diagnostic, in the default form or with details.
+    pub enum Diagnostic {
+        [1] DefaultDiagRec(DefaultDiagFormat),
+        [2] ExplicitDiagnostic(Box<DiagFormat>),
+    }
+
+    /// DiagFormat: a condition with its details.
+    pub enum DiagFormat {
+        [1000] TooMany(TooMany),
+        [1001] BadSpec(BadSpec),
+        [1002] DbUnavail(DbUnavail),
+        [1003] UnSupOp(UnsupportedOperator),
+        [1004] Attribute(UnsupportedAttribute),
+        [1005] AttCombo(AttributeCombination),
+        [1006] Term(BadTerm),
+        [1007] Proximity(Proximity),
+        [1008] Scan(Scan),
+        [1009] Sort(Sort),
+        [1010] Segmentation(Segmentation),
+        [1011] ExtServices(ExtServices),
+        [1012] AccessCtrl(AccessCtrl),
+        [1013] RecordSyntax(RecordSyntax),
+    }
+
+    /// There are too many of something.
+    pub struct TooMany {
+        [1] too_many_what: TooManyWhat,
+        [2] max: Option<i64>,
+    }
+
+    /// What there are too many of.
+    pub integer TooManyWhat {
+        ARGUMENT_WORDS = 1 "argumentWords", TRUNCATED_WORDS = 2 "truncatedWords",
+        BOOLEAN_OPERATORS = 3 "booleanOperators", INCOMPLETE_SUBFIELDS = 4 "incompleteSubfields",
+        CHARACTERS = 5 "characters", RECORDS_RETRIEVED = 6 "recordsRetrieved",
+        DATA_BASES_SPECIFIED = 7 "dataBasesSpecified", RESULT_SETS_CREATED = 8 "resultSetsCreated",
+        INDEX_TERMS_PROCESSED = 9 "indexTermsProcessed",
+    }
+
+    /// An element set name or specification that is not supported, for one database or for all.
+    pub struct BadSpec {
+        [1] spec: Specification,
+        [2] db: Option<DatabaseName>,
+        [3] good_ones: Option<Vec<Specification>>,
+    }
+
+    /// A database that cannot be used.
+    pub struct DbUnavail {
+        [1] db: DatabaseName,
+        [2] why: UnavailableReason,
+    }
+
+    /// Why a database cannot be used.
+    pub struct UnavailableReason {
+        [1] reason_code: Option<UnavailableReasonCode>,
+        [2] message: Option<InternationalString>,
+    }
+
+    /// Why a database cannot be used, by number.
+    pub integer UnavailableReasonCode {
+        DOES_NOT_EXIST = 0 "doesNotExist", EXISTS_BUT_UNAVAIL = 1 "existsButUnavail", LOCKED = 2 "locked",
+        ACCESS_DENIED = 3 "accessDenied",
+    }
+
+    /// An operator that is not supported.
+    pub integer UnsupportedOperator { AND = 0 "and", OR = 1 "or", AND_NOT = 2 "and-not", PROX = 3 "prox" }
+
+    /// An attribute set, type or value that is not supported, or a term that does not go with it.
+    pub struct UnsupportedAttribute {
+        /// Alone: the attribute set is not supported.
+        [1] id: Oid,
+        [2] r#type: Option<i64>,
+        [3] value: Option<i64>,
+        [4] term: Option<Term>,
+    }
+
+    /// Attributes that do not go together.
+    pub struct AttributeCombination {
+        [1] unsupported_combination: AttributeList,
+        [2] recommended_alternatives: Option<Vec<AttributeList>>,
+    }
+
+    /// A term that is not supported.
+    pub struct BadTerm {
+        [1] problem: Option<TermProblem>,
+        [2] term: Term,
+    }
+
+    /// What is wrong with a term.
+    pub integer TermProblem { CODED_VALUE = 1 "codedValue", UNPARSABLE = 2 "unparsable", TOO_SHORT = 3 "tooShort", TYPE = 4 "type" }
+
+    /// What is not supported in proximity.
+    pub enum Proximity {
+        [1] ResultSets,
+        [2] BadSet(InternationalString),
+        /// 1 to 6.
+        [3] Relation(i64),
+        [4] Unit(i64),
+        [5] Distance(i64),
+        [explicit 6] Attributes(AttributeList),
+        [7] Ordered,
+        [8] Exclusion,
+    }
+
+    /// Why a list of terms cannot be given as requested.
+    pub enum Scan {
+        [0] NonZeroStepSize,
+        [1] SpecifiedStepSize,
+        [3] TermList1,
+        [4] TermList2(Vec<AttributeList>),
+        [5] PosInResponse(PositionInResponse),
+        [6] Resources,
+        [7] EndOfList,
+    }
+
+    /// Which positions of the term in the response are supported.
+    pub integer PositionInResponse {
+        MUST_BE_ONE = 1 "mustBeOne", MUST_BE_POSITIVE = 2 "mustBePositive",
+        MUST_BE_NON_NEGATIVE = 3 "mustBeNonNegative", OTHER = 4 "other",
+    }
+
+    /// Why result sets cannot be sorted as requested.
+    pub enum Sort {
+        [0] Sequence,
+        [1] NoRsName,
+        /// The most input sets allowed.
+        [2] TooMany(i64),
+        [3] Incompatible,
+        [4] Generic,
+        [5] DbSpecific,
+        [6] SortElement(Box<SortElement>),
+        [7] Key(SortKeyProblem),
+        [8] Action,
+        [9] Illegal(IllegalSort),
+        [10] InputTooLarge(Vec<InternationalString>),
+        [11] AggregateTooLarge,
+    }
+
+    /// What is wrong with the keys of a sort.
+    pub integer SortKeyProblem { TOO_MANY = 1 "tooMany", DUPLICATE = 2 "duplicate" }
+
+    /// The part of a sort that has no legal value.
+    pub integer IllegalSort { RELATION = 1 "relation", CASE = 2 "case", ACTION = 3 "action", SORT = 4 "sort" }
+
+    /// Why a record cannot be sent in segments as requested.
+    pub enum Segmentation {
+        [0] SegmentCount,
+        /// The smallest maxSegmentSize with which the record can be sent, in octets.
+        [1] SegmentSize(i64),
+    }
+
+    /// Why a task is refused.
+    pub enum ExtServices {
+        [1] Req(BadTask),
+        [2] Permission(PermissionDenied),
+        [3] Immediate(ImmediateExecution),
+    }
+
+    /// What is wrong with a request for a task.
+    pub integer BadTask { NAME_IN_USE = 1 "nameInUse", NO_SUCH_NAME = 2 "noSuchName", QUOTA = 3 "quota", TYPE = 4 "type" }
+
+    /// Why the user has no access to the task.
+    pub integer PermissionDenied { ID = 1 "id", MODIFY_DELETE = 2 "modifyDelete" }
+
+    /// Why a task was not executed immediately.
+    pub integer ImmediateExecution { FAILED = 1 "failed", SERVICE = 2 "service", PARAMETERS = 3 "parameters" }
+
+    /// What is wrong with access control.
+    pub enum AccessCtrl {
+        [1] NoUser,
+        [2] Refused,
+        [3] Simple,
+        /// Formats that are supported.
+        [4] Oid(Vec<Oid>),
+        /// Formats that the peer is to use.
+        [5] Alternative(Vec<Oid>),
+        [6] PwdInv,
+        [7] PwdExp,
+    }
+
+    /// A record that cannot be sent in the requested syntax.
+    pub struct RecordSyntax {
+        [1] unsupported_syntax: Oid,
+        [2] suggested_alternatives: Option<Vec<Oid>>,
+    }
+}
 
 impl DiagnosticFormat {
     /// One diagnostic in the default form.
@@ -46,261 +235,5 @@ impl Describe for DiagRec {
                 Err(_) => external.describe(),
             },
         }
-    }
-}
-
-sequence! {
-    /// A diagnostic, a message for people, or both.
-    pub struct DiagnosticUnit {
-        [1] diagnostic: Option<Diagnostic>,
-        [2] message: Option<InternationalString>,
-    }
-}
-
-choice! {
-    /// A diagnostic, in the default form or with details.
-    pub enum Diagnostic {
-        [1] DefaultDiagRec(DefaultDiagFormat),
-        [2] ExplicitDiagnostic(Box<DiagFormat>),
-    }
-}
-
-choice! {
-    /// DiagFormat: a condition with its details.
-    pub enum DiagFormat {
-        [1000] TooMany(TooMany),
-        [1001] BadSpec(BadSpec),
-        [1002] DbUnavail(DbUnavail),
-        [1003] UnSupOp(UnsupportedOperator),
-        [1004] Attribute(UnsupportedAttribute),
-        [1005] AttCombo(AttributeCombination),
-        [1006] Term(BadTerm),
-        [1007] Proximity(Proximity),
-        [1008] Scan(Scan),
-        [1009] Sort(Sort),
-        [1010] Segmentation(Segmentation),
-        [1011] ExtServices(ExtServices),
-        [1012] AccessCtrl(AccessCtrl),
-        [1013] RecordSyntax(RecordSyntax),
-    }
-}
-
-sequence! {
-    /// There are too many of something.
-    pub struct TooMany {
-        [1] too_many_what: TooManyWhat,
-        [2] max: Option<i64>,
-    }
-}
-
-named_integer!(
-    /// What there are too many of.
-    TooManyWhat {
-        ARGUMENT_WORDS = 1 "argumentWords", TRUNCATED_WORDS = 2 "truncatedWords",
-        BOOLEAN_OPERATORS = 3 "booleanOperators", INCOMPLETE_SUBFIELDS = 4 "incompleteSubfields",
-        CHARACTERS = 5 "characters", RECORDS_RETRIEVED = 6 "recordsRetrieved",
-        DATA_BASES_SPECIFIED = 7 "dataBasesSpecified", RESULT_SETS_CREATED = 8 "resultSetsCreated",
-        INDEX_TERMS_PROCESSED = 9 "indexTermsProcessed",
-    }
-);
-described_by_name!(TooManyWhat);
-
-sequence! {
-    /// An element set name or specification that is not supported, for one database or for all.
-    pub struct BadSpec {
-        [1] spec: Specification,
-        [2] db: Option<DatabaseName>,
-        [3] good_ones: Option<Vec<Specification>>,
-    }
-}
-
-sequence! {
-    /// A database that cannot be used.
-    pub struct DbUnavail {
-        [1] db: DatabaseName,
-        [2] why: UnavailableReason,
-    }
-}
-
-sequence! {
-    /// Why a database cannot be used.
-    pub struct UnavailableReason {
-        [1] reason_code: Option<UnavailableReasonCode>,
-        [2] message: Option<InternationalString>,
-    }
-}
-
-named_integer!(
-    /// Why a database cannot be used, by number.
-    UnavailableReasonCode {
-        DOES_NOT_EXIST = 0 "doesNotExist", EXISTS_BUT_UNAVAIL = 1 "existsButUnavail", LOCKED = 2 "locked",
-        ACCESS_DENIED = 3 "accessDenied",
-    }
-);
-described_by_name!(UnavailableReasonCode);
-
-named_integer!(
-    /// An operator that is not supported.
-    UnsupportedOperator { AND = 0 "and", OR = 1 "or", AND_NOT = 2 "and-not", PROX = 3 "prox" }
-);
-described_by_name!(UnsupportedOperator);
-
-sequence! {
-    /// An attribute set, type or value that is not supported, or a term that does not go with it.
-    pub struct UnsupportedAttribute {
-        /// Alone: the attribute set is not supported.
-        [1] id: Oid,
-        [2] r#type: Option<i64>,
-        [3] value: Option<i64>,
-        [4] term: Option<Term>,
-    }
-}
-
-sequence! {
-    /// Attributes that do not go together.
-    pub struct AttributeCombination {
-        [1] unsupported_combination: AttributeList,
-        [2] recommended_alternatives: Option<Vec<AttributeList>>,
-    }
-}
-
-sequence! {
-    /// A term that is not supported.
-    pub struct BadTerm {
-        [1] problem: Option<TermProblem>,
-        [2] term: Term,
-    }
-}
-
-named_integer!(
-    /// What is wrong with a term.
-    TermProblem { CODED_VALUE = 1 "codedValue", UNPARSABLE = 2 "unparsable", TOO_SHORT = 3 "tooShort", TYPE = 4 "type" }
-);
-described_by_name!(TermProblem);
-
-choice! {
-    /// What is not supported in proximity.
-    pub enum Proximity {
-        [1] ResultSets,
-        [2] BadSet(InternationalString),
-        /// 1 to 6.
-        [3] Relation(i64),
-        [4] Unit(i64),
-        [5] Distance(i64),
-        [explicit 6] Attributes(AttributeList),
-        [7] Ordered,
-        [8] Exclusion,
-    }
-}
-
-choice! {
-    /// Why a list of terms cannot be given as requested.
-    pub enum Scan {
-        [0] NonZeroStepSize,
-        [1] SpecifiedStepSize,
-        [3] TermList1,
-        [4] TermList2(Vec<AttributeList>),
-        [5] PosInResponse(PositionInResponse),
-        [6] Resources,
-        [7] EndOfList,
-    }
-}
-
-named_integer!(
-    /// Which positions of the term in the response are supported.
-    PositionInResponse {
-        MUST_BE_ONE = 1 "mustBeOne", MUST_BE_POSITIVE = 2 "mustBePositive",
-        MUST_BE_NON_NEGATIVE = 3 "mustBeNonNegative", OTHER = 4 "other",
-    }
-);
-described_by_name!(PositionInResponse);
-
-choice! {
-    /// Why result sets cannot be sorted as requested.
-    pub enum Sort {
-        [0] Sequence,
-        [1] NoRsName,
-        /// The most input sets allowed.
-        [2] TooMany(i64),
-        [3] Incompatible,
-        [4] Generic,
-        [5] DbSpecific,
-        [6] SortElement(Box<SortElement>),
-        [7] Key(SortKeyProblem),
-        [8] Action,
-        [9] Illegal(IllegalSort),
-        [10] InputTooLarge(Vec<InternationalString>),
-        [11] AggregateTooLarge,
-    }
-}
-
-named_integer!(
-    /// What is wrong with the keys of a sort.
-    SortKeyProblem { TOO_MANY = 1 "tooMany", DUPLICATE = 2 "duplicate" }
-);
-described_by_name!(SortKeyProblem);
-
-named_integer!(
-    /// The part of a sort that has no legal value.
-    IllegalSort { RELATION = 1 "relation", CASE = 2 "case", ACTION = 3 "action", SORT = 4 "sort" }
-);
-described_by_name!(IllegalSort);
-
-choice! {
-    /// Why a record cannot be sent in segments as requested.
-    pub enum Segmentation {
-        [0] SegmentCount,
-        /// The smallest maxSegmentSize with which the record can be sent, in octets.
-        [1] SegmentSize(i64),
-    }
-}
-
-choice! {
-    /// Why a task is refused.
-    pub enum ExtServices {
-        [1] Req(BadTask),
-        [2] Permission(PermissionDenied),
-        [3] Immediate(ImmediateExecution),
-    }
-}
-
-named_integer!(
-    /// What is wrong with a request for a task.
-    BadTask { NAME_IN_USE = 1 "nameInUse", NO_SUCH_NAME = 2 "noSuchName", QUOTA = 3 "quota", TYPE = 4 "type" }
-);
-described_by_name!(BadTask);
-
-named_integer!(
-    /// Why the user has no access to the task.
-    PermissionDenied { ID = 1 "id", MODIFY_DELETE = 2 "modifyDelete" }
-);
-described_by_name!(PermissionDenied);
-
-named_integer!(
-    /// Why a task was not executed immediately.
-    ImmediateExecution { FAILED = 1 "failed", SERVICE = 2 "service", PARAMETERS = 3 "parameters" }
-);
-described_by_name!(ImmediateExecution);
-
-choice! {
-    /// What is wrong with access control.
-    pub enum AccessCtrl {
-        [1] NoUser,
-        [2] Refused,
-        [3] Simple,
-        /// Formats that are supported.
-        [4] Oid(Vec<Oid>),
-        /// Formats that the peer is to use.
-        [5] Alternative(Vec<Oid>),
-        [6] PwdInv,
-        [7] PwdExp,
-    }
-}
-
-sequence! {
-    /// A record that cannot be sent in the requested syntax.
-    pub struct RecordSyntax {
-        [1] unsupported_syntax: Oid,
-        [2] suggested_alternatives: Option<Vec<Oid>>,
     }
 }

@@ -2,27 +2,20 @@
 //! them in `additionalSearchInfo` of a Search, as fields without terms; the response has the terms.
 
 use crate::apdu::{AttributeElement, AttributeList, AttributeValue, StringOrNumeric, Term};
-use crate::describe::{describe, sequence};
-use crate::production::production;
+use crate::describe::described;
 
-production! {
+described! {
     /// FacetList: the fields.
     #[derive(Default)]
-    pub struct FacetList(pub Vec<FacetField>);
-}
+    pub struct FacetList(pub Vec<FacetField>)
 
-describe!(FacetList: fields => fields.0.describe());
-
-sequence! {
     /// FacetField: a field, and in a response its terms.
     pub struct FacetField {
         /// Types 1 (field), 2 (order), 3 (how many terms), 4 (first term, 1-based).
         [1] attributes: AttributeList,
         [2] terms: Option<Vec<FacetTerm>>,
     }
-}
 
-sequence! {
     /// FacetTerm: a term, and the number of records found that have it.
     pub struct FacetTerm {
         term: Term,

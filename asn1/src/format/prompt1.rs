@@ -2,19 +2,17 @@
 //! Debug and by [`Describe`](crate::describe::Describe).
 
 use crate::apdu::{DiagRec, External};
-use crate::describe::{choice, described_by_name, redacted, sequence};
-use crate::production::{named_integer, without_debug};
+use crate::describe::{described, redacted};
+use crate::production::production;
 use crate::types::{InternationalString, OctetString};
 
-choice! {
+described! {
     /// PromptObject: prompts, or the answers to them.
     pub enum PromptObject {
         [1] Challenge(Vec<Prompt>),
         [2] Response(Vec<Answer>),
     }
-}
 
-sequence! {
     /// A prompt of a challenge.
     pub struct Prompt {
         [1] prompt_id: PromptId,
@@ -29,6 +27,43 @@ sequence! {
         [8] data_type: Option<DataType>,
         /// What was wrong with the previous answer.
         [9] diagnostic: Option<External>,
+    }
+
+    /// Information with a prompt, such as a copyright statement.
+    pub enum PromptInfo {
+        [1] Character(InternationalString),
+        [2] Encrypted(Encryption),
+    }
+
+    /// The type of the answer.
+    pub integer DataType {
+        INTEGER = 1 "integer", DATE = 2 "date", FLOAT = 3 "float", ALPHA_NUMERIC = 4 "alphaNumeric",
+        URL_URN = 5 "url-urn", BOOLEAN = 6 "boolean",
+    }
+
+    /// An answer, by the prompt it is for.
+    pub struct Answer {
+        [1] prompt_id: PromptId,
+        [2] prompt_response: PromptResponse,
+    }
+
+    /// PromptId: a prompt of a named kind, or its text.
+    pub enum PromptId {
+        /// The standard spells it so.
+        [1] EnummeratedPrompt(EnumeratedPrompt),
+        [2] NonEnumeratedPrompt(InternationalString),
+    }
+
+    /// A prompt of a named kind, and a text to show for it.
+    pub struct EnumeratedPrompt {
+        [1] r#type: PromptType,
+        [2] suggested_string: Option<InternationalString>,
+    }
+
+    /// The kinds of prompts.
+    pub integer PromptType {
+        GROUP_ID = 0 "groupId", USER_ID = 1 "userId", PASSWORD = 2 "password", NEW_PASSWORD = 3 "newPassword",
+        COPYRIGHT = 4 "copyright", SESSION_ID = 5 "sessionId",
     }
 }
 
@@ -49,32 +84,7 @@ impl Prompt {
     }
 }
 
-choice! {
-    /// Information with a prompt, such as a copyright statement.
-    pub enum PromptInfo {
-        [1] Character(InternationalString),
-        [2] Encrypted(Encryption),
-    }
-}
-
-named_integer!(
-    /// The type of the answer.
-    DataType {
-        INTEGER = 1 "integer", DATE = 2 "date", FLOAT = 3 "float", ALPHA_NUMERIC = 4 "alphaNumeric",
-        URL_URN = 5 "url-urn", BOOLEAN = 6 "boolean",
-    }
-);
-described_by_name!(DataType);
-
-sequence! {
-    /// An answer, by the prompt it is for.
-    pub struct Answer {
-        [1] prompt_id: PromptId,
-        [2] prompt_response: PromptResponse,
-    }
-}
-
-without_debug! {
+production! {
     /// The answer to a prompt; never shown by Debug.
     #[derive(Clone, PartialEq)]
     pub enum PromptResponse {
@@ -88,15 +98,6 @@ without_debug! {
 
 redacted!(PromptResponse);
 
-choice! {
-    /// PromptId: a prompt of a named kind, or its text.
-    pub enum PromptId {
-        /// The standard spells it so.
-        [1] EnummeratedPrompt(EnumeratedPrompt),
-        [2] NonEnumeratedPrompt(InternationalString),
-    }
-}
-
 impl PromptId {
     /// A prompt of a kind that the standard names.
     pub fn enumerated(r#type: PromptType) -> Self {
@@ -107,24 +108,7 @@ impl PromptId {
     }
 }
 
-sequence! {
-    /// A prompt of a named kind, and a text to show for it.
-    pub struct EnumeratedPrompt {
-        [1] r#type: PromptType,
-        [2] suggested_string: Option<InternationalString>,
-    }
-}
-
-named_integer!(
-    /// The kinds of prompts.
-    PromptType {
-        GROUP_ID = 0 "groupId", USER_ID = 1 "userId", PASSWORD = 2 "password", NEW_PASSWORD = 3 "newPassword",
-        COPYRIGHT = 4 "copyright", SESSION_ID = 5 "sessionId",
-    }
-);
-described_by_name!(PromptType);
-
-without_debug! {
+production! {
     /// Encryption: octets that only the peer can read; never shown by Debug.
     #[derive(Clone, PartialEq)]
     pub struct Encryption {

@@ -1,19 +1,16 @@
 //! Resource report format resource-1: the cost of an operation so far and in the end, in fixed kinds of estimates
 //! (Z39.50-2003 Appendix RSC.1).
 
-use crate::describe::{described_by_name, sequence};
-use crate::production::named_integer;
+use crate::describe::described;
 use crate::types::InternationalString;
 
-sequence! {
+described! {
     /// ResourceReport: estimates, and a message for people.
     pub struct ResourceReport {
         [1] estimates: Vec<Estimate>,
         [2] message: InternationalString,
     }
-}
 
-sequence! {
     /// Estimate: one figure.
     pub struct Estimate {
         [1] r#type: EstimateType,
@@ -22,11 +19,9 @@ sequence! {
         /// ISO 4217, for costs.
         [3] currency_code: Option<i64>,
     }
-}
 
-named_integer!(
     /// EstimateType: what is estimated; times are thousandths of a second.
-    EstimateType {
+    pub integer EstimateType {
         CURRENT_SEARCH_RECORDS = 1 "currentSearchRecords", FINAL_SEARCH_RECORDS = 2 "finalSearchRecords",
         CURRENT_PRESENT_RECORDS = 3 "currentPresentRecords", FINAL_PRESENT_RECORDS = 4 "finalPresentRecords",
         CURRENT_OP_TIME_PROCESSING = 5 "currentOpTimeProcessing", FINAL_OP_TIME_PROCESSING = 6 "finalOpTimeProcessing",
@@ -38,5 +33,4 @@ named_integer!(
         CURRENT_CONNECT_ASSOC_COST = 15 "currentConnectAssocCost",
         CURRENT_OTHER_ASSOC_COST = 16 "currentOtherAssocCost",
     }
-);
-described_by_name!(EstimateType);
+}

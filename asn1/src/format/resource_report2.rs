@@ -1,19 +1,17 @@
 //! Resource report format resource-2: like resource-1, with estimates of any kind and unit (Z39.50-2003 Appendix RSC.2).
 
 use crate::apdu::{IntUnit, StringOrNumeric};
-use crate::describe::sequence;
+use crate::describe::described;
 use crate::types::InternationalString;
 
-sequence! {
+described! {
     /// ResourceReport: estimates, and a message for people.
     #[derive(Default)]
     pub struct ResourceReport {
         [1] estimates: Option<Vec<Estimate>>,
         [2] message: Option<InternationalString>,
     }
-}
 
-sequence! {
     /// Estimate: one figure.
     pub struct Estimate {
         /// Numbers 1 to 16 are those of resource-1.

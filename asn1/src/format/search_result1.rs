@@ -1,19 +1,14 @@
 //! User information format SearchResult-1: what the parts of a query found (Z39.50-2003 Appendix USR.1).
 
 use crate::apdu::{DatabaseName, IntUnit, Query, Term};
-use crate::describe::{choice, describe, sequence};
-use crate::production::production;
+use crate::describe::described;
 use crate::types::InternationalString;
 
-production! {
+described! {
     /// SearchInfoReport: an entry for each part of the query, and optionally for the whole.
     #[derive(Default)]
-    pub struct SearchInfoReport(pub Vec<SubqueryReport>);
-}
+    pub struct SearchInfoReport(pub Vec<SubqueryReport>)
 
-describe!(SearchInfoReport: parts => parts.0.describe());
-
-sequence! {
     /// A part of the query: how it was understood, and how many records it found.
     #[derive(Default)]
     pub struct SubqueryReport {
@@ -28,9 +23,7 @@ sequence! {
         [7] subquery_weight: Option<IntUnit>,
         [8] results_by_db: Option<Vec<ResultsByDb>>,
     }
-}
 
-sequence! {
     /// What the part found in some of the databases.
     pub struct ResultsByDb {
         [1] databases: Databases,
@@ -38,25 +31,19 @@ sequence! {
         /// The result set in which the server keeps these records.
         [3] result_set_name: Option<InternationalString>,
     }
-}
 
-choice! {
     /// All databases of the search, or some.
     pub enum Databases {
         [1] All,
         [2] List(Vec<DatabaseName>),
     }
-}
 
-choice! {
     /// QueryExpression: a term or a query.
     pub enum QueryExpression {
         [1] Term(TermExpression),
         [2] Query(Box<Query>),
     }
-}
 
-sequence! {
     /// A term, with a comment of the server.
     pub struct TermExpression {
         [1] query_term: Term,

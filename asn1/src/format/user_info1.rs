@@ -3,17 +3,14 @@
 
 use super::diag1::DiagnosticFormat;
 use crate::apdu::{DefaultDiagFormat, External, ExternalValue, OtherInformation};
-use crate::describe::describe;
+use crate::describe::described;
 use crate::error::EncodeError;
-use crate::production::production;
 
-production! {
+described! {
     /// UserInfo-1.
     #[derive(Default)]
-    pub struct UserInfo1(pub OtherInformation);
+    pub struct UserInfo1(pub OtherInformation)
 }
-
-describe!(UserInfo1: information => information.0.describe());
 
 impl UserInfo1 {
     /// A diagnostic as in the response to Init: userInfo-1 containing diag-1 containing the default form.

@@ -14,9 +14,9 @@ pub use self::access::*;
 pub use self::common::*;
 pub use self::detail::*;
 pub use self::info::*;
-use crate::describe::choice;
+use crate::describe::described;
 
-choice! {
+described! {
     /// Explain-Record: one record of the Explain database, by its category.
     pub enum ExplainRecord {
         [0] TargetInfo(Box<TargetInfo>),

@@ -11,11 +11,11 @@ mod show;
 
 pub use self::names::{STRING_TAGS, TAG_SET_G, TAG_SET_M, tag_name};
 use crate::apdu::{External, IntUnit, StringOrNumeric, Term, Unit};
-use crate::describe::{bare_choice, choice, described_by_name, sequence};
+use crate::describe::{bare_choices, described};
 use crate::error::EncodeError;
 use crate::oid::{self, Oid};
 use crate::optional::OptionalChoice;
-use crate::production::{named_integer, production};
+use crate::production::productions;
 use crate::types::{GeneralizedTime, InternationalString, OctetString};
 
 /// How deep elements may be nested, a leaf of the record being at 1; a record with deeper ones is not decoded.
@@ -23,13 +23,11 @@ use crate::types::{GeneralizedTime, InternationalString, OctetString};
 /// It follows from the decoder's own limit of 128 nested values, of which each level takes five.
 pub const MAX_DEPTH: usize = 25;
 
-production! {
+productions! {
     /// GenericRecord: the elements of the record, in order.
     #[derive(Default)]
-    pub struct GenericRecord(pub Vec<TaggedElement>);
-}
+    pub struct GenericRecord(pub Vec<TaggedElement>)
 
-production! {
     /// TaggedElement: an element, by its tag.
     pub struct TaggedElement {
         /// By convention 1 is tagSet-M, 2 is tagSet-G, 3 a string of the server.
@@ -40,9 +38,25 @@ production! {
         [5] meta_data: Option<Box<ElementMetaData>>,
         [6] applied_variant: Option<Variant>,
     }
+
+    /// Variant: the form of an element, as a list of properties.
+    #[derive(Default)]
+    pub struct Variant {
+        /// For triples without a set; Variant-1 if absent.
+        [1] global_variant_set_id: Option<Oid>,
+        [2] triples: Vec<Triple>,
+    }
+
+    /// A property of a variant: class, type and value.
+    pub struct Triple {
+        [0] variant_set_id: Option<Oid>,
+        [1] class: i64,
+        [2] r#type: i64,
+        [3] value: TripleValue,
+    }
 }
 
-choice! {
+described! {
     /// ElementData: what an element holds.
     pub enum ElementData {
         Octets(OctetString),
@@ -62,9 +76,7 @@ choice! {
         [5] Diagnostic(Box<External>),
         [explicit 6] Subtree(Vec<TaggedElement>),
     }
-}
 
-sequence! {
     /// ElementMetaData: information on an element besides its content.
     #[derive(Default)]
     pub struct ElementMetaData {
@@ -79,44 +91,30 @@ sequence! {
         [9] surrogate_element: Option<TagPath>,
         [99] other: Option<External>,
     }
-}
 
-/// TagPath: the tags from the root to an element.
-pub type TagPath = Vec<TagStep>;
-
-sequence! {
     /// A tag on the way to an element.
     pub struct TagStep {
         [1] tag_type: Option<i64>,
         [2] tag_value: StringOrNumeric,
         [3] tag_occurrence: Option<i64>,
     }
-}
 
-sequence! {
     /// Order: how the subelements are ordered.
     pub struct Order {
         [1] ascending: bool,
         /// As `elementOrdering` of tagSet-M.
         [2] order: i64,
     }
-}
 
-sequence! {
     /// Usage: what may be done with the element.
     pub struct Usage {
         [1] r#type: UsageType,
         [2] restriction: Option<InternationalString>,
     }
-}
 
-named_integer!(
     /// Whether use is restricted.
-    UsageType { REDISTRIBUTABLE = 1 "redistributable", RESTRICTED = 2 "restricted", LICENSE_POINTER = 3 "licensePointer" }
-);
-described_by_name!(UsageType);
+    pub integer UsageType { REDISTRIBUTABLE = 1 "redistributable", RESTRICTED = 2 "restricted", LICENSE_POINTER = 3 "licensePointer" }
 
-sequence! {
     /// HitVector: a place within the element that the query found.
     pub struct HitVector {
         satisfier: OptionalChoice<Term>,
@@ -127,27 +125,7 @@ sequence! {
     }
 }
 
-production! {
-    /// Variant: the form of an element, as a list of properties.
-    #[derive(Default)]
-    pub struct Variant {
-        /// For triples without a set; Variant-1 if absent.
-        [1] global_variant_set_id: Option<Oid>,
-        [2] triples: Vec<Triple>,
-    }
-}
-
-production! {
-    /// A property of a variant: class, type and value.
-    pub struct Triple {
-        [0] variant_set_id: Option<Oid>,
-        [1] class: i64,
-        [2] r#type: i64,
-        [3] value: TripleValue,
-    }
-}
-
-bare_choice! {
+bare_choices! {
     /// The value of a property.
     pub enum TripleValue {
         Integer(i64),
@@ -160,6 +138,9 @@ bare_choice! {
         [2] ValueAndUnit(Box<IntUnit>),
     }
 }
+
+/// TagPath: the tags from the root to an element.
+pub type TagPath = Vec<TagStep>;
 
 impl TaggedElement {
     /// An element of tagSet-M or another numbered set.

@@ -9,29 +9,25 @@ mod from_marc;
 mod show;
 
 use crate::apdu::External;
-use crate::describe::{choice, sequence};
+use crate::describe::described;
 use crate::error::EncodeError;
 use crate::oid;
 use crate::types::InternationalString;
 
-sequence! {
+described! {
     /// OPACRecord: the bibliographic record, in any syntax, and the holdings.
     #[derive(Default)]
     pub struct OpacRecord {
         [1] bibliographic_record: Option<External>,
         [2] holdings_data: Option<Vec<HoldingsRecord>>,
     }
-}
 
-choice! {
     /// HoldingsRecord: a MARC holdings record, or the elements of one with the items' circulation.
     pub enum HoldingsRecord {
         [1] MarcHoldingsRecord(Box<External>),
         [2] HoldingsAndCirc(Box<HoldingsAndCircData>),
     }
-}
 
-sequence! {
     /// HoldingsAndCircData: one holding. The comments name the MARC 21 holdings field each element stands for.
     #[derive(Default)]
     pub struct HoldingsAndCircData {
@@ -72,9 +68,7 @@ sequence! {
         [18] volumes: Option<Vec<Volume>>,
         [19] circulation_data: Option<Vec<CircRecord>>,
     }
-}
 
-sequence! {
     /// Volume: a volume held.
     #[derive(Default)]
     pub struct Volume {
@@ -82,9 +76,7 @@ sequence! {
         [2] chronology: Option<InternationalString>,
         [3] enum_and_chron: Option<InternationalString>,
     }
-}
 
-sequence! {
     /// CircRecord: an item, and whether it can be lent.
     #[derive(Default)]
     pub struct CircRecord {

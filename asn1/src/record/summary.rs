@@ -5,10 +5,10 @@
 )]
 
 use crate::apdu::OtherInformation;
-use crate::describe::sequence;
+use crate::describe::described;
 use crate::types::InternationalString;
 
-sequence! {
+described! {
     /// BriefBib: what distinguishes a record in a list.
     #[derive(Default)]
     pub struct BriefBib {
@@ -27,9 +27,7 @@ sequence! {
         [13] r#abstract: Option<InternationalString>,
         other_info: Option<OtherInformation>,
     }
-}
 
-sequence! {
     /// FormatSpec: a format of the document; the size is in octets.
     pub struct FormatSpec {
         [1] r#type: InternationalString,

@@ -2,11 +2,11 @@
 
 use super::HumanString;
 use crate::apdu::{ElementSetName, IntUnit, Unit};
-use crate::describe::{choice, sequence};
+use crate::describe::described;
 use crate::oid::Oid;
 use crate::types::InternationalString;
 
-sequence! {
+described! {
     /// AccessInfo: query types, sets and syntaxes supported, restrictions and costs.
     #[derive(Default)]
     pub struct AccessInfo {
@@ -23,9 +23,7 @@ sequence! {
         /// Required by the module, but records without it are accepted.
         [11] unit_systems: Option<Vec<InternationalString>>,
     }
-}
 
-choice! {
     /// QueryTypeDetails: a query type, and what is supported of it.
     pub enum QueryTypeDetails {
         [0] Private(PrivateCapabilities),
@@ -35,26 +33,20 @@ choice! {
         [101] Erpn(RpnCapabilities),
         [102] RankedList(HumanString),
     }
-}
 
-sequence! {
     /// PrivateCapabilities: type-0 queries.
     pub struct PrivateCapabilities {
         [0] operators: Option<Vec<PrivateOperator>>,
         [1] search_keys: Option<Vec<SearchKey>>,
         [2] description: Option<Vec<HumanString>>,
     }
-}
 
-sequence! {
     /// An operator of type-0 queries.
     pub struct PrivateOperator {
         [0] operator: InternationalString,
         [1] description: Option<HumanString>,
     }
-}
 
-sequence! {
     /// RpnCapabilities: type-1 and type-101 queries. Without `operators`, all are supported.
     pub struct RpnCapabilities {
         [0] operators: Option<Vec<i64>>,
@@ -62,70 +54,50 @@ sequence! {
         [2] restriction_operand_supported: bool,
         [3] proximity: Option<ProximitySupport>,
     }
-}
 
-sequence! {
     /// Iso8777Capabilities: type-2 queries.
     pub struct Iso8777Capabilities {
         [0] search_keys: Vec<SearchKey>,
         [1] restrictions: Option<HumanString>,
     }
-}
 
-sequence! {
     /// ProximitySupport: the units in which distance can be counted.
     pub struct ProximitySupport {
         [0] any_support: bool,
         [1] units_supported: Option<Vec<ProximityUnit>>,
     }
-}
 
-choice! {
     /// A unit of proximity: of KnownProximityUnit, or private.
     pub enum ProximityUnit {
         [1] Known(i64),
         [2] Private(PrivateProximityUnit),
     }
-}
 
-sequence! {
     /// A private unit of proximity.
     pub struct PrivateProximityUnit {
         [0] unit: i64,
         [explicit 1] description: Option<HumanString>,
     }
-}
 
-sequence! {
     /// SearchKey: a field name that can be searched.
     pub struct SearchKey {
         [0] search_key: InternationalString,
         [1] description: Option<HumanString>,
     }
-}
 
-/// AccessRestrictions: what is restricted, and by which challenges.
-pub type AccessRestrictions = Vec<AccessRestriction>;
-
-sequence! {
     /// A restriction on one kind of access.
     pub struct AccessRestriction {
         [explicit 0] access_type: AccessType,
         [1] access_text: Option<HumanString>,
         [2] access_challenges: Option<Vec<Oid>>,
     }
-}
 
-crate::production::named_integer!(
     /// What a restriction is about.
-    AccessType {
+    pub integer AccessType {
         ANY = 0 "any", SEARCH = 1 "search", PRESENT = 2 "present", SPECIFIC_ELEMENTS = 3 "specific-elements",
         EXTENDED_SERVICES = 4 "extended-services", BY_DATABASE = 5 "by-database",
     }
-);
-crate::describe::described_by_name!(AccessType);
 
-sequence! {
     /// Costs: what is charged for.
     pub struct Costs {
         [0] connect_charge: Option<Charge>,
@@ -135,17 +107,13 @@ sequence! {
         [4] subscript_charge: Option<Charge>,
         [5] other_charges: Option<Vec<OtherCharge>>,
     }
-}
 
-sequence! {
     /// A charge for something else.
     pub struct OtherCharge {
         [1] for_what: HumanString,
         [2] charge: Charge,
     }
-}
 
-sequence! {
     /// Charge: an amount, and its unit.
     pub struct Charge {
         [1] cost: IntUnit,
@@ -153,3 +121,6 @@ sequence! {
         [3] text: Option<HumanString>,
     }
 }
+
+/// AccessRestrictions: what is restricted, and by which challenges.
+pub type AccessRestrictions = Vec<AccessRestriction>;

@@ -2,12 +2,18 @@
 //! (Z39.50-2003 Appendix REC.1, subsidiary definitions).
 
 use crate::apdu::{DatabaseName, OtherInformation, StringOrNumeric};
-use crate::describe::{Describe, Value, choice, sequence};
+use crate::describe::{Describe, Value, described};
 use crate::oid::Oid;
-use crate::production::production;
+use crate::production::productions;
 use crate::types::{GeneralizedTime, InternationalString, OctetString};
 
-sequence! {
+productions! {
+    /// HumanString: a text for people, in one language or several.
+    #[derive(Default)]
+    pub struct HumanString(pub Vec<HumanText>)
+}
+
+described! {
     /// CommonInfo: when the record was made, and the language of its texts.
     #[derive(Default)]
     pub struct CommonInfo {
@@ -17,24 +23,85 @@ sequence! {
         [3] human_string_language: Option<LanguageCode>,
         other_info: Option<OtherInformation>,
     }
-}
 
-/// LanguageCode: three letters of ANSI/NISO Z39.53.
-pub type LanguageCode = InternationalString;
-
-production! {
-    /// HumanString: a text for people, in one language or several.
-    #[derive(Default)]
-    pub struct HumanString(pub Vec<HumanText>);
-}
-
-sequence! {
     /// A text in one language.
     pub struct HumanText {
         [0] language: Option<LanguageCode>,
         [1] text: InternationalString,
     }
+
+    /// A representation of an icon.
+    pub struct Icon {
+        [1] body_type: IconType,
+        [2] content: OctetString,
+    }
+
+    /// The form of an icon.
+    pub enum IconType {
+        [1] IanaType(InternationalString),
+        [2] Z3950Type(InternationalString),
+        [3] OtherType(InternationalString),
+    }
+
+    /// ContactInfo: who answers questions.
+    pub struct ContactInfo {
+        [0] name: Option<InternationalString>,
+        [1] description: Option<HumanString>,
+        [2] address: Option<HumanString>,
+        [3] email: Option<InternationalString>,
+        [4] phone: Option<InternationalString>,
+    }
+
+    /// NetworkAddress: where the server listens.
+    pub enum NetworkAddress {
+        [0] InternetAddress(InternetAddress),
+        [1] OsiPresentationAddress(OsiPresentationAddress),
+        [2] Other(OtherAddress),
+    }
+
+    /// A host and a port.
+    pub struct InternetAddress {
+        [0] host_address: InternationalString,
+        [1] port: i64,
+    }
+
+    /// The selectors of an OSI address.
+    pub struct OsiPresentationAddress {
+        [0] p_sel: InternationalString,
+        [1] s_sel: Option<InternationalString>,
+        [2] t_sel: Option<InternationalString>,
+        [3] n_sap: InternationalString,
+    }
+
+    /// An address of another kind.
+    pub struct OtherAddress {
+        [0] r#type: InternationalString,
+        [1] address: InternationalString,
+    }
+
+    /// AttributeCombinations: which attributes can be combined in one operand.
+    pub struct AttributeCombinations {
+        [0] default_attribute_set: Oid,
+        [1] legal_combinations: Vec<AttributeCombination>,
+    }
+
+    /// AttributeOccurrence: the values that an attribute type may have in a combination.
+    pub struct AttributeOccurrence {
+        [0] attribute_set: Option<Oid>,
+        [1] attribute_type: i64,
+        [2] must_be_supplied: Option<()>,
+        attribute_values: OccurrenceValues,
+    }
+
+    /// Any supported value or none, or one of those listed.
+    pub enum OccurrenceValues {
+        [3] AnyOrNone,
+        [4] Specific(Vec<StringOrNumeric>),
+    }
 }
+
+/// LanguageCode: three letters of ANSI/NISO Z39.53.
+pub type LanguageCode = InternationalString;
 
 impl Describe for HumanString {
     /// A text without a language is only the text.
@@ -59,97 +126,8 @@ impl From<&str> for HumanString {
 /// IconObject: one icon, in alternative representations.
 pub type IconObject = Vec<Icon>;
 
-sequence! {
-    /// A representation of an icon.
-    pub struct Icon {
-        [1] body_type: IconType,
-        [2] content: OctetString,
-    }
-}
-
-choice! {
-    /// The form of an icon.
-    pub enum IconType {
-        [1] IanaType(InternationalString),
-        [2] Z3950Type(InternationalString),
-        [3] OtherType(InternationalString),
-    }
-}
-
-sequence! {
-    /// ContactInfo: who answers questions.
-    pub struct ContactInfo {
-        [0] name: Option<InternationalString>,
-        [1] description: Option<HumanString>,
-        [2] address: Option<HumanString>,
-        [3] email: Option<InternationalString>,
-        [4] phone: Option<InternationalString>,
-    }
-}
-
-choice! {
-    /// NetworkAddress: where the server listens.
-    pub enum NetworkAddress {
-        [0] InternetAddress(InternetAddress),
-        [1] OsiPresentationAddress(OsiPresentationAddress),
-        [2] Other(OtherAddress),
-    }
-}
-
-sequence! {
-    /// A host and a port.
-    pub struct InternetAddress {
-        [0] host_address: InternationalString,
-        [1] port: i64,
-    }
-}
-
-sequence! {
-    /// The selectors of an OSI address.
-    pub struct OsiPresentationAddress {
-        [0] p_sel: InternationalString,
-        [1] s_sel: Option<InternationalString>,
-        [2] t_sel: Option<InternationalString>,
-        [3] n_sap: InternationalString,
-    }
-}
-
-sequence! {
-    /// An address of another kind.
-    pub struct OtherAddress {
-        [0] r#type: InternationalString,
-        [1] address: InternationalString,
-    }
-}
-
 /// DatabaseList: related databases.
 pub type DatabaseList = Vec<DatabaseName>;
 
-sequence! {
-    /// AttributeCombinations: which attributes can be combined in one operand.
-    pub struct AttributeCombinations {
-        [0] default_attribute_set: Oid,
-        [1] legal_combinations: Vec<AttributeCombination>,
-    }
-}
-
 /// AttributeCombination: a pattern, an entry for each attribute type.
 pub type AttributeCombination = Vec<AttributeOccurrence>;
-
-sequence! {
-    /// AttributeOccurrence: the values that an attribute type may have in a combination.
-    pub struct AttributeOccurrence {
-        [0] attribute_set: Option<Oid>,
-        [1] attribute_type: i64,
-        [2] must_be_supplied: Option<()>,
-        attribute_values: OccurrenceValues,
-    }
-}
-
-choice! {
-    /// Any supported value or none, or one of those listed.
-    pub enum OccurrenceValues {
-        [3] AnyOrNone,
-        [4] Specific(Vec<StringOrNumeric>),
-    }
-}

@@ -5,12 +5,11 @@ use super::{AttributeCombinations, CommonInfo, HumanString, Path, PrimitiveDataT
 use crate::apdu::{
     DatabaseName, ElementSetName, External, IntUnit, Specification, StringOrNumeric, Term, Unit,
 };
-use crate::describe::{choice, described_by_name, sequence};
+use crate::describe::described;
 use crate::oid::Oid;
-use crate::production::named_integer;
 use crate::types::{InternationalString, OctetString};
 
-sequence! {
+described! {
     /// AttributeDetails: the attributes with which a database can be searched.
     #[derive(Default)]
     pub struct AttributeDetails {
@@ -19,34 +18,26 @@ sequence! {
         [2] attributes_by_set: Option<Vec<AttributeSetDetails>>,
         [3] attribute_combinations: Option<AttributeCombinations>,
     }
-}
 
-sequence! {
     /// AttributeSetDetails: the supported attributes of one set.
     pub struct AttributeSetDetails {
         [0] attribute_set: Oid,
         [1] attributes_by_type: Vec<AttributeTypeDetails>,
     }
-}
 
-sequence! {
     /// AttributeTypeDetails: the supported values of one type; none listed means all.
     pub struct AttributeTypeDetails {
         [0] attribute_type: i64,
         [1] default_if_omitted: Option<OmittedAttributeInterpretation>,
         [2] attribute_values: Option<Vec<AttributeValue>>,
     }
-}
 
-sequence! {
     /// OmittedAttributeInterpretation: what a query without the attribute means.
     pub struct OmittedAttributeInterpretation {
         [0] default_value: Option<StringOrNumeric>,
         [1] default_description: Option<HumanString>,
     }
-}
 
-sequence! {
     /// AttributeValue: a supported value, and how it relates to others.
     pub struct AttributeValue {
         [0] value: StringOrNumeric,
@@ -55,9 +46,7 @@ sequence! {
         [3] super_attributes: Option<Vec<StringOrNumeric>>,
         [4] partial_support: Option<()>,
     }
-}
 
-sequence! {
     /// TermListDetails: one term list.
     #[derive(Default)]
     pub struct TermListDetails {
@@ -69,9 +58,7 @@ sequence! {
         [5] est_number_terms: Option<i64>,
         [6] sample_terms: Option<Vec<Term>>,
     }
-}
 
-sequence! {
     /// How a term list can be scanned.
     #[derive(Default)]
     pub struct ScanInfo {
@@ -79,9 +66,7 @@ sequence! {
         [1] collating_sequence: Option<HumanString>,
         [2] increasing: Option<bool>,
     }
-}
 
-sequence! {
     /// ElementSetDetails: the contents of an element set of a database in a syntax.
     pub struct ElementSetDetails {
         [0] common_info: Option<CommonInfo>,
@@ -92,9 +77,7 @@ sequence! {
         [5] description: Option<HumanString>,
         [6] details_per_element: Option<Vec<PerElementDetails>>,
     }
-}
 
-sequence! {
     /// RetrievalRecordDetails: how a schema's elements map to elements of a syntax.
     pub struct RetrievalRecordDetails {
         [0] common_info: Option<CommonInfo>,
@@ -104,9 +87,7 @@ sequence! {
         [4] description: Option<HumanString>,
         [5] details_per_element: Option<Vec<PerElementDetails>>,
     }
-}
 
-sequence! {
     /// PerElementDetails: one element of a record. Sizes are in octets.
     pub struct PerElementDetails {
         [0] name: Option<InternationalString>,
@@ -126,17 +107,13 @@ sequence! {
         [17] generic_names: Option<Vec<InternationalString>>,
         [18] search_access: Option<AttributeCombinations>,
     }
-}
 
-sequence! {
     /// RecordTag: the tag of an element in the record.
     pub struct RecordTag {
         [0] qualifier: Option<StringOrNumeric>,
         [1] tag_value: StringOrNumeric,
     }
-}
 
-sequence! {
     /// SortDetails: the keys by which a database's records can be sorted.
     #[derive(Default)]
     pub struct SortDetails {
@@ -144,9 +121,7 @@ sequence! {
         [1] database_name: DatabaseName,
         [2] sort_keys: Option<Vec<SortKeyDetails>>,
     }
-}
 
-sequence! {
     /// SortKeyDetails: a sort key, and the ways to name it.
     #[derive(Default)]
     pub struct SortKeyDetails {
@@ -156,24 +131,17 @@ sequence! {
         [3] sort_type: Option<SortType>,
         [4] case_sensitivity: Option<CaseSensitivity>,
     }
-}
 
-choice! {
     /// How the keys are compared.
     pub enum SortType {
         [0] Character,
         [1] Numeric,
         [2] Structured(HumanString),
     }
-}
 
-named_integer!(
     /// Whether case matters in sorting.
-    CaseSensitivity { ALWAYS = 0 "always", NEVER = 1 "never", DEFAULT_YES = 2 "default-yes", DEFAULT_NO = 3 "default-no" }
-);
-described_by_name!(CaseSensitivity);
+    pub integer CaseSensitivity { ALWAYS = 0 "always", NEVER = 1 "never", DEFAULT_YES = 2 "default-yes", DEFAULT_NO = 3 "default-no" }
 
-sequence! {
     /// ProcessingInformation: instructions for a client.
     pub struct ProcessingInformation {
         [0] common_info: Option<CommonInfo>,
@@ -184,18 +152,13 @@ sequence! {
         [5] description: Option<HumanString>,
         [6] instructions: Option<External>,
     }
-}
 
-named_integer!(
     /// What instructions are for.
-    ProcessingContext {
+    pub integer ProcessingContext {
         ACCESS = 0 "access", SEARCH = 1 "search", RETRIEVAL = 2 "retrieval",
         RECORD_PRESENTATION = 3 "record-presentation", RECORD_HANDLING = 4 "record-handling",
     }
-);
-described_by_name!(ProcessingContext);
 
-sequence! {
     /// VariantSetInfo: a variant set.
     pub struct VariantSetInfo {
         [0] common_info: Option<CommonInfo>,
@@ -203,9 +166,7 @@ sequence! {
         [2] name: InternationalString,
         [3] variants: Option<Vec<VariantClass>>,
     }
-}
 
-sequence! {
     /// VariantClass: a class of variants.
     pub struct VariantClass {
         [0] name: Option<InternationalString>,
@@ -213,9 +174,7 @@ sequence! {
         [2] variant_class: i64,
         [3] variant_types: Vec<VariantType>,
     }
-}
 
-sequence! {
     /// VariantType: a type within a class.
     pub struct VariantType {
         [0] name: Option<InternationalString>,
@@ -223,33 +182,25 @@ sequence! {
         [2] variant_type: i64,
         [3] variant_value: Option<VariantValue>,
     }
-}
 
-sequence! {
     /// VariantValue: the values of a variant type.
     pub struct VariantValue {
         [explicit 0] data_type: PrimitiveDataType,
         [1] values: Option<ValueSet>,
     }
-}
 
-choice! {
     /// ValueSet: a range of values or a list.
     pub enum ValueSet {
         [0] Range(Box<ValueRange>),
         [1] Enumerated(Vec<ValueDescription>),
     }
-}
 
-sequence! {
     /// ValueRange: at least one of its ends.
     pub struct ValueRange {
         [0] lower: Option<ValueDescription>,
         [1] upper: Option<ValueDescription>,
     }
-}
 
-choice! {
     /// ValueDescription: a value of a variant.
     pub enum ValueDescription {
         Integer(i64),
@@ -259,9 +210,7 @@ choice! {
         [1] Unit(Unit),
         [2] ValueAndUnit(IntUnit),
     }
-}
 
-sequence! {
     /// UnitInfo: a system of units.
     pub struct UnitInfo {
         [0] common_info: Option<CommonInfo>,
@@ -269,9 +218,7 @@ sequence! {
         [2] description: Option<HumanString>,
         [3] units: Option<Vec<UnitType>>,
     }
-}
 
-sequence! {
     /// UnitType: what is measured, such as mass.
     pub struct UnitType {
         [0] name: Option<InternationalString>,
@@ -279,9 +226,7 @@ sequence! {
         [2] unit_type: StringOrNumeric,
         [3] units: Vec<Units>,
     }
-}
 
-sequence! {
     /// Units: one unit, such as kilograms.
     pub struct Units {
         [0] name: Option<InternationalString>,

@@ -5,12 +5,11 @@ use super::{
     AccessInfo, CommonInfo, ContactInfo, DatabaseList, HumanString, IconObject, NetworkAddress,
 };
 use crate::apdu::{DatabaseName, External, IntUnit, OtherInformation, StringOrNumeric};
-use crate::describe::{choice, described_by_name, sequence};
+use crate::describe::described;
 use crate::oid::Oid;
-use crate::production::named_integer;
 use crate::types::{GeneralizedTime, InternationalString};
 
-sequence! {
+described! {
     /// TargetInfo: the server as a whole.
     #[derive(Default)]
     pub struct TargetInfo {
@@ -36,9 +35,7 @@ sequence! {
         [101] languages: Option<Vec<InternationalString>>,
         [19] common_access_info: Option<AccessInfo>,
     }
-}
 
-sequence! {
     /// DatabaseInfo: one database.
     #[derive(Default)]
     pub struct DatabaseInfo {
@@ -73,17 +70,13 @@ sequence! {
         [28] submission_contact_info: Option<ContactInfo>,
         [29] access_info: Option<AccessInfo>,
     }
-}
 
-choice! {
     /// How many records a database has.
     pub enum RecordCount {
         [0] ActualNumber(i64),
         [1] ApproxNumber(i64),
     }
-}
 
-sequence! {
     /// SchemaInfo: a schema, its tag types and the structure of its records.
     pub struct SchemaInfo {
         [0] common_info: Option<CommonInfo>,
@@ -93,18 +86,14 @@ sequence! {
         [4] tag_type_mapping: Option<Vec<TagTypeMapping>>,
         [5] record_structure: Option<Vec<ElementInfo>>,
     }
-}
 
-sequence! {
     /// The tag set of a tag type; without one, it is local to the schema.
     pub struct TagTypeMapping {
         [0] tag_type: i64,
         [1] tag_set: Option<Oid>,
         [2] default_tag_type: Option<()>,
     }
-}
 
-sequence! {
     /// ElementInfo: an element of a schema or of a record syntax.
     pub struct ElementInfo {
         [1] element_name: InternationalString,
@@ -114,38 +103,26 @@ sequence! {
         [5] repeatable: bool,
         [6] description: Option<HumanString>,
     }
-}
 
-/// Path: the tags from the root to an element.
-pub type Path = Vec<PathStep>;
-
-sequence! {
     /// A tag on the path to an element.
     pub struct PathStep {
         [1] tag_type: i64,
         [2] tag_value: StringOrNumeric,
     }
-}
 
-choice! {
     /// ElementDataType: a type, or the elements that an element consists of.
     pub enum ElementDataType {
         [0] Primitive(PrimitiveDataType),
         [1] Structured(Vec<ElementInfo>),
     }
-}
 
-named_integer!(
     /// PrimitiveDataType: the type of an element's data.
-    PrimitiveDataType {
+    pub integer PrimitiveDataType {
         OCTET_STRING = 0 "octetString", NUMERIC = 1 "numeric", DATE = 2 "date", EXTERNAL = 3 "external",
         STRING = 4 "string", TRUE_OR_FALSE = 5 "trueOrFalse", OID = 6 "oid", INT_UNIT = 7 "intUnit",
         EMPTY = 8 "empty", NONE_OF_THE_ABOVE = 100 "noneOfTheAbove",
     }
-);
-described_by_name!(PrimitiveDataType);
 
-sequence! {
     /// TagSetInfo: a tag set and its elements.
     pub struct TagSetInfo {
         [0] common_info: Option<CommonInfo>,
@@ -154,9 +131,7 @@ sequence! {
         [3] description: Option<HumanString>,
         [4] elements: Option<Vec<TagSetElement>>,
     }
-}
 
-sequence! {
     /// An element of a tag set.
     pub struct TagSetElement {
         [1] elementname: InternationalString,
@@ -166,9 +141,7 @@ sequence! {
         [explicit 5] data_type: Option<PrimitiveDataType>,
         other_tag_info: Option<OtherInformation>,
     }
-}
 
-sequence! {
     /// RecordSyntaxInfo: a record syntax.
     pub struct RecordSyntaxInfo {
         [0] common_info: Option<CommonInfo>,
@@ -179,9 +152,7 @@ sequence! {
         [5] asn1_module: Option<InternationalString>,
         [6] abstract_structure: Option<Vec<ElementInfo>>,
     }
-}
 
-sequence! {
     /// AttributeSetInfo: an attribute set.
     pub struct AttributeSetInfo {
         [0] common_info: Option<CommonInfo>,
@@ -190,9 +161,7 @@ sequence! {
         [3] attributes: Option<Vec<AttributeType>>,
         [4] description: Option<HumanString>,
     }
-}
 
-sequence! {
     /// AttributeType: a type of an attribute set, and its values.
     #[derive(Default)]
     pub struct AttributeType {
@@ -201,9 +170,7 @@ sequence! {
         [2] attribute_type: i64,
         [3] attribute_values: Vec<AttributeDescription>,
     }
-}
 
-sequence! {
     /// AttributeDescription: a value of an attribute type.
     pub struct AttributeDescription {
         [0] name: Option<InternationalString>,
@@ -211,18 +178,14 @@ sequence! {
         [2] attribute_value: StringOrNumeric,
         [3] equivalent_attributes: Option<Vec<StringOrNumeric>>,
     }
-}
 
-sequence! {
     /// TermListInfo: the term lists of a database.
     pub struct TermListInfo {
         [0] common_info: Option<CommonInfo>,
         [1] database_name: DatabaseName,
         [2] term_lists: Vec<TermList>,
     }
-}
 
-sequence! {
     /// A term list.
     #[derive(Default)]
     pub struct TermList {
@@ -233,15 +196,10 @@ sequence! {
         [5] broader: Option<Vec<InternationalString>>,
         [6] narrower: Option<Vec<InternationalString>>,
     }
-}
 
-named_integer!(
     /// What a search in a term list costs the server.
-    SearchCost { OPTIMIZED = 0 "optimized", NORMAL = 1 "normal", EXPENSIVE = 2 "expensive", FILTER = 3 "filter" }
-);
-described_by_name!(SearchCost);
+    pub integer SearchCost { OPTIMIZED = 0 "optimized", NORMAL = 1 "normal", EXPENSIVE = 2 "expensive", FILTER = 3 "filter" }
 
-sequence! {
     /// ExtendedServicesInfo: an extended service.
     pub struct ExtendedServicesInfo {
         [0] common_info: Option<CommonInfo>,
@@ -257,26 +215,19 @@ sequence! {
         [11] specific_explain: Option<External>,
         [12] es_asn: Option<InternationalString>,
     }
-}
 
-named_integer!(
     /// Whether a service can be waited for.
-    WaitSupport {
+    pub integer WaitSupport {
         WAIT_SUPPORTED = 1 "waitSupported", WAIT_ALWAYS = 2 "waitAlways", WAIT_NOT_SUPPORTED = 3 "waitNotSupported",
         DEPENDS = 4 "depends", NOT_SAYING = 5 "notSaying",
     }
-);
-described_by_name!(WaitSupport);
 
-sequence! {
     /// CategoryList: the categories of records that the Explain database has.
     pub struct CategoryList {
         [0] common_info: Option<CommonInfo>,
         [1] categories: Vec<CategoryInfo>,
     }
-}
 
-sequence! {
     /// CategoryInfo: a category of records.
     #[derive(Default)]
     pub struct CategoryInfo {
@@ -286,3 +237,6 @@ sequence! {
         [4] asn1_module: Option<InternationalString>,
     }
 }
+
+/// Path: the tags from the root to an element.
+pub type Path = Vec<PathStep>;
