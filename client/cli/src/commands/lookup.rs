@@ -14,7 +14,7 @@ use crate::answer::{Answer, Ask, Envelope, Job, Piece, Recipient, Work, Writing,
 use crate::batch::{Batch, run_all};
 use crate::commands::connection::ConnectionOptions;
 use crate::commands::options::RecordRequest;
-use crate::commands::target::{NamedTarget, Service, Site, TARGET, TargetClient, Unanswered};
+use crate::commands::target::{NamedTarget, Service, TARGET, TargetClient, Unanswered};
 use crate::console::exit::Exit;
 use crate::console::interrupt::Interrupt;
 use crate::console::output::{Failure, Output, Words};
@@ -101,11 +101,9 @@ impl Service for LookupHere {
 
     async fn perform(
         &self,
-        Site {
-            reach,
-            place,
-            output,
-        }: Site<'_>,
+        reach: &TargetClient,
+        place: &NamedTarget,
+        output: &mut Output,
     ) -> Result<Exit, Failure> {
         let format = self.wanted.asked.records.format;
         let job = job(&self.identifiers, &self.wanted, reach, place, format);

@@ -21,11 +21,11 @@ use z3950_asn1::record::sutrs_external;
 
 use crate::answer::{Answer, Envelope};
 use crate::commands::query::{self, QueryLanguage};
-use crate::commands::target::{NamedTarget, Service, Site, TargetClient, Unanswered};
+use crate::commands::target::{NamedTarget, Service, TargetClient, Unanswered};
 use crate::commands::task::{self, Tasking};
 use crate::console::exit::Exit;
 use crate::console::input::read_whole;
-use crate::console::output::Failure;
+use crate::console::output::{Failure, Output};
 use crate::console::report;
 use crate::render::matching;
 
@@ -139,11 +139,9 @@ impl Service for Arguments {
 
     async fn perform(
         &self,
-        Site {
-            reach,
-            place,
-            output,
-        }: Site<'_>,
+        reach: &TargetClient,
+        place: &NamedTarget,
+        output: &mut Output,
     ) -> Result<Exit, Failure> {
         let read = |text| query::asked(text, &self.language, &reach.dialects, output);
         let wanted = self.query.as_deref().map(read).transpose()?;
@@ -160,7 +158,7 @@ impl Service for Arguments {
                 let answer = Answer { hits, ..unplaced };
                 answer.report(self.json, envelope, place, output)
             }
-            Err(failure) => failure.report(self.json, envelope, place, output),
+            Err(failure) => failure.answer().report(self.json, envelope, place, output),
         }
     }
 }

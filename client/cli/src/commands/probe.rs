@@ -96,13 +96,9 @@ impl Probing<'_> {
     }
 
     fn unreachable(&mut self, failure: &Unanswered) -> Result<Exit, Failure> {
-        let json = self.attempts.arguments.json;
-        failure.report(
-            json,
-            self.envelope("Init"),
-            self.attempts.place,
-            self.output,
-        )
+        let (json, envelope) = (self.attempts.arguments.json, self.envelope("Init"));
+        let answer = failure.answer();
+        answer.report(json, envelope, self.attempts.place, self.output)
     }
 
     fn envelope(&self, tried: &str) -> Envelope {
@@ -167,9 +163,10 @@ impl Probing<'_> {
             Err(NoResult::Failed(failure)) => failure,
         };
         let words = failure.explain().1;
-        let Unanswered::Session(error) = &failure else {
+        if failure.hint.is_some() {
             return self.say(name, OutcomeName::NotTried, &words, None);
-        };
+        }
+        let error = &failure.error;
         let (outcome, words) = match error {
             Error::Refused { diagnostics, .. } => {
                 (OutcomeName::Diagnostic, diagnostics.to_string())

@@ -61,7 +61,7 @@ pub(crate) struct QueryLanguage {
 }
 
 /// The tables for reading CQL and CCL.
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 pub(crate) struct Tables {
     /// The pqf.properties file, as used by YAZ, that maps CQL indexes and relations to attributes.
     #[arg(long, value_name = "FILE", hide_short_help = true)]

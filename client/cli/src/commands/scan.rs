@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 
 use clap::Args;
+use z3950::Error;
 use z3950::retrieve::OutcomeName;
 use z3950::service::scan::{ScanOptions, ScanResult};
 use z3950::service::search::SearchOptions;
@@ -11,7 +12,7 @@ use z3950_marc::charset::Charset;
 
 use crate::answer::Envelope;
 use crate::commands::query::{self, QueryLanguage};
-use crate::commands::target::{NamedTarget, Service, Site, TargetClient, Unanswered};
+use crate::commands::target::{NamedTarget, Service, TargetClient, Unanswered};
 use crate::console::exit::Exit;
 use crate::console::output::{Failure, Output};
 use crate::render::{shown, term};
@@ -71,11 +72,9 @@ impl Service for Arguments {
 
     async fn perform(
         &self,
-        Site {
-            reach,
-            place,
-            output,
-        }: Site<'_>,
+        reach: &TargetClient,
+        place: &NamedTarget,
+        output: &mut Output,
     ) -> Result<Exit, Failure> {
         let read = |text| query::asked(text, &self.language, &reach.dialects, output);
         let start = read(&self.term)?;
@@ -87,7 +86,7 @@ impl Service for Arguments {
         let envelope = envelope(place, start.to_string());
         match self.scan(&start, set.as_ref(), reach, place).await {
             Ok(result) => show(self.json, place, &envelope, &result, output),
-            Err(failure) => failure.report(self.json, envelope, place, output),
+            Err(failure) => failure.answer().report(self.json, envelope, place, output),
         }
     }
 }
@@ -103,7 +102,7 @@ impl Arguments {
     ) -> Result<ScanResult, Unanswered> {
         let query = place.adapted(start)?;
         let RpnStructure::Op(Operand::AttributesPlusTerm(start)) = query.rpn else {
-            return Err(Unanswered::Query("a scan begins at one term".into()));
+            return Err(Error::NotOneTerm.into());
         };
         let mut options = ScanOptions::default();
         options.databases = place.resolved.databases.clone();

@@ -21,7 +21,7 @@ use crate::commands::facets;
 use crate::commands::options::RecordRequest;
 use crate::commands::query::{QueryLanguage, QueryReader};
 use crate::commands::target::{
-    Borrowed, Made, NamedTarget, Service, Site, TARGET, TargetClient, Unanswered,
+    Borrowed, Made, NamedTarget, Service, TARGET, TargetClient, Unanswered,
 };
 use crate::console::exit::Exit;
 use crate::console::interrupt::Interrupt;
@@ -180,11 +180,9 @@ impl Service for SearchHere {
 
     async fn perform(
         &self,
-        Site {
-            reach,
-            place,
-            output,
-        }: Site<'_>,
+        reach: &TargetClient,
+        place: &NamedTarget,
+        output: &mut Output,
     ) -> Result<Exit, Failure> {
         let wanted = &self.wanted;
         let format = wanted.asked.records.format;

@@ -83,14 +83,12 @@ pub(crate) trait Service: Args {
     ///
     /// # Errors
     /// Errors on this machine, and arguments that are wrong or conflict.
-    fn perform(&self, site: Site<'_>) -> impl Future<Output = Result<Exit, Failure>>;
-}
-
-/// Where a command is carried out, and its output.
-pub(crate) struct Site<'a> {
-    pub(crate) reach: &'a TargetClient,
-    pub(crate) place: &'a NamedTarget,
-    pub(crate) output: &'a mut Output,
+    fn perform(
+        &self,
+        reach: &TargetClient,
+        place: &NamedTarget,
+        output: &mut Output,
+    ) -> impl Future<Output = Result<Exit, Failure>>;
 }
 
 /// A command of the command line.
@@ -120,12 +118,8 @@ pub(crate) async fn run<S: Service>(
     } = arguments;
     asked.check()?;
     let (reach, place) = TargetClient::to(target, asked.databases(), connection, output).await?;
-    let site = Site {
-        reach: &reach,
-        place: &place,
-        output,
-    };
-    match Interrupt.or(asked.perform(site)).await {
+    let performed = asked.perform(&reach, &place, output);
+    match Interrupt.or(performed).await {
         Ok(exit) => exit,
         Err(Stopped(exit)) => {
             if let Some(words) = S::INTERRUPTED {
@@ -202,12 +196,10 @@ pub(crate) struct NamedTarget {
 }
 
 /// Why a request has no answer.
-pub(crate) enum Unanswered {
-    /// The query cannot be written in the server's character set.
-    Query(String),
-    Session(Error),
-    /// The host has no address; with a hint.
-    Unresolved(Error, String),
+pub(crate) struct Unanswered {
+    pub(crate) error: Error,
+    /// A hint for a host that has no address.
+    pub(crate) hint: Option<String>,
 }
 
 impl TargetClient {
@@ -385,10 +377,7 @@ impl TargetClient {
                 .or_else(|| did_you_mean(self.client.profiles(), &place.resolved.endpoint.host())),
             false => None,
         };
-        match hint {
-            Some(hint) => Unanswered::Unresolved(error, hint),
-            None => error.into(),
-        }
+        Unanswered { error, hint }
     }
 
     /// Whether a word looks like a target: it is the name of a profile, or has the punctuation of a host.
@@ -470,9 +459,8 @@ impl NamedTarget {
     ///
     /// # Errors
     /// A term that the character set cannot represent.
-    pub(crate) fn adapted(&self, query: &RpnQuery) -> Result<RpnQuery, Unanswered> {
-        let adapted = self.resolved.adapted(query);
-        adapted.map_err(|error| Unanswered::Query(chain(&error)))
+    pub(crate) fn adapted(&self, query: &RpnQuery) -> Result<RpnQuery, Error> {
+        self.resolved.adapted(query).map_err(Error::Term)
     }
 }
 
@@ -491,36 +479,19 @@ impl fmt::Display for NamedTarget {
 impl Unanswered {
     /// The exit code and message.
     pub(crate) fn explain(&self) -> (Exit, String) {
-        match self {
-            Self::Query(reason) => (Exit::Usage, reason.clone()),
-            Self::Session(error) => explain(error),
-            Self::Unresolved(error, hint) => (Exit::Transport, format!("{}; {hint}", chain(error))),
+        let (exit, words) = explain(&self.error);
+        match &self.hint {
+            Some(hint) => (exit, format!("{}; {hint}", chain(&self.error))),
+            None => (exit, words),
         }
     }
 
     /// The answer of an input that fails like this.
     pub(crate) fn answer(&self) -> Answer {
-        let (name, diagnostics) = match self {
-            Self::Query(_) => (OutcomeName::NotSent, &[][..]),
-            Self::Session(error) | Self::Unresolved(error, _) => {
-                (outcome_name(error), error.diagnostics())
-            }
-        };
         Answer::default()
-            .ended(name)
+            .ended(outcome_name(&self.error))
             .saying(self.explain().1)
-            .diagnosed(diagnostics)
-    }
-
-    /// Reports why there is no answer: a message after `subject`, or the object of `--json`.
-    pub(crate) fn report(
-        &self,
-        json: bool,
-        envelope: Envelope,
-        subject: &impl fmt::Display,
-        output: &mut Output,
-    ) -> Result<Exit, Failure> {
-        self.answer().report(json, envelope, subject, output)
+            .diagnosed(self.error.diagnostics())
     }
 }
 
@@ -536,6 +507,6 @@ impl Envelope {
 
 impl From<Error> for Unanswered {
     fn from(error: Error) -> Self {
-        Self::Session(error)
+        Self { error, hint: None }
     }
 }

@@ -433,7 +433,9 @@ fn answer(
             }
             Ok(Exit::Delivered)
         }
-        Err(failure) => failure.report(arguments.json, envelope, place, output),
+        Err(failure) => failure
+            .answer()
+            .report(arguments.json, envelope, place, output),
     }
 }
 

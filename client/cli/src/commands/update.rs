@@ -23,7 +23,7 @@ pub(crate) use self::arguments::Arguments;
 use self::arguments::Variant;
 use self::supply::{Supplied, Supply};
 use crate::answer::Envelope;
-use crate::commands::target::{AtTarget, NamedTarget, Service, Site, TargetClient, Unanswered};
+use crate::commands::target::{AtTarget, NamedTarget, Service, TargetClient, Unanswered};
 use crate::commands::task;
 use crate::console::exit::Exit;
 use crate::console::interrupt::{Interrupt, Stopped};
@@ -71,11 +71,9 @@ impl Service for Arguments {
 
     async fn perform(
         &self,
-        Site {
-            reach,
-            place,
-            output,
-        }: Site<'_>,
+        reach: &TargetClient,
+        place: &NamedTarget,
+        output: &mut Output,
     ) -> Result<Exit, Failure> {
         let supply = Supply::new(self)?;
         let mut updater = Updater::new(self, place, output)?;
@@ -160,7 +158,8 @@ impl<'a> Updater<'a> {
             Ok(session) => session,
             Err(failure) => {
                 let json = self.arguments.json;
-                return failure.report(json, self.envelope(), self.place, self.output);
+                let answer = failure.answer();
+                return answer.report(json, self.envelope(), self.place, self.output);
             }
         };
         let mut exit = Exit::Delivered;

@@ -3,7 +3,6 @@
 use z3950::service::scan::{ScanOptions, ScanResult};
 use z3950::session::Session;
 use z3950_asn1::apdu::{AttributesPlusTerm, Entry, Operand, RpnStructure};
-use z3950_asn1::oid::Oid;
 use z3950_asn1::query::Language;
 
 use super::command::{CommandResult, Refusal, number, unquoted};
@@ -27,34 +26,24 @@ impl Prompt {
                 .shared::<scan::Arguments>(Positionals::Text, text, output)
                 .await;
         }
-        if text.is_empty() {
-            let scanned = self.place().and_then(|place| place.scanned.clone());
-            let scanned = scanned
-                .ok_or_else(|| Refusal::wrong("there is no scan to continue; use scan TERM"))?;
-            return self.scan_from(scanned, true, output).await;
+        if !text.is_empty() {
+            let scanned = self.start_of_scan(text, None)?;
+            return self.scan_from(scanned, false, output).await;
         }
-        let (attribute_set, last) = self.start_of_scan(text)?;
-        let scanned = Scanned {
-            attribute_set,
-            last,
-            in_set: None,
-        };
-        self.scan_from(scanned, false, output).await
+        let scanned = self.place().and_then(|place| place.scanned.clone());
+        let none = || Refusal::wrong("there is no scan to continue; use scan TERM");
+        let scanned = scanned.ok_or_else(none)?;
+        self.scan_from(scanned, true, output).await
     }
 
     pub(super) async fn set_scan(&mut self, text: &str, output: &mut Output) -> CommandResult {
         let (set, term) = text.split_once(char::is_whitespace).ok_or(Refusal::Usage)?;
-        let (attribute_set, last) = self.start_of_scan(term.trim())?;
-        let scanned = Scanned {
-            attribute_set,
-            last,
-            in_set: Some(set.to_owned()),
-        };
+        let scanned = self.start_of_scan(term.trim(), Some(set.to_owned()))?;
         self.scan_from(scanned, false, output).await
     }
 
     /// Reads the term and its attributes in the query language.
-    fn start_of_scan(&self, text: &str) -> Result<(Option<Oid>, AttributesPlusTerm), Refusal> {
+    fn start_of_scan(&self, text: &str, in_set: Option<String>) -> Result<Scanned, Refusal> {
         let text = unquoted(text);
         let language = match self.settings.query_type {
             _ if text.starts_with('@') => Language::Pqf,
@@ -81,9 +70,11 @@ impl Prompt {
             query = place.adapted(&query)?;
         }
         match query.rpn {
-            RpnStructure::Op(Operand::AttributesPlusTerm(start)) => {
-                Ok((Some(query.attribute_set), start))
-            }
+            RpnStructure::Op(Operand::AttributesPlusTerm(last)) => Ok(Scanned {
+                attribute_set: query.attribute_set,
+                last,
+                in_set,
+            }),
             _ => Err(Refusal::wrong("scan takes one term, not a query")),
         }
     }
@@ -97,7 +88,7 @@ impl Prompt {
         let settings = &self.settings;
         let mut options = ScanOptions::default();
         options.databases = self.searched();
-        options.attribute_set = scanned.attribute_set;
+        options.attribute_set = Some(scanned.attribute_set);
         options.step_size = settings.scan_step;
         // The last term comes first now, and is not shown again.
         options.number_of_terms = settings.scan_size + u64::from(goes_on);

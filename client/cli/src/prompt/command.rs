@@ -7,7 +7,7 @@ use z3950::error::Error;
 use crate::commands::target::Unanswered;
 use crate::console::exit::Exit;
 use crate::console::output::Failure;
-use crate::console::report::explain;
+use crate::console::report::{chain, explain};
 
 /// The result of a command.
 pub(super) type CommandResult = Result<Exit, Refusal>;
@@ -25,8 +25,13 @@ pub(super) enum Refusal {
 
 impl Refusal {
     /// Wrong input.
-    pub(super) fn wrong(reason: impl Into<String>) -> Self {
-        Self::Because(Exit::Usage, reason.into())
+    pub(super) fn wrong(reason: impl ToString) -> Self {
+        Self::Because(Exit::Usage, reason.to_string())
+    }
+
+    /// Wrong input, by an error with all its causes.
+    pub(super) fn caused(error: impl std::error::Error) -> Self {
+        Self::wrong(chain(&error))
     }
 
     /// A file that cannot be read or written.

@@ -14,7 +14,6 @@ use super::state::Prompt;
 use crate::commands::facets::{facet_lines, field, field_name};
 use crate::console::exit::Exit;
 use crate::console::output::{Failure, Output};
-use crate::console::report::chain;
 use crate::render::{query, term, text_of};
 
 /// The most fields to request facets of.
@@ -65,10 +64,7 @@ fn by_attributes(field: &str) -> Result<FacetField, Refusal> {
     else {
         return Err(Refusal::Usage);
     };
-    let read: Attributes = attributes
-        .join(",")
-        .parse()
-        .map_err(|error| Refusal::wrong(chain(&error)))?;
+    let read: Attributes = attributes.join(",").parse().map_err(Refusal::caused)?;
     let field = FacetField {
         attributes: AttributeList(read.0.into_iter().map(|attribute| attribute.0).collect()),
         terms: None,

@@ -1,8 +1,9 @@
 //! `help` and `settings`: the commands, one command with its examples, topics on queries, and all settings.
 
 use super::command::{CommandResult, Refusal};
+use super::setters::SETTINGS;
 use super::state::Prompt;
-use super::table::{self, Handler, entry};
+use super::table::{self, CommandEntry, Handler, entry};
 use crate::console::exit::Exit;
 use crate::console::output::Output;
 
@@ -32,37 +33,6 @@ const PROXIMITY: &str = "\
   UNIT       1 character, 2 word, 3 sentence, 4 paragraph, 5 section, 6 chapter, 7 document, 8 element
   e.g. find @prox 0 3 1 2 k 2 war peace";
 
-/// The settings that `set` changes and `settings` shows, named like their commands.
-pub(super) const SETTINGS: &[&str] = &[
-    "base",
-    "querytype",
-    "format",
-    "elements",
-    "schema",
-    "setnames",
-    "lslb",
-    "ssub",
-    "mspn",
-    "facets",
-    "scansize",
-    "scanstep",
-    "scanpos",
-    "refid",
-    "authentication",
-    "options",
-    "zversion",
-    "negcharset",
-    "displaycharset",
-    "marccharset",
-    "querycharset",
-    "lang",
-    "proxy",
-    "set_auto_reconnect",
-    "set_auto_wait",
-    "packagename",
-    "set_marcdump",
-];
-
 impl Prompt {
     pub(super) fn help(&mut self, name: &str, output: &mut Output) -> CommandResult {
         if let Some((_, text)) = TOPICS.iter().find(|(topic, _)| *topic == name) {
@@ -85,22 +55,38 @@ impl Prompt {
         Ok(Exit::Delivered)
     }
 
+    /// Runs a command that waits for nothing.
+    pub(super) fn run_here(
+        &mut self,
+        entry: &CommandEntry,
+        text: &str,
+        output: &mut Output,
+    ) -> CommandResult {
+        match entry.run {
+            Handler::Set(_) if text.is_empty() => self.say(entry.name, output),
+            Handler::Set(change) | Handler::Do(change) => {
+                change(self, text).map(|()| Exit::Delivered)
+            }
+            Handler::Here(run) => run(self, text, output),
+            Handler::There(_) => Err(Refusal::Usage),
+        }
+    }
+
     /// Shows all settings, or runs the command of the one that is named.
     pub(super) fn list_all(&mut self, text: &str, output: &mut Output) -> CommandResult {
         if let Some(name) = text.split_whitespace().next() {
             let value = text.get(name.len()..).unwrap_or_default().trim();
-            let found = entry(name).filter(|entry| SETTINGS.contains(&entry.name));
-            return match found.map(|found| (found.name, &found.run)) {
-                Some((name, Handler::Set(set))) => self.set_or_show(name, *set, value, output),
-                Some((_, Handler::Here(run))) => run(self, value, output),
-                _ => Err(Refusal::wrong(format!(
+            let found =
+                entry(name).filter(|entry| SETTINGS.iter().any(|(known, _)| *known == entry.name));
+            return match found {
+                Some(found) => self.run_here(found, value, output),
+                None => Err(Refusal::wrong(format!(
                     "{name} is not a setting; settings lists them"
                 ))),
             };
         }
-        for name in SETTINGS {
-            let value = self.shown(name);
-            output.line(&format!("{name:<20} {value}"))?;
+        for (name, value) in SETTINGS {
+            output.line(&format!("{name:<20} {}", value(self)))?;
         }
         Ok(Exit::Delivered)
     }
@@ -112,7 +98,7 @@ mod tests {
 
     #[test]
     fn every_setting_is_a_command_that_is_carried_out_here() {
-        for name in SETTINGS {
+        for (name, _) in SETTINGS {
             let found = entry(name).expect(name);
             assert_eq!(found.name, *name);
             assert!(!matches!(found.run, Handler::There(_)), "{name}");

@@ -7,8 +7,9 @@ use z3950_asn1::file::Growing;
 use z3950_asn1::{codec, decoded};
 
 use super::command::{CommandResult, Refusal, number_or};
+use super::setters::put;
 use super::state::Prompt;
-use super::tape::{Noted, head};
+use super::tape::{Noted, Recorded, head};
 use crate::commands::query::{Tables, read_tables};
 use crate::console::exit::Exit;
 use crate::console::output::{Failure, Output};
@@ -42,55 +43,38 @@ impl Prompt {
         Ok(Exit::Delivered)
     }
 
-    pub(super) fn set_apdufile(&mut self, path: &str, _: &mut Output) -> CommandResult {
-        // The previous file is closed first: it may be the same.
-        self.context.tape.recorded().apdu_file = None;
+    /// Logs to another file, or to none.
+    pub(super) fn log_to(
+        &mut self,
+        path: &str,
+        log: fn(&mut Recorded) -> &mut Option<Growing>,
+    ) -> Result<(), Refusal> {
+        // The old file is closed first, as it may be the new one.
+        *log(&mut self.context.tape.recorded()) = None;
         let file = log_file(path)?;
-        self.context.tape.recorded().apdu_file = file;
-        Ok(Exit::Delivered)
+        *log(&mut self.context.tape.recorded()) = file;
+        Ok(())
     }
 
-    pub(super) fn set_berfile(&mut self, path: &str, _: &mut Output) -> CommandResult {
-        self.context.tape.recorded().ber_file = None;
-        let file = log_file(path)?;
-        self.context.tape.recorded().ber_file = file;
-        Ok(Exit::Delivered)
-    }
-
-    pub(super) fn set_marcdump(&mut self, path: &str, _: &mut Output) -> CommandResult {
-        // The previous file is closed first: it may be the same.
+    pub(super) fn set_marcdump(&mut self, path: &str) -> Result<(), Refusal> {
         self.seen.dump_to(None);
         if !path.is_empty() {
             self.seen.dump_to(Some((path.to_owned(), appended(path)?)));
         }
-        Ok(Exit::Delivered)
+        Ok(())
     }
 
-    pub(super) fn set_cclfile(&mut self, path: &str, _: &mut Output) -> CommandResult {
-        self.read_tables(path, |bib| Tables {
-            bib,
-            properties: None,
-        })
-    }
-
-    pub(super) fn set_cqlfile(&mut self, path: &str, _: &mut Output) -> CommandResult {
-        self.read_tables(path, |properties| Tables {
-            bib: None,
-            properties,
-        })
-    }
-
-    fn read_tables(
+    /// Replaces a table for queries by that of a file.
+    pub(super) fn read_tables(
         &mut self,
         path: &str,
-        tables: impl FnOnce(Option<PathBuf>) -> Tables,
-    ) -> CommandResult {
+        tables: fn(Option<PathBuf>) -> Tables,
+    ) -> Result<(), Refusal> {
         if path.is_empty() {
             return Err(Refusal::Usage);
         }
         let read = read_tables(self.dialects.clone(), &tables(Some(path.into())));
-        self.dialects = read.map_err(|failure| Refusal::wrong(failure.to_string()))?;
-        Ok(Exit::Delivered)
+        put(&mut self.dialects, read.map_err(Refusal::wrong))
     }
 }
 
@@ -107,5 +91,5 @@ fn log_file(path: &str) -> Result<Option<Growing>, Refusal> {
 /// A file to append to.
 fn appended(path: &str) -> Result<Growing, Refusal> {
     let file = Growing::resume(Path::new(path));
-    file.map_err(|error| Refusal::wrong(Failure::unopened(&error, "").to_string()))
+    file.map_err(|error| Refusal::wrong(Failure::unopened(&error, "")))
 }

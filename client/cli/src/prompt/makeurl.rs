@@ -47,9 +47,7 @@ impl Prompt {
             Some(name) => url.element_set(name.as_bytes()),
             None => url,
         };
-        let url = url
-            .build()
-            .map_err(|error| Refusal::wrong(error.to_string()))?;
+        let url = url.build().map_err(Refusal::wrong)?;
         output.line(&url.to_string())?;
         Ok(Exit::Delivered)
     }

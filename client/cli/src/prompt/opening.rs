@@ -25,7 +25,7 @@ use crate::commands::fallback::attempts;
 use crate::commands::target::{did_you_mean, is_unresolved};
 use crate::console::exit::Exit;
 use crate::console::output::{Failure, Output};
-use crate::console::report::{chain, explain_outcome};
+use crate::console::report::explain_outcome;
 use crate::render::{named, shown};
 
 /// The most sessions open at once.
@@ -71,7 +71,7 @@ impl Prompt {
 
     async fn open_target(&mut self, text: &str, output: &mut Output) -> CommandResult {
         let resolved = self.context.client.profiles().resolve(text);
-        let resolved = resolved.map_err(|error| Refusal::wrong(chain(&error)))?;
+        let resolved = resolved.map_err(Refusal::caused)?;
         let target = written(&resolved);
         let name = match &resolved.name {
             Some(name) => format!("{target} ({name})"),
@@ -88,7 +88,7 @@ impl Prompt {
         let init = self
             .settings
             .init(self.context.client.options().plan.init.clone());
-        init.map_err(|error| Refusal::wrong(error.to_string()))
+        init.map_err(Refusal::wrong)
     }
 
     /// How to connect to a target: through the Z39.50 proxy of the settings, with the credentials of the settings or the profile.
@@ -99,7 +99,7 @@ impl Prompt {
         init: InitOptions,
     ) -> Result<ConnectInfo, Refusal> {
         let options = self.context.client.options_at(&target, init).await;
-        let mut init = options.map_err(|error| Refusal::wrong(chain(&error)))?.init;
+        let mut init = options.map_err(Refusal::caused)?.init;
         let through = match self.settings.proxy.as_deref() {
             None => None,
             Some(proxy) => {
@@ -352,8 +352,7 @@ fn databases_of(url: &Z3950Url) -> Vec<DatabaseName> {
 }
 
 pub(super) fn parse(text: &str) -> Result<Target, Refusal> {
-    let target = text.parse::<Target>();
-    target.map_err(|error| Refusal::wrong(chain(&error)))
+    text.parse::<Target>().map_err(Refusal::caused)
 }
 
 /// Advice after a session could not be opened.

@@ -29,9 +29,8 @@ impl Prompt {
             return Ok(Exit::Usage);
         };
         let answer = match entry.run {
-            Handler::Set(set) => self.set_or_show(entry.name, set, arguments, output),
-            Handler::Here(run) => run(self, arguments, output),
             Handler::There(run) => run(self, arguments, output).await,
+            _ => self.run_here(entry, arguments, output),
         };
         self.said(answer, &entry.usage(), output)
     }
@@ -66,11 +65,10 @@ impl Prompt {
                 "{path}: source is nested more than {MAX_DEPTH} deep"
             )));
         }
-        let unread = |failure: Failure| Refusal::wrong(failure.to_string());
-        let mut lines = Lines::open(Path::new(path)).map_err(unread)?;
+        let mut lines = Lines::open(Path::new(path)).map_err(Refusal::wrong)?;
         let mut exit = Exit::Delivered;
         self.depth += 1;
-        while let Some(line) = lines.next().map_err(unread)? {
+        while let Some(line) = lines.next().map_err(Refusal::wrong)? {
             let line = String::from_utf8_lossy(&line);
             if let Some((name, arguments)) = command::split(&line) {
                 let is_secret = table::is_secret(&line);

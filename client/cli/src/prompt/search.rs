@@ -108,9 +108,7 @@ impl Prompt {
         options.takes_unknown_count = true;
         match &self.settings.facets {
             None => Ok(options),
-            Some(facets) => options
-                .with_facets(facets)
-                .map_err(|error| Refusal::wrong(error.to_string())),
+            Some(facets) => options.with_facets(facets).map_err(Refusal::wrong),
         }
     }
 

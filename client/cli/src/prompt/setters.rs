@@ -2,10 +2,10 @@
 
 use z3950::service::init::authenticate;
 use z3950::target::redacted;
-use z3950_asn1::apdu::{DatabaseName, IdAuthentication, Options, ReferenceId, Schema};
+use z3950_asn1::apdu::{DatabaseName, IdAuthentication, Options, Schema};
 use z3950_asn1::oid::Oid;
 use z3950_asn1::query::{Language, tree};
-use z3950_asn1::types::{Bits, InternationalString};
+use z3950_asn1::types::InternationalString;
 use z3950_marc::charset::Charset;
 
 use super::command::{CommandResult, Refusal, number, words};
@@ -87,12 +87,7 @@ impl Prompt {
         Ok(Exit::Delivered)
     }
 
-    pub(super) fn reference_id(&mut self, text: &str, _: &mut Output) -> CommandResult {
-        self.settings.reference_id = (!text.is_empty()).then(|| ReferenceId(text.into()));
-        Ok(Exit::Delivered)
-    }
-
-    pub(super) fn authentication(&mut self, text: &str, _: &mut Output) -> CommandResult {
+    pub(super) fn authentication(&mut self, text: &str) -> Result<(), Refusal> {
         let words = words(text);
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
         self.settings.authentication = match words.as_slice() {
@@ -107,10 +102,10 @@ impl Prompt {
             )),
             _ => return Err(Refusal::Usage),
         };
-        Ok(Exit::Delivered)
+        Ok(())
     }
 
-    pub(super) fn proxy(&mut self, text: &str, _: &mut Output) -> CommandResult {
+    pub(super) fn proxy(&mut self, text: &str) -> Result<(), Refusal> {
         self.settings.proxy = match text {
             "" | "none" => None,
             text => {
@@ -118,16 +113,16 @@ impl Prompt {
                 Some(text.to_owned())
             }
         };
-        Ok(Exit::Delivered)
+        Ok(())
     }
 
     /// The class of the identifier is ignored.
-    pub(super) fn register_oid(&mut self, text: &str, _: &mut Output) -> CommandResult {
+    pub(super) fn register_oid(&mut self, text: &str) -> Result<(), Refusal> {
         match words(text).as_slice() {
             [name, _, identifier] => {
                 let identifier = identifier.parse().map_err(|_| Refusal::Usage)?;
                 self.settings.oids.insert(name.to_lowercase(), identifier);
-                Ok(Exit::Delivered)
+                Ok(())
             }
             _ => Err(Refusal::Usage),
         }
@@ -137,7 +132,7 @@ impl Prompt {
         self.settings.oids.get(&name.to_lowercase()).copied()
     }
 
-    pub(super) fn set_otherinfo(&mut self, text: &str, _: &mut Output) -> CommandResult {
+    pub(super) fn set_otherinfo(&mut self, text: &str) -> Result<(), Refusal> {
         let mut parts = text.splitn(3, char::is_whitespace);
         let (Some(index), Some(oid), Some(value)) = (parts.next(), parts.next(), parts.next())
         else {
@@ -148,7 +143,7 @@ impl Prompt {
         self.settings
             .other
             .insert(index, (oid, value.trim().to_owned()));
-        Ok(Exit::Delivered)
+        Ok(())
     }
 
     pub(super) fn list_otherinfo(&mut self, text: &str, output: &mut Output) -> CommandResult {
@@ -164,14 +159,14 @@ impl Prompt {
         Ok(Exit::Delivered)
     }
 
-    pub(super) fn clear_otherinfo(&mut self, text: &str, _: &mut Output) -> CommandResult {
+    pub(super) fn clear_otherinfo(&mut self, text: &str) -> Result<(), Refusal> {
         match text {
             "" => self.settings.other.clear(),
             index => {
                 self.settings.other.remove(&index_of(index)?);
             }
         }
-        Ok(Exit::Delivered)
+        Ok(())
     }
 
     pub(super) fn options(&mut self, text: &str, output: &mut Output) -> CommandResult {
@@ -187,7 +182,7 @@ impl Prompt {
             "default" => self.settings.offered = None,
             names => {
                 let options = names.split_whitespace().map(|name| {
-                    option(name)
+                    Options::by_name(name)
                         .ok_or_else(|| Refusal::wrong(format!("{name} is not an option of Init")))
                 });
                 let options = options.collect::<Result<Vec<Options>, Refusal>>()?;
@@ -314,126 +309,152 @@ fn index_of(text: &str) -> Result<u8, Refusal> {
     (index < OTHER_INFO).then_some(index).ok_or(Refusal::Usage)
 }
 
-/// An option of Init by its name, in any case.
-fn option(name: &str) -> Option<Options> {
-    (0..Bits::MAX)
-        .map(|bit| Options(Bits::default().with(bit)))
-        .find(|option| option.names().any(|known| known.eq_ignore_ascii_case(name)))
+/// The settings that `set` changes and `settings` shows, named like their commands, and their values; credentials are never
+/// shown.
+pub(super) const SETTINGS: &[(&str, fn(&Prompt) -> String)] = &[
+    ("base", |state| {
+        joined(state.searched().iter().map(|name| name.0.to_string_lossy()))
+    }),
+    ("querytype", |state| state.settings.query_type.name().into()),
+    ("format", |state| {
+        joined(
+            state
+                .settings
+                .record_syntaxes
+                .iter()
+                .map(|oid| format!("{oid:?}")),
+        )
+    }),
+    ("elements", |state| {
+        or_none(
+            state
+                .settings
+                .element_set
+                .as_ref()
+                .map(|name| name.to_string_lossy()),
+        )
+    }),
+    ("schema", |state| {
+        or_none(state.settings.schema.as_ref().map(|schema| match schema {
+            Schema::Oid(oid) => format!("{oid:?}"),
+            Schema::Uri(uri) => uri.to_string_lossy().into_owned(),
+        }))
+    }),
+    ("setnames", |state| {
+        state
+            .settings
+            .named_sets
+            .map_or("as the server allows", on_off)
+            .into()
+    }),
+    ("lslb", |state| {
+        state.settings.large_set_lower_bound.to_string()
+    }),
+    ("ssub", |state| {
+        state.settings.small_set_upper_bound.to_string()
+    }),
+    ("mspn", |state| {
+        state.settings.medium_set_present_number.to_string()
+    }),
+    ("facets", |state| {
+        joined(
+            state
+                .settings
+                .facets
+                .iter()
+                .flat_map(|list| &list.0)
+                .map(shown_as),
+        )
+    }),
+    ("scansize", |state| state.settings.scan_size.to_string()),
+    ("scanstep", |state| or_none(state.settings.scan_step)),
+    ("scanpos", |state| or_none(state.settings.scan_position)),
+    ("refid", |state| {
+        or_none(
+            state
+                .settings
+                .reference_id
+                .as_ref()
+                .map(|id| shown(id.0.as_bytes())),
+        )
+    }),
+    ("authentication", |state| {
+        match state.settings.authentication {
+            None => "none".into(),
+            Some(IdAuthentication::Anonymous) => "anonymous".into(),
+            Some(_) => "<redacted>".into(),
+        }
+    }),
+    ("options", |state| match state.settings.offered {
+        None => "default".into(),
+        Some(options) => options.names().collect::<Vec<_>>().join(" "),
+    }),
+    ("zversion", |state| state.settings.version.to_string()),
+    ("negcharset", |state| {
+        or_none(Some(state.settings.proposed_charsets.join(",")).filter(|names| !names.is_empty()))
+    }),
+    ("displaycharset", |state| {
+        state
+            .settings
+            .display_charset
+            .map_or("utf-8", Charset::name)
+            .into()
+    }),
+    ("marccharset", |state| {
+        state
+            .settings
+            .marc_charset
+            .map_or("auto", Charset::name)
+            .into()
+    }),
+    ("querycharset", |state| {
+        state
+            .settings
+            .query_charset
+            .map_or("utf-8", Charset::name)
+            .into()
+    }),
+    ("lang", |state| or_none(state.settings.language.as_ref())),
+    ("proxy", |state| {
+        or_none(state.settings.proxy.as_deref().map(redacted))
+    }),
+    ("set_auto_reconnect", |state| {
+        state.settings.reconnects.name().into()
+    }),
+    ("set_auto_wait", |state| {
+        on_off(state.settings.auto_wait).into()
+    }),
+    ("packagename", |state| {
+        or_none(
+            state
+                .settings
+                .package_name
+                .as_ref()
+                .map(|name| name.to_string_lossy()),
+        )
+    }),
+    ("set_marcdump", |state| or_none(state.seen.dump())),
+];
+
+fn or_none(value: Option<impl ToString>) -> String {
+    value.map_or_else(|| "none".to_owned(), |value| value.to_string())
+}
+
+fn joined(values: impl Iterator<Item = impl ToString>) -> String {
+    let values: Vec<String> = values.map(|value| value.to_string()).collect();
+    or_none((!values.is_empty()).then(|| values.join(" ")))
 }
 
 impl Prompt {
-    /// The value of a setting; credentials are never shown.
+    /// The value of a setting.
     pub(super) fn shown(&self, name: &str) -> String {
-        let settings = &self.settings;
-        let or_none = |text: Option<String>| text.unwrap_or_else(|| "none".into());
-        let string = |text: &Option<InternationalString>| {
-            or_none(
-                text.as_ref()
-                    .map(|text| text.to_string_lossy().into_owned()),
-            )
-        };
-        let charset =
-            |charset: Option<Charset>| charset.map_or("auto", |charset| charset.name()).into();
-        match name {
-            "base" => {
-                let names = self.searched();
-                let names: Vec<_> = names.iter().map(|name| name.0.to_string_lossy()).collect();
-                names.join(" ")
-            }
-            "querytype" => settings.query_type.name().into(),
-            "format" => {
-                let names = settings.record_syntaxes.iter();
-                let names: Vec<String> = names.map(|oid| format!("{oid:?}")).collect();
-                or_none((!names.is_empty()).then(|| names.join(" ")))
-            }
-            "elements" => string(&settings.element_set),
-            "schema" => or_none(settings.schema.as_ref().map(|schema| match schema {
-                Schema::Oid(oid) => format!("{oid:?}"),
-                Schema::Uri(uri) => uri.to_string_lossy().into_owned(),
-            })),
-            "setnames" => match settings.named_sets {
-                None => "as the server allows".into(),
-                Some(is_on) => on_off(is_on).into(),
-            },
-            "lslb" => settings.large_set_lower_bound.to_string(),
-            "ssub" => settings.small_set_upper_bound.to_string(),
-            "mspn" => settings.medium_set_present_number.to_string(),
-            "facets" => or_none(settings.facets.as_ref().map(|list| {
-                let fields: Vec<String> = list.0.iter().map(shown_as).collect();
-                fields.join(" ")
-            })),
-            "scansize" => settings.scan_size.to_string(),
-            "scanstep" => or_none(settings.scan_step.map(|step| step.to_string())),
-            "scanpos" => or_none(settings.scan_position.map(|position| position.to_string())),
-            "refid" => or_none(
-                settings
-                    .reference_id
-                    .as_ref()
-                    .map(|id| shown(id.0.as_bytes())),
-            ),
-            "authentication" => match settings.authentication {
-                None => "none".into(),
-                Some(IdAuthentication::Anonymous) => "anonymous".into(),
-                Some(_) => "<redacted>".into(),
-            },
-            "options" => match settings.offered {
-                None => "default".into(),
-                Some(options) => options.names().collect::<Vec<_>>().join(" "),
-            },
-            "zversion" => settings.version.to_string(),
-            "negcharset" => {
-                let names = &settings.proposed_charsets;
-                or_none((!names.is_empty()).then(|| names.join(",")))
-            }
-            "displaycharset" => settings
-                .display_charset
-                .map_or("utf-8", |charset| charset.name())
-                .into(),
-            "marccharset" => charset(settings.marc_charset),
-            "querycharset" => settings
-                .query_charset
-                .map_or("utf-8", |charset| charset.name())
-                .into(),
-            "lang" => or_none(settings.language.clone()),
-            "proxy" => or_none(settings.proxy.as_deref().map(redacted)),
-            "set_auto_reconnect" => settings.reconnects.name().into(),
-            "set_auto_wait" => on_off(settings.auto_wait).into(),
-            "packagename" => string(&settings.package_name),
-            "set_marcdump" => or_none(self.seen.dump()),
-            _ => String::new(),
-        }
+        let found = SETTINGS.iter().find(|(known, _)| *known == name);
+        found.map_or_else(String::new, |(_, value)| value(self))
     }
 
     /// Shows a setting.
     pub(super) fn say(&self, name: &str, output: &mut Output) -> CommandResult {
         output.line(&self.shown(name))?;
         Ok(Exit::Delivered)
-    }
-
-    /// Shows a setting, or changes it if there is a value.
-    pub(super) fn set_or_show(
-        &mut self,
-        name: &str,
-        set: fn(&mut Self, &str) -> Result<(), Refusal>,
-        text: &str,
-        output: &mut Output,
-    ) -> CommandResult {
-        if text.is_empty() {
-            return self.say(name, output);
-        }
-        set(self, text)?;
-        Ok(Exit::Delivered)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn options_have_names() {
-        assert_eq!(option("search"), Some(Options::SEARCH));
-        assert_eq!(option("NAMEDRESULTSETS"), Some(Options::NAMED_RESULT_SETS));
-        assert_eq!(option("nonsense"), None);
     }
 }

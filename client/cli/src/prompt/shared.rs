@@ -14,7 +14,7 @@ use super::query::QueryType;
 use super::settings::Reconnects;
 use super::state::Lent;
 use super::state::Prompt;
-use crate::commands::target::{Made, OpenSession, Service, Site, TargetClient};
+use crate::commands::target::{Made, OpenSession, Service, TargetClient};
 use crate::console::exit::Exit;
 use crate::console::output::{Failure, Output};
 use crate::render::Format;
@@ -81,8 +81,7 @@ impl Prompt {
             let words = "standard input is for commands here; name a file";
             return Err(Refusal::wrong(words));
         }
-        let asked =
-            A::from_arg_matches(&matches).map_err(|error| Refusal::wrong(error.to_string()))?;
+        let asked = A::from_arg_matches(&matches).map_err(Refusal::wrong)?;
         if self.settings.reconnects != Reconnects::Never
             && self.place().is_some()
             && !self.is_open()
@@ -106,7 +105,7 @@ impl Prompt {
         };
         let read = |failure| match failure {
             Failure::Usage(words) => Refusal::wrong(words),
-            failure @ Failure::Input { .. } => Refusal::wrong(failure.to_string()),
+            failure @ Failure::Input { .. } => Refusal::wrong(failure),
             failure => failure.into(),
         };
         let session = OpenSession::new(session, set, self.seen.clone());
@@ -119,12 +118,7 @@ impl Prompt {
         }
         let client = self.context.client.clone();
         let reach = TargetClient::open(client, session, self.dialects.clone());
-        let site = Site {
-            reach: &reach,
-            place: &target,
-            output,
-        };
-        let performed = asked.perform(site).await;
+        let performed = asked.perform(&reach, &target, output).await;
         self.take_back();
         performed.map_err(read)
     }

@@ -49,7 +49,8 @@ pub(crate) struct Prompt {
     pub(super) current: usize,
     /// The last target, for `open` without one; may contain a password.
     pub(super) last_target: Option<Vec<u8>>,
-    pub(super) under_way: UnderWay,
+    /// The requests that commands have not waited for, oldest first.
+    pub(super) under_way: VecDeque<PendingRequest>,
     /// The databases for sessions that name none.
     pub(super) databases: Vec<DatabaseName>,
     pub(super) seen: Seen,
@@ -66,16 +67,6 @@ pub(crate) struct Prompt {
 
 /// Handles the answer of a request.
 pub(super) type Finish = Box<dyn FnOnce(&mut Prompt, &mut Output) -> CommandResult + Send>;
-
-/// The requests that commands have not waited for, oldest first.
-#[derive(Default)]
-pub(super) struct UnderWay(pub(super) VecDeque<PendingRequest>);
-
-impl UnderWay {
-    pub(super) fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-}
 
 /// A request whose answer is to come.
 pub(super) struct PendingRequest {
@@ -111,7 +102,7 @@ impl Prompt {
             places: Vec::new(),
             current: 0,
             last_target: None,
-            under_way: UnderWay::default(),
+            under_way: VecDeque::new(),
             databases: Vec::new(),
             seen: Seen::default(),
             history: Vec::new(),
@@ -343,12 +334,12 @@ impl Prompt {
         }
     }
 
-    pub(super) fn quit(&mut self, arguments: &str, _: &mut Output) -> CommandResult {
+    pub(super) fn quit(&mut self, arguments: &str) -> Result<(), Refusal> {
         if !arguments.is_empty() {
             return Err(Refusal::Usage);
         }
         self.is_leaving = true;
-        Ok(Exit::Delivered)
+        Ok(())
     }
 
     pub(super) fn show_history(&mut self, count: &str, output: &mut Output) -> CommandResult {
@@ -444,7 +435,7 @@ pub(super) struct CurrentSet {
 /// The end of the last scan.
 #[derive(Debug, Clone)]
 pub(super) struct Scanned {
-    pub(super) attribute_set: Option<Oid>,
+    pub(super) attribute_set: Oid,
     pub(super) last: AttributesPlusTerm,
     pub(super) in_set: Option<String>,
 }

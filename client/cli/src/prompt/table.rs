@@ -4,16 +4,18 @@ use std::future::Future;
 use std::pin::Pin;
 
 use z3950::target::redacted;
+use z3950_asn1::apdu::ReferenceId;
 use z3950_asn1::query::nearest;
 
 use self::Completes::{Commands, Databases, Files, Indexes, Nothing, Settings, Targets, Words};
-use self::Handler::{Here, Set, There};
+use self::Handler::{Do, Here, Set, There};
 use super::command::{CommandResult, Refusal, number, split};
 use super::setters::{bound, charset, element_set, put, query_type, unless_none, version};
 use super::settings::{Reconnects, flag};
 use super::shared::Positionals;
 use super::state::Prompt;
 use crate::commands::lookup::LookupHere;
+use crate::commands::query::Tables;
 use crate::commands::search::SearchHere;
 use crate::commands::target::Service;
 use crate::commands::{order, scan, update};
@@ -26,6 +28,8 @@ pub(super) type CommandFuture<'a> = Pin<Box<dyn Future<Output = CommandResult> +
 pub(super) enum Handler {
     /// Changes the setting of its name, which is shown without a value.
     Set(fn(&mut Prompt, &str) -> Result<(), Refusal>),
+    /// Changes something and prints nothing.
+    Do(fn(&mut Prompt, &str) -> Result<(), Refusal>),
     /// Waits for nothing.
     Here(fn(&mut Prompt, &str, &mut Output) -> CommandResult),
     /// May wait for a server.
@@ -149,7 +153,7 @@ const YAZ: &[CommandEntry] = &[
     row("open", "[TARGET]", "open a session with a host (as in yaz-client), a target profile or a z39.50s URL; without one, with the last target again",
         &["open lib.example:2100/cat+maps", "open ssl:lib.example/cat", "open loc", "open z39.50s://lib.example/cat;rs=sutrs", "open"],
         Targets, There(|state, text, output| Box::pin(state.open(text.as_bytes(), output)))),
-    row("quit", "", "close all sessions and leave", &[], Nothing, Here(Prompt::quit)),
+    row("quit", "", "close all sessions and leave", &[], Nothing, Do(Prompt::quit)),
     row("find", "QUERY", "search for words, or by a query in PQF, CCL or CQL",
         &["find war peace", "find \"war and peace\"", "find ti:war au:tolstoy", "find @attr 1=4 war",
           "find @and @attr 1=4 war @attr 1=1003 tolstoy", "find ccl: ti=war and au=tolstoy",
@@ -182,7 +186,7 @@ const YAZ: &[CommandEntry] = &[
     row("authentication", "[USER [[GROUP] PASSWORD]|-]",
         "set the credentials for the next session: a user, group and password, or - for anonymous; without arguments, none. At a terminal, a missing password is prompted for",
         &["authentication ada", "authentication ada secret", "authentication ada staff secret", "authentication -", "authentication"],
-        Nothing, Here(Prompt::authentication)),
+        Nothing, Do(Prompt::authentication)),
     row("lslb", "[N]", "set or show the large-set lower bound: with N or more hits, send no records with the search response", &["lslb 100"], Nothing, Set(|state, text| put(&mut state.settings.large_set_lower_bound, bound(text)))),
     row("ssub", "[N]", "set or show the small-set upper bound: with up to N hits, send all records with the search response", &["ssub 5"], Nothing, Set(|state, text| put(&mut state.settings.small_set_upper_bound, bound(text)))),
     row("mspn", "[N]", "set or show the medium-set present number: between the two bounds, send N records with the search response", &["mspn 2"], Nothing, Set(|state, text| put(&mut state.settings.medium_set_present_number, bound(text)))),
@@ -205,7 +209,7 @@ const YAZ: &[CommandEntry] = &[
     row("querytype", "[TYPE]", "set or show the query language: auto, prefix, ccl, ccl2rpn, cql, cql2rpn or names",
         &["querytype ccl2rpn", "querytype cql", "querytype auto"], QUERY_TYPES, Set(|state, text| put(&mut state.settings.query_type, query_type(text)))),
     row("refid", "[ID]", "set the referenceId to send with requests, or remove it", &["refid r1", "refid"],
-        Nothing, Here(Prompt::reference_id)),
+        Nothing, Do(|state, text| put(&mut state.settings.reference_id, Ok((!text.is_empty()).then(|| ReferenceId(text.into())))))),
     row("itemorder", "item N | ill N [DOCUMENT] | xml N DOCUMENT",
         "order record N of the result set: by its position (item), with an ILL-Request built from the record or given (ill), or with an XML document (xml); a DOCUMENT is \"text\", a word or <FILE",
         &["itemorder item 1", "itemorder ill 1", "itemorder ill 1 <request.ber", "itemorder xml 1 <order.xml"],
@@ -220,9 +224,9 @@ const YAZ: &[CommandEntry] = &[
     row("xmles", "OID DOCUMENT", "send a document to an XML extended service", &["xmles 1.2.840.10003.9.1000.81.1 <task.xml"],
         Files, There(|state, text, output| Box::pin(state.xml_service(text, output)))),
     row("packagename", "[NAME]", "set the name of new task packages, or remove it", &["packagename nightly"],
-        Nothing, Here(Prompt::package_name)),
+        Nothing, Do(|state, text| put(&mut state.settings.package_name, Ok((!text.is_empty()).then(|| text.into()))))),
     row("proxy", "[HOST|none]", "set or show the Z39.50 proxy to open sessions through", &["proxy proxy.example:9000", "proxy none"],
-        Words(&["none"]), Here(Prompt::proxy)),
+        Words(&["none"]), Do(Prompt::proxy)),
     row("charset", "NEGOTIATED [DISPLAY [MARC [QUERY]]]", "set all character sets at once", &["charset utf-8 - auto utf-8"],
         CHARSETS, Here(Prompt::charset)),
     row("negcharset", "[NAME[,NAME]... [0|1]|-]", "propose character sets when opening a session; 1 proposes them for records too",
@@ -241,28 +245,28 @@ const YAZ: &[CommandEntry] = &[
     row("!", "[COMMAND]", "run a shell command, or a shell", &["! ls *.mrc", "!date"],
         Files, There(|_, text, output| Box::pin(super::waiting::shell(text, output)))),
     row("set_apdufile", "[FILE|-]", "log every APDU to a file, or standard error with -; without an argument, stop", &["set_apdufile apdus.log"],
-        Files, Here(Prompt::set_apdufile)),
+        Files, Do(|state, path| state.log_to(path, |recorded| &mut recorded.apdu_file))),
     row("set_berfile", "[FILE|-]", "log the BER values of every APDU to a file, or standard error with -; without an argument, stop", &["set_berfile -"],
-        Files, Here(Prompt::set_berfile)),
+        Files, Do(|state, path| state.log_to(path, |recorded| &mut recorded.ber_file))),
     row("set_marcdump", "[FILE]", "append every retrieved record, unchanged, to a file; without an argument, stop", &["set_marcdump all.mrc"],
-        Files, Here(Prompt::set_marcdump)),
-    row("set_cclfile", "FILE", "load CCL qualifiers from a bib file", &["set_cclfile default.bib"], Files, Here(Prompt::set_cclfile)),
-    row("set_cqlfile", "FILE", "load CQL indexes from a pqf.properties file", &["set_cqlfile pqf.properties"], Files, Here(Prompt::set_cqlfile)),
+        Files, Do(Prompt::set_marcdump)),
+    row("set_cclfile", "FILE", "load CCL qualifiers from a bib file", &["set_cclfile default.bib"], Files, Do(|state, path| state.read_tables(path, |bib| Tables { bib, ..Tables::default() }))),
+    row("set_cqlfile", "FILE", "load CQL indexes from a pqf.properties file", &["set_cqlfile pqf.properties"], Files, Do(|state, path| state.read_tables(path, |properties| Tables { properties, ..Tables::default() }))),
     row("set_auto_reconnect", "[on|off|idle]",
         "reconnect for commands that change nothing, after the server has closed the session: on, always; off, never; idle, only if it was idle (the default)",
         &["set_auto_reconnect on"], Words(&["on", "off", "idle"]), Set(|state, text| put(&mut state.settings.reconnects, Reconnects::by_name(text)))),
     row("set_auto_wait", "[on|off]", "wait for the response to each request, or only in wait_response",
         &["set_auto_wait off"], ON_OFF, Set(|state, text| put(&mut state.settings.auto_wait, flag(text)))),
     row("set_otherinfo", "INDEX OID TEXT", "send a text with every request, as OtherInformation; INDEX is 0 to 9",
-        &["set_otherinfo 0 1.2.840.10003.10.1000.81.3 192.0.2.1"], Nothing, Here(Prompt::set_otherinfo)),
+        &["set_otherinfo 0 1.2.840.10003.10.1000.81.3 192.0.2.1"], Nothing, Do(Prompt::set_otherinfo)),
     row("list_otherinfo", "[INDEX]", "show the texts of set_otherinfo", &[], Nothing, Here(Prompt::list_otherinfo)),
-    row("clear_otherinfo", "[INDEX]", "remove the texts of set_otherinfo, or one of them", &["clear_otherinfo 0"], Nothing, Here(Prompt::clear_otherinfo)),
+    row("clear_otherinfo", "[INDEX]", "remove the texts of set_otherinfo, or one of them", &["clear_otherinfo 0"], Nothing, Do(Prompt::clear_otherinfo)),
     row("list_all", "", "show all settings", &[], Nothing, Here(Prompt::list_all)),
     row("wait_response", "[COUNT]", "wait for the responses to pending requests, oldest first", &["wait_response", "wait_response 2"],
         Nothing, There(|state, text, output| Box::pin(state.wait_response(text, output)))),
     row("sleep", "SECONDS", "wait for some seconds", &["sleep 1"], Nothing, There(|_, text, _| Box::pin(super::waiting::sleep(text)))),
     row("register_oid", "NAME CLASS OID", "name an object identifier, for use with format and schema",
-        &["register_oid mine recsyn 1.2.840.10003.5.1000.99.1"], Nothing, Here(Prompt::register_oid)),
+        &["register_oid mine recsyn 1.2.840.10003.5.1000.99.1"], Nothing, Do(Prompt::register_oid)),
     row("cclparse", "QUERY", "show a CCL query as a tree", &["cclparse ti=war and au=tolstoy"], Nothing, Here(Prompt::ccl_parse)),
     row("options", "[NAME...|default]", "set the options to propose when opening a session, or show those in effect",
         &["options search present namedResultSets", "options default"],
@@ -273,7 +277,7 @@ const YAZ: &[CommandEntry] = &[
         Targets, There(|state, text, output| Box::pin(state.init_again(text, output)))),
     row("help", "[COMMAND]", "list the commands, or describe one; help queries and help prox describe queries", &["help find", "help prox"], Commands, Here(Prompt::help)),
     // The last one, as yaz-client has it: e is elements.
-    row("exit", "", "same as quit", &[], Nothing, Here(Prompt::quit)),
+    row("exit", "", "same as quit", &[], Nothing, Do(Prompt::quit)),
 ];
 
 /// Commands that yaz-client does not have; they need their full name.

@@ -17,9 +17,7 @@ use super::state::Prompt;
 use super::waiting::request;
 use crate::answer::Envelope;
 use crate::commands::{task, update};
-use crate::console::exit::Exit;
 use crate::console::output::Output;
-use crate::console::report::chain;
 
 /// The largest document taken from a file, in octets.
 const MAX_DOCUMENT: u64 = 16 << 20;
@@ -105,7 +103,7 @@ impl Prompt {
     async fn request_for(&mut self, position: u64) -> Result<Option<External>, Refusal> {
         let (_, record) = self.marc_record(position).await?;
         let request = ill_request_for(&record, self.record_charset(), SystemTime::now());
-        request.map_err(|error| Refusal::wrong(chain(&error)))
+        request.map_err(Refusal::caused)
     }
 
     pub(super) async fn xml_service(&mut self, text: &str, output: &mut Output) -> CommandResult {
@@ -123,7 +121,7 @@ impl Prompt {
         task: Result<ExtendedServicesRequest, EncodeError>,
         output: &mut Output,
     ) -> CommandResult {
-        let mut task = task.map_err(|error| Refusal::wrong(error.to_string()))?;
+        let mut task = task.map_err(Refusal::wrong)?;
         task.package_name = self.settings.package_name.clone();
         task.other_info = self.settings.other_info();
         let order = move |session: Session| {
@@ -135,11 +133,6 @@ impl Prompt {
             })
         };
         self.send(order, output).await
-    }
-
-    pub(super) fn package_name(&mut self, text: &str, _: &mut Output) -> CommandResult {
-        self.settings.package_name = (!text.is_empty()).then(|| text.into());
-        Ok(Exit::Delivered)
     }
 }
 

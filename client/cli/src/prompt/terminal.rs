@@ -15,9 +15,9 @@ use rustyline::validate::Validator;
 use rustyline::{ColorMode, CompletionType, Config, Context, Editor, Helper};
 use z3950_asn1::query::names;
 
-use super::help::SETTINGS;
 use super::questions::Person;
 use super::script::at_home;
+use super::setters::SETTINGS;
 use super::state::Prompt;
 use super::table::{self, Completes};
 use crate::console::interrupt::Interrupt;
@@ -260,7 +260,10 @@ impl Assistant {
                 .iter()
                 .map(|index| format!("{}:", index.name))
                 .collect(),
-            Some(Completes::Settings) => names_of(SETTINGS),
+            Some(Completes::Settings) => SETTINGS
+                .iter()
+                .map(|(name, _)| (*name).to_owned())
+                .collect(),
             Some(Completes::Targets) => self.targets.clone(),
             Some(Completes::Words(words)) => names_of(words),
         };

@@ -86,7 +86,7 @@ impl Prompt {
 
     /// Sends a request without waiting for the answer.
     async fn leave_under_way(&mut self, session: Session, mut request: Request) -> CommandResult {
-        let asked = &mut self.under_way.0;
+        let asked = &mut self.under_way;
         if asked.len() >= MAX_UNDER_WAY {
             return Err(Refusal::wrong(format!(
                 "{MAX_UNDER_WAY} requests are pending; wait_response waits for their responses"
@@ -110,12 +110,12 @@ impl Prompt {
         let count: usize = number_or(count, 1)?;
         let mut exit = Exit::Delivered;
         for _ in 0..count.max(1) {
-            let Some(asked) = self.under_way.0.front_mut() else {
+            let Some(asked) = self.under_way.front_mut() else {
                 output.note("no request is pending");
                 break;
             };
             let answer = (&mut asked.answer).await;
-            let Some(PendingRequest { session, .. }) = self.under_way.0.pop_front() else {
+            let Some(PendingRequest { session, .. }) = self.under_way.pop_front() else {
                 break;
             };
             let finished = match answer {
