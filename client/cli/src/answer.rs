@@ -432,7 +432,7 @@ impl Printed {
             return Ok(());
         }
         if piece.is_record {
-            output.join(&mut self.document)?;
+            output.join(&mut self.document);
             let before = self.document.next().as_bytes();
             self.count(before);
             output.octets(before, false)?;

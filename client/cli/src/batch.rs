@@ -30,7 +30,7 @@ mod sync;
 
 pub(crate) use self::arguments::Batch;
 pub(crate) use self::run::run_all;
-pub(crate) use self::sinks::{FileSink, OutputFile, Remains};
+pub(crate) use self::sinks::FileSink;
 
 #[cfg(test)]
 mod tests;

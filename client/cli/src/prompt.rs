@@ -104,7 +104,7 @@ pub(crate) fn open(
     );
     let target = arguments.url.as_ref().map(|url| url.as_encoded_bytes());
     if !is_terminal && !matches!(records.format, Format::Text | Format::Brief) {
-        output.gather();
+        output.gather(records.format);
     }
     let exit = run(&mut state, input, target, runtime, output);
     let ended = output.finish();

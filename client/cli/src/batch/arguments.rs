@@ -5,7 +5,7 @@ use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use z3950_asn1::file::{Existing, same};
+use z3950_asn1::file::{Existing, Growing, same};
 
 use super::inputs::{Inputs, refusal};
 use crate::console::input::STANDARD;
@@ -87,6 +87,15 @@ impl Batch {
             Some(_) => "--resume goes on where it ends, --force replaces it",
             None => "--force replaces it",
         }
+    }
+
+    /// Opens a report or an output that a later run can continue.
+    pub(super) fn growing(&self, path: &Path) -> Result<Growing, Failure> {
+        let file = match self.resume {
+            true => Growing::resume(path),
+            false => Growing::create(path, self.existing()),
+        };
+        file.map_err(|error| Failure::unopened(&error, self.hint()))
     }
 
     /// The given inputs and those of the files. All files are opened now, to find wrong names at once.

@@ -7,18 +7,23 @@ use z3950_asn1::file::{Existing, Growing, Whole};
 use z3950_marc::Form;
 
 use super::arguments::{Batch, is_folder};
-use super::sinks::{FileSink, FolderSink, OutputFile, Remains};
+use super::sinks::{FileSink, FolderSink, Remains};
 use super::sync::Written;
 use crate::answer::{Ask, Piece, Printed};
 use crate::console::output::{Failure, Output};
-use crate::render::Format;
+use crate::render::{Format, before};
 
 pub(super) enum Destination {
     Standard(Printed),
-    File {
-        sink: FileSink,
+    /// A file that appears when it is complete.
+    Whole {
+        sink: FileSink<Whole>,
         path: PathBuf,
-        /// Whether the file was passed to the syncing thread.
+    },
+    /// A file that a later run can continue.
+    Growing {
+        sink: FileSink<Growing>,
+        /// Whether it was passed to the syncing thread.
         is_noted: bool,
     },
     Folder {
@@ -58,109 +63,89 @@ impl Destination {
             let sink = sink.map_err(unopened)?;
             return Ok(Self::Folder { sink, remains });
         }
-        let file = match (&arguments.report, arguments.resume) {
-            (None, _) => Whole::create(path, existing).map(OutputFile::Whole),
-            (Some(_), true) => Growing::resume(path).map(OutputFile::Growing),
-            (Some(_), false) => Growing::create(path, existing).map(OutputFile::Growing),
-        };
-        let file = file.map_err(unopened)?;
-        Ok(Self::File {
-            sink: FileSink::new(file, form),
-            path: path.to_owned(),
-            is_noted: false,
-        })
-    }
-
-    /// The output if it is a growing file.
-    fn growing(&self) -> Option<&Growing> {
-        match self {
-            Self::File { sink, .. } => match sink.file() {
-                OutputFile::Growing(file) => Some(file),
-                OutputFile::Whole(_) => None,
-            },
-            _ => None,
+        if arguments.report.is_some() {
+            let sink = FileSink::new(arguments.growing(path)?, form);
+            let is_noted = false;
+            return Ok(Self::Growing { sink, is_noted });
         }
+        let file = Whole::create(path, existing).map_err(unopened)?;
+        let (sink, path) = (FileSink::new(file, form), path.to_owned());
+        Ok(Self::Whole { sink, path })
     }
 
     /// The length of an output that is a growing file, and whether it exists.
     pub(super) fn length(&self) -> Option<(u64, bool)> {
-        let file = self.growing().filter(|file| file.is_file())?;
-        Some((file.len(), file.exists()))
+        match self {
+            Self::Growing { sink, .. } if sink.file.is_file() => {
+                Some((sink.file.len(), sink.file.exists()))
+            }
+            _ => None,
+        }
     }
 
     /// Whether the output has all records of an ask, according to the length in the report.
     pub(super) fn has(&self, ask: &Ask, input: &str, length: u64) -> bool {
         match self {
             Self::Folder { sink, .. } => sink.has(ask, input, length),
-            // Octets lost in a power cut are NUL.
-            Self::File { .. } => {
+            // A power cut may leave NUL for octets that were never written.
+            _ => {
                 self.length().is_none_or(|(found, _)| length <= found)
                     && self.octet_before(length) != Some(0)
             }
-            Self::Standard(_) => true,
         }
     }
 
     /// Whether a record may end at this length of a file. If not, the report is about another file.
-    pub(super) fn may_end_record(&self, length: u64, format: Format) -> bool {
-        let (found, form) = (self.octet_before(length), format.form());
-        found
-            .zip(form)
-            .is_none_or(|(found, form)| found == form.last_octet())
-    }
-
-    /// Saves what a file has after `length` octets to another file, unless that is only the end of a document.
-    pub(super) fn keep_after(
-        &self,
-        length: u64,
-        format: Format,
-    ) -> Result<Option<PathBuf>, Failure> {
-        let (Self::File { path, .. }, Some(file)) = (self, self.growing()) else {
-            return Ok(None);
+    pub(super) fn may_end_record(&self, length: u64) -> bool {
+        let form = match self {
+            Self::Growing { sink, .. } => sink.form,
+            _ => None,
         };
-        let (begin, end) = format
-            .form()
-            .map_or(("", ""), |form| (form.begin(), Form::end(form)));
-        let empty = match length {
-            0 => format!("{begin}{end}"),
-            _ => end.to_owned(),
-        };
-        // One octet more than can be dropped.
-        let rest = file.octets_after(length, octets(empty.as_bytes()) + 1);
-        let rest = rest.map_err(|error| Failure::unwritten(path, &error))?;
-        match empty.as_bytes().starts_with(&rest) {
-            true => Ok(None),
-            false => Ok(file.keep_after(length)?),
-        }
+        let found = self.octet_before(length).zip(form);
+        found.is_none_or(|(found, form)| found == form.last_octet())
     }
 
     fn octet_before(&self, position: u64) -> Option<u8> {
-        self.growing()?.octet_before(position).ok().flatten()
+        match self {
+            Self::Growing { sink, .. } => sink.file.octet_before(position).ok().flatten(),
+            _ => None,
+        }
     }
 
-    /// Continues a file after `length` octets; the rest is cut off.
-    pub(super) fn go_on(&mut self, length: u64) -> Result<(), Failure> {
-        match self {
-            Self::File { sink, path, .. } => sink
-                .go_on(length)
-                .map_err(|error| Failure::unwritten(path, &error)),
-            _ => Ok(()),
+    /// Cuts off what a file has after `length` octets. Returns the other file that has it, unless it is only the end of a
+    /// document.
+    pub(super) fn cut_back(&mut self, length: u64) -> Result<Option<PathBuf>, Failure> {
+        let Self::Growing { sink, .. } = self else {
+            return Ok(None);
+        };
+        if !sink.file.exists() {
+            return Ok(None);
         }
+        let path = sink.file.path().to_owned();
+        let unwritten = |error| Failure::unwritten(&path, &error);
+        let begin = before(sink.form.filter(|_| length == 0), true);
+        let empty = format!("{begin}{}", sink.form.map_or("", Form::end));
+        let rest = sink.file.octets_after(length, octets(empty.as_bytes()) + 1);
+        let kept = match empty.as_bytes().starts_with(&rest.map_err(unwritten)?) {
+            true => None,
+            false => sink.file.keep_after(length)?,
+        };
+        sink.go_on(length).map_err(unwritten)?;
+        Ok(kept)
     }
 
     /// Adds the octets of a piece.
     pub(super) fn write(&mut self, piece: &Piece, output: &mut Output) -> Result<(), Failure> {
-        if piece.octets.is_empty() {
-            return Ok(());
-        }
         match self {
-            Self::File { sink, path, .. } if piece.is_record => sink
+            Self::Standard(printed) => printed.write(piece, output),
+            _ if !piece.is_record || piece.octets.is_empty() => Ok(()),
+            Self::Whole { sink, path } => sink
                 .record(&piece.octets)
                 .map_err(|error| Failure::unwritten(path, &error)),
-            Self::Folder { sink, .. } if piece.is_record => Ok(sink.record(&piece.octets)?),
-            // Other lines are for readers of standard output.
-            Self::File { .. } | Self::Folder { .. } => Ok(()),
-            Self::Standard(printed) => printed.write(piece, output),
+            Self::Growing { sink, .. } => sink
+                .record(&piece.octets)
+                .map_err(|error| Failure::unwritten(sink.file.path(), &error)),
+            Self::Folder { sink, .. } => Ok(sink.record(&piece.octets)?),
         }
     }
 
@@ -168,9 +153,12 @@ impl Destination {
     pub(super) fn complete(&mut self, ask: &Ask, input: &str) -> Result<u64, Failure> {
         match self {
             Self::Standard(printed) => Ok(printed.length),
-            Self::File { sink, path, .. } => sink
+            Self::Whole { sink, path } => sink
                 .complete()
                 .map_err(|error| Failure::unwritten(path, &error)),
+            Self::Growing { sink, .. } => sink
+                .complete()
+                .map_err(|error| Failure::unwritten(sink.file.path(), &error)),
             Self::Folder { sink, .. } => Ok(sink.complete(ask, input)?),
         }
     }
@@ -179,17 +167,11 @@ impl Destination {
     pub(super) fn written(&mut self) -> Result<Written, Failure> {
         let mut written = Written::default();
         match self {
-            Self::File {
-                sink,
-                path,
-                is_noted: is_noted @ false,
-            } => {
-                if let OutputFile::Growing(file) = sink.file() {
-                    let handle = file.handle();
-                    let handle = handle.map_err(|error| Failure::unwritten(path, &error))?;
-                    *is_noted = handle.is_some();
-                    written.output = handle.map(Arc::new);
-                }
+            Self::Growing { sink, is_noted } if !*is_noted => {
+                let handle = sink.file.handle();
+                let unwritten = |error| Failure::unwritten(sink.file.path(), &error);
+                written.output = handle.map_err(unwritten)?.map(Arc::new);
+                *is_noted = written.output.is_some();
             }
             Self::Folder { sink, .. } => written.files = sink.take_new(),
             _ => {}
@@ -208,31 +190,13 @@ impl Destination {
         output: &mut Output,
     ) -> Result<Option<(PathBuf, u64)>, Failure> {
         match self {
-            Self::File { mut sink, path, .. } => {
-                let unwritten = |error| Failure::unwritten(&path, &error);
-                if let OutputFile::Growing(_) = sink.file() {
-                    sink.finish(Remains::Answers).map_err(unwritten)?;
-                    if let OutputFile::Growing(mut file) = sink.into_file() {
-                        file.sync().map_err(unwritten)?;
-                    }
-                    return Ok(None);
-                }
-                let has_records = match (sink.finish(remains), remains) {
-                    (has_records, Remains::Answers) => has_records.map_err(unwritten)?,
-                    // On a full disk there may be no room for the end of the document; the records are still kept.
-                    (has_records, Remains::Records) => has_records.unwrap_or(true),
-                };
-                let remained = sink.remained();
-                match (sink.into_file(), remains) {
-                    (OutputFile::Whole(file), Remains::Answers) if has_records => {
-                        file.finish()?;
-                        Ok(None)
-                    }
-                    (OutputFile::Whole(file), Remains::Records) if has_records => {
-                        Ok(file.keep()?.map(|part| (part, remained)))
-                    }
-                    _ => Ok(None),
-                }
+            Self::Whole { sink, .. } if remains == Remains::Records => Ok(sink.keep()?),
+            Self::Whole { sink, path } => sink.end(&path).map(|_| None),
+            Self::Growing { mut sink, .. } => {
+                let ended = sink.finish(Remains::Answers);
+                let synced = ended.and_then(|_| sink.file.sync());
+                synced.map_err(|error| Failure::unwritten(sink.file.path(), &error))?;
+                Ok(None)
             }
             Self::Folder { mut sink, remains } => Ok(sink.finish(remains)?),
             Self::Standard(printed) => printed.end(is_empty, output).map(|()| None),

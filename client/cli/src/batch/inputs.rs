@@ -24,17 +24,16 @@ pub(crate) fn refusal(begin: &[u8]) -> Option<&'static str> {
 /// How much of a file is checked for being text.
 const PEEKED: usize = 4096;
 
-/// The octets of an input, whether they are only the beginning of its line, and its origin.
-type Line = (Arc<[u8]>, bool, Option<Origin>);
-
 /// Inputs from several sources, one after the other.
 ///
 /// Lines are trimmed; blank lines and those that begin with `#` are skipped. A read error ends all inputs: continuing with the
 /// next source would give its inputs other positions than in another run.
 #[derive(Default)]
 pub(crate) struct Inputs {
-    given: VecDeque<Arc<[u8]>>,
+    given: VecDeque<Vec<u8>>,
     sources: VecDeque<Source>,
+    /// The number of inputs so far.
+    count: u64,
 }
 
 struct Source {
@@ -49,8 +48,8 @@ impl Inputs {
     /// Inputs of the command line, which come first and are not trimmed.
     pub(crate) fn given(texts: impl IntoIterator<Item = Vec<u8>>) -> Self {
         Self {
-            given: texts.into_iter().map(Arc::from).collect(),
-            sources: VecDeque::new(),
+            given: texts.into_iter().collect(),
+            ..Self::default()
         }
     }
 
@@ -65,12 +64,26 @@ impl Inputs {
     }
 }
 
+impl Inputs {
+    fn ask(&mut self, input: &[u8], origin: Option<Origin>) -> Ask {
+        self.count += 1;
+        Ask {
+            position: self.count,
+            target: 0,
+            input: input.get(..MAX_INPUT).unwrap_or(input).into(),
+            is_cut: input.len() > MAX_INPUT,
+            origin,
+        }
+    }
+}
+
 impl Iterator for Inputs {
-    type Item = Result<Line, Failure>;
+    /// An input for the first target.
+    type Item = Result<Ask, Failure>;
 
     fn next(&mut self) -> Option<Self::Item> {
         if let Some(given) = self.given.pop_front() {
-            return Some(Ok(cut(&given, None)));
+            return Some(Ok(self.ask(&given, None)));
         }
         loop {
             let source = self.sources.front_mut()?;
@@ -83,7 +96,7 @@ impl Iterator for Inputs {
                             name: Arc::clone(&source.name),
                             line: source.read,
                         };
-                        return Some(Ok(cut(input, Some(origin))));
+                        return Some(Ok(self.ask(input, Some(origin))));
                     }
                 },
                 Err(error) => {
@@ -93,13 +106,6 @@ impl Iterator for Inputs {
                 }
             }
         }
-    }
-}
-
-fn cut(input: &[u8], origin: Option<Origin>) -> Line {
-    match input.get(..MAX_INPUT) {
-        Some(beginning) if input.len() > MAX_INPUT => (beginning.into(), true, origin),
-        _ => (input.into(), false, origin),
     }
 }
 
@@ -123,66 +129,23 @@ impl Source {
 }
 
 /// Each input for each target, in order.
-pub(crate) struct Asks {
+pub(crate) fn asks(
     inputs: Inputs,
     targets: usize,
-    /// The previous ask.
-    last: Option<Ask>,
-    /// Whether to repeat it.
-    is_back: bool,
-}
-
-impl Asks {
-    /// The asks for at least one target.
-    pub(crate) fn new(inputs: Inputs, targets: usize) -> Self {
-        Self {
-            inputs,
-            targets: targets.max(1),
-            last: None,
-            is_back: false,
-        }
-    }
-
-    /// Makes the last ask the next one again.
-    pub(crate) fn put_back(&mut self) {
-        self.is_back = true;
-    }
-
-    /// Whether some inputs are read from files, which may block.
-    pub(crate) fn are_read(&self) -> bool {
-        !self.inputs.sources.is_empty()
-    }
-}
-
-impl Iterator for Asks {
-    type Item = Result<Ask, Failure>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        if std::mem::take(&mut self.is_back)
-            && let Some(last) = &self.last
-        {
-            return Some(Ok(last.clone()));
-        }
-        let position = match &mut self.last {
-            Some(last) if last.target + 1 < self.targets => {
-                last.target += 1;
-                return Some(Ok(last.clone()));
-            }
-            Some(last) => last.position + 1,
-            None => 1,
+) -> impl Iterator<Item = Result<Ask, Failure>> + Send {
+    let at_all = move |ask: Ask| {
+        (0..targets.max(1)).map(move |target| {
+            let ask = ask.clone();
+            Ok(Ask { target, ..ask })
+        })
+    };
+    inputs.flat_map(move |ask| {
+        let (ask, failure) = match ask {
+            Ok(ask) => (Some(ask), None),
+            Err(failure) => (None, Some(Err(failure))),
         };
-        Some(self.inputs.next()?.map(|(input, is_cut, origin)| {
-            let ask = Ask {
-                position,
-                target: 0,
-                input,
-                is_cut,
-                origin,
-            };
-            self.last = Some(ask.clone());
-            ask
-        }))
-    }
+        ask.into_iter().flat_map(at_all).chain(failure)
+    })
 }
 
 #[cfg(test)]
@@ -211,7 +174,7 @@ mod tests {
         }
     }
 
-    fn texts(asks: Asks) -> Vec<String> {
+    fn texts(asks: impl Iterator<Item = Result<Ask, Failure>>) -> Vec<String> {
         asks.map(|ask| match ask {
             Ok(ask) => format!("{} {} {ask}", ask.position, ask.target),
             Err(error) => error.to_string(),
@@ -241,7 +204,7 @@ mod tests {
             for (number, file) in files.iter().enumerate() {
                 inputs.add(format!("file {number}"), io::Cursor::new(*file));
             }
-            assert_eq!(texts(Asks::new(inputs, targets)), expected);
+            assert_eq!(texts(asks(inputs, targets)), expected);
         }
     }
 
@@ -261,7 +224,7 @@ mod tests {
                 let found: Vec<_> = inputs.map(|input| input.expect("in memory")).collect();
                 let shown: Vec<_> = found
                     .iter()
-                    .map(|(input, cut, _)| (input.len(), *cut))
+                    .map(|ask| (ask.input.len(), ask.is_cut))
                     .collect();
                 assert_eq!(
                     shown,
@@ -285,7 +248,7 @@ mod tests {
         inputs.add("second", io::BufReader::new(Broken));
         inputs.add("third", io::Cursor::new("c\n"));
         assert_eq!(
-            texts(Asks::new(inputs, 1)),
+            texts(asks(inputs, 1)),
             ["1 0 a", "cannot read second: broken"]
         );
     }

@@ -107,41 +107,23 @@ impl ReportForm {
     pub(super) fn line(self, entry: &ReportLine) -> String {
         let answer = &entry.answer;
         let milliseconds = u64::try_from(entry.took.as_millis()).unwrap_or(u64::MAX);
-        if self == Self::Json {
-            let line = json!({
-                "position": entry.position,
-                "target": Some(&entry.target).filter(|target| !target.is_empty()),
-                "input": entry.input,
-                "outcome": answer.outcome.as_str(),
-                "exit": answer.exit as u8,
-                "hits": answer.hits,
-                "step": answer.step,
-                "diagnostic": answer.diagnostic.as_ref().map(bounded_values),
-                "message": answer.message.as_deref().map(bounded),
-                "milliseconds": milliseconds,
-                "length": entry.length,
-            });
-            return format!("{line}\n");
+        let line = json!({
+            "position": entry.position,
+            "target": Some(&entry.target).filter(|target| !target.is_empty()),
+            "input": entry.input,
+            "outcome": answer.outcome.as_str(),
+            "exit": answer.exit as u8,
+            "hits": answer.hits,
+            "step": answer.step,
+            "diagnostic": answer.diagnostic.as_ref().map(bounded_values),
+            "message": answer.message.as_deref().map(bounded),
+            "milliseconds": milliseconds,
+            "length": entry.length,
+        });
+        match self {
+            Self::Json => format!("{line}\n"),
+            Self::Table => COLUMNS.map(|column| cell(line.get(column))).join("\t") + "\n",
         }
-        let number = |number: Option<u64>| number.map_or_else(String::new, |n| n.to_string());
-        let words = |words: &str| shown(bounded(words).as_bytes());
-        let cells: [String; COLUMNS.len()] = [
-            entry.position.to_string(),
-            entry.target.clone(),
-            entry.input.clone(),
-            answer.outcome.to_string(),
-            (answer.exit as u8).to_string(),
-            number(answer.hits),
-            answer.step.as_deref().map_or_else(String::new, words),
-            answer
-                .diagnostic
-                .as_ref()
-                .map_or_else(String::new, |value| words(&in_words(value))),
-            answer.message.as_deref().map_or_else(String::new, words),
-            milliseconds.to_string(),
-            entry.length.to_string(),
-        ];
-        cells.join("\t") + "\n"
     }
 
     /// Reads a line without its end; `None` if it is not one of a report.
@@ -150,22 +132,12 @@ impl ReportForm {
             return serde_json::from_str(line).ok();
         }
         let cells: Vec<&str> = line.split('\t').collect();
-        let [
-            position,
-            target,
-            input,
-            outcome,
-            exit,
-            _,
-            _,
-            _,
-            _,
-            _,
-            length,
-        ] = cells.as_slice()
-        else {
+        let [position, target, input, outcome, exit, .., length] = cells.as_slice() else {
             return None;
         };
+        if cells.len() != COLUMNS.len() {
+            return None;
+        }
         Some(ParsedLine {
             position: position.parse().ok()?,
             target: Some((*target).to_owned()),
@@ -174,6 +146,16 @@ impl ReportForm {
             exit: exit.parse().ok()?,
             length: length.parse().ok()?,
         })
+    }
+}
+
+/// A value on one line.
+fn cell(value: Option<&Value>) -> String {
+    match value {
+        None | Some(Value::Null) => String::new(),
+        Some(Value::String(text)) => shown(text.as_bytes()),
+        Some(diagnostic @ Value::Object(_)) => shown(bounded(&in_words(diagnostic)).as_bytes()),
+        Some(other) => other.to_string(),
     }
 }
 

@@ -3,13 +3,14 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::io::{self, BufRead, Read};
+use std::iter::Peekable;
 
 use z3950::retrieve::OutcomeName;
 
-use super::inputs::Asks;
 use super::report::ReportForm;
 use crate::answer::Ask;
 use crate::console::exit::Exit;
+use crate::console::output::Failure;
 
 /// The longest line of a report, in octets; all lines that are written are shorter.
 const MAX_LINE: u64 = 1 << 20;
@@ -118,7 +119,7 @@ pub(crate) fn resume(
     mut report: impl BufRead,
     form: ReportForm,
     unanswered: UnansweredTail,
-    asks: &mut Asks,
+    asks: &mut Peekable<impl Iterator<Item = Result<Ask, Failure>>>,
     shown: impl Fn(&Ask) -> (String, String),
     is_there: impl Fn(&Ask, &str, u64) -> bool,
 ) -> Result<Resumed, String> {
@@ -171,28 +172,30 @@ pub(crate) fn resume(
         let outcome = outcome.map_err(|error| {
             format!("line {number}: {error}; a report of another version cannot be continued")
         })?;
-        let ask = asks.next().transpose();
-        let ask = ask.map_err(|failure| failure.to_string())?;
-        let (position, of_ask) = match &ask {
-            Some(ask) => (ask.position, shown(ask)),
-            None => (kept.position, (String::new(), String::new())),
-        };
         let of_report = (kept.target.unwrap_or_default(), kept.input);
-        if ask.is_none() || position != kept.position || of_report != of_ask {
-            let reported = named(kept.position, &of_report);
-            let asked = ask.map_or_else(
-                || "the inputs end before it".to_owned(),
-                |ask| format!("the inputs now have {}", named(ask.position, &of_ask)),
-            );
-            return Err(format!("line {number} is about {reported}, but {asked}"));
+        let reported = || named(kept.position, &of_report);
+        let ask = match asks.peek() {
+            Some(Ok(ask)) => ask,
+            Some(Err(failure)) => return Err(failure.to_string()),
+            None => {
+                let reported = reported();
+                return Err(format!(
+                    "line {number} is about {reported}, but the inputs end before it"
+                ));
+            }
+        };
+        let of_ask = shown(ask);
+        if ask.position != kept.position || of_report != of_ask {
+            let (reported, asked) = (reported(), named(ask.position, &of_ask));
+            return Err(format!(
+                "line {number} is about {reported}, but the inputs now have {asked}"
+            ));
         }
-        if let Some(ask) = &ask
-            && !is_there(ask, &of_ask.1, kept.length)
-        {
-            asks.put_back();
+        if !is_there(ask, &of_ask.1, kept.length) {
             resumed.ahead = Some((number, kept.length));
             return Ok(resumed);
         }
+        asks.next();
         resumed.report_length += length;
         resumed.answers += 1;
         resumed.output_length = kept.length;
@@ -222,10 +225,10 @@ mod tests {
     use super::*;
     use crate::answer::Answer;
 
-    fn asks(inputs: &'static str) -> Asks {
+    fn asks(inputs: &'static str) -> Peekable<impl Iterator<Item = Result<Ask, Failure>>> {
         let mut all = Inputs::default();
         all.add("inputs", Cursor::new(inputs));
-        Asks::new(all, 1)
+        super::super::inputs::asks(all, 1).peekable()
     }
 
     fn shown(ask: &Ask) -> (String, String) {
@@ -320,7 +323,7 @@ mod tests {
     fn read(
         report: &[u8],
         form: ReportForm,
-        asks: &mut Asks,
+        asks: &mut Peekable<impl Iterator<Item = Result<Ask, Failure>>>,
         shown: impl Fn(&Ask) -> (String, String),
         is_there: impl Fn(&Ask, &str, u64) -> bool,
     ) -> Result<Resumed, String> {

@@ -2,6 +2,7 @@
 //! messages to standard error and answers to the report; and its end.
 
 use std::io::{BufReader, Seek, Write};
+use std::iter::Peekable;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,7 +14,7 @@ use z3950_asn1::file::Growing;
 
 use super::arguments::Batch;
 use super::destination::Destination;
-use super::inputs::Asks;
+use super::inputs::asks;
 use super::progress::Progress;
 use super::report::{ReportForm, ReportLine};
 use super::resume::{Resumed, Tally, UnansweredTail, resume};
@@ -23,7 +24,7 @@ use crate::answer::{Answer, Ask, Event, Job, Work, run};
 use crate::console::exit::Exit;
 use crate::console::interrupt::{Interrupt, Stopped};
 use crate::console::output::{Failure, Output, Words};
-use crate::render::{Format, counted, named, shown};
+use crate::render::{counted, named, shown};
 
 /// How many inputs are read ahead of the jobs.
 const READ_AHEAD: usize = 64;
@@ -38,7 +39,7 @@ pub(crate) async fn run_all<W: Work>(
     let targets: Vec<String> = targets.map(|target| shown(target.as_bytes())).collect();
     let progress = Progress::new(arguments, job.given.len(), targets.len());
     arguments.check_files()?;
-    let mut asks = Asks::new(arguments.inputs(job.given)?, targets.len());
+    let mut asks = asks(arguments.inputs(job.given)?, targets.len()).peekable();
     // Nothing is changed until everything is open.
     let mut destination = Destination::open(arguments, job.format, targets.len())?;
     let mut resumed = Resumed::default();
@@ -46,10 +47,17 @@ pub(crate) async fn run_all<W: Work>(
     if let Some(path) = &arguments.report {
         let (file, form);
         (file, form, resumed) = open_report(path, arguments, &destination, &mut asks, &targets)?;
-        check_end(path, arguments, &destination, job.format, &resumed)?;
         report = Some((go_on(file, form, resumed.report_length)?, form));
-        if arguments.resume {
-            cut_back(&mut destination, arguments, job.format, &resumed, output)?;
+        if arguments.resume
+            && let Some(part) = destination.cut_back(resumed.output_length)?
+            && let Some(path) = arguments.file()
+        {
+            output.note(&format!(
+                "moved what {} had after octet {}, which the report does not account for, to {}",
+                path.display(),
+                resumed.output_length,
+                part.display()
+            ));
         }
     }
     let needs_syncing = report.is_some() || matches!(destination, Destination::Folder { .. });
@@ -82,16 +90,22 @@ pub(crate) async fn run_all<W: Work>(
         output,
     };
     state.begin();
-    let ran = run(feed(asks), job.jobs, &job.work, |ask, event| {
-        state.take(ask, event)
-    });
+    let ran = run(
+        feed(asks, !arguments.inputs.is_empty()),
+        job.jobs,
+        &job.work,
+        |ask, event| state.take(ask, event),
+    );
     let ran = Interrupt.or(ran).await;
     state.end(ran, arguments)
 }
 
 /// The asks as a stream. Files are read in another thread, as standard input may block for ever.
-fn feed(asks: Asks) -> impl Stream<Item = Result<Ask, Failure>> + Unpin {
-    if !asks.are_read() {
+fn feed(
+    asks: impl Iterator<Item = Result<Ask, Failure>> + Send + 'static,
+    are_read: bool,
+) -> impl Stream<Item = Result<Ask, Failure>> + Unpin {
+    if !are_read {
         return stream::iter(asks).left_stream();
     }
     let (sender, mut receiver) = mpsc::channel(READ_AHEAD);
@@ -110,7 +124,7 @@ fn open_report(
     path: &Path,
     arguments: &Batch,
     destination: &Destination,
-    asks: &mut Asks,
+    asks: &mut Peekable<impl Iterator<Item = Result<Ask, Failure>>>,
     targets: &[String],
 ) -> Result<(Growing, ReportForm, Resumed), Failure> {
     let name = path.display();
@@ -120,11 +134,7 @@ fn open_report(
             "--report {name}: its name must end in .tsv, .json or .jsonl"
         ));
     };
-    let file = match arguments.resume {
-        true => Growing::resume(path),
-        false => Growing::create(path, arguments.existing()),
-    };
-    let mut file = file.map_err(|error| Failure::unopened(&error, arguments.hint()))?;
+    let mut file = arguments.growing(path)?;
     if !arguments.resume {
         return Ok((file, form, Resumed::default()));
     }
@@ -154,28 +164,13 @@ fn open_report(
             "cannot resume: {output} has records, but there is no report {name}; name the report of that run"
         ));
     }
-    Ok((file, form, resumed))
-}
-
-/// Refuses an output without the end of a record where the report says.
-fn check_end(
-    path: &Path,
-    arguments: &Batch,
-    destination: &Destination,
-    format: Format,
-    resumed: &Resumed,
-) -> Result<(), Failure> {
     let length = resumed.output_length;
-    match arguments.file() {
-        Some(output) if !destination.may_end_record(length, format) => {
-            Err(Failure::Usage(format!(
-                "cannot resume: no record of {} ends at octet {length}, as {} says; is --output the file of that run?",
-                output.display(),
-                path.display()
-            )))
-        }
-        _ => Ok(()),
+    if !destination.may_end_record(length) {
+        return usage(format!(
+            "cannot resume: no record of {output} ends at octet {length}, as {name} says; is --output the file of that run?"
+        ));
     }
+    Ok((file, form, resumed))
 }
 
 /// Cuts off an incomplete line of a report, after which it continues. The header is on disk before the output gets anything,
@@ -190,30 +185,6 @@ fn go_on(mut file: Growing, form: ReportForm, end: u64) -> Result<Growing, Failu
         Ok(()) => Ok(file),
         Err(error) => Err(Failure::unwritten(file.path(), &error)),
     }
-}
-
-/// Cuts an output to what its report accounts for. The rest, which may have another origin, is kept in another file.
-fn cut_back(
-    destination: &mut Destination,
-    arguments: &Batch,
-    format: Format,
-    resumed: &Resumed,
-    output: &Output,
-) -> Result<(), Failure> {
-    if !destination.length().is_some_and(|(_, is_there)| is_there) {
-        return Ok(());
-    }
-    let length = resumed.output_length;
-    if let Some(part) = destination.keep_after(length, format)?
-        && let Some(path) = arguments.file()
-    {
-        output.note(&format!(
-            "moved what {} had after octet {length}, which the report does not account for, to {}",
-            path.display(),
-            part.display()
-        ));
-    }
-    destination.go_on(length)
 }
 
 /// What a run writes to, and its results so far.

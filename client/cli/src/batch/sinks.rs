@@ -9,6 +9,7 @@ use z3950_asn1::file::{self, Draft, Existing, Growing, Lock, Whole};
 use z3950_marc::Form;
 
 use crate::answer::Ask;
+use crate::console::output::Failure;
 use crate::render::before;
 
 /// The most octets that are buffered.
@@ -34,37 +35,9 @@ impl Cut for Growing {
     }
 }
 
-/// A file for the records of all asks.
-#[derive(Debug)]
-pub(crate) enum OutputFile {
-    /// Appears when it is complete.
-    Whole(Whole),
-    /// Can be continued by a later run.
-    Growing(Growing),
-}
-
-impl Write for OutputFile {
-    fn write(&mut self, octets: &[u8]) -> io::Result<usize> {
-        match self {
-            Self::Whole(file) => file.write(octets),
-            Self::Growing(file) => file.write(octets),
-        }
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        match self {
-            Self::Whole(file) => file.flush(),
-            Self::Growing(file) => file.flush(),
-        }
-    }
-}
-
-impl Cut for OutputFile {
+impl Cut for Whole {
     fn cut(&mut self, length: u64) -> io::Result<()> {
-        match self {
-            Self::Whole(file) => file.cut(length),
-            Self::Growing(file) => Cut::cut(file, length),
-        }
+        Whole::cut(self, length)
     }
 }
 
@@ -79,9 +52,9 @@ pub(crate) enum Remains {
 
 /// One file for all asks.
 #[derive(Debug)]
-pub(crate) struct FileSink<F = OutputFile> {
-    file: F,
-    form: Option<Form>,
+pub(crate) struct FileSink<F> {
+    pub(super) file: F,
+    pub(super) form: Option<Form>,
     held: Vec<u8>,
     /// Octets in the file.
     written: u64,
@@ -176,19 +149,6 @@ impl<F: Cut> FileSink<F> {
         Ok(end > 0)
     }
 
-    /// How many records remained after [`Remains::Records`].
-    pub(crate) fn remained(&self) -> u64 {
-        self.remained
-    }
-
-    pub(crate) fn file(&self) -> &F {
-        &self.file
-    }
-
-    pub(crate) fn into_file(self) -> F {
-        self.file
-    }
-
     /// Writes out the buffer, and counts what was written even if not all of it can be.
     fn flush(&mut self) -> io::Result<()> {
         let mut begin = 0;
@@ -214,6 +174,26 @@ impl<F: Cut> FileSink<F> {
             self.ends.extend(last);
         }
         result
+    }
+}
+
+impl FileSink<Whole> {
+    /// Completes the file at `path`; without records, there is none. Returns whether there is.
+    pub(crate) fn end(mut self, path: &Path) -> Result<bool, Failure> {
+        let ended = self.complete().and_then(|_| self.finish(Remains::Answers));
+        let has_records = ended.map_err(|error| Failure::unwritten(path, &error))?;
+        if has_records {
+            self.file.finish()?;
+        }
+        Ok(has_records)
+    }
+
+    /// Keeps the records of an interrupted run in another file. Returns that file and their number.
+    pub(crate) fn keep(mut self) -> Result<Option<(PathBuf, u64)>, file::Error> {
+        if !self.finish(Remains::Records).unwrap_or(true) {
+            return Ok(None);
+        }
+        Ok(self.file.keep()?.map(|part| (part, self.remained)))
     }
 }
 
@@ -323,7 +303,7 @@ impl FolderSink {
         };
         let complete = part.complete().map_err(&unwritable)?;
         part.finish(Remains::Answers).map_err(&unwritable)?;
-        let draft = part.into_file().of_file(path.clone());
+        let draft = part.file.of_file(path.clone());
         draft.persist(Existing::Replace, false)?;
         self.new.push(path);
         Ok(complete + length(end_of(self.form).as_bytes()))
@@ -342,8 +322,8 @@ impl FolderSink {
         if remains == Remains::Answers || !part.finish(remains).map_err(unwritable)? {
             return Ok(None);
         }
-        let remained = part.remained();
-        let draft = part.into_file().of_file(path.clone());
+        let remained = part.remained;
+        let draft = part.file.of_file(path.clone());
         draft.persist(Existing::Refuse, true)?;
         Ok(Some((path, remained)))
     }

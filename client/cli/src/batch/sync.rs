@@ -19,12 +19,12 @@ pub(crate) struct Syncer {
     thread: JoinHandle<io::Result<()>>,
 }
 
-/// What has been written since the last sync.
-#[derive(Debug, Default)]
+/// What has to be synced.
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Written {
     /// The output, if it is one file.
     pub(crate) output: Option<Arc<File>>,
-    /// Files of the output, if it is a folder.
+    /// Files of the output since the last sync, if it is a folder.
     pub(crate) files: Vec<PathBuf>,
     /// The report.
     pub(crate) report: Option<Arc<File>>,
@@ -40,7 +40,7 @@ impl Syncer {
         let thread = std::thread::Builder::new().spawn(move || {
             loop {
                 let is_last = ended.recv_timeout(INTERVAL) != Err(RecvTimeoutError::Timeout);
-                let written = std::mem::take(&mut *lock(&shared));
+                let written = lock(&shared).due();
                 written.sync()?;
                 if is_last {
                     return Ok(());
@@ -80,6 +80,13 @@ impl Syncer {
 }
 
 impl Written {
+    /// What the next sync has to do. The open files may grow again afterwards.
+    fn due(&mut self) -> Self {
+        let due = self.clone();
+        self.files.clear();
+        due
+    }
+
     fn sync(&self) -> io::Result<()> {
         if let Some(output) = &self.output {
             sync(output)?;

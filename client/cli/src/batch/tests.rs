@@ -1,16 +1,18 @@
 //! A run killed after every octet it writes, and resumed: output and report are those of an uninterrupted run.
 
 use std::io::{self, Cursor, Write};
+use std::iter::Peekable;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use z3950_marc::Form;
 
-use super::inputs::{Asks, Inputs};
+use super::inputs::{self, Inputs};
 use super::report::{ReportForm, ReportLine};
 use super::resume::{UnansweredTail, resume};
 use super::sinks::{Cut, FileSink, Remains};
 use crate::answer::{Answer, Ask};
+use crate::console::output::Failure;
 
 /// The changes to the two files, octet by octet.
 #[derive(Clone, Default)]
@@ -80,10 +82,10 @@ impl Cut for Written {
     }
 }
 
-fn asks() -> Asks {
+fn asks() -> Peekable<impl Iterator<Item = Result<Ask, Failure>>> {
     let mut inputs = Inputs::default();
     inputs.add("inputs", Cursor::new("a\nnone\nb\na\nnone\n"));
-    Asks::new(inputs, 1)
+    inputs::asks(inputs, 1).peekable()
 }
 
 /// Runs the remaining asks one after the other; each except `none` has two records.

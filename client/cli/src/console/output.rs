@@ -20,14 +20,7 @@ pub(crate) struct Output {
     charset: Option<Charset>,
     colored: bool,
     /// The one document that the records of all commands form; see [`Output::gather`].
-    gathered: Option<Gathered>,
-}
-
-/// A document that several commands add to.
-#[derive(Debug, Clone, Copy, Default)]
-struct Gathered {
-    /// The format of its records, and their number.
-    begun: Option<(Format, u64)>,
+    gathered: Option<Document>,
 }
 
 /// An error on this machine rather than at the server; ends the command.
@@ -134,16 +127,15 @@ impl Output {
         }
     }
 
-    /// From now on, writes only records to standard output, all in one document; lines become notes.
-    pub(crate) fn gather(&mut self) {
-        self.gathered = Some(Gathered::default());
+    /// From now on, writes only records to standard output, all in one document of this format; lines become notes.
+    pub(crate) fn gather(&mut self, format: Format) {
+        self.gathered = Some(Document::new(format, None));
     }
 
     /// Ends the document of [`Output::gather`].
     pub(crate) fn finish(&mut self) -> Result<(), Failure> {
-        let gathered = self.gathered.take();
-        match gathered.and_then(|gathered| gathered.begun?.0.form()) {
-            Some(form) => self.octets(form.end().as_bytes(), false),
+        match self.gathered.take() {
+            Some(mut document) => self.end(&mut document),
             None => Ok(()),
         }
     }
@@ -170,7 +162,7 @@ impl Output {
         document: &mut Document,
         subject: &str,
     ) -> Result<Exit, Failure> {
-        self.join(document)?;
+        self.join(document);
         let rendered = document.record(record);
         let is_kept = match document.format() {
             Format::Raw => true,
@@ -189,24 +181,17 @@ impl Output {
     }
 
     /// Makes a new document continue the gathered one.
-    pub(crate) fn join(&mut self, document: &mut Document) -> Result<(), Failure> {
-        match self.gathered.and_then(|gathered| gathered.begun) {
-            Some((format, records)) if format == document.format() => document.go_on(records),
-            // The format has changed.
-            Some(_) => {
-                self.finish()?;
-                self.gather();
-            }
-            None => {}
+    pub(crate) fn join(&self, document: &mut Document) {
+        if let Some(gathered) = &self.gathered {
+            document.go_on(gathered.records());
         }
-        Ok(())
     }
 
     /// Ends a document, unless it is gathered.
     pub(crate) fn end(&mut self, document: &mut Document) -> Result<(), Failure> {
         if let Some(gathered) = &mut self.gathered {
             if document.records() > 0 {
-                gathered.begun = Some((document.format(), document.records()));
+                gathered.clone_from(document);
             }
             return Ok(());
         }

@@ -1,10 +1,9 @@
 //! `show` and `save`: the records of a result set (Z39.50-2003 §3.2.3), a few per request. A file that `save` writes appears
 //! when it is complete.
 
-use std::io::Write;
 use std::path::Path;
 
-use z3950::error::{Diagnostics, Error};
+use z3950::error::Error;
 use z3950::profile::Profile;
 use z3950::service::ResultRecord;
 use z3950::service::present::PresentOptions;
@@ -19,9 +18,10 @@ use super::command::{CommandResult, Refusal};
 use super::search::say_diagnostics;
 use super::state::Prompt;
 use super::waiting::request;
+use crate::batch::FileSink;
 use crate::console::exit::Exit;
 use crate::console::output::{Failure, Output, Words};
-use crate::render::{Document, Format, counted};
+use crate::render::{Document, Format, counted, render};
 
 /// How many records to request at once by default.
 const CHUNK: u64 = 20;
@@ -203,20 +203,12 @@ impl Prompt {
         document: &mut Document,
         output: &mut Output,
     ) -> Result<Exit, Failure> {
-        let mut exit = Exit::Delivered;
-        for (position, record) in (start..).zip(records) {
-            exit = exit.and(match record {
-                ResultRecord::Record { external, .. } => {
-                    let subject = format!("record {position}");
-                    self.write(external, document, &subject, output)?
-                }
-                ResultRecord::Diagnostic { diagnostic, .. } => {
-                    let diagnostics = Diagnostics(vec![diagnostic]);
-                    output.error(&format!("record {position}: {diagnostics}"));
-                    Exit::Refused
-                }
-            });
-            self.passed(position);
+        let count = u64::try_from(records.len()).unwrap_or(u64::MAX);
+        let exit = each(start, records, output, |external, subject, output| {
+            self.write(external, document, subject, output)
+        })?;
+        if count > 0 {
+            self.passed(start.saturating_add(count - 1));
         }
         Ok(exit)
     }
@@ -295,12 +287,25 @@ pub(super) fn span(text: &str) -> Option<RecordRange> {
     })
 }
 
-/// A file in progress.
-struct Saving<'a> {
-    path: &'a Path,
-    file: Whole,
-    document: Document,
-    records: u64,
+/// Handles records from a position on, each with its name for messages, and prints the diagnostics in place of others.
+fn each<E>(
+    start: u64,
+    records: Vec<ResultRecord>,
+    output: &mut Output,
+    mut take: impl FnMut(External, &str, &mut Output) -> Result<Exit, E>,
+) -> Result<Exit, E> {
+    let mut exit = Exit::Delivered;
+    for (position, record) in (start..).zip(records) {
+        let subject = format!("record {position}");
+        exit = exit.and(match record {
+            ResultRecord::Record { external, .. } => take(external, &subject, output)?,
+            ResultRecord::Diagnostic { diagnostic, .. } => {
+                output.error(&format!("{subject}: {diagnostic}"));
+                Exit::Refused
+            }
+        });
+    }
+    Ok(exit)
 }
 
 impl Prompt {
@@ -323,22 +328,28 @@ impl Prompt {
         let file = Whole::create(path, existing).map_err(|error| {
             refused(&Failure::unopened(&error, "save --force FILE replaces it"))
         })?;
-        let mut saving = Saving {
-            path,
-            file,
-            document: Document::new(format, self.record_charset()),
-            records: 0,
+        let mut sink = FileSink::new(file, format.form());
+        let charset = self.record_charset();
+        let mut count = 0_u64;
+        let save = |_: &mut Self, start, records| {
+            each(start, records, output, |external, subject, output| {
+                let rendered = render(&external, format, charset);
+                if rendered.failure.is_none() {
+                    let added = sink.record(&rendered.octets);
+                    added.map_err(|error| refused(&Failure::unwritten(path, &error)))?;
+                    count += 1;
+                }
+                output.say(&Words::about(&rendered, subject));
+                Ok(match Exit::of_record(&rendered) {
+                    Exit::Usage => Exit::Refused,
+                    exit => exit,
+                })
+            })
         };
-        let save = |_: &mut Self, start, records| saving.save(start, records, output);
-        let saved = self.present(&span, save).await;
-        let ended = saving.document.end().as_bytes();
-        let ended = saving.put(ended);
-        let exit = match saved.and_then(|exit| ended.map(|()| exit)) {
+        let exit = match self.present(&span, save).await {
             Ok(exit) => exit,
             Err(stop) => {
-                if saving.records > 0
-                    && let Ok(Some(part)) = saving.file.keep()
-                {
+                if let Ok(Some((part, _))) = sink.keep() {
                     output.note(&format!(
                         "incomplete; what was written is in {}",
                         part.display()
@@ -347,48 +358,16 @@ impl Prompt {
                 return Err(stop);
             }
         };
-        if saving.records == 0 {
-            // An existing file is unchanged.
+        if !sink.end(path).map_err(|failure| refused(&failure))? {
             output.note(&format!("no records; {} was not written", path.display()));
             return Ok(exit.and(Exit::NoMatch));
         }
-        let finished = saving.file.finish().map_err(Failure::from);
-        finished.map_err(|failure| refused(&failure))?;
-        let records = counted(saving.records, "record");
-        output.note(&format!("{records} in {}", path.display()));
+        output.note(&format!(
+            "{} in {}",
+            counted(count, "record"),
+            path.display()
+        ));
         Ok(exit)
-    }
-}
-
-impl Saving<'_> {
-    /// Saves records from a position on, and prints the diagnostics in place of others.
-    fn save(&mut self, start: u64, records: Vec<ResultRecord>, output: &Output) -> CommandResult {
-        let mut exit = Exit::Delivered;
-        for (position, record) in (start..).zip(records) {
-            exit = exit.and(match record {
-                ResultRecord::Record { external, .. } => {
-                    let rendered = self.document.record(&external);
-                    self.put(&rendered.octets)?;
-                    output.say(&Words::about(&rendered, &format!("record {position}")));
-                    self.records += u64::from(rendered.failure.is_none());
-                    match Exit::of_record(&rendered) {
-                        Exit::Usage => Exit::Refused,
-                        exit => exit,
-                    }
-                }
-                ResultRecord::Diagnostic { diagnostic, .. } => {
-                    let diagnostics = Diagnostics(vec![diagnostic]);
-                    output.error(&format!("record {position}: {diagnostics}"));
-                    Exit::Refused
-                }
-            });
-        }
-        Ok(exit)
-    }
-
-    fn put(&mut self, octets: &[u8]) -> Result<(), Refusal> {
-        let written = self.file.write_all(octets);
-        written.map_err(|error| refused(&Failure::unwritten(self.path, &error)))
     }
 }
 

@@ -4,104 +4,67 @@
 /// Elements below this level are indented no further.
 const DEEPEST: usize = 40;
 
-/// Markup, or the text between two of them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Markup<'a> {
-    Open(&'a str),
-    Close(&'a str),
-    /// An empty element, a comment, a processing instruction or a declaration.
-    Alone(&'a str),
-    Text(&'a str),
+/// An element whose end tag is to come.
+struct Element {
+    /// The index of its line.
+    line: usize,
+    /// The offsets of its start tag and its content.
+    begin: usize,
+    content: usize,
+    /// Whether it has text of its own, and so stays on one line.
+    has_text: bool,
 }
 
 /// The document with its elements on lines of their own; unchanged if it is not well-formed.
 pub(super) fn indent(xml: &str) -> String {
-    let Some((parts, ends)) = parts(xml) else {
+    let Some(lines) = lines(xml) else {
         return xml.to_owned();
     };
     let mut out = String::with_capacity(xml.len());
-    let (mut depth, mut at) = (0_usize, 0);
-    while let Some(part) = parts.get(at) {
-        let line = match *part {
-            Markup::Text(text) if text.trim().is_empty() => None,
-            Markup::Text(text) | Markup::Alone(text) => Some((depth, text.trim())),
-            Markup::Close(text) => {
-                depth = depth.saturating_sub(1);
-                Some((depth, text))
-            }
-            Markup::Open(text) => match ends.get(at).copied().flatten() {
-                Some(end) => {
-                    put_line(depth, "", &mut out);
-                    for part in parts.iter().take(end + 1).skip(at) {
-                        out.push_str(part.text());
-                    }
-                    out.push('\n');
-                    at = end;
-                    None
-                }
-                None => {
-                    depth += 1;
-                    Some((depth - 1, text))
-                }
-            },
-        };
-        if let Some((depth, text)) = line {
-            put_line(depth, text, &mut out);
-            out.push('\n');
-        }
-        at += 1;
+    for (depth, text) in lines {
+        out.extend(std::iter::repeat_n("  ", depth.min(DEEPEST)));
+        out.push_str(text);
+        out.push('\n');
     }
     out
 }
 
-fn put_line(depth: usize, text: &str, out: &mut String) {
-    out.extend(std::iter::repeat_n("  ", depth.min(DEEPEST)));
-    out.push_str(text);
-}
-
-impl<'a> Markup<'a> {
-    fn text(self) -> &'a str {
-        match self {
-            Self::Open(text) | Self::Close(text) | Self::Alone(text) | Self::Text(text) => text,
-        }
-    }
-}
-
-/// The markup and text of a document, and for each start tag of an element with text of its own, or without content, the
-/// index of its end tag.
-fn parts(xml: &str) -> Option<(Vec<Markup<'_>>, Vec<Option<usize>>)> {
-    let (mut parts, mut ends) = (Vec::new(), Vec::new());
-    // The open elements: the index of the start tag, and whether the element stays unchanged.
-    let mut open: Vec<(usize, bool)> = Vec::new();
-    let mut rest = xml;
-    while !rest.is_empty() {
-        let end = end_of_markup(rest)?;
-        let (text, after) = rest.split_at_checked(end)?;
-        rest = after;
-        let here = parts.len();
-        ends.push(None);
-        parts.push(if text.starts_with("</") {
-            let (begin, stays) = open.pop()?;
-            if stays || begin + 1 == here {
-                *ends.get_mut(begin)? = Some(here);
+/// The lines of a document, each after its depth. An element with text of its own, or without content, is one line.
+fn lines(xml: &str) -> Option<Vec<(usize, &str)>> {
+    let mut lines = Vec::new();
+    let mut open: Vec<Element> = Vec::new();
+    let mut at = 0;
+    while at < xml.len() {
+        let end = at + end_of_markup(xml.get(at..)?)?;
+        let text = xml.get(at..end)?;
+        if text.starts_with("</") {
+            let element = open.pop()?;
+            let is_one_line = element.has_text || element.content == at;
+            let begin = if is_one_line { element.begin } else { at };
+            if is_one_line {
+                lines.truncate(element.line);
             }
-            Markup::Close(text)
-        } else if text.starts_with("<!") || text.starts_with("<?") || text.ends_with("/>") {
+            lines.push((open.len(), xml.get(begin..end)?));
+        } else if !text.trim().is_empty() {
+            lines.push((open.len(), text.trim()));
+            let is_markup = text.starts_with('<');
+            let is_alone = text.starts_with("<!") || text.starts_with("<?") || text.ends_with("/>");
             if text.starts_with("<![CDATA[") {
-                open.last_mut()?.1 = true;
+                open.last_mut()?.has_text = true;
+            } else if is_markup && !is_alone {
+                open.push(Element {
+                    line: lines.len() - 1,
+                    begin: at,
+                    content: end,
+                    has_text: false,
+                });
+            } else if let (false, Some(element)) = (is_markup, open.last_mut()) {
+                element.has_text = true;
             }
-            Markup::Alone(text)
-        } else if text.starts_with('<') {
-            open.push((here, false));
-            Markup::Open(text)
-        } else {
-            if let (false, Some((_, stays))) = (text.trim().is_empty(), open.last_mut()) {
-                *stays = true;
-            }
-            Markup::Text(text)
-        });
+        }
+        at = end;
     }
-    open.is_empty().then_some((parts, ends))
+    open.is_empty().then_some(lines)
 }
 
 /// The length of the markup or text at the beginning.

@@ -12,9 +12,9 @@ fn ask(position: u64, target: usize) -> Ask {
     }
 }
 
-fn growing(path: &Path, form: Form) -> FileSink {
+fn growing(path: &Path, form: Form) -> FileSink<Growing> {
     let file = Growing::resume(path).expect("opens");
-    FileSink::new(OutputFile::Growing(file), Some(form))
+    FileSink::new(file, Some(form))
 }
 
 #[test]
@@ -57,7 +57,6 @@ fn audit_a1_a_file_without_records_is_not_touched() {
             fs::write(&path, text).expect("written");
         }
         let file = Growing::create(&path, Existing::Replace).expect("opens");
-        let file = OutputFile::Growing(file);
         let mut sink = FileSink::new(file, Some(Form::MarcXml));
         assert_eq!(sink.complete().expect("nothing"), 0);
         assert!(!sink.finish(Remains::Answers).expect("nothing"));
@@ -100,7 +99,7 @@ fn records_of_an_answer_that_broke_off_remain_if_they_are_to() {
             }
             let is_there = sink.finish(remains).expect("cut");
             assert_eq!(is_there, expected > 0);
-            assert_eq!(sink.into_file().0.len(), expected * 1000, "{room}");
+            assert_eq!(sink.file.0.len(), expected * 1000, "{room}");
         }
     }
 }

@@ -8,7 +8,7 @@ use z3950_marc::MarcRecord;
 use z3950_marc::WriteError;
 
 use super::Convert;
-use crate::batch::{FileSink, OutputFile, Remains};
+use crate::batch::FileSink;
 use crate::console::output::{Failure, Output};
 use crate::render::before;
 
@@ -25,7 +25,7 @@ pub(super) struct Sink {
     /// How many records go into one file.
     split: Option<u64>,
     existing: Existing,
-    file: Option<(FileSink, PathBuf)>,
+    file: Option<(FileSink<Whole>, PathBuf)>,
     /// The number of files begun.
     files: u64,
     /// Buffered octets for standard output, or the record being added to a file.
@@ -132,14 +132,9 @@ impl Sink {
         if self.path.is_none() && self.records > 0 {
             self.close(output)?;
         }
-        let Some((mut file, _)) = self.file.take() else {
-            return Ok(None);
-        };
-        // On a full disk there may be no room for the end of the document; the records are still kept.
-        let has_records = file.finish(Remains::Records).unwrap_or(true);
-        match file.into_file() {
-            OutputFile::Whole(file) if has_records => Ok(file.keep()?),
-            _ => Ok(None),
+        match self.file.take() {
+            Some((file, _)) => Ok(file.keep()?.map(|(part, _)| part)),
+            None => Ok(None),
         }
     }
 
@@ -147,24 +142,15 @@ impl Sink {
         if self.path.is_none() {
             self.held.extend_from_slice(self.form.end().as_bytes());
             output.octets(&std::mem::take(&mut self.held), false)?;
-        } else {
-            let (file, path) = self.file()?;
-            let ended = file
-                .complete()
-                .and_then(|_| file.finish(Remains::Answers).map(drop));
-            ended.map_err(|error| Failure::unwritten(path, &error))?;
-            if let Some((file, _)) = self.file.take()
-                && let OutputFile::Whole(file) = file.into_file()
-            {
-                file.finish()?;
-            }
+        } else if let Some((file, path)) = self.file.take() {
+            file.end(&path)?;
         }
         self.records = 0;
         Ok(())
     }
 
     /// The file being written, and its path.
-    fn file(&mut self) -> Result<&mut (FileSink, PathBuf), Failure> {
+    fn file(&mut self) -> Result<&mut (FileSink<Whole>, PathBuf), Failure> {
         let file = match self.file.take() {
             Some(file) => file,
             None => {
@@ -173,7 +159,7 @@ impl Sink {
                 let path = numbered(template, self.split.map(|_| number));
                 let file = Whole::create(&path, self.existing)
                     .map_err(|error| Failure::unopened(&error, "--force replaces it"))?;
-                let sink = FileSink::new(OutputFile::Whole(file), Some(self.form));
+                let sink = FileSink::new(file, Some(self.form));
                 self.files = number;
                 (sink, path)
             }
