@@ -309,9 +309,12 @@ fn index_of(text: &str) -> Result<u8, Refusal> {
     (index < OTHER_INFO).then_some(index).ok_or(Refusal::Usage)
 }
 
+/// The name of a setting, and its value.
+type Setting = (&'static str, fn(&Prompt) -> String);
+
 /// The settings that `set` changes and `settings` shows, named like their commands, and their values; credentials are never
 /// shown.
-pub(super) const SETTINGS: &[(&str, fn(&Prompt) -> String)] = &[
+pub(super) const SETTINGS: &[Setting] = &[
     ("base", |state| {
         joined(state.searched().iter().map(|name| name.0.to_string_lossy()))
     }),
