@@ -173,10 +173,8 @@ impl Answer {
         subject: &impl fmt::Display,
         output: &mut Output,
     ) -> Result<Exit, Failure> {
-        match json {
-            true => envelope.answered(&self).write(output)?,
-            false => output.error(&format!("{subject}: {}", self.message.unwrap_or_default())),
-        }
+        let words = format!("{subject}: {}", self.message.as_deref().unwrap_or_default());
+        envelope.answered(&self).or_error(json, &words, output)?;
         Ok(self.exit)
     }
 

@@ -99,6 +99,20 @@ impl Envelope {
         Piece::line(format!("{self}\n").into_bytes())
     }
 
+    /// Reports a failure: writes the object with `--json`, else prints the words.
+    pub(crate) fn or_error(
+        &self,
+        json: bool,
+        words: &str,
+        output: &mut Output,
+    ) -> Result<(), Failure> {
+        if json {
+            return self.write(output);
+        }
+        output.error(words);
+        Ok(())
+    }
+
     /// Writes the object as a line.
     pub(crate) fn write(&self, output: &mut Output) -> Result<(), Failure> {
         output.line(&self.to_string())

@@ -29,12 +29,15 @@ use crate::render::{counted, named, shown};
 /// How many inputs are read ahead of the jobs.
 const READ_AHEAD: usize = 64;
 
-/// Carries out all inputs.
+/// Carries out all inputs: as a batch if options ask for one, else those of the command line.
 pub(crate) async fn run_all<W: Work>(
     arguments: &Batch,
     job: Job<W>,
     output: &mut Output,
 ) -> Result<Exit, Failure> {
+    if !arguments.is_wanted() {
+        return job.print(output).await;
+    }
     let targets = job.targets.iter();
     let targets: Vec<String> = targets.map(|target| shown(target.as_bytes())).collect();
     let progress = Progress::new(arguments, job.given.len(), targets.len());

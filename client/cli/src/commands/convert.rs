@@ -5,8 +5,8 @@ mod progress;
 mod sink;
 
 use std::fmt;
-use std::fs::{File, Metadata};
-use std::io::{self, Read};
+use std::fs::Metadata;
+use std::io;
 use std::path::Path;
 
 use serde_json::json;
@@ -23,7 +23,7 @@ use self::progress::ProgressLine;
 use self::sink::Sink;
 use crate::answer::Envelope;
 use crate::console::exit::Exit;
-use crate::console::input::{STANDARD, readable, watched};
+use crate::console::input::{open, readable};
 use crate::console::interrupt::{Interrupt, Stopped};
 use crate::console::output::{Failure, Output};
 
@@ -118,14 +118,16 @@ struct Run<'a> {
 
 impl Run<'_> {
     fn file(&mut self, path: &Path) -> Result<(), Failure> {
-        let source = ConvertInput::open(path, self.is_watching())?;
-        let unread = |error: io::Error| Failure::input(&source.name, &error);
+        let (name, input) = open(path, self.is_watching())?;
+        let regular = path.metadata().ok().filter(Metadata::is_file);
+        let size = regular.map(|data| data.len());
+        let unread = |error: io::Error| Failure::input(&name, &error);
         let mut reader = match self.arguments.from {
-            Some(form) => RecordReader::new(source.input, form),
+            Some(form) => RecordReader::new(input, form),
             None => {
                 let extension = path.extension().and_then(|extension| extension.to_str());
                 let fallback = extension.and_then(InputForm::by_extension);
-                RecordReader::guessing(source.input, fallback.unwrap_or(InputForm::Marc))
+                RecordReader::guessing(input, fallback.unwrap_or(InputForm::Marc))
                     .map_err(unread)?
             }
         };
@@ -136,14 +138,14 @@ impl Run<'_> {
             };
             let found = found.map_err(unread)?;
             self.read += 1;
-            self.progress.at(self.read, reader.offset(), source.size);
+            self.progress.at(self.read, reader.offset(), size);
             if self.read > self.arguments.offset {
-                self.record(&source.name, found)?;
+                self.record(&name, found)?;
             }
         }
         if self.read == before.0 && !self.is_done() {
             self.progress.clear();
-            let words = format!("{}: there are no records in it", source.name);
+            let words = format!("{}: there are no records in it", name);
             self.output.note(&words);
         }
         if self.read > before.0.max(self.arguments.offset) && self.whole == before.1 {
@@ -158,7 +160,7 @@ impl Run<'_> {
             self.progress.clear();
             self.output.error(&format!(
                 "{}: no {form} records found; --from selects another format",
-                source.name
+                name
             ));
         }
         Ok(())
@@ -337,36 +339,6 @@ impl fmt::Display for RecordPlace<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (name, number, offset) = (self.name, self.number, self.offset);
         write!(f, "{name}: record {number} (octet {offset})")
-    }
-}
-
-/// A file, or standard input.
-struct ConvertInput {
-    name: String,
-    size: Option<u64>,
-    input: Box<dyn Read>,
-}
-
-impl ConvertInput {
-    /// Opens a file. If `is_watching`, a signal makes reading fail.
-    fn open(path: &Path, is_watching: bool) -> Result<Self, Failure> {
-        let is_standard = path == Path::new(STANDARD);
-        let (name, size) = match is_standard {
-            true => ("standard input".to_owned(), None),
-            false => (path.display().to_string(), path.metadata().ok()),
-        };
-        let unread = |error| Failure::input(&name, &error);
-        let size = size.filter(Metadata::is_file);
-        let input: Box<dyn Read> = match (is_watching, is_standard) {
-            (true, _) => watched(path).map_err(unread)?,
-            (false, true) => Box::new(io::stdin().lock()),
-            (false, false) => Box::new(File::open(path).map_err(unread)?),
-        };
-        Ok(Self {
-            name,
-            size: size.map(|data| data.len()),
-            input,
-        })
     }
 }
 

@@ -1,6 +1,5 @@
 //! `z3950 decode`: lists captured APDUs (Z39.50-2003 §4.1) of a TCP stream or a transcript.
 
-use std::fmt;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -39,10 +38,11 @@ pub(crate) struct Decode {
 }
 
 pub(crate) fn run(arguments: &Decode, output: &mut Output) -> Result<Exit, Failure> {
-    match Input::read(&arguments.file)? {
-        Input::Octets(octets) => stream(&octets, arguments, output),
-        Input::Transcript(lines) => transcript(&lines, arguments, output),
+    let octets = read(&arguments.file)?;
+    if octets.trim_ascii_start().starts_with(b"{") {
+        return transcript(&octets, arguments, output);
     }
+    stream(&hexadecimal(&octets).unwrap_or(octets), arguments, output)
 }
 
 /// Lists consecutive APDUs. A broken one is the last, as the next cannot be found.
@@ -70,7 +70,10 @@ fn stream(octets: &[u8], arguments: &Decode, output: &mut Output) -> Result<Exit
         };
         let captured = Captured {
             number,
-            place: Location::Octet(at),
+            place: format!("octet {at}"),
+            offset: Some(at),
+            line: None,
+            said: Said::default(),
             octets: rest.get(..length).unwrap_or_default(),
         };
         exit = exit.and(captured.show(arguments, output)?);
@@ -96,7 +99,10 @@ fn transcript(lines: &[u8], arguments: &Decode, output: &mut Output) -> Result<E
         number += 1;
         let captured = Captured {
             number,
-            place: Location::Line(line, said),
+            place: said.place(line),
+            offset: None,
+            line: Some(line),
+            said,
             octets: &octets,
         };
         exit = exit.and(captured.show(arguments, output)?);
@@ -108,34 +114,15 @@ fn transcript(lines: &[u8], arguments: &Decode, output: &mut Output) -> Result<E
 struct Captured<'a> {
     /// From 1.
     number: usize,
-    place: Location,
+    /// The place in the input, for messages.
+    place: String,
+    /// The offset in a stream.
+    offset: Option<usize>,
+    /// The line of a transcript.
+    line: Option<usize>,
+    /// What the transcript says about it.
+    said: Said,
     octets: &'a [u8],
-}
-
-/// The place of an APDU in the input.
-enum Location {
-    /// An offset in a stream.
-    Octet(usize),
-    /// A line of a transcript.
-    Line(usize, Said),
-}
-
-impl fmt::Display for Location {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Octet(at) => write!(f, "octet {at}"),
-            Self::Line(line, said) => {
-                write!(f, "line {line}")?;
-                if let Some(session) = said.session {
-                    write!(f, ", session {session}")?;
-                }
-                match &said.direction {
-                    Some(direction) => write!(f, ", {}", shown(direction.as_bytes())),
-                    None => Ok(()),
-                }
-            }
-        }
-    }
 }
 
 impl Captured<'_> {
@@ -155,23 +142,15 @@ impl Captured<'_> {
         };
         // An APDU that cannot be decoded is always listed.
         let listing = (arguments.octets || fault.is_some()).then(|| dump::dump(self.octets));
-        let Self {
-            number,
-            place,
-            octets,
-        } = self;
+        let (place, octets) = (&self.place, self.octets);
         if arguments.json {
-            let (offset, line, said) = match place {
-                Location::Octet(at) => (Some(at), None, None),
-                Location::Line(line, said) => (None, Some(line), Some(said)),
-            };
             let object = json!({
-                "number": number,
-                "offset": offset,
-                "line": line,
-                "time": said.and_then(|said| said.time.as_deref()),
-                "session": said.and_then(|said| said.session),
-                "direction": said.and_then(|said| said.direction.as_deref()),
+                "number": self.number,
+                "offset": self.offset,
+                "line": self.line,
+                "time": self.said.time,
+                "session": self.said.session,
+                "direction": self.said.direction,
                 "octets": octets.len(),
                 "apdu": name,
                 "value": apdu.map(decoded::to_json),
@@ -182,6 +161,7 @@ impl Captured<'_> {
             Envelope::from(object).write(output)?;
         } else {
             let length = octets.len();
+            let number = self.number;
             output.line(&format!("#{number} {place}: {name}, {length} octets"))?;
             if let Some(apdu) = apdu {
                 let text = decoded::to_text(apdu);
@@ -247,16 +227,8 @@ const PACKETS: [[u8; 4]; 5] = [
     [0x0a, 0x0d, 0x0d, 0x0a],
 ];
 
-/// The contents of a file.
-enum Input {
-    /// APDUs one after the other.
-    Octets(Vec<u8>),
-    /// Lines of JSON, as `z3950d --transcript` writes them.
-    Transcript(Vec<u8>),
-}
-
 /// A line of a transcript that holds an APDU.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Default, Deserialize)]
 struct Said {
     time: Option<String>,
     session: Option<u64>,
@@ -265,30 +237,36 @@ struct Said {
     octets: Option<String>,
 }
 
-impl Input {
-    /// Reads a file, or standard input as `-`.
-    fn read(path: &Path) -> Result<Self, Failure> {
-        let name = path.display().to_string();
-        let octets = read_whole(path, u64::try_from(MAX_INPUT).unwrap_or(u64::MAX))?;
-        if PACKETS.iter().any(|begin| octets.starts_with(begin)) {
-            return Err(Failure::Input {
-                path: name.clone(),
-                error: format!(
-                    "this is a packet capture (pcap), not an octet stream; extract the octets with tshark:\n  \
-                     tshark -r {} -Y 'tcp.port == 210 && tcp.len > 0' -T fields -e tcp.payload | z3950 decode -",
-                    quoted(&name)
-                ),
-            });
-        }
-        // Neither an APDU nor a hexadecimal digit begins like this.
-        if octets.trim_ascii_start().starts_with(b"{") {
-            return Ok(Self::Transcript(octets));
-        }
-        Ok(Self::Octets(hexadecimal(&octets).unwrap_or(octets)))
+/// Reads a file, or standard input as `-`.
+fn read(path: &Path) -> Result<Vec<u8>, Failure> {
+    let name = path.display().to_string();
+    let octets = read_whole(path, u64::try_from(MAX_INPUT).unwrap_or(u64::MAX))?;
+    if PACKETS.iter().any(|begin| octets.starts_with(begin)) {
+        return Err(Failure::Input {
+            path: name.clone(),
+            error: format!(
+                "this is a packet capture (pcap), not an octet stream; extract the octets with tshark:\n  \
+                 tshark -r {} -Y 'tcp.port == 210 && tcp.len > 0' -T fields -e tcp.payload | z3950 decode -",
+                quoted(&name)
+            ),
+        });
     }
+    // Neither an APDU nor a hexadecimal digit begins like this.
+    Ok(octets)
 }
 
 impl Said {
+    /// `line 7, session 2, sent`
+    fn place(&self, line: usize) -> String {
+        let session = self.session.map(|session| format!(", session {session}"));
+        let direction = self.direction.as_ref();
+        let direction = direction.map(|text| format!(", {}", shown(text.as_bytes())));
+        [Some(format!("line {line}")), session, direction]
+            .into_iter()
+            .flatten()
+            .collect()
+    }
+
     /// Reads a line; `None` if it holds no APDU.
     fn read(line: &[u8]) -> Result<Option<(Self, Vec<u8>)>, String> {
         if line.trim_ascii().is_empty() {

@@ -81,27 +81,17 @@ impl Fetch<'_> {
                 return Ok(Exit::Usage);
             }
         };
-        let write = match self.format {
-            _ if self.json => write_envelope,
-            Format::Text => write_text,
-            Format::Json => write_json,
-            Format::Raw => write_raw,
-            other => {
-                let name = other.name();
-                output.error(&format!(
-                    "{url} is not a MARC record, as --format {name} requires; try --format text, json or raw"
-                ));
-                return Ok(Exit::Usage);
-            }
-        };
+        if !self.json && !matches!(self.format, Format::Text | Format::Json | Format::Raw) {
+            let name = self.format.name();
+            output.error(&format!(
+                "{url} is not a MARC record, as --format {name} requires; try --format text, json or raw"
+            ));
+            return Ok(Exit::Usage);
+        }
         if self.network.demo {
             let words = "the built-in catalogue speaks no Gopher";
-            match self.json {
-                true => envelope(&url)
-                    .outcome(OutcomeName::NotSent, words)
-                    .write(output)?,
-                false => output.error(&format!("{url}: {words}")),
-            }
+            let envelope = envelope(&url).outcome(OutcomeName::NotSent, words);
+            envelope.or_error(self.json, &format!("{url}: {words}"), output)?;
             return Ok(Exit::Usage);
         }
         let cautions = Locator::from(Url::Gopher(url.clone())).cautions();
@@ -119,20 +109,28 @@ impl Fetch<'_> {
                 for note in &reply.notes {
                     output.note(&note.to_string());
                 }
-                write(&url, &reply, output)?;
+                self.write(&url, &reply, output)?;
                 Ok(Exit::Delivered)
             }
             // Messages name the URL as it was given: an answer may be a password.
             Err(error) => {
                 let (exit, message) = explained(&error);
-                match self.json {
-                    true => envelope(&url)
-                        .outcome(outcome(&error), &message)
-                        .write(output)?,
-                    false => output.error(&format!("{message} ({url})")),
-                }
+                let envelope = envelope(&url).outcome(outcome(&error), &message);
+                envelope.or_error(self.json, &format!("{message} ({url})"), output)?;
                 Ok(exit)
             }
+        }
+    }
+
+    fn write(&self, url: &GopherUrl, reply: &Reply, output: &mut Output) -> Result<(), Failure> {
+        match self.format {
+            _ if self.json => envelope(url)
+                .with("outcome", OutcomeName::Delivered.as_str())
+                .with("record", object(url, reply))
+                .write(output),
+            Format::Json => output.line(&object(url, reply).to_string()),
+            Format::Raw => output.octets(&reply.octets, true),
+            _ => write_text(reply, output),
         }
     }
 
@@ -271,11 +269,7 @@ fn is_attended() -> bool {
     std::io::stdin().is_terminal() && std::io::stderr().is_terminal()
 }
 
-fn write_raw(_: &GopherUrl, reply: &Reply, output: &mut Output) -> Result<(), Failure> {
-    output.octets(&reply.octets, true)
-}
-
-fn write_text(_: &GopherUrl, reply: &Reply, output: &mut Output) -> Result<(), Failure> {
+fn write_text(reply: &Reply, output: &mut Output) -> Result<(), Failure> {
     match &reply.body {
         Body::Text(octets) | Body::Binary(octets) => output.octets(octets, false),
         Body::Menu(items) => write_menu(items, output),
@@ -311,17 +305,6 @@ fn write_menu(items: &[MenuItem], output: &mut Output) -> Result<(), Failure> {
         })?;
     }
     Ok(())
-}
-
-fn write_envelope(url: &GopherUrl, reply: &Reply, output: &mut Output) -> Result<(), Failure> {
-    envelope(url)
-        .with("outcome", OutcomeName::Delivered.as_str())
-        .with("record", object(url, reply))
-        .write(output)
-}
-
-fn write_json(url: &GopherUrl, reply: &Reply, output: &mut Output) -> Result<(), Failure> {
-    output.line(&object(url, reply).to_string())
 }
 
 /// The item's type and contents.

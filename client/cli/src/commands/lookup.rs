@@ -70,10 +70,7 @@ pub(crate) async fn run(arguments: &Lookup, output: &mut Output) -> Result<Exit,
     let mut job = job(identifiers, wanted, &reach, &place, format);
     job.jobs = batch.jobs(1);
     job.work.is_written = batch.file().is_some();
-    let exit = match batch.is_wanted() {
-        true => run_all(batch, job, output).await,
-        false => job.print(output).await,
-    };
+    let exit = run_all(batch, job, output).await;
     // A signal cuts the closing short.
     Interrupt.or_end(reach.close()).await;
     exit

@@ -70,7 +70,7 @@ pub(crate) async fn run(arguments: &Arguments, output: &mut Output) -> Result<Ex
     };
     let identity = PlannedIdentity::of(&plan, &url, &arguments.identity, &profiles)?;
     if arguments.json {
-        planned(&url, &plan, identity.map(|it| it.object()))?.write(output)?;
+        planned(&url, &plan, identity.map(|it| json!(it)))?.write(output)?;
         return Ok(exit);
     }
     plan.warnings
@@ -99,13 +99,10 @@ fn refuse(
     error: &dyn std::error::Error,
     output: &mut Output,
 ) -> Result<Exit, Failure> {
-    match arguments.json {
-        true => object(url)
-            .with("offset", offset)
-            .with("message", error.to_string())
-            .write(output)?,
-        false => output.error(&format!("{url}: {error}")),
-    }
+    let answer = object(url)
+        .with("offset", offset)
+        .with("message", error.to_string());
+    answer.or_error(arguments.json, &format!("{url}: {error}"), output)?;
     Ok(Exit::Usage)
 }
 

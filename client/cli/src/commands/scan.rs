@@ -168,13 +168,9 @@ pub(crate) fn show(
             }
             Entry::SurrogateDiagnostic(diagnostic) => {
                 let words = format!("term {position}: {diagnostic}");
-                match json {
-                    true => envelope
-                        .outcome(OutcomeName::RecordRefused, &words)
-                        .diagnosed(std::slice::from_ref(diagnostic))
-                        .write(output)?,
-                    false => output.error(&format!("{place}: {words}")),
-                }
+                let envelope = envelope.outcome(OutcomeName::RecordRefused, &words);
+                let envelope = envelope.diagnosed(std::slice::from_ref(diagnostic));
+                envelope.or_error(json, &format!("{place}: {words}"), output)?;
                 Exit::Refused
             }
         };
@@ -184,13 +180,9 @@ pub(crate) fn show(
         };
     }
     if result.entries.is_empty() {
-        match json {
-            true => envelope
-                .clone()
-                .outcome(OutcomeName::NoMatch, "the index has no terms there")
-                .write(output)?,
-            false => output.error(&format!("{place}: the index has no terms there")),
-        }
+        let words = "the index has no terms there";
+        let envelope = envelope.clone().outcome(OutcomeName::NoMatch, words);
+        envelope.or_error(json, &format!("{place}: {words}"), output)?;
     }
     Ok(exit)
 }

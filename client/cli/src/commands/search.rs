@@ -125,10 +125,7 @@ pub(crate) async fn run(arguments: &Search, output: &mut Output) -> Result<Exit,
     job.jobs = batch.jobs(job.targets.len());
     job.work.is_written = is_written;
     job.work.names_queries = has_files;
-    let ran = match batch.is_wanted() {
-        true => run_all(batch, job, output).await,
-        false => job.print(output).await,
-    };
+    let ran = run_all(batch, job, output).await;
     // A signal cuts the closing short.
     Interrupt.or_end(reach.close()).await;
     Ok(exit.and(ran?))

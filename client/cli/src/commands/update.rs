@@ -266,12 +266,9 @@ impl<'a> Updater<'a> {
         }
         answer.message = Some(words.clone());
         for record in records {
-            match self.arguments.json {
-                true => self.of(record).answered(&answer).write(self.output)?,
-                false => self
-                    .output
-                    .error(&format!("{}: {record}: {words}", self.place)),
-            }
+            let words = format!("{}: {record}: {words}", self.place);
+            let envelope = self.of(record).answered(&answer);
+            envelope.or_error(self.arguments.json, &words, self.output)?;
         }
         Ok(answer.exit)
     }

@@ -10,9 +10,7 @@ use std::ffi::{OsStr, OsString};
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 use z3950::url::extract::{MAX_WRAP_WIDTH, MIN_WRAP_WIDTH, wrap};
-use z3950::url::{
-    self, Caution, Encoded, Host, Kind, Locator, Octets, UrlError, Warning, Z3950Url,
-};
+use z3950::url::{self, Encoded, Host, Kind, Locator, Octets, UrlError, Warning, Z3950Url};
 
 use z3950_asn1::oid::Oid;
 
@@ -178,30 +176,6 @@ impl Redaction {
     }
 }
 
-/// A caution or warning about a URL: the code for programs, and the message.
-struct Remark {
-    code: String,
-    words: String,
-}
-
-impl From<&Caution> for Remark {
-    fn from(caution: &Caution) -> Self {
-        Self {
-            code: caution.code(),
-            words: caution.to_string(),
-        }
-    }
-}
-
-impl From<&Warning> for Remark {
-    fn from(warning: &Warning) -> Self {
-        Self {
-            code: warning.code(),
-            words: warning.to_string(),
-        }
-    }
-}
-
 /// The keys of `url parse --json` that URLs of every scheme have.
 const PARTS: [&str; 7] = [
     "scheme",
@@ -242,10 +216,8 @@ fn refuse(
     json: Option<&[&str]>,
     output: &mut Output,
 ) -> Result<Exit, Failure> {
-    match json {
-        Some(keys) => refusal(error, keys).write(output)?,
-        None => output.error(&format!("{}: {error}", named(text.as_encoded_bytes()))),
-    }
+    let words = format!("{}: {error}", named(text.as_encoded_bytes()));
+    refusal(error, json.unwrap_or_default()).or_error(json.is_some(), &words, output)?;
     Ok(Exit::Usage)
 }
 
@@ -266,15 +238,16 @@ fn refusal(error: &UrlError, keys: &[&str]) -> Envelope {
 }
 
 fn parse(locator: &Locator, json: bool, _: &Output) -> String {
-    let (mut value, remarks): (_, Vec<Remark>) = match locator.url() {
-        url::Url::Z3950(url) => (
-            parts(url),
-            url.warnings().iter().map(Remark::from).collect(),
-        ),
-        _ => (
-            other::object(locator),
-            locator.cautions().iter().map(Remark::from).collect(),
-        ),
+    let (mut value, remarks): (_, Vec<String>) = match locator.url() {
+        url::Url::Z3950(url) => {
+            let warnings = url.warnings().iter().map(ToString::to_string);
+            (parts(url), warnings.collect())
+        }
+        _ => {
+            let cautions = locator.cautions();
+            let cautions = cautions.iter().map(ToString::to_string);
+            (other::object(locator), cautions.collect())
+        }
     };
     if json {
         let parts = Envelope::from(value);
@@ -283,9 +256,8 @@ fn parse(locator: &Locator, json: bool, _: &Output) -> String {
             .fold(parts, |parts, key| parts.with(key, Value::Null));
         return answer.to_string();
     }
-    let warnings = remarks.into_iter().map(|remark| remark.words);
     if let Some(codes) = value.get_mut("warnings") {
-        *codes = warnings.collect();
+        *codes = remarks.into();
     }
     let mut lines = Vec::new();
     for (name, value) in value.as_object().into_iter().flatten() {
@@ -409,15 +381,11 @@ fn build(parts: &Build, output: &mut Output) -> Result<Exit, Failure> {
             output.line(&single("canonical", url.canonical(), json.is_some()))?;
             Ok(Exit::Delivered)
         }
-        Err(error) if json.is_some() => {
-            answer(&["canonical"])
-                .with("error", error.name())
-                .with("message", error.to_string())
-                .write(output)?;
-            Ok(Exit::Usage)
-        }
         Err(error) => {
-            output.error(&error.to_string());
+            let words = error.to_string();
+            let answer = answer(&["canonical"]).with("error", error.name());
+            let answer = answer.with("message", words.as_str());
+            answer.or_error(json.is_some(), &words, output)?;
             Ok(Exit::Usage)
         }
     }

@@ -50,6 +50,22 @@ pub(crate) fn hexadecimal(input: &[u8]) -> Option<Vec<u8>> {
     hex::octets(&digits.map(|octet| char::from(*octet)).collect::<String>())
 }
 
+/// Opens a file, or standard input for `-`; also returns its name for messages. If it is watched, a signal makes reading fail.
+pub(crate) fn open(path: &Path, is_watched: bool) -> Result<(String, Box<dyn Read>), Failure> {
+    let is_standard = path == Path::new(STANDARD);
+    let name = match is_standard {
+        true => "standard input".to_owned(),
+        false => path.display().to_string(),
+    };
+    let input = match (is_watched, is_standard) {
+        (true, _) => watched(path),
+        (false, true) => Ok(Box::new(io::stdin().lock()) as Box<dyn Read>),
+        (false, false) => File::open(path).map(|file| Box::new(file) as Box<dyn Read>),
+    };
+    let input = input.map_err(|error| Failure::input(&name, &error))?;
+    Ok((name, input))
+}
+
 /// Opens a file, or standard input for `-`. Reading something other than a regular file may block for ever; a signal makes it
 /// fail.
 pub(crate) fn watched(path: &Path) -> io::Result<Box<dyn Read>> {
@@ -154,12 +170,8 @@ pub(crate) struct Lines {
 impl Lines {
     /// The lines of a file; `-` is standard input.
     pub(crate) fn open(path: &Path) -> Result<Self, Failure> {
-        if path == Path::new(STANDARD) {
-            return Ok(Self::stdin());
-        }
-        let name = path.display().to_string();
-        let file = File::open(path).map_err(|error| Failure::input(&name, &error))?;
-        let input = Box::new(BufReader::new(file));
+        let (name, input) = open(path, false)?;
+        let input = Box::new(BufReader::new(input));
         Ok(Self { name, input })
     }
 

@@ -1,7 +1,7 @@
 //! The identity that a URL would be carried out with: which one, for which server and from which source, but never the
 //! password (RFC 1736 §5, Z39.50-2003 §3.2.1.1.6).
 
-use serde_json::{Value, json};
+use serde::Serialize;
 use z3950::plan::{IdentitySource, Plan};
 use z3950::profile::{Credentials, Origin, Profiles};
 use z3950::url::{Userinfo, Z3950Url};
@@ -10,16 +10,19 @@ use crate::commands::connection::{Identity, credentials};
 use crate::console::output::Failure;
 use crate::render::shown;
 
-/// The identity that Init would send.
-#[derive(Debug)]
+/// The identity that Init would send; serialized, the object of `--json`: all keys are always there, and none holds the
+/// password.
+#[derive(Debug, Serialize)]
 pub(super) struct PlannedIdentity {
     /// `anonymous`, `id-pass`, or `open` for user and password as one string.
     form: &'static str,
     user: Option<String>,
     group: Option<String>,
     /// The source of the password, if one is sent: `url`, `environment` or `command`.
+    #[serde(rename = "password_from")]
     password: Option<&'static str>,
     /// The environment variable of the password.
+    #[serde(rename = "password_variable")]
     variable: Option<String>,
     /// `url`, `options` or `profile`.
     source: &'static str,
@@ -28,6 +31,7 @@ pub(super) struct PlannedIdentity {
     /// The file of the profile.
     file: Option<String>,
     /// `host:port`
+    #[serde(skip)]
     server: String,
 }
 
@@ -95,20 +99,6 @@ impl PlannedIdentity {
             file: None,
             server: String::new(),
         }
-    }
-
-    /// The object of `--json`: all keys are always there, and none holds the password.
-    pub(super) fn object(&self) -> Value {
-        json!({
-            "form": self.form,
-            "user": self.user,
-            "group": self.group,
-            "password_from": self.password,
-            "password_variable": self.variable,
-            "source": self.source,
-            "profile": self.profile,
-            "file": self.file,
-        })
     }
 
     /// The parts of a line of the plan.

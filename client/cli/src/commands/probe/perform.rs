@@ -28,6 +28,7 @@ use z3950_asn1::oid::{
     BIB_1, GRS_1, HTML, OPAC, Oid, SUMMARY, SUTRS, UKMARC, UNIMARC, USMARC, XML,
 };
 use z3950_asn1::record::RetrievedRecord;
+use z3950_asn1::types::Bits;
 
 use super::Probe;
 use crate::commands::target::{NamedTarget, TargetClient, Unanswered};
@@ -338,7 +339,7 @@ impl Trial {
             Self::TwoSets,
             Self::Delete,
         ];
-        let options = OPTIONS.map(Self::Use);
+        let options = options().map(Self::Use);
         searches
             .chain(syntaxes)
             .chain(others)
@@ -380,29 +381,10 @@ impl Trial {
 }
 
 /// Every option that the standard names, in bit order.
-const OPTIONS: [Options; 21] = [
-    Options::SEARCH,
-    Options::PRESENT,
-    Options::DELETE,
-    Options::RESOURCE_REPORT,
-    Options::TRIGGER_RESOURCE_CONTROL,
-    Options::RESOURCE_CONTROL,
-    Options::ACCESS_CONTROL,
-    Options::SCAN,
-    Options::SORT,
-    Options::EXTENDED_SERVICES,
-    Options::SEGMENTATION_1,
-    Options::SEGMENTATION_2,
-    Options::CONCURRENT_OPERATIONS,
-    Options::NAMED_RESULT_SETS,
-    Options::ENCAPSULATION,
-    Options::RESULT_COUNT,
-    Options::NEGOTIATION_MODEL,
-    Options::DUPLICATE_DETECTION,
-    Options::QUERY_TYPE_104,
-    Options::PQES_CORRECTION,
-    Options::STRING_SCHEMA,
-];
+fn options() -> impl Iterator<Item = Options> {
+    let all = (0..Bits::MAX).fold(Bits::default(), Bits::with);
+    Options(all).names().filter_map(Options::by_name)
+}
 
 #[cfg(test)]
 mod tests {
@@ -416,9 +398,7 @@ mod tests {
         names.dedup();
         assert_eq!(names.len(), all);
         assert!(!names.iter().any(|name| name.ends_with("without a name")));
-        let known = (0..32).fold(Options::default(), |all, bit| {
-            all | Options(z3950_asn1::types::Bits::of(&[bit]))
-        });
-        assert_eq!(known.names().count(), OPTIONS.len());
+        assert_eq!(options().count(), 21);
+        assert!(options().any(|option| option == Options::STRING_SCHEMA));
     }
 }

@@ -16,7 +16,7 @@ use z3950::transport::Routes;
 use z3950::url::{Kind, Locator, Url, UrlError, Z3950Url};
 use z3950_asn1::bib1::diagnostics::Condition;
 
-use super::{Remark, UrlReading, answer, refusal};
+use super::{UrlReading, answer, refusal};
 use crate::answer::Envelope;
 use crate::commands::connection::{Network, mode};
 use crate::commands::{connection, gopher as cli_gopher};
@@ -244,7 +244,7 @@ fn object(finding: &Finding) -> Envelope {
     ];
     let mut object = match &finding.read {
         Ok(locator) => {
-            let codes = cautions(locator).into_iter().map(|caution| caution.code);
+            let codes = cautions(locator).into_iter().map(|(code, _)| code);
             answer(&KEYS)
                 .with("ok", true)
                 .with("kind", locator.kind().to_string())
@@ -267,7 +267,7 @@ fn row(finding: &Finding) -> String {
             let followed = finding.followed.as_ref();
             let mut remarks: Vec<String> = cautions(locator)
                 .into_iter()
-                .map(|caution| caution.words)
+                .map(|(_, words)| words)
                 .collect();
             remarks.extend(followed.map(|followed| followed.detail.clone()));
             remarks.retain(|remark| !remark.is_empty());
@@ -284,12 +284,16 @@ fn row(finding: &Finding) -> String {
     line.trim_end().to_owned()
 }
 
-/// The cautions about a URL; for a Z39.50 URL also the warnings of parsing and planning it.
-fn cautions(locator: &Locator) -> Vec<Remark> {
-    let mut cautions: Vec<Remark> = locator.cautions().iter().map(Remark::from).collect();
+/// The codes and words of the cautions about a URL; for a Z39.50 URL also of the warnings of parsing and planning it.
+fn cautions(locator: &Locator) -> Vec<(String, String)> {
+    let of_url = locator.cautions();
+    let of_url = of_url
+        .iter()
+        .map(|caution| (caution.code(), caution.to_string()));
+    let mut cautions: Vec<_> = of_url.collect();
     if let Url::Z3950(url) = locator.url() {
         for remark in remarks(url) {
-            if cautions.iter().all(|caution| caution.code != remark.code) {
+            if cautions.iter().all(|(code, _)| *code != remark.0) {
                 cautions.push(remark);
             }
         }
@@ -297,17 +301,17 @@ fn cautions(locator: &Locator) -> Vec<Remark> {
     cautions
 }
 
-fn remarks(url: &Z3950Url) -> Vec<Remark> {
-    let mut remarks: Vec<Remark> = url.warnings().iter().map(Remark::from).collect();
+fn remarks(url: &Z3950Url) -> Vec<(String, String)> {
+    let warnings = url.warnings().iter();
+    let mut remarks: Vec<_> = warnings
+        .map(|warning| (warning.code(), warning.to_string()))
+        .collect();
     match plan(url, &PlanOptions::default()) {
-        Ok(plan) => remarks.extend(plan.warnings.iter().map(|warning| Remark {
-            code: warning.code(),
-            words: warning.to_string(),
-        })),
-        Err(error) => remarks.push(Remark {
-            code: error.code().to_owned(),
-            words: error.to_string(),
-        }),
+        Ok(plan) => {
+            let warnings = plan.warnings.iter();
+            remarks.extend(warnings.map(|warning| (warning.code(), warning.to_string())));
+        }
+        Err(error) => remarks.push((error.code().to_owned(), error.to_string())),
     }
     remarks
 }

@@ -1,6 +1,5 @@
 //! `z3950 url extract`: the URLs in text, MARC records or an HTML page (RFC 1738 Appendix).
 
-use std::fs::File;
 use std::io::{self, Cursor, Read};
 use std::path::{Path, PathBuf};
 
@@ -12,6 +11,7 @@ use z3950_marc::stream::{GUESS_OCTETS, InputForm, RecordReader};
 use super::Redaction;
 use crate::answer::Envelope;
 use crate::console::exit::Exit;
+use crate::console::input::{STANDARD, open};
 use crate::console::output::{Failure, Output};
 use crate::render;
 
@@ -75,19 +75,9 @@ enum ExtractFrom {
 }
 
 pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Exit, Failure> {
-    let path = arguments
-        .file
-        .as_deref()
-        .filter(|path| *path != Path::new("-"));
-    let name = path.map_or_else(
-        || "standard input".into(),
-        |path| path.display().to_string(),
-    );
+    let path = arguments.file.as_deref().unwrap_or(Path::new(STANDARD));
+    let (name, mut input) = open(path, false)?;
     let fault = |error: io::Error| Failure::input(&name, &error);
-    let mut input: Box<dyn Read> = match path {
-        Some(path) => Box::new(File::open(path).map_err(fault)?),
-        None => Box::new(io::stdin()),
-    };
     let mut head = Vec::new();
     let limit = u64::try_from(GUESS_OCTETS).unwrap_or(u64::MAX);
     input
@@ -126,11 +116,8 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Exit, Fa
 }
 
 /// Guesses the type of a file by its name, or by its beginning. As text may begin in any way, records need clear signs.
-fn guess(path: Option<&Path>, head: &[u8]) -> ExtractFrom {
-    let extension = path
-        .and_then(Path::extension)
-        .unwrap_or_default()
-        .to_string_lossy();
+fn guess(path: &Path, head: &[u8]) -> ExtractFrom {
+    let extension = path.extension().unwrap_or_default().to_string_lossy();
     match extension.to_ascii_lowercase().as_str() {
         "html" | "htm" | "xhtml" => return ExtractFrom::Html,
         "txt" | "eml" | "text" => return ExtractFrom::Text,
@@ -216,13 +203,10 @@ impl Listing<'_> {
     fn records(
         &mut self,
         input: impl Read,
-        path: Option<&Path>,
+        path: &Path,
         fault: impl Fn(io::Error) -> Failure,
     ) -> Result<(), Failure> {
-        let extension = path
-            .and_then(Path::extension)
-            .unwrap_or_default()
-            .to_string_lossy();
+        let extension = path.extension().unwrap_or_default().to_string_lossy();
         let fallback = InputForm::by_extension(&extension).unwrap_or(InputForm::Marc);
         for record in RecordReader::guessing(input, fallback).map_err(&fault)? {
             let record = record.map_err(&fault)?;

@@ -60,17 +60,13 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Exit, Fa
             })?;
             Ok(Exit::Delivered)
         }
-        Err(error) if arguments.json => {
+        Err(error) => {
             let faulty = match error {
                 ResolveError::Base(_) => "base",
                 _ => "reference",
             };
             let answer = refusal(&error.refusal(), &KEYS).with("in", faulty);
-            answer.write(output)?;
-            Ok(Exit::Usage)
-        }
-        Err(error) => {
-            output.error(&error.to_string());
+            answer.or_error(arguments.json, &error.to_string(), output)?;
             Ok(Exit::Usage)
         }
     }
