@@ -70,7 +70,7 @@ pub(crate) async fn run(arguments: &Arguments, output: &mut Output) -> Result<Ex
     };
     let identity = PlannedIdentity::of(&plan, &url, &arguments.identity, &profiles)?;
     if arguments.json {
-        planned(&url, &plan, identity.map(|it| json!(it)))?.write(output)?;
+        object(&url.to_string(), Some(&plan), identity)?.write(output)?;
         return Ok(exit);
     }
     plan.warnings
@@ -99,7 +99,7 @@ fn refuse(
     error: &dyn std::error::Error,
     output: &mut Output,
 ) -> Result<Exit, Failure> {
-    let answer = object(url)
+    let answer = object(url, None, None)?
         .with("offset", offset)
         .with("message", error.to_string());
     answer.or_error(arguments.json, &format!("{url}: {error}"), output)?;
@@ -224,38 +224,51 @@ fn defaults(plan: &Plan) -> String {
     }
 }
 
-/// The object of a URL; without a plan, nothing would be sent.
-fn object(url: &str) -> Envelope {
-    Envelope::blank(&[
-        "url",
-        "kind",
-        "host",
-        "port",
-        "identity",
-        "databases",
-        "docid",
-        "element_set",
-        "record_syntax",
-        "strategy",
-        "query",
-        "searches",
-        "requests",
-        "warnings",
-        "refused_port",
-        "offset",
-        "message",
-    ])
-    .with("url", url)
-}
-
-/// What would be sent for a URL.
-fn planned(url: &Z3950Url, plan: &Plan, identity: Option<Value>) -> Result<Envelope, Failure> {
+/// The object of a URL: what would be sent for it, which is nothing without a plan.
+fn object(
+    url: &str,
+    plan: Option<&Plan>,
+    identity: Option<PlannedIdentity>,
+) -> Result<Envelope, Failure> {
     let text = |octets: &Octets| shown(octets.as_bytes());
-    let search = plan.search_request();
-    let query = search.as_ref().and_then(|search| match &search.query {
+    let query = plan.and_then(|plan| match plan.search_request()?.query {
         Query::Type1(query) => Some(query.to_string()),
         _ => None,
     });
+    let defaults = plan.map(|plan| &plan.defaults);
+    let strategy = plan.map(|plan| match plan.options.strategy {
+        Strategy::Piggyback => "piggyback",
+        Strategy::PresentOnly => "present-only",
+    });
+    let notices = plan.map(|plan| {
+        let cautions = plan.cautions.iter().map(Caution::code);
+        let warnings = plan.warnings.iter().map(Warning::code);
+        warnings.chain(cautions).collect::<Value>()
+    });
+    let object = json!({
+        "url": url,
+        "kind": plan.map(|plan| plan.kind.to_string()),
+        "host": plan.map(|plan| plan.host.to_string()),
+        "port": plan.map(|plan| plan.port),
+        "identity": identity,
+        "databases": defaults.map(|all| all.databases.iter().map(text).collect::<Value>()),
+        "docid": plan.and_then(|plan| plan.docid.as_ref()).map(text),
+        "element_set": defaults.and_then(|all| all.element_set.as_ref()).map(text),
+        "record_syntax": render::syntax(defaults.and_then(|all| all.record_syntax)),
+        "strategy": strategy,
+        "query": query,
+        "searches": plan.map(Plan::searches),
+        "requests": plan.map(requests).transpose()?,
+        "warnings": notices,
+        "refused_port": plan.and_then(Plan::refused_port),
+        "offset": null,
+        "message": null,
+    });
+    Ok(object.into())
+}
+
+/// The requests of a plan; the octets of an Init with credentials are left out.
+fn requests(plan: &Plan) -> Result<Vec<Value>, Failure> {
     let init = plan.init_request();
     let has_secrets = init.id_authentication.is_some();
     let mut init = request(init.into())?;
@@ -263,35 +276,13 @@ fn planned(url: &Z3950Url, plan: &Plan, identity: Option<Value>) -> Result<Envel
         *octets = Value::Null;
     }
     let mut requests = vec![init];
-    let has_search = search.is_some();
-    requests.extend(search.map(|search| request(search.into())).transpose()?);
-    if has_search && (plan.kind == Kind::Retrieval || plan.options.auto_present) {
-        requests.push(request(plan.present_request(1).into())?);
+    if let Some(search) = plan.search_request() {
+        requests.push(request(search.into())?);
+        if plan.kind == Kind::Retrieval || plan.options.auto_present {
+            requests.push(request(plan.present_request(1).into())?);
+        }
     }
-    let warnings = plan.warnings.iter().map(Warning::code);
-    let cautions = plan.cautions.iter().map(Caution::code);
-    let strategy = match plan.options.strategy {
-        Strategy::Piggyback => "piggyback",
-        Strategy::PresentOnly => "present-only",
-    };
-    Ok(object(&url.to_string())
-        .with("kind", plan.kind.to_string())
-        .with("host", plan.host.to_string())
-        .with("port", plan.port)
-        .with("identity", identity)
-        .with(
-            "databases",
-            plan.defaults.databases.iter().map(text).collect::<Value>(),
-        )
-        .with("docid", plan.docid.as_ref().map(text))
-        .with("element_set", plan.defaults.element_set.as_ref().map(text))
-        .with("record_syntax", render::syntax(plan.defaults.record_syntax))
-        .with("strategy", strategy)
-        .with("query", query)
-        .with("searches", plan.searches())
-        .with("requests", requests)
-        .with("warnings", warnings.chain(cautions).collect::<Value>())
-        .with("refused_port", plan.refused_port()))
+    Ok(requests)
 }
 
 /// The name of an APDU and its octets in hexadecimal.

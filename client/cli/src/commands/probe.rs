@@ -5,6 +5,7 @@ mod options;
 mod perform;
 
 use std::ffi::OsString;
+use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Args;
@@ -52,42 +53,38 @@ pub(crate) struct Probe {
 }
 
 pub(crate) async fn run(arguments: &Probe, output: &mut Output) -> Result<Exit, Failure> {
-    let Probe {
-        target,
-        databases,
-        connection,
-        ..
-    } = arguments;
-    let (reach, place) = TargetClient::to(target, databases, connection, output).await?;
-    let mut probing = Probing {
-        attempts: Attempts::new(arguments, &reach, &place),
+    let (target, connection) = (&arguments.target, &arguments.connection);
+    let reached = TargetClient::to(target, &arguments.databases, connection, output);
+    let (reach, place) = reached.await?;
+    let mut attempts = Attempts {
+        arguments,
+        reach: &reach,
+        place: &place,
         output,
+        found: None,
+        record_size: 0,
+        noticed: Arc::default(),
     };
-    Interrupt.exit(probing.all()).await
+    Interrupt.exit(attempts.all()).await
 }
 
-struct Probing<'a> {
-    attempts: Attempts<'a>,
-    output: &'a mut Output,
-}
-
-impl Probing<'_> {
+impl Attempts<'_> {
     async fn all(&mut self) -> Result<Exit, Failure> {
-        let mut session = match self.attempts.session().await {
+        let mut session = match self.session().await {
             Ok(session) => session,
             Err(failure) => return self.unreachable(&failure),
         };
         self.server(session.server_info())?;
         for trial in Trial::all() {
-            self.attempts.pause().await;
+            self.pause().await;
             // If the server has closed the session, the next trial gets a new one.
             if !trial.is_apart() && !is_open(&session).await {
-                session = match self.attempts.session().await {
+                session = match self.session().await {
                     Ok(session) => session,
                     Err(failure) => return self.unreachable(&failure),
                 };
             }
-            let result = self.attempts.perform(&session, &trial).await;
+            let result = self.perform(&session, &trial).await;
             self.line(&trial.name(), result)?;
         }
         // The session may have ended already.
@@ -96,13 +93,13 @@ impl Probing<'_> {
     }
 
     fn unreachable(&mut self, failure: &Unanswered) -> Result<Exit, Failure> {
-        let (json, envelope) = (self.attempts.arguments.json, self.envelope("Init"));
+        let (json, envelope) = (self.arguments.json, self.envelope("Init"));
         let answer = failure.answer();
-        answer.report(json, envelope, self.attempts.place, self.output)
+        answer.report(json, envelope, self.place, self.output)
     }
 
     fn envelope(&self, tried: &str) -> Envelope {
-        Envelope::of(self.attempts.place, &["tried", "detail"]).with("tried", tried)
+        Envelope::of(self.place, &["tried", "detail"]).with("tried", tried)
     }
 
     /// What the server said about itself at Init.
@@ -187,7 +184,7 @@ impl Probing<'_> {
         detail: &str,
         error: Option<&Error>,
     ) -> Result<(), Failure> {
-        if self.attempts.arguments.json {
+        if self.arguments.json {
             let diagnostics = error.map_or(&[][..], Error::diagnostics);
             return self
                 .envelope(name)

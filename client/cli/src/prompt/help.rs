@@ -86,7 +86,7 @@ impl Prompt {
             };
         }
         for (name, value) in SETTINGS {
-            output.line(&format!("{name:<20} {}", value(self)))?;
+            output.line(&format!("{name:<20} {}", value(&self.settings, self)))?;
         }
         Ok(Exit::Delivered)
     }

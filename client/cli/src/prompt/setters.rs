@@ -11,7 +11,7 @@ use z3950_marc::charset::Charset;
 use super::command::{CommandResult, Refusal, number, words};
 use super::facets::shown_as;
 use super::query::QueryType;
-use super::settings::{flag, on_off};
+use super::settings::{Settings, flag, on_off};
 use super::state::Prompt;
 use crate::console::exit::Exit;
 use crate::console::output::Output;
@@ -209,15 +209,13 @@ impl Prompt {
         if others.len() > 3 {
             return Err(Refusal::Usage);
         }
-        let mut others = others.iter();
-        if let Some(name) = others.next() {
+        if let Some(name) = others.first() {
             self.display_charset(name, output)?;
         }
-        if let Some(name) = others.next() {
-            self.settings.marc_charset = charset(name)?;
-        }
-        if let Some(name) = others.next() {
-            self.settings.query_charset = charset(name)?;
+        let settings = &mut self.settings;
+        let of_records = [&mut settings.marc_charset, &mut settings.query_charset];
+        for (name, setting) in others.iter().skip(1).zip(of_records) {
+            *setting = charset(name)?;
         }
         Ok(Exit::Delivered)
     }
@@ -310,133 +308,74 @@ fn index_of(text: &str) -> Result<u8, Refusal> {
 }
 
 /// The name of a setting, and its value.
-type Setting = (&'static str, fn(&Prompt) -> String);
+type Setting = (&'static str, fn(&Settings, &Prompt) -> String);
 
 /// The settings that `set` changes and `settings` shows, named like their commands, and their values; credentials are never
 /// shown.
 pub(super) const SETTINGS: &[Setting] = &[
-    ("base", |state| {
+    ("base", |_, state| {
         joined(state.searched().iter().map(|name| name.0.to_string_lossy()))
     }),
-    ("querytype", |state| state.settings.query_type.name().into()),
-    ("format", |state| {
-        joined(
-            state
-                .settings
-                .record_syntaxes
-                .iter()
-                .map(|oid| format!("{oid:?}")),
-        )
+    ("querytype", |set, _| set.query_type.name().into()),
+    ("format", |set, _| {
+        joined(set.record_syntaxes.iter().map(|oid| format!("{oid:?}")))
     }),
-    ("elements", |state| {
-        or_none(
-            state
-                .settings
-                .element_set
-                .as_ref()
-                .map(|name| name.to_string_lossy()),
-        )
+    ("elements", |set, _| {
+        or_none(set.element_set.as_ref().map(|name| name.to_string_lossy()))
     }),
-    ("schema", |state| {
-        or_none(state.settings.schema.as_ref().map(|schema| match schema {
+    ("schema", |set, _| {
+        or_none(set.schema.as_ref().map(|schema| match schema {
             Schema::Oid(oid) => format!("{oid:?}"),
             Schema::Uri(uri) => uri.to_string_lossy().into_owned(),
         }))
     }),
-    ("setnames", |state| {
-        state
-            .settings
-            .named_sets
-            .map_or("as the server allows", on_off)
-            .into()
+    ("setnames", |set, _| {
+        set.named_sets.map_or("as the server allows", on_off).into()
     }),
-    ("lslb", |state| {
-        state.settings.large_set_lower_bound.to_string()
+    ("lslb", |set, _| set.large_set_lower_bound.to_string()),
+    ("ssub", |set, _| set.small_set_upper_bound.to_string()),
+    ("mspn", |set, _| set.medium_set_present_number.to_string()),
+    ("facets", |set, _| {
+        joined(set.facets.iter().flat_map(|list| &list.0).map(shown_as))
     }),
-    ("ssub", |state| {
-        state.settings.small_set_upper_bound.to_string()
+    ("scansize", |set, _| set.scan_size.to_string()),
+    ("scanstep", |set, _| or_none(set.scan_step)),
+    ("scanpos", |set, _| or_none(set.scan_position)),
+    ("refid", |set, _| {
+        or_none(set.reference_id.as_ref().map(|id| shown(id.0.as_bytes())))
     }),
-    ("mspn", |state| {
-        state.settings.medium_set_present_number.to_string()
+    ("authentication", |set, _| match set.authentication {
+        None => "none".into(),
+        Some(IdAuthentication::Anonymous) => "anonymous".into(),
+        Some(_) => "<redacted>".into(),
     }),
-    ("facets", |state| {
-        joined(
-            state
-                .settings
-                .facets
-                .iter()
-                .flat_map(|list| &list.0)
-                .map(shown_as),
-        )
-    }),
-    ("scansize", |state| state.settings.scan_size.to_string()),
-    ("scanstep", |state| or_none(state.settings.scan_step)),
-    ("scanpos", |state| or_none(state.settings.scan_position)),
-    ("refid", |state| {
-        or_none(
-            state
-                .settings
-                .reference_id
-                .as_ref()
-                .map(|id| shown(id.0.as_bytes())),
-        )
-    }),
-    ("authentication", |state| {
-        match state.settings.authentication {
-            None => "none".into(),
-            Some(IdAuthentication::Anonymous) => "anonymous".into(),
-            Some(_) => "<redacted>".into(),
-        }
-    }),
-    ("options", |state| match state.settings.offered {
+    ("options", |set, _| match set.offered {
         None => "default".into(),
         Some(options) => options.names().collect::<Vec<_>>().join(" "),
     }),
-    ("zversion", |state| state.settings.version.to_string()),
-    ("negcharset", |state| {
-        or_none(Some(state.settings.proposed_charsets.join(",")).filter(|names| !names.is_empty()))
+    ("zversion", |set, _| set.version.to_string()),
+    ("negcharset", |set, _| {
+        or_none(Some(set.proposed_charsets.join(",")).filter(|names| !names.is_empty()))
     }),
-    ("displaycharset", |state| {
-        state
-            .settings
-            .display_charset
-            .map_or("utf-8", Charset::name)
-            .into()
+    ("displaycharset", |set, _| {
+        set.display_charset.map_or("utf-8", Charset::name).into()
     }),
-    ("marccharset", |state| {
-        state
-            .settings
-            .marc_charset
-            .map_or("auto", Charset::name)
-            .into()
+    ("marccharset", |set, _| {
+        set.marc_charset.map_or("auto", Charset::name).into()
     }),
-    ("querycharset", |state| {
-        state
-            .settings
-            .query_charset
-            .map_or("utf-8", Charset::name)
-            .into()
+    ("querycharset", |set, _| {
+        set.query_charset.map_or("utf-8", Charset::name).into()
     }),
-    ("lang", |state| or_none(state.settings.language.as_ref())),
-    ("proxy", |state| {
-        or_none(state.settings.proxy.as_deref().map(redacted))
+    ("lang", |set, _| or_none(set.language.as_ref())),
+    ("proxy", |set, _| {
+        or_none(set.proxy.as_deref().map(redacted))
     }),
-    ("set_auto_reconnect", |state| {
-        state.settings.reconnects.name().into()
+    ("set_auto_reconnect", |set, _| set.reconnects.name().into()),
+    ("set_auto_wait", |set, _| on_off(set.auto_wait).into()),
+    ("packagename", |set, _| {
+        or_none(set.package_name.as_ref().map(|name| name.to_string_lossy()))
     }),
-    ("set_auto_wait", |state| {
-        on_off(state.settings.auto_wait).into()
-    }),
-    ("packagename", |state| {
-        or_none(
-            state
-                .settings
-                .package_name
-                .as_ref()
-                .map(|name| name.to_string_lossy()),
-        )
-    }),
-    ("set_marcdump", |state| or_none(state.seen.dump())),
+    ("set_marcdump", |_, state| or_none(state.seen.dump())),
 ];
 
 fn or_none(value: Option<impl ToString>) -> String {
@@ -452,7 +391,7 @@ impl Prompt {
     /// The value of a setting.
     pub(super) fn shown(&self, name: &str) -> String {
         let found = SETTINGS.iter().find(|(known, _)| *known == name);
-        found.map_or_else(String::new, |(_, value)| value(self))
+        found.map_or_else(String::new, |(_, value)| value(&self.settings, self))
     }
 
     /// Shows a setting.

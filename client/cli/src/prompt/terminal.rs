@@ -251,21 +251,17 @@ impl Assistant {
             .rfind(char::is_whitespace)
             .map_or(0, |blank| blank + 1);
         let word = typed.get(start..).unwrap_or_default();
-        let commands = || table::all().map(|entry| entry.name.to_owned()).collect();
         let words: Vec<String> = match of_line(typed) {
-            None | Some(Completes::Commands) => commands(),
+            None | Some(Completes::Commands) => owned(table::all().map(|entry| entry.name)),
             Some(Completes::Nothing | Completes::Files) => Vec::new(),
             Some(Completes::Databases) => self.databases.clone(),
-            Some(Completes::Indexes) => names::TABLE
-                .iter()
-                .map(|index| format!("{}:", index.name))
-                .collect(),
-            Some(Completes::Settings) => SETTINGS
-                .iter()
-                .map(|(name, _)| (*name).to_owned())
-                .collect(),
+            Some(Completes::Indexes) => {
+                let indexes = names::TABLE.iter();
+                indexes.map(|index| format!("{}:", index.name)).collect()
+            }
+            Some(Completes::Settings) => owned(SETTINGS.iter().map(|(name, _)| *name)),
             Some(Completes::Targets) => self.targets.clone(),
-            Some(Completes::Words(words)) => names_of(words),
+            Some(Completes::Words(words)) => owned(words.iter().copied()),
         };
         let lower = word.to_ascii_lowercase();
         let fits = |candidate: &String| candidate.to_ascii_lowercase().starts_with(&lower);
@@ -273,8 +269,8 @@ impl Assistant {
     }
 }
 
-fn names_of(words: &[&str]) -> Vec<String> {
-    words.iter().map(|word| (*word).to_owned()).collect()
+fn owned(words: impl Iterator<Item = &'static str>) -> Vec<String> {
+    words.map(str::to_owned).collect()
 }
 
 #[cfg(test)]

@@ -32,6 +32,7 @@ use z3950_asn1::types::Bits;
 
 use super::Probe;
 use crate::commands::target::{NamedTarget, TargetClient, Unanswered};
+use crate::console::output::Output;
 use crate::render::counted;
 
 /// A second result set, beside the default one.
@@ -42,6 +43,7 @@ pub(super) struct Attempts<'a> {
     pub(super) arguments: &'a Probe,
     pub(super) reach: &'a TargetClient,
     pub(super) place: &'a NamedTarget,
+    pub(super) output: &'a mut Output,
     /// The first search with hits, and their number.
     pub(super) found: Option<(RpnQuery, u64)>,
     /// The size of the largest record received, in octets.
@@ -80,22 +82,7 @@ impl From<Unanswered> for NoResult {
 /// The result of a trial, in words.
 pub(super) type Tried = Result<String, NoResult>;
 
-impl<'a> Attempts<'a> {
-    pub(super) fn new(
-        arguments: &'a Probe,
-        reach: &'a TargetClient,
-        place: &'a NamedTarget,
-    ) -> Self {
-        Self {
-            arguments,
-            reach,
-            place,
-            found: None,
-            record_size: 0,
-            noticed: Arc::default(),
-        }
-    }
-
+impl Attempts<'_> {
     /// Opens a session that answers requests of the server: it continues operations, but gives no credentials.
     pub(super) async fn session(&self) -> Result<Session, Unanswered> {
         self.reach

@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use futures_util::{StreamExt, stream};
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio::runtime::Runtime;
 use z3950::Error;
 use z3950::client::{Client, ClientOptions};
@@ -16,7 +16,7 @@ use z3950::transport::Routes;
 use z3950::url::{Kind, Locator, Url, UrlError, Z3950Url};
 use z3950_asn1::bib1::diagnostics::Condition;
 
-use super::{UrlReading, answer, refusal};
+use super::UrlReading;
 use crate::answer::Envelope;
 use crate::commands::connection::{Network, mode};
 use crate::commands::{connection, gopher as cli_gopher};
@@ -233,31 +233,31 @@ fn report(finding: &Finding, arguments: &Arguments, output: &mut Output) -> Resu
 
 /// The object of `--json`; `status` and `detail` are null if the URL was not followed.
 fn object(finding: &Finding) -> Envelope {
-    const KEYS: [&str; 7] = [
-        "url",
-        "ok",
-        "kind",
-        "canonical",
-        "cautions",
-        "status",
-        "detail",
-    ];
-    let mut object = match &finding.read {
-        Ok(locator) => {
-            let codes = cautions(locator).into_iter().map(|(code, _)| code);
-            answer(&KEYS)
-                .with("ok", true)
-                .with("kind", locator.kind().to_string())
-                .with("canonical", locator.canonical())
-                .with("cautions", codes.collect::<Value>())
-        }
-        Err(error) => refusal(error, &KEYS).with("ok", false),
+    let (locator, error) = match &finding.read {
+        Ok(locator) => (Some(locator), None),
+        Err(error) => (None, Some(error)),
     };
-    if let Some(Followed { status, detail, .. }) = &finding.followed {
-        let detail = Some(detail.as_str()).filter(|detail| !detail.is_empty());
-        object = object.with("status", *status).with("detail", detail);
-    }
-    object.with("url", finding.text.as_str())
+    let codes = |locator| {
+        cautions(locator)
+            .into_iter()
+            .map(|(code, _)| code)
+            .collect::<Value>()
+    };
+    let followed = finding.followed.as_ref();
+    let detail = followed.map(|followed| followed.detail.as_str());
+    let object = json!({
+        "url": finding.text,
+        "ok": locator.is_some(),
+        "kind": locator.map(|locator| locator.kind().to_string()),
+        "canonical": locator.map(Locator::canonical),
+        "cautions": locator.map(codes),
+        "status": followed.map(|followed| followed.status),
+        "detail": detail.filter(|detail| !detail.is_empty()),
+        "error": error.map(|error| error.kind().name()),
+        "offset": error.map(UrlError::offset),
+        "message": error.map(ToString::to_string),
+    });
+    object.into()
 }
 
 /// `verdict  kind  URL  remarks`, in columns.

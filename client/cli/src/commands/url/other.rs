@@ -10,7 +10,7 @@ pub(super) fn object(locator: &Locator) -> Value {
         UriKind::Name => "name",
         UriKind::Locator | UriKind::Neither => "other",
     };
-    let mut object = json!({
+    let begin = json!({
         "scheme": locator.scheme(),
         "kind": kind,
         "host": locator.host().map(ToString::to_string),
@@ -22,14 +22,12 @@ pub(super) fn object(locator: &Locator) -> Value {
         "warnings": warnings,
         "canonical": locator.canonical(),
     });
-    for (key, value) in [fields(locator), end]
-        .iter()
-        .filter_map(Value::as_object)
-        .flatten()
-    {
-        object[key] = value.clone();
-    }
-    object
+    let parts = [begin, fields(locator), end].into_iter();
+    let keys = parts.filter_map(|part| match part {
+        Value::Object(keys) => Some(keys),
+        _ => None,
+    });
+    Value::Object(keys.flatten().collect())
 }
 
 fn fields(locator: &Locator) -> Value {
