@@ -178,14 +178,26 @@ impl<F: Cut> FileSink<F> {
 }
 
 impl FileSink<Whole> {
-    /// Completes the file at `path`; without records, there is none. Returns whether there is.
+    /// Completes the file at `path`; without records, there is none. Returns whether there is. If it cannot be written,
+    /// its records are kept in another file.
     pub(crate) fn end(mut self, path: &Path) -> Result<bool, Failure> {
-        let ended = self.complete().and_then(|_| self.finish(Remains::Answers));
-        let has_records = ended.map_err(|error| Failure::unwritten(path, &error))?;
-        if has_records {
-            self.file.finish()?;
+        match self.complete().and_then(|_| self.finish(Remains::Answers)) {
+            Ok(has_records) => {
+                if has_records {
+                    self.file.finish()?;
+                }
+                Ok(has_records)
+            }
+            Err(error) => {
+                let part = self.keep().ok().flatten();
+                let kept =
+                    part.map(|(part, _)| format!("; what was written is in {}", part.display()));
+                let (path, kept) = (path.display(), kept.unwrap_or_default());
+                Err(Failure::Unwritten(format!(
+                    "cannot write {path}: {error}{kept}"
+                )))
+            }
         }
-        Ok(has_records)
     }
 
     /// Keeps the records of an interrupted run in another file. Returns that file and their number.

@@ -7,7 +7,6 @@ use z3950_asn1::file::Growing;
 use z3950_asn1::{codec, decoded};
 
 use super::command::{CommandResult, Refusal, number_or};
-use super::setters::put;
 use super::state::Prompt;
 use super::tape::{Noted, Recorded, head};
 use crate::commands::query::{Tables, read_tables};
@@ -74,7 +73,8 @@ impl Prompt {
             return Err(Refusal::Usage);
         }
         let read = read_tables(self.dialects.clone(), &tables(Some(path.into())));
-        put(&mut self.dialects, read.map_err(Refusal::wrong))
+        self.dialects = read.map_err(Refusal::wrong)?;
+        Ok(())
     }
 }
 
