@@ -20,7 +20,8 @@
 //! ```
 //!
 //! - [`Server`]: listens, serves and shuts down;
-//! - [`MemoryBackend`]: MARC records from files or from memory, and the demo catalogue; saved to files with the feature `save`; [`backend`] for others;
+//! - [`MemoryBackend`]: MARC records from files or from memory, and the demo catalogue; saved to files with the feature `save`,
+//!   searched by regular expressions with `regex`; [`backend`] for others;
 //! - [`Target`]: what all sessions share: databases, limits, the offer, and who has access ([`access`]);
 //! - [`Session`]: one session without any input or output;
 //! - [`fault`]: scripted misbehaviour; [`imitate`]: another server's habits;

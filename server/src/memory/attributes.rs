@@ -7,8 +7,18 @@
 //! | `read` | the attributes of a term under the profile, and the term as text |
 //! | `look` | the lookup of a term |
 //! | `mask` | truncated and masked terms |
+//! | `expression` | regular expressions, with the feature `regex` |
 //! | `order` | the indexes of scans and sorts |
 
+#[cfg(feature = "regex")]
+mod expression;
+#[cfg(not(feature = "regex"))]
+mod expression {
+    /// No regular expression: `support` has no truncation 102 then.
+    pub(super) fn regular(_: &str) -> Option<crate::memory::index::Pattern> {
+        None
+    }
+}
 mod look;
 mod mask;
 mod order;

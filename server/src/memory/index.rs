@@ -6,13 +6,14 @@
 //! | `strings`, `postings`, `dictionary` | sorted strings; their records and positions, packed; the terms of one index among
 //! them |
 //! | `segment`, `notes` | some records with their indexes, and how these are built |
-//! | `find` | patterns, and the records of terms that match |
+//! | `find`, `mask` | patterns, and the records of terms that match |
 //! | `phrase` | positions of words, and phrases |
 //! | `browse` | terms in order, and the number of given records that have each |
 
 mod browse;
 mod dictionary;
 mod find;
+pub(super) mod mask;
 mod notes;
 mod phrase;
 mod postings;

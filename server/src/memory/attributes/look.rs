@@ -18,7 +18,8 @@ use z3950_asn1::bib1::attributes as bib1;
 use z3950_asn1::bib1::diagnostics::Condition;
 use z3950_asn1::oid::Oid;
 
-use super::mask::{Mask, masked, masked_key, regular};
+use super::expression::regular;
+use super::mask::{Mask, masked, masked_key};
 use super::read::{TermAttributes, TermText};
 use super::support::*;
 use crate::diagnostic::{Diagnostic, diagnostic};

@@ -1,8 +1,7 @@
 //! Truncated and masked terms and regular expressions (Z39.50-2003 Appendix ATR.1, type 5; ANSI Z39.58 for value 104).
 
-use regex::{Regex, RegexBuilder};
-
 use crate::memory::index::Pattern;
+use crate::memory::index::mask::{ANY_NUMBER, AT_MOST_ONE, EXACTLY_ONE, MOST_MASK_CHARACTERS};
 use crate::memory::words::words;
 
 impl Pattern {
@@ -23,15 +22,12 @@ impl Pattern {
             Self::Starts(text) | Self::Ends(text) | Self::Contains(text) => {
                 Some(text.chars().count())
             }
+            Self::Masked { prefix, .. } => Some(prefix.chars().count()),
+            #[cfg(feature = "regex")]
             Self::Matches { prefix, .. } => Some(prefix.chars().count()),
         }
     }
 }
-
-/// Placeholders for mask characters: letters that no catalogue uses and that folding keeps.
-const ANY_NUMBER: char = '\u{16a0}';
-const EXACTLY_ONE: char = '\u{16a1}';
-const AT_MOST_ONE: char = '\u{16a2}';
 
 /// The mask characters of a term.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,87 +80,17 @@ fn wanted(word: &str) -> Option<Pattern> {
         let (left, right) = (word.starts_with(ANY_NUMBER), word.ends_with(ANY_NUMBER));
         return Some(Pattern::open(trimmed.to_owned(), left, right));
     }
-    let mut expression = String::new();
-    for character in word.chars() {
-        match character {
-            ANY_NUMBER => expression.push_str(".*"),
-            EXACTLY_ONE => expression.push('.'),
-            AT_MOST_ONE => expression.push_str(".?"),
-            other => expression.push_str(&regex::escape(other.encode_utf8(&mut [0; 4]))),
-        }
-    }
     let prefix = word.split(is_open).next().unwrap_or_default().to_owned();
-    Some(Pattern::Matches {
+    (word.chars().count() <= MOST_MASK_CHARACTERS).then(|| Pattern::Masked {
         prefix,
-        regex: compiled(&expression)?,
+        mask: word.to_owned(),
     })
-}
-
-/// A regular expression that must match entire entries, without case; `None` if it is invalid or too large.
-///
-/// Letters beyond ASCII are folded like those of the entries.
-pub(super) fn regular(expression: &str) -> Option<Pattern> {
-    let mut folded = String::with_capacity(expression.len());
-    for character in expression.chars() {
-        match character.is_ascii() {
-            true => folded.push(character),
-            false => words(character.encode_utf8(&mut [0; 4]))
-                .iter()
-                .for_each(|letters| folded.push_str(letters)),
-        }
-    }
-    let regex = compiled(&folded)?;
-    Some(Pattern::Matches {
-        prefix: literal_prefix(&folded),
-        regex,
-    })
-}
-
-/// The size limit of a compiled expression, and of its tables while it runs.
-const MOST_REGEX_OCTETS: usize = 256 * 1024;
-/// The nesting limit of groups.
-const MOST_REGEX_NESTING: u32 = 50;
-
-fn compiled(expression: &str) -> Option<Regex> {
-    // An expression that is only valid inside parentheses, such as `a)|(b`, is refused.
-    let is_sound = |text: &str| {
-        RegexBuilder::new(text)
-            .case_insensitive(true)
-            .dot_matches_new_line(true)
-            .size_limit(MOST_REGEX_OCTETS)
-            .dfa_size_limit(MOST_REGEX_OCTETS)
-            .nest_limit(MOST_REGEX_NESTING)
-            .build()
-            .ok()
-    };
-    is_sound(expression)?;
-    is_sound(&format!("^(?:{expression})$"))
-}
-
-/// The letters and digits that every match begins with, as far as they are easy to find.
-fn literal_prefix(expression: &str) -> String {
-    if expression.contains('|') || expression.contains("(?") {
-        return String::new();
-    }
-    let plain = expression
-        .chars()
-        .take_while(char::is_ascii_alphanumeric)
-        .count();
-    let repeated = expression
-        .chars()
-        .nth(plain)
-        .is_some_and(|next| matches!(next, '*' | '?' | '{'));
-    let kept = plain.saturating_sub(usize::from(repeated));
-    expression
-        .chars()
-        .take(kept)
-        .collect::<String>()
-        .to_ascii_lowercase()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::memory::index::mask::fits;
 
     fn shown(wanted: &Pattern) -> String {
         match wanted {
@@ -172,8 +98,11 @@ mod tests {
             Pattern::Starts(text) => format!("{text}…"),
             Pattern::Ends(text) => format!("…{text}"),
             Pattern::Contains(text) => format!("…{text}…"),
-            Pattern::Matches { prefix, regex } => format!("{prefix}|{regex}"),
-            Pattern::Range { .. } | Pattern::Any => "range".to_owned(),
+            Pattern::Masked { prefix, mask } => {
+                let mask = mask.replace(ANY_NUMBER, ".*").replace(AT_MOST_ONE, ".?");
+                format!("{prefix}|{}", mask.replace(EXACTLY_ONE, "."))
+            }
+            _ => "another".to_owned(),
         }
     }
 
@@ -181,7 +110,7 @@ mod tests {
     fn masks_are_read() {
         for (mask, text, expected) in [
             (Mask::NumberSign, "war", Some(&["war"][..])),
-            (Mask::NumberSign, "wom#n", Some(&["wom|^(?:wom.*n)$"])),
+            (Mask::NumberSign, "wom#n", Some(&["wom|wom.*n"])),
             (
                 Mask::NumberSign,
                 "War# and #ACE",
@@ -192,9 +121,9 @@ mod tests {
             (Mask::NumberSign, "#", None),
             (Mask::NumberSign, "war #", None),
             (Mask::NumberSign, " / ", None),
-            (Mask::Z39_58, "wom#n", Some(&["wom|^(?:wom.n)$"])),
-            (Mask::Z39_58, "col?1r", Some(&["col|^(?:col.?r)$"])),
-            (Mask::Z39_58, "col?r", Some(&["col|^(?:col.*r)$"])),
+            (Mask::Z39_58, "wom#n", Some(&["wom|wom.n"])),
+            (Mask::Z39_58, "col?1r", Some(&["col|col.?r"])),
+            (Mask::Z39_58, "col?r", Some(&["col|col.*r"])),
             (Mask::Z39_58, "mis?", Some(&["mis…"])),
             (Mask::Z39_58, "?3#", None),
         ] {
@@ -220,26 +149,36 @@ mod tests {
     }
 
     #[test]
-    fn expressions_are_bounded() {
-        for (expression, expected) in [
-            ("war", Some("war|^(?:war)$")),
-            ("War(s|fare)?", Some("|^(?:War(s|fare)?)$")),
-            ("wars?", Some("war|^(?:wars?)$")),
-            ("wa{2}r", Some("w|^(?:wa{2}r)$")),
-            ("Mis[éE].*", Some("mis|^(?:Mis[eE].*)$")),
-            ("mise\u{301}r", Some("miser|^(?:miser)$")),
-            ("[wW]ar", Some("|^(?:[wW]ar)$")),
-            ("(", None),
-            ("a)|(b", None),
-            ("(a{1000}){1000}", None),
+    fn masks_match_entire_entries() {
+        let long = |count| "#".repeat(count) + "a";
+        for (text, fitting, others) in [
+            (
+                "wom#n",
+                &["woman", "women"][..],
+                &["womn", "womaan", "womans", "a woman"][..],
+            ),
+            ("col?1r", &["color", "colr"], &["colour", "col", "colorr"]),
+            ("c?l#r", &["color", "caller", "clxr"], &["clr", "colors"]),
+            ("?3a?b", &["ab", "xxxab", "xxxaxxb"], &["xxxxab", "xxx"]),
+            (
+                "?t#?1e",
+                &["the", "title", "tute"],
+                &["te", "late", "titles"],
+            ),
+            ("ñ#o", &["nno"], &["no"]),
         ] {
-            assert_eq!(
-                regular(expression).as_ref().map(shown).as_deref(),
-                expected,
-                "{expression}"
-            );
+            let wanted = masked(text, Mask::Z39_58).expect("a mask");
+            let [Pattern::Masked { mask, .. }] = &*wanted else {
+                panic!("{text}: {wanted:?}");
+            };
+            for entry in fitting {
+                assert!(fits(mask, entry), "{text} {entry}");
+            }
+            for entry in others {
+                assert!(!fits(mask, entry), "{text} {entry}");
+            }
         }
-        assert!(regular(&"(".repeat(100_000)).is_none());
-        assert!(regular(&format!("{}a{}", "(".repeat(60), ")".repeat(60))).is_none());
+        assert!(masked(&long(MOST_MASK_CHARACTERS - 1), Mask::Z39_58).is_some());
+        assert!(masked(&long(MOST_MASK_CHARACTERS), Mask::Z39_58).is_none());
     }
 }

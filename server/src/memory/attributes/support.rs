@@ -32,7 +32,9 @@ const SUPPORT: &[(i64, &[i64], u8)] = &[
     (STRUCTURE, &[107], NUMBER | DOCID),
     (STRUCTURE, &[108], KEYS | DOCID),
     (STRUCTURE, &[109], NUMBER | DATE),
-    (TRUNCATION, &[1, 2, 3, 101, 102, 104], INDEXED),
+    (TRUNCATION, &[1, 2, 3, 101, 104], INDEXED),
+    #[cfg(feature = "regex")]
+    (TRUNCATION, &[REGULAR_EXPRESSION], INDEXED),
     (TRUNCATION, &[100], ALL),
     (COMPLETENESS, &[1, 2, 3], ALL),
 ];

@@ -2,9 +2,8 @@
 
 use std::ops::{Bound, Range};
 
-use regex::Regex;
-
 use super::dictionary::Dictionary;
+use super::mask::fits;
 use super::segment::Segment;
 use super::{BOUNDARY, Exhausted, Index, Terms, Work};
 use crate::memory::fields::IndexId;
@@ -98,12 +97,20 @@ pub(in crate::memory) enum Pattern {
     Ends(String),
     /// Terms that contain this.
     Contains(String),
+    /// Terms that the mask matches entirely.
+    Masked {
+        /// The common beginning of all matches; may be empty.
+        prefix: String,
+        /// The word with its placeholders.
+        mask: String,
+    },
     /// Terms that the expression matches entirely.
+    #[cfg(feature = "regex")]
     Matches {
         /// The common beginning of all matches; may be empty.
         prefix: String,
         /// The expression, anchored on both sides.
-        regex: Regex,
+        regex: regex::Regex,
     },
     /// Terms in a range, compared by octets.
     Range {
@@ -144,6 +151,10 @@ pub(super) fn matches(
         Ok(Matches::List(like.collect()))
     };
     let words = || strings.between(FIRST_WORD, Bound::Unbounded);
+    let beginning_with = |prefix: &str| match prefix.is_empty() {
+        true => words(),
+        false => strings.beginning_with(prefix),
+    };
     let matches = match pattern {
         Pattern::Exact(text) => {
             let term = strings.find(text.as_bytes());
@@ -171,14 +182,15 @@ pub(super) fn matches(
             work.spend(found.len())?;
             Matches::List(found)
         }
+        Pattern::Masked { prefix, mask } => {
+            let like = |term: &[u8]| std::str::from_utf8(term).is_ok_and(|term| fits(mask, term));
+            test(beginning_with(prefix), work, &like)?
+        }
+        #[cfg(feature = "regex")]
         Pattern::Matches { prefix, regex } => {
-            let candidates = match prefix.is_empty() {
-                true => words(),
-                false => strings.beginning_with(prefix),
-            };
-            test(candidates, work, &|term| {
-                std::str::from_utf8(term).is_ok_and(|term| regex.is_match(term))
-            })?
+            let like =
+                |term: &[u8]| std::str::from_utf8(term).is_ok_and(|term| regex.is_match(term));
+            test(beginning_with(prefix), work, &like)?
         }
     };
     Ok(matches)
