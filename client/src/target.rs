@@ -163,14 +163,18 @@ const SCHEMES: &[&str] = &["tcp", "ssl", "unix", "connect", "http", "https"];
 
 fn of_url(text: &str) -> Result<Target, TargetError> {
     let url = Z3950Url::parse(text, Mode::Lenient).map_err(|error| malformed(text, error))?;
-    let databases = url.databases().iter();
     Ok(Target {
-        endpoint: Endpoint::Tcp(url.host().clone(), url.port()),
-        proxy: None,
-        databases: databases
-            .map(|name| DatabaseName::from(name.as_bytes()))
-            .collect(),
+        databases: databases_of(&url),
+        ..Target::new(Endpoint::Tcp(url.host().clone(), url.port()))
     })
+}
+
+/// The databases of a URL.
+pub fn databases_of(url: &Z3950Url) -> Vec<DatabaseName> {
+    let names = url.databases().iter();
+    names
+        .map(|name| DatabaseName::from(name.as_bytes()))
+        .collect()
 }
 
 fn internet(

@@ -2,21 +2,21 @@
 //! password itself (Z39.50-2003 §3.2.1.1.6, idAuthentication).
 
 use std::fmt;
-use std::io::{self, Read};
-use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
-use std::sync::mpsc::{self, RecvTimeoutError};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::io;
+use std::pin::pin;
+use std::process::{ExitStatus, Stdio};
+use std::time::Duration;
 
 use serde::Deserialize;
+use tokio::io::{AsyncReadExt, copy, sink};
+use tokio::process::Command;
+use tokio::time::{Instant, timeout, timeout_at};
 use z3950_asn1::apdu::{IdAuthentication, IdPass};
 
 /// The time after which the log mentions a running password command.
 const QUIET: Duration = Duration::from_millis(500);
 /// The most octets kept of the output of a password command.
 const MAX_OUTPUT: u64 = 64 * 1024;
-/// The poll interval for the exit of a command that has closed its output.
-const POLL: Duration = Duration::from_millis(10);
 
 /// The credentials for a target, and where the password comes from.
 #[derive(Clone, Default, Deserialize, PartialEq, Eq, Hash)]
@@ -56,26 +56,18 @@ pub enum CredentialsError {
 }
 
 impl Credentials {
-    /// What to send at Init. Reads the environment, or runs the command and waits for it.
+    /// What to send at Init. Reads the environment, or runs the command, which is killed at the deadline.
     ///
     /// # Errors
     /// See [`CredentialsError`].
-    pub fn authentication(&self) -> Result<IdAuthentication, CredentialsError> {
-        self.authentication_by(None)
-    }
-
-    /// Like [`authentication`](Self::authentication), but kills a command that is still running at the deadline.
-    ///
-    /// # Errors
-    /// See [`CredentialsError`].
-    pub fn authentication_by(
+    pub async fn authentication(
         &self,
         deadline: Option<Instant>,
     ) -> Result<IdAuthentication, CredentialsError> {
         if self.anonymous {
             return Ok(IdAuthentication::Anonymous);
         }
-        let password = self.password(deadline)?;
+        let password = self.password(deadline).await?;
         if self.open {
             let words = [self.user.clone(), password];
             let text: Vec<String> = words.into_iter().flatten().collect();
@@ -89,7 +81,10 @@ impl Credentials {
         }))
     }
 
-    fn password(&self, deadline: Option<Instant>) -> Result<Option<String>, CredentialsError> {
+    async fn password(
+        &self,
+        deadline: Option<Instant>,
+    ) -> Result<Option<String>, CredentialsError> {
         if let Some(name) = &self.password_env {
             let value = std::env::var(name);
             return value
@@ -99,7 +94,14 @@ impl Credentials {
         let Some(command) = &self.password_command else {
             return Ok(None);
         };
-        let (printed, status) = run(command, deadline)?;
+        let ended = match deadline {
+            None => run(command).await,
+            Some(at) => {
+                let ended = timeout_at(at, run(command)).await;
+                ended.map_err(|_| CredentialsError::Deadline)?
+            }
+        };
+        let (printed, status) = ended.map_err(CredentialsError::Command)?;
         let text = String::from_utf8_lossy(&printed);
         match text.lines().next() {
             Some(line) if status.success() && !line.is_empty() => Ok(Some(line.to_owned())),
@@ -108,71 +110,30 @@ impl Credentials {
     }
 }
 
-/// Runs a command to its end and returns its output. It stays in the foreground of the terminal, where it may prompt.
-fn run(
-    command: &str,
-    deadline: Option<Instant>,
-) -> Result<(Vec<u8>, ExitStatus), CredentialsError> {
+/// Runs a command to its end and returns the beginning of its output. The rest is discarded, so that the command does not fail on a
+/// closed pipe. It stays in the foreground of the terminal, where it may prompt.
+async fn run(command: &str) -> io::Result<(Vec<u8>, ExitStatus)> {
     let mut child = Command::new("sh")
         .args(["-c", command])
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::inherit())
-        .spawn()
-        .map_err(CredentialsError::Command)?;
-    let ended = wait(&mut child, deadline);
-    if ended.is_err() {
-        // Errors: it has ended meanwhile.
-        let _ = child.kill();
-        let _ = child.wait();
+        .kill_on_drop(true)
+        .spawn()?;
+    let mut ended = pin!(async {
+        let mut printed = Vec::new();
+        if let Some(mut stdout) = child.stdout.take() {
+            let mut beginning = (&mut stdout).take(MAX_OUTPUT);
+            beginning.read_to_end(&mut printed).await?;
+            copy(&mut stdout, &mut sink()).await?;
+        }
+        Ok((printed, child.wait().await?))
+    });
+    if let Ok(ended) = timeout(QUIET, &mut ended).await {
+        return ended;
     }
-    ended
-}
-
-fn wait(
-    child: &mut Child,
-    deadline: Option<Instant>,
-) -> Result<(Vec<u8>, ExitStatus), CredentialsError> {
-    let begun = Instant::now();
-    let mut is_told = false;
-    // How long to wait until the next check; logs once that the command takes long.
-    let mut turn = |most: Duration| {
-        if !is_told && begun.elapsed() >= QUIET {
-            is_told = true;
-            tracing::warn!("waiting for the password command");
-        }
-        let left = deadline.map(|at| at.saturating_duration_since(Instant::now()));
-        match left {
-            Some(Duration::ZERO) => Err(CredentialsError::Deadline),
-            left => Ok(left.map_or(most, |left| left.min(most))),
-        }
-    };
-    // Not joined: a process that the command leaves running may hold the pipe open.
-    let (sender, printed) = mpsc::channel();
-    if let Some(stdout) = child.stdout.take() {
-        thread::spawn(move || sender.send(read(stdout)));
-    }
-    let printed = loop {
-        match printed.recv_timeout(turn(QUIET)?) {
-            Ok(printed) => break printed.map_err(CredentialsError::Command)?,
-            Err(RecvTimeoutError::Timeout) => {}
-            Err(RecvTimeoutError::Disconnected) => break Vec::new(),
-        }
-    };
-    loop {
-        match child.try_wait().map_err(CredentialsError::Command)? {
-            Some(status) => return Ok((printed, status)),
-            None => thread::sleep(turn(POLL)?),
-        }
-    }
-}
-
-/// The beginning of the output. The rest is discarded, so that the command does not fail on a closed pipe.
-fn read(mut stdout: ChildStdout) -> io::Result<Vec<u8>> {
-    let mut printed = Vec::new();
-    stdout.by_ref().take(MAX_OUTPUT).read_to_end(&mut printed)?;
-    io::copy(&mut stdout, &mut io::sink())?;
-    Ok(printed)
+    tracing::warn!("waiting for the password command");
+    ended.await
 }
 
 impl fmt::Debug for Credentials {
@@ -187,22 +148,23 @@ mod tests {
     use super::*;
 
     /// Including one that has closed its output, and one whose child keeps it open.
-    #[test]
-    fn a_password_command_is_killed_at_the_deadline() {
+    #[tokio::test]
+    async fn a_password_command_is_killed_at_the_deadline() {
         for command in ["sleep 5", "echo x; exec >&-; sleep 5", "sleep 5; echo x"] {
             let text = format!("user = 'u'\npassword_command = '{command}'");
             let credentials: Credentials = toml::from_str(&text).expect("credentials");
             let begun = Instant::now();
             let error = credentials
-                .authentication_by(Some(begun + Duration::from_millis(50)))
+                .authentication(Some(begun + Duration::from_millis(50)))
+                .await
                 .expect_err("it runs for seconds");
             assert!(matches!(error, CredentialsError::Deadline), "{error:?}");
             assert!(begun.elapsed() < Duration::from_secs(4), "{command}");
         }
     }
 
-    #[test]
-    fn passwords_come_from_elsewhere() {
+    #[tokio::test]
+    async fn passwords_come_from_elsewhere() {
         let read = |text: &str| toml::from_str::<Credentials>(text).expect("credentials");
         let id_pass = |user: &str, password: Option<&str>| {
             IdAuthentication::IdPass(IdPass {
@@ -226,7 +188,8 @@ mod tests {
             ("user = 'u'\npassword_command = 'true'", None),
             ("user = 'u'\npassword_env = 'Z3950_NO_SUCH_VARIABLE'", None),
         ] {
-            assert_eq!(read(text).authentication().ok(), authentication, "{text}");
+            let found = read(text).authentication(None).await;
+            assert_eq!(found.ok(), authentication, "{text}");
         }
         assert_eq!(format!("{:?}", read("user = 'u'")), "<redacted>");
     }

@@ -200,11 +200,7 @@ impl Profiles {
 
     /// The profile of a URL's host and port, with or without TLS, which no URL of RFC 2056 can express.
     pub fn of_url(&self, url: &Z3950Url) -> Option<(&str, &ProfileEntry)> {
-        let names = url.databases().iter();
-        let databases: Vec<_> = names
-            .map(|name| DatabaseName::from(name.as_bytes()))
-            .collect();
-        self.of_host(url.host(), url.port(), &databases)
+        self.of_host(url.host(), url.port(), &target::databases_of(url))
     }
 
     fn of_host(
@@ -224,17 +220,11 @@ impl Profiles {
     pub fn resolve(&self, text: &str) -> Result<Resolved, ProfileError> {
         let (name, named_databases) = text.split_once('/').unwrap_or((text, ""));
         if let Some((name, entry)) = self.named(name) {
-            let named = target::databases(named_databases);
-            return Ok(Resolved {
-                name: Some(name.to_owned()),
-                endpoint: entry.profile.endpoint(),
-                proxy: None,
-                databases: match named.is_empty() {
-                    true => databases(&entry.profile),
-                    false => named,
-                },
-                profile: entry.profile.clone(),
-            });
+            let target = Target {
+                databases: target::databases(named_databases),
+                ..Target::new(entry.profile.endpoint())
+            };
+            return Ok(Resolved::new(Some(name), target, entry.profile.clone()));
         }
         let mut target: Target = text.parse()?;
         if url::classify(text).is_some()
@@ -248,28 +238,14 @@ impl Profiles {
 
     /// Resolves a parsed target.
     pub fn resolve_target(&self, target: Target) -> Resolved {
-        let Target {
-            endpoint,
-            proxy,
-            databases: named,
-        } = target;
-        let found = self.at(&endpoint, &named);
-        let profile = match found {
-            Some((_, entry)) => entry.profile.clone(),
+        match self.at(&target.endpoint, &target.databases) {
+            Some((name, entry)) => Resolved::new(Some(name), target, entry.profile.clone()),
             None => {
+                let endpoint = &target.endpoint;
                 let tls = matches!(endpoint, Endpoint::Tls(..));
-                Profile::at(endpoint.host(), endpoint.port(), tls)
+                let profile = Profile::at(endpoint.host(), endpoint.port(), tls);
+                Resolved::new(None, target, profile)
             }
-        };
-        Resolved {
-            name: found.map(|(name, _)| name.to_owned()),
-            databases: match named.is_empty() {
-                true => databases(&profile),
-                false => named,
-            },
-            endpoint,
-            proxy,
-            profile,
         }
     }
 
@@ -310,11 +286,20 @@ fn title_words(entry: &ProfileEntry) -> impl Iterator<Item = &str> {
     words.filter(|word| word.chars().count() > 4)
 }
 
-fn databases(profile: &Profile) -> Vec<DatabaseName> {
-    let names = profile.databases.iter();
-    names
-        .map(|name| DatabaseName::from(name.as_str()))
-        .collect()
+impl Resolved {
+    fn new(name: Option<&str>, target: Target, profile: Profile) -> Self {
+        let own = profile.databases.iter();
+        Self {
+            name: name.map(str::to_owned),
+            databases: match target.databases.is_empty() {
+                true => own.map(|name| DatabaseName::from(name.as_str())).collect(),
+                false => target.databases,
+            },
+            endpoint: target.endpoint,
+            proxy: target.proxy,
+            profile,
+        }
+    }
 }
 
 /// The error and its position, without quoting the text, which may contain passwords.
