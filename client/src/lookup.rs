@@ -6,7 +6,9 @@
 //! | `attempts` | the searches for an identifier, most likely first |
 //! | `matched` | the field of a record that contains the identifier |
 
-use futures_util::StreamExt;
+use std::future::ready;
+
+use futures_util::TryStreamExt;
 use z3950_asn1::apdu::Query;
 use z3950_asn1::bib1::diagnostics::Condition;
 
@@ -18,7 +20,7 @@ pub use self::attempts::{Attempt, attempts};
 pub use self::identifier::{Identifier, IdentifierError, Kind};
 pub use self::matched::{Match, matched};
 use crate::error::Error;
-use crate::protocol::pager::{Pager, PagerOptions};
+use crate::protocol::pager::PagerOptions;
 use crate::protocol::service::ResultRecord;
 use crate::protocol::service::search::SearchOptions;
 use crate::protocol::session::Session;
@@ -91,8 +93,15 @@ pub async fn lookup<'a>(
             }
             Ok(mut set) => {
                 let hits = set.count();
-                let (records, failure) = first(&mut set, options.count).await;
-                return match failure {
+                let mut records = Vec::new();
+                let read = set
+                    .stream_range(1, options.count)
+                    .try_for_each(|record| {
+                        records.push(record);
+                        ready(Ok(()))
+                    })
+                    .await;
+                return match read.err() {
                     Some(failure) if records.is_empty() => Err(failure),
                     failure => Ok(Some(LookupHits {
                         attempt,
@@ -113,19 +122,6 @@ pub async fn lookup<'a>(
         Some(refusal) if !has_answered => Err(refusal),
         _ => Ok(None),
     }
-}
-
-/// The first records of a set, and the error after them, if any.
-async fn first(set: &mut Pager, count: u64) -> (Vec<ResultRecord>, Option<Error>) {
-    let mut records = Vec::new();
-    let mut stream = set.stream_range(1, count);
-    while let Some(record) = stream.next().await {
-        match record {
-            Ok(record) => records.push(record),
-            Err(error) => return (records, Some(error)),
-        }
-    }
-    (records, None)
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use std::ops::{Bound, RangeBounds};
 use std::str::FromStr;
 use std::sync::Arc;
 
-use futures_util::Stream;
+use futures_util::{Stream, TryStreamExt};
 use tokio::sync::Mutex;
 use z3950_asn1::apdu::{SortKeySpec, SortRelation};
 use z3950_asn1::query::names::Names;
@@ -195,12 +195,8 @@ impl Records<'_> {
     ///
     /// # Errors
     /// Those of [`next`](Self::next).
-    pub async fn collect(mut self) -> Result<Vec<Record>, Error> {
-        let mut records = Vec::new();
-        while let Some(record) = self.next().await {
-            records.push(record?);
-        }
-        Ok(records)
+    pub async fn collect(self) -> Result<Vec<Record>, Error> {
+        self.into_stream().try_collect().await
     }
 }
 
@@ -239,13 +235,9 @@ impl SortKey {
         let attributes = match key.contains('=') {
             true => {
                 let attributes = key.parse::<Attributes>();
-                let attributes =
-                    attributes.map_err(|error| SortKeyError::Attributes(error.to_string()))?;
                 attributes
+                    .map_err(|error| SortKeyError::Attributes(error.to_string()))?
                     .0
-                    .into_iter()
-                    .map(|attribute| attribute.0)
-                    .collect()
             }
             false => Names::default().attributes(key).map_err(|nearest| {
                 let name = key.to_owned();

@@ -1,6 +1,6 @@
 //! The searches for an identifier, most likely first: its notations, the indexes that may contain it, and finally truncation.
 
-use z3950_asn1::apdu::{AttributeElement, Operator, RpnQuery, RpnStructure};
+use z3950_asn1::apdu::{Operator, RpnQuery, RpnStructure};
 use z3950_asn1::bib1::attributes::{
     STRUCTURE, STRUCTURE_URX, TRUNCATION, TRUNCATION_RIGHT, USE, USE_DOC_ID, USE_ISBN, USE_ISSN,
     USE_LOCAL_NUMBER, USE_STANDARD_IDENTIFIER,
@@ -8,6 +8,7 @@ use z3950_asn1::bib1::attributes::{
 use z3950_marc::standard_number::{Isbn, Issn, lccn, oclc_number};
 
 use super::identifier::{Identifier, Kind};
+use crate::target::profile::Attributes;
 
 /// A search for an identifier.
 #[derive(Clone, Debug, PartialEq)]
@@ -53,7 +54,8 @@ pub fn attempts(identifier: &Identifier) -> Vec<Attempt> {
     };
     let forms = forms(identifier);
     let mut attempts = Vec::new();
-    for attributes in searches {
+    for pairs in searches {
+        let attributes = &Attributes::numeric(pairs);
         attempts.push(Attempt::of(attributes, &forms, false));
         if forms.len() > 1 {
             let singles = forms.iter().map(std::slice::from_ref);
@@ -89,36 +91,22 @@ fn forms(identifier: &Identifier) -> Vec<String> {
 
 impl Attempt {
     /// A search for an identifier as written, with these attributes.
-    pub fn by(attributes: Vec<AttributeElement>, shown: &str, identifier: &Identifier) -> Self {
-        Self {
-            attributes: shown.to_owned(),
-            terms: vec![identifier.text.clone()],
-            query: RpnQuery::bib1(RpnStructure::term(attributes, &*identifier.text)),
-            is_single: false,
-        }
+    pub fn by(attributes: &Attributes, identifier: &Identifier) -> Self {
+        Self::of(attributes, std::slice::from_ref(&identifier.text), false)
     }
 
-    fn of(attributes: &[(i64, i64)], forms: &[String], is_single: bool) -> Self {
-        let (shown, attributes) = access_point(attributes);
-        let operand = |form: &str| RpnStructure::term(attributes.clone(), form);
+    fn of(attributes: &Attributes, forms: &[String], is_single: bool) -> Self {
+        let operand = |form: &str| RpnStructure::term(attributes.0.clone(), form);
         let operands = forms.iter().map(|form| operand(form));
         let rpn = operands.reduce(|one, other| RpnStructure::combined(one, Operator::Or, other));
         Self {
-            attributes: shown,
+            attributes: attributes.to_string(),
             terms: forms.to_vec(),
             // There is always a form: the identifier as written.
             query: RpnQuery::bib1(rpn.unwrap_or_else(|| operand(""))),
             is_single,
         }
     }
-}
-
-/// Attributes as in PQF, `1=1032,4=104`, and as they are sent, from pairs of type and value.
-pub(crate) fn access_point(pairs: &[(i64, i64)]) -> (String, Vec<AttributeElement>) {
-    let names = pairs.iter().map(|(kind, value)| format!("{kind}={value}"));
-    let elements = pairs.iter();
-    let elements = elements.map(|(kind, value)| AttributeElement::numeric(*kind, *value));
-    (names.collect::<Vec<_>>().join(","), elements.collect())
 }
 
 #[cfg(test)]

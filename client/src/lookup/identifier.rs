@@ -32,7 +32,7 @@ pub enum Kind {
     Oclc,
     /// The control number of the catalogue's own record.
     Local,
-    /// The docid of RFC 2056 §4, whatever it is at the server.
+    /// The docid of RFC 2056 §4; its meaning is up to the server.
     Docid,
 }
 

@@ -17,8 +17,7 @@
 use std::fmt::Write as _;
 
 use z3950_asn1::apdu::{
-    AttributeElement, DatabaseName, DiagRec, PresentRequest, Query, RpnQuery, RpnStructure,
-    SearchRequest,
+    DatabaseName, DiagRec, PresentRequest, Query, RpnQuery, RpnStructure, SearchRequest,
 };
 use z3950_asn1::bib1::attributes::{STRUCTURE, STRUCTURE_URX, USE, USE_DOC_ID, USE_ISBN, USE_ISSN};
 use z3950_asn1::oid::Oid;
@@ -26,7 +25,7 @@ use z3950_asn1::types::InternationalString;
 
 use super::fallback::Objection;
 use super::{Plan, Strategy};
-use crate::lookup::attempts::{DOCID_ATTRIBUTES, LCCN, OCLC_NUMBER, access_point};
+use crate::lookup::attempts::{DOCID_ATTRIBUTES, LCCN, OCLC_NUMBER};
 use crate::lookup::identifier::{Identifier, Kind};
 use crate::protocol::service::present::PresentOptions;
 use crate::protocol::service::search::SearchOptions;
@@ -36,43 +35,13 @@ use crate::url::Octets;
 /// The most requests made for one URL.
 const MAX_REQUESTS: usize = 100;
 
-/// The attributes of a search for a docid: an access point (Z39.50-2003 §3.2.2.1.1.1).
-#[derive(Debug, Clone, PartialEq)]
-struct AccessPoint {
-    /// The attributes as in PQF, without those that the profile adds: `1=1032,4=104`.
-    name: String,
-    attributes: Vec<AttributeElement>,
-}
-
-impl AccessPoint {
-    fn of(pairs: &[(i64, i64)]) -> Self {
-        let (name, attributes) = access_point(pairs);
-        Self { name, attributes }
-    }
-
-    /// The access point that RFC 2056 §4 prescribes: Bib-1, Use Doc-id, Structure URx.
-    fn prescribed() -> Self {
-        Self::of(&[(USE, USE_DOC_ID), (STRUCTURE, STRUCTURE_URX)])
-    }
-}
-
-impl From<&Attributes> for AccessPoint {
-    fn from(attributes: &Attributes) -> Self {
-        let elements = attributes.0.iter();
-        Self {
-            name: attributes.to_string(),
-            attributes: elements.map(|attribute| attribute.0.clone()).collect(),
-        }
-    }
-}
-
 /// The state of a search for a docid.
 #[derive(Debug, Clone)]
 pub(crate) struct Course<'a> {
     plan: &'a Plan,
     docid: &'a Octets,
-    /// In order; never empty.
-    points: Vec<AccessPoint>,
+    /// The access points to search, in order and never empty, without the attributes that the profile adds.
+    points: Vec<Attributes>,
     point: usize,
     /// The database to search, if they are searched one by one.
     database: Option<usize>,
@@ -137,14 +106,14 @@ impl<'a> Course<'a> {
     /// Whether the current search is the prescribed one.
     pub(crate) fn is_prescribed(&self) -> bool {
         let point = self.points.get(self.point);
-        self.database.is_none() && point.is_none_or(|point| *point == AccessPoint::prescribed())
+        self.database.is_none() && point.is_none_or(|point| *point == prescribed())
     }
 
     /// A stable description of the current step: the attributes, then the deviations from the URL, such as `1=1032,4=104`,
     /// `1=12;database=books;rs=1.2.840.10003.5.1`, `1=7;rs=none;esn=none`.
     pub(crate) fn form(&self) -> String {
         let point = self.points.get(self.point);
-        let mut word = point.map_or_else(String::new, |point| point.name.clone());
+        let mut word = point.map_or_else(String::new, Attributes::to_string);
         if let Some(name) = self
             .database
             .and_then(|one| self.plan.defaults.databases.get(one))
@@ -165,7 +134,7 @@ impl<'a> Course<'a> {
 
     /// The attributes of all searches, in order.
     pub(super) fn names(&self) -> Vec<String> {
-        self.points.iter().map(|point| point.name.clone()).collect()
+        self.points.iter().map(Attributes::to_string).collect()
     }
 
     /// Advances after a refused search; false if nothing is left to try.
@@ -247,9 +216,14 @@ impl<'a> Course<'a> {
 
     /// The query, whose only term is the docid.
     fn query(&self) -> Query {
-        let point = self.points.get(self.point);
-        let attributes = point.map(|point| point.attributes.clone());
-        let docid = RpnStructure::term(attributes.unwrap_or_default(), self.docid.as_bytes());
+        let mut attributes = self.points.get(self.point).cloned().unwrap_or_default();
+        if let Some(profile) = &self.plan.profile
+            && self.plan.options.fallback.attributes
+            && attributes != prescribed()
+        {
+            profile.attributes.complete(&mut attributes.0);
+        }
+        let docid = RpnStructure::term(attributes.0, self.docid.as_bytes());
         Query::Type1(RpnQuery::bib1(docid))
     }
 }
@@ -269,33 +243,31 @@ pub(super) fn present(
 }
 
 /// The access points to try, each once.
-fn access_points(plan: &Plan, docid: &Octets) -> Vec<AccessPoint> {
+fn access_points(plan: &Plan, docid: &Octets) -> Vec<Attributes> {
     let fallback = plan.options.fallback;
     if !fallback.attributes {
         let count = if fallback.structure { 2 } else { 1 };
         let usual = DOCID_ATTRIBUTES.into_iter().take(count);
-        return usual.map(AccessPoint::of).collect();
+        return usual.map(Attributes::numeric).collect();
     }
-    let profile = plan.profile.as_deref();
-    let known = profile.into_iter().flat_map(|profile| &profile.docid);
-    let mut points: Vec<_> = known.map(AccessPoint::from).collect();
-    let usual = DOCID_ATTRIBUTES.into_iter().map(AccessPoint::of);
+    let known = plan.profile.iter().flat_map(|profile| &profile.docid);
+    let mut points: Vec<_> = known.cloned().collect();
+    let usual = DOCID_ATTRIBUTES.into_iter().map(Attributes::numeric);
     for point in usual.chain(by_shape(docid)) {
-        if points.iter().all(|other| other.name != point.name) {
+        if !points.contains(&point) {
             points.push(point);
-        }
-    }
-    if let Some(profile) = profile {
-        let prescribed = AccessPoint::prescribed();
-        for point in points.iter_mut().filter(|point| **point != prescribed) {
-            profile.attributes.complete(&mut point.attributes);
         }
     }
     points
 }
 
+/// The access point that RFC 2056 §4 prescribes: Bib-1, Use Doc-id, Structure URx.
+fn prescribed() -> Attributes {
+    Attributes::numeric(&[(USE, USE_DOC_ID), (STRUCTURE, STRUCTURE_URX)])
+}
+
 /// The index for the kind of number that a docid looks like.
-fn by_shape(docid: &Octets) -> Option<AccessPoint> {
+fn by_shape(docid: &Octets) -> Option<Attributes> {
     let text = std::str::from_utf8(docid.as_bytes()).ok()?;
     let identifier: Identifier = text.parse().ok()?;
     let index = match identifier.kind {
@@ -307,7 +279,7 @@ fn by_shape(docid: &Octets) -> Option<AccessPoint> {
         Kind::Oclc => OCLC_NUMBER,
         Kind::Local | Kind::Docid => return None,
     };
-    Some(AccessPoint::of(&[(USE, index)]))
+    Some(Attributes::numeric(&[(USE, index)]))
 }
 
 /// The record syntaxes to request, each once: that of the plan, which may be `None`, then the others.

@@ -9,7 +9,7 @@
 //! databases = ["books", "maps"]
 //! record_syntax = "usmarc"
 //! element_set = "F"
-//! record_charset = "marc8"                  # whatever the records say
+//! record_charset = "marc8"                  # overrides what the records declare
 //! query_charset = "windows-1250"            # UTF-8 if left out
 //! attributes = ["2=3", "5=100"]             # for operands that have no attribute of that type
 //! docid = ["1=1032,4=104", "1=12", "1=1007"]  # how to search for a docid, most wanted first
@@ -37,7 +37,7 @@ use z3950_asn1::oid::Oid;
 use z3950_marc::charset::Charset;
 
 pub use self::credentials::{Credentials, CredentialsError};
-pub use self::habits::{Attribute, Attributes, HabitError};
+pub use self::habits::{Attributes, HabitError};
 pub use self::list::{Origin, ProfileEntry, ProfileError, Profiles, Resolved};
 use crate::target::Endpoint;
 use crate::url::{DEFAULT_PORT, Host, Mode};

@@ -203,10 +203,7 @@ impl Desk {
     fn attempts(&self, identifier: &Identifier) -> Result<Vec<Attempt>, Unanswered> {
         let habits = &self.place.resolved.profile.docid;
         let of_profile = habits.iter().filter(|_| identifier.kind == Kind::Docid);
-        let of_profile = of_profile.map(|habit| {
-            let elements = habit.0.iter().map(|attribute| attribute.0.clone());
-            Attempt::by(elements.collect(), &habit.to_string(), identifier)
-        });
+        let of_profile = of_profile.map(|habit| Attempt::by(habit, identifier));
         let mut all: Vec<Attempt> = of_profile.collect();
         all.extend(attempts(identifier));
         for attempt in &mut all {

@@ -66,7 +66,7 @@ fn by_attributes(field: &str) -> Result<FacetField, Refusal> {
     };
     let read: Attributes = attributes.join(",").parse().map_err(Refusal::caused)?;
     let field = FacetField {
-        attributes: AttributeList(read.0.into_iter().map(|attribute| attribute.0).collect()),
+        attributes: AttributeList(read.0),
         terms: None,
     };
     match field.field() {

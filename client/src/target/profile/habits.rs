@@ -8,14 +8,10 @@ use serde::Deserialize;
 use z3950_asn1::apdu::{AttributeElement, AttributeValue, RpnQuery, StringOrNumeric};
 use z3950_asn1::query::{attribute_set, attribute_set_name};
 
-/// One attribute.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Attribute(pub AttributeElement);
-
 /// A list of attributes.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq)]
 #[serde(try_from = "Written")]
-pub struct Attributes(pub Vec<Attribute>);
+pub struct Attributes(pub Vec<AttributeElement>);
 
 /// A list, or one string separated by commas.
 #[derive(Deserialize)]
@@ -41,67 +37,57 @@ fn is_number(text: &str) -> bool {
     !digits.is_empty() && digits.bytes().all(|octet| octet.is_ascii_digit())
 }
 
-impl FromStr for Attribute {
-    type Err = HabitError;
-
-    /// Parses `type=value`, or `set type=value` with the name or number of an attribute set.
-    fn from_str(text: &str) -> Result<Self, HabitError> {
-        let because = |reason| HabitError {
-            text: text.to_owned(),
-            reason,
-        };
-        let error = || because("write type=value, such as 4=2");
-        let (set, attribute) = match text.trim().rsplit_once(' ') {
-            Some((set, attribute)) => (Some(set.trim()), attribute),
-            None => (None, text.trim()),
-        };
-        let attribute_set = match set {
-            Some(name) => Some(attribute_set(name).ok_or_else(error)?),
-            None => None,
-        };
-        let (attribute_type, value) = attribute.split_once('=').ok_or_else(error)?;
-        let attribute_value = match value.parse() {
-            Ok(number) => AttributeValue::Numeric(number),
-            Err(_) if value.is_empty() => return Err(error()),
-            Err(_) if is_number(value) => return Err(because(TOO_LARGE)),
-            Err(_) => AttributeValue::named(value),
-        };
-        Ok(Self(AttributeElement {
-            attribute_set,
-            attribute_type: attribute_type.parse().map_err(|_| {
-                match is_number(attribute_type) {
-                    true => because(TOO_LARGE),
-                    false => error(),
-                }
+/// Parses `type=value`, or `set type=value` with the name or number of an attribute set.
+fn read(text: &str) -> Result<AttributeElement, HabitError> {
+    let because = |reason| HabitError {
+        text: text.to_owned(),
+        reason,
+    };
+    let error = || because("write type=value, such as 4=2");
+    let (set, attribute) = match text.trim().rsplit_once(' ') {
+        Some((set, attribute)) => (Some(set.trim()), attribute),
+        None => (None, text.trim()),
+    };
+    let attribute_set = match set {
+        Some(name) => Some(attribute_set(name).ok_or_else(error)?),
+        None => None,
+    };
+    let (attribute_type, value) = attribute.split_once('=').ok_or_else(error)?;
+    let attribute_value = match value.parse() {
+        Ok(number) => AttributeValue::Numeric(number),
+        Err(_) if value.is_empty() => return Err(error()),
+        Err(_) if is_number(value) => return Err(because(TOO_LARGE)),
+        Err(_) => AttributeValue::named(value),
+    };
+    Ok(AttributeElement {
+        attribute_set,
+        attribute_type: attribute_type
+            .parse()
+            .map_err(|_| match is_number(attribute_type) {
+                true => because(TOO_LARGE),
+                false => error(),
             })?,
-            attribute_value,
-        }))
-    }
+        attribute_value,
+    })
 }
 
-impl fmt::Display for Attribute {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let AttributeElement {
-            attribute_set,
-            attribute_type,
-            attribute_value,
-        } = &self.0;
-        if let Some(set) = attribute_set {
-            match attribute_set_name(set) {
-                Some(name) => write!(f, "{name} ")?,
-                None => write!(f, "{set} ")?,
-            }
-        }
-        write!(f, "{attribute_type}=")?;
-        match attribute_value {
-            AttributeValue::Numeric(value) => write!(f, "{value}"),
-            AttributeValue::Complex(complex) => match complex.list.first() {
-                Some(StringOrNumeric::String(name)) => f.write_str(&name.to_string_lossy()),
-                Some(StringOrNumeric::Numeric(value)) => write!(f, "{value}"),
-                None => Ok(()),
-            },
-        }
-    }
+fn written(attribute: &AttributeElement) -> String {
+    let set = match attribute.attribute_set {
+        Some(set) => match attribute_set_name(&set) {
+            Some(name) => format!("{name} "),
+            None => format!("{set} "),
+        },
+        None => String::new(),
+    };
+    let value = match &attribute.attribute_value {
+        AttributeValue::Numeric(value) => value.to_string(),
+        AttributeValue::Complex(complex) => match complex.list.first() {
+            Some(StringOrNumeric::String(name)) => name.to_string_lossy().into_owned(),
+            Some(StringOrNumeric::Numeric(value)) => value.to_string(),
+            None => String::new(),
+        },
+    };
+    format!("{set}{}={value}", attribute.attribute_type)
 }
 
 impl FromStr for Attributes {
@@ -109,18 +95,16 @@ impl FromStr for Attributes {
 
     /// Parses attributes separated by commas.
     fn from_str(text: &str) -> Result<Self, HabitError> {
-        let attributes = text.split(',').map(Attribute::from_str);
-        attributes.collect::<Result<_, _>>().map(Self)
+        text.split(',')
+            .map(read)
+            .collect::<Result<_, _>>()
+            .map(Self)
     }
 }
 
 impl fmt::Display for Attributes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (index, attribute) in self.0.iter().enumerate() {
-            let before = if index == 0 { "" } else { "," };
-            write!(f, "{before}{attribute}")?;
-        }
-        Ok(())
+        f.write_str(&self.to_strings().join(","))
     }
 }
 
@@ -131,7 +115,7 @@ impl TryFrom<Written> for Attributes {
         match written {
             Written::One(text) => text.parse(),
             Written::List(texts) => {
-                let attributes = texts.iter().map(|text| text.parse());
+                let attributes = texts.iter().map(|text| read(text));
                 attributes.collect::<Result<_, _>>().map(Self)
             }
         }
@@ -139,6 +123,21 @@ impl TryFrom<Written> for Attributes {
 }
 
 impl Attributes {
+    /// Attributes of Bib-1, each a type and a value.
+    pub(crate) fn numeric(pairs: &[(i64, i64)]) -> Self {
+        let pairs = pairs.iter();
+        Self(
+            pairs
+                .map(|(kind, value)| AttributeElement::numeric(*kind, *value))
+                .collect(),
+        )
+    }
+
+    /// The text of each attribute.
+    pub fn to_strings(&self) -> Vec<String> {
+        self.0.iter().map(written).collect()
+    }
+
     /// Adds to each operand the attributes whose types are missing.
     pub fn lay_under(&self, query: &mut RpnQuery) {
         query.rpn.terms_mut().for_each(|operand| {
@@ -148,7 +147,7 @@ impl Attributes {
 
     /// Adds the attributes whose types are missing.
     pub(crate) fn complete(&self, attributes: &mut Vec<AttributeElement>) {
-        for Attribute(habit) in &self.0 {
+        for habit in &self.0 {
             let mut own = attributes.iter();
             if own.all(|attribute| attribute.attribute_type != habit.attribute_type) {
                 attributes.push(habit.clone());
