@@ -110,9 +110,9 @@ async fn fetch(
 ) -> Result<Reply, GopherError> {
     let plan = plan(url, options)?;
     tracing::info!(host = %plan.host, port = plan.port, item_type = %url.item_type(), "gopher request");
-    let received = transfer::exchange(&plan, options, connector).await?;
-    tracing::debug!(octets = received.octets.len(), "gopher reply");
-    reply::read(&plan, received.octets.into(), received.is_open)
+    let (octets, is_open) = transfer::exchange(&plan, options, connector).await?;
+    tracing::debug!(octets = octets.len(), "gopher reply");
+    reply::read(&plan, octets.into(), is_open)
 }
 
 /// The same URL for all attributes, and the names of those it asks for; `None` if it asks for none by name.

@@ -104,9 +104,9 @@ pub(super) fn read(plan: &GopherPlan, octets: Bytes, is_open: bool) -> Result<Re
         Reading::Text if !by_lines => Body::Text(body),
         Reading::Text if !is_open => Body::Text(text::unstuffed(&body)),
         Reading::Text => Body::Text(match text::ended(&body) {
-            Some(ended) => {
-                notes.extend(after_dot(ended.excess));
-                ended.text
+            Some((text, excess)) => {
+                notes.extend(after_dot(excess));
+                text
             }
             None => body,
         }),
@@ -114,7 +114,7 @@ pub(super) fn read(plan: &GopherPlan, octets: Bytes, is_open: bool) -> Result<Re
         Reading::Attributes => Body::Attributes(attributes::read(&body)),
         Reading::Menu => {
             if by_lines {
-                notes.extend(text::ended(&body).and_then(|ended| after_dot(ended.excess)));
+                notes.extend(text::ended(&body).and_then(|(_, excess)| after_dot(excess)));
             }
             let items = menu::read(&body);
             let incomplete = items.iter().filter(|item| !item.is_complete).count();
@@ -144,9 +144,9 @@ fn headed(
         Length::Octets(length) => Ok((body.slice(..length), false)),
         Length::ToDot => match text::ended(&body) {
             None => Err(GopherError::CutOff { received }),
-            Some(ended) => {
-                notes.extend(after_dot(ended.excess));
-                Ok((ended.text, false))
+            Some((text, excess)) => {
+                notes.extend(after_dot(excess));
+                Ok((text, false))
             }
         },
         Length::ToEnd => Ok((body, false)),

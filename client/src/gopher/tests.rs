@@ -69,7 +69,7 @@ impl Connect for Scripted {
                 request.truncate(length);
                 requests.lock().expect("no panic")[count] = request;
                 for turn in turns {
-                    // A client that has gone is for the test to notice.
+                    // Errors: the client is gone, which the test checks.
                     let _ = play(&mut theirs, turn).await;
                 }
             });

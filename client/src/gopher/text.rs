@@ -5,15 +5,6 @@ use std::ops::Range;
 
 use bytes::Bytes;
 
-/// A text, and the octets after its lone dot.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Ended {
-    /// The text, with single leading dots.
-    pub(super) text: Bytes,
-    /// The number of octets after the line of the dot.
-    pub(super) excess: usize,
-}
-
 /// The text without its final lone dot and with single leading dots; unchanged without a lone dot.
 pub(super) fn unstuffed(text: &Bytes) -> Bytes {
     let without_dot = || {
@@ -41,13 +32,12 @@ fn without_doubles(lines: Bytes) -> Bytes {
     }
 }
 
-/// The text before the first lone dot; `None` if there is none, and so no doubled dots.
-pub(super) fn ended(octets: &Bytes) -> Option<Ended> {
+/// The text before the first lone dot, with single leading dots, and the number of octets after the dot's line; `None` if there is
+/// none, and so no doubled dots.
+pub(super) fn ended(octets: &Bytes) -> Option<(Bytes, usize)> {
     let dot = LoneDot::default().find(octets)?;
-    Some(Ended {
-        text: without_doubles(octets.slice(..dot.start)),
-        excess: octets.len() - dot.end,
-    })
+    let text = without_doubles(octets.slice(..dot.start));
+    Some((text, octets.len() - dot.end))
 }
 
 /// Searches growing octets for a lone dot, examining each octet once.
@@ -110,7 +100,7 @@ mod tests {
     fn dots_are_unstuffed_if_the_header_announces_them() {
         let check = |sent: &'static str, expected: Option<(&str, usize)>| {
             let found = ended(&Bytes::from_static(sent.as_bytes()));
-            let found = found.map(|ended| (decoded(&ended.text), ended.excess));
+            let found = found.map(|(text, excess)| (decoded(&text), excess));
             let expected = expected.map(|(text, excess)| (text.to_owned(), excess));
             assert_eq!(found, expected, "{sent:?}");
             // As the octets come one by one, it is found with its last octet.

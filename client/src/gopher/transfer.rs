@@ -19,19 +19,13 @@ const LINGER: Duration = Duration::from_secs(1);
 /// The size of reads, in octets.
 const CHUNK: usize = 16 * 1024;
 
-/// The part of a reply received so far.
-pub(super) struct Received {
-    pub(super) octets: Vec<u8>,
-    /// Whether the server keeps the connection open, so that the reply has its own end.
-    pub(super) is_open: bool,
-}
-
-/// Sends the request of a plan and receives the reply, up to its end or that of the connection.
+/// Sends the request of a plan and receives the reply, up to its end or that of the connection. Returns whether the server keeps the
+/// connection open, so that the reply has its own end.
 pub(super) async fn exchange(
     plan: &GopherPlan,
     options: &GopherOptions,
     connector: &dyn Connect,
-) -> Result<Received, GopherError> {
+) -> Result<(Vec<u8>, bool), GopherError> {
     let timeouts = &options.timeouts;
     let mut stream = connector.connect(&plan.host, plan.port, timeouts).await?;
     let mut reply = Vec::new();
@@ -56,7 +50,7 @@ pub(super) async fn exchange(
             false => Some(read.await),
         };
         let count = match read {
-            Some(Ok(Ok(0))) => return Ok(Received::new(reply, false)),
+            Some(Ok(Ok(0))) => return Ok((reply, false)),
             Some(Ok(Ok(count))) => count,
             None | Some(Ok(Err(_)) | Err(_)) if has_ended => break,
             Some(Ok(Err(error))) => return Err(lost(reply.len(), error)),
@@ -76,13 +70,7 @@ pub(super) async fn exchange(
             limit = timeouts.to_answer();
         }
     }
-    Ok(Received::new(reply, true))
-}
-
-impl Received {
-    fn new(octets: Vec<u8>, is_open: bool) -> Self {
-        Self { octets, is_open }
-    }
+    Ok((reply, true))
 }
 
 /// The length announced in the header, in octets, or 0.

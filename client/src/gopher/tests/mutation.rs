@@ -32,8 +32,8 @@ const PIECES: [&str; 20] = [
     "URL:x:",
 ];
 
-/// Pieces of replies in any order and with any octets between them: nothing panics, nothing grows, and whatever URL a
-/// menu is read to have can be read again.
+/// Pieces of replies in any order, with any octets between them: parsing neither panics nor grows the reply, and each URL of a
+/// menu parses again.
 #[test]
 fn any_octets_are_read_or_refused() {
     let piece = prop_oneof![
