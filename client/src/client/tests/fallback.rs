@@ -1,5 +1,5 @@
-//! What is tried after a refusal: each diagnostic that is a reason to, in the order in which ways are tried, and what is
-//! said of it. The server here is a function from what is asked to what is answered.
+//! What is tried after a refusal: the diagnostics that cause it, the order of the attempts, and the steps reported. The server here
+//! is a function from requests to answers.
 
 mod forms;
 
@@ -116,7 +116,8 @@ async fn retrieved(
         Some(vec![response])
     });
     let session = Session::over(stream, &SessionOptions::default()).await;
-    let retrieval = retrieve::retrieve(&session.expect("a session"), plan).await;
+    let retrieval = retrieve::attempt(&session.expect("a session"), plan).await;
+    let retrieval = retrieval.expect("an answer");
     let asked = asked.lock().expect("no panic").clone();
     (retrieval, asked)
 }

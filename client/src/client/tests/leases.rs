@@ -129,7 +129,7 @@ async fn a_session_returns_to_the_pool_unless_it_is_unusable() {
 async fn only_sessions_with_equal_options_are_reused() {
     let plain = SessionOptions::default();
     let mut somebody = plain.clone();
-    somebody.init.authentication = Some(IdAuthentication::Open("me/pw".into()));
+    somebody.init.id_authentication = Some(IdAuthentication::Open("me/pw".into()));
     let mut small = plain.clone();
     small.init.preferred_message_size = 1;
     let mut pipelined = plain.clone();
@@ -205,7 +205,7 @@ async fn an_idle_session_makes_room_for_another() {
     let (client, transcript) = searchable(2);
     drop(lend(&client, &limits(1, 0)).await);
     let mut options = SessionOptions::default();
-    options.init.authentication = Some(IdAuthentication::Anonymous);
+    options.init.id_authentication = Some(IdAuthentication::Anonymous);
     let other = client
         .lease(&place(210), None, &options, &limits(1, 0))
         .await;
@@ -381,7 +381,7 @@ async fn a_result_set_continues_in_a_session_like_the_lost_one() {
     let search = SearchOptions::default();
     let set = lease.pager(query(), &search, options).await;
     let mut set = set.expect("found");
-    let records: Vec<_> = set.stream(1).collect().await;
+    let records: Vec<_> = set.stream_range(1, u64::MAX).collect().await;
     assert_eq!(records.iter().filter(|record| record.is_ok()).count(), 2);
     assert_eq!(transcript.text().matches("connect").count(), 2);
     drop((set, lease));

@@ -1,4 +1,4 @@
-//! What the profile of a server adds to a URL, and what it leaves as RFC 2056 has it.
+//! What the profile of a server adds to a URL, and what stays as RFC 2056 prescribes.
 
 use std::time::Duration;
 
@@ -7,6 +7,7 @@ use z3950_asn1::apdu::*;
 
 use super::*;
 use crate::TargetLimits;
+use crate::protocol::service::init;
 use crate::target::Endpoint;
 use crate::target::profile::Profiles;
 
@@ -38,7 +39,7 @@ fn knowing(options: ClientOptions) -> Client {
 }
 
 fn who(plan: &Plan) -> String {
-    match &plan.options.init.authentication {
+    match &plan.options.init.id_authentication {
         None => "nobody".to_owned(),
         Some(IdAuthentication::IdPass(id)) => {
             let text = |string: &Option<z3950_asn1::types::InternationalString>| {
@@ -55,7 +56,7 @@ fn who(plan: &Plan) -> String {
 #[tokio::test]
 async fn a_profile_adds_what_a_url_leaves_open() {
     let consent = options(|plan| plan.allow_url_credentials = true);
-    let somebody = options(|plan| plan.init.authentication = Some(IdAuthentication::Anonymous));
+    let somebody = options(|plan| plan.init.id_authentication = Some(IdAuthentication::Anonymous));
     for (text, options, endpoint, name) in [
         (
             "r://SAFE.example/cat?id7",
@@ -190,7 +191,7 @@ async fn a_password_is_asked_for_once_and_again_after_it_was_refused() {
     let client = client.with_profiles(profiles);
     for (is_open, times) in [(false, 1), (true, 2), (true, 2), (false, 2)] {
         let target = client.profiles().resolve("cat").expect("a target");
-        let options = client.options_at(&target, InitOptions::default()).await;
+        let options = client.options_at(&target, init::offer()).await;
         let session = client
             .session(&target.endpoint, None, &options.expect("credentials"))
             .await;

@@ -1,5 +1,5 @@
-//! Result sets at servers that give less than they are asked for, refuse, break off or count badly: each position comes
-//! once and in order.
+//! Result sets at servers that send less than requested, refuse, disconnect or miscount: each position is delivered once and
+//! in order.
 
 use std::sync::{Arc, Mutex};
 
@@ -10,6 +10,7 @@ use z3950_asn1::oid;
 use super::*;
 use crate::protocol::session::SessionOptions;
 use crate::testing::*;
+use crate::transport::BoxFuture;
 
 /// How a server with records 1 to `hits` takes a Present.
 #[derive(Debug, Clone, Copy)]
@@ -17,11 +18,11 @@ enum Habit {
     Honest,
     /// The most records in one answer.
     Short(i64),
-    /// Nothing at all when asked for more.
+    /// Sends nothing when asked for more.
     Empty(i64),
     /// Refuses with this condition when asked for more.
     Refuses(i64, i64),
-    /// Refuses whatever holds record 5 with this condition.
+    /// Refuses any request for record 5 with this condition.
     Spoilt(i64),
     /// A surrogate diagnostic with this condition for record 5, and whether it is available alone.
     Surrogate(i64, bool),
@@ -132,15 +133,16 @@ fn words(record: &ResultRecord) -> String {
     }
 }
 
+impl Reconnect for Server {
+    fn reconnect(&self) -> BoxFuture<'_, Result<Session, Error>> {
+        Box::pin(self.open())
+    }
+}
+
 async fn result_set(server: &Server, pushed: u64, reconnects: bool) -> Pager {
-    let again = server.clone();
-    let reconnect = move || -> crate::transport::BoxFuture<'static, Result<Session, Error>> {
-        let server = again.clone();
-        Box::pin(async move { server.open().await })
-    };
     let options = PagerOptions {
         chunk_size: 4,
-        reconnect: reconnects.then(|| Arc::new(reconnect) as Arc<dyn Reconnect>),
+        reconnect: reconnects.then(|| Arc::new(server.clone()) as Arc<dyn Reconnect>),
         ..PagerOptions::default()
     };
     let search = SearchOptions::default().with_records(pushed);
@@ -161,7 +163,7 @@ async fn check(habit: Habit, hits: i64, pushed: u64, reconnects: bool, given: &s
     let mut set = result_set(&server, pushed, reconnects).await;
     assert_eq!(set.count(), u64::try_from(hits).expect("positive"));
     let mut seen = Vec::new();
-    let mut stream = set.stream(1);
+    let mut stream = set.stream_range(1, u64::MAX);
     while let Some(record) = stream.next().await {
         seen.push(match &record {
             Ok(record) => words(record),
@@ -292,7 +294,7 @@ async fn ranges_and_single_records_are_fetched() {
     assert_eq!(words(&set.record(7).await.expect("a record")), "7");
     let error = set.record(11).await.expect_err("out of range");
     assert!(matches!(error, Error::Refused { .. }), "{error}");
-    let all = set.into_stream().collect::<Vec<_>>().await;
+    let all = set.stream_range(1, u64::MAX).collect::<Vec<_>>().await;
     assert_eq!(all.len(), 10);
 }
 
@@ -317,9 +319,9 @@ async fn an_estimated_set_ends_with_its_last_record() {
     });
     let (search, options) = (SearchOptions::default(), PagerOptions::default());
     let set = session.pager(query(), &search, options).await;
-    let set = set.expect("found");
+    let mut set = set.expect("found");
     assert!(set.found().is_estimate());
-    let records = set.into_stream().collect::<Vec<_>>().await;
+    let records = set.stream_range(1, u64::MAX).collect::<Vec<_>>().await;
     assert!(records.len() == 2 && records.iter().all(Result::is_ok));
     server.await.expect("no panic");
 }
@@ -371,7 +373,8 @@ async fn in_syntaxes(
     let set = session
         .pager(query(), &SearchOptions::default(), options)
         .await;
-    let records = set.expect("found").into_stream().collect::<Vec<_>>().await;
+    let mut set = set.expect("found");
+    let records: Vec<_> = set.stream_range(1, u64::MAX).collect().await;
     let records: Vec<String> = records
         .iter()
         .map(|record| {
@@ -391,7 +394,7 @@ async fn audit_d6_other_syntaxes_are_tried_if_one_is_unavailable() {
         ([other; 4], false, &alternatives[..], "1 2 3 4"),
         ([other; 4], true, &alternatives, "1 2 3 4"),
         ([other, marc, marc, other], false, &alternatives, "1 2 3 4"),
-        // Where none is had, what was said first stands, record by record.
+        // If no syntax is available, the first diagnostic of each record stands.
         (
             [oid::XML; 4],
             false,

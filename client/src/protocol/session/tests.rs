@@ -1,9 +1,10 @@
-//! The session as its users see it: in step whatever is dropped, closed once, ended with a reason.
+//! A session seen by its callers: dropped requests leave it in step, it is closed once, and its end has a reason.
 
 mod concurrency;
 mod every_octet;
 mod init;
 mod mutation;
+mod segmentation;
 mod server_requests;
 mod services;
 mod traps;
@@ -105,8 +106,8 @@ async fn services_return_the_servers_answers() {
     .await;
     assert_eq!(session.server_info().version, 3);
     assert_eq!(
-        session.server_info().implementation_name.as_deref(),
-        Some("script")
+        session.server_info().response.implementation_name,
+        Some("script".into())
     );
     let named = SearchOptions {
         result_set: "a".into(),
@@ -134,7 +135,7 @@ async fn services_return_the_servers_answers() {
         .present(1, 1, &PresentOptions::default())
         .await
         .expect_err("one too many");
-    let expected = ProtocolFault::MoreRecordsThanAsked { asked: 1, came: 2 };
+    let expected = ProtocolFault::Count("more records than requested: 2 for 1".into());
     assert!(
         matches!(fault, Error::ProtocolError { phase: Phase::Present, fault } if fault == expected)
     );

@@ -291,7 +291,7 @@ fn each_rejection_has_its_remedy() {
 }
 
 #[test]
-fn a_rejection_without_words_of_its_own_is_quoted() {
+fn an_unknown_rejection_is_quoted() {
     let unknown = CertificateError::Other(OtherError(Arc::new(io::Error::other("unknown"))));
     let text = Distrust(unknown).to_string();
     assert!(

@@ -1,4 +1,4 @@
-//! Other forms of the record: the next record syntax, no element set; and all fallbacks together, which come to an end.
+//! Other forms of the record: the next record syntax, no element set; and all fallbacks together, whose number is bounded.
 
 use super::*;
 
@@ -187,7 +187,7 @@ async fn the_element_set_is_left_out() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn all_of_it_comes_to_an_end() {
+async fn all_fallbacks_together_are_bounded() {
     let everything = |asked: &str| match asked {
         asked if asked.contains("a+b") => Refuse(111),
         asked if asked.ends_with(" x") => Refuse(25),

@@ -236,7 +236,7 @@ async fn one_late_answer_does_not_end_a_live_session() {
         assert!(matches!(error, Error::Unavailable { .. }), "{error}");
     }
     assert!(session.is_open());
-    // A server that says nothing at all is gone.
+    // A server that sends nothing is taken to be gone.
     let silent = [search(&session, "a"), search(&session, "b")];
     for search in silent {
         search.await.expect("no panic").expect_err("no answer");

@@ -5,6 +5,7 @@ use z3950_asn1::oid;
 
 use super::*;
 use crate::protocol::service::explain::ExplainOptions;
+use crate::protocol::service::init;
 use crate::protocol::service::scan::ScanOptions;
 use crate::protocol::service::sort::key_by_field;
 use crate::transport::BoxFuture;
@@ -134,9 +135,7 @@ fn services() -> Vec<Service> {
         Service {
             name: "a second Init",
             answers: vec![everything_granted().into()],
-            perform: |session| {
-                Box::pin(async { session.init(&InitOptions::default()).await.map(drop) })
-            },
+            perform: |session| Box::pin(async { session.init(&init::offer()).await.map(drop) }),
         },
     ]
 }

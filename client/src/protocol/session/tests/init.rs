@@ -1,7 +1,7 @@
 //! Init once more on an open session: another agreement on the same connection (Z39.50-2003 §3.2.1).
 
 use super::*;
-use crate::protocol::service::init::authenticate;
+use crate::protocol::service::init;
 
 fn granting(options: Options, name: &str) -> InitializeResponse {
     InitializeResponse {
@@ -15,9 +15,9 @@ fn granting(options: Options, name: &str) -> InitializeResponse {
 async fn again(second: InitializeResponse) -> (Session, Peer, Result<Session, Error>, Apdu) {
     let (session, mut peer) =
         Peer::accept(SessionOptions::default(), granting(Options::SEARCH, "one")).await;
-    let options = InitOptions {
-        authentication: Some(authenticate::open("me/secret")),
-        ..InitOptions::default()
+    let options = InitializeRequest {
+        id_authentication: Some(IdAuthentication::Open("me/secret".into())),
+        ..init::offer()
     };
     let other = session.clone();
     let opening = tokio::spawn(async move { other.init(&options).await });
@@ -39,7 +39,7 @@ async fn a_second_init_negotiates_again() {
     assert!(now.is_same(&before));
     let names = [&before, &now].map(|session| {
         let server = session.server_info();
-        let name = server.implementation_name.clone();
+        let name = server.response.implementation_name.clone();
         (name.expect("named"), server.options.contains(Options::SCAN))
     });
     assert_eq!(names, [("one".into(), false), ("two".into(), true)]);

@@ -1,4 +1,4 @@
-//! What a server may ask in the middle of an operation, and who answers (Z39.50-2003 §3.2.5, §3.2.6).
+//! Requests of the server during an operation, and the handlers that answer them (Z39.50-2003 §3.2.5, §3.2.6).
 
 use std::time::Duration;
 
@@ -6,6 +6,7 @@ use tokio::task::JoinHandle;
 use z3950_asn1::apdu::*;
 
 use super::*;
+use crate::protocol::service::Handler;
 use crate::protocol::service::access::{AccessControl, Challenge};
 use crate::protocol::service::resource::{Decision, ResourceQuestion};
 use crate::testing::*;
@@ -16,11 +17,11 @@ fn search(session: &Session) -> JoinHandle<Result<SearchResult, Error>> {
     tokio::spawn(async move { session.search(query(), &SearchOptions::default()).await })
 }
 
-/// Answers after a while, as people do.
+/// Answers after a delay, like a person.
 struct Person(Option<&'static str>);
 
-impl AccessControl for Person {
-    fn respond(&self, challenge: Challenge) -> BoxFuture<'_, Option<SecurityChallengeResponse>> {
+impl Handler<Challenge, Option<SecurityChallengeResponse>> for Person {
+    fn answer(&self, challenge: Challenge) -> BoxFuture<'_, Option<SecurityChallengeResponse>> {
         assert_eq!(
             challenge.challenge,
             SecurityChallenge::SimpleForm("who are you?".into())
@@ -100,7 +101,7 @@ async fn a_challenge_may_come_before_the_session_is_open() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_minds_the_cost_is_asked() {
+async fn resource_control_decides_whether_operations_continue() {
     for (decision, is_required) in [
         (Decision::GO_ON, true),
         (Decision::STOP, true),
@@ -135,7 +136,7 @@ async fn who_minds_the_cost_is_asked() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_server_that_answers_before_it_is_answered_is_not_answered() {
+async fn no_response_is_sent_after_the_operation_has_ended() {
     let options = SessionOptions {
         access_control: Some(Arc::new(Person(Some("too late")))),
         ..SessionOptions::default()
@@ -154,10 +155,10 @@ async fn a_server_that_answers_before_it_is_answered_is_not_answered() {
 #[tokio::test(start_paused = true)]
 async fn only_what_can_be_answered_is_offered() {
     let with = |access: bool, resource: bool| SessionOptions {
-        access_control: access.then(|| Arc::new(Person(None)) as Arc<dyn AccessControl>),
+        access_control: access.then(|| Arc::new(Person(None)) as Arc<AccessControl>),
         resource_control: resource.then(|| {
             Arc::new(|_: ResourceQuestion| Decision::GO_ON)
-                as Arc<dyn crate::protocol::service::resource::ResourceControl>
+                as Arc<crate::protocol::service::resource::ResourceControl>
         }),
         ..SessionOptions::default()
     };

@@ -1,15 +1,16 @@
-//! What makes other clients crash, hang or lose step: here each ends in an outcome, and the next request gets its own
-//! answer or hears that the session is over.
+//! Servers that make other clients crash, hang or get out of step: here each request has an outcome, and the next one gets its
+//! own answer or the error that the session has ended.
 
 use std::time::Duration;
 
 use z3950_asn1::apdu::*;
 
 use super::*;
+use crate::protocol::service::init;
 use crate::testing::*;
 
-/// The first search meets `turns`; the second is answered with two hits by a server that is still there. Both outcomes
-/// in words, and how the conversation went on.
+/// The server answers the first search with `turns`, and the second with two hits. `first` and `second` are the outcomes as text,
+/// `last` the rest of the transcript.
 async fn check(name: &str, turns: Vec<Turn>, first: &str, second: &str, last: &str) {
     let script = Script::from([vec![accepted()], turns, vec![send(found(2, vec![]))]].concat());
     let transcript = Transcript::default();
@@ -85,11 +86,7 @@ async fn every_trap_has_an_outcome() {
             send(presented(PresentStatus::SUCCESS, None)),
             "unexpected presentResponse",
         ),
-        (
-            "a request",
-            send(InitOptions::default().request()),
-            "unexpected initRequest",
-        ),
+        ("a request", send(init::offer()), "unexpected initRequest"),
         (
             "40 octets FF",
             Turn::Octets(vec![0xff; 40]),
@@ -150,7 +147,7 @@ async fn every_trap_has_an_outcome() {
         check(name, turns, first, "2 hits", &last).await;
     }
 
-    // What comes late is seen before the next request goes out.
+    // A late APDU is read before the next request is sent.
     let late = |apdu: Apdu| vec![Turn::Send(vec![found(1, vec![]).into(), apdu])];
     let pause = "the session has ended | protocol error during a pause | unexpected searchResponse";
     check(
