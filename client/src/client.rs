@@ -1,13 +1,10 @@
 //! The client: URLs in, records and sessions out (RFC 2056 §3, §4). Holds what outlives a request: options, profiles, and the
 //! pool of sessions.
 
-use std::io;
 use std::sync::Arc;
 
 use futures_util::future::join_all;
-use tokio::task::spawn_blocking;
-use tokio::time::Instant;
-use z3950_asn1::apdu::IdAuthentication;
+use z3950_asn1::apdu::{IdAuthentication, InitializeRequest};
 
 use crate::connection::Connection;
 use crate::error::Error;
@@ -15,7 +12,6 @@ use crate::open::{self, Opened};
 use crate::pace::Pace;
 use crate::plan::{self, Plan, PlanError, PlanOptions};
 use crate::pool::{Key, Lease, Pool};
-use crate::protocol::service::init::InitOptions;
 use crate::protocol::session::{Repeat, Session, SessionOptions};
 use crate::record::Record;
 use crate::retrieve::{self, Outcome, Retrieval};
@@ -41,24 +37,10 @@ pub struct ClientOptions {
 }
 
 impl ClientOptions {
-    /// Sets what is sent for a URL.
-    #[must_use]
-    pub fn with_plan(mut self, plan: PlanOptions) -> Self {
-        self.plan = plan;
-        self
-    }
-
     /// Sets the timeouts.
     #[must_use]
     pub fn with_timeouts(mut self, timeouts: Timeouts) -> Self {
         self.timeouts = timeouts;
-        self
-    }
-
-    /// Sets whether sessions of retrievals stay open.
-    #[must_use]
-    pub fn with_keep_open(mut self, keep_open: bool) -> Self {
-        self.keep_open = keep_open;
         self
     }
 }
@@ -158,16 +140,8 @@ impl Client {
         if let Some(known) = self.pool.secret(credentials) {
             return Ok(known);
         }
-        let found = match credentials.password_command {
-            None => credentials.authentication()?,
-            // A command may ask the user.
-            Some(_) => {
-                let asked = credentials.clone();
-                let deadline = self.options.timeouts.deadline.map(Instant::into_std);
-                let found = spawn_blocking(move || asked.authentication_by(deadline)).await;
-                found.map_err(|error| CredentialsError::Command(io::Error::other(error)))??
-            }
-        };
+        let deadline = self.options.timeouts.deadline;
+        let found = credentials.authentication(deadline).await?;
         self.pool.keep_secret(credentials, &found);
         Ok(found)
     }
@@ -183,7 +157,8 @@ impl Client {
             return Ok(plan);
         };
         let plan = plan.with_profile(&entry.profile);
-        let is_anonymous = plan.options.init.authentication.is_none() && url.userinfo().is_none();
+        let is_anonymous =
+            plan.options.init.id_authentication.is_none() && url.userinfo().is_none();
         match &entry.profile.credentials {
             Some(credentials) if is_anonymous => match self.authentication(credentials).await {
                 Ok(authentication) => Ok(plan.with_authentication(authentication)),
@@ -250,33 +225,34 @@ impl Client {
         let key = Key::new(&endpoint, None, &options);
         let server = self.pool.server(&endpoint);
         let pace = Pace::new(&server.clock, plan.limits().pause);
-        let opened = |session, reused, found| Opened {
-            session,
-            reused,
-            defaults: plan.defaults.clone(),
-            found,
-        };
-        if let Some(session) = self.pool.opened(&key) {
-            let session = session
-                .with_timeouts(self.options.timeouts)
-                .with_pace(pace.clone());
-            match open::process(&session, plan).await {
-                Ok(found) => return Ok(opened(session, true, found)),
-                Err(error) if is_over(&error) => {
-                    tracing::info!(%error, "session lost, opening another");
+        let mut known = self.pool.opened(&key);
+        loop {
+            let reused = known.is_some();
+            let session = match known.take() {
+                Some(session) => session.with_timeouts(self.options.timeouts),
+                None => {
+                    let session = self.session(&endpoint, None, &options).await?;
+                    self.pool.remember(key.clone(), &session);
+                    session
                 }
-                Err(error) => return Ok(opened(session, true, Some(Err(error)))),
-            }
+            };
+            let session = session.with_pace(pace.clone());
+            let found = match open::process(&session, plan).await {
+                Ok(found) => found,
+                Err(error) if reused && is_over(&error) => {
+                    tracing::info!(%error, "session lost, opening another");
+                    continue;
+                }
+                Err(error @ Error::Ended { .. }) => return Err(error),
+                Err(error) => Some(Err(error)),
+            };
+            return Ok(Opened {
+                session,
+                reused,
+                defaults: plan.defaults.clone(),
+                found,
+            });
         }
-        let session = self.session(&endpoint, None, &options).await?;
-        let session = session.with_pace(pace);
-        self.pool.remember(key, &session);
-        let found = match open::process(&session, plan).await {
-            Ok(found) => found,
-            Err(error @ Error::Ended { .. }) => return Err(error),
-            Err(error) => Some(Err(error)),
-        };
-        Ok(opened(session, false, found))
     }
 
     /// Connects to a target: `host:port/database+database`, `ssl:…`, `unix:…`, `connect:proxy,…`, a `z39.50s:` URL, or the name
@@ -313,7 +289,11 @@ impl Client {
     ///
     /// # Errors
     /// [`Error::Credentials`]; those of [`lease`](Self::lease).
-    pub async fn lease_at(&self, target: &Resolved, init: InitOptions) -> Result<Lease, Error> {
+    pub async fn lease_at(
+        &self,
+        target: &Resolved,
+        init: InitializeRequest,
+    ) -> Result<Lease, Error> {
         let options = self.options_at(target, init).await?;
         let limits = TargetLimits::from(&target.profile);
         let proxy = target.proxy.as_deref();
@@ -346,11 +326,11 @@ impl Client {
     pub async fn options_at(
         &self,
         target: &Resolved,
-        mut init: InitOptions,
+        mut init: InitializeRequest,
     ) -> Result<SessionOptions, Error> {
-        if let (None, Some(credentials)) = (&init.authentication, &target.profile.credentials) {
+        if let (None, Some(credentials)) = (&init.id_authentication, &target.profile.credentials) {
             let authentication = self.authentication(credentials).await;
-            init.authentication =
+            init.id_authentication =
                 Some(authentication.map_err(|error| Error::Credentials(Arc::new(error)))?);
         }
         Ok(SessionOptions {
@@ -410,7 +390,6 @@ impl std::fmt::Debug for Client {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Client")
             .field("options", &self.options)
-            .field("pool", &self.pool)
             .finish_non_exhaustive()
     }
 }

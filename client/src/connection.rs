@@ -81,7 +81,7 @@ impl Connection {
         };
         let mut options = target.pager_options(&self.form);
         let mut turn = name.turn().await;
-        // A failed search also deletes the set that had the name.
+        // A failed search also deletes the previous set of this name.
         turn.take();
         let mut lease = self.inner.lease().await;
         options.reconnect = Some(lease.reconnect());

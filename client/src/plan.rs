@@ -11,7 +11,7 @@ use z3950_asn1::apdu::{
 use z3950_asn1::oid::{self, Oid};
 use z3950_marc::charset::Charset;
 
-use crate::protocol::service::init::InitOptions;
+use crate::protocol::service::init;
 use crate::target::Endpoint;
 use crate::target::profile::{Profile, TargetLimits};
 use crate::url::{DEFAULT_PORT, Host, Kind, Octets, Userinfo, Z3950Url};
@@ -45,7 +45,7 @@ pub struct PlanOptions {
     /// What to try after a refusal.
     pub fallback: Fallback,
     /// What Init offers.
-    pub init: InitOptions,
+    pub init: InitializeRequest,
 }
 
 impl Default for PlanOptions {
@@ -60,7 +60,7 @@ impl Default for PlanOptions {
             allow_reserved_port: false,
             allow_url_credentials: false,
             fallback: Fallback::default(),
-            init: InitOptions::default(),
+            init: init::offer(),
         }
     }
 }
@@ -133,7 +133,7 @@ pub struct Plan {
 pub enum IdentitySource {
     /// User and password of the URL.
     Url,
-    /// [`InitOptions::authentication`].
+    /// [`InitializeRequest::id_authentication`].
     Options,
     /// The profile of the server.
     Profile,
@@ -162,7 +162,7 @@ pub fn plan(url: &Z3950Url, options: &PlanOptions) -> Result<Plan, PlanError> {
     let mut options = options.clone();
     let mut identity_source = options
         .init
-        .authentication
+        .id_authentication
         .is_some()
         .then_some(IdentitySource::Options);
     let mut cautions = Vec::new();
@@ -173,7 +173,7 @@ pub fn plan(url: &Z3950Url, options: &PlanOptions) -> Result<Plan, PlanError> {
         let sent = options.allow_url_credentials;
         cautions.push(Caution::Credentials { sent });
         if sent {
-            options.init.authentication = Some(id_pass(userinfo));
+            options.init.id_authentication = Some(id_pass(userinfo));
             identity_source = Some(IdentitySource::Url);
         }
     }
@@ -240,11 +240,11 @@ fn choose_syntaxes(
 
 fn id_pass(userinfo: &Userinfo) -> IdAuthentication {
     IdAuthentication::IdPass(IdPass {
-        group_id: None,
         user_id: Some(userinfo.user().as_bytes().into()),
         password: userinfo
             .password()
             .map(|password| password.as_bytes().into()),
+        ..IdPass::default()
     })
 }
 
@@ -261,7 +261,7 @@ impl Plan {
 
     /// Sets the identity from the server's profile.
     pub(crate) fn with_authentication(mut self, authentication: IdAuthentication) -> Self {
-        self.options.init.authentication = Some(authentication);
+        self.options.init.id_authentication = Some(authentication);
         self.identity_source = Some(IdentitySource::Profile);
         self
     }
@@ -294,7 +294,7 @@ impl Plan {
 
     /// The first APDU.
     pub fn init_request(&self) -> InitializeRequest {
-        self.options.init.request()
+        self.options.init.clone()
     }
 
     /// The search, if the URL has a docid.

@@ -53,7 +53,7 @@ impl Pool {
         let (host, port) = (endpoint.host(), endpoint.port());
         let session = Session::connect(&host, port, &*connector, options).await;
         if let (Err(Error::InitRejected(_)), Some(refused)) =
-            (&session, &options.init.authentication)
+            (&session, &options.init.id_authentication)
         {
             lock(&self.secrets).retain(|_, known| known != refused);
         }
@@ -141,15 +141,6 @@ impl Pool {
     }
 }
 
-impl fmt::Debug for Pool {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Pool")
-            .field("servers", &self.servers)
-            .field("opened", &self.opened)
-            .finish_non_exhaustive()
-    }
-}
-
 /// A session for one user alone. When dropped, it goes back to the pool, unless the session has ended, another handle on it
 /// exists, or one of its requests has no answer; then it is closed.
 pub struct Lease {
@@ -178,10 +169,10 @@ impl Opener {
             let limit = self.options.timeouts.to_deadline();
             limit.hold(Phase::Connect, pace.wait()).await?;
         }
-        let Key {
-            endpoint, proxy, ..
-        } = &self.key;
-        let session = self.pool.connect(endpoint, proxy.as_deref(), &self.options);
+        let (key, options) = (&self.key, &self.options);
+        let session = self
+            .pool
+            .connect(&key.endpoint, key.proxy.as_deref(), options);
         Ok(session.await?.with_pace(self.pace.clone()))
     }
 }
@@ -276,13 +267,11 @@ impl Deref for Lease {
 impl Drop for Lease {
     fn drop(&mut self) {
         if self.is_fit() {
-            let Opener {
-                server,
-                key,
-                max_sessions,
-                ..
-            } = &*self.opener;
-            server.put(key.clone(), self.session.clone(), *max_sessions);
+            let opener = &self.opener;
+            let session = self.session.clone();
+            opener
+                .server
+                .put(opener.key.clone(), session, opener.max_sessions);
         }
     }
 }
@@ -314,7 +303,7 @@ pub(crate) struct Key {
 
 impl Key {
     pub(crate) fn new(endpoint: &Endpoint, proxy: Option<&str>, options: &SessionOptions) -> Self {
-        let init = codec::encode(&options.init.request().into());
+        let init = codec::encode(&options.init.clone().into());
         let access_control = options.access_control.as_ref();
         let resource_control = options.resource_control.as_ref();
         Self {
@@ -331,14 +320,7 @@ impl Key {
     }
 }
 
-impl fmt::Debug for Key {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(&self.endpoint, f)
-    }
-}
-
 /// The sessions with one server.
-#[derive(Debug)]
 pub(crate) struct Server {
     pub(crate) clock: Arc<Clock>,
     /// The one used last comes last.
@@ -361,7 +343,6 @@ impl Default for Server {
 }
 
 /// The right to one session with a server.
-#[derive(Debug)]
 pub(crate) struct Permit(Arc<Server>);
 
 impl Server {
@@ -375,18 +356,22 @@ impl Server {
         Permit(Arc::clone(self))
     }
 
-    /// Takes out an idle session that is still open.
-    pub(crate) fn take(&self, key: &Key) -> Option<Session> {
+    fn open_idle(&self) -> MutexGuard<'_, Vec<(Key, Session)>> {
         let mut idle = lock(&self.idle);
         idle.retain(|(_, session)| session.is_open());
+        idle
+    }
+
+    /// Takes out an idle session that is still open.
+    pub(crate) fn take(&self, key: &Key) -> Option<Session> {
+        let mut idle = self.open_idle();
         let index = idle.iter().rposition(|(other, _)| other == key)?;
         Some(idle.remove(index).1)
     }
 
     /// Keeps a session, unless `limit` are kept already.
     pub(crate) fn put(&self, key: Key, session: Session, limit: usize) {
-        let mut idle = lock(&self.idle);
-        idle.retain(|(_, session)| session.is_open());
+        let mut idle = self.open_idle();
         if idle.len() < limit.max(1) {
             idle.push((key, session));
         }
@@ -406,10 +391,8 @@ impl Server {
     }
 
     fn is_forgettable(&self) -> bool {
-        let mut idle = lock(&self.idle);
-        idle.retain(|(_, session)| session.is_open());
         // Sessions outside the pool share the clock.
-        idle.is_empty() && Arc::strong_count(&self.clock) == 1 && self.clock.is_due()
+        self.open_idle().is_empty() && Arc::strong_count(&self.clock) == 1 && self.clock.is_due()
     }
 }
 

@@ -79,17 +79,10 @@ impl From<Outcome> for Retrieval {
     }
 }
 
-/// Carries out `plan` in an open session, which stays open.
+/// Carries out `plan` in an open session, which stays open. For a plan without a docid nothing is sent: [`Error::NoMatch`].
 ///
-/// For a plan without a docid nothing is sent: [`Error::NoMatch`].
-pub async fn retrieve(session: &Session, plan: &Plan) -> Retrieval {
-    match attempt(session, plan).await {
-        Ok(retrieval) => retrieval,
-        Err(error) => Outcome::from(error).into(),
-    }
-}
-
-/// Like [`retrieve`], but fails if the first search has no answer, since the session may have been lost before.
+/// # Errors
+/// The first search has no answer, since the session may have been lost before.
 pub(crate) async fn attempt(session: &Session, plan: &Plan) -> Result<Retrieval, Error> {
     let Some(mut quest) = Quest::new(session, plan) else {
         return Ok(Outcome::Failed(Error::NoMatch).into());

@@ -22,54 +22,9 @@ pub enum ProtocolFault {
     /// An answer without a referenceId, while several requests are in progress.
     #[error("a response without the referenceId of its request")]
     NoReferenceId,
-    /// A negative count.
-    #[error("{name} is {value}")]
-    NegativeCount {
-        /// The standard's name of the element.
-        name: &'static str,
-        /// Its value.
-        value: i64,
-    },
-    /// The announced number of records is wrong.
-    #[error("numberOfRecordsReturned is {announced}, but {came} records came")]
-    Miscounted {
-        /// `numberOfRecordsReturned`.
-        announced: i64,
-        /// The number of records received.
-        came: usize,
-    },
-    /// More records than hits.
-    #[error("more records than hits: {came} for {hits}")]
-    MoreRecordsThanHits {
-        /// `resultCount`.
-        hits: i64,
-        /// The number of records received.
-        came: usize,
-    },
-    /// More records than a Present requested.
-    #[error("more records than requested: {came} for {asked}")]
-    MoreRecordsThanAsked {
-        /// `numberOfRecordsRequested`.
-        asked: i64,
-        /// The number of records received.
-        came: usize,
-    },
-    /// The announced number of entries is wrong.
-    #[error("numberOfEntriesReturned is {announced}, but {came} entries came")]
-    MiscountedEntries {
-        /// `numberOfEntriesReturned`.
-        announced: i64,
-        /// The number of entries received.
-        came: usize,
-    },
-    /// More entries than a Scan requested.
-    #[error("more entries than requested: {came} for {asked}")]
-    MoreEntriesThanAsked {
-        /// `numberOfTermsRequested`.
-        asked: i64,
-        /// The number of entries received.
-        came: usize,
-    },
+    /// A count that is negative, or differs from the records or entries received or requested.
+    #[error("{0}")]
+    Count(String),
     /// A fragment of a record, although segmentation was not negotiated.
     #[error("a fragment of a record, although segmentation was not negotiated")]
     Fragment,

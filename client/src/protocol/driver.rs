@@ -165,7 +165,8 @@ fn examine_search(response: &SearchResponse) -> Result<(), ProtocolFault> {
     // A failed search may return records of an unfinished result set without counting them.
     let is_counted = response.search_status && hits >= 0;
     if is_counted && i64::try_from(came).is_ok_and(|came| came > hits) {
-        return Err(ProtocolFault::MoreRecordsThanHits { hits, came });
+        let words = format!("more records than hits: {came} for {hits}");
+        return Err(ProtocolFault::Count(words));
     }
     Ok(())
 }
@@ -184,7 +185,8 @@ fn examine_present(
         .map(|range| range.number_of_records)
         .fold(request.number_of_records_requested, i64::saturating_add);
     if i64::try_from(came).is_ok_and(|came| came > asked.max(0)) {
-        return Err(ProtocolFault::MoreRecordsThanAsked { asked, came });
+        let words = format!("more records than requested: {came} for {asked}");
+        return Err(ProtocolFault::Count(words));
     }
     Ok(())
 }
@@ -193,10 +195,8 @@ fn examine_present(
 fn examine_scan(request: &ScanRequest, response: &ScanResponse) -> Result<(), ProtocolFault> {
     let announced = response.number_of_entries_returned;
     if announced < 0 {
-        return Err(ProtocolFault::NegativeCount {
-            name: "numberOfEntriesReturned",
-            value: announced,
-        });
+        let words = format!("numberOfEntriesReturned is {announced}");
+        return Err(ProtocolFault::Count(words));
     }
     let entries = response.entries.as_ref();
     let came = entries
@@ -204,11 +204,13 @@ fn examine_scan(request: &ScanRequest, response: &ScanResponse) -> Result<(), Pr
         .map_or(0, Vec::len);
     let is_refusal = entries.is_some_and(|entries| entries.nonsurrogate_diagnostics.is_some());
     if usize::try_from(announced) != Ok(came) && !(is_refusal && came == 0) {
-        return Err(ProtocolFault::MiscountedEntries { announced, came });
+        let words = format!("numberOfEntriesReturned is {announced}, but {came} entries came");
+        return Err(ProtocolFault::Count(words));
     }
     let asked = request.number_of_terms_requested;
     if i64::try_from(came).is_ok_and(|came| came > asked.max(0)) {
-        return Err(ProtocolFault::MoreEntriesThanAsked { asked, came });
+        let words = format!("more entries than requested: {came} for {asked}");
+        return Err(ProtocolFault::Count(words));
     }
     Ok(())
 }

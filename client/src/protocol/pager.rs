@@ -2,11 +2,10 @@
 //! adapts to the server.
 
 use std::collections::VecDeque;
-use std::ops::DerefMut;
 use std::sync::Arc;
 
-use futures_util::StreamExt;
 use futures_util::stream::{self, BoxStream};
+use futures_util::{StreamExt, TryStreamExt};
 use z3950_asn1::apdu::{DiagRec, Query, SortKeySpec, SortRequest};
 use z3950_asn1::bib1::diagnostics::Condition;
 use z3950_asn1::oid::Oid;
@@ -144,12 +143,7 @@ impl Pager {
     /// # Errors
     /// Those of [`Session::present`]. [`stream_range`](Self::stream_range) also delivers the records before an error.
     pub async fn range(&mut self, start: u64, count: u64) -> Result<Vec<ResultRecord>, Error> {
-        let mut records = Vec::new();
-        let mut stream = self.stream_range(start, count);
-        while let Some(record) = stream.next().await {
-            records.push(record?);
-        }
-        Ok(records)
+        self.stream_range(start, count).try_collect().await
     }
 
     /// Streams the records at `count` positions from `start`, 1-based, or up to the end of the set. An error is the last item.
@@ -158,17 +152,12 @@ impl Pager {
         start: u64,
         count: u64,
     ) -> BoxStream<'_, Result<ResultRecord, Error>> {
-        pages(self, start, count)
-    }
-
-    /// Streams all records from `start`, 1-based. An error is the last item.
-    pub fn stream(&mut self, start: u64) -> BoxStream<'_, Result<ResultRecord, Error>> {
-        pages(self, start, u64::MAX)
-    }
-
-    /// Streams all records. An error is the last item.
-    pub fn into_stream(self) -> BoxStream<'static, Result<ResultRecord, Error>> {
-        pages(Box::new(self), 1, u64::MAX)
+        let cursor = Cursor::new(&self.found, start, count);
+        let records = stream::unfold((self, cursor), |(set, mut cursor)| async move {
+            let record = cursor.next(set).await?;
+            Some((record, (set, cursor)))
+        });
+        records.boxed()
     }
 
     /// Sorts the set in place by keys, most important first.
@@ -467,18 +456,6 @@ fn is_end(found: &SearchResult, diagnostics: &Diagnostics) -> bool {
     let is_out_of_range = diagnostics.has(Condition::OUT_OF_RANGE.0);
     (is_out_of_range && (is_unknown || found.is_estimate()))
         || (is_unknown && diagnostics.is_empty())
-}
-
-fn pages<'a, S>(set: S, start: u64, count: u64) -> BoxStream<'a, Result<ResultRecord, Error>>
-where
-    S: DerefMut<Target = Pager> + Send + 'a,
-{
-    let cursor = Cursor::new(&set.found, start, count);
-    let records = stream::unfold((set, cursor), |(mut set, mut cursor)| async move {
-        let record = cursor.next(&mut set).await?;
-        Some((record, (set, cursor)))
-    });
-    records.boxed()
 }
 
 /// Conditions that a smaller chunk may avoid.

@@ -13,10 +13,14 @@ pub mod scan;
 pub mod search;
 pub mod sort;
 
+use std::fmt;
+use std::future::ready;
+
 use z3950_asn1::apdu::{DiagRec, External, NamePlusRecord, Record, Records};
 use z3950_asn1::types::InternationalString;
 
 use crate::error::{Diagnostics, ProtocolFault};
+use crate::transport::connect::BoxFuture;
 
 /// The result set that needs no name (Z39.50-2003 §3.2.2.1.4).
 pub const DEFAULT_RESULT_SET: &str = "default";
@@ -38,6 +42,28 @@ pub enum ResultRecord {
         /// The reason.
         diagnostic: DiagRec,
     },
+}
+
+/// Answers what a server asks during an operation: access control and resource control.
+///
+/// Implemented for closures from a question to its answer, for answers that need no waiting.
+pub trait Handler<Q, A>: Send + Sync {
+    /// The answer to a question.
+    ///
+    /// The answer timeout starts again afterwards; only [`Timeouts::deadline`](crate::Timeouts::deadline) runs meanwhile.
+    fn answer(&self, question: Q) -> BoxFuture<'_, A>;
+}
+
+impl<Q, A> fmt::Debug for dyn Handler<Q, A> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Handler")
+    }
+}
+
+impl<Q, A: Send + 'static, F: Fn(Q) -> A + Send + Sync> Handler<Q, A> for F {
+    fn answer(&self, question: Q) -> BoxFuture<'_, A> {
+        Box::pin(ready(self(question)))
+    }
 }
 
 /// Separates records from non-surrogate diagnostics; one of the two is always empty. The driver lets no fragments through.
@@ -75,10 +101,8 @@ fn result_record(named: NamePlusRecord) -> Option<ResultRecord> {
 /// some servers announce them.
 pub(super) fn count(records: Option<&Records>, announced: i64) -> Result<usize, ProtocolFault> {
     if announced < 0 {
-        return Err(ProtocolFault::NegativeCount {
-            name: "numberOfRecordsReturned",
-            value: announced,
-        });
+        let words = format!("numberOfRecordsReturned is {announced}");
+        return Err(ProtocolFault::Count(words));
     }
     let came = match records {
         Some(Records::ResponseRecords(records)) => {
@@ -100,8 +124,14 @@ pub(super) fn count(records: Option<&Records>, announced: i64) -> Result<usize, 
     };
     match usize::try_from(announced) {
         Ok(announced) if announced == came => Ok(came),
-        _ => Err(ProtocolFault::Miscounted { announced, came }),
+        _ => Err(miscounted(announced, came)),
     }
+}
+
+/// The fault of a response with another number of records than it announces.
+pub(super) fn miscounted(announced: i64, came: usize) -> ProtocolFault {
+    let words = format!("numberOfRecordsReturned is {announced}, but {came} records came");
+    ProtocolFault::Count(words)
 }
 
 #[cfg(test)]
@@ -130,17 +160,14 @@ mod tests {
         let fragment = named(Record::StartingFragment(
             FragmentSyntax::NotExternallyTagged("x".into()),
         ));
-        let miscounted = |announced, came| Err(ProtocolFault::Miscounted { announced, came });
+        let miscounted = |announced, came| Err(miscounted(announced, came));
         for (records, announced, expected) in [
             (None, 0, Ok(0)),
             (None, 1, miscounted(1, 0)),
             (
                 None,
                 -1,
-                Err(ProtocolFault::NegativeCount {
-                    name: "numberOfRecordsReturned",
-                    value: -1,
-                }),
+                Err(ProtocolFault::Count("numberOfRecordsReturned is -1".into())),
             ),
             (Some(Records::ResponseRecords(vec![])), 0, Ok(0)),
             (

@@ -12,8 +12,8 @@ use tokio::sync::{mpsc, oneshot, watch};
 use tokio_util::sync::CancellationToken;
 use tracing::{Instrument, Span, field, info_span};
 use z3950_asn1::apdu::{
-    Apdu, Close, Options, ReferenceId, ResourceReportRequest, ResourceReportResponse,
-    TriggerResourceControlRequest,
+    Apdu, Close, InitializeRequest, Options, ReferenceId, ResourceReportRequest,
+    ResourceReportResponse, TriggerResourceControlRequest,
 };
 
 pub use self::options::SessionOptions;
@@ -23,7 +23,7 @@ use crate::pace::Pace;
 pub use crate::protocol::driver::End;
 use crate::protocol::driver::task::{Driver, Inbox};
 use crate::protocol::driver::{Command, State, Trigger};
-use crate::protocol::service::init::{InitOptions, ServerInfo};
+use crate::protocol::service::init::ServerInfo;
 use crate::transport::connect::Connect;
 use crate::transport::timeouts::Timeouts;
 use crate::url::Host;
@@ -111,11 +111,11 @@ impl Session {
     ///
     /// # Errors
     /// Those of [`Session::over`]; all of them end the session.
-    pub async fn init(&self, options: &InitOptions) -> Result<Self, Error> {
+    pub async fn init(&self, init: &InitializeRequest) -> Result<Self, Error> {
         // What this handle knows of the session is outdated from now on, so it cannot go back to a pool.
         self.handle.unanswered.fetch_add(1, Ordering::AcqRel);
         Ok(Self {
-            server: self.handle.init(options, self.timeouts).await?,
+            server: self.handle.init(init, self.timeouts).await?,
             ..self.clone()
         })
     }
@@ -163,7 +163,15 @@ impl Session {
     /// # Errors
     /// [`Error::Ended`] with its cause, if the session had ended otherwise before.
     pub async fn close(&self) -> Result<(), Error> {
-        self.handle.close().await
+        self.handle.closing.cancel();
+        let mut state = self.handle.state.clone();
+        let gone = state
+            .wait_for(|state| matches!(state, State::Gone(_)))
+            .await;
+        match gone.as_deref() {
+            Ok(State::Gone(end @ End::Failed(_))) => Err(end.error()),
+            _ => Ok(()),
+        }
     }
 
     /// Closes the session with another Close than the usual one; version 2 has none.
@@ -178,7 +186,8 @@ impl Session {
 
     /// Whether the session takes requests. The server may end it at any moment.
     pub fn is_open(&self) -> bool {
-        self.handle.is_open()
+        let is_ended = self.handle.state.borrow().end().is_some();
+        !is_ended && !self.handle.closing.is_cancelled()
     }
 
     /// Waits for the end of the session, and says how it ended.
@@ -224,12 +233,11 @@ impl Session {
         self.is_open() && Arc::strong_count(&self.handle) == 1 && unanswered == 0
     }
 
-    /// A handle that does not keep the session open.
+    /// A handle that does not keep the session open; it has no timeouts of its own.
     pub(crate) fn downgrade(&self) -> WeakSession {
         WeakSession {
             handle: Arc::downgrade(&self.handle),
             server: Arc::clone(&self.server),
-            timeouts: self.timeouts,
         }
     }
 
@@ -313,15 +321,15 @@ impl Handle {
     /// Sends Init.
     async fn init(
         &self,
-        options: &InitOptions,
+        init: &InitializeRequest,
         timeouts: Timeouts,
     ) -> Result<Arc<ServerInfo>, Error> {
-        let offered = InitOptions {
-            options: options.options | self.answered,
-            ..options.clone()
+        let offered = InitializeRequest {
+            options: init.options | self.answered,
+            ..init.clone()
         };
-        let response = self.ask(offered.request().into(), timeouts).await?;
-        Ok(Arc::new(ServerInfo::new(&offered, &response)))
+        let response = self.ask(offered.clone().into(), timeouts).await?;
+        Ok(Arc::new(ServerInfo::new(&offered, response)))
     }
 
     /// Sends a request and waits for its answer.
@@ -347,23 +355,6 @@ impl Handle {
             .map_err(|other| Error::fault(phase, ProtocolFault::Unexpected(other.name())))
     }
 
-    /// Closes the session; returns when the stream is closed.
-    async fn close(&self) -> Result<(), Error> {
-        self.closing.cancel();
-        let mut state = self.state.clone();
-        let gone = state
-            .wait_for(|state| matches!(state, State::Gone(_)))
-            .await;
-        match gone.as_deref() {
-            Ok(State::Gone(end @ End::Failed(_))) => Err(end.error()),
-            _ => Ok(()),
-        }
-    }
-
-    fn is_open(&self) -> bool {
-        self.state.borrow().end().is_none() && !self.closing.is_cancelled()
-    }
-
     fn too_late(&self) -> Error {
         let state = self.state.borrow();
         state.end().unwrap_or(&End::Closed).error()
@@ -381,7 +372,6 @@ impl Drop for Handle {
 pub(crate) struct WeakSession {
     handle: Weak<Handle>,
     server: Arc<ServerInfo>,
-    timeouts: Timeouts,
 }
 
 impl WeakSession {
@@ -390,7 +380,7 @@ impl WeakSession {
         let session = Session {
             handle: self.handle.upgrade()?,
             server: Arc::clone(&self.server),
-            timeouts: self.timeouts,
+            timeouts: Timeouts::default(),
             reference_id: None,
             pace: None,
         };

@@ -286,13 +286,9 @@ impl Connect for Proxied {
             if self.exempt.has(host) {
                 return self.inner.connect(host, port, timeouts).await;
             }
-            let Proxy {
-                host: proxy,
-                port: proxy_port,
-                ..
-            } = &self.proxy;
-            tracing::info!(proxy = %self.proxy, "connecting through a proxy");
-            let stream = self.inner.connect(proxy, *proxy_port, timeouts).await;
+            let proxy = &self.proxy;
+            tracing::info!(%proxy, "connecting through a proxy");
+            let stream = self.inner.connect(&proxy.host, proxy.port, timeouts).await;
             let stream = stream.map_err(|error| self.out_of_reach(error))?;
             let limit = timeouts.to_connect();
             limit

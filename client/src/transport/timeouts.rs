@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout_at};
 
 use crate::error::{Cause, Error, Phase};
 
@@ -32,24 +32,10 @@ impl Default for Timeouts {
 }
 
 impl Timeouts {
-    /// Sets the limit for connecting; `None` is no limit.
-    #[must_use]
-    pub fn with_connect(mut self, limit: impl Into<Option<Duration>>) -> Self {
-        self.connect = limit.into();
-        self
-    }
-
     /// Sets the limit for each answer; `None` is no limit.
     #[must_use]
     pub fn with_answer(mut self, limit: impl Into<Option<Duration>>) -> Self {
         self.answer = limit.into();
-        self
-    }
-
-    /// Sets the moment at which every wait ends; `None` is no deadline.
-    #[must_use]
-    pub fn with_deadline(mut self, deadline: impl Into<Option<Instant>>) -> Self {
-        self.deadline = deadline.into();
         self
     }
 
@@ -114,14 +100,7 @@ impl Limit {
     ) -> Result<T, Error> {
         match &self.0 {
             None => Ok(work.await),
-            Some((at, cause)) => {
-                tokio::time::timeout_at(*at, work)
-                    .await
-                    .map_err(|_| Error::Unavailable {
-                        phase,
-                        cause: cause.clone(),
-                    })
-            }
+            Some((at, _)) => timeout_at(*at, work).await.map_err(|_| self.error(phase)),
         }
     }
 }

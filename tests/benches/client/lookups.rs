@@ -21,7 +21,9 @@ pub(crate) fn run(arguments: &[String]) -> ExitCode {
     let url = format!("z39.50r://{host}/{database}?{docid};rs=usmarc");
     let runtime = Builder::new_current_thread().enable_all().build();
     let delivered = runtime.expect("a runtime").block_on(async {
-        let client = Client::with(ClientOptions::default().with_keep_open(true));
+        let mut options = ClientOptions::default();
+        options.keep_open = true;
+        let client = Client::with(options);
         let lines: JoinSet<usize> = (0..sessions)
             .map(|first| {
                 let numbers = (first..count).step_by(sessions).map(move |n| n % records);

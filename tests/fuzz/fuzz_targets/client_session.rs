@@ -21,8 +21,10 @@ async fn converse(octets: &[u8]) {
     theirs.write_all(octets).await.expect("there is room");
     theirs.shutdown().await.expect("it ends");
     let wait = Some(Duration::from_millis(100));
-    let timeouts = Timeouts::default().with_connect(wait).with_answer(wait);
-    let options = SessionOptions::default().with_timeouts(timeouts);
+    let mut timeouts = Timeouts::default().with_answer(wait);
+    timeouts.connect = wait;
+    let mut options = SessionOptions::default();
+    options.timeouts = timeouts;
     if let Ok(session) = Session::over(ours, &options).await {
         let query = Query::Type1("x".parse().expect("a query"));
         let found = session.search(query, &SearchOptions::default()).await;

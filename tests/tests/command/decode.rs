@@ -1,7 +1,7 @@
 //! `z3950 decode`, `z3950 completions` and `z3950 man`.
 
 use serde_json::Value;
-use z3950::service::init::{InitOptions, authenticate};
+use z3950::service::init;
 use z3950_asn1::apdu::{Close, CloseReason};
 use z3950_asn1::codec::encode;
 use z3950_tests::hex;
@@ -9,9 +9,9 @@ use z3950_tests::program::{Daemon, z3950, z3950_fed};
 
 /// An Init with a password, and a Close.
 fn captured() -> Vec<u8> {
-    let mut init = InitOptions::default();
-    init.authentication = Some(authenticate::id_pass(Some("me"), None, Some("sesame")));
-    let init = encode(&init.request().into()).expect("encodes");
+    let mut init = init::offer();
+    init.id_authentication = Some(init::id_pass(Some("me"), None, Some("sesame")));
+    let init = encode(&init.into()).expect("encodes");
     let close = encode(&Close::new(CloseReason::FINISHED, None).into()).expect("encodes");
     [init, close].concat()
 }

@@ -25,7 +25,7 @@ use z3950::service::ResultRecord;
 use z3950::service::delete::Delete;
 use z3950::service::explain::ExplainOptions;
 use z3950::service::extended::{Order, task, update_task};
-use z3950::service::init::{InitOptions, authenticate};
+use z3950::service::init;
 use z3950::service::present::PresentOptions;
 use z3950::service::scan::ScanOptions;
 use z3950::service::search::SearchOptions;
@@ -64,15 +64,16 @@ fn zebra() -> Option<Server> {
     peer::zebrasrv(&books())
 }
 
-async fn open_with(server: &Server, init: InitOptions) -> Session {
+async fn open_with(server: &Server, init: InitializeRequest) -> Session {
     let host = Host::parse("127.0.0.1", Mode::Strict).expect("a host");
-    let options = SessionOptions::default().with_init(init);
+    let mut options = SessionOptions::default();
+    options.init = init;
     let session = Session::connect(&host, server.port, &Tcp::default(), &options).await;
     session.expect("a session")
 }
 
 async fn open(server: &Server) -> Session {
-    open_with(server, InitOptions::default()).await
+    open_with(server, init::offer()).await
 }
 
 fn pqf(text: &str) -> Query {
@@ -119,19 +120,19 @@ async fn sessions_open_in_every_version_and_for_everyone() {
             (ProtocolVersion::UP_TO_2, 2),
             (ProtocolVersion::UP_TO_3, 3),
         ] {
-            let mut init = InitOptions::default();
-            init.versions = versions;
+            let mut init = init::offer();
+            init.protocol_version = versions;
             let session = open_with(&server, init).await;
             assert_eq!(session.server_info().version, version);
             session.close().await.expect("was open");
         }
         for authentication in [
-            authenticate::anonymous(),
-            authenticate::open("me/secret"),
-            authenticate::id_pass(Some("me"), Some("us"), Some("secret")),
+            IdAuthentication::Anonymous,
+            IdAuthentication::Open("me/secret".into()),
+            init::id_pass(Some("me"), Some("us"), Some("secret")),
         ] {
-            let mut init = InitOptions::default();
-            init.authentication = Some(authentication);
+            let mut init = init::offer();
+            init.id_authentication = Some(authentication);
             assert!(open_with(&server, init).await.is_open());
         }
     }
@@ -146,7 +147,7 @@ async fn character_sets_are_negotiated() {
     ] {
         let Some(server) = server else { continue };
         let proposal = OriginProposal::named(&[proposed], &["eng"], true);
-        let init = InitOptions::default().negotiating(proposal);
+        let init = init::negotiating(init::offer(), proposal);
         let session = open_with(&server, init.expect("encodes")).await;
         let response = session.server_info().negotiated().expect("a response");
         let set = response.selected_char_sets.expect("a set");

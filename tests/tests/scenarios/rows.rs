@@ -282,8 +282,8 @@ async fn z_7_1_init_comes_first_and_offers_what_it_should() {
     );
     let info = session.server_info();
     assert_eq!(
-        (info.version, info.implementation_name.as_deref()),
-        (3, Some("z3950d"))
+        (info.version, &info.response.implementation_name),
+        (3, &Some("z3950d".into()))
     );
 }
 

@@ -12,7 +12,7 @@ use tokio::time::Instant;
 use z3950::client::{Client, ClientOptions};
 use z3950::plan::{Hints, PlanOptions, Strategy};
 use z3950::profile::{Credentials, Profiles};
-use z3950::service::init::InitOptions;
+use z3950::service::init;
 use z3950::transport::{
     ClientCertificate, NoProxy, Proxy, Routes, Tcp, Timeouts, TlsError, TlsOptions,
 };
@@ -23,6 +23,7 @@ use crate::commands::fallback::Fallbacks;
 use crate::commands::options::{Wait, choices, seconds};
 use crate::console::output::Failure;
 use crate::console::report::chain;
+use z3950_asn1::apdu::InitializeRequest;
 
 /// Options of every command that asks targets for something.
 #[derive(Debug, Args)]
@@ -170,7 +171,7 @@ impl Execution {
         mode(self.strict)
     }
 
-    pub(crate) fn plan_options(&self, init: InitOptions) -> PlanOptions {
+    pub(crate) fn plan_options(&self, init: InitializeRequest) -> PlanOptions {
         let mut options = PlanOptions::default();
         options.init = init;
         options.strict = self.strict;
@@ -195,7 +196,7 @@ pub(crate) struct Setup {
     pub(crate) routes: Routes,
     pub(crate) profiles: Profiles,
     /// What Init sends, without what profiles add.
-    pub(crate) init: InitOptions,
+    pub(crate) init: InitializeRequest,
 }
 
 impl Setup {
@@ -213,10 +214,10 @@ impl Setup {
 }
 
 pub(crate) fn timeouts(options: &Network) -> Timeouts {
-    Timeouts::default()
-        .with_connect(options.connect_timeout.0)
-        .with_answer(options.timeout.0)
-        .with_deadline(options.deadline.0.map(|wait| Instant::now() + wait))
+    let mut timeouts = Timeouts::default().with_answer(options.timeout.0);
+    timeouts.connect = options.connect_timeout.0;
+    timeouts.deadline = options.deadline.0.map(|wait| Instant::now() + wait);
+    timeouts
 }
 
 /// The routes to servers. Certificate files are read now, so that errors in them appear before anything is sent.
@@ -291,12 +292,15 @@ fn proxy(options: &Network) -> Result<(Option<Proxy>, NoProxy), Failure> {
 }
 
 /// What Init sends: the user's identity, if options give one. A password command runs now and is killed at the deadline.
-pub(crate) async fn init(options: &Identity, timeouts: Timeouts) -> Result<InitOptions, Failure> {
-    let mut init = InitOptions::default();
+pub(crate) async fn init(
+    options: &Identity,
+    timeouts: Timeouts,
+) -> Result<InitializeRequest, Failure> {
+    let mut init = init::offer();
     if let Some(credentials) = credentials(options)? {
         let client = Client::with(ClientOptions::default().with_timeouts(timeouts));
         let authentication = client.authentication(&credentials).await;
-        init.authentication = Some(authentication.map_err(|error| usage(&error))?);
+        init.id_authentication = Some(authentication.map_err(|error| usage(&error))?);
     }
     Ok(init)
 }

@@ -55,10 +55,9 @@ pub(crate) async fn run(arguments: &Get, output: &mut Output) -> Result<Exit, Fa
         charset: arguments.records.charset,
     };
     let setup = Setup::read(&arguments.connection).await?;
-    let options = ClientOptions::default()
-        .with_plan(arguments.execution.plan_options(setup.init))
-        .with_timeouts(setup.timeouts)
-        .with_keep_open(arguments.execution.keep_open || batch.is_wanted());
+    let mut options = ClientOptions::default().with_timeouts(setup.timeouts);
+    options.plan = arguments.execution.plan_options(setup.init);
+    options.keep_open = arguments.execution.keep_open || batch.is_wanted();
     let client = Client::with_routes(options, setup.routes).with_profiles(setup.profiles);
     let retriever = Retriever {
         client: client.clone(),

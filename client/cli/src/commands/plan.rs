@@ -57,7 +57,8 @@ pub(crate) async fn run(arguments: &Arguments, output: &mut Output) -> Result<Ex
         }
     };
     let init = connection::init(&arguments.identity, Timeouts::default()).await?;
-    let options = ClientOptions::default().with_plan(arguments.execution.plan_options(init));
+    let mut options = ClientOptions::default();
+    options.plan = arguments.execution.plan_options(init);
     let profiles = Arc::new(connection::profiles(&arguments.known)?);
     let client = Client::with(options).with_profiles(Arc::clone(&profiles));
     let plan = match client.plan(&url).await {

@@ -23,7 +23,8 @@ use crate::commands::target::{TARGET, TargetClient, Unanswered};
 use crate::console::exit::Exit;
 use crate::console::interrupt::Interrupt;
 use crate::console::output::{Failure, Output};
-use crate::render::shown;
+use crate::render::{shown, text_of};
+use z3950_asn1::types::InternationalString;
 
 #[derive(Debug, Args)]
 #[command(after_help = TARGET)]
@@ -104,15 +105,15 @@ impl Attempts<'_> {
 
     /// What the server said about itself at Init.
     fn server(&mut self, server: &ServerInfo) -> Result<(), Failure> {
-        let text = |words: &Option<String>| {
-            let words = words.as_deref().unwrap_or("-");
-            shown(words.as_bytes())
+        let response = &server.response;
+        let text = |words: &Option<InternationalString>| {
+            words.as_ref().map_or_else(|| "-".to_owned(), text_of)
         };
         let versions: Vec<String> = (1..=3_u8)
-            .filter(|version| server.versions.0.contains(version - 1))
+            .filter(|version| response.protocol_version.0.contains(version - 1))
             .map(|version| version.to_string())
             .collect();
-        let granted: Vec<&str> = server.granted.names().collect();
+        let granted: Vec<&str> = response.options.names().collect();
         for (name, detail) in [
             (
                 "Init",
@@ -120,17 +121,17 @@ impl Attempts<'_> {
             ),
             (
                 "preferredMessageSize",
-                server.preferred_message_size.to_string(),
+                response.preferred_message_size.to_string(),
             ),
             (
                 "exceptionalRecordSize",
-                server.exceptional_record_size.to_string(),
+                response.exceptional_record_size.to_string(),
             ),
-            ("implementationId", text(&server.implementation_id)),
-            ("implementationName", text(&server.implementation_name)),
+            ("implementationId", text(&response.implementation_id)),
+            ("implementationName", text(&response.implementation_name)),
             (
                 "implementationVersion",
-                text(&server.implementation_version),
+                text(&response.implementation_version),
             ),
             ("options", granted.join(" ")),
         ] {

@@ -451,7 +451,7 @@ impl Searcher {
         let mut answer = found.clone();
         let wanted = self.wanted(hits);
         let count = usize::try_from(self.count).unwrap_or(usize::MAX);
-        let mut slots = set.stream(self.start).take(count);
+        let mut slots = set.stream_range(self.start, u64::MAX).take(count);
         let mut position = self.start;
         let mut written = 0_u64;
         while let Some(slot) = slots.next().await {

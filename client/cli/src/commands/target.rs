@@ -12,12 +12,11 @@ use z3950::pager::PagerOptions;
 use z3950::profile::{Profiles, Resolved};
 use z3950::retrieve::OutcomeName;
 use z3950::service::ResultRecord;
-use z3950::service::init::InitOptions;
 use z3950::service::search::SearchOptions;
 use z3950::session::{Reconnect, Session, SessionOptions};
 use z3950::target::{Endpoint, redacted};
 use z3950::url::Host;
-use z3950_asn1::apdu::{DatabaseName, RpnQuery};
+use z3950_asn1::apdu::{DatabaseName, InitializeRequest, RpnQuery};
 use z3950_asn1::query::Dialects;
 use z3950_marc::charset::Charset;
 
@@ -318,7 +317,7 @@ impl TargetClient {
     }
 
     /// What Init sends, without what profiles add.
-    pub(crate) fn init(&self) -> &InitOptions {
+    pub(crate) fn init(&self) -> &InitializeRequest {
         &self.client.options().plan.init
     }
 

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, Subcommand};
 use serde::Serialize;
 use serde_json::{Value, json};
-use z3950::profile::{Attribute, Origin, Profile, ProfileEntry, ProfileError, Profiles};
+use z3950::profile::{Origin, Profile, ProfileEntry, ProfileError, Profiles};
 use z3950::retrieve::OutcomeName;
 use z3950::session::Session;
 use z3950::target::{Endpoint, Target, redacted};
@@ -22,7 +22,8 @@ use crate::console::exit::Exit;
 use crate::console::interrupt::{Interrupt, Stopped};
 use crate::console::output::{Failure, Output};
 use crate::console::report::chain;
-use crate::render::{shown, syntax};
+use crate::render::{syntax, text_of};
+use z3950_asn1::apdu::InitializeResponse;
 
 /// Commands on target profiles.
 #[derive(Debug, Subcommand)]
@@ -259,7 +260,6 @@ fn object(name: &str, entry: &ProfileEntry) -> Value {
         Origin::BuiltIn => "built in, unverified".to_owned(),
         Origin::File(path) => path.display().to_string(),
     };
-    let attributes = profile.attributes.0.iter().map(Attribute::to_string);
     let docid = profile.docid.iter().map(ToString::to_string);
     json!({
         "name": name,
@@ -272,7 +272,7 @@ fn object(name: &str, entry: &ProfileEntry) -> Value {
         "element_set": profile.element_set,
         "record_charset": profile.record_charset.map(|charset| charset.name()),
         "query_charset": profile.query_charset.map(|charset| charset.name()),
-        "attributes": attributes.collect::<Vec<_>>(),
+        "attributes": profile.attributes.to_strings(),
         "docid": docid.collect::<Vec<_>>(),
         "credentials": profile.credentials.is_some(),
         "chunk": profile.chunk,
@@ -419,9 +419,13 @@ fn answer(
     match session {
         Ok(session) => {
             let server = session.server_info();
-            let words = [&server.implementation_name, &server.implementation_version];
-            let words: Vec<&str> = words.into_iter().flatten().map(String::as_str).collect();
-            let name = shown(words.join(" ").as_bytes());
+            let InitializeResponse {
+                implementation_name: name,
+                implementation_version: version,
+                ..
+            } = &server.response;
+            let words: Vec<String> = [name, version].into_iter().flatten().map(text_of).collect();
+            let name = words.join(" ");
             match arguments.json {
                 true => envelope
                     .with("outcome", OutcomeName::Ok.as_str())

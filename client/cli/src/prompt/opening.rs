@@ -11,11 +11,10 @@ use z3950::plan;
 use z3950::profile::Resolved;
 use z3950::retrieve::Outcome;
 use z3950::service::DEFAULT_RESULT_SET;
-use z3950::service::init::InitOptions;
 use z3950::session::{Repeat, Session, SessionOptions};
-use z3950::target::Target;
+use z3950::target::{Target, databases_of};
 use z3950::url::{self, Z3950Url};
-use z3950_asn1::apdu::{DatabaseName, OtherInformation};
+use z3950_asn1::apdu::{DatabaseName, InitializeRequest, OtherInformation};
 use z3950_asn1::format::conventions::Convention;
 
 use super::command::{CommandResult, Refusal, number};
@@ -26,7 +25,7 @@ use crate::commands::target::{did_you_mean, is_unresolved};
 use crate::console::exit::Exit;
 use crate::console::output::{Failure, Output};
 use crate::console::report::explain_outcome;
-use crate::render::{named, shown};
+use crate::render::{named, shown, text_of};
 
 /// The most sessions open at once.
 const MAX_SESSIONS: usize = 64;
@@ -84,7 +83,7 @@ impl Prompt {
     }
 
     /// What Init sends, according to the settings.
-    fn init(&self) -> Result<InitOptions, Refusal> {
+    fn init(&self) -> Result<InitializeRequest, Refusal> {
         let init = self
             .settings
             .init(self.context.client.options().plan.init.clone());
@@ -96,7 +95,7 @@ impl Prompt {
         &self,
         name: String,
         target: Resolved,
-        init: InitOptions,
+        init: InitializeRequest,
     ) -> Result<ConnectInfo, Refusal> {
         let options = self.context.client.options_at(&target, init).await;
         let mut init = options.map_err(Refusal::caused)?.init;
@@ -320,12 +319,11 @@ impl Prompt {
 /// Prints the server's name and its messages.
 fn greet(what: &str, session: &Session, name: &str, output: &Output) {
     let server = session.server_info();
+    let implementation = server.response.implementation_name.as_ref();
+    let implementation =
+        implementation.map_or_else(|| "a server without a name".to_owned(), text_of);
     output.note(&format!(
-        "{what} with {} at {name}, version {}",
-        server
-            .implementation_name
-            .as_deref()
-            .unwrap_or("a server without a name"),
+        "{what} with {implementation} at {name}, version {}",
         server.version
     ));
     for text in &server.text {
@@ -342,13 +340,6 @@ fn written(resolved: &Resolved) -> Target {
     target.proxy = resolved.proxy.clone();
     target.databases = resolved.databases.clone();
     target
-}
-
-fn databases_of(url: &Z3950Url) -> Vec<DatabaseName> {
-    let names = url.databases().iter();
-    names
-        .map(|name| DatabaseName::from(name.as_bytes()))
-        .collect()
 }
 
 pub(super) fn parse(text: &str) -> Result<Target, Refusal> {

@@ -5,8 +5,9 @@ mod whether;
 mod who;
 
 use tokio::sync::{mpsc, oneshot};
-use z3950::service::access::{AccessControl, Challenge};
-use z3950::service::resource::{Decision, ResourceControl, ResourceQuestion};
+use z3950::service::Handler;
+use z3950::service::access::Challenge;
+use z3950::service::resource::{Decision, ResourceQuestion};
 use z3950::transport::BoxFuture;
 use z3950_asn1::apdu::SecurityChallengeResponse;
 
@@ -41,8 +42,8 @@ pub(super) fn channel() -> (Asker, mpsc::Receiver<Question>) {
     (Asker(sender), receiver)
 }
 
-impl AccessControl for Asker {
-    fn respond(&self, challenge: Challenge) -> BoxFuture<'_, Option<SecurityChallengeResponse>> {
+impl Handler<Challenge, Option<SecurityChallengeResponse>> for Asker {
+    fn answer(&self, challenge: Challenge) -> BoxFuture<'_, Option<SecurityChallengeResponse>> {
         Box::pin(async move {
             let (reply, answer) = oneshot::channel();
             self.0.send(Question::Who(challenge, reply)).await.ok()?;
@@ -51,8 +52,8 @@ impl AccessControl for Asker {
     }
 }
 
-impl ResourceControl for Asker {
-    fn decide(&self, question: ResourceQuestion) -> BoxFuture<'_, Decision> {
+impl Handler<ResourceQuestion, Decision> for Asker {
+    fn answer(&self, question: ResourceQuestion) -> BoxFuture<'_, Decision> {
         Box::pin(async move {
             let (reply, decision) = oneshot::channel();
             // Without an answer, the operation stops; a question that is not asked drops the reply channel.

@@ -1,6 +1,6 @@
 //! The commands that change settings. Without a value, they show the setting.
 
-use z3950::service::init::authenticate;
+use z3950::service::init::id_pass;
 use z3950::target::redacted;
 use z3950_asn1::apdu::{DatabaseName, IdAuthentication, Options, Schema};
 use z3950_asn1::oid::Oid;
@@ -92,14 +92,10 @@ impl Prompt {
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
         self.settings.authentication = match words.as_slice() {
             [] => None,
-            ["-"] => Some(authenticate::anonymous()),
-            [open] => Some(authenticate::open(open)),
-            [user, password] => Some(authenticate::id_pass(Some(user), None, Some(password))),
-            [user, group, password] => Some(authenticate::id_pass(
-                Some(user),
-                Some(group),
-                Some(password),
-            )),
+            ["-"] => Some(IdAuthentication::Anonymous),
+            [open] => Some(IdAuthentication::Open((*open).into())),
+            [user, password] => Some(id_pass(Some(user), None, Some(password))),
+            [user, group, password] => Some(id_pass(Some(user), Some(group), Some(password))),
             _ => return Err(Refusal::Usage),
         };
         Ok(())

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use z3950::error::Error;
 use z3950::plan::SessionDefaults;
-use z3950::service::init::InitOptions;
+use z3950::service::init;
 use z3950::session::Repeat;
 use z3950_asn1::apdu::{
-    IdAuthentication, InfoCategory, Information, Options, OtherInformation, OtherInformationUnit,
-    ProtocolVersion, ReferenceId, Schema,
+    IdAuthentication, InfoCategory, Information, InitializeRequest, Options, OtherInformation,
+    OtherInformationUnit, ProtocolVersion, ReferenceId, Schema,
 };
 use z3950_asn1::error::EncodeError;
 use z3950_asn1::format::charset_negotiation::OriginProposal;
@@ -122,21 +122,25 @@ impl Settings {
     }
 
     /// What Init sends.
-    pub(super) fn init(&self, mut init: InitOptions) -> Result<InitOptions, EncodeError> {
-        init.versions = match self.version {
+    pub(super) fn init(
+        &self,
+        mut init: InitializeRequest,
+    ) -> Result<InitializeRequest, EncodeError> {
+        init.protocol_version = match self.version {
             1 => ProtocolVersion::ONLY_1,
             2 => ProtocolVersion::UP_TO_2,
-            _ => init.versions,
+            _ => init.protocol_version,
         };
         init.options = self.offered.unwrap_or(init.options);
-        init.authentication = self.authentication.clone().or(init.authentication);
+        init.id_authentication = self.authentication.clone().or(init.id_authentication);
         init.other_info = self.other_info().or(init.other_info);
         if self.proposed_charsets.is_empty() && self.language.is_none() {
             return Ok(init);
         }
         let sets: Vec<&str> = self.proposed_charsets.iter().map(String::as_str).collect();
         let languages: Vec<&str> = self.language.as_deref().into_iter().collect();
-        init.negotiating(OriginProposal::named(&sets, &languages, self.records_too))
+        let proposal = OriginProposal::named(&sets, &languages, self.records_too);
+        init::negotiating(init, proposal)
     }
 
     /// The OtherInformation of every request.
@@ -168,26 +172,25 @@ pub(super) fn on_off(is_on: bool) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use z3950::service::init::authenticate;
 
     #[test]
     fn init_says_what_is_set() {
         let mut settings = Settings::new();
         assert_eq!(
-            settings.init(InitOptions::default()).expect("encodes"),
-            InitOptions::default()
+            settings.init(init::offer()).expect("encodes"),
+            init::offer()
         );
         settings.version = 2;
         settings.offered = Some(Options::SEARCH | Options::PRESENT);
         settings.proposed_charsets = vec!["utf-8".into()];
-        settings.authentication = Some(authenticate::anonymous());
-        let init = settings.init(InitOptions::default()).expect("encodes");
-        assert_eq!(init.versions, ProtocolVersion::UP_TO_2);
+        settings.authentication = Some(IdAuthentication::Anonymous);
+        let init = settings.init(init::offer()).expect("encodes");
+        assert_eq!(init.protocol_version, ProtocolVersion::UP_TO_2);
         assert_eq!(
             init.options,
             Options::SEARCH | Options::PRESENT | Options::NEGOTIATION_MODEL
         );
         assert!(init.other_info.is_some());
-        assert_eq!(init.authentication, Some(IdAuthentication::Anonymous));
+        assert_eq!(init.id_authentication, Some(IdAuthentication::Anonymous));
     }
 }

@@ -12,11 +12,10 @@ use z3950::client::Client;
 use z3950::error::Error;
 use z3950::pace::Clock;
 use z3950::profile::{Profile, Resolved};
-use z3950::service::init::InitOptions;
 use z3950::session::{End, Session};
 use z3950::target::{Endpoint, Target, redacted};
 use z3950::url::Mode;
-use z3950_asn1::apdu::{AttributesPlusTerm, DatabaseName};
+use z3950_asn1::apdu::{AttributesPlusTerm, DatabaseName, InitializeRequest};
 use z3950_asn1::oid::Oid;
 use z3950_asn1::query::Dialects;
 use z3950_marc::charset::Charset;
@@ -369,7 +368,7 @@ pub(super) struct ConnectInfo {
     pub(super) target: Resolved,
     /// The Z39.50 proxy to connect through.
     pub(super) through: Option<Target>,
-    pub(super) init: InitOptions,
+    pub(super) init: InitializeRequest,
 }
 
 impl ConnectInfo {

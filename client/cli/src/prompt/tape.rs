@@ -217,11 +217,11 @@ fn said(apdu: &Apdu) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use z3950::service::init::InitOptions;
+    use z3950::service::init;
 
     #[test]
     fn apdus_are_found_in_pieces_of_any_length() {
-        let apdu: Apdu = InitOptions::default().request().into();
+        let apdu: Apdu = init::offer().into();
         let octets = codec::encode(&apdu).expect("encodes").repeat(3);
         for piece in [1, 7, octets.len()] {
             let (tape, mut framer) = (Tape::default(), Framer::default());

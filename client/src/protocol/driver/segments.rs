@@ -10,6 +10,7 @@ use z3950_asn1::oid::{self, Oid};
 use z3950_asn1::types::Any;
 
 use crate::error::ProtocolFault;
+use crate::protocol::service::miscounted;
 
 /// The most octets in the Segments of one answer.
 pub(super) const MAX_OCTETS: usize = 67_108_864;
@@ -36,7 +37,7 @@ impl Segments {
         let announced = segment.number_of_records_returned;
         let came = segment.segment_records.len();
         if usize::try_from(announced) != Ok(came) {
-            return Err(ProtocolFault::Miscounted { announced, came });
+            return Err(miscounted(announced, came));
         }
         self.octets = self.octets.saturating_add(octets);
         if self.octets > MAX_OCTETS {
@@ -82,7 +83,7 @@ impl Segments {
         let counts = [came, came - before, records.len()];
         is_counted |= usize::try_from(announced).is_ok_and(|count| counts.contains(&count));
         if !is_counted {
-            return Err(ProtocolFault::Miscounted { announced, came });
+            return Err(miscounted(announced, came));
         }
         last.number_of_records_returned = i64::try_from(records.len()).unwrap_or(i64::MAX);
         last.records = Records::ResponseRecords(records).into();

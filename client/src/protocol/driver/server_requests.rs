@@ -20,30 +20,27 @@ pub(super) const MAX_INTERRUPTIONS: usize = 64;
 pub(super) struct Verdict {
     /// `None` for the session as a whole.
     operation: Option<u64>,
-    reference_id: Option<ReferenceId>,
-    answer: Ruling,
-}
-
-enum Ruling {
-    Access(Option<SecurityChallengeResponse>),
-    /// `None` if the server wants no answer.
-    Resource(Option<Decision>),
+    /// `None` if the server wants no response.
+    response: Option<Apdu>,
+    /// Whether it refuses a challenge.
+    is_refusal: bool,
 }
 
 impl<S: AsyncRead + AsyncWrite + Unpin> Driver<S> {
     pub(super) fn challenged(&mut self, request: AccessControlRequest) -> Result<(), Error> {
         let (operation, phase) = self.interrupted(request.reference_id.as_ref())?;
         let Some(handler) = self.options.access_control.clone() else {
-            return self.put_access(operation, phase, request.reference_id, None);
+            let refusal = access_response(request.reference_id, None);
+            return self.respond(operation, phase, refusal, true);
         };
         self.pause(operation);
         let challenge = Challenge::new(phase, request.security_challenge);
         self.verdicts.push(Box::pin(async move {
-            let response = handler.respond(challenge).await;
+            let response = handler.answer(challenge).await;
             Verdict {
                 operation,
-                reference_id: request.reference_id,
-                answer: Ruling::Access(response),
+                is_refusal: response.is_none(),
+                response: Some(access_response(request.reference_id, response)),
             }
         }));
         Ok(())
@@ -55,21 +52,21 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Driver<S> {
         let reference_id = request.reference_id.clone();
         let is_answered = request.response_required;
         let Some(handler) = self.options.resource_control.clone() else {
-            if is_answered {
-                self.put_resource(phase, reference_id, Decision::GO_ON)?;
-            }
-            return Ok(());
+            return match is_answered {
+                true => self.put(resource_response(reference_id, Decision::GO_ON), phase),
+                false => Ok(()),
+            };
         };
         if is_answered {
             self.pause(operation);
         }
         let question = ResourceQuestion::new(phase, request);
         self.verdicts.push(Box::pin(async move {
-            let decision = handler.decide(question).await;
+            let decision = handler.answer(question).await;
             Verdict {
                 operation,
-                reference_id,
-                answer: Ruling::Resource(is_answered.then_some(decision)),
+                is_refusal: false,
+                response: is_answered.then(|| resource_response(reference_id, decision)),
             }
         }));
         Ok(())
@@ -77,28 +74,20 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Driver<S> {
 
     /// Sends a handler's response, if the operation is still in progress.
     pub(super) fn decided(&mut self, verdict: Verdict) -> Result<(), Error> {
-        let Verdict {
-            operation: number,
-            reference_id,
-            answer,
-        } = verdict;
-        let phase = match number.map(|number| self.operations.numbered(number)) {
-            // The server did not wait for the response.
-            Some(None) => return Ok(()),
-            None => Phase::Idle,
-            Some(Some(operation)) => operation.phase(),
+        let Some(response) = verdict.response else {
+            return Ok(());
         };
-        if !matches!(answer, Ruling::Resource(None))
-            && let Some(operation) = number.and_then(|number| self.operations.numbered(number))
-        {
+        let mut phase = Phase::Idle;
+        if let Some(number) = verdict.operation {
+            let Some(operation) = self.operations.numbered(number) else {
+                // The server did not wait for the response.
+                return Ok(());
+            };
             operation.questions = operation.questions.saturating_sub(1);
             operation.wait();
+            phase = operation.phase();
         }
-        match answer {
-            Ruling::Access(response) => self.put_access(number, phase, reference_id, response),
-            Ruling::Resource(Some(decision)) => self.put_resource(phase, reference_id, decision),
-            Ruling::Resource(None) => Ok(()),
-        }
+        self.respond(verdict.operation, phase, response, verdict.is_refusal)
     }
 
     /// The operation that a request of the server belongs to, and its phase; counts the requests.
@@ -107,10 +96,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Driver<S> {
         reference: Option<&ReferenceId>,
     ) -> Result<(Option<u64>, Phase), Error> {
         let phase = self.operations.phase();
-        let found = self
-            .operations
-            .find(reference)
-            .map_err(|fault| Error::fault(phase, fault))?;
+        let found = self.operations.find(reference);
+        let found = found.map_err(|fault| Error::fault(phase, fault))?;
         let (interruptions, number, phase) = match found {
             Some(operation) => {
                 let phase = operation.phase();
@@ -136,48 +123,49 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Driver<S> {
         }
     }
 
-    /// Responds to a challenge, or refuses it: with a diagnostic in version 3, before that by closing the connection.
+    /// Sends a response. A refusal is a diagnostic in version 3; before that it closes the connection.
     ///
     /// After a refusal the caller has its error, and the operation waits for the server's answer without it.
-    fn put_access(
+    fn respond(
         &mut self,
         operation: Option<u64>,
         phase: Phase,
-        reference_id: Option<ReferenceId>,
-        response: Option<SecurityChallengeResponse>,
+        response: Apdu,
+        is_refusal: bool,
     ) -> Result<(), Error> {
-        let is_refused = response.is_none();
-        if is_refused && self.version() < Some(3) {
+        if is_refusal && self.version() < Some(3) {
             return Err(Error::AccessRefused { phase });
         }
-        let diagnostic = DefaultDiagFormat::bib1(Condition::DATABASE_ACCESS_DENIED.0, "");
-        let response = AccessControlResponse {
-            reference_id,
-            security_challenge_response: response.into(),
-            diagnostic: is_refused.then_some(DiagRec::DefaultFormat(diagnostic)),
-            other_info: None,
-        };
-        self.put(response.into(), phase)?;
-        if is_refused
+        self.put(response, phase)?;
+        if is_refusal
             && let Some(operation) = operation.and_then(|number| self.operations.numbered(number))
         {
             operation.answer(Err(Error::AccessRefused { phase }));
         }
         Ok(())
     }
+}
 
-    fn put_resource(
-        &mut self,
-        phase: Phase,
-        reference_id: Option<ReferenceId>,
-        decision: Decision,
-    ) -> Result<(), Error> {
-        let response = ResourceControlResponse {
-            reference_id,
-            continue_flag: decision.is_to_go_on,
-            result_set_wanted: decision.result_set_wanted,
-            other_info: None,
-        };
-        self.put(Apdu::from(response), phase)
-    }
+/// The response to a challenge, or its refusal.
+fn access_response(
+    reference_id: Option<ReferenceId>,
+    response: Option<SecurityChallengeResponse>,
+) -> Apdu {
+    let refusal = DefaultDiagFormat::bib1(Condition::DATABASE_ACCESS_DENIED.0, "");
+    let is_refusal = response.is_none();
+    Apdu::from(AccessControlResponse {
+        reference_id,
+        security_challenge_response: response.into(),
+        diagnostic: is_refusal.then_some(DiagRec::DefaultFormat(refusal)),
+        other_info: None,
+    })
+}
+
+fn resource_response(reference_id: Option<ReferenceId>, decision: Decision) -> Apdu {
+    Apdu::from(ResourceControlResponse {
+        reference_id,
+        continue_flag: decision.is_to_go_on,
+        result_set_wanted: decision.result_set_wanted,
+        other_info: None,
+    })
 }

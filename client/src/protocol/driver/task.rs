@@ -70,7 +70,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Driver<S> {
         state: watch::Sender<State>,
     ) -> Self {
         Self {
-            wire: Wire::new(stream, options.init.max_apdu_size()),
+            wire: Wire::new(stream, init::max_apdu_size(&options.init)),
             agreed: None,
             options: options.clone(),
             inbox,

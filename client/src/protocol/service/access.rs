@@ -1,14 +1,12 @@
 //! Access control: the server challenges the client (Z39.50-2003 §3.2.5). The [`AccessControl`] of the session responds; without
 //! one, the session refuses.
 
-use std::fmt;
-
 use z3950_asn1::apdu::{ExternalValue, SecurityChallenge, SecurityChallengeResponse};
 use z3950_asn1::error::EncodeError;
 use z3950_asn1::format::prompt1::{Answer, Prompt, PromptObject};
 
+use super::Handler;
 use crate::error::Phase;
-use crate::transport::connect::BoxFuture;
 
 /// A challenge of the server.
 #[derive(Debug, Clone, PartialEq)]
@@ -47,28 +45,6 @@ pub fn answer_prompts(answers: Vec<Answer>) -> Result<SecurityChallengeResponse,
     Ok(SecurityChallengeResponse::ExternallyDefined(external))
 }
 
-/// Responds to challenges: see [`SessionOptions`](crate::session::SessionOptions).
-///
-/// Implemented for closures from a [`Challenge`] to the response, for responses that need no waiting.
-pub trait AccessControl: Send + Sync {
-    /// The response to a challenge. `None` refuses it, which ends the operation with
-    /// [`Error::AccessRefused`](crate::Error::AccessRefused); in version 2, the session.
-    ///
-    /// The answer timeout starts again afterwards; only [`Timeouts::deadline`](crate::Timeouts::deadline) runs meanwhile.
-    fn respond(&self, challenge: Challenge) -> BoxFuture<'_, Option<SecurityChallengeResponse>>;
-}
-
-impl fmt::Debug for dyn AccessControl {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("AccessControl")
-    }
-}
-
-impl<F> AccessControl for F
-where
-    F: Fn(Challenge) -> Option<SecurityChallengeResponse> + Send + Sync,
-{
-    fn respond(&self, challenge: Challenge) -> BoxFuture<'_, Option<SecurityChallengeResponse>> {
-        Box::pin(std::future::ready(self(challenge)))
-    }
-}
+/// Responds to challenges: see [`SessionOptions`](crate::session::SessionOptions). `None` refuses, which ends the operation with
+/// [`Error::AccessRefused`](crate::Error::AccessRefused); in version 2, the session.
+pub type AccessControl = dyn Handler<Challenge, Option<SecurityChallengeResponse>>;

@@ -3,14 +3,13 @@
 mod user_information;
 
 use z3950_asn1::apdu::{
-    Apdu, External, IdAuthentication, IdPass, InitializeRequest, InitializeResponse, Options,
-    OtherInformation, ProtocolVersion,
+    Apdu, IdAuthentication, IdPass, InitializeRequest, InitializeResponse, Options, ProtocolVersion,
 };
 use z3950_asn1::error::EncodeError;
 use z3950_asn1::format::charset_negotiation::{
     CharSetandLanguageNegotiation, OriginProposal, TargetResponse,
 };
-use z3950_asn1::types::{Bits, InternationalString};
+use z3950_asn1::types::Bits;
 
 use crate::error::{Diagnostics, Error, InitRejected};
 
@@ -26,120 +25,55 @@ pub const IMPLEMENTED: Options = Options(Bits::of(&[
     0, 1, 2, 3, 4, 7, 8, 10, 11, 12, 13, 14, 16, 18, 19, 21,
 ]));
 
-/// What Init offers. By default everything that this client implements.
-#[derive(Debug, Clone, PartialEq)]
-#[non_exhaustive]
-pub struct InitOptions {
-    /// The protocol versions offered.
-    pub versions: ProtocolVersion,
-    /// The services and features offered.
-    pub options: Options,
-    /// The preferred maximum of octets in a response; 0 means no limit.
-    pub preferred_message_size: u32,
-    /// The most octets of a single record. 0 offers no limit; the limit enforced is then that of
-    /// [`EXCEPTIONAL_RECORD_SIZE`].
-    pub exceptional_record_size: u32,
-    /// The client's identity; see [`authenticate`]. Never shown.
-    pub authentication: Option<IdAuthentication>,
-    /// The identifier of the implementor.
-    pub implementation_id: Option<String>,
-    /// The name of the program.
-    pub implementation_name: String,
-    /// The version of the program.
-    pub implementation_version: String,
-    /// A value for the server in a user information format.
-    pub user_information: Option<External>,
-    /// Additional information for the server.
-    pub other_info: Option<OtherInformation>,
-}
-
-impl Default for InitOptions {
-    fn default() -> Self {
-        Self {
-            versions: ProtocolVersion::UP_TO_3,
-            options: IMPLEMENTED,
-            preferred_message_size: PREFERRED_MESSAGE_SIZE,
-            exceptional_record_size: EXCEPTIONAL_RECORD_SIZE,
-            authentication: None,
-            implementation_id: None,
-            implementation_name: "z3950".into(),
-            implementation_version: env!("CARGO_PKG_VERSION").into(),
-            user_information: None,
-            other_info: None,
-        }
+/// What Init offers unless told otherwise: everything that this client implements.
+pub fn offer() -> InitializeRequest {
+    InitializeRequest {
+        protocol_version: ProtocolVersion::UP_TO_3,
+        options: IMPLEMENTED,
+        preferred_message_size: PREFERRED_MESSAGE_SIZE.into(),
+        exceptional_record_size: EXCEPTIONAL_RECORD_SIZE.into(),
+        implementation_name: Some("z3950".into()),
+        implementation_version: Some(env!("CARGO_PKG_VERSION").into()),
+        ..InitializeRequest::default()
     }
 }
 
-impl InitOptions {
-    /// Proposes a character set and a language.
-    ///
-    /// # Errors
-    /// Only for values that cannot be encoded.
-    pub fn negotiating(mut self, proposal: OriginProposal) -> Result<Self, EncodeError> {
-        let proposal = CharSetandLanguageNegotiation::Proposal(proposal);
-        let other_info = self.other_info.get_or_insert_default();
-        other_info.put_value(&proposal)?;
-        self.options = self.options | Options::NEGOTIATION_MODEL;
-        Ok(self)
-    }
-
-    /// The request with these options.
-    pub fn request(&self) -> InitializeRequest {
-        InitializeRequest {
-            reference_id: None,
-            protocol_version: self.versions,
-            options: self.options,
-            preferred_message_size: self.preferred_message_size.into(),
-            exceptional_record_size: self.exceptional_record_size.into(),
-            id_authentication: self.authentication.clone(),
-            implementation_id: self
-                .implementation_id
-                .as_deref()
-                .map(InternationalString::from),
-            implementation_name: Some(self.implementation_name.as_str().into()),
-            implementation_version: Some(self.implementation_version.as_str().into()),
-            user_information_field: self.user_information.clone(),
-            other_info: self.other_info.clone(),
-            unknown: Default::default(),
-        }
-    }
-
-    /// The size limit of received APDUs, in octets: it bounds memory whatever is negotiated.
-    pub fn max_apdu_size(&self) -> usize {
-        let record = match self.exceptional_record_size {
-            0 => EXCEPTIONAL_RECORD_SIZE,
-            size => size,
-        };
-        usize::try_from(record.saturating_add(APDU_SLACK)).unwrap_or(usize::MAX)
-    }
+/// Proposes a character set and a language.
+///
+/// # Errors
+/// Only for values that cannot be encoded.
+pub fn negotiating(
+    mut init: InitializeRequest,
+    proposal: OriginProposal,
+) -> Result<InitializeRequest, EncodeError> {
+    let proposal = CharSetandLanguageNegotiation::Proposal(proposal);
+    let other_info = init.other_info.get_or_insert_default();
+    other_info.put_value(&proposal)?;
+    init.options = init.options | Options::NEGOTIATION_MODEL;
+    Ok(init)
 }
 
-/// The forms of [`InitOptions::authentication`] (Z39.50-2003 §3.2.1.1.2).
-pub mod authenticate {
-    use super::{IdAuthentication, IdPass};
+/// The size limit of received APDUs, in octets: it bounds memory whatever is negotiated. An offer of no limit, 0, is limited to
+/// [`EXCEPTIONAL_RECORD_SIZE`].
+pub(crate) fn max_apdu_size(offered: &InitializeRequest) -> usize {
+    let record = match u32::try_from(offered.exceptional_record_size) {
+        Ok(0) | Err(_) => EXCEPTIONAL_RECORD_SIZE,
+        Ok(size) => size,
+    };
+    usize::try_from(record.saturating_add(APDU_SLACK)).unwrap_or(usize::MAX)
+}
 
-    /// Explicitly anonymous.
-    pub fn anonymous() -> IdAuthentication {
-        IdAuthentication::Anonymous
-    }
-
-    /// A string that server and client agree on, usually `user/password`.
-    pub fn open(text: &str) -> IdAuthentication {
-        IdAuthentication::Open(text.into())
-    }
-
-    /// User, group and password, each optional.
-    pub fn id_pass(
-        user: Option<&str>,
-        group: Option<&str>,
-        password: Option<&str>,
-    ) -> IdAuthentication {
-        IdAuthentication::IdPass(IdPass {
-            group_id: group.map(Into::into),
-            user_id: user.map(Into::into),
-            password: password.map(Into::into),
-        })
-    }
+/// User, group and password, each optional (Z39.50-2003 §3.2.1.1.2).
+pub fn id_pass(
+    user: Option<&str>,
+    group: Option<&str>,
+    password: Option<&str>,
+) -> IdAuthentication {
+    IdAuthentication::IdPass(IdPass {
+        group_id: group.map(Into::into),
+        user_id: user.map(Into::into),
+        password: password.map(Into::into),
+    })
 }
 
 /// What is in force after Init.
@@ -155,61 +89,32 @@ pub(crate) struct Agreed {
 pub struct ServerInfo {
     /// The version in force, 1 to 3: the highest that both sides speak.
     pub version: u8,
-    /// The versions the server named.
-    pub versions: ProtocolVersion,
     /// The options in force: offered and granted.
     pub options: Options,
-    /// The options the server named, whether offered or not.
-    pub granted: Options,
-    /// Octets; 0 means no limit.
-    pub preferred_message_size: i64,
-    /// Octets; 0 means no limit.
-    pub exceptional_record_size: i64,
-    /// The server's `implementationId`.
-    pub implementation_id: Option<String>,
-    /// The server's `implementationName`.
-    pub implementation_name: Option<String>,
-    /// The server's `implementationVersion`.
-    pub implementation_version: Option<String>,
     /// Messages to the user, from `userInformationField` and `otherInfo`.
     pub text: Vec<String>,
     /// Diagnostics from the same elements, sent although Init was accepted.
     pub diagnostics: Diagnostics,
-    /// `userInformationField` as received.
-    pub user_information: Option<External>,
-    /// `otherInfo` as received.
-    pub other_info: Option<OtherInformation>,
+    /// What the server sent.
+    pub response: InitializeResponse,
 }
 
 impl ServerInfo {
     /// The meaning of an accepting response to an offer.
-    pub(crate) fn new(offered: &InitOptions, response: &InitializeResponse) -> Self {
-        let text = |string: &Option<InternationalString>| {
-            string
-                .as_ref()
-                .map(|string| string.to_string_lossy().into_owned())
-        };
-        let said = user_information::read(response);
+    pub(crate) fn new(offered: &InitializeRequest, response: InitializeResponse) -> Self {
+        let said = user_information::read(&response);
         Self {
-            version: version(offered.versions, response),
-            versions: response.protocol_version,
+            version: version(offered.protocol_version, &response),
             options: offered.options.intersection(response.options),
-            granted: response.options,
-            preferred_message_size: response.preferred_message_size,
-            exceptional_record_size: response.exceptional_record_size,
-            implementation_id: text(&response.implementation_id),
-            implementation_name: text(&response.implementation_name),
-            implementation_version: text(&response.implementation_version),
             text: said.text,
             diagnostics: said.diagnostics,
-            user_information: response.user_information_field.clone(),
-            other_info: response.other_info.clone(),
+            response,
         }
     }
 
     /// The character set and language that the server selected among those proposed, if it did.
     pub fn negotiated(&self) -> Option<TargetResponse> {
-        match self.other_info.as_ref()?.value()? {
+        match self.response.other_info.as_ref()?.value()? {
             CharSetandLanguageNegotiation::Response(response) => Some(response),
             CharSetandLanguageNegotiation::Proposal(_) => None,
         }
@@ -256,7 +161,7 @@ mod tests {
 
     #[test]
     fn the_offer_is_what_we_implement() {
-        let octets = codec::encode(&InitOptions::default().request().into()).expect("encodes");
+        let octets = codec::encode(&offer().into()).expect("encodes");
         let version = env!("CARGO_PKG_VERSION").as_bytes();
         let expected = [
             &[
@@ -281,11 +186,11 @@ mod tests {
             password: Some("secret".into()),
             group_id: None,
         }));
-        let options = InitOptions {
-            authentication: password,
-            ..InitOptions::default()
+        let init = InitializeRequest {
+            id_authentication: password,
+            ..offer()
         };
-        let shown = format!("{options:?} {:?}", options.request());
+        let shown = format!("{init:?}");
         assert!(
             !shown.contains("secret") && !shown.contains("\"me\""),
             "{shown}"
@@ -295,11 +200,11 @@ mod tests {
     #[test]
     fn the_size_limit_follows_the_offer() {
         for (offered, limit) in [(16_777_216, 16_842_752), (0, 16_842_752), (1, 65_537)] {
-            let options = InitOptions {
+            let init = InitializeRequest {
                 exceptional_record_size: offered,
-                ..InitOptions::default()
+                ..offer()
             };
-            assert_eq!(options.max_apdu_size(), limit);
+            assert_eq!(max_apdu_size(&init), limit);
         }
     }
 }

@@ -1,11 +1,9 @@
 //! Resource control and report: what an operation costs, whether it continues, and how to cancel it (Z39.50-2003 §3.2.6).
 
-use std::fmt;
-
 use z3950_asn1::apdu::{ExternalValue, ResourceControlRequest};
 
+use super::Handler;
 use crate::error::Phase;
-use crate::transport::connect::BoxFuture;
 
 /// A ResourceControlRequest: the server reports on an operation in progress.
 #[derive(Debug, Clone, PartialEq)]
@@ -52,27 +50,6 @@ impl Decision {
     };
 }
 
-/// Decides whether operations continue: see [`SessionOptions`](crate::session::SessionOptions). Without one, they do.
-///
-/// Implemented for closures from a [`ResourceQuestion`] to a [`Decision`], for decisions that need no waiting.
-pub trait ResourceControl: Send + Sync {
-    /// Whether to continue. Called for every report, even if no answer is required.
-    ///
-    /// The answer timeout starts again afterwards; only [`Timeouts::deadline`](crate::Timeouts::deadline) runs meanwhile.
-    fn decide(&self, question: ResourceQuestion) -> BoxFuture<'_, Decision>;
-}
-
-impl fmt::Debug for dyn ResourceControl {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("ResourceControl")
-    }
-}
-
-impl<F> ResourceControl for F
-where
-    F: Fn(ResourceQuestion) -> Decision + Send + Sync,
-{
-    fn decide(&self, question: ResourceQuestion) -> BoxFuture<'_, Decision> {
-        Box::pin(std::future::ready(self(question)))
-    }
-}
+/// Decides whether operations continue: see [`SessionOptions`](crate::session::SessionOptions). Called for every report, even if no
+/// answer is required. Without one, operations continue.
+pub type ResourceControl = dyn Handler<ResourceQuestion, Decision>;

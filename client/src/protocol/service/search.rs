@@ -192,8 +192,7 @@ impl Session {
         }
         let negative_count = Some(response.result_count).filter(|count| *count < 0);
         if let Some(value) = negative_count.filter(|_| !takes_unknown_count) {
-            let name = "resultCount";
-            let fault = ProtocolFault::NegativeCount { name, value };
+            let fault = ProtocolFault::Count(format!("resultCount is {value}"));
             let farewell = Close::new(CloseReason::PROTOCOL_ERROR, Some(&fault.to_string()));
             // Errors: the session has ended otherwise.
             let _ = self.close_with(farewell).await;

@@ -2,8 +2,10 @@
 
 use std::sync::Arc;
 
+use z3950_asn1::apdu::InitializeRequest;
+
 use crate::protocol::service::access::AccessControl;
-use crate::protocol::service::init::InitOptions;
+use crate::protocol::service::init;
 use crate::protocol::service::resource::ResourceControl;
 use crate::transport::timeouts::Timeouts;
 
@@ -12,7 +14,7 @@ use crate::transport::timeouts::Timeouts;
 #[non_exhaustive]
 pub struct SessionOptions {
     /// What Init offers.
-    pub init: InitOptions,
+    pub init: InitializeRequest,
     /// How long to wait.
     pub timeouts: Timeouts,
     /// The most concurrent operations where the server grants concurrentOperations; 8. Operations that change a result set
@@ -25,15 +27,15 @@ pub struct SessionOptions {
     /// operation continues and its answer is dropped.
     pub cancels_dropped: bool,
     /// Answers challenges of the server; accessCtrl is offered only if there is one.
-    pub access_control: Option<Arc<dyn AccessControl>>,
+    pub access_control: Option<Arc<AccessControl>>,
     /// Decides on the cost of operations; resourceCtrl is offered only if there is one.
-    pub resource_control: Option<Arc<dyn ResourceControl>>,
+    pub resource_control: Option<Arc<ResourceControl>>,
 }
 
 impl Default for SessionOptions {
     fn default() -> Self {
         Self {
-            init: InitOptions::default(),
+            init: init::offer(),
             timeouts: Timeouts::default(),
             max_operations: 8,
             max_pipelined: 1,
@@ -41,21 +43,5 @@ impl Default for SessionOptions {
             access_control: None,
             resource_control: None,
         }
-    }
-}
-
-impl SessionOptions {
-    /// Sets what Init offers.
-    #[must_use]
-    pub fn with_init(mut self, init: InitOptions) -> Self {
-        self.init = init;
-        self
-    }
-
-    /// Sets the timeouts.
-    #[must_use]
-    pub fn with_timeouts(mut self, timeouts: Timeouts) -> Self {
-        self.timeouts = timeouts;
-        self
     }
 }

@@ -8,8 +8,6 @@ use crate::error::Error;
 use crate::transport::connect::BoxFuture;
 
 /// Opens a replacement for a lost session.
-///
-/// Implemented for closures that return a boxed future.
 pub trait Reconnect: Send + Sync {
     /// A new session with the same server and options.
     ///
@@ -21,15 +19,6 @@ pub trait Reconnect: Send + Sync {
 impl fmt::Debug for dyn Reconnect {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Reconnect")
-    }
-}
-
-impl<F> Reconnect for F
-where
-    F: Fn() -> BoxFuture<'static, Result<Session, Error>> + Send + Sync,
-{
-    fn reconnect(&self) -> BoxFuture<'_, Result<Session, Error>> {
-        self()
     }
 }
 

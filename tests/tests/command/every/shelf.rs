@@ -4,7 +4,7 @@ use std::process::{Command, Stdio};
 use std::sync::LazyLock;
 
 use tempfile::TempDir;
-use z3950::service::init::InitOptions;
+use z3950::service::init;
 use z3950_asn1::codec::encode;
 use z3950_tests::program::{self, Daemon, Ran, z3950};
 use z3950_tests::{hex, peer};
@@ -54,7 +54,7 @@ impl Shelf {
 
 /// The files by their names.
 fn files() -> Vec<(&'static str, Vec<u8>)> {
-    let init = encode(&InitOptions::default().request().into()).expect("encodes");
+    let init = encode(&init::offer().into()).expect("encodes");
     vec![
         ("records.mrc", records("localhost/books", "ti:war")),
         ("held.mrc", records("localhost/books", "ti:war")),

@@ -4,6 +4,7 @@ use std::sync::atomic::Ordering;
 
 use z3950::error::{Error, Phase};
 use z3950::service::delete::Delete;
+use z3950::service::init;
 use z3950::service::present::PresentOptions;
 use z3950::service::{DEFAULT_RESULT_SET, ResultRecord};
 use z3950::session::Session;
@@ -33,7 +34,7 @@ impl Attempts<'_> {
         match option {
             Options::NEGOTIATION_MODEL => return self.negotiation().await,
             Options::ENCAPSULATION | Options::PQES_CORRECTION => {
-                return match session.server_info().granted.contains(option) {
+                return match session.server_info().response.options.contains(option) {
                     true => Err(NoResult::NotTried("granted, though it was not proposed")),
                     false => Err(NoResult::NotGranted(name)),
                 };
@@ -188,7 +189,7 @@ impl Attempts<'_> {
         let session = self
             .reach
             .session_with(self.place, |options| {
-                options.init.preferred_message_size = size;
+                options.init.preferred_message_size = size.into();
             })
             .await?;
         let result = async {
@@ -213,7 +214,7 @@ impl Attempts<'_> {
     /// Opens another session with a proposed character set.
     async fn negotiation(&self) -> Tried {
         let proposal = OriginProposal::named(&["utf-8"], &[], true);
-        let init = self.reach.init().clone().negotiating(proposal);
+        let init = init::negotiating(self.reach.init().clone(), proposal);
         let init = init.map_err(|error| Error::fault(Phase::Init, error))?;
         let session = self
             .reach
