@@ -24,7 +24,7 @@ use z3950_asn1::codec::frame::StreamError;
 
 use self::lobby::Greeting;
 use self::operations::{Asked, Ended, Operations};
-use self::stream::{Ahead, Inlet, Transport};
+use self::stream::{Arrival, Inlet, Transport};
 use self::tally::Tally;
 use crate::diagnostic::diagnostic;
 use crate::fault::{Faults, Item, Output, Script};
@@ -123,20 +123,9 @@ enum End {
 enum Event {
     /// A request has ended.
     Ended(Ended),
-    /// An encoded APDU.
-    Apdu(Bytes),
-    /// A Close after requests whose answers the client does not wait for.
-    Close,
-    /// The client has shut down its side, as it may without Close.
-    End,
-    /// Octets that are no APDU, or an error of the stream.
-    Fault(StreamError),
-    /// An operation takes too long.
-    Overdue,
-    /// The client has been silent for too long.
-    Idle,
-    /// No Init in time.
-    NoInit,
+    Arrived(Arrival),
+    /// An operation takes too long, or the client has been silent for too long.
+    TimeOver,
     /// The server is stopping.
     Stop,
 }
@@ -150,30 +139,32 @@ impl<S: Transport> Connection<S> {
         loop {
             let output = match self.event(stopped.as_mut(), alarm.as_mut()).await {
                 Event::Ended(ended) => self.answer(ended),
-                Event::Apdu(octets) => self.receive(&octets).await?,
-                Event::Close => Some(self.give_up()),
-                Event::End if self.operations.is_empty() => return Ok(End::Closed),
-                Event::End => {
+                Event::Arrived(Arrival::Apdu(octets)) => self.receive(&octets).await?,
+                Event::Arrived(Arrival::Close) => Some(self.give_up()),
+                Event::Arrived(Arrival::End) if self.operations.is_empty() => {
+                    return Ok(End::Closed);
+                }
+                Event::Arrived(Arrival::End) => {
                     // The client may still read, but the server does not wait for it long.
                     self.left = Instant::now().checked_add(self.limits().drain_time);
                     None
                 }
-                Event::Fault(StreamError::Io(error)) => return Err(error),
-                Event::Fault(fault) => {
+                Event::Arrived(Arrival::Fault(StreamError::Io(error))) => return Err(error),
+                Event::Arrived(Arrival::Fault(fault)) => {
                     debug!(%fault, "no APDU");
                     Some(self.session.fault(&fault).into())
                 }
-                Event::Overdue => {
+                Event::TimeOver if !self.operations.is_empty() => {
                     self.stop_what_is_overdue()?;
                     None
                 }
-                Event::Idle => {
+                Event::TimeOver if self.is_open() => {
                     info!("no activity");
                     let message = Some("no request in time");
                     let end = self.session.end(CloseReason::LACK_OF_ACTIVITY, message);
                     Some(end.into())
                 }
-                Event::NoInit => {
+                Event::TimeOver => {
                     info!("no Init in time");
                     return Ok(End::Closed);
                 }
@@ -204,10 +195,9 @@ impl<S: Transport> Connection<S> {
         if is_stopping && !is_busy {
             return Event::Stop;
         }
-        let is_open = self.is_open();
         let limits = &self.context.target.limits;
         // A time beyond what an `Instant` can hold is no deadline.
-        let deadline = match (is_busy, is_open) {
+        let deadline = match (is_busy, self.is_open()) {
             (true, _) => self.operations.deadline(limits.operation_time, self.left),
             (false, true) => {
                 let idle = limits.idle_time;
@@ -225,18 +215,14 @@ impl<S: Transport> Connection<S> {
             tokio::select! {
                 biased;
                 ended = self.operations.next(), if is_busy => return Event::Ended(ended),
-                event = heard(&mut self.inlet, &mut self.stream, ahead), if is_heard => return event,
+                arrival = self.inlet.heard(&mut self.stream, ahead), if is_heard => {
+                    return Event::Arrived(arrival);
+                }
                 _ = stopped.as_mut(), if !is_busy => return Event::Stop,
                 () = ringing(alarm.as_mut(), deadline) => {}
             }
             match deadline {
-                Some(deadline) if deadline <= Instant::now() => {
-                    return match (is_busy, is_open) {
-                        (true, _) => Event::Overdue,
-                        (false, true) => Event::Idle,
-                        (false, false) => Event::NoInit,
-                    };
-                }
+                Some(deadline) if deadline <= Instant::now() => return Event::TimeOver,
                 deadline => alarm.as_mut().reset(deadline.unwrap_or_else(far_away)),
             }
         }
@@ -443,23 +429,6 @@ async fn ringing(mut alarm: Pin<&mut Sleep>, deadline: Option<Instant>) {
 /// A year from now.
 fn far_away() -> Instant {
     Instant::now() + Duration::from_secs(86_400 * 365)
-}
-
-/// The next APDU or, with a limit of octets to read ahead, what interrupts the operations in progress.
-async fn heard(inlet: &mut Inlet, stream: &mut impl Transport, ahead: Option<usize>) -> Event {
-    match ahead {
-        None => match inlet.next(stream).await {
-            Some(Ok(octets)) => Event::Apdu(octets),
-            Some(Err(error)) => Event::Fault(error),
-            None => Event::End,
-        },
-        Some(most) => match inlet.ahead(stream, most).await {
-            Ahead::Trigger(octets) => Event::Apdu(octets),
-            Ahead::Close => Event::Close,
-            Ahead::End => Event::End,
-            Ahead::Lost(error) => Event::Fault(StreamError::Io(error)),
-        },
-    }
 }
 
 #[cfg(test)]

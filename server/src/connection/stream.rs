@@ -60,17 +60,17 @@ pub(super) struct Inlet {
     ended: bool,
 }
 
-/// What an operation in progress is interrupted for.
+/// What comes from the client.
 #[derive(Debug)]
-pub(super) enum Ahead {
-    /// A TriggerResourceControl about the operation.
-    Trigger(Bytes),
-    /// The client has sent Close.
+pub(super) enum Arrival {
+    /// An encoded APDU.
+    Apdu(Bytes),
+    /// A Close after requests whose answers the client does not wait for.
     Close,
-    /// The client has shut down its side.
+    /// The client has shut down its side, as it may without Close.
     End,
-    /// The connection is lost.
-    Lost(io::Error),
+    /// Octets that are no APDU, or an error of the stream.
+    Fault(StreamError),
 }
 
 /// Context tags of the APDUs that interrupt operations.
@@ -97,39 +97,45 @@ impl Inlet {
         self.ended
     }
 
-    /// The next APDU; `None` if the client has shut down its side after the last one. Cancel safe.
-    pub(super) async fn next(
+    /// The next APDU or, with a limit of octets to read ahead, what interrupts the operations in progress. Cancel safe.
+    pub(super) async fn heard(
         &mut self,
         stream: &mut (impl AsyncRead + Unpin),
-    ) -> Option<Result<Bytes, StreamError>> {
+        ahead: Option<usize>,
+    ) -> Arrival {
+        match ahead {
+            None => self.next(stream).await,
+            Some(most) => self.ahead(stream, most).await,
+        }
+    }
+
+    async fn next(&mut self, stream: &mut (impl AsyncRead + Unpin)) -> Arrival {
         loop {
             match self.take() {
-                Ok(Some(apdu)) => return Some(Ok(apdu)),
+                Ok(Some(apdu)) => return Arrival::Apdu(apdu),
                 Ok(None) => {}
-                Err(error) => return Some(Err(error.into())),
+                Err(error) => return Arrival::Fault(error.into()),
             }
             if self.ended {
-                let left = std::mem::take(&mut self.buffer).len();
-                return (left > 0).then_some(Err(StreamError::CutOff(left)));
+                return match std::mem::take(&mut self.buffer).len() {
+                    0 => Arrival::End,
+                    left => Arrival::Fault(StreamError::CutOff(left)),
+                };
             }
             if let Err(error) = self.fill(stream).await {
-                return Some(Err(error.into()));
+                return Arrival::Fault(error.into());
             }
         }
     }
 
     /// Reads ahead while an operation runs, up to `most` octets, until something interrupts it. Triggers are taken out of the
-    /// buffer; everything else stays for [`Inlet::next`]. Cancel safe.
-    pub(super) async fn ahead(
-        &mut self,
-        stream: &mut (impl AsyncRead + Unpin),
-        most: usize,
-    ) -> Ahead {
+    /// buffer; everything else stays for [`Inlet::next`].
+    async fn ahead(&mut self, stream: &mut (impl AsyncRead + Unpin), most: usize) -> Arrival {
         loop {
             while let Some((tag, length)) = self.look() {
                 match tag {
-                    CLOSE => return Ahead::Close,
-                    TRIGGER_RESOURCE_CONTROL => return Ahead::Trigger(self.cut_out(length)),
+                    CLOSE => return Arrival::Close,
+                    TRIGGER_RESOURCE_CONTROL => return Arrival::Apdu(self.cut_out(length)),
                     _ => self.looked += length,
                 }
             }
@@ -137,10 +143,10 @@ impl Inlet {
                 return std::future::pending().await;
             }
             if self.ended {
-                return Ahead::End;
+                return Arrival::End;
             }
             if let Err(error) = self.fill(stream).await {
-                return Ahead::Lost(error);
+                return Arrival::Fault(error.into());
             }
         }
     }
