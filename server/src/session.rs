@@ -53,13 +53,6 @@ struct Established {
     pending: Pending,
 }
 
-/// The first result of a request.
-pub(crate) enum Begun {
-    /// An operation, to be carried out and then finished.
-    Operation(Operation),
-    Reply(Reply),
-}
-
 /// A request that has been carried out.
 pub(crate) enum Done {
     /// An operation of this referenceId.
@@ -141,23 +134,24 @@ impl Session {
     /// operation.
     pub async fn answer(&mut self, request: &Apdu) -> Reply {
         match self.begin(request) {
-            Begun::Operation(operation) => {
+            Ok(operation) => {
                 // Boxed, so that idle sessions stay small.
                 let done = Box::pin(carry_out(operation, request)).await;
                 self.finish(done)
             }
-            Begun::Reply(reply) => reply,
+            Err(reply) => reply,
         }
     }
 
-    /// Begins a request. Concurrent operations must have different referenceIds, and none may change a result set that another
-    /// one uses.
-    pub(crate) fn begin(&mut self, request: &Apdu) -> Begun {
+    /// Begins a request as an operation, to be carried out and then finished. Concurrent operations must have different
+    /// referenceIds, and none may change a result set that another one uses.
+    ///
+    /// # Errors
+    /// The reply to a request that is no operation, or is refused.
+    pub(crate) fn begin(&mut self, request: &Apdu) -> Result<Operation, Reply> {
         let mut reference_id = request.reference_id().cloned();
-        match self.look_at(request, &mut reference_id) {
-            Begun::Reply(reply) => Begun::Reply(reply.bearing(reference_id)),
-            operation => operation,
-        }
+        let begun = self.look_at(request, &mut reference_id);
+        begun.map_err(|reply| reply.bearing(reference_id))
     }
 
     /// The reply to the request of an operation that has ended.
@@ -223,15 +217,19 @@ impl Session {
     }
 
     /// Begins a request; changes the referenceId to that of the request that was held, if this one answers a question about it.
-    fn look_at(&mut self, request: &Apdu, reference_id: &mut Option<ReferenceId>) -> Begun {
+    fn look_at(
+        &mut self,
+        request: &Apdu,
+        reference_id: &mut Option<ReferenceId>,
+    ) -> Result<Operation, Reply> {
         let Established {
             association,
             pending,
         } = match (&mut self.state, request) {
-            (State::Closed, _) => return Begun::Reply(Reply::hang_up()),
-            (_, Apdu::InitializeRequest(request)) => return Begun::Reply(self.initialize(request)),
+            (State::Closed, _) => return Err(Reply::hang_up()),
+            (_, Apdu::InitializeRequest(request)) => return Err(self.initialize(request)),
             (State::Greeting, _) => {
-                return Begun::Reply(self.fault(&Misplaced(request.name(), "before Init")));
+                return Err(self.fault(&Misplaced(request.name(), "before Init")));
             }
             (State::Open(open), _) => &mut **open,
         };
@@ -239,7 +237,7 @@ impl Session {
             Apdu::Close(_) => {
                 // Answered in version 2 too, as other servers do (Z39.50-2003 §3.2.11).
                 self.state = State::Closed;
-                return Begun::Reply(Reply {
+                return Err(Reply {
                     apdus: vec![Close::new(CloseReason::FINISHED, None).into()],
                     hang_up: true,
                 });
@@ -249,13 +247,10 @@ impl Session {
                     Some(Waiting::Request(held)) => {
                         *reference_id = held.reference_id().cloned();
                         if let Err(why) = access::prove(association, response) {
-                            let refusal = service::refuse(&held, why).into();
-                            return Begun::Reply(self.refused(refusal));
+                            return Err(self.refused(service::refuse(&held, why).into()));
                         }
-                        let association = Arc::clone(association);
-                        let id = reference_id.clone();
-                        let operation = self.interrupt.begin(association, id, Some(held));
-                        return Begun::Operation(operation);
+                        let (association, id) = (Arc::clone(association), reference_id.clone());
+                        return Ok(self.interrupt.begin(association, id, Some(held)));
                     }
                     _ => UNASKED,
                 }
@@ -265,25 +260,25 @@ impl Session {
                     Some(Waiting::Answer(held)) => {
                         *reference_id = held.reference_id.clone();
                         let answer = resource::resume(association, *held, response);
-                        return Begun::Reply(Apdu::from(answer).into());
+                        return Err(Apdu::from(answer).into());
                     }
                     _ => UNASKED,
                 }
             }
             // It has no response, and its operation has ended (Z39.50-2003 §3.2.6.2).
-            Apdu::TriggerResourceControlRequest(_) => return Begun::Reply(Reply::default()),
+            Apdu::TriggerResourceControlRequest(_) => return Err(Reply::default()),
             request => match service::option_of(request) {
                 Some(option) if !self.target.offer.options.contains(option) => {
                     let name = option.names().next().unwrap_or_default();
                     let missing = diagnostic(Condition::NEGOTIATION_OPTION_REQUIRED, name);
-                    return Begun::Reply(service::refuse(request, missing).into());
+                    return Err(service::refuse(request, missing).into());
                 }
                 Some(_) if association.is_unproved() => {
                     let asked = match pending.waiting.is_empty() {
                         true => access::challenge(association),
                         false => Err(diagnostic(Condition::ACCESS_CONTROL_FAILURE, "")),
                     };
-                    return Begun::Reply(match asked {
+                    return Err(match asked {
                         Ok(question) => {
                             pending.keep(Waiting::Request(Box::new(request.clone())));
                             question.into()
@@ -292,14 +287,13 @@ impl Session {
                     });
                 }
                 Some(_) => {
-                    let association = Arc::clone(association);
-                    let id = reference_id.clone();
-                    return Begun::Operation(self.interrupt.begin(association, id, None));
+                    let (association, id) = (Arc::clone(association), reference_id.clone());
+                    return Ok(self.interrupt.begin(association, id, None));
                 }
                 None => "from a client",
             },
         };
-        Begun::Reply(self.fault(&Misplaced(request.name(), why)))
+        Err(self.fault(&Misplaced(request.name(), why)))
     }
 
     /// Init in an open session restarts it, as in other servers.
@@ -309,13 +303,12 @@ impl Session {
         let (response, granted) = init::answer(request, &self.target, self.peer);
         if let Some((terms, seat)) = granted {
             let association = Association::new(Arc::clone(&self.target), terms, seat);
-            let pending = Pending {
-                waiting: Vec::new(),
-                most: association.most_operations(),
-            };
             self.state = State::Open(Box::new(Established {
+                pending: Pending {
+                    waiting: Vec::new(),
+                    most: association.most_operations(),
+                },
                 association: Arc::new(association),
-                pending,
             }));
             return response.into();
         }

@@ -13,7 +13,7 @@ use z3950_asn1::apdu::{Apdu, ReferenceId};
 use z3950_asn1::concurrency::ResultSetUse;
 
 use crate::fault::{Fault, Output};
-use crate::session::{Begun, Done, Session, carry_out};
+use crate::session::{Done, Session, carry_out};
 
 /// Requests that are not answered yet, in the order received.
 #[derive(Default)]
@@ -179,8 +179,8 @@ impl Run {
 
 fn begun(asked: Asked, session: &mut Session) -> OperationState {
     let future: Pin<Box<dyn Future<Output = Done> + Send>> = match session.begin(&asked.request) {
-        Begun::Reply(reply) => Box::pin(std::future::ready(Done::Reply(reply))),
-        Begun::Operation(operation) => {
+        Err(reply) => Box::pin(std::future::ready(Done::Reply(reply))),
+        Ok(operation) => {
             let request = Arc::clone(&asked.request);
             Box::pin(async move { carry_out(operation, &request).await })
         }
