@@ -78,39 +78,30 @@ impl Index {
 /// Renumbers the records of one index in another that results from changes to it. Segments in both are taken over; records of
 /// others are identified by the address of their octets, which no update moves.
 fn moved(set: HitSet<'static>, from: &Index, to: &Index) -> HitSet<'static> {
-    let place_in = |segment: &Arc<Segment>| {
+    let place_in_new = |number: u16| {
+        let (segment, _) = from.segment(join(number, 0))?;
         let mut segments = to.segments();
         segments.find_map(|(number, other, _)| Arc::ptr_eq(segment, other).then_some(number))
     };
-    let same = |number: u16| {
-        let (segment, _) = from.segment(join(number, 0))?;
-        place_in(segment)
-    };
-    let numbers: Vec<_> = set
+    let numbers = set
         .parts()
-        .map(|(number, _)| (number, same(number)))
-        .collect();
+        .map(|(number, _)| (number, place_in_new(number)));
+    let numbers: HashMap<u16, Option<u16>> = numbers.collect();
     if numbers.iter().all(|(from, to)| Some(*from) == *to) {
         return set;
     }
-    let mut moved: Vec<RecordId> = Vec::new();
     let mut new_records: Option<HashMap<*const u8, RecordId>> = None;
-    for record in set.iter() {
+    let moved = set.iter().filter_map(|record| {
         let (segment, number) = split(record);
-        let same = numbers
-            .iter()
-            .find_map(|(from, to)| (*from == segment).then_some(*to));
-        moved.extend(match same.flatten() {
-            Some(segment) => Some(join(segment, number)),
-            None => {
-                let octets = from
-                    .segment(record)
-                    .and_then(|(segment, number)| segment.record(number));
-                let new_records = new_records.get_or_insert_with(|| by_octets(from, to));
-                octets.and_then(|(octets, _)| new_records.get(&octets.as_ptr()).copied())
-            }
-        });
-    }
+        if let Some(Some(segment)) = numbers.get(&segment) {
+            return Some(join(*segment, number));
+        }
+        let (segment, number) = from.segment(record)?;
+        let (octets, _) = segment.record(number)?;
+        let new_records = new_records.get_or_insert_with(|| by_octets(from, to));
+        new_records.get(&octets.as_ptr()).copied()
+    });
+    let mut moved: Vec<RecordId> = moved.collect();
     moved.sort_unstable();
     HitSet::of_sorted(moved)
 }

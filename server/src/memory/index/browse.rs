@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::dictionary::{Dictionary, Seen};
+use super::dictionary::Dictionary;
 use super::{Exhausted, Index, RECORDS_A_UNIT, Terms, Work};
 use crate::memory::hits::{HitSet, Part};
 
@@ -47,8 +47,6 @@ impl Index {
         browse: &Browse<'_>,
         work: &mut Work,
     ) -> Result<Browsed, Exhausted> {
-        let seen = Seen::default();
-        let effort = &mut Effort { work, seen };
         let (mut up, mut down) = (Vec::new(), Vec::new());
         for (number, segment, _) in self.segments() {
             let dictionary = segment.dictionary(browse.terms);
@@ -62,24 +60,25 @@ impl Index {
             let strings = dictionary.strings();
             let floor = browse.terms.first(strings);
             let start = strings.first_from(browse.start).max(floor);
-            let cursor = |left| Cursor {
+            let cursor = |left, backwards| Cursor {
                 dictionary,
                 within,
                 left,
+                backwards,
                 next: None,
             };
-            up.push(cursor(start..strings.len()));
-            down.push(cursor(floor..start));
+            up.push(cursor(start..strings.len(), false));
+            down.push(cursor(floor..start, true));
         }
-        up.iter_mut().try_for_each(|cursor| cursor.up(effort))?;
-        down.iter_mut().try_for_each(|cursor| cursor.down(effort))?;
-        let after = taken(&mut up, browse.after, browse.step, effort, next_up)?;
+        let mut all = up.iter_mut().chain(&mut down);
+        all.try_for_each(|cursor| cursor.advance(work))?;
+        let after = taken(&mut up, browse.after, browse.step, work)?;
         // Backwards, steps count from the first term after the start.
         let mut left_out = 0;
-        while left_out < browse.step && next_down(&mut down, effort)?.is_some() {
+        while left_out < browse.step && next(&mut down, work)?.is_some() {
             left_out += 1;
         }
-        let mut before = taken(&mut down, browse.before, browse.step, effort, next_down)?;
+        let mut before = taken(&mut down, browse.before, browse.step, work)?;
         before.reverse();
         let exact = after.first().is_some_and(|(term, _)| term == browse.start);
         Ok(Browsed {
@@ -90,18 +89,6 @@ impl Index {
     }
 }
 
-/// The work budget, and memory to count records in.
-struct Effort<'w> {
-    work: &'w mut Work,
-    seen: Seen,
-}
-
-impl Effort<'_> {
-    fn spend(&mut self, units: usize) -> Result<(), Exhausted> {
-        self.work.spend(units)
-    }
-}
-
 /// A position in the dictionary of a segment.
 struct Cursor<'a> {
     dictionary: Dictionary<'a>,
@@ -109,62 +96,55 @@ struct Cursor<'a> {
     within: Option<&'a Part<'a>>,
     /// The remaining strings.
     left: Range<u32>,
+    /// Whether it goes from the last of these to the first.
+    backwards: bool,
     /// The next term and its string.
     next: Option<(u32, &'a [u8])>,
-}
-
-impl<'a> Cursor<'a> {
-    fn count(&self, term: u32, seen: &mut Seen) -> usize {
-        match self.within {
-            None => self.dictionary.count(term, seen),
-            Some(within) => self.dictionary.count_in(term, within),
-        }
-    }
-
-    fn up(&mut self, effort: &mut Effort<'_>) -> Result<(), Exhausted> {
-        let term = self.dictionary.first(self.left.clone());
-        let behind = term.map_or(self.left.end, |term| term + 1);
-        effort.spend((behind - self.left.start) as usize / STRINGS_A_UNIT)?;
-        self.left.start = behind;
-        self.stand_at(term);
-        Ok(())
-    }
-
-    fn down(&mut self, effort: &mut Effort<'_>) -> Result<(), Exhausted> {
-        let term = self.dictionary.last(self.left.clone());
-        let end = term.unwrap_or(self.left.start);
-        effort.spend((self.left.end - end) as usize / STRINGS_A_UNIT)?;
-        self.left.end = end;
-        self.stand_at(term);
-        Ok(())
-    }
-
-    fn stand_at(&mut self, term: Option<u32>) {
-        self.next = term.map(|term| (term, self.dictionary.string(term)));
-    }
 }
 
 /// Strings skipped per unit of work.
 const STRINGS_A_UNIT: usize = 16;
 
-type Advance<'a> = fn(&mut [Cursor<'a>], &mut Effort<'_>) -> Result<Option<Counted>, Exhausted>;
+impl Cursor<'_> {
+    fn count(&self, term: u32) -> usize {
+        match self.within {
+            None => self.dictionary.count(term),
+            Some(within) => self.dictionary.count_in(term, within),
+        }
+    }
 
-fn taken<'a>(
-    cursors: &mut [Cursor<'a>],
+    /// Finds the next term among the remaining strings.
+    fn advance(&mut self, work: &mut Work) -> Result<(), Exhausted> {
+        let before = self.left.len();
+        let term = match self.backwards {
+            true => self.dictionary.last(self.left.clone()),
+            false => self.dictionary.first(self.left.clone()),
+        };
+        match term {
+            Some(term) if self.backwards => self.left.end = term,
+            Some(term) => self.left.start = term + 1,
+            None => self.left.start = self.left.end,
+        }
+        self.next = term.map(|term| (term, self.dictionary.string(term)));
+        work.spend((before - self.left.len()) / STRINGS_A_UNIT)
+    }
+}
+
+fn taken(
+    cursors: &mut [Cursor<'_>],
     most: usize,
     step: usize,
-    effort: &mut Effort<'_>,
-    next: Advance<'a>,
+    work: &mut Work,
 ) -> Result<Vec<Counted>, Exhausted> {
     let mut terms = Vec::new();
     while terms.len() < most {
-        let Some(term) = next(cursors, effort)? else {
+        let Some(term) = next(cursors, work)? else {
             break;
         };
         terms.push(term);
         if terms.len() < most {
             for _ in 0..step {
-                if next(cursors, effort)?.is_none() {
+                if next(cursors, work)?.is_none() {
                     break;
                 }
             }
@@ -173,34 +153,16 @@ fn taken<'a>(
     Ok(terms)
 }
 
-fn next_up(
-    cursors: &mut [Cursor<'_>],
-    effort: &mut Effort<'_>,
-) -> Result<Option<Counted>, Exhausted> {
-    next(cursors, effort, |one, other| one < other, Cursor::up)
-}
-
-fn next_down(
-    cursors: &mut [Cursor<'_>],
-    effort: &mut Effort<'_>,
-) -> Result<Option<Counted>, Exhausted> {
-    next(cursors, effort, |one, other| one > other, Cursor::down)
-}
-
 /// The nearest term that any record has. Moves the cursors past it.
-fn next<'a>(
-    cursors: &mut [Cursor<'a>],
-    effort: &mut Effort<'_>,
-    is_nearer: impl Fn(&[u8], &[u8]) -> bool,
-    go: impl Fn(&mut Cursor<'a>, &mut Effort<'_>) -> Result<(), Exhausted>,
-) -> Result<Option<Counted>, Exhausted> {
+fn next(cursors: &mut [Cursor<'_>], work: &mut Work) -> Result<Option<Counted>, Exhausted> {
+    let backwards = cursors.first().is_some_and(|cursor| cursor.backwards);
     loop {
-        effort.spend(cursors.len())?;
+        work.spend(cursors.len())?;
         let strings = cursors.iter().filter_map(|cursor| Some(cursor.next?.1));
-        let nearest = strings.reduce(|nearest, string| match is_nearer(string, nearest) {
-            true => string,
-            false => nearest,
-        });
+        let nearest = match backwards {
+            true => strings.max(),
+            false => strings.min(),
+        };
         let Some(nearest) = nearest else {
             return Ok(None);
         };
@@ -209,8 +171,8 @@ fn next<'a>(
             if let Some((term, string)) = cursor.next
                 && string == nearest
             {
-                count += cursor.count(term, &mut effort.seen);
-                go(cursor, effort)?;
+                count += cursor.count(term);
+                cursor.advance(work)?;
             }
         }
         if count > 0 {

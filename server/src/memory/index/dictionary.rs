@@ -7,7 +7,7 @@ use super::postings::{List, Postings};
 use super::strings::Strings;
 use super::{Exhausted, RECORDS_A_UNIT, Work};
 use crate::memory::fields::{IndexId, IndexSet};
-use crate::memory::hits::{Bits, Part, SEGMENT, Union};
+use crate::memory::hits::{Bits, Part, Union};
 
 /// The terms of all indexes of a segment: strings, and postings of the same numbers.
 #[derive(Debug, Default)]
@@ -180,16 +180,13 @@ impl<'a> Dictionary<'a> {
         wholes.get(place.ok()?).map(|(_, _, bits)| bits)
     }
 
-    /// The number of records that have a term; `seen` is reused memory.
-    pub(super) fn count(&self, term: u32, seen: &mut Seen) -> usize {
+    /// The number of records that have a term.
+    pub(super) fn count(&self, term: u32) -> usize {
         let mut lists = self.lists(term);
         match (lists.next(), lists.next()) {
             (None, _) => 0,
             (Some(only), None) => only.count(),
-            (Some(first), Some(second)) => match self.whole(term) {
-                Some(bits) => bits.count(),
-                None => seen.count([first, second].into_iter().chain(lists)),
-            },
+            (Some(_), Some(_)) => self.part(term).len(),
         }
     }
 
@@ -216,35 +213,5 @@ impl<'a> Dictionary<'a> {
             }
         }
         Ok(union.into_part())
-    }
-}
-
-/// Bits of counted records; all clear between counts.
-#[derive(Debug)]
-pub(super) struct Seen(Box<[u64]>);
-
-impl Default for Seen {
-    fn default() -> Self {
-        Self(vec![0; SEGMENT / 64].into())
-    }
-}
-
-impl Seen {
-    /// The number of distinct records in some lists.
-    fn count<'a>(&mut self, lists: impl Iterator<Item = List<'a>>) -> usize {
-        let (mut count, mut end) = (0, 0);
-        for list in lists {
-            list.each_record(|record| {
-                let place = usize::from(record / 64);
-                if let Some(word) = self.0.get_mut(place) {
-                    let bit = 1 << (record % 64);
-                    count += usize::from(*word & bit == 0);
-                    *word |= bit;
-                    end = end.max(place + 1);
-                }
-            });
-        }
-        self.0.iter_mut().take(end).for_each(|word| *word = 0);
-        count
     }
 }

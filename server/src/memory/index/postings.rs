@@ -148,15 +148,6 @@ impl<'a> List<'a> {
         }
     }
 
-    /// Emits every record, ascending.
-    pub(super) fn each_record(&self, mut emit: impl FnMut(u16)) {
-        match self.records {
-            RecordList::One(record) => emit(record),
-            RecordList::Many(octets) => deltas(octets).for_each(emit),
-            RecordList::Dense(dense) => dense.bits.iter().for_each(emit),
-        }
-    }
-
     /// Adds the records to a union.
     pub(super) fn add_to(&self, union: &mut Union) {
         match self.records {
