@@ -89,11 +89,11 @@ impl Access {
             return Ok(Admission::Anybody);
         }
         match credentials {
-            None | Some(IdAuthentication::Anonymous) if self.anonymous => Ok(Admission::Anybody),
-            None | Some(IdAuthentication::Anonymous) if self.challenge.is_some() => {
-                Ok(Admission::Unproved)
-            }
-            None | Some(IdAuthentication::Anonymous) => Err(diagnostic(Condition::BAD_USER_ID, "")),
+            None | Some(IdAuthentication::Anonymous) => match &self.challenge {
+                _ if self.anonymous => Ok(Admission::Anybody),
+                Some(_) => Ok(Admission::Unproved),
+                None => Err(diagnostic(Condition::BAD_USER_ID, "")),
+            },
             Some(IdAuthentication::Open(text)) => self.prove(Credentials::open(text.as_bytes())),
             Some(IdAuthentication::IdPass(id_pass)) => self.prove(Credentials::from(id_pass)),
             Some(IdAuthentication::Other(external)) => {

@@ -64,6 +64,22 @@ pub struct TranscriptEntry {
 }
 
 impl TranscriptEntry {
+    /// An APDU that is received or sent now.
+    pub(crate) fn now(
+        session: u64,
+        direction: Direction,
+        octets: &[u8],
+        apdu: Option<&Apdu>,
+    ) -> Self {
+        Self {
+            time: SystemTime::now(),
+            session,
+            direction,
+            octets: Bytes::copy_from_slice(octets),
+            apdu: apdu.cloned(),
+        }
+    }
+
     /// The standard's name of the APDU, or `malformed`.
     pub fn name(&self) -> &'static str {
         name(self.apdu.as_ref())

@@ -81,19 +81,11 @@ pub(super) struct ExplainEntry {
 }
 
 impl ExplainEntry {
-    fn new(record: ExplainRecord, texts: impl IntoIterator<Item = (i64, String)>) -> Self {
-        let category = match record {
-            ExplainRecord::CategoryList(_) => "CategoryList",
-            ExplainRecord::TargetInfo(_) => "TargetInfo",
-            ExplainRecord::DatabaseInfo(_) => "DatabaseInfo",
-            ExplainRecord::RecordSyntaxInfo(_) => "RecordSyntaxInfo",
-            ExplainRecord::AttributeSetInfo(_) => "AttributeSetInfo",
-            ExplainRecord::AttributeDetails(_) => "AttributeDetails",
-            ExplainRecord::TermListInfo(_) => "TermListInfo",
-            ExplainRecord::TermListDetails(_) => "TermListDetails",
-            ExplainRecord::SortDetails(_) => "SortDetails",
-            _ => "ExtendedServicesInfo",
-        };
+    fn new(
+        category: &str,
+        record: ExplainRecord,
+        texts: impl IntoIterator<Item = (i64, String)>,
+    ) -> Self {
         let common = [(CATEGORY, category), (LANGUAGE, ENGLISH)];
         let common = common.map(|(r#use, text)| (r#use, text.to_owned()));
         let texts = common.into_iter().chain(texts);
@@ -174,7 +166,7 @@ fn category_list() -> ExplainEntry {
         common_info: common_info(),
         categories: categories.into(),
     };
-    ExplainEntry::new(ExplainRecord::CategoryList(list.into()), [])
+    ExplainEntry::new("CategoryList", ExplainRecord::CategoryList(list.into()), [])
 }
 
 fn target_info(
@@ -223,7 +215,7 @@ fn target_info(
         ..TargetInfo::default()
     };
     let texts = [(TARGET, name.to_owned())];
-    ExplainEntry::new(ExplainRecord::TargetInfo(info.into()), texts)
+    ExplainEntry::new("TargetInfo", ExplainRecord::TargetInfo(info.into()), texts)
 }
 
 fn seconds(value: u64) -> IntUnit {
@@ -270,7 +262,11 @@ fn database_info(database: &DatabaseInfo, all: &BTreeSet<Oid>) -> ExplainEntry {
         (PROPRIETARY, "0".to_owned()),
         (USER_FEE, "0".to_owned()),
     ];
-    ExplainEntry::new(ExplainRecord::DatabaseInfo(info.into()), texts)
+    ExplainEntry::new(
+        "DatabaseInfo",
+        ExplainRecord::DatabaseInfo(info.into()),
+        texts,
+    )
 }
 
 fn record_syntax_info(syntax: Oid) -> ExplainEntry {
@@ -284,7 +280,11 @@ fn record_syntax_info(syntax: Oid) -> ExplainEntry {
         abstract_structure: None,
     };
     let texts = [(SYNTAX, syntax.to_string())];
-    ExplainEntry::new(ExplainRecord::RecordSyntaxInfo(info.into()), texts)
+    ExplainEntry::new(
+        "RecordSyntaxInfo",
+        ExplainRecord::RecordSyntaxInfo(info.into()),
+        texts,
+    )
 }
 
 fn named(oid: Oid) -> InternationalString {
@@ -313,7 +313,11 @@ fn attribute_set_info(set: Oid, types: &Values) -> ExplainEntry {
         description: None,
     };
     let texts = [(ATTRIBUTE_SET, set.to_string())];
-    ExplainEntry::new(ExplainRecord::AttributeSetInfo(info.into()), texts)
+    ExplainEntry::new(
+        "AttributeSetInfo",
+        ExplainRecord::AttributeSetInfo(info.into()),
+        texts,
+    )
 }
 
 fn attribute_details(database: &DatabaseInfo) -> ExplainEntry {
@@ -342,7 +346,11 @@ fn attribute_details(database: &DatabaseInfo) -> ExplainEntry {
     };
     let texts = sets.keys().map(|set| (ATTRIBUTE_SET, set.to_string()));
     let texts = texts.chain([(DATABASE, database.name.clone())]);
-    ExplainEntry::new(ExplainRecord::AttributeDetails(details.into()), texts)
+    ExplainEntry::new(
+        "AttributeDetails",
+        ExplainRecord::AttributeDetails(details.into()),
+        texts,
+    )
 }
 
 /// The indexes of a database, each with its Use attributes.
@@ -368,7 +376,11 @@ fn term_list_info(database: &DatabaseInfo) -> ExplainEntry {
         term_lists: lists.collect(),
     };
     let texts = [(DATABASE, database.name.clone())];
-    ExplainEntry::new(ExplainRecord::TermListInfo(info.into()), texts)
+    ExplainEntry::new(
+        "TermListInfo",
+        ExplainRecord::TermListInfo(info.into()),
+        texts,
+    )
 }
 
 /// A record for each term list, over all databases that have it.
@@ -399,7 +411,11 @@ fn term_list_details<'a>(
             ..TermListDetails::default()
         };
         let texts = texts.into_iter().chain([(TERM_LIST, name.to_owned())]);
-        ExplainEntry::new(ExplainRecord::TermListDetails(details.into()), texts)
+        ExplainEntry::new(
+            "TermListDetails",
+            ExplainRecord::TermListDetails(details.into()),
+            texts,
+        )
     })
 }
 
@@ -416,7 +432,11 @@ fn sort_details(database: &DatabaseInfo) -> ExplainEntry {
         sort_keys: Some(keys.collect()),
     };
     let texts = [(DATABASE, database.name.clone())];
-    ExplainEntry::new(ExplainRecord::SortDetails(details.into()), texts)
+    ExplainEntry::new(
+        "SortDetails",
+        ExplainRecord::SortDetails(details.into()),
+        texts,
+    )
 }
 
 /// Any one of these attributes.
@@ -457,5 +477,9 @@ fn extended_services_info(service: Oid) -> ExplainEntry {
         es_asn: None,
     };
     let texts = [(SERVICE, service.to_string())];
-    ExplainEntry::new(ExplainRecord::ExtendedServicesInfo(info.into()), texts)
+    ExplainEntry::new(
+        "ExtendedServicesInfo",
+        ExplainRecord::ExtendedServicesInfo(info.into()),
+        texts,
+    )
 }

@@ -8,6 +8,7 @@ use z3950_asn1::bib1::diagnostics::Condition;
 use z3950_asn1::es::TaskParameters;
 use z3950_asn1::es::persistent_result_set::{PersistentResultSet, TargetPart};
 use z3950_asn1::oid::{self, Oid};
+use z3950_asn1::types::InternationalString;
 
 use super::{EXTEND_DATABASE, OwnDatabase, Task, Tasks};
 use crate::backend::{
@@ -102,26 +103,20 @@ impl PackageDatabase {
 
 /// The values of a task under the Use attributes, in lower case.
 fn texts(task: &Task) -> Vec<(i64, String)> {
-    let lower = |text: &[u8]| String::from_utf8_lossy(text).to_lowercase();
-    let given = [
-        (USER_ID, task.user_id.as_ref().map(|user| user.as_bytes())),
-        (
-            PACKAGE_NAME,
-            task.kind.name.as_ref().map(|name| name.as_bytes()),
-        ),
-        (
-            CREATION_DATE_TIME,
-            task.created.as_ref().map(|time| time.as_bytes()),
-        ),
+    let lower = |text: &InternationalString| text.to_string_lossy().to_lowercase();
+    let created = task.created.as_ref().map(|time| time.to_string_lossy());
+    let texts = [
+        (USER_ID, task.user_id.as_ref().map(lower)),
+        (PACKAGE_NAME, task.kind.name.as_ref().map(lower)),
+        (CREATION_DATE_TIME, created.map(|time| time.to_lowercase())),
+        (TASK_STATUS, Some(task.status.0.to_string())),
+        (TASK_STATUS, Some(task.status.to_string())),
+        (PACKAGE_TYPE, Some(task.kind.package_type.to_string())),
     ];
-    let given = given.into_iter();
-    let given = given.filter_map(|(r#use, text)| Some((r#use, lower(text?))));
-    let own = [
-        (TASK_STATUS, task.status.0.to_string()),
-        (TASK_STATUS, task.status.to_string()),
-        (PACKAGE_TYPE, task.kind.package_type.to_string()),
-    ];
-    given.chain(own).collect()
+    let texts = texts.into_iter();
+    texts
+        .filter_map(|(r#use, text)| Some((r#use, text?)))
+        .collect()
 }
 
 impl Backend for PackageDatabase {

@@ -14,6 +14,7 @@ mod xml;
 use std::sync::Arc;
 use std::time::SystemTime;
 
+use bytes::Bytes;
 use z3950_asn1::apdu::{
     DiagRec, ExtendedServicesFunction, ExtendedServicesRequest, ExtendedServicesResponse,
     ExternalError, ExternalValue, OperationStatus, WaitAction,
@@ -70,6 +71,18 @@ impl Outcome {
             result_set: None,
         }
     }
+
+    /// An update, which is done unless it failed.
+    fn of_update(failure: Option<Diagnostic>, parameters: impl Into<TaskParameters>) -> Self {
+        let status = match failure {
+            None => TaskStatus::COMPLETE,
+            Some(_) => TaskStatus::ABORTED,
+        };
+        Self {
+            failure,
+            ..Self::of(status, parameters)
+        }
+    }
 }
 
 /// Carries out the task and answers with its package, unless the client wants none.
@@ -108,16 +121,12 @@ fn user(
     association: &Association,
     request: &ExtendedServicesRequest,
 ) -> Result<Option<String>, Diagnostic> {
+    let proved = association.user().map(|user| user.name.clone());
     let named = request.user_id.as_ref().map(|user| user.to_string_lossy());
-    let proved = association.user();
-    let proved = proved.map(|user| user.name.clone());
-    match named {
-        Some(named)
-            if proved.as_deref() != Some(&named) && !association.target.access.users.is_empty() =>
-        {
-            Err(diagnostic(USER_REFUSED, &*named))
-        }
-        _ => Ok(proved),
+    let other = named.filter(|named| proved.as_deref() != Some(named));
+    match other.filter(|_| !association.target.access.users.is_empty()) {
+        Some(other) => Err(diagnostic(USER_REFUSED, &*other)),
+        None => Ok(proved),
     }
 }
 
@@ -287,12 +296,13 @@ fn delete(
     })
 }
 
-/// The task failed because of the diagnostic of one record.
-fn execution_failed(why: &Diagnostic) -> Diagnostic {
-    match why.addinfo.as_bytes() {
+/// Why an update failed, if it did: because of the diagnostic of one record.
+fn failure_of(outcomes: &[Result<Bytes, Diagnostic>]) -> Option<Diagnostic> {
+    let why = outcomes.iter().find_map(|outcome| outcome.as_ref().err())?;
+    Some(match why.addinfo.as_bytes() {
         b"" => diagnostic(EXECUTION_FAILED, why.to_string()),
         addinfo => diagnostic(EXECUTION_FAILED, addinfo),
-    }
+    })
 }
 
 fn missing(parameter: &str) -> Diagnostic {

@@ -56,31 +56,24 @@ pub(crate) fn answer(
         }),
         ..InitializeResponse::default()
     };
-    let admitted = match protocol_version.highest() {
-        None => Err(None),
-        Some(version) => admit(request, target, peer)
-            .map(|(seat, unproved)| (version, seat, unproved))
-            .map_err(Some),
-    };
-    let granted = match admitted {
-        Ok((version, seat, unproved)) => {
-            let terms = Terms {
-                version,
-                options: response.options,
-                preferred_message_size: preferred,
-                exceptional_record_size: exceptional,
-                unproved,
-            };
-            Some((terms, seat))
-        }
-        Err(why) => {
-            response.result = false;
-            response.other_info = None;
-            response.user_information_field = why.and_then(|why| UserInfo1::diagnostic(why).ok());
-            None
-        }
-    };
-    (response.into(), granted)
+    let admitted = protocol_version.highest().ok_or(None).and_then(|version| {
+        let (seat, unproved) = admit(request, target, peer).map_err(Some)?;
+        let terms = Terms {
+            version,
+            options: response.options,
+            preferred_message_size: preferred,
+            exceptional_record_size: exceptional,
+            unproved,
+        };
+        Ok((terms, seat))
+    });
+    if let Err(why) = &admitted {
+        let why = why.clone();
+        response.result = false;
+        response.other_info = None;
+        response.user_information_field = why.and_then(|why| UserInfo1::diagnostic(why).ok());
+    }
+    (response.into(), admitted.ok())
 }
 
 /// The seat of the client, if it is a user, and whether it must still authenticate.
@@ -151,18 +144,16 @@ fn proposal(request: &InitializeRequest) -> Option<OriginProposal> {
 fn selection(proposal: &OriginProposal, offer: &Offer) -> TargetResponse {
     let sets = proposal.proposed_char_sets.as_deref();
     let languages = proposal.proposedlanguages.as_deref().unwrap_or_default();
+    let is_offered = |language: &&InternationalString| {
+        let mut offered = offer.languages.iter();
+        offered.any(|offered| language.as_bytes().eq_ignore_ascii_case(offered.as_bytes()))
+    };
     TargetResponse {
         selected_char_sets: sets.map(|sets| {
             let utf_8 = sets.iter().find(|set| is_utf_8(set));
             utf_8.map_or(SelectedCharSet::None, selected)
         }),
-        selected_language: languages
-            .iter()
-            .find(|language| {
-                let mut offered = offer.languages.iter();
-                offered.any(|offered| language.as_bytes().eq_ignore_ascii_case(offered.as_bytes()))
-            })
-            .cloned(),
+        selected_language: languages.iter().find(is_offered).cloned(),
         records_in_selected_char_sets: proposal.records_in_selected_char_sets.map(|_| false),
     }
 }

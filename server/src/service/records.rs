@@ -24,13 +24,21 @@ pub(super) fn of_names(
     syntax: Option<Oid>,
     names: Option<&ElementSetNames>,
 ) -> Result<Composition, Diagnostic> {
-    let syntax = syntax
-        .map(|syntax| known_syntax(backend, syntax))
-        .transpose()?;
+    let syntax = syntax.map(|syntax| known_syntax(backend, syntax));
+    let syntax = syntax.transpose()?;
+    let known = |name| known_element_set(backend, name, syntax.as_ref());
+    let mut composition = Composition::full(syntax);
     match names {
-        None => Ok(Composition::full(syntax)),
-        Some(names) => named(backend, names, syntax),
+        None => {}
+        Some(ElementSetNames::GenericElementSetName(name)) => {
+            composition.element_set = known(name)?;
+        }
+        Some(ElementSetNames::DatabaseSpecific(names)) => {
+            let names = names.iter().map(|one| (&one.db_name, known(&one.esn.0)));
+            composition.by_database = by_database(names)?;
+        }
     }
+    Ok(composition)
 }
 
 /// The composition of the records of a Present. The syntaxes of a CompSpec take precedence over the preferred one.
@@ -47,7 +55,14 @@ pub(super) fn of_present(
         Some(RecordComposition::Simple(names)) => of_names(backend, syntax, Some(names)),
         Some(RecordComposition::Complex(specification)) => {
             let syntax = specified_syntax(backend, specification, syntax)?;
-            specified_elements(backend, specification, syntax)
+            let of = |one| specified(backend, one, syntax.as_ref());
+            let mut composition = Composition::full(syntax);
+            if let Some(generic) = &specification.generic {
+                composition.element_set = of(generic)?;
+            }
+            let others = specification.db_specific.iter().flatten();
+            composition.by_database = by_database(others.map(|one| (&one.db, of(&one.spec))))?;
+            Ok(composition)
         }
     }
 }
@@ -67,27 +82,6 @@ fn known_element_set(
     match name.to_str() {
         Ok(known) if backend.has_element_set(known, syntax) => Ok(known.to_owned()),
         _ => Err(diagnostic(Condition::ELEMENT_SET_NAME, name.as_bytes())),
-    }
-}
-
-fn named(
-    backend: &dyn Backend,
-    names: &ElementSetNames,
-    syntax: Option<Oid>,
-) -> Result<Composition, Diagnostic> {
-    let known = |name| known_element_set(backend, name, syntax.as_ref());
-    match names {
-        ElementSetNames::GenericElementSetName(name) => Ok(Composition {
-            element_set: known(name)?,
-            ..Composition::full(syntax)
-        }),
-        ElementSetNames::DatabaseSpecific(names) => {
-            let names = names.iter().map(|one| (&one.db_name, known(&one.esn.0)));
-            Ok(Composition {
-                by_database: by_database(names)?,
-                ..Composition::full(syntax)
-            })
-        }
     }
 }
 
@@ -117,21 +111,6 @@ fn specified_syntax(
         Err(_) if specification.select_alternative_syntax => Ok(None),
         chosen => chosen.map(Some),
     }
-}
-
-fn specified_elements(
-    backend: &dyn Backend,
-    specification: &CompSpec,
-    syntax: Option<Oid>,
-) -> Result<Composition, Diagnostic> {
-    let of = |one| specified(backend, one, syntax.as_ref());
-    let mut composition = Composition::full(syntax);
-    if let Some(generic) = &specification.generic {
-        composition.element_set = of(generic)?;
-    }
-    let others = specification.db_specific.iter().flatten();
-    composition.by_database = by_database(others.map(|one| (&one.db, of(&one.spec))))?;
-    Ok(composition)
 }
 
 fn specified(

@@ -115,10 +115,6 @@ async fn response(
     set: &ResultSet,
     found: &Found,
 ) -> SearchResponse {
-    let records = match found.interrupted {
-        None => first_records(operation, request, set).await,
-        Some(_) => Ok(None),
-    };
     let result_count = count(set.hits.len());
     let additional_search_info = information(operation, found);
     if let Some(interrupted) = &found.interrupted {
@@ -138,7 +134,7 @@ async fn response(
         additional_search_info,
         ..SearchResponse::default()
     };
-    match records {
+    match first_records(operation, request, set).await {
         Ok(None) => {}
         Ok(Some(packed)) => {
             let returned = count(packed.records);

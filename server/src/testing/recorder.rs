@@ -1,9 +1,8 @@
 //! Records the sessions of a test server, and lets a test wait for events.
 
 use std::sync::{Condvar, Mutex, PoisonError};
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
-use bytes::Bytes;
 use z3950_asn1::apdu::Apdu;
 use z3950_asn1::error::DecodeError;
 
@@ -49,13 +48,7 @@ impl Recorder {
     }
 
     fn note(&self, session: u64, direction: Direction, octets: &[u8], apdu: Option<&Apdu>) {
-        let entry = TranscriptEntry {
-            time: SystemTime::now(),
-            session,
-            direction,
-            octets: Bytes::copy_from_slice(octets),
-            apdu: apdu.cloned(),
-        };
+        let entry = TranscriptEntry::now(session, direction, octets, apdu);
         self.change(|state| state.entries.push(entry));
     }
 }

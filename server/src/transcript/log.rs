@@ -27,13 +27,7 @@ impl<W: Write + Send> JsonLog<W> {
     }
 
     fn note(&self, session: u64, direction: Direction, octets: &[u8], apdu: Option<&Apdu>) {
-        let entry = TranscriptEntry {
-            time: SystemTime::now(),
-            session,
-            direction,
-            octets: octets.to_vec().into(),
-            apdu: apdu.cloned(),
-        };
+        let entry = TranscriptEntry::now(session, direction, octets, apdu);
         self.0.write(&format!("{}\n", entry.to_json()));
     }
 

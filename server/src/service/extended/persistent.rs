@@ -66,17 +66,15 @@ pub(super) fn query(
                 package_type: oid::PERSISTENT_QUERY,
                 name: Some(name.clone()),
             };
-            let (_, task) = association
-                .target
-                .tasks
-                .named(&kind, user, Function::PRESENT)?;
-            match &task.parameters {
-                TaskParameters::PersistentQuery(parameters) => match &**parameters {
-                    PersistentQuery::TaskPackage(package) => package.target_part.clone(),
-                    PersistentQuery::EsRequest(_) => return Err(unsupported("package")),
-                },
-                _ => return Err(unsupported("package")),
-            }
+            let tasks = &association.target.tasks;
+            let (_, task) = tasks.named(&kind, user, Function::PRESENT)?;
+            let TaskParameters::PersistentQuery(parameters) = &task.parameters else {
+                return Err(unsupported("package"));
+            };
+            let PersistentQuery::TaskPackage(package) = &**parameters else {
+                return Err(unsupported("package"));
+            };
+            package.target_part.clone()
         }
     };
     let package = PersistentQuery::TaskPackage(persistent_query::TaskPackage {

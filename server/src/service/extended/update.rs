@@ -7,16 +7,13 @@ use z3950_asn1::apdu::{
 };
 use z3950_asn1::bib1::attributes as bib1;
 use z3950_asn1::bib1::diagnostics::Condition;
-use z3950_asn1::es::TaskStatus;
 use z3950_asn1::es::update::{
     Action, EsRequest, RecordId, RecordOrSurDiag, RecordStatus, SuppliedRecord, TargetPart,
     TaskPackage, TaskPackageRecordStructure, Update, UpdateStatus,
 };
 use z3950_asn1::oid::{self, Oid};
 
-use super::{
-    ACTION, Outcome, TOO_MANY_RECORDS, UPDATE_SCHEMA, execution_failed, missing, unsupported,
-};
+use super::{ACTION, Outcome, TOO_MANY_RECORDS, UPDATE_SCHEMA, failure_of, missing, unsupported};
 use crate::association::Operation;
 use crate::backend::{self, Backend, Composition, Retrieve, Search, UpdateAction, UpdateRecord};
 use crate::diagnostic::{Diagnostic, diagnostic};
@@ -41,10 +38,8 @@ pub(super) async fn answer(
     let backend = operation.backend_of(std::slice::from_ref(&database))?;
     let action = action(version, request.to_keep.action)?;
     check(&*backend, request)?;
-    let records = request
-        .not_to_keep
-        .iter()
-        .map(|record| wanted(action, record));
+    let records = request.not_to_keep.iter();
+    let records = records.map(|record| wanted(action, record));
     let records = records.collect::<Result<Vec<_>, _>>()?;
     let outcomes = backend.update(backend::Update {
         database: &database,
@@ -53,19 +48,10 @@ pub(super) async fn answer(
     });
     // Not cancelled: the client could not know whether the update was done.
     let outcomes = outcomes.await?;
-    let failure = outcomes.iter().find_map(|outcome| outcome.as_ref().err());
-    let failure = failure.map(execution_failed);
-    let (record_status, update_status, status) = match failure {
-        None => (
-            RecordStatus::SUCCESS,
-            UpdateStatus::SUCCESS,
-            TaskStatus::COMPLETE,
-        ),
-        Some(_) => (
-            RecordStatus::FAILURE,
-            UpdateStatus::FAILURE,
-            TaskStatus::ABORTED,
-        ),
+    let failure = failure_of(&outcomes);
+    let (record_status, update_status) = match failure {
+        None => (RecordStatus::SUCCESS, UpdateStatus::SUCCESS),
+        Some(_) => (RecordStatus::FAILURE, UpdateStatus::FAILURE),
     };
     let mut structures = Vec::with_capacity(outcomes.len());
     for (supplied, outcome) in request.not_to_keep.iter().zip(&outcomes) {
@@ -96,10 +82,7 @@ pub(super) async fn answer(
             task_package_records: Some(structures),
         },
     }));
-    Ok(Outcome {
-        failure,
-        ..Outcome::of(status, package)
-    })
+    Ok(Outcome::of_update(failure, package))
 }
 
 /// The element in place of a record that was not requested: none in the first version, no diagnostics in the others, because

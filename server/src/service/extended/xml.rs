@@ -5,13 +5,14 @@
 
 use bytes::Bytes;
 use z3950_asn1::apdu::{DatabaseName, External};
-use z3950_asn1::es::{TaskParameters, TaskStatus};
+use z3950_asn1::es::TaskParameters;
 use z3950_asn1::oid;
 use z3950_asn1::types::OctetString;
 use z3950_marc::marcxml;
 use z3950_marc::stream::{InputForm, RecordReader};
+use z3950_marc::xmltext::put_attribute;
 
-use super::{Outcome, execution_failed, unsupported};
+use super::{Outcome, failure_of, unsupported};
 use crate::association::Association;
 use crate::backend::{Update, UpdateAction, UpdateRecord};
 use crate::diagnostic::Diagnostic;
@@ -37,17 +38,12 @@ pub(super) async fn answer(
         records: &records,
     });
     let outcomes = outcomes.await?;
-    let failure = outcomes.iter().find_map(|outcome| outcome.as_ref().err());
-    let failure = failure.map(execution_failed);
-    let status = match failure {
-        None => TaskStatus::COMPLETE,
-        Some(_) => TaskStatus::ABORTED,
-    };
-    let report = TaskParameters::Xml(report(failure.is_none(), &outcomes).into_bytes().into());
-    Ok(Outcome {
+    let failure = failure_of(&outcomes);
+    let report = report(failure.is_none(), &outcomes).into_bytes();
+    Ok(Outcome::of_update(
         failure,
-        ..Outcome::of(status, report)
-    })
+        TaskParameters::Xml(report.into()),
+    ))
 }
 
 /// The records of a MARCXML document, each as a separate document.
@@ -70,24 +66,15 @@ fn records(document: &OctetString) -> Result<Vec<UpdateRecord>, Diagnostic> {
 
 fn report(is_done: bool, outcomes: &[Result<Bytes, Diagnostic>]) -> String {
     let status = if is_done { "success" } else { "failure" };
-    let records = outcomes.iter().map(|outcome| match outcome {
-        Ok(id) => format!("<record id=\"{}\"/>", escaped(&String::from_utf8_lossy(id))),
-        Err(why) => format!("<record diagnostic=\"{}\"/>", escaped(&why.to_string())),
-    });
-    let records: String = records.collect();
-    format!("<update status=\"{status}\">{records}</update>")
-}
-
-fn escaped(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for character in text.chars() {
-        match character {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '"' => out.push_str("&quot;"),
-            other if other.is_control() => out.push('\u{fffd}'),
-            other => out.push(other),
-        }
+    let mut report = format!("<update status=\"{status}\">");
+    for outcome in outcomes {
+        let (name, value) = match outcome {
+            Ok(id) => ("id", id.clone()),
+            Err(why) => ("diagnostic", why.to_string().into()),
+        };
+        report.push_str(&format!("<record {name}=\""));
+        put_attribute(&mut report, &value);
+        report.push_str("\"/>");
     }
-    out
+    report + "</update>"
 }
