@@ -14,6 +14,11 @@ use z3950_server::memory::{DocidField, Profile};
 
 use crate::config::ListenAddress;
 
+/// Headings of the help.
+const SERVED: &str = "What to serve";
+const LISTENERS: &str = "Where to listen";
+const LOGS: &str = "Logs";
+
 /// Serve MARC records over Z39.50
 #[derive(Debug, Parser)]
 #[command(
@@ -26,86 +31,63 @@ use crate::config::ListenAddress;
 )]
 pub(crate) struct Arguments {
     /// Serve the built-in catalogue: the databases books and serials
-    #[arg(long, help_heading = "What to serve")]
+    #[arg(long, help_heading = SERVED)]
     pub(crate) demo: bool,
 
     /// Serve a file, or a folder of files, as a database: ISO 2709, MARCXML, MARC-in-JSON or MARCMaker text. Files given under
     /// the same name are searched together
-    #[arg(
-        long = "database",
-        value_name = "NAME=PATH",
-        help_heading = "What to serve"
-    )]
+    #[arg(long = "database", value_name = "NAME=PATH", help_heading = SERVED)]
     pub(crate) databases: Vec<NamedFile>,
 
     /// Write a database to this file whenever a client changes it. If the file exists at startup, it is read instead of the
     /// others
-    #[arg(long, value_name = "NAME=FILE", help_heading = "What to serve")]
+    #[arg(long, value_name = "NAME=FILE", help_heading = SERVED)]
     pub(crate) save: Vec<NamedFile>,
 
     /// The field that holds the docid of a record: 001, 035$a and so on [default: 001]
-    #[arg(long, value_name = "TAG[$c]", help_heading = "What to serve")]
+    #[arg(long, value_name = "TAG[$c]", help_heading = SERVED)]
     pub(crate) docid: Option<DocidField>,
 
     /// Accept and refuse attributes as another server does: bib-1, zebra or yaz-ztest
-    #[arg(long, value_name = "NAME", value_parser = profile, help_heading = "What to serve")]
+    #[arg(long, value_name = "NAME", value_parser = profile, help_heading = SERVED)]
     pub(crate) profile: Option<Profile>,
 
     /// Behave like another server: yaz-ztest
-    #[arg(long, value_name = "SERVER", help_heading = "What to serve")]
+    #[arg(long, value_name = "SERVER", help_heading = SERVED)]
     pub(crate) imitate: Option<Imitated>,
 
     /// Answer from a transcript: each request gets the answer recorded for the same request, and one that was never recorded
     /// gets diagnostic 100
-    #[arg(long, value_name = "FILE", help_heading = "What to serve")]
+    #[arg(long, value_name = "FILE", help_heading = SERVED)]
     pub(crate) replay: Option<PathBuf>,
 
     /// With --replay, answer a request that was never recorded with the next answer to a request of its kind
-    #[arg(long, help_heading = "What to serve")]
+    #[arg(long, help_heading = SERVED)]
     pub(crate) replay_in_order: bool,
 
     /// Misbehave according to a rule; may be repeated. `--fault help` lists the faults
-    #[arg(long = "fault", value_name = "RULE", value_parser = rule, help_heading = "What to serve")]
+    #[arg(long = "fault", value_name = "RULE", value_parser = rule, help_heading = SERVED)]
     pub(crate) faults: Vec<FaultArgument>,
 
     /// Listen on an address: 127.0.0.1:2100, `[::1]:2100`, tls:0.0.0.0:2101 or unix:/run/z3950d; port 0 picks a free one. May be
     /// repeated [default: 127.0.0.1:2100]
-    #[arg(long, value_name = "ADDR", help_heading = "Where to listen")]
+    #[arg(long, value_name = "ADDR", help_heading = LISTENERS)]
     pub(crate) listen: Vec<Listen>,
 
     /// The certificate chain of TLS listeners, in PEM
-    #[arg(
-        long,
-        value_name = "FILE",
-        requires = "key",
-        help_heading = "Where to listen"
-    )]
+    #[arg(long, value_name = "FILE", requires = "key", help_heading = LISTENERS)]
     pub(crate) certificate: Option<PathBuf>,
 
     /// The private key of TLS listeners, in PEM
-    #[arg(
-        long,
-        value_name = "FILE",
-        requires = "certificate",
-        help_heading = "Where to listen"
-    )]
+    #[arg(long, value_name = "FILE", requires = "certificate", help_heading = LISTENERS)]
     pub(crate) key: Option<PathBuf>,
 
     /// Ask TLS clients for a certificate signed by one of these authorities, in PEM
-    #[arg(
-        long,
-        value_name = "FILE",
-        requires = "certificate",
-        help_heading = "Where to listen"
-    )]
+    #[arg(long, value_name = "FILE", requires = "certificate", help_heading = LISTENERS)]
     pub(crate) client_authorities: Option<PathBuf>,
 
     /// Admit only clients that have a certificate
-    #[arg(
-        long,
-        requires = "client_authorities",
-        help_heading = "Where to listen"
-    )]
+    #[arg(long, requires = "client_authorities", help_heading = LISTENERS)]
     pub(crate) require_client_certificate: bool,
 
     /// Serve at most N sessions at once. A further client takes the place of a connection without a session, or waits
@@ -139,24 +121,19 @@ pub(crate) struct Arguments {
     pub(crate) check: bool,
 
     /// Write every APDU to a file as a line of JSON, which --replay reads
-    #[arg(long, value_name = "FILE", help_heading = "Logs")]
+    #[arg(long, value_name = "FILE", help_heading = LOGS)]
     pub(crate) transcript: Option<PathBuf>,
 
     /// Write every APDU to a file in words
-    #[arg(long, value_name = "FILE", help_heading = "Logs")]
+    #[arg(long, value_name = "FILE", help_heading = LOGS)]
     pub(crate) apdu_log: Option<PathBuf>,
 
     /// Log sessions to standard error; -vv logs each APDU, -vvv what is in it
-    #[arg(short, action = ArgAction::Count, help_heading = "Logs")]
+    #[arg(short, action = ArgAction::Count, help_heading = LOGS)]
     pub(crate) verbose: u8,
 
     /// Colour the log
-    #[arg(
-        long,
-        value_name = "WHEN",
-        default_value = "auto",
-        help_heading = "Logs"
-    )]
+    #[arg(long, value_name = "WHEN", default_value = "auto", help_heading = LOGS)]
     pub(crate) color: ColorChoice,
 
     /// Print a completion script
@@ -227,9 +204,8 @@ impl Arguments {
                 "--certificate and --key are for a listener with TLS, but there is none: \
                  give --listen tls:ADDR, such as --listen tls:127.0.0.1:2101",
             )),
-            _ => Ok(()),
-        }?;
-        Ok(self)
+            _ => Ok(self),
+        }
     }
 
     /// Whether the arguments ask for a text instead of a server.

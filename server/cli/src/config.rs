@@ -9,10 +9,10 @@ mod profile;
 mod section;
 
 use std::collections::BTreeSet;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::time::Duration;
-use std::{fmt, io};
 
 use toml::de::DeTable;
 use z3950_asn1::input;
@@ -62,43 +62,6 @@ pub(crate) struct Config {
     pub(crate) replay_in_order: bool,
 }
 
-/// All errors of a settings file.
-#[derive(Debug)]
-pub(crate) struct ConfigErrors {
-    /// The file.
-    pub(crate) path: PathBuf,
-    /// The errors, in the order of lines; at least one.
-    pub(crate) errors: Vec<ConfigError>,
-}
-
-/// An error in a settings file.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct ConfigError {
-    /// The line, from 1; `None` if the file cannot be read.
-    pub(crate) line: Option<usize>,
-    /// The message.
-    pub(crate) reason: String,
-}
-
-impl fmt::Display for ConfigErrors {
-    /// One line per error: `z3950d.toml:3: sessions is not a number`.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (index, error) in self.errors.iter().enumerate() {
-            if index > 0 {
-                writeln!(f)?;
-            }
-            write!(f, "{}:", self.path.display())?;
-            if let Some(line) = error.line {
-                write!(f, "{line}:")?;
-            }
-            write!(f, " {}", error.reason)?;
-        }
-        Ok(())
-    }
-}
-
-impl std::error::Error for ConfigErrors {}
-
 /// A settings file with every setting explained; optional settings are commented out.
 pub(crate) const TEMPLATE: &str = include_str!("config/z3950d.toml");
 
@@ -109,33 +72,28 @@ impl Config {
     /// Reads a file. Paths in it are relative to its folder.
     ///
     /// # Errors
-    /// Everything that is wrong with it.
-    pub(crate) fn read(path: &Path) -> Result<Self, ConfigErrors> {
+    /// Everything that is wrong with it, a line for each: `z3950d.toml:3: sessions is not a number`.
+    pub(crate) fn read(path: &Path) -> Result<Self, String> {
         let folder = path.parent().unwrap_or(Path::new(""));
-        let unreadable = |error: io::Error| {
-            vec![ConfigError {
-                line: None,
-                reason: match error.kind() {
-                    io::ErrorKind::NotFound => {
-                        format!("{error}; z3950d --print-config prints one to begin with")
-                    }
-                    _ => error.to_string(),
-                },
-            }]
-        };
-        let read = input::read_text(path, MAX_SIZE).map_err(unreadable);
-        read.and_then(|text| Self::parse(&text, folder))
-            .map_err(|errors| ConfigErrors {
-                path: path.to_owned(),
-                errors,
-            })
+        let name = path.display();
+        let text = input::read_text(path, MAX_SIZE).map_err(|error| match error.kind() {
+            io::ErrorKind::NotFound => {
+                format!("{name}: {error}; z3950d --print-config prints one to begin with")
+            }
+            _ => format!("{name}: {error}"),
+        })?;
+        Self::parse(&text, folder).map_err(|errors| {
+            let errors = errors.iter();
+            let lines = errors.map(|(line, reason)| format!("{name}:{line}: {reason}"));
+            lines.collect::<Vec<_>>().join("\n")
+        })
     }
 
     /// Reads the text of a file; paths in it are relative to `folder`. Neither are files looked at that it names.
     ///
     /// # Errors
-    /// Everything that is wrong with it, at least one.
-    pub(crate) fn parse(text: &str, folder: &Path) -> Result<Self, Vec<ConfigError>> {
+    /// Everything that is wrong with it, with the numbers of lines.
+    pub(crate) fn parse(text: &str, folder: &Path) -> Result<Self, Vec<(usize, String)>> {
         let notes = Notes::default();
         let (table, syntax) = DeTable::parse_recoverable(text);
         for error in &syntax {
@@ -181,16 +139,14 @@ impl Config {
     }
 }
 
-fn errors(text: &str, notes: Vec<(usize, String)>) -> Vec<ConfigError> {
+/// Errors with the numbers of their lines instead of their positions.
+fn errors(text: &str, notes: Vec<(usize, String)>) -> Vec<(usize, String)> {
     let line = |at: usize| {
         let before = text.as_bytes().get(..at).unwrap_or(text.as_bytes());
         before.iter().filter(|octet| **octet == b'\n').count() + 1
     };
-    let errors = notes.into_iter().map(|(at, reason)| ConfigError {
-        line: Some(line(at)),
-        reason,
-    });
-    errors.collect()
+    let notes = notes.into_iter();
+    notes.map(|(at, reason)| (line(at), reason)).collect()
 }
 
 /// The databases: `[[database]]`.

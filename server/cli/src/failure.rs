@@ -32,65 +32,45 @@ impl From<Exit> for ExitCode {
     }
 }
 
-/// Why the program fails, and its exit code.
+/// Why the program fails, in words, and its exit code.
 #[derive(Debug)]
 pub(crate) struct Failure {
     pub(crate) exit: Exit,
-    cause: Box<dyn Error>,
+    pub(crate) words: String,
 }
 
 impl Failure {
-    pub(crate) fn new(exit: Exit, cause: impl Into<Box<dyn Error>>) -> Self {
-        Self {
-            exit,
-            cause: cause.into(),
-        }
-    }
-
     /// Invalid usage, or something unusable that it names.
     pub(crate) fn usage(cause: impl Into<Box<dyn Error>>) -> Self {
-        Self::new(Exit::Usage, cause)
+        Self {
+            exit: Exit::Usage,
+            words: chain(&*cause.into()),
+        }
     }
 
-    /// An error and its chain of causes.
-    pub(crate) fn chain(error: &dyn Error) -> String {
-        let mut words = error.to_string();
-        let mut cause = error.source();
-        while let Some(deeper) = cause {
-            words.push_str(&format!(": {deeper}"));
-            cause = deeper.source();
-        }
-        words
+    /// An operation on a file, an address and so on that failed.
+    pub(crate) fn cannot(what: &str, cause: impl Into<Box<dyn Error>>) -> Self {
+        Self::usage(format!("{what}: {}", chain(&*cause.into())))
     }
 
     /// An unexpected failure of the system.
-    pub(crate) fn unexpected(cause: impl Into<Box<dyn Error>>) -> Self {
-        Self::new(Exit::Unexpected, cause)
-    }
-}
-
-impl fmt::Display for Failure {
-    /// The whole chain of causes.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&Self::chain(&*self.cause))
-    }
-}
-
-/// An operation on a file, an address and so on that failed.
-#[derive(Debug, thiserror::Error)]
-#[error("{what}")]
-pub(crate) struct Cannot {
-    what: String,
-    source: Box<dyn Error>,
-}
-
-impl Cannot {
-    pub(crate) fn new(what: String, source: impl Into<Box<dyn Error>>) -> Self {
+    pub(crate) fn unexpected(cause: io::Error) -> Self {
         Self {
-            what,
-            source: source.into(),
+            exit: Exit::Unexpected,
+            words: chain(&cause),
         }
     }
+}
+
+/// An error and its chain of causes.
+pub(crate) fn chain(error: &dyn Error) -> String {
+    let mut words = error.to_string();
+    let mut cause = error.source();
+    while let Some(deeper) = cause {
+        words.push_str(&format!(": {deeper}"));
+        cause = deeper.source();
+    }
+    words
 }
 
 /// Prints a message to standard error, with the name of the program before each line.

@@ -9,7 +9,7 @@ use z3950_server::backend::Backend;
 use z3950_server::memory::{self, Checked, FileNotes, LoadError, Progress};
 
 use crate::config::Config;
-use crate::failure::{Cannot, Exit, Failure, complain};
+use crate::failure::{Exit, Failure, chain, complain};
 use crate::settings::SettingOrigin;
 
 /// Loads the databases.
@@ -45,7 +45,7 @@ fn unloaded(config: &Config, error: LoadError) -> Failure {
         LoadError::NoRecord { .. } => " (--check lists what is wrong with its records)",
         _ => "",
     };
-    Failure::usage(Cannot::new(format!("{what}{hint}"), error))
+    Failure::cannot(&format!("{what}{hint}"), error)
 }
 
 /// The file or folder that an error is about.
@@ -65,7 +65,7 @@ pub(crate) fn again(backend: &MemoryBackend) {
     match &reloaded {
         Ok(notes) => tell(notes),
         Err(error) => {
-            let cause = Failure::chain(error);
+            let cause = chain(error);
             complain(&format_args!("nothing is reloaded: {cause}"));
         }
     }
@@ -119,7 +119,7 @@ pub(crate) fn check(config: &Config, origin: &SettingOrigin) -> io::Result<Exit>
                 }
                 Err(error) => {
                     exit = Exit::Usage;
-                    let cause = Failure::chain(&error);
+                    let cause = chain(&error);
                     let place = origin.of_database(database, path_of(&error));
                     complain(&format_args!("{place}: {cause}"));
                 }

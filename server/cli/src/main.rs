@@ -53,7 +53,7 @@ fn main() -> ExitCode {
     });
     outcome
         .unwrap_or_else(|failure| {
-            complain(&failure);
+            complain(&failure.words);
             failure.exit
         })
         .into()

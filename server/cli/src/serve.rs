@@ -9,7 +9,7 @@ use z3950_server::transcript::{ApduLog, JsonLog};
 use z3950_server::{MemoryBackend, Observer, Server, Summary, Target};
 
 use crate::config::{Config, ListenAddress, ListenerConfig};
-use crate::failure::{Cannot, Failure};
+use crate::failure::Failure;
 use crate::{load, settings, signals};
 
 /// Serves until a signal comes.
@@ -89,7 +89,7 @@ async fn bind(server: Server, listener: &ListenerConfig) -> Result<Server, Failu
             "cannot listen on {} (--listen names another address)",
             listener.place
         );
-        Failure::usage(Cannot::new(what, error))
+        Failure::cannot(&what, error)
     })
 }
 

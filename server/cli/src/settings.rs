@@ -13,7 +13,7 @@ use z3950_server::transcript::Recording;
 
 use crate::args::{Arguments, FaultArgument, Listen, NOTHING, NamedFile};
 use crate::config::{Config, ListenAddress, ListenerConfig, TlsFiles};
-use crate::failure::{Cannot, Failure};
+use crate::failure::{Failure, chain};
 
 /// The default address.
 const ADDRESS: &str = "127.0.0.1:2100";
@@ -186,7 +186,7 @@ const MAX_RECORDING: u64 = 1 << 30;
 pub(crate) fn recording(path: &Path) -> Result<Recording, Failure> {
     let failure = |error: Box<dyn std::error::Error>| {
         let what = format!("cannot replay {} (--replay)", path.display());
-        Failure::usage(Cannot::new(what, error))
+        Failure::cannot(&what, error)
     };
     let text = input::read_text(path, MAX_RECORDING).map_err(|error| failure(error.into()))?;
     Recording::parse(&text).map_err(|error| failure(error.into()))
@@ -198,12 +198,12 @@ pub(crate) fn check(config: &Config, origin: &SettingOrigin) -> Vec<String> {
     for listener in &config.listeners {
         if let Some(Err(error)) = listener.tls.as_ref().map(tls) {
             let place = origin.key("listener");
-            wrong.push(format!("{place}{}", Failure::usage(error)));
+            wrong.push(format!("{place}{}", chain(&error)));
         }
     }
     if let Some(Err(failure)) = config.replay.as_deref().map(recording) {
         let place = origin.key("replay");
-        wrong.push(format!("{place}{failure}"));
+        wrong.push(format!("{place}{}", failure.words));
     }
     for (key, log) in [
         ("apdu-log", apdu_log(config)),
@@ -213,7 +213,7 @@ pub(crate) fn check(config: &Config, origin: &SettingOrigin) -> Vec<String> {
             None | Some(Ok(_) | Err(file::Error::Busy { .. })) => {}
             Some(Err(error)) => {
                 let failure = unwritten(&format!("--{key}"), error);
-                wrong.push(format!("{}{failure}", origin.key(key)));
+                wrong.push(format!("{}{}", origin.key(key), failure.words));
             }
         }
     }
@@ -223,7 +223,7 @@ pub(crate) fn check(config: &Config, origin: &SettingOrigin) -> Vec<String> {
             Ok(()) | Err(file::Error::Busy { .. }) => {}
             Err(error) => {
                 let place = origin.of_database(database, Some(path));
-                wrong.push(format!("{place}: {}", Failure::chain(&error)));
+                wrong.push(format!("{place}: {}", chain(&error)));
             }
         }
     }
@@ -265,15 +265,12 @@ pub(crate) fn unwritten(option: &str, error: file::Error) -> Failure {
     match error {
         file::Error::Unwritable { path, source } => {
             let what = format!("cannot write {} ({option})", path.display());
-            Failure::usage(Cannot::new(what, source))
+            Failure::cannot(&what, source)
         }
         file::Error::Exists { path } => Failure::usage(format!(
             "{} exists and is not empty: move it away, or give {option} another file",
             path.display()
         )),
-        error => Failure::usage(Cannot::new(
-            format!("cannot write the file of {option}"),
-            error,
-        )),
+        error => Failure::cannot(&format!("cannot write the file of {option}"), error),
     }
 }

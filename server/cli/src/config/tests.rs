@@ -129,8 +129,8 @@ fn the_template_has_every_setting() {
     let errors = Config::parse(&with_stranger.join("\n"), Path::new("")).expect_err("strangers");
     assert_eq!(errors.len(), kinds.len(), "{errors:#?}");
     let mut known = Keys::new();
-    for (error, kind) in errors.iter().zip(&kinds) {
-        let (_, keys) = error.reason.split_once("; known keys: ").expect("the keys");
+    for ((_, reason), kind) in errors.iter().zip(&kinds) {
+        let (_, keys) = reason.split_once("; known keys: ").expect("the keys");
         let keys = keys.split(", ").map(str::to_owned);
         known.entry(kind.clone()).or_default().extend(keys);
     }
@@ -172,7 +172,7 @@ fn every_error_has_its_line() {
         let errors = Config::parse(text, Path::new("")).expect_err(text);
         let found: Vec<_> = errors
             .iter()
-            .map(|error| (error.line.unwrap_or(0), error.reason.as_str()))
+            .map(|(line, reason)| (*line, reason.as_str()))
             .collect();
         let all = found.len() == expected.len()
             && found
