@@ -48,15 +48,14 @@ use z3950_asn1::oid::{Oid, XML};
 use self::background::{Background, CancelFlag};
 pub use self::builder::MemoryBackendBuilder;
 use self::catalogue::Catalogue;
+pub use self::catalogue::DatabaseFiles;
 pub use self::docid::{DocidField, DocidFieldError};
 use self::eval::Evaluated;
 pub use self::fields::{
     AccessPoint, AccessPoints, AccessPointsError, Kind, Source, SourceError, Sources,
 };
-use self::index::{Index, Work};
-pub use self::load::{
-    Checked, DatabaseFiles, FileNotes, LoadError, MAX_NOTES, Note, Progress, check_files,
-};
+use self::index::Work;
+pub use self::load::{Checked, FileNotes, LoadError, MAX_NOTES, Note, Progress, check_files};
 pub use self::profile::{Profile, Treatment, TypeProfile, Values};
 use self::result::ResultList;
 #[cfg(feature = "save")]
@@ -82,8 +81,6 @@ use crate::lock::lock;
 pub struct MemoryBackend(Arc<Shared>);
 
 struct Shared {
-    sources: load::Sources,
-    profile: Profile,
     current: Mutex<Arc<Catalogue>>,
     /// Held while a catalogue is being made, so that there is one change at a time.
     changing: Mutex<SavedFiles>,
@@ -114,11 +111,8 @@ impl MemoryBackend {
         Self::builder().add_demo().build()
     }
 
-    fn new(sources: load::Sources, profile: Profile, index: Index, saved: SavedFiles) -> Self {
-        let catalogue = Catalogue::new(Arc::clone(&sources.databases), index);
+    fn new(catalogue: Catalogue, saved: SavedFiles) -> Self {
         Self(Arc::new(Shared {
-            sources,
-            profile,
             current: Mutex::new(Arc::new(catalogue)),
             changing: Mutex::new(saved),
             background: Background::default(),
@@ -145,16 +139,11 @@ impl MemoryBackend {
                 path: path.to_owned(),
             });
         }
-        let sources = &self.0.sources;
-        let served: Vec<usize> = self
-            .databases()
-            .iter()
-            .map(|database| database.records.unwrap_or_default())
-            .collect();
-        let demand = load::Demand::NoLoss { served: &served };
-        let (index, notes) = load::load(sources, demand, progress)?;
+        let current = self.current();
+        let served = Some(&*current.counts);
+        let (index, notes) = load::load(&current.fields, &current.databases, served, progress)?;
         saved.read(stamps);
-        self.replace(Catalogue::new(Arc::clone(&sources.databases), index));
+        self.replace(current.with(index));
         Ok(notes)
     }
 
@@ -189,8 +178,8 @@ impl MemoryBackend {
         let catalogue = self.current();
         let databases = catalogue.selected(search.databases)?;
         let index = &catalogue.index;
-        let (fields, profile) = (&*self.0.sources.rules.fields, &self.0.profile);
-        let Evaluated { hits, operands } = eval::find(index, fields, profile, search, work)?;
+        let fields = &catalogue.fields;
+        let Evaluated { hits, operands } = eval::find(index, fields, search, work)?;
         let hits = index.visible(hits, databases.as_deref());
         let count = |(operand, hits)| TermCount {
             operand,
@@ -199,7 +188,7 @@ impl MemoryBackend {
         let term_counts = operands.into_iter().map(count).collect();
         let facets = match search.facets {
             [] => Vec::new(),
-            requests => scan::facets(index, fields, profile, &hits, requests, work),
+            requests => scan::facets(index, fields, &hits, requests, work),
         };
         let hits = hits.into_owned();
         Ok(Found {
@@ -207,11 +196,6 @@ impl MemoryBackend {
             facets,
             ..ResultList::of_set(catalogue, hits).into()
         })
-    }
-
-    fn scanned(&self, scan: &Scan<'_>, work: &mut Work) -> Result<Scanned, Diagnostic> {
-        let (fields, profile) = (&*self.0.sources.rules.fields, &self.0.profile);
-        scan::scan(&self.current(), fields, profile, scan, work)
     }
 
     /// A record as it was when it was found.
@@ -237,15 +221,14 @@ impl MemoryBackend {
 impl Backend for MemoryBackend {
     fn databases(&self) -> Vec<DatabaseInfo> {
         let catalogue = self.current();
-        let (fields, profile) = (&*self.0.sources.rules.fields, &self.0.profile);
-        let attributes = attributes::infos(fields, profile);
+        let attributes = attributes::infos(&catalogue.fields);
         let syntaxes = catalogue.syntaxes();
-        let databases = catalogue.databases.iter().enumerate();
-        let infos = databases.map(|(number, database)| DatabaseInfo {
+        let databases = catalogue.databases.iter().zip(&catalogue.counts);
+        let infos = databases.map(|(database, records)| DatabaseInfo {
             name: database.name.clone(),
             title: database.title.clone(),
             description: database.description.clone(),
-            records: Some(catalogue.count(number)),
+            records: Some(*records),
             syntaxes: syntaxes.clone(),
             element_sets: forms::XML_ELEMENT_SETS.map(str::to_owned).into(),
             attributes: attributes.clone(),
@@ -310,7 +293,7 @@ impl Backend for MemoryBackend {
 
     fn scan<'a>(&'a self, scan: Scan<'a>) -> Answer<'a, Scanned> {
         let mut work = Work::new(QUICK_WORK);
-        let scanned = self.scanned(&scan, &mut work);
+        let scanned = scan::scan(&self.current(), &scan, &mut work);
         if !work.ran_out() {
             return ready(scanned);
         }
@@ -333,13 +316,13 @@ impl Backend for MemoryBackend {
                 after,
                 step,
             };
-            backend.scanned(&scan, &mut Work::new(MOST_WORK).until(stop))
+            let work = &mut Work::new(MOST_WORK).until(stop);
+            scan::scan(&backend.current(), &scan, work)
         })
     }
 
     fn sort<'a>(&'a self, sort: Sort<'a>) -> Answer<'a, Hits> {
-        let rules = &self.0.sources.rules;
-        match sort::prepared(&self.current(), rules, &self.0.profile, &sort) {
+        match sort::prepared(&self.current(), &sort) {
             Err(diagnostic) => ready(Err(diagnostic)),
             Ok(prepared) if prepared.is_quick() => ready(prepared.sorted(&CancelFlag::default())),
             Ok(prepared) => {
@@ -350,10 +333,16 @@ impl Backend for MemoryBackend {
     }
 
     fn update<'a>(&'a self, update: Update<'a>) -> Answer<'a, update::Outcomes> {
-        let (backend, change) = (self.clone(), update::Change::of(&update));
+        let (backend, database) = (self.clone(), update.database.clone());
+        let (action, records) = (update.action, update.records.to_vec());
         // A change is not interrupted once it has begun.
-        let background = &self.0.background;
-        background.answer(move |_| backend.change(&change))
+        self.0.background.answer(move |_| {
+            backend.change(&Update {
+                database: &database,
+                action,
+                records: &records,
+            })
+        })
     }
 }
 

@@ -25,7 +25,7 @@ mod order;
 mod read;
 mod support;
 
-pub(super) use self::look::{Look, LookTarget, WordLook, WordOrder, look};
+pub(super) use self::look::{Look, LookTarget, WordOrder, look};
 pub(super) use self::order::{scan_start, sort_index};
 pub(super) use self::read::access_of;
 pub(super) use self::support::infos;

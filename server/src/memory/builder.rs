@@ -1,18 +1,15 @@
 //! The builder of a [`MemoryBackend`]: databases from memory, from files, or both.
 
-use bytes::Bytes;
+use std::sync::Arc;
+
 use z3950_marc::{MarcRecord, mrk};
 
-use super::SavedFiles;
-use super::catalogue::{Database, same_name};
+use super::catalogue::{Catalogue, DatabaseFiles, same_name};
 use super::docid::DocidField;
 use super::fields::{AccessPoints, Fields};
-use super::index::Rules;
-use super::load::{
-    DatabaseFiles, Demand, FileNotes, LoadError, Note, Origins, Progress, Sources, encoded,
-};
+use super::load::{FileNotes, LoadError, Note, Progress, encoded};
 use super::profile::Profile;
-use super::{MemoryBackend, load};
+use super::{MemoryBackend, SavedFiles, load};
 
 /// Collects databases for a [`MemoryBackend`].
 #[derive(Debug, Default)]
@@ -20,13 +17,7 @@ pub struct MemoryBackendBuilder {
     docid: DocidField,
     access_points: AccessPoints,
     profile: Profile,
-    databases: Vec<NewDatabase>,
-}
-
-#[derive(Debug, Default)]
-struct NewDatabase {
-    files: DatabaseFiles,
-    records: Vec<Bytes>,
+    databases: Vec<DatabaseFiles>,
 }
 
 impl MemoryBackendBuilder {
@@ -65,23 +56,38 @@ impl MemoryBackendBuilder {
 
     /// Sets the title and description of a database, which is created if necessary.
     pub fn describe(mut self, name: &str, title: &str, description: &str) -> Self {
-        let files = &mut self.database(name).files;
-        files.title = Some(title.to_owned());
-        files.description = Some(description.to_owned());
+        let database = self.database(name);
+        database.title = Some(title.to_owned());
+        database.description = Some(description.to_owned());
         self
     }
 
     /// Adds the demo catalogue: databases `books` and `serials`.
-    pub fn add_demo(self) -> Self {
-        demo(self)
+    #[expect(
+        clippy::panic,
+        reason = "the tests read the texts, which are part of the program"
+    )]
+    pub fn add_demo(mut self) -> Self {
+        for (name, title, description, text) in DEMO {
+            let records =
+                mrk::parse_all(text).unwrap_or_else(|error| panic!("{name}.mrk: {error}"));
+            let added = self.describe(name, title, description);
+            let added = added.add_records(name, records);
+            self = added.unwrap_or_else(|note| panic!("{name}.mrk: {note}"));
+        }
+        self
     }
 
     /// A backend of the records added.
     pub fn build(self) -> MemoryBackend {
-        let (sources, profile) = self.sources();
+        let (fields, databases) = self.finished();
         // Only files can fail.
-        let (index, _) = load::load(&sources, Demand::AnyRecord, &|_| {}).unwrap_or_default();
-        MemoryBackend::new(sources, profile, index, SavedFiles::default())
+        let loaded = load::load(&fields, &databases, None, &|_| {});
+        let (index, _) = loaded.unwrap_or_default();
+        MemoryBackend::new(
+            Catalogue::new(fields, databases, index),
+            SavedFiles::default(),
+        )
     }
 
     /// Builds a backend of the records added and those of files, which are read in parallel; `progress` is called from time to
@@ -95,7 +101,7 @@ impl MemoryBackendBuilder {
         progress: &dyn Fn(&Progress),
     ) -> Result<(MemoryBackend, Vec<FileNotes>), LoadError> {
         for files in databases {
-            let known = &mut self.database(&files.name).files;
+            let known = self.database(&files.name);
             known.paths.extend(files.paths);
             known.title = files.title.or(known.title.take());
             known.description = files.description.or(known.description.take());
@@ -105,59 +111,34 @@ impl MemoryBackendBuilder {
                 known.save = files.save.or(known.save.take());
             }
         }
-        let (sources, profile) = self.sources();
-        let mut saved = SavedFiles::lock(&sources.databases)?;
+        let (fields, databases) = self.finished();
+        let mut saved = SavedFiles::lock(&databases)?;
         let stamps = saved.stamps();
-        let (index, notes) = load::load(&sources, Demand::AnyRecord, progress)?;
+        let (index, notes) = load::load(&fields, &databases, None, progress)?;
         saved.read(stamps);
-        Ok((MemoryBackend::new(sources, profile, index, saved), notes))
+        let catalogue = Catalogue::new(fields, databases, index);
+        Ok((MemoryBackend::new(catalogue, saved), notes))
     }
 
     #[expect(clippy::indexing_slicing, reason = "the place was found or made here")]
-    fn database(&mut self, name: &str) -> &mut NewDatabase {
-        let known = self
-            .databases
-            .iter()
-            .position(|known| same_name(&known.files.name, name));
+    fn database(&mut self, name: &str) -> &mut DatabaseFiles {
+        let mut known = self.databases.iter();
+        let known = known.position(|known| same_name(&known.name, name));
         let place = known.unwrap_or_else(|| {
-            let mut new = NewDatabase::default();
-            new.files.name = name.to_owned();
-            self.databases.push(new);
+            self.databases.push(DatabaseFiles {
+                name: name.to_owned(),
+                ..DatabaseFiles::default()
+            });
             self.databases.len() - 1
         });
         &mut self.databases[place]
     }
 
-    fn sources(self) -> (Sources, Profile) {
-        let docid = |database: &NewDatabase| database.files.docid.unwrap_or(self.docid);
-        let rules = Rules {
-            fields: Fields::new(self.access_points).into(),
-            docids: self.databases.iter().map(docid).collect(),
-        };
-        let mut databases = Vec::new();
-        let mut origins = Vec::new();
-        for (NewDatabase { files, records }, docid) in
-            self.databases.into_iter().zip(rules.docids.iter())
-        {
-            let save = files.saved().map(ToOwned::to_owned);
-            origins.push(Origins {
-                memory: records,
-                paths: files.paths,
-            });
-            databases.push(Database {
-                name: files.name,
-                title: files.title,
-                description: files.description,
-                docid: *docid,
-                save,
-            });
-        }
-        let sources = Sources {
-            rules,
-            databases: databases.into(),
-            origins,
-        };
-        (sources, self.profile)
+    fn finished(self) -> (Arc<Fields>, Arc<[DatabaseFiles]>) {
+        let databases = self.databases.iter();
+        let docids = databases.map(|database| database.docid.unwrap_or(self.docid));
+        let fields = Fields::new(self.access_points, self.profile, docids);
+        (fields.into(), self.databases.into())
     }
 }
 
@@ -176,19 +157,3 @@ const DEMO: [(&str, &str, &str, &str); 2] = [
         include_str!("demo/serials.mrk"),
     ),
 ];
-
-/// Adds the databases of the demo catalogue.
-#[expect(
-    clippy::panic,
-    reason = "the tests read the texts, which are part of the program"
-)]
-fn demo(builder: MemoryBackendBuilder) -> MemoryBackendBuilder {
-    DEMO.into_iter()
-        .fold(builder, |builder, (name, title, description, text)| {
-            let records =
-                mrk::parse_all(text).unwrap_or_else(|error| panic!("{name}.mrk: {error}"));
-            let builder = builder.describe(name, title, description);
-            let added = builder.add_records(name, records);
-            added.unwrap_or_else(|note| panic!("{name}.mrk: {note}"))
-        })
-}

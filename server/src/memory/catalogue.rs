@@ -3,42 +3,63 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use bytes::Bytes;
 use z3950_asn1::apdu::DatabaseName;
 use z3950_asn1::bib1::diagnostics::Condition;
 use z3950_asn1::oid::{Oid, USMARC};
 
 use super::docid::DocidField;
+use super::fields::Fields;
 use super::forms;
 use super::index::Index;
 use crate::backend::RecordId;
 use crate::diagnostic::{Diagnostic, diagnostic};
 
 /// Databases and their records. Changes make a new catalogue.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(super) struct Catalogue {
+    /// How records are indexed and searched.
+    pub(super) fields: Arc<Fields>,
     /// The databases by their numbers.
-    pub(super) databases: Arc<[Database]>,
+    pub(super) databases: Arc<[DatabaseFiles]>,
     /// The records of all databases.
     pub(super) index: Index,
     /// The syntaxes in which records are stored.
     syntaxes: Vec<Oid>,
     /// The number of records of each database.
-    counts: Vec<usize>,
+    pub(super) counts: Vec<usize>,
 }
 
-/// A database.
+/// A database and its files.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Database {
+#[non_exhaustive]
+pub struct DatabaseFiles {
     /// The name to search it by.
-    pub(super) name: String,
+    pub name: String,
     /// The title.
-    pub(super) title: Option<String>,
+    pub title: Option<String>,
     /// The description.
-    pub(super) description: Option<String>,
-    /// The docid field of its records.
-    pub(super) docid: DocidField,
-    /// The file that changes are saved to.
-    pub(super) save: Option<PathBuf>,
+    pub description: Option<String>,
+    /// Files of records, and folders of such files: ISO 2709, MARCXML, MARC-in-JSON, MARCMaker text or the line format of YAZ,
+    /// recognized by extension or by contents. In folders, only files with a known extension are loaded.
+    pub paths: Vec<PathBuf>,
+    /// The docid field; `None` for the default.
+    pub docid: Option<DocidField>,
+    /// The file that the database is written to whenever it changes. If it exists, it is read instead of `paths`.
+    #[cfg(feature = "save")]
+    pub save: Option<PathBuf>,
+    /// Records from memory, in their ISO 2709 form.
+    pub(crate) records: Vec<Bytes>,
+}
+
+impl DatabaseFiles {
+    /// The file that the database is saved to, if it exists.
+    pub(super) fn saved(&self) -> Option<&PathBuf> {
+        #[cfg(feature = "save")]
+        return self.save.as_ref().filter(|path| path.exists());
+        #[cfg(not(feature = "save"))]
+        None
+    }
 }
 
 /// The name for all databases, unless a database has it.
@@ -46,16 +67,15 @@ const ALL: &str = "Default";
 
 impl Catalogue {
     /// The catalogue of these databases and records.
-    pub(super) fn new(databases: Arc<[Database]>, index: Index) -> Self {
+    pub(super) fn new(fields: Arc<Fields>, databases: Arc<[DatabaseFiles]>, index: Index) -> Self {
         let mut syntaxes: Vec<Oid> = Vec::new();
         let mut counts = vec![0; databases.len()];
         for (_, segment, deleted) in index.segments() {
-            let new = segment
-                .syntaxes()
-                .iter()
-                .filter(|syntax| !syntaxes.contains(syntax));
-            let new: Vec<_> = new.copied().collect();
-            syntaxes.extend(new);
+            for syntax in segment.syntaxes() {
+                if !syntaxes.contains(syntax) {
+                    syntaxes.push(*syntax);
+                }
+            }
             for (database, records) in segment.databases() {
                 if let Some(count) = counts.get_mut(usize::from(*database)) {
                     let gone = deleted
@@ -66,11 +86,17 @@ impl Catalogue {
             }
         }
         Self {
+            fields,
             databases,
             index,
             syntaxes,
             counts,
         }
+    }
+
+    /// The same databases with these records.
+    pub(super) fn with(&self, index: Index) -> Self {
+        Self::new(Arc::clone(&self.fields), Arc::clone(&self.databases), index)
     }
 
     /// The numbers of the named databases; `None` for all.
@@ -81,14 +107,10 @@ impl Catalogue {
         let mut numbers = Vec::new();
         let mut all = false;
         for name in names {
-            let text = name.0.to_str().unwrap_or_default();
-            match self.number(text) {
-                Some(number) => numbers.push(number),
-                None if same_name(text, ALL) => all = true,
-                None => {
-                    let name = name.0.as_bytes();
-                    return Err(diagnostic(Condition::DATABASE_DOES_NOT_EXIST, name));
-                }
+            match self.known(name) {
+                Ok(number) => numbers.push(number),
+                Err(_) if same_name(name.0.to_str().unwrap_or_default(), ALL) => all = true,
+                Err(unknown) => return Err(unknown),
             }
         }
         numbers.sort_unstable();
@@ -98,30 +120,38 @@ impl Catalogue {
 
     /// The number of the database with this name.
     pub(super) fn number(&self, name: &str) -> Option<u16> {
-        let place = self
-            .databases
-            .iter()
-            .position(|database| same_name(&database.name, name));
+        let mut databases = self.databases.iter();
+        let place = databases.position(|database| same_name(&database.name, name));
         u16::try_from(place?).ok()
     }
 
-    /// A database by its number.
-    pub(super) fn database(&self, number: u16) -> Option<&Database> {
-        self.databases.get(usize::from(number))
+    /// The number of a database that a client names.
+    ///
+    /// # Errors
+    /// Condition 235 if it does not exist.
+    pub(super) fn known(&self, name: &DatabaseName) -> Result<u16, Diagnostic> {
+        let unknown = || diagnostic(Condition::DATABASE_DOES_NOT_EXIST, name.0.as_bytes());
+        let number = self.number(name.0.to_str().unwrap_or_default());
+        number.ok_or_else(unknown)
     }
 
     /// The name of the database of a record.
     pub(super) fn database_of(&self, record: RecordId) -> &str {
-        let database = self
-            .index
-            .segment(record)
-            .and_then(|(segment, number)| self.database(segment.database(number)?));
+        let segment = self.index.segment(record);
+        let number = segment.and_then(|(segment, number)| segment.database(number));
+        number.map_or("", |number| self.name(number))
+    }
+
+    /// The name of a database.
+    pub(super) fn name(&self, number: u16) -> &str {
+        let database = self.databases.get(usize::from(number));
         database.map_or("", |database| &database.name)
     }
 
     /// The number of records of a database.
-    pub(super) fn count(&self, database: usize) -> usize {
-        self.counts.get(database).copied().unwrap_or_default()
+    pub(super) fn count(&self, database: u16) -> usize {
+        let count = self.counts.get(usize::from(database));
+        count.copied().unwrap_or_default()
     }
 
     /// Whether any record is available in the syntax: its own, or one that all can be converted to. A server without records

@@ -4,19 +4,17 @@
 mod proximity;
 
 use z3950_asn1::apdu::{
-    AttributesPlusTerm, Operand, Operator, ProximityOperator, RpnRpnOp, RpnStructure,
+    AttributesPlusTerm, Operand, Operator, ProximityOperator, ResultSetId, RpnRpnOp, RpnStructure,
 };
 use z3950_asn1::bib1::diagnostics::Condition;
-use z3950_asn1::oid::Oid;
 
 use self::proximity::{Entries, Proximity, Spans};
 use crate::backend::Search;
 use crate::diagnostic::{Diagnostic, diagnostic};
-use crate::memory::attributes::{Look, LookTarget, WordLook, WordOrder, look};
+use crate::memory::attributes::{Look, LookTarget, WordOrder, look};
 use crate::memory::fields::{Fields, IndexId};
 use crate::memory::hits::HitSet;
 use crate::memory::index::{Edges, Exhausted, Index, Pattern, Terms, Work};
-use crate::memory::profile::Profile;
 
 /// The result of a query over all databases.
 #[derive(Debug)]
@@ -37,14 +35,12 @@ const MOST_OPERATORS: usize = 20_000;
 pub(in crate::memory) fn find<'a>(
     index: &'a Index,
     fields: &Fields,
-    profile: &Profile,
     search: &Search<'_>,
     work: &mut Work,
 ) -> Result<Evaluated<'a>, Diagnostic> {
     let mut evaluation = Evaluation {
         index,
         fields,
-        profile,
         search,
         work,
         steps: vec![Step::Tree {
@@ -81,7 +77,6 @@ enum Step<'q> {
 struct Evaluation<'a, 'q> {
     index: &'a Index,
     fields: &'q Fields,
-    profile: &'q Profile,
     search: &'q Search<'q>,
     work: &'q mut Work,
     /// The next step is the last.
@@ -92,11 +87,6 @@ struct Evaluation<'a, 'q> {
     near: Vec<Near<'a>>,
     operands: Vec<(AttributesPlusTerm, HitSet<'a>)>,
     operators: usize,
-}
-
-/// 31: too much work.
-fn exhausted(_: Exhausted) -> Diagnostic {
-    diagnostic(Condition::RESOURCES_EXHAUSTED, "")
 }
 
 impl<'a, 'q> Evaluation<'a, 'q> {
@@ -136,9 +126,8 @@ impl<'a, 'q> Evaluation<'a, 'q> {
             }
             Step::Combine(operator) => {
                 let (right, left) = (self.set(), self.set());
-                self.work
-                    .spend(1 + (left.len() + right.len()) / RECORDS_A_UNIT)
-                    .map_err(exhausted)?;
+                let records = left.len() + right.len();
+                self.work.spend(1 + records / RECORDS_A_UNIT)?;
                 self.sets.push(match operator {
                     Operator::And => left.and(right),
                     Operator::Or => left.or(right),
@@ -159,10 +148,10 @@ impl<'a, 'q> Evaluation<'a, 'q> {
         self.operators += 1;
         match self.operators {
             0..=MOST_OPERATORS => Ok(()),
-            _ => Err(diagnostic(
-                Condition::TOO_MANY_OPERATORS,
-                MOST_OPERATORS.to_string(),
-            )),
+            _ => {
+                let most = MOST_OPERATORS.to_string();
+                Err(diagnostic(Condition::TOO_MANY_OPERATORS, most))
+            }
         }
     }
 
@@ -177,25 +166,23 @@ impl<'a, 'q> Evaluation<'a, 'q> {
         operator: &ProximityOperator,
         places: bool,
     ) -> Result<Proximity, Diagnostic> {
-        if !self.profile.proximity {
+        if !self.fields.profile.proximity {
             return Err(diagnostic(Condition::OPERATOR, "proximity"));
         }
         let proximity = Proximity::read(operator)?;
         // Records without such a pair have no positions.
-        match places && proximity.exclusion {
-            true => Err(diagnostic(
-                Condition::PROXIMITY,
-                "exclusion inside proximity",
-            )),
-            false => Ok(proximity),
+        if places && proximity.exclusion {
+            let why = "exclusion inside proximity";
+            return Err(diagnostic(Condition::PROXIMITY, why));
         }
+        Ok(proximity)
     }
 
     fn operand(&mut self, operand: &Operand) -> Result<HitSet<'a>, Diagnostic> {
         match operand {
             Operand::AttributesPlusTerm(operand) => {
-                let look = look(self.fields, self.profile, &self.attribute_set(), operand)?;
-                let set = records(self.index, &look, self.work).map_err(exhausted)?;
+                let look = look(self.fields, &self.search.query.attribute_set, operand)?;
+                let set = records(self.index, &look, self.work)?;
                 if self.search.term_counts {
                     self.operands.push((operand.clone(), set.clone()));
                 }
@@ -203,7 +190,7 @@ impl<'a, 'q> Evaluation<'a, 'q> {
             }
             Operand::ResultSet(name) => {
                 let name = name.0.as_bytes();
-                if !self.profile.result_sets {
+                if !self.fields.profile.result_sets {
                     return Err(diagnostic(Condition::RESULT_SET_AS_TERM, name));
                 }
                 let unknown = || diagnostic(Condition::RESULT_SET_DOES_NOT_EXIST, name);
@@ -219,43 +206,30 @@ impl<'a, 'q> Evaluation<'a, 'q> {
 
     /// A term with positions: a word or a phrase.
     fn phrase(&mut self, operand: &Operand) -> Result<Near<'a>, Diagnostic> {
-        let set = match operand {
-            Operand::AttributesPlusTerm(operand) => Ok(operand),
-            Operand::ResultSet(name) => Err(name),
-            Operand::ResultAttr(operand) => Err(&operand.result_set),
+        let of_set = |name: &ResultSetId| {
+            let name = name.0.as_bytes();
+            Err(diagnostic(Condition::PROXIMITY_OF_SETS, name))
         };
-        let operand =
-            set.map_err(|name| diagnostic(Condition::PROXIMITY_OF_SETS, name.0.as_bytes()))?;
-        let look = look(self.fields, self.profile, &self.attribute_set(), operand)?;
+        let operand = match operand {
+            Operand::AttributesPlusTerm(operand) => operand,
+            Operand::ResultSet(name) => return of_set(name),
+            Operand::ResultAttr(operand) => return of_set(&operand.result_set),
+        };
+        let look = look(self.fields, &self.search.query.attribute_set, operand)?;
+        let refused = |why| Err(diagnostic(Condition::PROXIMITY, why));
         let Look {
-            target:
-                LookTarget::Words(WordLook {
-                    index,
-                    words,
-                    order,
-                }),
+            target: LookTarget::Words(index, words, order),
             negated: false,
         } = look
         else {
-            return Err(diagnostic(
-                Condition::PROXIMITY,
-                "a term that is not a word or phrase",
-            ));
+            return refused("a term that is not a word or phrase");
         };
         let edges = match order {
             WordOrder::Phrase(edges) => edges,
             WordOrder::All | WordOrder::Some if words.len() == 1 => Edges::default(),
-            WordOrder::All | WordOrder::Some => {
-                return Err(diagnostic(
-                    Condition::PROXIMITY,
-                    "several words that are not a phrase",
-                ));
-            }
+            _ => return refused("several words that are not a phrase"),
         };
-        let records = self
-            .index
-            .phrase(index, &words, edges, self.work)
-            .map_err(exhausted)?;
+        let records = self.index.phrase(index, &words, edges, self.work)?;
         if self.search.term_counts {
             self.operands.push((operand.clone(), records.clone()));
         }
@@ -273,34 +247,29 @@ impl<'a, 'q> Evaluation<'a, 'q> {
         };
         let index = left.index;
         if index != right.index {
-            return Err(diagnostic(
-                Condition::PROXIMITY,
-                "operands of different indexes",
-            ));
+            let why = "operands of different indexes";
+            return Err(diagnostic(Condition::PROXIMITY, why));
         }
         let both = left.records.clone().and(right.records.clone());
-        let left = self.spans(left, &both).map_err(exhausted)?;
-        let right = self.spans(right, &both).map_err(exhausted)?;
-        let boundaries = self.index.boundaries(&both, self.work).map_err(exhausted)?;
+        let left = self.spans(left, &both)?;
+        let right = self.spans(right, &both)?;
+        let boundaries = self.index.boundaries(&both, self.work)?;
         let entries = Entries {
             left: &left,
             right: &right,
             boundaries: &boundaries,
         };
-        if places {
-            let spans = proximity.spans(entries, self.work).map_err(exhausted)?;
-            self.near.push(Near {
+        let spans = proximity.spans(entries, self.work)?;
+        let records = spans.records();
+        match (places, proximity.exclusion) {
+            (true, _) => self.near.push(Near {
                 index,
-                records: spans.records(),
+                records,
                 places: Where::Spans(spans),
-            });
-            return Ok(());
+            }),
+            (false, true) => self.sets.push(both.and_not(records)),
+            (false, false) => self.sets.push(records),
         }
-        let near = proximity.records(entries, self.work).map_err(exhausted)?;
-        self.sets.push(match proximity.exclusion {
-            true => both.and_not(near),
-            false => near,
-        });
         Ok(())
     }
 
@@ -308,16 +277,11 @@ impl<'a, 'q> Evaluation<'a, 'q> {
         match near.places {
             Where::Spans(spans) => Ok(spans),
             Where::Phrase { words, edges } => {
-                let starts =
-                    self.index
-                        .phrase_places(near.index, &words, edges, Some(within), self.work)?;
+                let (index, within) = (self.index, Some(within));
+                let starts = index.phrase_places(near.index, &words, edges, within, self.work)?;
                 Ok(Spans::of_phrases(&starts, words.len()))
             }
         }
-    }
-
-    fn attribute_set(&self) -> Oid {
-        self.search.query.attribute_set
     }
 }
 
@@ -350,26 +314,19 @@ pub(super) fn records<'a>(
         LookTarget::Having(of) => having(index, *of, work)?,
         LookTarget::Docid(docid) => index.docid(docid),
         LookTarget::Entries(terms, wanted) => any_of(index, *terms, wanted, work)?,
-        LookTarget::Words(WordLook {
-            index: of,
-            words,
-            order,
-        }) => match order {
+        LookTarget::Words(of, words, order) => match order {
             WordOrder::Phrase(edges) => index.phrase(*of, words, *edges, work)?,
             WordOrder::Some => any_of(index, Terms::Words(*of), words, work)?,
             WordOrder::All => {
-                let mut all: Option<HitSet<'a>> = None;
-                for word in words {
-                    let found = index.find(Terms::Words(*of), word, work)?;
-                    all = Some(match all {
-                        Some(all) => all.and(found),
-                        None => found,
-                    });
-                    if all.as_ref().is_some_and(HitSet::is_empty) {
-                        break;
-                    }
+                let find = |word| index.find(Terms::Words(*of), word, work);
+                let mut found = words.iter().map(find);
+                let mut all = found.next().transpose()?.unwrap_or_default();
+                while !all.is_empty()
+                    && let Some(found) = found.next()
+                {
+                    all = all.and(found?);
                 }
-                all.unwrap_or_else(HitSet::empty)
+                all
             }
         },
     };

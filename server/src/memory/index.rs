@@ -22,15 +22,18 @@ mod strings;
 
 use std::sync::Arc;
 
+use z3950_asn1::bib1::diagnostics::Condition;
+
 pub(super) use self::browse::{Browse, Counted};
 pub(super) use self::find::Pattern;
 pub(super) use self::phrase::{Edge, Edges, WordPlace, WordPlaces};
-pub(super) use self::segment::{Rules, Segment, SegmentBuilder};
+pub(super) use self::segment::{Segment, SegmentBuilder};
 use self::strings::Strings;
 use super::background::CancelFlag;
 use super::fields::{IndexId, IndexSet};
 use super::hits::{HitSet, Part, split};
 use crate::backend::RecordId;
+use crate::diagnostic::{Diagnostic, diagnostic};
 
 /// The word before each text, in its class, and after the last text of a record, in the class of no index.
 const BOUNDARY: &str = "";
@@ -68,6 +71,13 @@ pub(super) struct Work {
 /// The work is used up, or was cancelled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Exhausted;
+
+/// 31: too much work.
+impl From<Exhausted> for Diagnostic {
+    fn from(_: Exhausted) -> Self {
+        diagnostic(Condition::RESOURCES_EXHAUSTED, "")
+    }
+}
 
 impl Work {
     /// A budget of units: one is a term examined, or some dozens of records.

@@ -6,8 +6,7 @@ mod read;
 mod workers;
 
 use std::io;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::path::PathBuf;
 
 use bytes::Bytes;
 use z3950_marc::Iso2709Error;
@@ -15,40 +14,7 @@ use z3950_marc::MarcRecord;
 use z3950_marc::iso2709;
 
 pub use self::check::{Checked, check_files};
-pub(super) use self::workers::{Demand, load};
-use super::catalogue::Database;
-use super::docid::DocidField;
-use super::index::Rules;
-
-/// A database and its files.
-#[derive(Clone, Debug, Default, PartialEq)]
-#[non_exhaustive]
-pub struct DatabaseFiles {
-    /// The name to search it by.
-    pub name: String,
-    /// The title.
-    pub title: Option<String>,
-    /// The description.
-    pub description: Option<String>,
-    /// Files of records, and folders of such files: ISO 2709, MARCXML, MARC-in-JSON, MARCMaker text or the line format of YAZ,
-    /// recognized by extension or by contents. In folders, only files with a known extension are loaded.
-    pub paths: Vec<PathBuf>,
-    /// The docid field; `None` for the default.
-    pub docid: Option<DocidField>,
-    /// The file that the database is written to whenever it changes. If it exists, it is read instead of `paths`.
-    #[cfg(feature = "save")]
-    pub save: Option<PathBuf>,
-}
-
-impl DatabaseFiles {
-    /// The file that the database is saved to.
-    pub(super) fn saved(&self) -> Option<&Path> {
-        #[cfg(feature = "save")]
-        return self.save.as_deref();
-        #[cfg(not(feature = "save"))]
-        None
-    }
-}
+pub(super) use self::workers::load;
 
 /// The progress of loading.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -198,25 +164,6 @@ fn first(notes: &[Note]) -> String {
         .first()
         .map(|note| format!(": {note}"))
         .unwrap_or_default()
-}
-
-/// The sources of a backend's records, for reloading.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Sources {
-    pub(super) rules: Rules,
-    /// The databases by their numbers.
-    pub(super) databases: Arc<[Database]>,
-    /// The sources of each database, by number.
-    pub(super) origins: Vec<Origins>,
-}
-
-/// The sources of a database that was not saved.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Origins {
-    /// Records from memory, in their ISO 2709 form.
-    pub(super) memory: Vec<Bytes>,
-    /// Files, and folders of files.
-    pub(super) paths: Vec<PathBuf>,
 }
 
 /// The records in their ISO 2709 form.

@@ -11,7 +11,7 @@ use z3950_marc::charset;
 use z3950_marc::iso2709;
 use z3950_marc::stream::InputForm;
 
-use super::catalogue::Database;
+use super::catalogue::{Catalogue, DatabaseFiles};
 use super::index::Index;
 use crate::diagnostic::{Diagnostic, diagnostic};
 
@@ -61,7 +61,7 @@ impl SavedFiles {
     ///
     /// # Errors
     /// A file is in use by another process or database.
-    pub(super) fn lock(databases: &[Database]) -> Result<Self, file::Error> {
+    pub(super) fn lock(databases: &[DatabaseFiles]) -> Result<Self, file::Error> {
         let mut files = BTreeMap::new();
         for (number, database) in (0..).zip(databases) {
             let Some(path) = &database.save else { continue };
@@ -142,15 +142,11 @@ impl SavedFiles {
     ///
     /// # Errors
     /// 1 if it cannot be saved.
-    pub(super) fn keep(
-        &mut self,
-        index: &Index,
-        number: u16,
-        database: &Database,
-    ) -> Result<(), Diagnostic> {
-        self.save(index, number).map_err(|error| {
+    pub(super) fn keep(&mut self, catalogue: &Catalogue, number: u16) -> Result<(), Diagnostic> {
+        self.save(&catalogue.index, number).map_err(|error| {
             let cause = cause_of(&error).map(tracing::field::display);
-            tracing::error!(%error, cause, database = database.name, "the database cannot be saved");
+            let database = catalogue.name(number);
+            tracing::error!(%error, cause, database, "the database cannot be saved");
             let words = match (&error, cause_of(&error)) {
                 (SaveError::Changed { .. }, _) => {
                     "the file of the database was changed by another program".to_owned()
@@ -227,14 +223,11 @@ fn write_records(
     output.write_all(form.begin().as_bytes())?;
     let mut buffer = Vec::new();
     let mut between = "";
-    for (record, _) in index
-        .visible(index.all(), Some(&[database]))
-        .iter()
-        .filter_map(|record| {
-            let (segment, number) = index.segment(record)?;
-            segment.record(number)
-        })
-    {
+    for record in index.visible(index.all(), Some(&[database])).iter() {
+        let found = index.segment(record);
+        let Some((record, _)) = found.and_then(|(segment, number)| segment.record(number)) else {
+            continue;
+        };
         output.write_all(between.as_bytes())?;
         between = form.between();
         if form == Form::Marc {

@@ -11,8 +11,7 @@ use super::attributes::{access_of, scan_start};
 use super::catalogue::Catalogue;
 use super::fields::{Fields, IndexId, Kind};
 use super::hits::HitSet;
-use super::index::{Browse, Counted, Exhausted, Index, Terms, Work};
-use super::profile::Profile;
+use super::index::{Browse, Counted, Index, Terms, Work};
 use crate::backend::{Facet, FacetRequest, Scan, ScanTerm, Scanned};
 use crate::diagnostic::{Diagnostic, diagnostic};
 
@@ -23,14 +22,12 @@ use crate::diagnostic::{Diagnostic, diagnostic};
 /// (31).
 pub(super) fn scan(
     catalogue: &Catalogue,
-    fields: &Fields,
-    profile: &Profile,
     scan: &Scan<'_>,
     work: &mut Work,
 ) -> Result<Scanned, Diagnostic> {
     let databases = catalogue.selected(scan.databases)?;
     let index = &catalogue.index;
-    let (terms, start) = scan_start(fields, profile, &scan.attribute_set, scan.start)?;
+    let (terms, start) = scan_start(&catalogue.fields, &scan.attribute_set, scan.start)?;
     let within = match scan.within {
         None if databases.is_none() && !index.has_deleted() => None,
         None => Some(index.all()),
@@ -48,8 +45,7 @@ pub(super) fn scan(
         step: scan.step,
         within: within.as_ref(),
     };
-    let too_much = |Exhausted| diagnostic(Condition::RESOURCES_EXHAUSTED, "");
-    let browsed = index.browse(&browse, work).map_err(too_much)?;
+    let browsed = index.browse(&browse, work)?;
     Ok(Scanned {
         before: browsed.before.into_iter().map(scan_term).collect(),
         after: browsed.after.into_iter().map(scan_term).collect(),
@@ -73,13 +69,12 @@ const MOST_TERMS: usize = 1000;
 pub(super) fn facets(
     index: &Index,
     fields: &Fields,
-    profile: &Profile,
     hits: &HitSet<'_>,
     requests: &[FacetRequest],
     work: &mut Work,
 ) -> Vec<Facet> {
     let facet = |request: &FacetRequest| {
-        let terms = terms(fields, of(fields, profile, &request.attributes)?)?;
+        let terms = terms(fields, of(fields, &request.attributes)?)?;
         let mut counted = index.tally(terms, hits, work).ok()?;
         if !request.alphabetical {
             // Stable: terms of the same count keep their order.
@@ -100,10 +95,10 @@ pub(super) fn facets(
 }
 
 /// The index of a facet's field. Other attributes of a facet are not Bib-1.
-fn of(fields: &Fields, profile: &Profile, attributes: &AttributeList) -> Option<IndexId> {
+fn of(fields: &Fields, attributes: &AttributeList) -> Option<IndexId> {
     let is_field = |attribute: &&AttributeElement| attribute.attribute_type == USE;
     let field = attributes.0.iter().find(is_field)?;
-    access_of(fields, profile, field)
+    access_of(fields, field)
 }
 
 fn terms(fields: &Fields, index: IndexId) -> Option<Terms> {

@@ -18,10 +18,8 @@ use super::attributes::sort_index;
 use super::background::CancelFlag;
 use super::catalogue::Catalogue;
 use super::fields::{
-    FILED, IndexId, Kind, NOT_FILED, SUBFIELD_MARK, effective_tag, marked, not_filed,
+    FILED, Fields, IndexId, Kind, NOT_FILED, SUBFIELD_MARK, effective_tag, marked, not_filed,
 };
-use super::index::Rules;
-use super::profile::Profile;
 use super::result::ResultList;
 use super::words::words;
 use crate::backend::{Hits, RecordId, Sort};
@@ -37,7 +35,6 @@ const QUICK: usize = 1000;
 /// A sort that was checked.
 pub(super) struct Prepared {
     catalogue: Arc<Catalogue>,
-    rules: Rules,
     records: Vec<RecordId>,
     keys: Vec<Key>,
 }
@@ -73,33 +70,20 @@ enum Missing {
 /// # Errors
 /// 30 for a result set of another backend or from before a reload, 207 for a key that cannot be sorted by, 211 for too many
 /// keys, 214 for an order by frequency, 230 for too many records, 235 for a database that does not exist.
-pub(super) fn prepared(
-    current: &Arc<Catalogue>,
-    rules: &Rules,
-    profile: &Profile,
-    sort: &Sort<'_>,
-) -> Result<Prepared, Diagnostic> {
+pub(super) fn prepared(current: &Arc<Catalogue>, sort: &Sort<'_>) -> Result<Prepared, Diagnostic> {
     if sort.keys.len() > MOST_KEYS {
-        return Err(diagnostic(
-            Condition::TOO_MANY_SORT_KEYS,
-            MOST_KEYS.to_string(),
-        ));
+        let most = MOST_KEYS.to_string();
+        return Err(diagnostic(Condition::TOO_MANY_SORT_KEYS, most));
     }
     let total: usize = sort.inputs.iter().map(Hits::len).sum();
     if total > MOST_RECORDS {
-        return Err(diagnostic(
-            Condition::TOO_MANY_RECORDS_TO_SORT,
-            MOST_RECORDS.to_string(),
-        ));
+        let most = MOST_RECORDS.to_string();
+        return Err(diagnostic(Condition::TOO_MANY_RECORDS_TO_SORT, most));
     }
     let (catalogue, records) = merged(current, sort.inputs)?;
-    let keys = sort
-        .keys
-        .iter()
-        .map(|key| Key::read(key, current, rules, profile));
+    let keys = sort.keys.iter().map(|key| Key::read(key, current));
     Ok(Prepared {
         catalogue,
-        rules: rules.clone(),
         records,
         keys: keys.collect::<Result<_, _>>()?,
     })
@@ -139,12 +123,8 @@ fn merged(
 }
 
 impl Key {
-    fn read(
-        spec: &SortKeySpec,
-        catalogue: &Catalogue,
-        rules: &Rules,
-        profile: &Profile,
-    ) -> Result<Self, Diagnostic> {
+    fn read(spec: &SortKeySpec, catalogue: &Catalogue) -> Result<Self, Diagnostic> {
+        let fields = &*catalogue.fields;
         let descending = match spec.sort_relation {
             SortRelation::ASCENDING => false,
             SortRelation::DESCENDING => true,
@@ -152,18 +132,11 @@ impl Key {
             SortRelation(other) => return Err(diagnostic(Condition(214), other.to_string())),
         };
         let by = match &spec.sort_element {
-            SortElement::Generic(key) => vec![(None, By::read(key, rules, profile)?)],
+            SortElement::Generic(key) => vec![(None, By::read(key, fields)?)],
             SortElement::DatabaseSpecific(keys) => {
                 let keys = keys.iter().map(|key| {
-                    let name = key.database_name.0.to_str().unwrap_or_default();
-                    let unknown = || {
-                        diagnostic(
-                            Condition::DATABASE_DOES_NOT_EXIST,
-                            key.database_name.0.as_bytes(),
-                        )
-                    };
-                    let number = catalogue.number(name).ok_or_else(unknown)?;
-                    Ok((Some(number), By::read(&key.db_sort, rules, profile)?))
+                    let number = catalogue.known(&key.database_name)?;
+                    Ok((Some(number), By::read(&key.db_sort, fields)?))
                 });
                 keys.collect::<Result<_, Diagnostic>>()?
             }
@@ -175,12 +148,7 @@ impl Key {
             Some(MissingValueAction::Null) => Missing::Value(Vec::new()),
             Some(MissingValueAction::MissingValueData(value)) => {
                 let text = String::from_utf8_lossy(value);
-                let value = if case_sensitive {
-                    text.into_owned()
-                } else {
-                    folded(&text)
-                };
-                Missing::Value(value.into_bytes())
+                Missing::Value(value_of(text.into_owned(), case_sensitive))
             }
         };
         Ok(Self {
@@ -199,13 +167,13 @@ impl Key {
 }
 
 impl By {
-    fn read(key: &SortKey, rules: &Rules, profile: &Profile) -> Result<Self, Diagnostic> {
+    fn read(key: &SortKey, fields: &Fields) -> Result<Self, Diagnostic> {
         if let SortKey::SortField(name) = key
             && let Some((tag, code)) = field(name.as_bytes())
         {
             return Ok(Self::Field(tag, code));
         }
-        sort_index(&rules.fields, profile, key).map(Self::Index)
+        sort_index(fields, key).map(Self::Index)
     }
 }
 
@@ -231,17 +199,15 @@ struct Row<'a> {
 impl Prepared {
     /// Whether the sort is fast: few records, with their keys at hand.
     pub(super) fn is_quick(&self) -> bool {
-        let indexes = self.keys.iter().flat_map(|key| &key.by);
-        let indexes: Vec<_> = indexes
-            .filter_map(|(_, by)| match by {
-                By::Index(index) => Some(*index),
-                By::Field(..) => None,
-            })
-            .collect();
+        let values = || self.keys.iter().flat_map(|key| &key.by);
         let at_hand = |record: &RecordId| {
             let segment = self.catalogue.index.segment(*record);
             segment.is_none_or(|(segment, _)| {
-                segment.len() <= QUICK || indexes.iter().all(|index| segment.has_first_keys(*index))
+                let has = |by: &By| match by {
+                    By::Index(index) => segment.has_first_keys(*index),
+                    By::Field(..) => true,
+                };
+                segment.len() <= QUICK || values().all(|(_, by)| has(by))
             })
         };
         self.records.len() <= QUICK && self.records.iter().all(at_hand)
@@ -283,36 +249,7 @@ impl Prepared {
     }
 
     fn value(&self, record: RecordId, key: &Key) -> Result<Option<Cow<'_, [u8]>>, Diagnostic> {
-        let found = self
-            .catalogue
-            .index
-            .segment(record)
-            .and_then(|(segment, number)| {
-                let by = key.by(segment.database(number))?;
-                let fields = &self.rules.fields;
-                match by {
-                    By::Index(index)
-                        if *index == IndexId::DOCID
-                            || !key.case_sensitive
-                                && (fields.kind(*index) != Kind::Text
-                                    || fields.has_keys(*index)) =>
-                    {
-                        segment.first_key(*index, number).map(Cow::Borrowed)
-                    }
-                    by => {
-                        let (octets, _) = segment.record(number)?;
-                        let record = iso2709::parse(octets).ok()?.record;
-                        let text = self.text(&record, by)?;
-                        let value = if key.case_sensitive {
-                            text
-                        } else {
-                            folded(&text)
-                        };
-                        (!value.is_empty()).then(|| Cow::Owned(value.into_bytes()))
-                    }
-                }
-            });
-        match (found, &key.missing) {
+        match (self.found(record, key), &key.missing) {
             (Some(value), _) => Ok(Some(value)),
             (None, Missing::Last) => Ok(None),
             (None, Missing::Value(value)) => Ok(Some(Cow::Owned(value.clone()))),
@@ -321,23 +258,39 @@ impl Prepared {
         }
     }
 
+    fn found(&self, record: RecordId, key: &Key) -> Option<Cow<'_, [u8]>> {
+        let (segment, number) = self.catalogue.index.segment(record)?;
+        let by = key.by(segment.database(number))?;
+        let fields = &self.catalogue.fields;
+        let is_folded = |index| fields.kind(index) != Kind::Text || fields.has_keys(index);
+        if let By::Index(index) = *by
+            && (index == IndexId::DOCID || !key.case_sensitive && is_folded(index))
+        {
+            return segment.first_key(index, number).map(Cow::Borrowed);
+        }
+        let (octets, _) = segment.record(number)?;
+        let record = iso2709::parse(octets).ok()?.record;
+        let value = value_of(self.text(&record, by)?, key.case_sensitive);
+        (!value.is_empty()).then_some(Cow::Owned(value))
+    }
+
     /// The text of a record to sort by.
     fn text(&self, record: &MarcRecord, by: &By) -> Option<String> {
         match by {
             By::Index(wanted) => {
                 let mut found = None;
-                self.rules.fields.entries(record, &mut |_, indexes, text| {
-                    if indexes.contains(*wanted) && found.is_none() {
-                        found = Some(filed(text).replace(SUBFIELD_MARK, " "));
-                    }
-                });
+                self.catalogue
+                    .fields
+                    .entries(record, &mut |_, indexes, text| {
+                        if indexes.contains(*wanted) && found.is_none() {
+                            found = Some(filed(text).replace(SUBFIELD_MARK, " "));
+                        }
+                    });
                 found
             }
             By::Field(tag, code) => {
-                let field = record
-                    .fields
-                    .iter()
-                    .find(|field| effective_tag(field) == *tag)?;
+                let mut fields = record.fields.iter();
+                let field = fields.find(|field| effective_tag(field) == *tag)?;
                 if field.is_control() {
                     return Some(String::from_utf8_lossy(&field.body).into_owned());
                 }
@@ -371,6 +324,10 @@ fn filed(text: &str) -> String {
     }
 }
 
-fn folded(text: &str) -> String {
-    words(text).join(" ")
+/// A text in the form that is compared.
+fn value_of(text: String, case_sensitive: bool) -> Vec<u8> {
+    match case_sensitive {
+        true => text.into_bytes(),
+        false => words(&text).join(" ").into_bytes(),
+    }
 }

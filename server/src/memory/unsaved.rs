@@ -2,8 +2,7 @@
 
 use std::path::Path;
 
-use super::catalogue::Database;
-use super::index::Index;
+use super::catalogue::{Catalogue, DatabaseFiles};
 use super::load::LoadError;
 use crate::diagnostic::Diagnostic;
 
@@ -16,7 +15,7 @@ pub(super) struct SavedFiles {}
 pub(super) struct Stamps {}
 
 impl SavedFiles {
-    pub(super) fn lock(_: &[Database]) -> Result<Self, LoadError> {
+    pub(super) fn lock(_: &[DatabaseFiles]) -> Result<Self, LoadError> {
         Ok(Self {})
     }
 
@@ -30,7 +29,7 @@ impl SavedFiles {
 
     pub(super) fn read(&mut self, _: Stamps) {}
 
-    pub(super) fn keep(&mut self, _: &Index, _: u16, _: &Database) -> Result<(), Diagnostic> {
+    pub(super) fn keep(&mut self, _: &Catalogue, _: u16) -> Result<(), Diagnostic> {
         Ok(())
     }
 }

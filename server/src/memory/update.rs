@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use z3950_asn1::apdu::{DatabaseName, External};
+use z3950_asn1::apdu::External;
 use z3950_asn1::bib1::diagnostics::Condition;
 use z3950_asn1::record::RetrievedRecord;
 use z3950_marc::Field;
@@ -13,9 +13,10 @@ use z3950_marc::iso2709;
 use z3950_marc::marcxml;
 
 use super::MemoryBackend;
-use super::catalogue::{Catalogue, Database};
+use super::docid::DocidField;
+use super::fields::Fields;
 use super::hits::{HitSet, Part, SEGMENT};
-use super::index::{Index, Rules, Segment, SegmentBuilder};
+use super::index::{Index, Segment, SegmentBuilder};
 use crate::backend::{Update, UpdateAction, UpdateRecord};
 use crate::diagnostic::{Diagnostic, diagnostic};
 
@@ -25,56 +26,34 @@ pub(super) type Outcomes = Vec<Result<Bytes, Diagnostic>>;
 /// The most octets of segments that are merged.
 const MERGED_OCTETS: usize = 64 * 1024 * 1024;
 
-/// A requested change.
-pub(super) struct Change {
-    database: DatabaseName,
-    action: UpdateAction,
-    records: Vec<UpdateRecord>,
-}
-
-impl Change {
-    pub(super) fn of(update: &Update<'_>) -> Self {
-        Self {
-            database: update.database.clone(),
-            action: update.action,
-            records: update.records.to_vec(),
-        }
-    }
-}
-
 impl MemoryBackend {
     /// Makes a change. If the database is saved to a file, the change becomes visible after that.
     ///
     /// # Errors
     /// 235 if the database does not exist, 1 if it cannot be saved; then nothing has changed.
-    pub(super) fn change(&self, change: &Change) -> Result<Outcomes, Diagnostic> {
+    pub(super) fn change(&self, update: &Update<'_>) -> Result<Outcomes, Diagnostic> {
         let mut saved = self.changing();
         let catalogue = self.current();
-        let name = change.database.0.as_bytes();
-        let number = catalogue.number(change.database.0.to_str().unwrap_or_default());
-        let known = number.and_then(|number| Some((number, catalogue.database(number)?)));
-        let unknown = || diagnostic(Condition::DATABASE_DOES_NOT_EXIST, name);
-        let (number, database) = known.ok_or_else(unknown)?;
+        let number = catalogue.known(update.database)?;
         let mut draft = Draft {
             index: &catalogue.index,
             number,
-            database,
+            docid: catalogue.fields.docid(number),
             new: Vec::new(),
             new_by_id: HashMap::new(),
             deleted: HitSet::empty(),
-            next_id: catalogue.count(usize::from(number)),
+            next_id: catalogue.count(number),
         };
-        let outcomes: Outcomes = change
-            .records
-            .iter()
-            .map(|record| draft.apply(change.action, record))
+        let records = update.records.iter();
+        let outcomes: Outcomes = records
+            .map(|record| draft.apply(update.action, record))
             .collect();
         if outcomes.iter().any(Result::is_err) {
             return Ok(outcomes);
         }
-        let index = draft.finish(&self.0.sources.rules);
-        saved.keep(&index, number, database)?;
-        self.replace(Catalogue::new(Arc::clone(&catalogue.databases), index));
+        let changed = catalogue.with(draft.finish(&catalogue.fields));
+        saved.keep(&changed, number)?;
+        self.replace(changed);
         Ok(outcomes)
     }
 }
@@ -83,7 +62,7 @@ impl MemoryBackend {
 struct Draft<'a> {
     index: &'a Index,
     number: u16,
-    database: &'a Database,
+    docid: DocidField,
     /// Records that are new or replace others; `None` for a record that was deleted again.
     new: Vec<Option<MarcRecord>>,
     /// Their indexes in the list, by identifier.
@@ -104,9 +83,7 @@ enum Known<'a> {
 impl<'a> Draft<'a> {
     fn apply(&mut self, action: UpdateAction, update: &UpdateRecord) -> Result<Bytes, Diagnostic> {
         let record = update.record.as_ref().map(marc).transpose()?;
-        let own = record
-            .as_ref()
-            .and_then(|record| self.database.docid.of(record));
+        let own = record.as_ref().and_then(|record| self.docid.of(record));
         let id = match (&update.id, own) {
             (Some(id), Some(own)) if id != own && action != UpdateAction::Elements => {
                 return Err(refused("the record has another identifier", own));
@@ -194,14 +171,14 @@ impl<'a> Draft<'a> {
 
     /// The record with the identifier, which is added if necessary, valid as ISO 2709.
     fn identified(&self, mut record: MarcRecord, id: &Bytes) -> Result<MarcRecord, Diagnostic> {
-        if self.database.docid.of(&record).is_none() {
-            let field = self.database.docid.field(id);
+        if self.docid.of(&record).is_none() {
+            let field = self.docid.field(id);
             let place = record.fields.iter().position(|known| known.tag > field.tag);
             record
                 .fields
                 .insert(place.unwrap_or(record.fields.len()), field);
         }
-        match self.database.docid.of(&record) {
+        match self.docid.of(&record) {
             Some(own) if own == *id => {}
             _ => return Err(refused("no identifier", id)),
         }
@@ -210,7 +187,7 @@ impl<'a> Draft<'a> {
         Ok(parsed.record)
     }
 
-    fn finish(self, rules: &Rules) -> Index {
+    fn finish(self, fields: &Arc<Fields>) -> Index {
         let mut segments: Vec<Slice> = Vec::new();
         for (number, segment, deleted) in self.index.segments() {
             let mut slice = Slice {
@@ -222,14 +199,14 @@ impl<'a> Draft<'a> {
                 slice.deleted = Arc::new(deleted);
                 // A segment that is half empty wastes memory.
                 if slice.deleted.len() * 2 > slice.segment.len() {
-                    slice = merged(&[slice], rules);
+                    slice = merged(&[slice], fields);
                 }
             }
             segments.push(slice);
         }
         let new: Vec<_> = self.new.into_iter().flatten().collect();
         for records in new.chunks(SEGMENT) {
-            let mut builder = SegmentBuilder::new(rules.clone());
+            let mut builder = SegmentBuilder::new(Arc::clone(fields));
             for record in records {
                 // It has been encoded before.
                 if let Ok(octets) = iso2709::encode(record) {
@@ -244,15 +221,13 @@ impl<'a> Draft<'a> {
             && left.records() + right.records() <= SEGMENT
             && left.octets() + right.octets() <= MERGED_OCTETS
         {
-            let one = merged(&[left.clone(), right.clone()], rules);
+            let one = merged(&[left.clone(), right.clone()], fields);
             segments.truncate(rest.len());
             segments.push(one);
         }
-        self.index.changed(
-            segments
-                .into_iter()
-                .map(|slice| (slice.segment, slice.deleted)),
-        )
+        let segments = segments.into_iter();
+        self.index
+            .changed(segments.map(|slice| (slice.segment, slice.deleted)))
     }
 }
 
@@ -283,20 +258,16 @@ impl Slice {
 }
 
 /// Merges the records of some segments that are not deleted. Their octets stay in place.
-fn merged(slices: &[Slice], rules: &Rules) -> Slice {
-    let mut builder = SegmentBuilder::new(rules.clone());
+fn merged(slices: &[Slice], fields: &Arc<Fields>) -> Slice {
+    let mut builder = SegmentBuilder::new(Arc::clone(fields));
     for Slice { segment, deleted } in slices {
-        for number in (0..=u16::MAX)
-            .take(segment.len())
-            .filter(|number| !deleted.contains(*number))
-        {
-            let Some(((octets, _), database)) =
-                segment.record(number).zip(segment.database(number))
-            else {
-                continue;
-            };
+        let all = (0..=u16::MAX).take(segment.len());
+        for number in all.filter(|number| !deleted.contains(*number)) {
             // It has been parsed before.
-            if let Ok(parsed) = iso2709::parse(octets) {
+            if let Some((octets, _)) = segment.record(number)
+                && let Some(database) = segment.database(number)
+                && let Ok(parsed) = iso2709::parse(octets)
+            {
                 builder.add(database, octets.clone(), &parsed.record);
             }
         }
@@ -318,10 +289,8 @@ fn marc(external: &External) -> Result<MarcRecord, Diagnostic> {
         }
         _ => {
             let syntax = external.direct_reference.map(|syntax| syntax.to_string());
-            Err(diagnostic(
-                Condition::RECORD_SYNTAX,
-                syntax.unwrap_or_default(),
-            ))
+            let syntax = syntax.unwrap_or_default();
+            Err(diagnostic(Condition::RECORD_SYNTAX, syntax))
         }
     }
 }

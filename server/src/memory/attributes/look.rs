@@ -25,7 +25,6 @@ use super::support::*;
 use crate::diagnostic::{Diagnostic, diagnostic};
 use crate::memory::fields::{Fields, IndexId, Kind};
 use crate::memory::index::{Edge, Edges, Pattern, Terms};
-use crate::memory::profile::Profile;
 use crate::memory::words::words;
 
 /// An index lookup.
@@ -45,17 +44,8 @@ pub(in crate::memory) enum LookTarget<'q> {
     Docid(&'q [u8]),
     /// Any of these in a dictionary.
     Entries(Terms, Vec<Pattern>),
-    /// Words of an index of texts.
-    Words(WordLook),
-}
-
-/// A lookup of words.
-#[derive(Clone, Debug)]
-pub(in crate::memory) struct WordLook {
-    pub(in crate::memory) index: IndexId,
-    /// At least one.
-    pub(in crate::memory) words: Vec<Pattern>,
-    pub(in crate::memory) order: WordOrder,
+    /// Words of an index of texts, at least one.
+    Words(IndexId, Vec<Pattern>, WordOrder),
 }
 
 /// How words must occur.
@@ -73,11 +63,10 @@ impl LookTarget<'_> {
     /// The index of the lookup.
     pub(in crate::memory) fn index(&self) -> IndexId {
         match self {
-            Self::Having(index) | Self::Entries(Terms::Words(index) | Terms::Keys(index), _) => {
-                *index
-            }
+            Self::Having(index)
+            | Self::Entries(Terms::Words(index) | Terms::Keys(index), _)
+            | Self::Words(index, ..) => *index,
             Self::Docid(_) => IndexId::DOCID,
-            Self::Words(look) => look.index,
         }
     }
 }
@@ -91,18 +80,16 @@ const MOST_WORDS: usize = 256;
 /// The first unsupported attribute, or the term if it does not fit its attributes.
 pub(in crate::memory) fn look<'q>(
     fields: &Fields,
-    profile: &Profile,
     attribute_set: &Oid,
     operand: &'q AttributesPlusTerm,
 ) -> Result<Look<'q>, Diagnostic> {
-    let attributes = TermAttributes::read(fields, profile, attribute_set, &operand.attributes)?;
+    let attributes = TermAttributes::read(fields, attribute_set, &operand.attributes)?;
     let target = if attributes.relation == ALWAYS_MATCHES {
         LookTarget::Having(attributes.index)
     } else {
-        let term = TermText::read(&operand.term, attributes.kind, profile)?;
+        let term = TermText::read(&operand.term, attributes.kind, &fields.profile)?;
         let reading = TermReader {
             fields,
-            profile,
             attributes,
             term,
         };
@@ -120,7 +107,6 @@ pub(in crate::memory) fn look<'q>(
 
 struct TermReader<'a, 'q> {
     fields: &'a Fields,
-    profile: &'a Profile,
     attributes: TermAttributes,
     term: TermText<'q>,
 }
@@ -157,11 +143,7 @@ impl<'q> TermReader<'_, 'q> {
             (None, _) => WordOrder::All,
         };
         let words = self.words(matches!(order, WordOrder::Phrase(_)))?;
-        Ok(LookTarget::Words(WordLook {
-            index,
-            words,
-            order,
-        }))
+        Ok(LookTarget::Words(index, words, order))
     }
 
     /// The edges that position, structure or completeness require. A truncated end of the term has none.
@@ -180,12 +162,8 @@ impl<'q> TermReader<'_, 'q> {
             _ => (Edge::Any, Edge::Any),
         };
         let (left, right) = open_ends(truncation);
-        if left {
-            first = Edge::Any;
-        }
-        if right {
-            last = Edge::Any;
-        }
+        first = if left { Edge::Any } else { first };
+        last = if right { Edge::Any } else { last };
         match position {
             bib1::POSITION_FIRST_IN_FIELD => first = Edge::Field,
             bib1::POSITION_FIRST_IN_SUBFIELD if first == Edge::Any => first = Edge::Subfield,
@@ -217,25 +195,20 @@ impl<'q> TermReader<'_, 'q> {
                 Some(words.into_iter().enumerate().map(open).collect())
             }
         };
-        let words: Vec<Pattern> = found
-            .filter(|words: &Vec<_>| !words.is_empty())
-            .ok_or_else(|| self.term.malformed())?;
+        let words = found.filter(|words: &Vec<_>| !words.is_empty());
+        let words = words.ok_or_else(|| self.term.malformed())?;
         if words.len() > MOST_WORDS {
-            return Err(diagnostic(
-                Condition::TOO_MANY_WORDS,
-                MOST_WORDS.to_string(),
-            ));
+            let most = MOST_WORDS.to_string();
+            return Err(diagnostic(Condition::TOO_MANY_WORDS, most));
         }
         words.iter().try_for_each(|word| self.long_enough(word))?;
         Ok(words)
     }
 
     fn long_enough(&self, wanted: &Pattern) -> Result<(), Diagnostic> {
+        let least = self.fields.profile.shortest_truncated;
         match wanted.given() {
-            Some(given) if given < self.profile.shortest_truncated => Err(diagnostic(
-                TRUNCATED_TOO_SHORT,
-                self.profile.shortest_truncated.to_string(),
-            )),
+            Some(given) if given < least => Err(diagnostic(TRUNCATED_TOO_SHORT, least.to_string())),
             _ => Ok(()),
         }
     }
@@ -274,16 +247,15 @@ impl<'q> TermReader<'_, 'q> {
             (true, 1) => Terms::Words(index),
             (true, _) => return Err(self.term.illegal()),
         };
-        Ok(LookTarget::Entries(
-            terms,
-            vec![range(relation, words.join(" "), None)],
-        ))
+        let entries = range(relation, words.join(" "), None);
+        Ok(LookTarget::Entries(terms, vec![entries]))
     }
 
     /// The lookup of a key.
     fn key(&self) -> Result<LookTarget<'q>, Diagnostic> {
         let kind = self.attributes.kind;
         self.suits_structure()?;
+        let terms = Terms::Keys(self.attributes.index);
         let wanted = match (self.comparison()?, self.attributes.truncation) {
             (Some(relation), _) => {
                 let key = self.whole_key()?;
@@ -300,16 +272,11 @@ impl<'q> TermReader<'_, 'q> {
             }
             (None, truncation) => {
                 let wanted = self.open_key(open_ends(truncation))?;
-                wanted
-                    .iter()
-                    .try_for_each(|wanted| self.long_enough(wanted))?;
+                wanted.iter().try_for_each(|key| self.long_enough(key))?;
                 wanted
             }
         };
-        Ok(LookTarget::Entries(
-            Terms::Keys(self.attributes.index),
-            wanted,
-        ))
+        Ok(LookTarget::Entries(terms, wanted))
     }
 
     fn whole_key(&self) -> Result<String, Diagnostic> {
@@ -324,9 +291,8 @@ impl<'q> TermReader<'_, 'q> {
     fn open_key(&self, (left, right): (bool, bool)) -> Result<Vec<Pattern>, Diagnostic> {
         let (kind, text) = (self.attributes.kind, &*self.term.text);
         if let Some(mask) = self.mask() {
-            return masked_key(text, mask)
-                .map(|wanted| vec![wanted])
-                .ok_or_else(|| self.term.malformed());
+            let wanted = masked_key(text, mask).ok_or_else(|| self.term.malformed())?;
+            return Ok(vec![wanted]);
         }
         let part = match kind {
             Kind::Code | Kind::Language => text.trim().to_lowercase(),
@@ -336,11 +302,10 @@ impl<'q> TermReader<'_, 'q> {
         if part.is_empty() {
             return Err(self.term.malformed());
         }
-        let longer =
-            (kind == Kind::Isbn && right && !left).then(|| Pattern::Starts(format!("978{part}")));
-        Ok(std::iter::once(Pattern::open(part, left, right))
-            .chain(longer)
-            .collect())
+        let is_start = kind == Kind::Isbn && right && !left;
+        let longer = is_start.then(|| Pattern::Starts(format!("978{part}")));
+        let own = [Pattern::open(part, left, right)];
+        Ok(own.into_iter().chain(longer).collect())
     }
 
     /// Checks that the term has the form of its structure.
@@ -360,10 +325,9 @@ impl<'q> TermReader<'_, 'q> {
             }
             _ => true,
         };
-        if suits {
-            Ok(())
-        } else {
-            Err(self.term.illegal())
+        match suits {
+            true => Ok(()),
+            false => Err(self.term.illegal()),
         }
     }
 

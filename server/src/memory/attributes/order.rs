@@ -10,7 +10,6 @@ use super::support::{KEY, NAME_NORMALIZED};
 use crate::diagnostic::{Diagnostic, diagnostic};
 use crate::memory::fields::{Fields, IndexId, Kind};
 use crate::memory::index::Terms;
-use crate::memory::profile::Profile;
 use crate::memory::words::words;
 
 /// The terms to scan, and the starting term in their form; empty for the first term.
@@ -21,31 +20,28 @@ use crate::memory::words::words;
 /// The first unsupported attribute.
 pub(in crate::memory) fn scan_start(
     fields: &Fields,
-    profile: &Profile,
     attribute_set: &Oid,
     start: &AttributesPlusTerm,
 ) -> Result<(Terms, Vec<u8>), Diagnostic> {
-    let attributes = TermAttributes::read(fields, profile, attribute_set, &start.attributes)?;
-    let TermAttributes { index, kind, .. } = attributes;
-    if attributes.relation != bib1::RELATION_EQUAL {
-        return Err(diagnostic(
-            Condition::RELATION,
-            attributes.relation.to_string(),
-        ));
+    let TermAttributes {
+        index,
+        kind,
+        relation,
+        truncation,
+        structure,
+        ..
+    } = TermAttributes::read(fields, attribute_set, &start.attributes)?;
+    let refused = |condition, value: i64| Err(diagnostic(condition, value.to_string()));
+    if relation != bib1::RELATION_EQUAL {
+        return refused(Condition::RELATION, relation);
     }
-    if !matches!(
-        attributes.truncation,
-        bib1::TRUNCATION_NONE | bib1::TRUNCATION_RIGHT
-    ) {
-        return Err(diagnostic(
-            Condition::TRUNCATION,
-            attributes.truncation.to_string(),
-        ));
+    if ![bib1::TRUNCATION_NONE, bib1::TRUNCATION_RIGHT].contains(&truncation) {
+        return refused(Condition::TRUNCATION, truncation);
     }
-    let term = TermText::read(&start.term, kind, profile)?;
+    let term = TermText::read(&start.term, kind, &fields.profile)?;
     let text = &*term.text;
     let as_wholes = matches!(
-        attributes.structure,
+        structure,
         Some(bib1::STRUCTURE_PHRASE | KEY | NAME_NORMALIZED)
     );
     let (terms, start) = match kind {
@@ -70,11 +66,7 @@ pub(in crate::memory) fn scan_start(
 ///
 /// # Errors
 /// 207 for elements and for a name without an index; for attributes, the first unsupported one.
-pub(in crate::memory) fn sort_index(
-    fields: &Fields,
-    profile: &Profile,
-    key: &SortKey,
-) -> Result<IndexId, Diagnostic> {
+pub(in crate::memory) fn sort_index(fields: &Fields, key: &SortKey) -> Result<IndexId, Diagnostic> {
     match key {
         SortKey::SortField(name) => {
             let name = name.to_string_lossy();
@@ -82,7 +74,6 @@ pub(in crate::memory) fn sort_index(
             found.ok_or_else(|| diagnostic(Condition::SORT_SEQUENCE, &*name))
         }
         SortKey::ElementSpec(_) => Err(diagnostic(Condition::SORT_SEQUENCE, "elementSpec")),
-        SortKey::SortAttributes(by) => TermAttributes::read(fields, profile, &by.id, &by.list.0)
-            .map(|attributes| attributes.index),
+        SortKey::SortAttributes(by) => Ok(TermAttributes::read(fields, &by.id, &by.list.0)?.index),
     }
 }

@@ -47,31 +47,26 @@ impl TermAttributes {
     /// The first unsupported attribute: sets first, then types, then values in the order of their types.
     pub(in crate::memory) fn read(
         fields: &Fields,
-        profile: &Profile,
         attribute_set: &Oid,
         elements: &[AttributeElement],
     ) -> Result<Self, Diagnostic> {
+        let profile = &fields.profile;
         let mut given = values(profile, attribute_set, elements)?;
-        let (index, kind) = access(fields, profile, given.first_mut().and_then(Option::take))?;
+        let (index, kind) = access(fields, given.first_mut().and_then(Option::take))?;
         let mut read = |attribute_type| {
-            let value = place(attribute_type)
-                .and_then(|place| given.get_mut(place))
-                .and_then(Option::take);
+            let value = place(attribute_type).and_then(|place| given.get_mut(place)?.take());
             supported(profile, kind, attribute_type, value)
         };
-        let relation = read(bib1::RELATION)?;
-        let position = read(bib1::POSITION)?;
-        let structure = read(bib1::STRUCTURE)?;
-        let truncation = read(bib1::TRUNCATION)?;
-        let completeness = read(bib1::COMPLETENESS)?;
+        // In the order of their types, which decides what is refused first.
         Ok(Self {
             index,
             kind,
-            relation: relation.unwrap_or(bib1::RELATION_EQUAL),
-            position: position.unwrap_or(bib1::POSITION_ANY),
-            structure,
-            truncation: truncation.unwrap_or(bib1::TRUNCATION_NONE),
-            completeness: completeness.unwrap_or(bib1::COMPLETENESS_INCOMPLETE_SUBFIELD),
+            relation: read(bib1::RELATION)?.unwrap_or(bib1::RELATION_EQUAL),
+            position: read(bib1::POSITION)?.unwrap_or(bib1::POSITION_ANY),
+            structure: read(bib1::STRUCTURE)?,
+            truncation: read(bib1::TRUNCATION)?.unwrap_or(bib1::TRUNCATION_NONE),
+            completeness: read(bib1::COMPLETENESS)?
+                .unwrap_or(bib1::COMPLETENESS_INCOMPLETE_SUBFIELD),
         })
     }
 }
@@ -129,17 +124,12 @@ fn value(element: &AttributeElement) -> Result<StringOrNumeric, Diagnostic> {
 }
 
 /// The index of a Use value, a number or a name. In the profile, a name stands for the first number of its row.
-fn access(
-    fields: &Fields,
-    profile: &Profile,
-    given: Option<StringOrNumeric>,
-) -> Result<(IndexId, Kind), Diagnostic> {
+fn access(fields: &Fields, given: Option<StringOrNumeric>) -> Result<(IndexId, Kind), Diagnostic> {
+    let profile = &fields.profile;
     let rules = profile.of(bib1::USE);
-    let supposed = rules
-        .and_then(|rules| rules.supposed)
-        .map(StringOrNumeric::Numeric);
+    let supposed = rules.and_then(|rules| rules.supposed);
     let anywhere = (IndexId::ANY, fields.kind(IndexId::ANY));
-    let Some(value) = given.or(supposed) else {
+    let Some(value) = given.or(supposed.map(StringOrNumeric::Numeric)) else {
         return match profile.use_required {
             true => Err(diagnostic(Condition::USE_REQUIRED, "")),
             false => Ok(anywhere),
@@ -165,15 +155,9 @@ fn access(
 }
 
 /// The index of a single Use attribute; `None` if it is unsupported.
-pub(in crate::memory) fn access_of(
-    fields: &Fields,
-    profile: &Profile,
-    element: &AttributeElement,
-) -> Option<IndexId> {
-    let value = value(element).ok()?;
-    access(fields, profile, Some(value))
-        .ok()
-        .map(|(index, _)| index)
+pub(in crate::memory) fn access_of(fields: &Fields, element: &AttributeElement) -> Option<IndexId> {
+    let (index, _) = access(fields, Some(value(element).ok()?)).ok()?;
+    Some(index)
 }
 
 /// A value if the index and the profile support it, the default if there is none, or none if it is ignored.

@@ -8,7 +8,6 @@ use z3950_asn1::oid::BIB_1;
 
 use crate::backend::AttributeInfo;
 use crate::memory::fields::{Fields, Kind};
-use crate::memory::profile::Profile;
 
 /// Kinds of index that are searched alike, as bits.
 const TEXT: u8 = 1;
@@ -83,7 +82,7 @@ pub(super) const REGULAR_EXPRESSION: i64 = 102;
 pub(super) const Z39_58: i64 = 104;
 
 /// Every attribute that a query may use, by type and value.
-pub(in crate::memory) fn infos(fields: &Fields, profile: &Profile) -> Vec<AttributeInfo> {
+pub(in crate::memory) fn infos(fields: &Fields) -> Vec<AttributeInfo> {
     let uses = fields.points().rows().iter().flat_map(|row| {
         let name = |value| bib1::use_name(value).unwrap_or(&row.name);
         row.uses
@@ -97,7 +96,7 @@ pub(in crate::memory) fn infos(fields: &Fields, profile: &Profile) -> Vec<Attrib
     });
     let mut infos: Vec<_> = uses
         .chain(others)
-        .filter(|(attribute_type, value, _)| profile.takes(*attribute_type, *value))
+        .filter(|(attribute_type, value, _)| fields.profile.takes(*attribute_type, *value))
         .map(|(attribute_type, value, name)| AttributeInfo {
             attribute_set: BIB_1,
             attribute_type,
@@ -112,6 +111,7 @@ pub(in crate::memory) fn infos(fields: &Fields, profile: &Profile) -> Vec<Attrib
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::memory::{AccessPoints, Profile};
 
     #[test]
     fn every_value_has_a_name_and_one_row() {
@@ -129,8 +129,8 @@ mod tests {
 
     #[test]
     fn infos_follow_the_profile() {
-        let fields = Fields::default();
-        let all = infos(&fields, &Profile::default());
+        let of = |profile| infos(&Fields::new(AccessPoints::default(), profile, []));
+        let all = of(Profile::default());
         let count = |infos: &[AttributeInfo], attribute_type| {
             infos
                 .iter()
@@ -144,12 +144,8 @@ mod tests {
             .iter()
             .find(|info| (info.attribute_type, info.value) == (bib1::USE, 4));
         assert_eq!(title.map(|info| &*info.name), Some("Title"));
-        let few = infos(
-            &fields,
-            &Profile::default()
-                .only(bib1::USE, [4])
-                .only(bib1::TRUNCATION, [100]),
-        );
+        let profile = Profile::default().only(bib1::USE, [4]);
+        let few = of(profile.only(bib1::TRUNCATION, [100]));
         assert_eq!(
             (count(&few, bib1::USE), count(&few, bib1::TRUNCATION)),
             (1, 1)

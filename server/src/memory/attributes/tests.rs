@@ -9,7 +9,6 @@ use super::{scan_start, sort_index};
 use crate::diagnostic::Diagnostic;
 use crate::memory::fields::{Fields, IndexId};
 use crate::memory::index::Terms;
-use crate::memory::profile::Profile;
 
 fn shown(refused: Diagnostic) -> String {
     format!(
@@ -59,7 +58,7 @@ fn scans_begin_somewhere() {
         let RpnStructure::Op(Operand::AttributesPlusTerm(operand)) = &query.rpn else {
             panic!("{start} is no term");
         };
-        let found = match scan_start(&fields, &Profile::default(), &BIB_1, operand) {
+        let found = match scan_start(&fields, &BIB_1, operand) {
             Ok((terms, from)) => {
                 let (dictionary, index) = match terms {
                     Terms::Words(index) => ("words", index),
@@ -94,7 +93,7 @@ fn sorts_go_by_an_index() {
         (attributes(BIB_1, 9999), "114 9999"),
         (attributes(GILS, 4), "121 1.2.840.10003.3.5"),
     ] {
-        let found = match sort_index(&fields, &Profile::default(), &key) {
+        let found = match sort_index(&fields, &key) {
             Ok(index) => name(&fields, index),
             Err(refused) => shown(refused),
         };

@@ -78,34 +78,11 @@ impl Proximity {
         }
     }
 
-    /// The records with a pair in proximity.
-    pub(super) fn records(
-        &self,
-        entries: Entries<'_>,
-        work: &mut Work,
-    ) -> Result<HitSet<'static>, Exhausted> {
-        let mut records = Vec::new();
-        entries.each(&mut |record, left, right| {
-            if records.last() == Some(&record) {
-                return Ok(());
-            }
-            work.spend(pairs(left, right))?;
-            if left
-                .iter()
-                .any(|left| right.iter().any(|right| self.holds(left, right)))
-            {
-                records.push(record);
-            }
-            Ok(())
-        })?;
-        Ok(HitSet::of_sorted(records))
-    }
-
     /// The spans from the beginning to the end of each pair in proximity.
     pub(super) fn spans(&self, entries: Entries<'_>, work: &mut Work) -> Result<Spans, Exhausted> {
         let mut near = Vec::new();
         entries.each(&mut |record, left, right| {
-            work.spend(pairs(left, right))?;
+            work.spend(1 + left.len().saturating_mul(right.len()) / PAIRS_A_UNIT)?;
             let before = near.len();
             for one in left {
                 for other in right.iter().filter(|other| self.holds(one, other)) {
@@ -124,11 +101,6 @@ impl Proximity {
         near.dedup();
         Ok(Spans(near))
     }
-}
-
-/// The number of pairs to compare.
-fn pairs(left: &[Span], right: &[Span]) -> usize {
-    1 + left.len().saturating_mul(right.len()) / PAIRS_A_UNIT
 }
 
 /// Pairs per unit of work.

@@ -17,30 +17,24 @@ use z3950_marc::mrk;
 use super::{Evaluated, find};
 use crate::backend::{Hits, Search};
 use crate::diagnostic::Diagnostic;
-use crate::memory::MOST_WORK;
 use crate::memory::fields::Fields;
 use crate::memory::hits::{HitSet, Part};
-use crate::memory::index::{Index, Rules, SegmentBuilder, Work};
-use crate::memory::profile::Profile;
+use crate::memory::index::{Index, SegmentBuilder, Work};
+use crate::memory::{AccessPoints, MOST_WORK, Profile};
 
-/// Records in an index, and the profile for queries.
+/// Records in an index.
 struct Catalogue {
     index: Index,
     fields: Arc<Fields>,
     docids: Vec<String>,
-    profile: Profile,
     /// The most work for a query.
     work: u64,
 }
 
 impl Catalogue {
     fn of(records: &[MarcRecord], fields: Fields) -> Self {
-        let rules = Rules {
-            fields: Arc::new(fields),
-            ..Rules::default()
-        };
-        let fields = rules.fields.clone();
-        let mut builder = SegmentBuilder::new(rules);
+        let fields = Arc::new(fields);
+        let mut builder = SegmentBuilder::new(Arc::clone(&fields));
         let mut docids = Vec::new();
         for record in records {
             let octets = iso2709::encode(record).expect("a sound record");
@@ -54,19 +48,20 @@ impl Catalogue {
             index,
             fields,
             docids,
-            profile: Profile::default(),
             work: MOST_WORK,
         }
     }
 
     /// The records of `records.mrk`.
     fn small() -> Self {
-        let records = mrk::parse_all(include_str!("tests/records.mrk")).expect("MARCMaker text");
-        Self::of(&records, Fields::default())
+        Self::with(Profile::default())
     }
 
-    fn with(self, profile: Profile) -> Self {
-        Self { profile, ..self }
+    /// The same under a profile.
+    fn with(profile: Profile) -> Self {
+        let records = mrk::parse_all(include_str!("tests/records.mrk")).expect("MARCMaker text");
+        let fields = Fields::new(AccessPoints::default(), profile, []);
+        Self::of(&records, fields)
     }
 
     fn evaluate(&self, query: &RpnQuery, term_counts: bool) -> Result<Evaluated<'_>, Diagnostic> {
@@ -81,7 +76,6 @@ impl Catalogue {
         find(
             &self.index,
             &self.fields,
-            &self.profile,
             &search,
             &mut Work::new(self.work),
         )

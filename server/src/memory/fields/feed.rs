@@ -13,6 +13,8 @@ use super::format::{FIRST_DIGIT, FieldRules, Format, NO_CODE, Rule, Slots, slot}
 use super::key::Kind;
 use super::source::Condition;
 use super::{AccessPoint, AccessPoints, IndexId, IndexSet};
+use crate::memory::docid::DocidField;
+use crate::memory::profile::Profile;
 
 /// The separator of subfields in the entry of a field.
 pub(in crate::memory) const SUBFIELD_MARK: char = '\u{1f}';
@@ -32,10 +34,14 @@ pub(in crate::memory) enum EntryKind {
     Key,
 }
 
-/// The access points of a backend, by number and by field.
-#[derive(Clone, Debug)]
+/// How the records of a backend are indexed and searched: its access points, by number and by field.
+#[derive(Debug)]
 pub(in crate::memory) struct Fields {
     points: AccessPoints,
+    /// The attributes that queries may use.
+    pub(in crate::memory) profile: Profile,
+    /// The docid field of each database, by number.
+    docids: Box<[DocidField]>,
     /// The indexes of texts.
     texts: IndexSet,
     /// Of these, the indexes with whole entries.
@@ -46,7 +52,7 @@ pub(in crate::memory) struct Fields {
 
 impl Default for Fields {
     fn default() -> Self {
-        Self::new(AccessPoints::default())
+        Self::new(AccessPoints::default(), Profile::default(), [])
     }
 }
 
@@ -64,7 +70,11 @@ const WITHOUT_KEYS: &[&str] = &[
 
 impl Fields {
     /// Inverts the rows of the access points.
-    pub(in crate::memory) fn new(points: AccessPoints) -> Self {
+    pub(in crate::memory) fn new(
+        points: AccessPoints,
+        profile: Profile,
+        docids: impl IntoIterator<Item = DocidField>,
+    ) -> Self {
         let of = |is: &dyn Fn(&AccessPoint) -> bool| {
             let indexes = points
                 .iter()
@@ -79,12 +89,20 @@ impl Fields {
             marc21: Format::new(&points, |row| &row.marc21),
             unimarc: Format::new(&points, |row| &row.unimarc),
             points,
+            profile,
+            docids: docids.into_iter().collect(),
         }
     }
 
     /// The rows.
     pub(in crate::memory) fn points(&self) -> &AccessPoints {
         &self.points
+    }
+
+    /// The docid field of a database, by default 001.
+    pub(in crate::memory) fn docid(&self, database: u16) -> DocidField {
+        let field = self.docids.get(usize::from(database));
+        field.copied().unwrap_or_default()
     }
 
     /// What an index holds.

@@ -14,7 +14,6 @@ use super::dictionary::{Dictionary, Lexicon};
 use super::notes::{Notes, Texts};
 use super::postings::at;
 use super::{DOCIDS, Terms};
-use crate::memory::docid::DocidField;
 use crate::memory::fields::{EntryKind, Fields, IndexId, MAX_INDEXES};
 
 /// At most 65,536 records and their indexes.
@@ -26,7 +25,7 @@ pub(in crate::memory) struct Segment {
     /// The records of each database, by number; ascending, and together all records.
     pub(super) databases: Vec<(u16, Range<usize>)>,
     pub(super) docids: Lexicon,
-    pub(super) rules: Rules,
+    pub(super) fields: Arc<Fields>,
     /// Made from the records on first use.
     pub(super) texts: OnceLock<Texts>,
     /// For each index, once it was sorted by: the first key of each record.
@@ -49,23 +48,6 @@ pub(super) struct Stored {
     pub(super) octets: Bytes,
     /// The index of its syntax in the segment.
     pub(super) syntax: u8,
-}
-
-/// How the records of a backend are indexed.
-#[derive(Clone, Debug, Default)]
-pub(in crate::memory) struct Rules {
-    /// The indexes.
-    pub(in crate::memory) fields: Arc<Fields>,
-    /// The docid field of each database, by number; 001 for others.
-    pub(in crate::memory) docids: Arc<[DocidField]>,
-}
-
-impl Rules {
-    /// The docid field of a database.
-    pub(in crate::memory) fn docid(&self, database: u16) -> DocidField {
-        let field = self.docids.get(usize::from(database));
-        field.copied().unwrap_or_default()
-    }
 }
 
 impl Segment {
@@ -101,7 +83,8 @@ impl Segment {
 
     /// The indexes of texts, which are made on first use.
     pub(super) fn texts(&self) -> &Texts {
-        self.texts.get_or_init(|| texts(&self.rules, &self.records))
+        self.texts
+            .get_or_init(|| texts(&self.fields, &self.records))
     }
 
     /// The terms of an index.
@@ -187,13 +170,13 @@ pub(super) fn note(fields: &Fields, record: &MarcRecord, notes: &mut Notes) {
 }
 
 /// The indexes of the records in a segment.
-fn texts(rules: &Rules, records: &[Stored]) -> Texts {
+fn texts(fields: &Fields, records: &[Stored]) -> Texts {
     let mut notes = Notes::default();
     for (number, stored) in (0..=u16::MAX).zip(records) {
         notes.begin(number);
         // It has been parsed before.
         if let Ok(parsed) = iso2709::parse(&stored.octets) {
-            note(&rules.fields, &parsed.record, &mut notes);
+            note(fields, &parsed.record, &mut notes);
         }
     }
     notes.texts()
@@ -204,7 +187,7 @@ fn texts(rules: &Rules, records: &[Stored]) -> Texts {
 /// The octets of its records must not exceed some hundred MiB, so that counts within a segment fit 32 bits.
 #[derive(Debug)]
 pub(in crate::memory) struct SegmentBuilder {
-    rules: Rules,
+    fields: Arc<Fields>,
     records: Vec<Stored>,
     syntaxes: Vec<Oid>,
     databases: Vec<(u16, Range<usize>)>,
@@ -214,9 +197,9 @@ pub(in crate::memory) struct SegmentBuilder {
 
 impl SegmentBuilder {
     /// A builder without records.
-    pub(in crate::memory) fn new(rules: Rules) -> Self {
+    pub(in crate::memory) fn new(fields: Arc<Fields>) -> Self {
         Self {
-            rules,
+            fields,
             records: Vec::new(),
             syntaxes: Vec::new(),
             databases: Vec::new(),
@@ -226,10 +209,10 @@ impl SegmentBuilder {
     }
 
     /// A builder of a segment whose texts are indexed on first use: for a small number of records.
-    pub(in crate::memory) fn deferred(rules: Rules) -> Self {
+    pub(in crate::memory) fn deferred(fields: Arc<Fields>) -> Self {
         Self {
             is_deferred: true,
-            ..Self::new(rules)
+            ..Self::new(fields)
         }
     }
 
@@ -247,11 +230,11 @@ impl SegmentBuilder {
         self.records.push(Stored { octets, syntax });
         let notes = &mut self.notes;
         notes.begin(number);
-        if let Some(docid) = self.rules.docid(database).of(record) {
+        if let Some(docid) = self.fields.docid(database).of(record) {
             notes.docid(docid);
         }
         if !self.is_deferred {
-            note(&self.rules.fields, record, notes);
+            note(&self.fields, record, notes);
         }
     }
 
@@ -265,7 +248,7 @@ impl SegmentBuilder {
                 false => self.notes.texts().into(),
             },
             first_keys: (0..MAX_INDEXES).map(|_| OnceLock::new()).collect(),
-            rules: self.rules.clone(),
+            fields: Arc::clone(&self.fields),
             syntaxes: take(&mut self.syntaxes),
             databases: take(&mut self.databases),
         };

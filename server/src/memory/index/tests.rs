@@ -9,11 +9,12 @@ use z3950_marc::MarcRecord;
 use z3950_marc::iso2709;
 
 use super::*;
+use crate::memory::fields::Fields;
 
 /// Records with one text each in the index "any", this many per segment.
 fn index(texts: &[&str], a_segment: usize) -> Index {
     let segments = texts.chunks(a_segment).zip(0..).map(|(texts, chunk)| {
-        let mut builder = SegmentBuilder::new(Rules::default());
+        let mut builder = SegmentBuilder::new(Arc::default());
         for (text, number) in texts.iter().zip(chunk * a_segment..) {
             let fields = text.split('|').map(|field| {
                 let subfields = field.split('$').map(|data| ("a", data));
@@ -374,8 +375,8 @@ fn has_phrase(fields: &[FieldWords<'_>], words: &[String], edges: Edges) -> bool
 
 #[test]
 fn deferred_texts_are_indexed_alike() {
-    let segment = |new: fn(Rules) -> SegmentBuilder| {
-        let mut builder = new(Rules::default());
+    let segment = |new: fn(Arc<Fields>) -> SegmentBuilder| {
+        let mut builder = new(Arc::default());
         for (text, number) in TEXTS.iter().zip(0..) {
             let fields = [
                 Field::control(b"001", format!("id{number}")),

@@ -2,8 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use super::read::{Arena, Damage, FileItem, RawRecord, files_of, parsed, read};
-use super::{DatabaseFiles, LoadError, Note};
+use super::read::{Arena, Damage, FileItem, RawRecord, files_of, read};
+use super::{LoadError, Note};
+use crate::memory::catalogue::DatabaseFiles;
 
 /// The contents of a file of a database.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -29,11 +30,8 @@ pub fn check_files(
     database: &DatabaseFiles,
     note: &mut dyn FnMut(&Path, &Note),
 ) -> Vec<Result<Checked, LoadError>> {
-    let saved = database.saved().filter(|path| path.exists());
-    let paths = match &saved {
-        Some(saved) => vec![*saved],
-        None => database.paths.iter().map(PathBuf::as_path).collect(),
-    };
+    let saved = database.saved();
+    let paths = saved.map_or(&*database.paths, std::slice::from_ref);
     let mut found = Vec::new();
     for path in paths {
         match files_of(path) {
@@ -78,35 +76,16 @@ fn of_file(
 
 /// Counts a record; returns what is wrong with it.
 fn count(record: RawRecord, checked: &mut Checked) -> Vec<Note> {
-    let RawRecord {
-        octets,
-        number,
-        offset,
-        damage,
-    } = record;
-    let repairs = match parsed(octets, &mut Arena::default()) {
-        Ok(sound) => sound.repairs,
-        Err(reason) => {
-            return vec![Note::LeftOut {
-                number,
-                offset,
-                reason,
-            }];
-        }
+    let sound = match record.parsed(&mut Arena::default()) {
+        Ok(sound) => sound,
+        Err(left_out) => return vec![left_out],
     };
     checked.records += 1;
-    let is_loss = repairs.iter().any(|repair| repair.kind.is_loss());
-    if is_loss || damage == Some(Damage::Loss) {
-        checked.incomplete += 1;
-    } else if damage.is_some() || !repairs.is_empty() {
-        checked.repaired += 1;
+    match sound.damage {
+        Some(Damage::Loss) => checked.incomplete += 1,
+        Some(Damage::Repaired) => checked.repaired += 1,
+        None => {}
     }
-    let notes = repairs.into_iter().map(|repair| Note::Repaired {
-        number,
-        offset,
-        repair: repair.to_string(),
-        more: 0,
-        is_loss: repair.kind.is_loss(),
-    });
-    notes.collect()
+    let repairs = sound.repairs.iter();
+    repairs.map(|repair| sound.note(repair, 0)).collect()
 }

@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 
 use bytes::{Bytes, BytesMut};
 use z3950_asn1::input;
-use z3950_marc::MarcRecord;
 use z3950_marc::iso2709::{self, Repair, RepairKind};
 use z3950_marc::stream::{GUESS_OCTETS, InputForm, RecordReader, refuse_compressed};
+use z3950_marc::{Iso2709Error, MarcRecord};
 
 use super::{LoadError, Note};
 
@@ -31,7 +31,7 @@ pub(super) struct RawRecord {
 }
 
 /// The damage of a record.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Damage {
     /// Repaired without loss.
     Repaired,
@@ -177,35 +177,63 @@ pub(super) fn read(
 pub(super) struct Sound {
     pub(super) octets: Bytes,
     pub(super) record: MarcRecord,
+    number: u64,
+    offset: u64,
     /// The repairs, losses first.
     pub(super) repairs: Vec<Repair>,
+    /// The damage found while reading and parsing.
+    pub(super) damage: Option<Damage>,
     /// Whether nothing but numbers was repaired, without loss.
     pub(super) is_whole: bool,
 }
 
-/// Parses ISO 2709 octets. A record without repairs keeps its octets.
-///
-/// # Errors
-/// A message that says why it is not a record.
-pub(super) fn parsed(octets: Bytes, arena: &mut Arena) -> Result<Sound, String> {
-    let parsed = iso2709::parse(&octets).map_err(|error| error.to_string())?;
-    if parsed.repairs.is_empty() {
-        return Ok(Sound {
-            octets,
-            record: parsed.record,
-            repairs: Vec::new(),
-            is_whole: true,
-        });
+impl Sound {
+    /// The note on a repair, and `more` of them.
+    pub(super) fn note(&self, repair: &Repair, more: usize) -> Note {
+        Note::Repaired {
+            number: self.number,
+            offset: self.offset,
+            repair: repair.to_string(),
+            more,
+            is_loss: repair.kind.is_loss(),
+        }
     }
-    let octets = iso2709::encode(&parsed.record).map_err(|error| error.to_string())?;
-    let mut repairs = parsed.repairs;
-    repairs.sort_by_key(|repair| !repair.kind.is_loss());
-    Ok(Sound {
-        octets: arena.keep(&octets),
-        record: parsed.record,
-        is_whole: repairs.iter().all(|repair| is_of_a_number(repair.kind)),
-        repairs,
-    })
+}
+
+impl RawRecord {
+    /// Parses the octets. A record without repairs keeps them.
+    ///
+    /// # Errors
+    /// Why it is not a record.
+    pub(super) fn parsed(self, arena: &mut Arena) -> Result<Sound, Note> {
+        let (number, offset) = (self.number, self.offset);
+        let left_out = |error: Iso2709Error| Note::LeftOut {
+            number,
+            offset,
+            reason: error.to_string(),
+        };
+        let parsed = iso2709::parse(&self.octets).map_err(left_out)?;
+        let (record, mut repairs) = (parsed.record, parsed.repairs);
+        let mut octets = self.octets;
+        if !repairs.is_empty() {
+            octets = arena.keep(&iso2709::encode(&record).map_err(left_out)?);
+        }
+        repairs.sort_by_key(|repair| !repair.kind.is_loss());
+        let damage = repairs.first().map(|repair| match repair.kind.is_loss() {
+            true => Damage::Loss,
+            false => Damage::Repaired,
+        });
+        let only_numbers = repairs.iter().all(|repair| is_of_a_number(repair.kind));
+        Ok(Sound {
+            octets,
+            record,
+            number,
+            offset,
+            is_whole: self.damage.is_none() && only_numbers,
+            damage: damage.max(self.damage),
+            repairs,
+        })
+    }
 }
 
 /// Whether only a number was wrong: a length, an address, a digit of the leader. Files that were converted to another character

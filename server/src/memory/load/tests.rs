@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::Path;
+use std::sync::Arc;
 
 use tempfile::TempDir;
 use z3950_marc::Form;
@@ -11,6 +12,7 @@ use z3950_marc::iso2709;
 use super::*;
 use crate::backend::Backend;
 use crate::memory::MemoryBackend;
+use crate::memory::catalogue::DatabaseFiles;
 use crate::memory::fields::IndexId;
 use crate::memory::index::Index;
 use crate::testing::record;
@@ -32,15 +34,11 @@ fn folder(files: &[(&str, &[u8])]) -> TempDir {
 
 /// One database of these paths.
 fn loaded(paths: &[&Path]) -> Result<(Index, Vec<FileNotes>), LoadError> {
-    let sources = Sources {
-        databases: [Database::default()].into(),
-        origins: vec![Origins {
-            paths: paths.iter().map(|path| (*path).to_owned()).collect(),
-            ..Origins::default()
-        }],
-        ..Sources::default()
+    let database = DatabaseFiles {
+        paths: paths.iter().map(|path| (*path).to_owned()).collect(),
+        ..DatabaseFiles::default()
     };
-    load(&sources, Demand::AnyRecord, &|_| {})
+    load(&Arc::default(), &[database], None, &|_| {})
 }
 
 fn docids(index: &Index) -> Vec<String> {
@@ -148,17 +146,16 @@ fn many_records_keep_their_order() {
     }
     assert!(file.len() > 8 << 20, "enough for several segments");
     let folder = folder(&[("many.mrc", &file), ("one.mrc", &octets("last"))]);
-    let sources = Sources {
-        databases: [Database::default()].into(),
-        origins: vec![Origins {
-            memory: vec![octets("first").into()],
-            paths: vec![folder.path().to_owned()],
-        }],
-        ..Sources::default()
+    let database = DatabaseFiles {
+        records: vec![octets("first").into()],
+        paths: vec![folder.path().to_owned()],
+        ..DatabaseFiles::default()
     };
     let last = std::cell::Cell::new(Progress::default());
-    let (index, notes) =
-        load(&sources, Demand::AnyRecord, &|progress| last.set(*progress)).expect("records");
+    let (index, notes) = load(&Arc::default(), &[database], None, &|progress| {
+        last.set(*progress)
+    })
+    .expect("records");
     assert_eq!(notes, []);
     let mut expected = vec!["first".to_owned()];
     expected.extend((0..count).map(|number| format!("id{number}")));

@@ -1,5 +1,6 @@
 //! Builds segments of records on all processors.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::mem::take;
 use std::num::NonZero;
@@ -9,11 +10,13 @@ use std::thread;
 
 use bytes::Bytes;
 
-use super::read::{Arena, FileItem, RawRecord, Sound, files_of, parsed, read};
-use super::{FileNotes, LoadError, MAX_NOTES, Note, Progress, Sources};
+use super::read::{Arena, FileItem, RawRecord, files_of, read};
+use super::{FileNotes, LoadError, MAX_NOTES, Note, Progress};
 use crate::lock::lock;
+use crate::memory::catalogue::DatabaseFiles;
+use crate::memory::fields::Fields;
 use crate::memory::hits::{Part, SEGMENT};
-use crate::memory::index::{Index, Rules, Segment, SegmentBuilder};
+use crate::memory::index::{Index, Segment, SegmentBuilder};
 
 /// Octets below which a second thread does not pay.
 const SMALL: u64 = 4 * 1024 * 1024;
@@ -47,17 +50,17 @@ struct Indexed {
     number: usize,
     segment: Segment,
     /// By input.
-    notes: Vec<(usize, Note)>,
-    /// The records that were accepted, by input.
-    taken: Vec<(usize, Taken)>,
+    taken: BTreeMap<usize, Taken>,
 }
 
-/// The number of records of a file that are served.
-#[derive(Clone, Copy, Debug, Default)]
+/// What became of the records of a file.
+#[derive(Debug, Default)]
 struct Taken {
+    /// The number that are served.
     records: u64,
     /// The number of these that lost nothing.
     whole: u64,
+    notes: Vec<Note>,
 }
 
 /// Records from memory, or a file to read.
@@ -66,7 +69,9 @@ struct LoadInput<'a> {
     /// `None` for a file.
     memory: Option<&'a [Bytes]>,
     octets: u64,
-    taken: Taken,
+    /// Records that are served, and those of them that lost nothing.
+    records: u64,
+    whole: u64,
     /// The first record that is left out or incomplete.
     loss: Option<Note>,
     may_be_empty: bool,
@@ -90,64 +95,50 @@ impl LoadInput<'_> {
     /// Whether the records that are served already are better: some of the file's are lost or incomplete, or none is intact. An
     /// empty file is no damage where it is allowed.
     fn is_damaged(&self) -> bool {
-        let is_empty = self.taken.records == 0 && self.may_be_empty;
-        self.loss.is_some() || (self.taken.whole == 0 && !is_empty)
+        let is_empty = self.records == 0 && self.may_be_empty;
+        self.loss.is_some() || (self.whole == 0 && !is_empty)
     }
 }
 
-/// What files must contain.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::memory) enum Demand<'a> {
-    /// Any record: damaged ones are repaired or left out.
-    AnyRecord,
-    /// Everything, because it replaces what is served: no record may lose anything.
-    NoLoss {
-        /// The number of records of each database, none of which may become empty.
-        served: &'a [usize],
-    },
-}
-
-/// Reads all sources; `progress` is called from time to time on this thread.
+/// Reads all sources of the databases; `progress` is called from time to time on this thread.
+///
+/// `served` is the number of records of each database that are replaced: then no record may lose anything, and none of these
+/// databases may become empty. Without it, any record will do: damaged ones are repaired or left out.
 ///
 /// # Errors
-/// See [`LoadError`]. A file with some valid records is loaded, with notes on the others, unless more is demanded.
+/// See [`LoadError`]. A file with some valid records is loaded, with notes on the others, unless it replaces records.
 pub(in crate::memory) fn load(
-    sources: &Sources,
-    demand: Demand<'_>,
+    fields: &Arc<Fields>,
+    databases: &[DatabaseFiles],
+    served: Option<&[usize]>,
     progress: &dyn Fn(&Progress),
 ) -> Result<(Index, Vec<FileNotes>), LoadError> {
     let mut inputs = Vec::new();
-    let databases = sources.databases.iter().zip(&sources.origins);
-    for (database, (saved, origins)) in (0..=u16::MAX).zip(databases) {
-        let saved = saved.save.as_ref().filter(|path| path.exists());
-        let has_records = match demand {
-            Demand::NoLoss { served } => served.get(usize::from(database)).is_some_and(|n| *n > 0),
-            Demand::AnyRecord => false,
-        };
+    for (number, database) in (0..=u16::MAX).zip(databases) {
+        let saved = database.saved();
+        let records = served.and_then(|served| served.get(usize::from(number)));
+        // A database without records is saved as an empty file.
+        let may_be_empty = saved.is_some() && records.is_none_or(|records| *records == 0);
         let input = |memory, notes: FileNotes, may_be_empty| LoadInput {
-            database,
+            database: number,
             memory,
             octets: fs::metadata(&notes.path).map_or(0, |metadata| metadata.len()),
-            taken: Taken::default(),
+            records: 0,
+            whole: 0,
             loss: None,
             may_be_empty,
             notes,
         };
-        let paths = match saved {
-            Some(saved) => std::slice::from_ref(saved),
-            None => {
-                inputs.push(input(Some(&*origins.memory), FileNotes::default(), true));
-                &origins.paths
-            }
-        };
-        for path in paths {
+        if saved.is_none() {
+            inputs.push(input(Some(&*database.records), FileNotes::default(), true));
+        }
+        for path in saved.map_or(&*database.paths, std::slice::from_ref) {
             for path in files_of(path)? {
                 let notes = FileNotes {
                     path,
                     ..FileNotes::default()
                 };
-                // A database without records is saved as an empty file.
-                inputs.push(input(None, notes, saved.is_some() && !has_records));
+                inputs.push(input(None, notes, may_be_empty));
             }
         }
     }
@@ -162,7 +153,7 @@ pub(in crate::memory) fn load(
     thread::scope(|scope| {
         for _ in 0..threads {
             let (taking, done) = (Arc::clone(&taking), done.clone());
-            scope.spawn(move || work_off(&taking, &sources.rules, &done));
+            scope.spawn(move || work_off(&taking, fields, &done));
         }
         // When the last thread ends, senders must not wait.
         drop((taking, done));
@@ -216,17 +207,11 @@ pub(in crate::memory) fn load(
     })?;
     let mut indexed: Vec<Indexed> = indexed.iter().collect();
     indexed.sort_by_key(|indexed| indexed.number);
-    for one in &mut indexed {
-        for (input, note) in take(&mut one.notes) {
-            if let Some(input) = inputs.get_mut(input) {
-                input.keep(note);
-            }
-        }
-        for (input, taken) in &one.taken {
-            if let Some(input) = inputs.get_mut(*input) {
-                input.taken.records += taken.records;
-                input.taken.whole += taken.whole;
-            }
+    for (input, taken) in indexed.iter_mut().flat_map(|one| take(&mut one.taken)) {
+        if let Some(input) = inputs.get_mut(input) {
+            input.records += taken.records;
+            input.whole += taken.whole;
+            taken.notes.into_iter().for_each(|note| input.keep(note));
         }
     }
     let mut notes = Vec::new();
@@ -234,13 +219,13 @@ pub(in crate::memory) fn load(
         input.notes.notes.sort_by_key(Note::number);
         let is_damaged = input.is_damaged();
         let mut found = input.notes;
-        if input.taken.records == 0 && !input.may_be_empty {
+        if input.records == 0 && !input.may_be_empty {
             return Err(LoadError::NoRecord {
                 path: found.path,
                 notes: found.notes,
             });
         }
-        if matches!(demand, Demand::NoLoss { .. }) && is_damaged {
+        if served.is_some() && is_damaged {
             if let Some(loss) = input.loss {
                 found.notes.retain(|note| *note != loss);
                 found.notes.insert(0, loss);
@@ -307,18 +292,14 @@ impl Batcher {
 }
 
 /// Builds segments until there are no more batches.
-fn work_off(batches: &Mutex<Receiver<Batch>>, rules: &Rules, done: &Sender<Indexed>) {
-    let mut builder = SegmentBuilder::new(rules.clone());
+fn work_off(batches: &Mutex<Receiver<Batch>>, fields: &Arc<Fields>, done: &Sender<Indexed>) {
+    let mut builder = SegmentBuilder::new(Arc::clone(fields));
     loop {
-        let batch = lock(batches).recv();
-        let indexed = match batch {
-            Ok(
-                batch @ Batch {
-                    octets: 0..=FEW, ..
-                },
-            ) => indexed(batch, &mut SegmentBuilder::deferred(rules.clone())),
-            Ok(batch) => indexed(batch, &mut builder),
-            Err(_) => return,
+        let received = lock(batches).recv();
+        let Ok(batch) = received else { return };
+        let indexed = match batch.octets {
+            0..=FEW => indexed(batch, &mut SegmentBuilder::deferred(Arc::clone(fields))),
+            _ => indexed(batch, &mut builder),
         };
         // The receiver lives as long as the scope of the threads.
         let _ = done.send(indexed);
@@ -327,51 +308,26 @@ fn work_off(batches: &Mutex<Receiver<Batch>>, rules: &Rules, done: &Sender<Index
 
 fn indexed(batch: Batch, builder: &mut SegmentBuilder) -> Indexed {
     let mut arena = Arena::default();
-    let mut notes = Vec::new();
-    let mut taken: Vec<(usize, Taken)> = Vec::new();
+    let mut all = BTreeMap::<usize, Taken>::new();
     for (database, input, record) in batch.lists.into_iter().flatten() {
-        let (number, offset) = (record.number, record.offset);
-        let Sound {
-            octets,
-            record: parsed,
-            repairs,
-            is_whole,
-        } = match parsed(record.octets, &mut arena) {
+        let taken = all.entry(input).or_default();
+        let sound = match record.parsed(&mut arena) {
             Ok(sound) => sound,
-            Err(reason) => {
-                let left_out = Note::LeftOut {
-                    number,
-                    offset,
-                    reason,
-                };
-                notes.push((input, left_out));
+            Err(left_out) => {
+                taken.notes.push(left_out);
                 continue;
             }
         };
-        builder.add(database, octets, &parsed);
-        let whole = u64::from(is_whole && record.damage.is_none());
-        match taken.last_mut() {
-            Some((last, taken)) if *last == input => {
-                taken.records += 1;
-                taken.whole += whole;
-            }
-            _ => taken.push((input, Taken { records: 1, whole })),
+        taken.records += 1;
+        taken.whole += u64::from(sound.is_whole);
+        if let [first, rest @ ..] = sound.repairs.as_slice() {
+            taken.notes.push(sound.note(first, rest.len()));
         }
-        if let Some(repair) = repairs.first() {
-            let repaired = Note::Repaired {
-                number,
-                offset,
-                repair: repair.to_string(),
-                more: repairs.len() - 1,
-                is_loss: repair.kind.is_loss(),
-            };
-            notes.push((input, repaired));
-        }
+        builder.add(database, sound.octets, &sound.record);
     }
     Indexed {
         number: batch.number,
         segment: builder.finish(),
-        notes,
-        taken,
+        taken: all,
     }
 }

@@ -281,7 +281,7 @@ fn profiles_change_the_supported_attributes() {
             &[],
         ),
     ] {
-        let catalogue = Catalogue::small().with(profile);
+        let catalogue = Catalogue::with(profile);
         catalogue.check(rows);
         catalogue.check_refused(refused);
     }

@@ -8,7 +8,6 @@ use super::{Catalogue, pqf};
 use crate::backend::FacetRequest;
 use crate::memory::MOST_WORK;
 use crate::memory::index::Work;
-use crate::memory::profile::Profile;
 use crate::memory::scan::facets;
 
 fn named(name: &str) -> AttributeList {
@@ -84,11 +83,9 @@ fn terms_are_counted_over_the_hits() {
             terms,
             alphabetical,
         };
-        let profile = Profile::default();
         let found = facets(
             &catalogue.index,
             &catalogue.fields,
-            &profile,
             &hits,
             std::slice::from_ref(&request),
             &mut Work::new(MOST_WORK),

@@ -8,7 +8,6 @@ use z3950_marc::mrk;
 use super::{Catalogue, pqf};
 use crate::memory::attributes::infos;
 use crate::memory::fields::Fields;
-use crate::memory::profile::Profile;
 
 /// A Use value, a field, and the term that finds it; `%` is a word that no other row has.
 type Row = (i64, &'static str, &'static str);
@@ -205,7 +204,7 @@ fn every_value_finds_its_field() {
         .map(|(value, ..)| *value)
         .chain([12, 1007, 1032])
         .collect();
-    let supported = infos(&catalogue.fields, &Profile::default());
+    let supported = infos(&catalogue.fields);
     let untried: Vec<_> = supported
         .iter()
         .filter(|info| info.attribute_type == USE && !shown.contains(&info.value))
