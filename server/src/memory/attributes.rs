@@ -4,11 +4,10 @@
 //! | file | what it does |
 //! |---|---|
 //! | `support` | the attribute values that the backend supports, for queries and for Explain |
-//! | `read` | the attributes of a term under the profile, and the term as text |
+//! | `read` | the attributes of a term under the profile, the term as text, and the indexes of scans and sorts |
 //! | `look` | the lookup of a term |
 //! | `mask` | truncated and masked terms |
 //! | `expression` | regular expressions, with the feature `regex` |
-//! | `order` | the indexes of scans and sorts |
 
 #[cfg(feature = "regex")]
 mod expression;
@@ -21,13 +20,11 @@ mod expression {
 }
 mod look;
 mod mask;
-mod order;
 mod read;
 mod support;
 
 pub(super) use self::look::{Look, LookTarget, WordOrder, look};
-pub(super) use self::order::{scan_start, sort_index};
-pub(super) use self::read::access_of;
+pub(super) use self::read::{access_of, scan_start, sort_index};
 pub(super) use self::support::infos;
 
 #[cfg(test)]

@@ -57,20 +57,15 @@ impl FromStr for DocidField {
     type Err = DocidFieldError;
 
     fn from_str(text: &str) -> Result<Self, DocidFieldError> {
-        let letters = |octets: &[u8]| octets.iter().all(u8::is_ascii_alphanumeric);
-        match text.as_bytes() {
-            [a, b, c] if letters(&[*a, *b, *c]) && text.starts_with("00") => Ok(Self {
-                tag: Tag([*a, *b, *c]),
-                code: None,
-            }),
-            [a, b, c, b'$', code] if letters(&[*a, *b, *c]) && code.is_ascii_graphic() => {
-                Ok(Self {
-                    tag: Tag([*a, *b, *c]),
-                    code: Some(*code),
-                })
-            }
-            _ => Err(DocidFieldError),
-        }
+        let (tag, rest) = text.as_bytes().split_first_chunk().ok_or(DocidFieldError)?;
+        let code = match rest {
+            [] if tag.starts_with(b"00") => None,
+            [b'$', code] if code.is_ascii_graphic() => Some(*code),
+            _ => return Err(DocidFieldError),
+        };
+        let is_tag = tag.iter().all(u8::is_ascii_alphanumeric);
+        let tag = Tag(*tag);
+        is_tag.then_some(Self { tag, code }).ok_or(DocidFieldError)
     }
 }
 

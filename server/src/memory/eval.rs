@@ -96,20 +96,18 @@ impl<'a, 'q> Evaluation<'a, 'q> {
                 tree: RpnStructure::Op(operand),
                 places,
             } => match places {
-                false => {
-                    let set = self.operand(operand)?;
-                    self.sets.push(set);
-                }
-                true => {
-                    let phrase = self.phrase(operand)?;
-                    self.near.push(phrase);
-                }
+                false => self.operand(operand)?,
+                true => self.phrase(operand)?,
             },
             Step::Tree {
                 tree: RpnStructure::RpnRpnOp(node),
                 places,
             } => {
-                self.count_operator()?;
+                self.operators += 1;
+                if self.operators > MOST_OPERATORS {
+                    let most = MOST_OPERATORS.to_string();
+                    return Err(diagnostic(Condition::TOO_MANY_OPERATORS, most));
+                }
                 match &node.op {
                     Operator::Prox(operator) => {
                         let proximity = self.proximity(operator, places)?;
@@ -144,17 +142,6 @@ impl<'a, 'q> Evaluation<'a, 'q> {
         self.sets.pop().unwrap_or_else(HitSet::empty)
     }
 
-    fn count_operator(&mut self) -> Result<(), Diagnostic> {
-        self.operators += 1;
-        match self.operators {
-            0..=MOST_OPERATORS => Ok(()),
-            _ => {
-                let most = MOST_OPERATORS.to_string();
-                Err(diagnostic(Condition::TOO_MANY_OPERATORS, most))
-            }
-        }
-    }
-
     fn push_trees(&mut self, node: &'q RpnRpnOp, places: bool) {
         for tree in [&node.rpn2, &node.rpn1] {
             self.steps.push(Step::Tree { tree, places });
@@ -178,15 +165,15 @@ impl<'a, 'q> Evaluation<'a, 'q> {
         Ok(proximity)
     }
 
-    fn operand(&mut self, operand: &Operand) -> Result<HitSet<'a>, Diagnostic> {
-        match operand {
+    fn operand(&mut self, operand: &Operand) -> Result<(), Diagnostic> {
+        let set = match operand {
             Operand::AttributesPlusTerm(operand) => {
                 let look = look(self.fields, &self.search.query.attribute_set, operand)?;
                 let set = records(self.index, &look, self.work)?;
                 if self.search.term_counts {
                     self.operands.push((operand.clone(), set.clone()));
                 }
-                Ok(set)
+                set
             }
             Operand::ResultSet(name) => {
                 let name = name.0.as_bytes();
@@ -195,17 +182,19 @@ impl<'a, 'q> Evaluation<'a, 'q> {
                 }
                 let unknown = || diagnostic(Condition::RESULT_SET_DOES_NOT_EXIST, name);
                 let hits = (self.search.result_set)(name).ok_or_else(unknown)?;
-                self.index.adopt(&hits).ok_or_else(unknown)
+                self.index.adopt(&hits).ok_or_else(unknown)?
             }
             Operand::ResultAttr(operand) => {
                 let name = operand.result_set.0.as_bytes();
-                Err(diagnostic(Condition::RESTRICTION_OPERAND, name))
+                return Err(diagnostic(Condition::RESTRICTION_OPERAND, name));
             }
-        }
+        };
+        self.sets.push(set);
+        Ok(())
     }
 
     /// A term with positions: a word or a phrase.
-    fn phrase(&mut self, operand: &Operand) -> Result<Near<'a>, Diagnostic> {
+    fn phrase(&mut self, operand: &Operand) -> Result<(), Diagnostic> {
         let of_set = |name: &ResultSetId| {
             let name = name.0.as_bytes();
             Err(diagnostic(Condition::PROXIMITY_OF_SETS, name))
@@ -233,11 +222,12 @@ impl<'a, 'q> Evaluation<'a, 'q> {
         if self.search.term_counts {
             self.operands.push((operand.clone(), records.clone()));
         }
-        Ok(Near {
+        self.near.push(Near {
             index,
             records,
             places: Where::Phrase { words, edges },
-        })
+        });
+        Ok(())
     }
 
     /// Combines the last two operands with positions.

@@ -24,7 +24,7 @@ use std::sync::Arc;
 
 use z3950_asn1::bib1::diagnostics::Condition;
 
-pub(super) use self::browse::{Browse, Counted};
+pub(super) use self::browse::Browse;
 pub(super) use self::find::Pattern;
 pub(super) use self::phrase::{Edge, Edges, WordPlace, WordPlaces};
 pub(super) use self::segment::{Segment, SegmentBuilder};

@@ -226,7 +226,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn profiles_are_declared() {
+    fn a_profile_limits_the_values_of_each_type() {
         let profile = Profile::default()
             .only(USE, [4])
             .all_but(TRUNCATION, [1, 2])
@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn names_give_profiles() {
+    fn profiles_are_found_by_name() {
         for name in Profile::NAMES {
             assert!(Profile::by_name(name).is_some(), "{name}");
         }

@@ -1,6 +1,7 @@
 //! Saves whole databases to files, which are replaced atomically.
 
 use std::collections::BTreeMap;
+use std::error::Error;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
@@ -144,10 +145,12 @@ impl SavedFiles {
     /// 1 if it cannot be saved.
     pub(super) fn keep(&mut self, catalogue: &Catalogue, number: u16) -> Result<(), Diagnostic> {
         self.save(&catalogue.index, number).map_err(|error| {
-            let cause = cause_of(&error).map(tracing::field::display);
+            // Without the path, which clients need not know.
+            let cause = error.source();
+            let shown = cause.map(tracing::field::display);
             let database = catalogue.name(number);
-            tracing::error!(%error, cause, database, "the database cannot be saved");
-            let words = match (&error, cause_of(&error)) {
+            tracing::error!(%error, cause = shown, database, "the database cannot be saved");
+            let words = match (&error, cause) {
                 (SaveError::Changed { .. }, _) => {
                     "the file of the database was changed by another program".to_owned()
                 }
@@ -183,11 +186,6 @@ impl Drop for SavedFiles {
             tracing::warn!(%path, "a saved file was removed while it was in use: the updates in it are lost");
         }
     }
-}
-
-/// Why a file cannot be written, without its path, which clients need not know.
-fn cause_of(error: &SaveError) -> Option<&(dyn std::error::Error + 'static)> {
-    std::error::Error::source(error)
 }
 
 fn written(index: &Index, database: u16, lock: &mut Lock) -> Result<(), SaveError> {

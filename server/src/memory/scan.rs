@@ -11,8 +11,8 @@ use super::attributes::{access_of, scan_start};
 use super::catalogue::Catalogue;
 use super::fields::{Fields, IndexId, Kind};
 use super::hits::HitSet;
-use super::index::{Browse, Counted, Index, Terms, Work};
-use crate::backend::{Facet, FacetRequest, Scan, ScanTerm, Scanned};
+use super::index::{Browse, Index, Terms, Work};
+use crate::backend::{Facet, FacetRequest, Scan, Scanned};
 use crate::diagnostic::{Diagnostic, diagnostic};
 
 /// Scans an index.
@@ -45,19 +45,7 @@ pub(super) fn scan(
         step: scan.step,
         within: within.as_ref(),
     };
-    let browsed = index.browse(&browse, work)?;
-    Ok(Scanned {
-        before: browsed.before.into_iter().map(scan_term).collect(),
-        after: browsed.after.into_iter().map(scan_term).collect(),
-        exact: browsed.exact,
-    })
-}
-
-fn scan_term((term, records): Counted) -> ScanTerm {
-    ScanTerm {
-        records: Some(records),
-        ..ScanTerm::new(Term::General(term.into()))
-    }
+    Ok(index.browse(&browse, work)?)
 }
 
 /// The most terms of a facet.

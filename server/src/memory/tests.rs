@@ -107,7 +107,7 @@ fn docids_are_found_exactly() {
 }
 
 #[test]
-fn docids_may_stand_elsewhere() {
+fn docids_may_be_in_another_field() {
     let mut with_035 = record("1", "War");
     with_035
         .fields

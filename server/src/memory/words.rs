@@ -93,7 +93,7 @@ mod tests {
     use super::words;
 
     #[test]
-    fn words_are_folded_and_cut() {
+    fn texts_are_split_into_folded_words() {
         for (text, expected) in [
             ("", &[][..]),
             (" / ;.", &[]),

@@ -29,7 +29,7 @@ fn name(fields: &Fields, index: IndexId) -> String {
 }
 
 #[test]
-fn scans_begin_somewhere() {
+fn scans_start_in_the_terms_of_an_index() {
     let fields = Fields::default();
     for (start, expected) in [
         ("@attr 1=4 War", "words of title from war"),

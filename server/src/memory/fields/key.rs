@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn entries_are_isbn() {
+    fn keys_are_normalized_by_kind() {
         for (kind, text, expected) in [
             (Kind::Text, "Les Misérables /", &["les miserables"][..]),
             (Kind::Text, " / ", &[]),

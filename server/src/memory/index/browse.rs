@@ -2,8 +2,11 @@
 
 use std::ops::Range;
 
+use z3950_asn1::apdu::Term;
+
 use super::dictionary::Dictionary;
 use super::{Exhausted, Index, RECORDS_A_UNIT, Terms, Work};
+use crate::backend::{ScanTerm, Scanned};
 use crate::memory::hits::{HitSet, Part};
 
 /// A range of terms.
@@ -23,20 +26,6 @@ pub(in crate::memory) struct Browse<'a> {
     pub(in crate::memory) within: Option<&'a HitSet<'a>>,
 }
 
-/// A term, and how many records have it.
-pub(in crate::memory) type Counted = (Vec<u8>, usize);
-
-/// Terms in order.
-#[derive(Debug, Default, PartialEq, Eq)]
-pub(in crate::memory) struct Browsed {
-    /// Those before the start, ascending.
-    pub(in crate::memory) before: Vec<Counted>,
-    /// Those from the start on, ascending.
-    pub(in crate::memory) after: Vec<Counted>,
-    /// Whether the first of `after` equals the start.
-    pub(in crate::memory) exact: bool,
-}
-
 impl Index {
     /// The terms of an index that any record has.
     ///
@@ -46,7 +35,7 @@ impl Index {
         &self,
         browse: &Browse<'_>,
         work: &mut Work,
-    ) -> Result<Browsed, Exhausted> {
+    ) -> Result<Scanned, Exhausted> {
         let (mut up, mut down) = (Vec::new(), Vec::new());
         for (number, segment, _) in self.segments() {
             let dictionary = segment.dictionary(browse.terms);
@@ -80,8 +69,10 @@ impl Index {
         }
         let mut before = taken(&mut down, browse.before, browse.step, work)?;
         before.reverse();
-        let exact = after.first().is_some_and(|(term, _)| term == browse.start);
-        Ok(Browsed {
+        let exact = after
+            .first()
+            .is_some_and(|first| first.term == Term::General(browse.start.to_vec().into()));
+        Ok(Scanned {
             before,
             after,
             exact,
@@ -135,7 +126,7 @@ fn taken(
     most: usize,
     step: usize,
     work: &mut Work,
-) -> Result<Vec<Counted>, Exhausted> {
+) -> Result<Vec<ScanTerm>, Exhausted> {
     let mut terms = Vec::new();
     while terms.len() < most {
         let Some(term) = next(cursors, work)? else {
@@ -154,7 +145,7 @@ fn taken(
 }
 
 /// The nearest term that any record has. Moves the cursors past it.
-fn next(cursors: &mut [Cursor<'_>], work: &mut Work) -> Result<Option<Counted>, Exhausted> {
+fn next(cursors: &mut [Cursor<'_>], work: &mut Work) -> Result<Option<ScanTerm>, Exhausted> {
     let backwards = cursors.first().is_some_and(|cursor| cursor.backwards);
     loop {
         work.spend(cursors.len())?;
@@ -176,7 +167,10 @@ fn next(cursors: &mut [Cursor<'_>], work: &mut Work) -> Result<Option<Counted>, 
             }
         }
         if count > 0 {
-            return Ok(Some((nearest.to_vec(), count)));
+            return Ok(Some(ScanTerm {
+                records: Some(count),
+                ..ScanTerm::new(Term::General(nearest.to_vec().into()))
+            }));
         }
     }
 }

@@ -4,11 +4,13 @@ use std::collections::BTreeMap;
 use std::ops::Bound;
 
 use regex::Regex;
+use z3950_asn1::apdu::Term;
 use z3950_marc::Field;
 use z3950_marc::MarcRecord;
 use z3950_marc::iso2709;
 
 use super::*;
+use crate::backend::ScanTerm;
 use crate::memory::fields::Fields;
 
 /// Records with one text each in the index "any", this many per segment.
@@ -224,11 +226,18 @@ fn terms_are_browsed_and_tallied() {
                 within,
             };
             let found = index.browse(&browse, &mut work()).expect("little work");
-            let shown = |terms: &[(Vec<u8>, usize)]| -> Vec<String> {
-                terms
-                    .iter()
-                    .map(|(term, count)| format!("{}:{count}", String::from_utf8_lossy(term)))
-                    .collect()
+            let shown = |terms: &[ScanTerm]| -> Vec<String> {
+                let shown = terms.iter().map(|term| match &term.term {
+                    Term::General(text) => {
+                        format!(
+                            "{}:{}",
+                            String::from_utf8_lossy(text),
+                            term.records.unwrap_or(0)
+                        )
+                    }
+                    other => panic!("{other:?}"),
+                });
+                shown.collect()
             };
             (
                 shown(&found.before).join(" "),

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::read::{Arena, Damage, FileItem, RawRecord, files_of, read};
+use super::read::{Arena, Damage, RawRecord, files_of, read};
 use super::{LoadError, Note};
 use crate::memory::catalogue::DatabaseFiles;
 
@@ -56,8 +56,8 @@ fn of_file(
     };
     read(path, &mut |item| {
         let notes = match item {
-            FileItem::Note(found) => vec![found],
-            FileItem::Record(record) => count(record, &mut checked),
+            Err(found) => vec![found],
+            Ok(record) => count(record, &mut checked),
         };
         for found in &notes {
             checked.left_out += u64::from(matches!(found, Note::LeftOut { .. }));

@@ -12,12 +12,6 @@ use z3950_marc::{Iso2709Error, MarcRecord};
 
 use super::{LoadError, Note};
 
-/// What is found in a file.
-pub(super) enum FileItem {
-    Note(Note),
-    Record(RawRecord),
-}
-
 /// The octets of a record, and where they were found.
 #[derive(Debug)]
 pub(super) struct RawRecord {
@@ -93,7 +87,7 @@ fn form_of(path: &Path) -> Option<InputForm> {
 /// If the file cannot be read, and the errors of `give`.
 pub(super) fn read(
     path: &Path,
-    give: &mut dyn FnMut(FileItem) -> Result<(), LoadError>,
+    give: &mut dyn FnMut(Result<RawRecord, Note>) -> Result<(), LoadError>,
 ) -> Result<(), LoadError> {
     let unreadable = |source| LoadError::Unreadable {
         path: path.to_owned(),
@@ -124,7 +118,7 @@ pub(super) fn read(
         while let Some(octets) = records.next() {
             number += 1;
             let offset = u64::try_from(records.offset() - octets.len()).unwrap_or_default();
-            give(FileItem::Record(RawRecord {
+            give(Ok(RawRecord {
                 octets,
                 number,
                 offset,
@@ -143,7 +137,7 @@ pub(super) fn read(
         let octets = match encoded {
             Ok(octets) => arena.keep(&octets),
             Err(reason) => {
-                give(FileItem::Note(Note::LeftOut {
+                give(Err(Note::LeftOut {
                     number,
                     offset,
                     reason,
@@ -155,7 +149,7 @@ pub(super) fn read(
         let mut damage = is_loss.then_some(Damage::Loss);
         if let Some(repair) = found.notes.into_iter().next() {
             damage = damage.or(Some(Damage::Repaired));
-            give(FileItem::Note(Note::Repaired {
+            give(Err(Note::Repaired {
                 number,
                 offset,
                 repair,
@@ -163,7 +157,7 @@ pub(super) fn read(
                 is_loss,
             }))?;
         }
-        give(FileItem::Record(RawRecord {
+        give(Ok(RawRecord {
             octets,
             number,
             offset,

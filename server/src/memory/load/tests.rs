@@ -52,7 +52,7 @@ fn docids(index: &Index) -> Vec<String> {
 }
 
 #[test]
-fn damage_costs_no_neighbour() {
+fn damage_does_not_affect_other_records() {
     let check = |file: Vec<u8>, expected: &[&str], notes: &[&str]| {
         let folder = folder(&[("a.mrc", &file)]);
         let (index, told) = loaded(&[&folder.path().join("a.mrc")]).expect("records");

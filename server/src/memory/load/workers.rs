@@ -10,7 +10,7 @@ use std::thread;
 
 use bytes::Bytes;
 
-use super::read::{Arena, FileItem, RawRecord, files_of, read};
+use super::read::{Arena, RawRecord, files_of, read};
 use super::{FileNotes, LoadError, MAX_NOTES, Note, Progress};
 use crate::lock::lock;
 use crate::memory::catalogue::DatabaseFiles;
@@ -186,8 +186,8 @@ pub(in crate::memory) fn load(
             let octets = input.octets;
             read(&path, &mut |item| {
                 let record = match item {
-                    FileItem::Record(record) => record,
-                    FileItem::Note(note) => {
+                    Ok(record) => record,
+                    Err(note) => {
                         input.keep(note);
                         return Ok(());
                     }
