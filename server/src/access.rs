@@ -99,7 +99,7 @@ impl Access {
             Some(IdAuthentication::Other(external)) => {
                 let syntax = external.direct_reference;
                 let syntax = syntax.map_or_else(String::new, |syntax| syntax.to_string());
-                Err(diagnostic(AUTHENTICATION_SYSTEM, syntax))
+                Err(diagnostic(Condition::AUTHENTICATION_SYSTEM, syntax))
             }
         }
     }
@@ -119,9 +119,6 @@ impl Access {
         }
     }
 }
-
-/// 1014: authentication system error.
-const AUTHENTICATION_SYSTEM: Condition = Condition(1014);
 
 impl User {
     /// Whether the user may search the database. Names are compared without case.
@@ -237,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn those_listed_may() {
+    fn listed_users_are_admitted() {
         let open = |text: &str| Some(IdAuthentication::Open(text.into()));
         let pass = |group, user, password| Some(id_pass(group, user, password));
         let other =

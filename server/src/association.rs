@@ -187,9 +187,6 @@ impl Association {
     }
 }
 
-/// 105: stopped at the client's request.
-pub(crate) const CANCELLED: Condition = Condition(105);
-
 /// A handle on the operations in progress, for the task that reads the client's next requests.
 #[derive(Clone, Default)]
 pub struct Interrupt(Arc<Inner>);
@@ -239,7 +236,7 @@ impl Interrupt {
             return Some(Vec::new());
         };
         if trigger.requested_action == RequestedAction::CANCEL {
-            operation.stopped = Some(diagnostic(CANCELLED, ""));
+            operation.stopped = Some(diagnostic(Condition::CANCELLED, ""));
             self.0.stopped.notify_waiters();
             return Some(Vec::new());
         }

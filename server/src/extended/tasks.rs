@@ -176,7 +176,7 @@ impl Tasks {
         function: Function,
     ) -> Result<(u32, Arc<Task>), Diagnostic> {
         let name = kind.name.as_ref();
-        let name = name.ok_or_else(|| diagnostic(PARAMETER_MISSING, "packageName"))?;
+        let name = name.ok_or_else(|| diagnostic(Condition::PARAMETER_MISSING, "packageName"))?;
         let kept = lock(&self.0);
         let of_kind = || kept.tasks.iter().filter(|(_, task)| task.kind == *kind);
         let own = of_kind().find(|(_, task)| task.owner.as_deref() == user);
@@ -187,7 +187,7 @@ impl Tasks {
         {
             Some((number, task)) => Ok((*number, Arc::clone(task))),
             None if of_kind().any(|(_, task)| task.allows(user, Function::PRESENT)) => {
-                Err(diagnostic(NOT_TO_BE_CHANGED, name.as_bytes()))
+                Err(diagnostic(Condition::TASK_PERMISSION, name.as_bytes()))
             }
             None => Err(unknown(kind)),
         }
@@ -215,7 +215,7 @@ impl TaskTable {
         if let Some(name) = &kind.name
             && self.tasks.values().any(is_taken)
         {
-            return Err(diagnostic(NAME_IN_USE, name.as_bytes()));
+            return Err(diagnostic(Condition::TASK_NAME_IN_USE, name.as_bytes()));
         }
         if self.tasks.len() >= self.limits.tasks || self.size.octets >= self.limits.octets {
             return Err(full());
@@ -238,24 +238,13 @@ impl TaskTable {
     }
 }
 
-/// 218: a task of this name exists.
-const NAME_IN_USE: Condition = Condition(218);
-/// 219: there is no such task.
-const NO_SUCH_TASK: Condition = Condition(219);
-/// 220: quota exceeded.
-const QUOTA: Condition = Condition(220);
-/// 223: no permission to change the task.
-const NOT_TO_BE_CHANGED: Condition = Condition(223);
-/// 1008: missing parameter.
-const PARAMETER_MISSING: Condition = Condition(1008);
-
 fn full() -> Diagnostic {
-    diagnostic(QUOTA, "")
+    diagnostic(Condition::TASK_QUOTA, "")
 }
 
 fn unknown(kind: &TaskKind) -> Diagnostic {
     let name = kind.name.as_ref().map_or(&b""[..], |name| name.as_bytes());
-    diagnostic(NO_SUCH_TASK, name)
+    diagnostic(Condition::NO_SUCH_TASK, name)
 }
 
 impl Task {

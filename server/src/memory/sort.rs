@@ -128,8 +128,9 @@ impl Key {
         let descending = match spec.sort_relation {
             SortRelation::ASCENDING => false,
             SortRelation::DESCENDING => true,
-            // 214: unknown direction.
-            SortRelation(other) => return Err(diagnostic(Condition(214), other.to_string())),
+            SortRelation(other) => {
+                return Err(diagnostic(Condition::SORT_RELATION, other.to_string()));
+            }
         };
         let by = match &spec.sort_element {
             SortElement::Generic(key) => vec![(None, By::read(key, fields)?)],
@@ -253,8 +254,7 @@ impl Prepared {
             (Some(value), _) => Ok(Some(value)),
             (None, Missing::Last) => Ok(None),
             (None, Missing::Value(value)) => Ok(Some(Cow::Owned(value.clone()))),
-            // 213: unsupported missing value action.
-            (None, Missing::Abort) => Err(diagnostic(Condition(213), "abort")),
+            (None, Missing::Abort) => Err(diagnostic(Condition::MISSING_VALUE_ACTION, "abort")),
         }
     }
 

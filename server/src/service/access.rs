@@ -15,9 +15,6 @@ use crate::association::Association;
 use crate::diagnostic::{Diagnostic, diagnostic};
 use crate::target::Seat;
 
-/// 102: credentials are required and cannot be asked for.
-const CANNOT_ASK: Condition = Condition(102);
-
 /// The question for credentials.
 ///
 /// # Errors
@@ -26,10 +23,10 @@ pub(crate) fn challenge(association: &Association) -> Result<Apdu, Diagnostic> {
     let form = association.target.access.challenge.as_ref();
     let agreed = association.terms.options.contains(Options::ACCESS_CONTROL);
     let challenge = form.filter(|_| agreed).and_then(security_challenge);
-    let security_challenge = challenge.ok_or_else(|| diagnostic(CANNOT_ASK, ""))?;
+    let cannot = || diagnostic(Condition::CANNOT_CHALLENGE, "");
     let challenge = AccessControlRequest {
         reference_id: None,
-        security_challenge,
+        security_challenge: challenge.ok_or_else(cannot)?,
         other_info: None,
     };
     Ok(challenge.into())

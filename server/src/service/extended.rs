@@ -28,29 +28,6 @@ use crate::backend::ResultSet;
 use crate::diagnostic::{Diagnostic, diagnostic};
 use crate::extended::{EXTENDED_SERVICES, Function, Task, TaskKind};
 
-/// 222: user not authorized.
-const USER_REFUSED: Condition = Condition(222);
-/// 224: immediate execution failed.
-const EXECUTION_FAILED: Condition = Condition(224);
-/// 225: immediate execution not supported.
-const NOT_AT_ONCE: Condition = Condition(225);
-/// 1008: missing parameter.
-const PARAMETER_MISSING: Condition = Condition(1008);
-/// 1040: unsupported function.
-const FUNCTION: Condition = Condition(1040);
-/// 1043: wrong syntax of the parameters.
-const PARAMETERS_SYNTAX: Condition = Condition(1043);
-/// 1044: unsupported action.
-const ACTION: Condition = Condition(1044);
-/// 1045: unknown schema.
-const UPDATE_SCHEMA: Condition = Condition(1045);
-/// 1046: too many records in the task.
-const TOO_MANY_RECORDS: Condition = Condition(1046);
-/// 1047: unsupported wait action.
-const WAIT: Condition = Condition(1047);
-/// 1057: unsupported parameter value.
-const PARAMETER_VALUE: Condition = Condition(1057);
-
 /// The result of a task.
 struct Outcome {
     status: TaskStatus,
@@ -103,13 +80,16 @@ pub(super) async fn answer(
         return Err(diagnostic(Condition::EXTENDED_SERVICE_TYPE, service));
     }
     if !(WaitAction::WAIT.0..=WaitAction::DONT_RETURN_PACKAGE.0).contains(&request.wait_action.0) {
-        return Err(diagnostic(WAIT, request.wait_action.to_string()));
+        return Err(diagnostic(
+            Condition::WAIT_ACTION,
+            request.wait_action.to_string(),
+        ));
     }
     match request.function {
         ExtendedServicesFunction::CREATE => create(operation, request, kind, user).await,
         ExtendedServicesFunction::MODIFY => modify(operation, request, &kind, user.as_deref()),
         ExtendedServicesFunction::DELETE => delete(operation, &kind, user.as_deref()),
-        other => Err(diagnostic(FUNCTION, other.to_string())),
+        other => Err(diagnostic(Condition::TASK_FUNCTION, other.to_string())),
     }
 }
 
@@ -125,7 +105,7 @@ fn user(
     let named = request.user_id.as_ref().map(|user| user.to_string_lossy());
     let other = named.filter(|named| proved.as_deref() != Some(named));
     match other.filter(|_| !association.target.access.users.is_empty()) {
-        Some(other) => Err(diagnostic(USER_REFUSED, &*other)),
+        Some(other) => Err(diagnostic(Condition::TASK_USER, &*other)),
         None => Ok(proved),
     }
 }
@@ -154,7 +134,7 @@ async fn create(
         TaskParameters::Xml(document) => xml::answer(operation, document).await?,
         TaskParameters::ItemOrder(order) => {
             if request.wait_action == WaitAction::WAIT {
-                return Err(diagnostic(NOT_AT_ONCE, ""));
+                return Err(diagnostic(Condition::IMMEDIATE_EXECUTION, ""));
             }
             order::answer(operation, order).await?
         }
@@ -237,7 +217,10 @@ fn parameters(request: &ExtendedServicesRequest) -> Result<TaskParameters, Diagn
     let external = external.ok_or_else(|| missing("taskSpecificParameters"))?;
     if external.direct_reference != Some(request.package_type) {
         let syntax = external.direct_reference.map(|syntax| syntax.to_string());
-        return Err(diagnostic(PARAMETERS_SYNTAX, syntax.unwrap_or_default()));
+        return Err(diagnostic(
+            Condition::TASK_PARAMETERS_SYNTAX,
+            syntax.unwrap_or_default(),
+        ));
     }
     TaskParameters::from_external(external).map_err(|error| {
         let why = match error {
@@ -273,7 +256,12 @@ fn modify(
             TaskParameters::PersistentResultSet(set) => persistent::result_set(operation, &set)?,
             TaskParameters::PersistentQuery(query) => persistent::query(operation, &query, user)?,
             // Tasks that are done or ordered cannot be changed.
-            _ => return Err(diagnostic(FUNCTION, request.function.to_string())),
+            _ => {
+                return Err(diagnostic(
+                    Condition::TASK_FUNCTION,
+                    request.function.to_string(),
+                ));
+            }
         };
         task.parameters = outcome.parameters;
         task.result_set = outcome.result_set;
@@ -300,17 +288,17 @@ fn delete(
 fn failure_of(outcomes: &[Result<Bytes, Diagnostic>]) -> Option<Diagnostic> {
     let why = outcomes.iter().find_map(|outcome| outcome.as_ref().err())?;
     Some(match why.addinfo.as_bytes() {
-        b"" => diagnostic(EXECUTION_FAILED, why.to_string()),
-        addinfo => diagnostic(EXECUTION_FAILED, addinfo),
+        b"" => diagnostic(Condition::EXECUTION_FAILED, why.to_string()),
+        addinfo => diagnostic(Condition::EXECUTION_FAILED, addinfo),
     })
 }
 
 fn missing(parameter: &str) -> Diagnostic {
-    diagnostic(PARAMETER_MISSING, parameter)
+    diagnostic(Condition::PARAMETER_MISSING, parameter)
 }
 
 fn unsupported(parameter: &str) -> Diagnostic {
-    diagnostic(PARAMETER_VALUE, parameter)
+    diagnostic(Condition::PARAMETER_VALUE, parameter)
 }
 
 #[cfg(test)]

@@ -88,7 +88,7 @@ fn admit(
         blocked.any(|blocked| blocked.to_canonical() == *address)
     };
     if let Some(address) = peer.filter(is_blocked) {
-        return Err(diagnostic(BLOCKED, address.to_string()));
+        return Err(diagnostic(Condition::ADDRESS_BLOCKED, address.to_string()));
     }
     match access.admit(request.id_authentication.as_ref())? {
         Admission::Anybody => Ok((None, false)),
@@ -99,9 +99,6 @@ fn admit(
         },
     }
 }
-
-/// 1016: the address is blocked.
-const BLOCKED: Condition = Condition(1016);
 
 /// The options that are both requested and offered. The negotiation model is only granted if there is something to negotiate.
 fn options(request: &InitializeRequest, offer: &Offer, negotiates: bool) -> Options {

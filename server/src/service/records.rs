@@ -11,7 +11,7 @@ use z3950_asn1::bib1::diagnostics::Condition;
 use z3950_asn1::oid::Oid;
 use z3950_asn1::types::InternationalString;
 
-use crate::association::{Association, CANCELLED, Operation};
+use crate::association::{Association, Operation};
 use crate::backend::{Backend, Composition, RecordId, ResultSet, Retrieve, Retrieved};
 use crate::diagnostic::{Diagnostic, diagnostic};
 
@@ -220,7 +220,7 @@ pub(super) async fn pack(
                 false => PresentStatus::PARTIAL_2,
             },
             Err(why) if !operation.is_stopped() || packed.records == 0 => return Err(why),
-            Err(why) if why.condition == CANCELLED.0 => PresentStatus::PARTIAL_3,
+            Err(why) if why.condition == Condition::CANCELLED.0 => PresentStatus::PARTIAL_3,
             Err(_) => PresentStatus::PARTIAL_4,
         };
         break;

@@ -6,10 +6,11 @@ use z3950_asn1::apdu::{
     ResourceControlResponse, ResourceReportRequest, ResourceReportResponse, ResourceReportStatus,
     ResultSetStatus, SearchRequest, SearchResponse,
 };
+use z3950_asn1::bib1::diagnostics::Condition;
 use z3950_asn1::format::resource_report1::{Estimate, EstimateType, ResourceReport};
 
 use super::search;
-use crate::association::{Association, CANCELLED, Usage};
+use crate::association::{Association, Usage};
 use crate::diagnostic::diagnostic;
 use crate::units::count;
 
@@ -51,7 +52,7 @@ pub(crate) fn resume(
     if reply.continue_flag {
         return held.response;
     }
-    let mut response = search::failed(diagnostic(CANCELLED, ""));
+    let mut response = search::failed(diagnostic(Condition::CANCELLED, ""));
     if reply.result_set_wanted == Some(true) {
         response.result_count = held.response.result_count;
         response.result_set_status = Some(ResultSetStatus::SUBSET);

@@ -13,12 +13,6 @@ use crate::backend::{Hits, ResultSet, Sort};
 use crate::diagnostic::{Diagnostic, diagnostic};
 use crate::units::count;
 
-/// Conditions without a name in the list of conditions.
-const NO_RESULT_SET: Condition = Condition(208);
-const DUPLICATE_KEYS: Condition = Condition(212);
-const RELATION: Condition = Condition(214);
-const CASE: Condition = Condition(215);
-
 /// Sorts, keeps the set and answers. A failed sort leaves all sets as they are.
 pub(super) async fn answer(operation: &Operation, request: &SortRequest) -> Apdu {
     let mut response = SortResponse::default();
@@ -48,7 +42,7 @@ async fn sort(operation: &Operation, request: &SortRequest) -> Result<usize, Dia
     check_keys(operation, &request.sort_sequence)?;
     let inputs = inputs(operation, request)?;
     let Some(ResultSet { backend, .. }) = inputs.first() else {
-        return Err(diagnostic(NO_RESULT_SET, ""));
+        return Err(diagnostic(Condition::NO_SET_TO_SORT, ""));
     };
     operation.result_sets().check_room(name)?;
     let lists: Vec<Hits> = inputs.iter().map(|set| set.hits.clone()).collect();
@@ -105,16 +99,17 @@ fn check_keys(association: &Association, keys: &[SortKeySpec]) -> Result<(), Dia
     if keys.len() > most {
         return Err(diagnostic(Condition::TOO_MANY_SORT_KEYS, most.to_string()));
     }
+    let refused = |condition, value: i64| Err(diagnostic(condition, value.to_string()));
     let mut before: Vec<&SortElement> = Vec::new();
     for key in keys {
         if before.contains(&&key.sort_element) {
-            return Err(diagnostic(DUPLICATE_KEYS, ""));
+            return Err(diagnostic(Condition::DUPLICATE_SORT_KEYS, ""));
         }
         if !RELATIONS.contains(&key.sort_relation) {
-            return Err(diagnostic(RELATION, key.sort_relation.0.to_string()));
+            return refused(Condition::SORT_RELATION, key.sort_relation.0);
         }
         if !CASES.contains(&key.case_sensitivity) {
-            return Err(diagnostic(CASE, key.case_sensitivity.0.to_string()));
+            return refused(Condition::CASE_SENSITIVITY, key.case_sensitivity.0);
         }
         before.push(&key.sort_element);
     }

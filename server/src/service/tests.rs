@@ -103,7 +103,7 @@ fn small_medium_and_large_sets() {
 }
 
 #[test]
-fn searches_that_fail_say_why() {
+fn failed_searches_have_their_diagnostics() {
     let check = |change: &dyn Fn(&mut SearchRequest), diagnostic: &str| {
         let limits = Limits {
             databases_per_search: 2,

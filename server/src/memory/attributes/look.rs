@@ -208,7 +208,10 @@ impl<'q> TermReader<'_, 'q> {
     fn long_enough(&self, wanted: &Pattern) -> Result<(), Diagnostic> {
         let least = self.fields.profile.shortest_truncated;
         match wanted.given() {
-            Some(given) if given < least => Err(diagnostic(TRUNCATED_TOO_SHORT, least.to_string())),
+            Some(given) if given < least => {
+                let least = least.to_string();
+                Err(diagnostic(Condition::TRUNCATED_TOO_SHORT, least))
+            }
             _ => Ok(()),
         }
     }
@@ -336,9 +339,6 @@ impl<'q> TermReader<'_, 'q> {
         diagnostic(Condition::ATTRIBUTE_COMBINATION, attribute_type.to_string())
     }
 }
-
-/// 9: a truncated word is too short.
-const TRUNCATED_TOO_SHORT: Condition = Condition(9);
 
 /// The character after all digits.
 const BEHIND_DIGITS: char = ':';

@@ -21,34 +21,26 @@ pub(super) struct Proximity {
     relation: RelationType,
 }
 
-/// 131: unsupported relation.
-const RELATION: Condition = Condition(131);
-/// 132: unsupported unit.
-const UNIT: Condition = Condition(132);
-/// 202: unsupported distance.
-const DISTANCE: Condition = Condition(202);
-
 impl Proximity {
     /// Reads an operator.
     ///
     /// # Errors
     /// 131 for an unknown relation, 132 for a unit other than the word, 202 for an invalid distance.
     pub(super) fn read(operator: &ProximityOperator) -> Result<Self, Diagnostic> {
+        let refused = |condition, value: i64| Err(diagnostic(condition, value.to_string()));
         match operator.proximity_unit_code {
             ProximityUnitCode::Known(KnownProximityUnit::WORD) => {}
-            ProximityUnitCode::Known(unit) => {
-                return Err(diagnostic(UNIT, unit.0.to_string()));
-            }
-            ProximityUnitCode::Private(unit) => {
-                return Err(diagnostic(UNIT, unit.to_string()));
+            ProximityUnitCode::Known(KnownProximityUnit(unit))
+            | ProximityUnitCode::Private(unit) => {
+                return refused(Condition::PROXIMITY_UNIT, unit);
             }
         }
         let relation = operator.relation_type;
         if !(RelationType::LESS_THAN.0..=RelationType::NOT_EQUAL.0).contains(&relation.0) {
-            return Err(diagnostic(RELATION, relation.0.to_string()));
+            return refused(Condition::PROXIMITY_RELATION, relation.0);
         }
         if operator.distance < 0 {
-            return Err(diagnostic(DISTANCE, operator.distance.to_string()));
+            return refused(Condition::PROXIMITY_DISTANCE, operator.distance);
         }
         Ok(Self {
             exclusion: operator.exclusion == Some(true),

@@ -13,7 +13,7 @@ use z3950_asn1::es::update::{
 };
 use z3950_asn1::oid::{self, Oid};
 
-use super::{ACTION, Outcome, TOO_MANY_RECORDS, UPDATE_SCHEMA, failure_of, missing, unsupported};
+use super::{Outcome, failure_of, missing, unsupported};
 use crate::association::Operation;
 use crate::backend::{self, Backend, Composition, Retrieve, Search, UpdateAction, UpdateRecord};
 use crate::diagnostic::{Diagnostic, diagnostic};
@@ -103,7 +103,7 @@ fn action(version: Oid, action: Action) -> Result<UpdateAction, Diagnostic> {
         Action::RECORD_DELETE => UpdateAction::Delete,
         Action::ELEMENT_UPDATE => UpdateAction::Elements,
         Action::SPECIAL_UPDATE if version != oid::DATABASE_UPDATE_1 => UpdateAction::Special,
-        other => return Err(diagnostic(ACTION, other.to_string())),
+        other => return Err(diagnostic(Condition::TASK_ACTION, other.to_string())),
     })
 }
 
@@ -114,7 +114,7 @@ fn check(backend: &dyn Backend, request: &EsRequest) -> Result<(), Diagnostic> {
             .element_set_of_schema(&Schema::Oid(schema), None)
             .is_none()
     {
-        return Err(diagnostic(UPDATE_SCHEMA, schema.to_string()));
+        return Err(diagnostic(Condition::UPDATE_SCHEMA, schema.to_string()));
     }
     if let Some(name) = &request.to_keep.element_set_name
         && !backend.has_element_set(&name.to_string_lossy(), None)
@@ -127,7 +127,10 @@ fn check(backend: &dyn Backend, request: &EsRequest) -> Result<(), Diagnostic> {
     match request.not_to_keep.len() {
         0 => Err(missing("suppliedRecords")),
         1..=MAX_RECORDS => Ok(()),
-        _ => Err(diagnostic(TOO_MANY_RECORDS, MAX_RECORDS.to_string())),
+        _ => {
+            let most = MAX_RECORDS.to_string();
+            Err(diagnostic(Condition::TOO_MANY_TASK_RECORDS, most))
+        }
     }
 }
 
