@@ -56,7 +56,7 @@ struct Established {
 /// A request that has been carried out.
 pub(crate) enum Done {
     /// An operation of this referenceId.
-    Operation(Option<ReferenceId>, Result<Conclusion, Misplaced>),
+    Operation(Option<ReferenceId>, Result<Conclusion, String>),
     /// The reply is known already.
     Reply(Reply),
 }
@@ -229,7 +229,7 @@ impl Session {
             (State::Closed, _) => return Err(Reply::hang_up()),
             (_, Apdu::InitializeRequest(request)) => return Err(self.initialize(request)),
             (State::Greeting, _) => {
-                return Err(self.fault(&Misplaced(request.name(), "before Init")));
+                return Err(self.fault(&format_args!("{} before Init", request.name())));
             }
             (State::Open(open), _) => &mut **open,
         };
@@ -293,7 +293,7 @@ impl Session {
                 None => "from a client",
             },
         };
-        Err(self.fault(&Misplaced(request.name(), why)))
+        Err(self.fault(&format_args!("{} {why}", request.name())))
     }
 
     /// Init in an open session restarts it, as in other servers.
@@ -331,7 +331,7 @@ impl Session {
 pub(crate) async fn carry_out(operation: Operation, request: &Apdu) -> Done {
     let request = operation.held.as_deref().unwrap_or(request);
     let conclusion = service::answer(&operation, request).await;
-    let conclusion = conclusion.map_err(|why| Misplaced(request.name(), why));
+    let conclusion = conclusion.map_err(|why| format!("{} {why}", request.name()));
     Done::Operation(operation.reference_id.clone(), conclusion)
 }
 
@@ -380,15 +380,6 @@ impl Waiting {
 
 /// Why an answer to a question that was not asked is refused.
 const UNASKED: &str = "without a request of the server";
-
-/// A well-formed APDU in the wrong place.
-pub(crate) struct Misplaced(&'static str, &'static str);
-
-impl fmt::Display for Misplaced {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {}", self.0, self.1)
-    }
-}
 
 #[cfg(test)]
 mod tests;

@@ -244,7 +244,7 @@ async fn apdus_are_taken_up_to_the_limit_of_the_state() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn silent_clients_are_left() {
+async fn silent_clients_are_disconnected() {
     let begun = Instant::now();
     let mut client = Client::new(Limits::default(), Faults::new());
     assert_eq!(client.heard_to_the_end().await, ["end"]);
@@ -301,7 +301,7 @@ async fn clients_that_do_not_read_are_disconnected() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_stopping_server_says_so() {
+async fn a_stopping_server_sends_close() {
     for (versions, last) in [
         (
             ProtocolVersion::UP_TO_3,

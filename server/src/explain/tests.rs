@@ -160,7 +160,7 @@ fn means(value: i64) -> AttributeCombinations {
 }
 
 #[test]
-fn records_tell_what_there_is() {
+fn records_describe_the_server_and_its_databases() {
     let one = |pqf: &str| explain(pqf, "F").swap_remove(0);
     let ExplainRecord::TargetInfo(target) = one("@attrset exp-1 @attr 1=1 TargetInfo") else {
         panic!("TargetInfo")

@@ -159,10 +159,9 @@ impl Script {
             }
             Fault::Before(apdu) => output.items.insert(0, Item::Apdu(apdu.clone())),
             Fault::Behind(apdu) => output.items.push(Item::Apdu(apdu.clone())),
-            Fault::Instead(apdu) => output.items = vec![Item::Apdu(apdu.clone())],
-            Fault::Last(apdu) => {
+            Fault::Instead(apdu) | Fault::Last(apdu) => {
                 output.items = vec![Item::Apdu(apdu.clone())];
-                output.hang_up = true;
+                output.hang_up |= matches!(fault, Fault::Last(_));
             }
             Fault::Close(reason, words) => {
                 output.items = vec![Item::Apdu(Close::new(*reason, *words).into())];
@@ -180,10 +179,9 @@ impl Script {
             Fault::Delay(time) => output.delay += *time,
             Fault::Trickle => output.trickle = Some(Duration::ZERO),
             Fault::Rate(rate) => output.trickle = Some(Duration::from_secs(1) / rate.get()),
-            Fault::CutAfter(octets) => output.cut_after = Some(*octets),
-            Fault::ResetAfter(octets) => {
+            Fault::CutAfter(octets) | Fault::ResetAfter(octets) => {
                 output.cut_after = Some(*octets);
-                output.reset = true;
+                output.reset |= matches!(fault, Fault::ResetAfter(_));
             }
             _ => {
                 for item in &mut output.items {

@@ -97,7 +97,7 @@ fn broken() -> Diagnostic {
 use z3950_asn1::bib1::diagnostics::Condition;
 
 #[test]
-fn searches_go_astray() {
+fn searches_misbehave() {
     let id7 = "@attr 1=1032 id7";
     let dup = "@attr 1=1032 dup";
     for (fault, query, expected) in [

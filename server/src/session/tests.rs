@@ -135,7 +135,7 @@ fn init_can_be_repeated_after_a_refusal() {
 }
 
 #[test]
-fn another_init_begins_anew() {
+fn another_init_restarts_the_session() {
     let mut session = open(catalogue(), Limits::default());
     only(now(session.answer(&search("war"))));
     only(now(session.answer(&init())));

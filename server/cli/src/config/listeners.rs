@@ -112,30 +112,25 @@ fn listener(section: &Section<'_>, folder: &Path) -> Option<ListenerConfig> {
             _ => None,
         },
     );
-    let clients = match (authorities, required.flatten()) {
-        (Some(authorities), Some(required)) => Some((authorities, required)),
-        (None, None) => None,
+    let required = required.flatten();
+    match (&authorities, required) {
         (Some(_), None) => {
             section.note_whole("authorities without clients = \"optional\" or \"required\"");
-            None
         }
         (None, Some(_)) => {
             section.note_whole("clients are asked for certificates, but authorities are missing");
-            None
         }
-    };
-    let tls = match (certificate, key) {
-        (Some(certificate), Some(key)) => Some(TlsFiles {
-            certificate,
-            key,
-            clients,
-        }),
-        (None, None) if clients.is_none() => None,
-        _ => {
-            section.note_whole("TLS takes both a certificate and a key");
-            None
-        }
-    };
+        _ => {}
+    }
+    let clients = authorities.zip(required);
+    if certificate.is_some() != key.is_some() || (certificate.is_none() && clients.is_some()) {
+        section.note_whole("TLS takes both a certificate and a key");
+    }
+    let tls = certificate.zip(key).map(|(certificate, key)| TlsFiles {
+        certificate,
+        key,
+        clients,
+    });
     let place = place?.in_folder(folder);
     if tls.is_some() && matches!(place, ListenAddress::Unix(_)) {
         section.note_whole("there is no TLS on a Unix socket");

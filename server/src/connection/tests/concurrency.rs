@@ -163,7 +163,7 @@ async fn answers_keep_their_order_unless_agreed() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn only_so_many_run_at_once() {
+async fn concurrent_operations_are_limited() {
     let limits = Limits {
         concurrent_operations: 2,
         ..Limits::default()

@@ -114,7 +114,7 @@ fn octets_are_spoilt() {
 }
 
 #[test]
-fn answers_are_written_as_told() {
+fn answers_are_written_as_the_fault_says() {
     let second = Duration::from_secs(1);
     for (fault, delay, trickle, cut_after, hang_up, reset) in [
         ("delay 1s", second, None, None, false, false),

@@ -8,7 +8,7 @@ use crate::limits::Limits;
 use crate::requests::{elements, present_request, shown};
 
 #[test]
-fn presents_that_fail_say_why() {
+fn failed_presents_have_their_diagnostics() {
     let check = |change: &dyn Fn(&mut PresentRequest), diagnostic: &str| {
         let mut session = found(&[10, 10], Limits::default());
         let mut request = present_request(1, 1);

@@ -82,7 +82,7 @@ fn a_stopped_present_returns_the_records_so_far() {
 }
 
 #[test]
-fn the_server_may_stop_as_well() {
+fn the_server_may_stop_an_operation() {
     let request = present_request(1, 3).into();
     for (request, expected) in [
         (search("never"), "31 time"),
@@ -189,7 +189,7 @@ fn large_results_wait_for_permission() {
 }
 
 #[test]
-fn several_answers_wait_where_several_may_be_asked_for() {
+fn several_answers_wait_with_concurrent_operations() {
     let leave = |reference: &str| ResourceControlResponse {
         reference_id: Some(ReferenceId(reference.into())),
         continue_flag: true,

@@ -74,7 +74,7 @@ fn terms_surround_the_starting_point() {
 }
 
 #[test]
-fn scans_that_fail_say_why() {
+fn failed_scans_have_their_diagnostics() {
     let check = |change: &dyn Fn(&mut ScanRequest), diagnostic: &str| {
         let limits = Limits {
             scan_terms: 20,

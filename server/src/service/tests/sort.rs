@@ -62,7 +62,7 @@ fn sets_are_sorted_into_themselves_or_others() {
 }
 
 #[test]
-fn sorts_that_fail_say_why() {
+fn failed_sorts_have_their_diagnostics() {
     let check = |request: SortRequest, diagnostic: &str, status: SortResultSetStatus| {
         let limits = Limits {
             sort_keys: 2,

@@ -159,7 +159,7 @@ fn a_client_may_want_no_package() {
 }
 
 #[test]
-fn only_so_many_tasks_are_kept() {
+fn the_number_of_tasks_is_limited() {
     let limits = TaskLimits {
         tasks: 1,
         ..TaskLimits::default()

@@ -111,7 +111,7 @@ fn target_part(package: &TaskPackage) -> update::TargetPart {
 }
 
 #[test]
-fn versions_of_update_answer_as_they_were_asked() {
+fn each_version_of_update_has_its_own_answer() {
     let shelf = shelf(&[]);
     let mut session = open(&Arc::new(target(&shelf)));
     for version in [
