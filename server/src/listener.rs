@@ -52,7 +52,7 @@ pub struct Server {
     sockets: Vec<Socket>,
     target: Target,
     faults: Faults,
-    replayed: Option<Replay>,
+    pub(crate) replayed: Option<Replay>,
     observer: Arc<dyn Observer>,
 }
 
@@ -129,17 +129,14 @@ impl Server {
 
     /// Replays recorded conversations instead of asking the target: a request gets the answer of the same recorded request, or
     /// a diagnostic if there is none.
-    pub fn with_replay(self, recording: Recording) -> Self {
-        self.replaying(&recording, false)
+    pub fn with_replay(mut self, recording: Recording) -> Self {
+        self.replayed = Some(Replay::new(&recording, false));
+        self
     }
 
     /// [`Server::with_replay`], but a request that was not recorded gets the next answer to a request of its kind.
-    pub fn with_replay_in_order(self, recording: Recording) -> Self {
-        self.replaying(&recording, true)
-    }
-
-    pub(crate) fn replaying(mut self, recording: &Recording, in_order: bool) -> Self {
-        self.replayed = Some(Replay::new(recording, in_order));
+    pub fn with_replay_in_order(mut self, recording: Recording) -> Self {
+        self.replayed = Some(Replay::new(&recording, true));
         self
     }
 

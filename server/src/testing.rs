@@ -61,8 +61,8 @@ use crate::offer::Offer;
 use crate::target::Target;
 #[cfg(feature = "tls")]
 use crate::tls::Tls;
-use crate::transcript::Recording;
 pub use crate::transcript::{Direction, TranscriptEntry};
+use crate::transcript::{Recording, Replay};
 
 /// How long a test waits for an event.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -243,8 +243,7 @@ pub struct TestServerBuilder {
     offer: Offer,
     access: Access,
     imitated: Option<Imitated>,
-    /// A recording, and whether it is replayed in order.
-    replayed: Option<(Recording, bool)>,
+    replayed: Option<Replay>,
     limits: Limits,
     faults: Faults,
     ipv6: bool,
@@ -295,17 +294,14 @@ impl TestServerBuilder {
 
     /// Replays recorded conversations instead of searching databases: a request gets the answer of the same recorded request,
     /// or a diagnostic if there is none.
-    pub fn replay(self, recording: Recording) -> Self {
-        self.replaying(recording, false)
+    pub fn replay(mut self, recording: Recording) -> Self {
+        self.replayed = Some(Replay::new(&recording, false));
+        self
     }
 
     /// [`TestServerBuilder::replay`], but a request that was not recorded gets the next answer to a request of its kind.
-    pub fn replay_in_order(self, recording: Recording) -> Self {
-        self.replaying(recording, true)
-    }
-
-    fn replaying(mut self, recording: Recording, in_order: bool) -> Self {
-        self.replayed = Some((recording, in_order));
+    pub fn replay_in_order(mut self, recording: Recording) -> Self {
+        self.replayed = Some(Replay::new(&recording, true));
         self
     }
 
@@ -409,9 +405,7 @@ impl TestServerBuilder {
             if let Some(path) = self.unix {
                 server = server.and_bind_unix(path).await?;
             }
-            if let Some((recording, in_order)) = self.replayed {
-                server = server.replaying(&recording, in_order);
-            }
+            server.replayed = self.replayed;
             let server = server.with_faults(faults).with_observer(observer);
             // The receiver only disappears with the test.
             let _ = tell_endpoints.send(server.endpoints());

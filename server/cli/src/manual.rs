@@ -31,20 +31,17 @@ fn page() -> std::io::Result<Vec<u8>> {
     man.render_title(&mut page)?;
     man.render_name_section(&mut page)?;
     man.render_synopsis_section(&mut page)?;
-    let mut more = String::new();
-    sections(EXAMPLES, &mut more);
-    page.append(&mut more.into_bytes());
+    page.extend(sections(EXAMPLES).into_bytes());
     man.render_options_section(&mut page)?;
-    let mut more = String::new();
-    sections(AFTERWARDS, &mut more);
-    more.push_str(".SH SEE ALSO\nz3950(1), yaz\\-client(1)\n");
-    page.append(&mut more.into_bytes());
+    page.extend(sections(AFTERWARDS).into_bytes());
+    page.extend(b".SH SEE ALSO\nz3950(1), yaz\\-client(1)\n");
     man.render_version_section(&mut page)?;
     Ok(page)
 }
 
 /// Sections of the help: titles that end with a colon, and lines that are set verbatim.
-fn sections(text: &str, page: &mut String) {
+fn sections(text: &str) -> String {
+    let mut page = String::new();
     for section in text.split("\n\n") {
         let (title, lines) = section.split_once(":\n").unwrap_or(("", section));
         page.push_str(&format!(".SH {}\n.nf\n", title.to_uppercase()));
@@ -54,6 +51,7 @@ fn sections(text: &str, page: &mut String) {
         }
         page.push_str(".fi\n");
     }
+    page
 }
 
 /// A line without roff commands.
