@@ -4,9 +4,8 @@ use std::fmt;
 use std::net::IpAddr;
 
 use z3950_asn1::apdu::{IdAuthentication, IdPass};
-use z3950_asn1::bib1::diagnostics::Condition;
 
-use crate::diagnostic::{Diagnostic, diagnostic};
+use crate::diagnostic::{Condition, Diagnostic, diagnostic};
 
 /// Who may open a session: by default everybody, with any credentials or none.
 #[derive(Clone, Debug, Default)]

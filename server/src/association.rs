@@ -14,11 +14,10 @@ use z3950_asn1::apdu::{
     Apdu, DatabaseName, Options, ReferenceId, RequestedAction, ResourceControlRequest,
     TriggerResourceControlRequest,
 };
-use z3950_asn1::bib1::diagnostics::Condition;
 
 use crate::access::User;
 use crate::backend::{Answer, Backend, ResultSet};
-use crate::diagnostic::{Diagnostic, diagnostic};
+use crate::diagnostic::{Condition, Diagnostic, diagnostic};
 use crate::explain::EXPLAIN_DATABASE;
 use crate::extended::{EXTEND_DATABASE, PackageDatabase};
 use crate::limits::Limits;

@@ -12,10 +12,9 @@ use bytes::Bytes;
 use z3950_asn1::apdu::{
     AttributeList, AttributesPlusTerm, DatabaseName, External, RpnQuery, Schema, SortKeySpec, Term,
 };
-use z3950_asn1::bib1::diagnostics::Condition;
 use z3950_asn1::oid::Oid;
 
-use crate::diagnostic::{Diagnostic, diagnostic};
+use crate::diagnostic::{Condition, Diagnostic, diagnostic};
 
 /// A backend's answer: a value, or a diagnostic. A backend that never waits returns [`ready`]. Dropping an answer cancels the
 /// operation, which must leave nothing half done.

@@ -4,7 +4,7 @@
 use std::fmt::Write;
 
 use z3950_asn1::apdu::DefaultDiagFormat;
-use z3950_asn1::bib1::diagnostics::Condition;
+pub(crate) use z3950_asn1::bib1::diagnostics::Condition;
 
 /// A diagnostic of the set Bib-1.
 pub type Diagnostic = DefaultDiagFormat;

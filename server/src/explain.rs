@@ -7,7 +7,6 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use z3950_asn1::apdu::DatabaseName;
-use z3950_asn1::bib1::diagnostics::Condition;
 use z3950_asn1::oid::Oid;
 
 pub use self::records::EXPLAIN_DATABASE;
@@ -16,7 +15,7 @@ use crate::backend::{
     Answer, Backend, DatabaseInfo, Found, HitList, Hits, RecordId, Retrieve, Retrieved, Search,
     ids_of, ready,
 };
-use crate::diagnostic::{Diagnostic, diagnostic};
+use crate::diagnostic::{Condition, Diagnostic, diagnostic};
 use crate::limits::Limits;
 use crate::offer::Offer;
 

@@ -42,7 +42,6 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use z3950_asn1::apdu::{DatabaseName, Operand, Schema};
-use z3950_asn1::bib1::diagnostics::Condition;
 use z3950_asn1::oid::{Oid, XML};
 
 use self::background::{Background, CancelFlag};
@@ -68,7 +67,7 @@ use crate::backend::{
     Answer, Backend, DatabaseInfo, Found, Hits, Retrieve, Retrieved, Scan, Scanned, Search, Sort,
     TermCount, Update, ready,
 };
-use crate::diagnostic::{Diagnostic, diagnostic};
+use crate::diagnostic::{Condition, Diagnostic, diagnostic};
 use crate::lock::lock;
 
 /// Databases of MARC records in memory. Clones are handles to the same databases.

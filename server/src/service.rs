@@ -18,11 +18,10 @@ use z3950_asn1::apdu::{
     PresentResponse, PresentStatus, Records, ResourceReportResponse, ResourceReportStatus,
     ScanResponse, ScanStatus, SearchResponse, SortResponse, SortResultSetStatus, SortStatus,
 };
-use z3950_asn1::bib1::diagnostics::Condition;
 
 use self::resource::Held;
 use crate::association::Operation;
-use crate::diagnostic::{Diagnostic, diagnostic};
+use crate::diagnostic::{Condition, Diagnostic, diagnostic};
 use crate::units::count;
 
 /// The result of an operation.

@@ -22,11 +22,10 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use z3950_asn1::apdu::{Apdu, Close, CloseReason, InitializeRequest, ReferenceId};
-use z3950_asn1::bib1::diagnostics::Condition;
 use z3950_asn1::codec;
 
 use crate::association::{Association, Interrupt, Operation};
-use crate::diagnostic::diagnostic;
+use crate::diagnostic::{Condition, diagnostic};
 use crate::service::resource::{self, Held};
 use crate::service::{self, Conclusion, access, init};
 use crate::target::Target;

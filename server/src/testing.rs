@@ -45,8 +45,7 @@ use std::thread;
 use std::time::Duration;
 
 use tokio::sync::oneshot;
-use z3950_marc::Field;
-use z3950_marc::MarcRecord;
+use z3950_marc::{Field, MarcRecord};
 
 use self::recorder::{Recorder, RecorderState};
 use crate::access::Access;

@@ -15,11 +15,9 @@ use std::time::SystemTime;
 use bytes::Bytes;
 use serde_json::{Map, Value};
 use z3950_asn1::apdu::Apdu;
-use z3950_asn1::codec;
 use z3950_asn1::codec::dump::dump;
-use z3950_asn1::decoded;
-use z3950_asn1::hex;
 use z3950_asn1::moment::Moment;
+use z3950_asn1::{codec, decoded, hex};
 
 pub use self::log::{ApduLog, JsonLog};
 pub(crate) use self::player::{Player, Replay};

@@ -8,14 +8,13 @@ use z3950_asn1::apdu::{
     AttributeElement, AttributeValue, AttributesPlusTerm, External, Operand, Operator,
     StringOrNumeric, Term,
 };
-use z3950_asn1::bib1::diagnostics::Condition;
 use z3950_asn1::codec::BerValue;
 use z3950_asn1::describe::Describe;
 use z3950_asn1::oid::{self, Oid};
 use z3950_asn1::record::sutrs_external;
 
 use crate::backend::{AttributeInfo, DatabaseInfo, RecordId, Search};
-use crate::diagnostic::{Diagnostic, diagnostic};
+use crate::diagnostic::{Condition, Diagnostic, diagnostic};
 
 /// What one of the server's own databases offers.
 pub(crate) struct OwnDatabase {

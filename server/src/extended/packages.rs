@@ -4,7 +4,6 @@
 use std::sync::{Arc, Mutex};
 
 use z3950_asn1::apdu::{DatabaseName, External};
-use z3950_asn1::bib1::diagnostics::Condition;
 use z3950_asn1::es::TaskParameters;
 use z3950_asn1::es::persistent_result_set::{PersistentResultSet, TargetPart};
 use z3950_asn1::oid::{self, Oid};
@@ -15,7 +14,7 @@ use crate::backend::{
     Answer, Backend, DatabaseInfo, Found, Hits, RecordId, ResultSet, Retrieve, Retrieved, Search,
     ready,
 };
-use crate::diagnostic::{Diagnostic, diagnostic};
+use crate::diagnostic::{Condition, Diagnostic, diagnostic};
 use crate::lock::lock;
 
 /// The database, as the user of a session sees it.

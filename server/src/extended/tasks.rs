@@ -5,14 +5,13 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use z3950_asn1::apdu::{AllowableFunction, Permission};
-use z3950_asn1::bib1::diagnostics::Condition;
 use z3950_asn1::codec::encode_value;
 use z3950_asn1::es::{TaskPackage, TaskParameters, TaskStatus};
 use z3950_asn1::oid::Oid;
 use z3950_asn1::types::{GeneralizedTime, InternationalString};
 
 use crate::backend::ResultSet;
-use crate::diagnostic::{Diagnostic, diagnostic};
+use crate::diagnostic::{Condition, Diagnostic, diagnostic};
 use crate::lock::lock;
 
 /// The limits of the task store. Tasks beyond them are refused with condition 220.

@@ -2,12 +2,11 @@
 
 use bytes::Bytes;
 use z3950_asn1::apdu::{Options, PresentStatus, ReferenceId};
-use z3950_asn1::bib1::diagnostics::Condition;
 use z3950_asn1::hex;
 
 use super::words::{self, RuleError, Words, choices};
 use super::{Damage, Fault, unsolicited};
-use crate::diagnostic::{Diagnostic, diagnostic};
+use crate::diagnostic::{Condition, Diagnostic, diagnostic};
 use crate::units;
 
 /// The text form of a fault.

@@ -3,8 +3,7 @@
 use std::str::FromStr;
 
 use z3950_asn1::apdu::{External, ExternalEncoding};
-use z3950_marc::FIELD_TERMINATOR;
-use z3950_marc::RECORD_TERMINATOR;
+use z3950_marc::{FIELD_TERMINATOR, RECORD_TERMINATOR};
 
 /// The length of the leader in octets.
 const LEADER: usize = 24;

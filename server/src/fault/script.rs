@@ -6,12 +6,11 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use z3950_asn1::apdu::{Apdu, Close};
-use z3950_asn1::bib1::diagnostics::Condition;
 use z3950_asn1::codec;
 
 use super::when::Subjects;
 use super::{Fault, Faults, alter, octets, unsolicited};
-use crate::diagnostic::diagnostic;
+use crate::diagnostic::{Condition, diagnostic};
 use crate::session::Reply;
 
 /// What to write, and how.

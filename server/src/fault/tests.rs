@@ -12,7 +12,7 @@ use z3950_asn1::format::user_info1::UserInfo1;
 use z3950_asn1::oid::{SUTRS, USMARC};
 
 use super::*;
-use crate::diagnostic::diagnostic;
+use crate::diagnostic::{Condition, diagnostic};
 use crate::limits::Limits;
 use crate::requests::{
     catalogue, init, now, present, present_request, search, search_request, shown,
@@ -93,8 +93,6 @@ fn piggyback(pqf: &str) -> Apdu {
 fn broken() -> Diagnostic {
     diagnostic(Condition(14), "why")
 }
-
-use z3950_asn1::bib1::diagnostics::Condition;
 
 #[test]
 fn searches_misbehave() {

@@ -4,7 +4,6 @@ use z3950_asn1::apdu::{
     Apdu, DeleteSetStatus, DiagRec, ExtendedServicesRequest, ExtendedServicesResponse, External,
     ExternalValue, OperationStatus, Options, OtherInformation, Records,
 };
-use z3950_asn1::bib1::diagnostics::Condition;
 use z3950_asn1::es::item_order::{self, ItemOrder};
 use z3950_asn1::es::update::{
     self, RecordOrSurDiag, RecordStatus, TaskPackageRecordStructure, Update, UpdateStatus,
@@ -14,7 +13,7 @@ use z3950_asn1::format::charset_negotiation::{CharSetandLanguageNegotiation, Sel
 use z3950_asn1::oid;
 use z3950_asn1::record::sutrs_external;
 
-use crate::diagnostic::diagnostic;
+use crate::diagnostic::{Condition, diagnostic};
 use crate::fault::{Fault, Faults, When};
 
 pub(super) fn faults() -> Faults {

@@ -8,7 +8,6 @@ use futures_util::FutureExt;
 use tokio::time::sleep;
 use z3950_asn1::apdu::{AttributeElement, DatabaseName, External, RpnQuery, RpnStructure, Term};
 use z3950_asn1::bib1::attributes::RELATION;
-use z3950_asn1::bib1::diagnostics::Condition;
 use z3950_asn1::oid::{GRS_1, OPAC, Oid, SUTRS, USMARC, XML};
 use z3950_asn1::record::{is_marc, sutrs_external};
 
@@ -16,7 +15,7 @@ use crate::backend::{
     Answer, Backend, Composition, DatabaseInfo, Facet, Found, HitList, Hits, RecordId, Retrieve,
     Retrieved, Scan, ScanTerm, Scanned, Search, Sort, ready,
 };
-use crate::diagnostic::{Diagnostic, diagnostic};
+use crate::diagnostic::{Condition, Diagnostic, diagnostic};
 use crate::memory::MemoryBackend;
 
 /// The number of different records.

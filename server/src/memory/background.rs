@@ -8,10 +8,9 @@ use std::thread;
 
 use tokio::runtime::Handle;
 use tokio::sync::Semaphore;
-use z3950_asn1::bib1::diagnostics::Condition;
 
 use crate::backend::{Answer, ready};
-use crate::diagnostic::{Diagnostic, diagnostic};
+use crate::diagnostic::{Condition, Diagnostic, diagnostic};
 
 /// Runs long work.
 #[derive(Debug)]

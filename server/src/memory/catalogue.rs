@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use z3950_asn1::apdu::DatabaseName;
-use z3950_asn1::bib1::diagnostics::Condition;
 use z3950_asn1::oid::{Oid, USMARC};
 
 use super::docid::DocidField;
@@ -13,7 +12,7 @@ use super::fields::Fields;
 use super::forms;
 use super::index::Index;
 use crate::backend::RecordId;
-use crate::diagnostic::{Diagnostic, diagnostic};
+use crate::diagnostic::{Condition, Diagnostic, diagnostic};
 
 /// Databases and their records. Changes make a new catalogue.
 #[derive(Debug)]

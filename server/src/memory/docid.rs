@@ -3,9 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use z3950_marc::Field;
-use z3950_marc::MarcRecord;
-use z3950_marc::Tag;
+use z3950_marc::{Field, MarcRecord, Tag};
 
 /// A field, and a subfield of it unless it is a control field: `001`, `035$a`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

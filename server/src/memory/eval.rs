@@ -6,11 +6,10 @@ mod proximity;
 use z3950_asn1::apdu::{
     AttributesPlusTerm, Operand, Operator, ProximityOperator, ResultSetId, RpnRpnOp, RpnStructure,
 };
-use z3950_asn1::bib1::diagnostics::Condition;
 
 use self::proximity::{Entries, Proximity, Spans};
 use crate::backend::Search;
-use crate::diagnostic::{Diagnostic, diagnostic};
+use crate::diagnostic::{Condition, Diagnostic, diagnostic};
 use crate::memory::attributes::{Look, LookTarget, WordOrder, look};
 use crate::memory::fields::{Fields, IndexId};
 use crate::memory::hits::HitSet;

@@ -3,7 +3,6 @@
 
 use bytes::Bytes;
 use z3950_asn1::apdu::External;
-use z3950_asn1::bib1::diagnostics::Condition;
 use z3950_asn1::oid::{GRS_1, OPAC, Oid, SUTRS, UNIMARC, XML};
 use z3950_asn1::record::grs1::GenericRecord;
 use z3950_asn1::record::opac::OpacRecord;
@@ -13,7 +12,7 @@ use z3950_marc::crosswalk::sutrs::sutrs_text;
 use z3950_marc::{MarcRecord, charset, iso2709, marcxml};
 
 use super::fields::effective_tag;
-use crate::diagnostic::{Diagnostic, diagnostic};
+use crate::diagnostic::{Condition, Diagnostic, diagnostic};
 
 /// The syntaxes that any MARC record can be converted to, besides its own.
 pub(super) const SYNTAXES: [Oid; 4] = [SUTRS, XML, OPAC, GRS_1];

@@ -22,8 +22,6 @@ mod strings;
 
 use std::sync::Arc;
 
-use z3950_asn1::bib1::diagnostics::Condition;
-
 pub(super) use self::browse::Browse;
 pub(super) use self::find::Pattern;
 pub(super) use self::phrase::{Edge, Edges, WordPlace, WordPlaces};
@@ -33,7 +31,7 @@ use super::background::CancelFlag;
 use super::fields::{IndexId, IndexSet};
 use super::hits::{HitSet, Part, split};
 use crate::backend::RecordId;
-use crate::diagnostic::{Diagnostic, diagnostic};
+use crate::diagnostic::{Condition, Diagnostic, diagnostic};
 
 /// The word before each text, in its class, and after the last text of a record, in the class of no index.
 const BOUNDARY: &str = "";

@@ -9,9 +9,7 @@ use std::io;
 use std::path::PathBuf;
 
 use bytes::Bytes;
-use z3950_marc::Iso2709Error;
-use z3950_marc::MarcRecord;
-use z3950_marc::iso2709;
+use z3950_marc::{Iso2709Error, MarcRecord, iso2709};
 
 pub use self::check::{Checked, check_files};
 pub(super) use self::workers::load;

@@ -5,16 +5,13 @@ use std::error::Error;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use z3950_asn1::bib1::diagnostics::Condition;
 use z3950_asn1::file::{self, Draft, Existing, Lock, Stamp};
-use z3950_marc::Form;
-use z3950_marc::charset;
-use z3950_marc::iso2709;
 use z3950_marc::stream::InputForm;
+use z3950_marc::{Form, charset, iso2709};
 
 use super::catalogue::{Catalogue, DatabaseFiles};
 use super::index::Index;
-use crate::diagnostic::{Diagnostic, diagnostic};
+use crate::diagnostic::{Condition, Diagnostic, diagnostic};
 
 /// Why a database cannot be saved.
 #[derive(Debug, thiserror::Error)]

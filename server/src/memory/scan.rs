@@ -5,7 +5,6 @@ use std::cmp::Reverse;
 
 use z3950_asn1::apdu::{AttributeElement, AttributeList, Term};
 use z3950_asn1::bib1::attributes::USE;
-use z3950_asn1::bib1::diagnostics::Condition;
 
 use super::attributes::{access_of, scan_start};
 use super::catalogue::Catalogue;
@@ -13,7 +12,7 @@ use super::fields::{Fields, IndexId, Kind};
 use super::hits::HitSet;
 use super::index::{Browse, Index, Terms, Work};
 use crate::backend::{Facet, FacetRequest, Scan, Scanned};
-use crate::diagnostic::{Diagnostic, diagnostic};
+use crate::diagnostic::{Condition, Diagnostic, diagnostic};
 
 /// Scans an index.
 ///

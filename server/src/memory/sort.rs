@@ -8,11 +8,8 @@ use std::sync::Arc;
 use z3950_asn1::apdu::{
     CaseSensitivity, MissingValueAction, SortElement, SortKey, SortKeySpec, SortRelation,
 };
-use z3950_asn1::bib1::diagnostics::Condition;
-use z3950_marc::MarcRecord;
-use z3950_marc::Tag;
 use z3950_marc::crosswalk::is_unimarc;
-use z3950_marc::iso2709;
+use z3950_marc::{MarcRecord, Tag, iso2709};
 
 use super::attributes::sort_index;
 use super::background::CancelFlag;
@@ -23,7 +20,7 @@ use super::fields::{
 use super::result::ResultList;
 use super::words::words;
 use crate::backend::{Hits, RecordId, Sort};
-use crate::diagnostic::{Diagnostic, diagnostic};
+use crate::diagnostic::{Condition, Diagnostic, diagnostic};
 
 /// The most records that are sorted.
 const MOST_RECORDS: usize = 2_000_000;

@@ -3,8 +3,7 @@
 use z3950_asn1::apdu::{ExternalEncoding, RpnQuery};
 use z3950_asn1::oid::{SUTRS, UKMARC, USMARC};
 use z3950_asn1::record::RetrievedRecord;
-use z3950_marc::Field;
-use z3950_marc::iso2709;
+use z3950_marc::{Field, iso2709};
 
 mod changes;
 mod orders;

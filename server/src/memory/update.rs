@@ -5,12 +5,8 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use z3950_asn1::apdu::External;
-use z3950_asn1::bib1::diagnostics::Condition;
 use z3950_asn1::record::RetrievedRecord;
-use z3950_marc::Field;
-use z3950_marc::MarcRecord;
-use z3950_marc::iso2709;
-use z3950_marc::marcxml;
+use z3950_marc::{Field, MarcRecord, iso2709, marcxml};
 
 use super::MemoryBackend;
 use super::docid::DocidField;
@@ -18,7 +14,7 @@ use super::fields::Fields;
 use super::hits::{HitSet, Part, SEGMENT};
 use super::index::{Index, Segment, SegmentBuilder};
 use crate::backend::{Update, UpdateAction, UpdateRecord};
-use crate::diagnostic::{Diagnostic, diagnostic};
+use crate::diagnostic::{Condition, Diagnostic, diagnostic};
 
 /// The outcome for each record: its identifier, or a diagnostic.
 pub(super) type Outcomes = Vec<Result<Bytes, Diagnostic>>;

@@ -5,14 +5,13 @@ use z3950_asn1::apdu::{
     AccessControlRequest, AccessControlResponse, Apdu, ExternalValue, Options, SecurityChallenge,
     SecurityChallengeResponse,
 };
-use z3950_asn1::bib1::diagnostics::Condition;
 use z3950_asn1::format::prompt1::{
     Answer, Prompt, PromptId, PromptObject, PromptResponse, PromptType,
 };
 
 use crate::access::{Admission, Challenge, Credentials};
 use crate::association::Association;
-use crate::diagnostic::{Diagnostic, diagnostic};
+use crate::diagnostic::{Condition, Diagnostic, diagnostic};
 use crate::target::Seat;
 
 /// The question for credentials.

@@ -19,13 +19,12 @@ use z3950_asn1::apdu::{
     DiagRec, ExtendedServicesFunction, ExtendedServicesRequest, ExtendedServicesResponse,
     ExternalError, ExternalValue, OperationStatus, WaitAction,
 };
-use z3950_asn1::bib1::diagnostics::Condition;
 use z3950_asn1::es::{TaskParameters, TaskStatus};
 use z3950_asn1::moment::Moment;
 
 use crate::association::{Association, Operation};
 use crate::backend::ResultSet;
-use crate::diagnostic::{Diagnostic, diagnostic};
+use crate::diagnostic::{Condition, Diagnostic, diagnostic};
 use crate::extended::{EXTENDED_SERVICES, Function, Task, TaskKind};
 
 /// The result of a task.

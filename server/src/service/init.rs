@@ -7,7 +7,6 @@ use std::sync::Arc;
 use z3950_asn1::apdu::{
     Apdu, ExternalValue, InitializeRequest, InitializeResponse, Options, OtherInformation,
 };
-use z3950_asn1::bib1::diagnostics::Condition;
 use z3950_asn1::format::charset_negotiation::{
     CharSetandLanguageNegotiation, OriginProposal, ProposedCharSet, SelectedCharSet, TargetResponse,
 };
@@ -16,7 +15,7 @@ use z3950_asn1::types::{Bits, InternationalString};
 
 use crate::access::Admission;
 use crate::association::Terms;
-use crate::diagnostic::{Diagnostic, diagnostic};
+use crate::diagnostic::{Condition, Diagnostic, diagnostic};
 use crate::offer::Offer;
 use crate::target::{Seat, Target};
 use crate::units::count;

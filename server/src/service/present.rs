@@ -2,12 +2,11 @@
 //! segments before it.
 
 use z3950_asn1::apdu::{Apdu, Options, PresentRequest, PresentResponse, Range, Records, Segment};
-use z3950_asn1::bib1::diagnostics::Condition;
 
 use super::records::{self, Packed, Sizes, most_records, pack};
 use crate::association::{Association, Operation};
 use crate::backend::{Hits, RecordId};
-use crate::diagnostic::{Diagnostic, diagnostic};
+use crate::diagnostic::{Condition, Diagnostic, diagnostic};
 use crate::units::count;
 
 /// Answers with records.

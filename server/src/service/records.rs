@@ -7,13 +7,12 @@ use z3950_asn1::apdu::{
     FragmentSyntax, NamePlusRecord, PresentStatus, Record, RecordComposition, Schema,
     Specification,
 };
-use z3950_asn1::bib1::diagnostics::Condition;
 use z3950_asn1::oid::Oid;
 use z3950_asn1::types::InternationalString;
 
 use crate::association::{Association, Operation};
 use crate::backend::{Backend, Composition, RecordId, ResultSet, Retrieve, Retrieved};
-use crate::diagnostic::{Diagnostic, diagnostic};
+use crate::diagnostic::{Condition, Diagnostic, diagnostic};
 
 /// The composition of the records in the answer to a Search.
 ///

@@ -6,12 +6,11 @@ use z3950_asn1::apdu::{
     ResourceControlResponse, ResourceReportRequest, ResourceReportResponse, ResourceReportStatus,
     ResultSetStatus, SearchRequest, SearchResponse,
 };
-use z3950_asn1::bib1::diagnostics::Condition;
 use z3950_asn1::format::resource_report1::{Estimate, EstimateType, ResourceReport};
 
 use super::search;
 use crate::association::{Association, Usage};
-use crate::diagnostic::diagnostic;
+use crate::diagnostic::{Condition, diagnostic};
 use crate::units::count;
 
 /// The answer to a Search that waits for the client's permission.

@@ -1,13 +1,12 @@
 //! Scan (Z39.50-2003 §3.2.8): terms of an index around a starting point, with their counts.
 
 use z3950_asn1::apdu::{Entry, ListEntries, ScanRequest, ScanResponse, ScanStatus, Term, TermInfo};
-use z3950_asn1::bib1::diagnostics::Condition;
 use z3950_asn1::format::conventions::Convention;
 use z3950_asn1::oid::BIB_1;
 
 use crate::association::{Association, Operation};
 use crate::backend::{Scan, ScanTerm, Scanned};
-use crate::diagnostic::{Diagnostic, diagnostic};
+use crate::diagnostic::{Condition, Diagnostic, diagnostic};
 use crate::units::count;
 
 /// Answers with the terms.

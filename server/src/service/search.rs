@@ -9,7 +9,6 @@ use z3950_asn1::apdu::{
     OtherInformation, PresentStatus, Query, Records, ResultSetStatus, RpnQuery, RpnStructure,
     SearchRequest, SearchResponse,
 };
-use z3950_asn1::bib1::diagnostics::Condition;
 use z3950_asn1::codec::decode_value;
 use z3950_asn1::format::facets::{FacetField, FacetList, FacetTerm};
 use z3950_asn1::format::search_result1::{SearchInfoReport, SubqueryReport};
@@ -20,7 +19,7 @@ use z3950_asn1::types::InternationalString;
 use super::records::{self, Packed, Sizes, most_records, pack};
 use crate::association::{Association, Operation};
 use crate::backend::{FacetRequest, Found, ResultSet, Search};
-use crate::diagnostic::{Diagnostic, diagnostic};
+use crate::diagnostic::{Condition, Diagnostic, diagnostic};
 use crate::units::count;
 
 /// Searches, keeps the result set and answers.

@@ -6,11 +6,10 @@ use z3950_asn1::apdu::{
     Apdu, CaseSensitivity, DiagRec, Options, SortElement, SortKeySpec, SortRelation, SortRequest,
     SortResponse, SortResultSetStatus, SortStatus,
 };
-use z3950_asn1::bib1::diagnostics::Condition;
 
 use crate::association::{Association, Operation};
 use crate::backend::{Hits, ResultSet, Sort};
-use crate::diagnostic::{Diagnostic, diagnostic};
+use crate::diagnostic::{Condition, Diagnostic, diagnostic};
 use crate::units::count;
 
 /// Sorts, keeps the set and answers. A failed sort leaves all sets as they are.

@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use z3950_asn1::apdu::{Apdu, Close, CloseReason, InitializeRequest, InitializeResponse};
-use z3950_asn1::bib1::diagnostics::Condition;
 use z3950_asn1::codec;
 use z3950_asn1::codec::frame::Header;
 use z3950_asn1::format::user_info1::UserInfo1;
@@ -13,7 +12,7 @@ use z3950_asn1::format::user_info1::UserInfo1;
 use super::redact::redacted;
 use super::sameness::{Identity, Origins};
 use super::{Direction, Recording, TranscriptEntry};
-use crate::diagnostic::diagnostic;
+use crate::diagnostic::{Condition, diagnostic};
 use crate::fault::{Item, Output};
 use crate::service::refuse;
 

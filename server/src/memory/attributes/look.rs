@@ -15,14 +15,13 @@ use std::ops::Bound;
 
 use z3950_asn1::apdu::AttributesPlusTerm;
 use z3950_asn1::bib1::attributes as bib1;
-use z3950_asn1::bib1::diagnostics::Condition;
 use z3950_asn1::oid::Oid;
 
 use super::expression::regular;
 use super::mask::{Mask, masked, masked_key};
 use super::read::{TermAttributes, TermText};
 use super::support::*;
-use crate::diagnostic::{Diagnostic, diagnostic};
+use crate::diagnostic::{Condition, Diagnostic, diagnostic};
 use crate::memory::fields::{Fields, IndexId, Kind};
 use crate::memory::index::{Edge, Edges, Pattern, Terms};
 use crate::memory::words::words;

@@ -7,11 +7,10 @@ use z3950_asn1::apdu::{
     AttributeElement, AttributeValue, AttributesPlusTerm, SortKey, StringOrNumeric, Term,
 };
 use z3950_asn1::bib1::attributes as bib1;
-use z3950_asn1::bib1::diagnostics::Condition;
 use z3950_asn1::oid::{BIB_1, Oid};
 
 use super::support::{KEY, NAME_NORMALIZED, can};
-use crate::diagnostic::{Diagnostic, diagnostic};
+use crate::diagnostic::{Condition, Diagnostic, diagnostic};
 use crate::memory::fields::{Fields, IndexId, Kind};
 use crate::memory::index::Terms;
 use crate::memory::profile::{Profile, Treatment, TypeProfile, place};

@@ -5,10 +5,9 @@
 //! no such pair.
 
 use z3950_asn1::apdu::{KnownProximityUnit, ProximityOperator, ProximityUnitCode, RelationType};
-use z3950_asn1::bib1::diagnostics::Condition;
 
 use crate::backend::RecordId;
-use crate::diagnostic::{Diagnostic, diagnostic};
+use crate::diagnostic::{Condition, Diagnostic, diagnostic};
 use crate::memory::hits::HitSet;
 use crate::memory::index::{Exhausted, WordPlace, WordPlaces, Work};
 

@@ -10,9 +10,7 @@ mod uses;
 use std::sync::Arc;
 
 use z3950_asn1::apdu::{DatabaseName, RpnQuery};
-use z3950_marc::MarcRecord;
-use z3950_marc::iso2709;
-use z3950_marc::mrk;
+use z3950_marc::{MarcRecord, iso2709, mrk};
 
 use super::{Evaluated, find};
 use crate::backend::{Hits, Search};

@@ -3,11 +3,9 @@
 
 use std::borrow::Cow;
 
-use z3950_marc::Field;
-use z3950_marc::MarcRecord;
-use z3950_marc::Tag;
 use z3950_marc::charset::{Charset, choose};
 use z3950_marc::crosswalk::is_unimarc;
+use z3950_marc::{Field, MarcRecord, Tag};
 
 use super::format::{FIRST_DIGIT, FieldRules, Format, NO_CODE, Rule, Slots, slot};
 use super::key::Kind;

@@ -1,7 +1,6 @@
 //! The entries that records make in the indexes.
 
-use z3950_marc::Field;
-use z3950_marc::MarcRecord;
+use z3950_marc::{Field, MarcRecord};
 
 use super::{Fields, SUBFIELD_MARK};
 

@@ -5,9 +5,7 @@ use std::ops::Bound;
 
 use regex::Regex;
 use z3950_asn1::apdu::Term;
-use z3950_marc::Field;
-use z3950_marc::MarcRecord;
-use z3950_marc::iso2709;
+use z3950_marc::{Field, MarcRecord, iso2709};
 
 use super::*;
 use crate::backend::ScanTerm;

@@ -5,9 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use tempfile::TempDir;
-use z3950_marc::Form;
-use z3950_marc::MarcRecord;
-use z3950_marc::iso2709;
+use z3950_marc::{Form, MarcRecord, iso2709};
 
 use super::*;
 use crate::backend::Backend;

@@ -7,9 +7,7 @@ use bytes::Bytes;
 use z3950_asn1::apdu::External;
 use z3950_asn1::oid::{SUTRS, USMARC, XML};
 use z3950_asn1::record::RetrievedRecord;
-use z3950_marc::MarcRecord;
-use z3950_marc::iso2709;
-use z3950_marc::marcxml;
+use z3950_marc::{MarcRecord, iso2709, marcxml};
 
 use super::{found, pqf};
 use crate::backend::{Composition, Hits, RecordId, Retrieve, UpdateAction, UpdateRecord};

@@ -2,14 +2,13 @@
 //! record itself, because the result set ends with the session.
 
 use z3950_asn1::apdu::External;
-use z3950_asn1::bib1::diagnostics::Condition;
 use z3950_asn1::es::TaskStatus;
 use z3950_asn1::es::item_order::{ItemOrder, ResultSetItem, TargetPart, TaskPackage};
 
 use super::{Outcome, missing, unsupported};
 use crate::association::Operation;
 use crate::backend::{Composition, Retrieve};
-use crate::diagnostic::{Diagnostic, diagnostic};
+use crate::diagnostic::{Condition, Diagnostic, diagnostic};
 
 /// Records the order.
 ///

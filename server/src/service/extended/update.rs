@@ -6,7 +6,6 @@ use z3950_asn1::apdu::{
     AttributeElement, DatabaseName, DiagRec, External, RpnQuery, RpnStructure, Schema,
 };
 use z3950_asn1::bib1::attributes as bib1;
-use z3950_asn1::bib1::diagnostics::Condition;
 use z3950_asn1::es::update::{
     Action, EsRequest, RecordId, RecordOrSurDiag, RecordStatus, SuppliedRecord, TargetPart,
     TaskPackage, TaskPackageRecordStructure, Update, UpdateStatus,
@@ -16,7 +15,7 @@ use z3950_asn1::oid::{self, Oid};
 use super::{Outcome, failure_of, missing, unsupported};
 use crate::association::Operation;
 use crate::backend::{self, Backend, Composition, Retrieve, Search, UpdateAction, UpdateRecord};
-use crate::diagnostic::{Diagnostic, diagnostic};
+use crate::diagnostic::{Condition, Diagnostic, diagnostic};
 
 /// The most records of one task.
 const MAX_RECORDS: usize = 1_000;

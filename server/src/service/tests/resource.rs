@@ -5,11 +5,10 @@ use std::sync::Arc;
 
 use futures_util::FutureExt;
 use z3950_asn1::apdu::*;
-use z3950_asn1::bib1::diagnostics::Condition;
 use z3950_asn1::format::resource_report1::ResourceReport;
 
 use super::stub::Stub;
-use crate::diagnostic::diagnostic;
+use crate::diagnostic::{Condition, diagnostic};
 use crate::limits::Limits;
 use crate::offer::Offer;
 use crate::requests::{

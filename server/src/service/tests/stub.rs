@@ -2,14 +2,13 @@
 
 use z3950_asn1::apdu::RpnQuery;
 use z3950_asn1::apdu::{AttributesPlusTerm, DatabaseName, External, Term};
-use z3950_asn1::bib1::diagnostics::Condition;
 use z3950_asn1::oid::{Oid, SUTRS};
 
 use crate::backend::{
     Answer, Backend, Facet, Found, Hits, RecordId, Retrieve, Retrieved, Scan, ScanTerm, Scanned,
     Search, Sort, TermCount, ready,
 };
-use crate::diagnostic::diagnostic;
+use crate::diagnostic::{Condition, diagnostic};
 
 /// Finds as many records as the first term of the query says, or behaves as `never`, `estimate` and `interrupted` want it; has the
 /// terms `b` to `k` in its index, sorts in reverse order, and never returns the third record.

@@ -5,8 +5,7 @@ use z3950_asn1::apdu::{
     AttributeElement, AttributesPlusTerm, Operand, RpnQuery, RpnStructure, Term,
 };
 use z3950_asn1::oid::BIB_1;
-use z3950_marc::Field;
-use z3950_marc::MarcRecord;
+use z3950_marc::{Field, MarcRecord};
 
 use super::{Catalogue, pqf};
 use crate::memory::fields::Fields;

@@ -4,8 +4,7 @@ use std::sync::Arc;
 
 use z3950_asn1::apdu::*;
 use z3950_asn1::oid::{self, SUTRS, UNIMARC, XML};
-use z3950_marc::Field;
-use z3950_marc::MarcRecord;
+use z3950_marc::{Field, MarcRecord};
 
 use super::super::stub::Stub;
 use super::super::{found, resource};
