@@ -81,7 +81,7 @@ pub(crate) async fn serve<S: Transport>(
     };
     match connection.run().await {
         // Everything that the client sent has been read.
-        Ok(End::Closed) if connection.inlet.has_ended() && !S::ANNOUNCES_END => {}
+        Ok(End::Closed) if connection.inlet.ended && !S::ANNOUNCES_END => {}
         Ok(End::Closed) => {
             let limit = connection.limits().linger_time;
             stream::linger(&mut connection.stream, limit).await;
@@ -140,7 +140,7 @@ impl<S: Transport> Connection<S> {
                 Event::Ended(ended) => self.answer(ended),
                 Event::Arrived(Arrival::Apdu(octets)) => self.receive(&octets).await?,
                 Event::Arrived(Arrival::Close) => Some(self.give_up()),
-                Event::Arrived(Arrival::End) if self.operations.is_empty() => {
+                Event::Arrived(Arrival::End) if self.operations.list.is_empty() => {
                     return Ok(End::Closed);
                 }
                 Event::Arrived(Arrival::End) => {
@@ -153,7 +153,7 @@ impl<S: Transport> Connection<S> {
                     debug!(%fault, "no APDU");
                     Some(self.session.fault(&fault).into())
                 }
-                Event::TimeOver if !self.operations.is_empty() => {
+                Event::TimeOver if !self.operations.list.is_empty() => {
                     self.stop_what_is_overdue()?;
                     None
                 }
@@ -179,7 +179,7 @@ impl<S: Transport> Connection<S> {
             if self.is_open() {
                 self.client.greeting = None;
             }
-            self.inlet.set_max_apdu_size(self.max_apdu_size());
+            self.inlet.scanner.max_apdu_size = self.max_apdu_size();
         }
     }
 
@@ -188,7 +188,7 @@ impl<S: Transport> Connection<S> {
         mut stopped: Pin<&mut impl Future>,
         mut alarm: Pin<&mut Sleep>,
     ) -> Event {
-        let is_busy = !self.operations.is_empty();
+        let is_busy = !self.operations.list.is_empty();
         // Checked here because `stopped` costs more to poll than this.
         let is_stopping = self.stopping.has_changed().unwrap_or(true);
         if is_stopping && !is_busy {
@@ -205,7 +205,7 @@ impl<S: Transport> Connection<S> {
             (false, false) => self.client.begun.checked_add(limits.init_time),
         };
         let most = self.session.most_operations();
-        let ahead = match !is_busy || (self.operations.len() < most && !is_stopping) {
+        let ahead = match !is_busy || (self.operations.list.len() < most && !is_stopping) {
             true => None,
             false => Some(limits.read_ahead),
         };
@@ -238,7 +238,7 @@ impl<S: Transport> Connection<S> {
         if let Some(player) = &mut self.player {
             return Ok(Some(player.answer(octets)));
         }
-        let is_busy = !self.operations.is_empty();
+        let is_busy = !self.operations.list.is_empty();
         match request {
             Ok(Apdu::Close(_)) if is_busy => Ok(Some(self.give_up())),
             Ok(trigger @ Apdu::TriggerResourceControlRequest(_)) if is_busy => {
@@ -342,7 +342,7 @@ impl<S: Transport> Connection<S> {
 
     /// Drops the operations for a Close after them.
     fn give_up(&mut self) -> Output {
-        self.operations.clear();
+        self.operations.list.clear();
         self.session.end(CloseReason::FINISHED, None).into()
     }
 
@@ -399,7 +399,7 @@ impl<S: Transport> Connection<S> {
 
     /// Whether Init was granted.
     fn is_open(&self) -> bool {
-        let replayed = self.player.as_ref().is_some_and(Player::has_begun);
+        let replayed = self.player.as_ref().is_some_and(|player| player.begun);
         replayed || self.session.is_open()
     }
 

@@ -242,7 +242,7 @@ impl Backend for MemoryBackend {
     fn search<'a>(&'a self, search: Search<'a>) -> Answer<'a, Found> {
         let mut work = Work::new(QUICK_WORK);
         let found = self.find(&search, &mut work);
-        if !work.ran_out() {
+        if !work.ran_out {
             return ready(found);
         }
         let (backend, query) = (self.clone(), search.query.clone());
@@ -293,27 +293,17 @@ impl Backend for MemoryBackend {
     fn scan<'a>(&'a self, scan: Scan<'a>) -> Answer<'a, Scanned> {
         let mut work = Work::new(QUICK_WORK);
         let scanned = scan::scan(&self.current(), &scan, &mut work);
-        if !work.ran_out() {
+        if !work.ran_out {
             return ready(scanned);
         }
         let (backend, databases) = (self.clone(), scan.databases.to_vec());
         let (start, within) = (scan.start.clone(), scan.within.cloned());
-        let Scan {
-            attribute_set,
-            before,
-            after,
-            step,
-            ..
-        } = scan;
         self.0.background.answer(move |stop| {
             let scan = Scan {
                 databases: &databases,
-                attribute_set,
                 start: &start,
                 within: within.as_ref(),
-                before,
-                after,
-                step,
+                ..scan
             };
             let work = &mut Work::new(MOST_WORK).until(stop);
             scan::scan(&backend.current(), &scan, work)

@@ -18,7 +18,7 @@ use crate::session::{Done, Session, carry_out};
 /// Requests that are not answered yet, in the order received.
 #[derive(Default)]
 pub(super) struct Operations {
-    list: Vec<OperationState>,
+    pub(super) list: Vec<OperationState>,
 }
 
 /// A request and what belongs to its answer.
@@ -38,7 +38,7 @@ pub(super) enum Ended {
     Output(Output),
 }
 
-enum OperationState {
+pub(super) enum OperationState {
     /// Waiting for earlier operations.
     Waiting(Asked),
     Running(Asked, Run),
@@ -48,7 +48,7 @@ enum OperationState {
     Over,
 }
 
-struct Run {
+pub(super) struct Run {
     future: Pin<Box<dyn Future<Output = Done> + Send>>,
     /// The beginning of its time limit.
     since: Option<Instant>,
@@ -57,14 +57,6 @@ struct Run {
 }
 
 impl Operations {
-    pub(super) fn len(&self) -> usize {
-        self.list.len()
-    }
-
-    pub(super) fn is_empty(&self) -> bool {
-        self.list.is_empty()
-    }
-
     /// Adds a request, begins it unless it has to wait, and returns the result if it ends at once.
     pub(super) async fn take_on(&mut self, asked: Asked, session: &mut Session) -> Option<Ended> {
         let mut operation = match are_in_the_way(&self.list, &asked.request) {
@@ -156,10 +148,6 @@ impl Operations {
                 OperationState::Running(asked, run) => Some((&*asked, run)),
                 _ => None,
             })
-    }
-
-    pub(super) fn clear(&mut self) {
-        self.list.clear();
     }
 }
 

@@ -52,12 +52,12 @@ const READ: usize = 8192;
 /// Cuts the octets that arrive into APDUs. An idle connection holds no buffer.
 pub(super) struct Inlet {
     buffer: BytesMut,
-    /// Finds the end of the first APDU.
-    scanner: Scanner,
+    /// Finds the end of the first APDU, and has the size limit of the next.
+    pub(super) scanner: Scanner,
     /// Octets of the buffer that [`Inlet::ahead`] has examined.
     looked: usize,
-    /// Whether the client has shut down its side.
-    ended: bool,
+    /// Whether the client has shut down its side, after everything that was read.
+    pub(super) ended: bool,
 }
 
 /// What comes from the client.
@@ -85,16 +85,6 @@ impl Inlet {
             looked: 0,
             ended: false,
         }
-    }
-
-    /// Sets the size limit of the next APDU.
-    pub(super) fn set_max_apdu_size(&mut self, max_apdu_size: usize) {
-        self.scanner.max_apdu_size = max_apdu_size;
-    }
-
-    /// Whether the client has shut down its side, after everything that was read.
-    pub(super) fn has_ended(&self) -> bool {
-        self.ended
     }
 
     /// The next APDU or, with a limit of octets to read ahead, what interrupts the operations in progress. Cancel safe.

@@ -70,12 +70,12 @@ impl Catalogue {
         let mut syntaxes: Vec<Oid> = Vec::new();
         let mut counts = vec![0; databases.len()];
         for (_, segment, deleted) in index.segments() {
-            for syntax in segment.syntaxes() {
+            for syntax in &segment.syntaxes {
                 if !syntaxes.contains(syntax) {
                     syntaxes.push(*syntax);
                 }
             }
-            for (database, records) in segment.databases() {
+            for (database, records) in &segment.databases {
                 if let Some(count) = counts.get_mut(usize::from(*database)) {
                     let gone = deleted
                         .iter()

@@ -63,7 +63,8 @@ impl Terms {
 pub(super) struct Work {
     left: u64,
     stop: Option<CancelFlag>,
-    ran_out: bool,
+    /// Whether the budget was exceeded.
+    pub(super) ran_out: bool,
 }
 
 /// The work is used up, or was cancelled.
@@ -105,11 +106,6 @@ impl Work {
         self.left = left.unwrap_or(0);
         self.ran_out |= left.is_none();
         left.map(|_| ()).ok_or(Exhausted)
-    }
-
-    /// Whether the budget was exceeded.
-    pub(super) fn ran_out(&self) -> bool {
-        self.ran_out
     }
 }
 

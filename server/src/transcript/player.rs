@@ -60,7 +60,8 @@ pub(crate) struct Player {
     /// Which requests of the session have been replayed.
     done: Vec<bool>,
     origins: Origins,
-    begun: bool,
+    /// Whether a request has been answered.
+    pub(crate) begun: bool,
 }
 
 impl Player {
@@ -77,11 +78,6 @@ impl Player {
             origins: Origins::default(),
             begun: false,
         }
-    }
-
-    /// Whether a request has been answered.
-    pub(crate) fn has_begun(&self) -> bool {
-        self.begun
     }
 
     /// The recorded answer to this request.

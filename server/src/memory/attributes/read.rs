@@ -138,7 +138,7 @@ fn access(fields: &Fields, given: Option<StringOrNumeric>) -> Result<(IndexId, K
             false => Ok(anywhere),
         };
     };
-    let points = fields.points();
+    let points = &fields.points;
     let found = match &value {
         StringOrNumeric::Numeric(number) => points
             .by_use(*number)
@@ -255,7 +255,7 @@ pub(in crate::memory) fn sort_index(fields: &Fields, key: &SortKey) -> Result<In
     match key {
         SortKey::SortField(name) => {
             let name = name.to_string_lossy();
-            let found = fields.points().by_name(&name).map(|(index, _)| index);
+            let found = fields.points.by_name(&name).map(|(index, _)| index);
             found.ok_or_else(|| diagnostic(Condition::SORT_SEQUENCE, &*name))
         }
         SortKey::ElementSpec(_) => Err(diagnostic(Condition::SORT_SEQUENCE, "elementSpec")),

@@ -83,7 +83,7 @@ pub(super) const Z39_58: i64 = 104;
 
 /// Every attribute that a query may use, by type and value.
 pub(in crate::memory) fn infos(fields: &Fields) -> Vec<AttributeInfo> {
-    let uses = fields.points().rows().iter().flat_map(|row| {
+    let uses = fields.points.rows().iter().flat_map(|row| {
         let name = |value| bib1::use_name(value).unwrap_or(&row.name);
         row.uses
             .iter()

@@ -20,7 +20,7 @@ fn shown(refused: Diagnostic) -> String {
 
 fn name(fields: &Fields, index: IndexId) -> String {
     fields
-        .points()
+        .points
         .row(index)
         .expect("a row")
         .name

@@ -35,7 +35,7 @@ pub(in crate::memory) enum EntryKind {
 /// How the records of a backend are indexed and searched: its access points, by number and by field.
 #[derive(Debug)]
 pub(in crate::memory) struct Fields {
-    points: AccessPoints,
+    pub(in crate::memory) points: AccessPoints,
     /// The attributes that queries may use.
     pub(in crate::memory) profile: Profile,
     /// The docid field of each database, by number.
@@ -90,11 +90,6 @@ impl Fields {
             profile,
             docids: docids.into_iter().collect(),
         }
-    }
-
-    /// The rows.
-    pub(in crate::memory) fn points(&self) -> &AccessPoints {
-        &self.points
     }
 
     /// The docid field of a database, by default 001.

@@ -6,7 +6,7 @@ use super::{Fields, SUBFIELD_MARK};
 
 fn entries(record: &MarcRecord, index: &str) -> String {
     let fields = Fields::default();
-    let (index, _) = fields.points().by_name(index).expect("an index");
+    let (index, _) = fields.points.by_name(index).expect("an index");
     let mut found = Vec::new();
     fields.entries(record, &mut |_, fed, text| {
         if fed.contains(index) {

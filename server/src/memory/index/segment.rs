@@ -21,9 +21,9 @@ use crate::memory::fields::{EntryKind, Fields, IndexId, MAX_INDEXES};
 pub(in crate::memory) struct Segment {
     pub(super) records: Box<[Stored]>,
     /// The syntaxes of the records.
-    pub(super) syntaxes: Vec<Oid>,
+    pub(in crate::memory) syntaxes: Vec<Oid>,
     /// The records of each database, by number; ascending, and together all records.
-    pub(super) databases: Vec<(u16, Range<usize>)>,
+    pub(in crate::memory) databases: Vec<(u16, Range<usize>)>,
     pub(super) docids: Lexicon,
     pub(super) fields: Arc<Fields>,
     /// Made from the records on first use.
@@ -60,16 +60,6 @@ impl Segment {
         let stored = self.records.get(usize::from(number))?;
         let syntax = self.syntaxes.get(usize::from(stored.syntax));
         Some((&stored.octets, syntax.copied().unwrap_or(USMARC)))
-    }
-
-    /// The syntaxes of the records.
-    pub(in crate::memory) fn syntaxes(&self) -> &[Oid] {
-        &self.syntaxes
-    }
-
-    /// The numbers of databases and the records of each, ascending.
-    pub(in crate::memory) fn databases(&self) -> &[(u16, Range<usize>)] {
-        &self.databases
     }
 
     /// The number of the database of a record.
