@@ -1,4 +1,4 @@
-//! Replies that no server would send, by the thousand: none may panic or grow, or be read to name what cannot be named.
+//! Thousands of malformed replies: parsing must not panic, grow the reply, or give URLs that do not parse.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
