@@ -32,6 +32,9 @@ use crate::target::adapt::{DEFAULT_DATABASE, RecordForm};
 use crate::target::profile::Resolved;
 use crate::url::{Kind, Octets, Z3950Url};
 
+/// The number of records of a lookup.
+const SHOWN: u64 = 20;
+
 /// A connection to a target. Cloning it gives another handle on the same session.
 ///
 /// The session is opened by [`Client::connect`]. If the server has dropped it, an operation that changes nothing is repeated
@@ -167,7 +170,7 @@ impl Connection {
         let mut options = LookupOptions {
             search: target.search_options(&self.form),
             records: target.pager_options(&self.form),
-            count: lookup::SHOWN,
+            count: SHOWN,
         };
         let mut adapted = attempts.clone();
         for attempt in &mut adapted {

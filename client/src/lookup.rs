@@ -25,12 +25,8 @@ use crate::protocol::service::ResultRecord;
 use crate::protocol::service::search::SearchOptions;
 use crate::protocol::session::Session;
 
-/// The default number of records of a lookup.
-pub(crate) const SHOWN: u64 = 20;
-
 /// The options of a lookup.
 #[derive(Clone, Debug)]
-#[non_exhaustive]
 pub struct LookupOptions {
     /// How to search; the databases are required.
     pub search: SearchOptions,
@@ -38,17 +34,6 @@ pub struct LookupOptions {
     pub records: PagerOptions,
     /// The most records to fetch.
     pub count: u64,
-}
-
-impl Default for LookupOptions {
-    /// Up to 20 records, from no database.
-    fn default() -> Self {
-        Self {
-            search: SearchOptions::default(),
-            records: PagerOptions::default(),
-            count: SHOWN,
-        }
-    }
 }
 
 /// The result of a lookup.

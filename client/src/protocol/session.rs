@@ -2,8 +2,8 @@
 //! dropping the last handle closes it. Each file of `service` adds the methods of its service.
 
 pub(crate) mod options;
-mod reconnect;
 
+use std::fmt;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
 
@@ -17,14 +17,13 @@ use z3950_asn1::apdu::{
 };
 
 pub use self::options::SessionOptions;
-pub use self::reconnect::{Reconnect, Repeat};
 use crate::error::{Error, Phase, ProtocolFault};
 use crate::pace::Pace;
 pub use crate::protocol::driver::End;
 use crate::protocol::driver::task::{Driver, Inbox};
 use crate::protocol::driver::{Command, State, Trigger};
 use crate::protocol::service::init::ServerInfo;
-use crate::transport::connect::Connect;
+use crate::transport::connect::{BoxFuture, Connect};
 use crate::transport::timeouts::Timeouts;
 use crate::url::Host;
 
@@ -385,6 +384,39 @@ impl WeakSession {
             pace: None,
         };
         session.is_open().then_some(session)
+    }
+}
+
+/// Opens a replacement for a lost session.
+pub trait Reconnect: Send + Sync {
+    /// A new session with the same server and options.
+    ///
+    /// # Errors
+    /// Those of [`Session::connect`].
+    fn reconnect(&self) -> BoxFuture<'_, Result<Session, Error>>;
+}
+
+impl fmt::Debug for dyn Reconnect {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Reconnect")
+    }
+}
+
+/// When to repeat a request in a new session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Repeat {
+    /// Only if nothing of it was sent: for requests that change something, such as updates, orders and deletions.
+    IfUnsent,
+    /// Also if the connection was lost before the answer. The result sets of the lost session are gone.
+    IfLost,
+}
+
+impl Repeat {
+    /// Whether to repeat a request that failed with this error.
+    pub fn allows(self, error: &Error) -> bool {
+        let is_unsent = matches!(error, Error::Ended { .. });
+        error.is_connection_lost() && (is_unsent || self == Self::IfLost)
     }
 }
 

@@ -118,9 +118,12 @@ fn job(
     let given = identifiers.iter();
     let mut writing = wanted.asked.writing(format);
     writing.charset = place.charset(writing.charset);
-    let mut options = LookupOptions::default();
-    (options.search, options.records) = place.options(&wanted.asked);
-    options.count = wanted.count;
+    let (search, records) = place.options(&wanted.asked);
+    let options = LookupOptions {
+        search,
+        records,
+        count: wanted.count,
+    };
     Job {
         given: given.map(|text| text.clone().into_bytes()).collect(),
         targets: vec![place.text.clone()],
