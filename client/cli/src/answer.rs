@@ -16,7 +16,7 @@ use z3950_asn1::apdu::{DiagRec, External};
 use z3950_marc::charset::Charset;
 
 pub(crate) use self::envelope::Envelope;
-pub(crate) use self::runner::{Event, run};
+pub(crate) use self::runner::{Event, Recipient, run};
 use crate::console::exit::Exit;
 use crate::console::interrupt::{Interrupt, Stopped};
 use crate::console::output::{Failure, Output, Words};
@@ -28,28 +28,8 @@ pub(crate) const MAX_INPUT: usize = 65_536;
 /// What a command does with each input.
 pub(crate) trait Work {
     /// Answers an ask. Work that sends more records than [`Recipient::room`] allows first waits for
-    /// [`Recipient::ready_for`], and meanwhile holds nothing that another ask may need.
-    ///
-    /// # Errors
-    /// Those of [`Recipient::send`]; what goes wrong with the ask itself is an answer.
-    async fn answer(&self, ask: &Ask, recipient: &mut impl Recipient) -> Result<Answer, Failure>;
-}
-
-/// Where the pieces of an answer go.
-pub(crate) trait Recipient {
-    /// How many records may be sent now.
-    fn room(&self) -> u64 {
-        u64::MAX
-    }
-
-    /// Waits until this many records may be sent.
-    async fn ready_for(&mut self, _records: u64) {}
-
-    /// Takes the next piece.
-    ///
-    /// # Errors
-    /// The output cannot be written.
-    async fn send(&mut self, piece: impl Into<Piece>) -> Result<(), Failure>;
+    /// [`Recipient::ready_for`], and meanwhile holds nothing that another ask may need. What goes wrong is an answer.
+    async fn answer(&self, ask: &Ask, recipient: &mut Recipient) -> Answer;
 }
 
 /// An input for one target.
@@ -188,27 +168,19 @@ impl Answer {
 }
 
 /// Answers an input that is wrong itself. It has no JSON object, only a message; the report has its first line.
-pub(crate) async fn refuse(
-    ask: &Ask,
-    words: String,
-    recipient: &mut impl Recipient,
-) -> Result<Answer, Failure> {
+pub(crate) async fn refuse(ask: &Ask, words: String, recipient: &mut Recipient) -> Answer {
     let mut answer = Answer::default().ended(OutcomeName::NotSent);
     answer.message = words.lines().next().map(str::to_owned);
     let words = match &ask.origin {
         Some(origin) => format!("{origin}: {words}"),
         None => words,
     };
-    recipient.send(Words::Error(words)).await?;
-    Ok(answer)
+    recipient.send(Words::Error(words)).await;
+    answer
 }
 
 /// Answers an ask, unless its input is too long.
-async fn answer<W: Work>(
-    work: &W,
-    ask: &Ask,
-    recipient: &mut impl Recipient,
-) -> Result<Answer, Failure> {
+async fn answer<W: Work>(work: &W, ask: &Ask, recipient: &mut Recipient) -> Answer {
     if ask.is_cut {
         let words = format!("input {} has more than {MAX_INPUT} octets", ask.position);
         return refuse(ask, words, recipient).await;
@@ -332,23 +304,15 @@ impl<W: Work> Job<W> {
     }
 
     async fn answer(&self, printer: &mut Printer<'_>) -> Result<(), Failure> {
-        let asks = self.asks();
-        if asks.len() > 1 && self.jobs > 1 {
-            let asks = stream::iter(asks.into_iter().map(Ok));
-            return run(asks, self.jobs, &self.work, |_, event| match event {
-                Event::Piece(piece) => printer.piece(&piece),
-                Event::Answer(answer, _) => {
-                    printer.answered(&answer);
-                    Ok(())
-                }
-            })
-            .await;
-        }
-        for ask in &asks {
-            let answer = answer(&self.work, ask, printer).await?;
-            printer.answered(&answer);
-        }
-        Ok(())
+        let asks = stream::iter(self.asks().into_iter().map(Ok));
+        let take = |_: &Ask, event| match event {
+            Event::Piece(piece) => printer.piece(&piece),
+            Event::Answer(answer, _) => {
+                printer.answered(&answer);
+                Ok(())
+            }
+        };
+        run(asks, self.jobs, &self.work, take).await
     }
 
     fn asks(&self) -> Vec<Ask> {
@@ -400,12 +364,6 @@ impl<'a> Printer<'a> {
     fn end(self) -> Result<Exit, Failure> {
         self.printed.end(self.has_no_match, self.output)?;
         Ok(self.exit)
-    }
-}
-
-impl Recipient for Printer<'_> {
-    async fn send(&mut self, piece: impl Into<Piece>) -> Result<(), Failure> {
-        self.piece(&piece.into())
     }
 }
 

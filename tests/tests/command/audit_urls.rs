@@ -93,7 +93,8 @@ fn audit_b3_check_tells_ambiguous_and_refused_from_gone() {
     }
 }
 
-/// RFC 1736 §4.5: a URL is passed on in working order; a caution names the secret in it, and `--redact` removes it.
+/// RFC 1736 §4.5: URLs are printed with their credentials, so that they still work; a caution points these out, and
+/// `--redact` removes them.
 #[test]
 fn audit_b4_urls_are_written_with_their_passwords() {
     let check = |arguments: &[&str], input: &str, full: &str, redacted: &str| {

@@ -13,7 +13,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 use z3950_tests::program::{Daemon, Ran, z3950, z3950_fed};
 
-/// Runs the program with its built-in catalogue in a folder, where `{}` in arguments leads.
+/// Runs the program with its built-in catalogue; `{}` in the arguments stands for the folder.
 fn demo(folder: &Path, arguments: &[&str], input: &str) -> Ran {
     let folder = folder.to_str().expect("text");
     let arguments = arguments

@@ -80,7 +80,7 @@ fn wrong_usage_is_reported() {
     );
 }
 
-/// Runs a program that must end by itself with any files.
+/// Runs a program that must exit without a signal.
 fn ended(name: &str, arguments: &[&str]) -> (Option<i32>, String) {
     let mut child = Command::new(path(name))
         .args(arguments)

@@ -1,4 +1,4 @@
-//! Damaged records: delivered as far as they are readable, and always reported as damaged.
+//! Damaged records: what can be read is delivered, and the damage is always reported.
 
 use std::fs;
 

@@ -1,5 +1,5 @@
-//! Every command of `z3950`, found by way of the help: its examples run, wrong usage is refused, a reader that goes away is no
-//! fault, and standard output holds nothing but data.
+//! Every command of `z3950` that the help lists: its examples run, wrong usage is refused, a closed pipe is no error, and
+//! standard output holds only data.
 
 mod shelf;
 
@@ -72,7 +72,7 @@ impl Page {
         lines.take_while(|line| !line.is_empty())
     }
 
-    /// The names of the commands below it.
+    /// The names of its subcommands.
     fn subcommands(&self) -> impl Iterator<Item = &str> {
         let names = self
             .section("Commands")
@@ -104,7 +104,7 @@ impl Page {
         example.replacen(&name, &format!("{name} {option}"), 1)
     }
 
-    /// An example as it can be run here: what connects gets the built-in catalogue.
+    /// An example as a test can run it: commands that connect use the built-in catalogue.
     fn local(&self, example: &str) -> String {
         match self.has("--demo") && !example.contains("--demo") {
             true => self.with(example, "--demo"),
@@ -129,7 +129,7 @@ fn pages() -> Vec<Page> {
     pages
 }
 
-/// Those that do something themselves.
+/// The commands without subcommands.
 fn commands() -> impl Iterator<Item = Page> {
     let pages = pages().into_iter();
     pages.filter(|page| page.path.is_empty() || page.subcommands().next().is_none())

@@ -12,7 +12,7 @@ use expectrl::{Eof, Expect, Session};
 use serde_json::{Value, json};
 use z3950_tests::program::{Daemon, Ran, path, run, z3950, z3950_fed};
 
-/// A Gopher server on loopback that sends what `answer` makes of each request line, as long as the test runs; gives its
+/// A Gopher server on loopback that answers each request line with the result of `answer` until the test ends; returns its
 /// port.
 pub(crate) fn gopher_server(answer: fn(&str) -> Vec<u8>) -> u16 {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a loopback port");

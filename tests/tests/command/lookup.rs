@@ -9,7 +9,7 @@ use z3950_server::testing::{TestServer, record};
 use z3950_tests::peer;
 use z3950_tests::program::{Ran, z3950};
 
-/// Two records, of which the second has the ISBN of the first as a cancelled one.
+/// Two records; the second has the ISBN of the first as a cancelled number.
 const RECORDS: &str = "=LDR  00000nam a2200000 a 4500\n=001  b1\n=020  \\\\$a0306406152 (pbk.)\n=245  00$aOne\n\n\
                        =LDR  00000nam a2200000 a 4500\n=001  b2\n=020  \\\\$a0140449132$z9791090636071\n=245  00$aTwo\n";
 
@@ -90,8 +90,8 @@ fn records_before_a_second_break_are_kept() {
     assert!(ran.stderr.contains("l.mrc.part"), "{ran:?}");
 }
 
-/// Looks up the ISBN of six records at a server with these faults, which gives them one by one. Gives the files in the
-/// folder of the output, with the number of their records.
+/// Looks up the ISBN of six records at a server with these faults, which sends one record at a time. Returns the files of
+/// the output, each with its number of records.
 fn six_records(faults: &[(When, Fault)]) -> (Ran, tempfile::TempDir, Vec<(String, usize)>) {
     let six = (0..6).map(|number| {
         let mut record = record(&format!("id{number}"), "Seven");

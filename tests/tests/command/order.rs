@@ -1,4 +1,4 @@
-//! `z3950 order`: one record of a search or a request of the user's, and the resulting task package.
+//! `z3950 order`: a record found by a search, or a request that the user wrote; and the resulting task package.
 
 use serde_json::Value;
 use z3950_tests::peer;

@@ -1,5 +1,5 @@
-//! Examples run as they are written: those of the README and of the programs' pages that need nothing but the program, which
-//! have `--demo`, and those in the help of `z3950d`.
+//! Runs the documented examples unchanged: those of the README and of the pages of both programs that use `--demo`, so that
+//! they need nothing else, and those in the help of `z3950d`.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
@@ -22,7 +22,7 @@ fn z3950d(arguments: &[&str]) -> String {
     ran.stdout
 }
 
-/// Runs a line in a shell that finds the programs, and gives the first line that it prints; a server is stopped as soon as it
+/// Runs a line in a shell with the programs in its path, and returns the first line of output; a server is stopped once it
 /// listens.
 fn run_line(line: &str, folder: &Path) -> String {
     let binaries = path("z3950d");
@@ -60,7 +60,7 @@ fn audit_d17_the_examples_with_the_demo_catalogue_run_as_written() {
         .iter()
         .flat_map(|page| page.lines())
         .map(|line| line.strip_prefix("$ ").unwrap_or(line))
-        // The inputs are a file of the reader's.
+        // The reader supplies this file of inputs.
         .filter(|line| !line.contains("--input"))
         .filter(|line| line.contains(" --demo"))
         .filter(|line| {

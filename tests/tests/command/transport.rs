@@ -342,7 +342,7 @@ struct Proxy {
 }
 
 impl Proxy {
-    /// `handshake` reads what is asked and grants it, or returns `None`.
+    /// `handshake` reads the request and grants it, or returns `None`.
     fn start(to: SocketAddr, handshake: fn(&mut TcpStream) -> Option<String>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
         let address = listener.local_addr().expect("its address");

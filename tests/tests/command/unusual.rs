@@ -1,4 +1,4 @@
-//! Servers that answer unusually: a number of hits below zero, records in other syntaxes than the usual one.
+//! Unusual servers: negative hit counts, records in another syntax than requested.
 
 use serde_json::Value;
 use z3950_marc::MarcRecord;

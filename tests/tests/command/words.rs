@@ -1,5 +1,5 @@
-//! Messages when something was mistyped or goes wrong: no password, no text from a server that looks like the program's own,
-//! and a hint at what was meant.
+//! Error messages: no passwords, no text from a server that could pass for the program's own, and hints after typing
+//! errors.
 
 use std::fs;
 use std::process::Command;
@@ -313,7 +313,7 @@ fn audit_d10_a_proxy_that_is_named_is_used_for_this_machine_too() {
         .database("cat", [record("id7", "Seven")])
         .start();
     let target = format!("{}/cat", server.addr());
-    // Nobody listens on port 1: what goes there fails.
+    // Nothing listens on port 1, so connecting fails.
     let proxy = "http://127.0.0.1:1";
     let search = |options: &[&str], variables: &[(&str, &str)]| {
         let arguments = ["search", &target, "seven", "--count", "0"];

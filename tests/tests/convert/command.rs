@@ -1,4 +1,4 @@
-//! `z3950 convert` as a command: pipes, ranges, rows of files, checks, and exit codes.
+//! `z3950 convert` as a command: pipes, ranges, numbered files, checks, and exit codes.
 
 use std::path::Path;
 use std::process::{Command, Stdio};

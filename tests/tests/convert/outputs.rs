@@ -1,4 +1,4 @@
-//! Files that `z3950 convert` writes: their form by their name, inputs that are missing, and signals.
+//! Files that `z3950 convert` writes: the form that their name selects, missing inputs, and signals.
 
 use std::io::Write;
 use std::path::Path;

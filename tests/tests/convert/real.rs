@@ -1,4 +1,4 @@
-//! Real records through every form and back: nothing but what the forms must change may change.
+//! Real records converted to every form and back: only what a form cannot represent may change.
 
 use std::path::Path;
 
@@ -55,7 +55,7 @@ fn every_record_comes_back_from_every_form() {
     }
 }
 
-/// The same octets for a record in UTF-8 that says so, else the same fields and text.
+/// A record that declares UTF-8 keeps its octets; others keep their fields and text.
 fn compare(before: &Bytes, after: &Bytes) {
     let found = iso2709::parse(before).expect("a record").record;
     let declared = found.leader.character_coding() == b'a' && !is_unimarc(&found);

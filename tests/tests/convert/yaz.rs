@@ -33,7 +33,7 @@ fn text_is_that_of_yaz_marcdump() {
             .unwrap_or_default()
             .to_string_lossy()
             .into_owned();
-        // yaz-marcdump takes one character set for a file: the records of each set apart.
+        // yaz-marcdump takes one character set per file, so the records of each set are converted separately.
         let mut sets: BTreeMap<&str, (Vec<u8>, Numbered)> = BTreeMap::new();
         for (index, octets) in records(&file).iter().enumerate() {
             let record = iso2709::parse(octets).expect("a record").record;

@@ -10,7 +10,7 @@ use futures_util::{Stream, StreamExt};
 use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
 
-use super::{Answer, Ask, Piece, Recipient, Work, answer};
+use super::{Answer, Ask, Piece, Work, answer};
 use crate::console::output::Failure;
 
 /// How many asks may be complete before their turn, besides those in progress.
@@ -30,34 +30,35 @@ pub(crate) enum Event {
     Answer(Box<Answer>, Duration),
 }
 
-/// Holds the pieces of an ask until its turn.
-struct Queue {
+/// Takes the pieces of an ask, and holds them until its turn.
+pub(crate) struct Recipient {
     events: mpsc::Sender<Event>,
     number: u64,
     /// The number of the ask whose turn it is.
     turn: watch::Receiver<u64>,
 }
 
-impl Recipient for Queue {
-    /// A few records before the ask's turn, then any number.
-    fn room(&self) -> u64 {
+impl Recipient {
+    /// How many records may be sent now: a few before the ask's turn, then any number.
+    pub(crate) fn room(&self) -> u64 {
         match *self.turn.borrow() >= self.number {
             true => u64::MAX,
             false => HELD,
         }
     }
 
-    async fn ready_for(&mut self, records: u64) {
+    /// Waits until this many records may be sent.
+    pub(crate) async fn ready_for(&mut self, records: u64) {
         if records > self.room() {
             // If the runner is gone, there is nothing to wait for.
             let _ = self.turn.wait_for(|turn| *turn >= self.number).await;
         }
     }
 
-    async fn send(&mut self, piece: impl Into<Piece>) -> Result<(), Failure> {
+    /// Takes the next piece.
+    pub(crate) async fn send(&mut self, piece: impl Into<Piece>) {
         // The runner may be gone.
         let _ = self.events.send(Event::Piece(piece.into())).await;
-        Ok(())
     }
 }
 
@@ -90,18 +91,15 @@ pub(crate) async fn run<W: Work>(
                         let ask = Arc::new(ask);
                         let (events, pieces) = mpsc::channel(ROOM);
                         let turn = turn.clone();
-                        let queue = Queue { events, number, turn };
-                        at_work.push(job(work, Arc::clone(&ask), queue));
+                        let recipient = Recipient { events, number, turn };
+                        at_work.push(job(work, Arc::clone(&ask), recipient));
                         under_way.push_back((ask, pieces));
                         number += 1;
                     }
                 }
                 continue;
             }
-            Some(done) = at_work.next() => {
-                done?;
-                continue;
-            }
+            Some(()) = at_work.next() => continue,
             Some(event) = next(front), if is_waiting => event,
             else => return end.unwrap_or(Ok(())),
         };
@@ -121,13 +119,12 @@ async fn next(front: Option<&mut (Arc<Ask>, mpsc::Receiver<Event>)>) -> Option<(
 }
 
 /// Carries out one ask.
-async fn job<W: Work>(work: &W, ask: Arc<Ask>, mut queue: Queue) -> Result<(), Failure> {
+async fn job<W: Work>(work: &W, ask: Arc<Ask>, mut recipient: Recipient) {
     let begin = Instant::now();
-    let answer = answer(work, &ask, &mut queue).await?;
+    let answer = answer(work, &ask, &mut recipient).await;
     let answer = Event::Answer(Box::new(answer), begin.elapsed());
     // The runner may be gone.
-    let _ = queue.events.send(answer).await;
-    Ok(())
+    let _ = recipient.events.send(answer).await;
 }
 
 #[cfg(test)]
@@ -142,11 +139,7 @@ mod tests {
     }
 
     impl Work for Sleeper {
-        async fn answer(
-            &self,
-            ask: &Ask,
-            recipient: &mut impl Recipient,
-        ) -> Result<Answer, Failure> {
+        async fn answer(&self, ask: &Ask, recipient: &mut Recipient) -> Answer {
             let text = ask.to_string();
             let (seconds, count) = text.split_once(' ').expect("two numbers");
             let count: u64 = count.parse().expect("a number");
@@ -167,13 +160,13 @@ mod tests {
                         is_record,
                         ..Piece::default()
                     })
-                    .await?;
+                    .await;
             }
             self.busy.send_modify(|(now, _)| *now -= 1);
-            Ok(Answer {
+            Answer {
                 hits: Some(count),
                 ..Answer::default()
-            })
+            }
         }
     }
 

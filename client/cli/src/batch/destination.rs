@@ -47,7 +47,7 @@ impl Destination {
         let form = format.form();
         let unopened = |error| Failure::unopened(&error, hint);
         if is_folder(path) {
-            // The folder is made before the first line of a report.
+            // The folder exists before the report has its first line.
             let begun = arguments.report.as_deref().filter(|_| arguments.resume);
             if !path.is_dir()
                 && begun.is_some_and(|report| report.metadata().is_ok_and(|data| data.len() > 0))

@@ -121,7 +121,7 @@ struct Retriever {
 }
 
 impl Work for Retriever {
-    async fn answer(&self, ask: &Ask, recipient: &mut impl Recipient) -> Result<Answer, Failure> {
+    async fn answer(&self, ask: &Ask, recipient: &mut Recipient) -> Answer {
         let (url, plan) = match self.plan(&ask.input).await {
             Ok(planned) => planned,
             Err(words) => return refuse(ask, words, recipient).await,
@@ -136,7 +136,7 @@ impl Work for Retriever {
             "retrieving"
         );
         for warning in &plan.warnings {
-            recipient.send(Words::Warning(warning.to_string())).await?;
+            recipient.send(Words::Warning(warning.to_string())).await;
         }
         let retrieval = match self.client.retrieve_plan(&plan).await {
             Ok(retrieval) => retrieval,
@@ -144,11 +144,11 @@ impl Work for Retriever {
         };
         let (steps, step) = (&retrieval.steps, retrieval.step.as_deref());
         for words in fallback::attempts(steps, step, retrieval.conforming) {
-            recipient.send(Words::Note(words)).await?;
+            recipient.send(Words::Note(words)).await;
         }
         let (piece, answer) = self.write(&url, &plan, &retrieval);
-        recipient.send(piece).await?;
-        Ok(answer)
+        recipient.send(piece).await;
+        answer
     }
 }
 

@@ -150,7 +150,7 @@ struct Desk {
 }
 
 impl Work for Desk {
-    async fn answer(&self, ask: &Ask, recipient: &mut impl Recipient) -> Result<Answer, Failure> {
+    async fn answer(&self, ask: &Ask, recipient: &mut Recipient) -> Answer {
         let identifier: Identifier = match shown(&ask.input).parse() {
             Ok(identifier) => identifier,
             Err(error) => return refuse(ask, error.to_string(), recipient).await,
@@ -163,7 +163,7 @@ impl Work for Desk {
         recipient.ready_for(self.options.count).await;
         let found = self.ask(&attempts).await;
         if let (Some(words), false) = (&doubt, matches!(found, Ok(None))) {
-            recipient.send(Words::Warning(words.clone())).await?;
+            recipient.send(Words::Warning(words.clone())).await;
         }
         match found {
             Err(failure) => self.end(&identifier, failure.answer(), recipient).await,
@@ -193,13 +193,13 @@ impl Desk {
         &self,
         identifier: &Identifier,
         answer: Answer,
-        recipient: &mut impl Recipient,
-    ) -> Result<Answer, Failure> {
+        recipient: &mut Recipient,
+    ) -> Answer {
         let subject = format!("{}: {identifier}", self.place);
         let envelope = || self.envelope(identifier);
         let (piece, answer) = self.writing.end(answer, envelope, &subject);
-        recipient.send(piece).await?;
-        Ok(answer)
+        recipient.send(piece).await;
+        answer
     }
 
     /// The searches for an identifier, as this target wants them.
@@ -230,8 +230,8 @@ impl Desk {
         &self,
         identifier: &Identifier,
         found: LookupHits<'_>,
-        recipient: &mut impl Recipient,
-    ) -> Result<Answer, Failure> {
+        recipient: &mut Recipient,
+    ) -> Answer {
         let LookupHits {
             attempt,
             hits,
@@ -269,14 +269,14 @@ impl Desk {
                 1 => Words::Note(words),
                 _ => Words::Warning(words),
             };
-            recipient.send(words).await?;
+            recipient.send(words).await;
         } else if count == 0 {
-            recipient.send(envelope().answered(&answer).piece()).await?;
+            recipient.send(envelope().answered(&answer).piece()).await;
         }
         for (position, slot) in (1_u64..).zip(slots) {
             let envelope = || envelope().with("position", position);
             let (piece, one) = self.record(identifier, base.clone(), envelope, position, &slot);
-            recipient.send(piece).await?;
+            recipient.send(piece).await;
             answer = answer.graver(one);
         }
         if let Some(failure) = failure {
@@ -287,16 +287,16 @@ impl Desk {
             };
             let subject = format!("{}: {identifier}", self.place);
             let (piece, one) = self.writing.end(failed, envelope, &subject);
-            recipient.send(piece).await?;
-            return Ok(answer.graver(one));
+            recipient.send(piece).await;
+            return answer.graver(one);
         }
         if self.is_written && count < hits {
             let words = format!("{count} of {hits} written (--count {count})");
             let warning = format!("{}: {identifier}: {words}", self.place);
-            recipient.send(Words::Warning(warning)).await?;
+            recipient.send(Words::Warning(warning)).await;
             answer.message = Some(words);
         }
-        Ok(answer)
+        answer
     }
 
     fn record(

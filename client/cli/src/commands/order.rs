@@ -21,7 +21,7 @@ use z3950_asn1::record::sutrs_external;
 
 use crate::answer::{Answer, Envelope};
 use crate::commands::query::{self, QueryLanguage};
-use crate::commands::target::{NamedTarget, Service, TargetClient, Unanswered};
+use crate::commands::target::{NamedTarget, Service, TargetClient};
 use crate::commands::task::{self, Tasking};
 use crate::console::exit::Exit;
 use crate::console::input::read_whole;
@@ -150,30 +150,24 @@ impl Service for Arguments {
             .with("query", wanted.as_ref().map(ToString::to_string))
             .with("position", self.item);
         match perform(self, reach, place, wanted.as_ref(), order).await {
-            Ok((hits, Ok(result))) => {
+            Ok((hits, result)) => {
                 let envelope = envelope.with("hits", hits);
                 task::show(self.json, place, envelope, &result, output)
             }
-            Ok((hits, Err(unplaced))) => {
-                let answer = Answer { hits, ..unplaced };
-                answer.report(self.json, envelope, place, output)
-            }
-            Err(failure) => failure.answer().report(self.json, envelope, place, output),
+            Err(answer) => answer.report(self.json, envelope, place, output),
         }
     }
 }
 
-/// The number of hits, if there was a search, and the result of the order, or why nothing was ordered.
-type Placed = (Option<u64>, Result<Box<TaskResult>, Answer>);
-
-/// Searches for the item and orders it.
+/// Searches for the item and orders it. Returns the number of hits, if there was a search, and the result of the order, or why
+/// nothing was ordered.
 async fn perform(
     arguments: &Arguments,
     reach: &TargetClient,
     place: &NamedTarget,
     wanted: Option<&RpnQuery>,
     mut order: Ordered,
-) -> Result<Placed, Unanswered> {
+) -> Result<(Option<u64>, TaskResult), Answer> {
     let wanted = wanted.map(|query| place.adapted(query)).transpose()?;
     let session = reach.session(place).await?;
     let mut set = match wanted {
@@ -184,8 +178,10 @@ async fn perform(
         }
     };
     let hits = set.as_ref().map(Pager::count);
-    let not_ordered =
-        |name, words: String| Ok((hits, Err(Answer::default().ended(name).saying(words))));
+    let not_ordered = |name, words: String| {
+        let answer = Answer::default().ended(name).saying(words);
+        Err(Answer { hits, ..answer })
+    };
     let position = match (hits, arguments.item) {
         (None, _) => None,
         (Some(0), _) => {
@@ -218,7 +214,7 @@ async fn perform(
         .task_outcome(arguments.task.applied_to(task))
         .await?;
     reach.leave(session).await;
-    Ok((hits, Ok(Box::new(result))))
+    Ok((hits, result))
 }
 
 /// Searches. Records will be requested in the MARC syntaxes that the server may support, one after the other.

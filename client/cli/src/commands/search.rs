@@ -253,14 +253,14 @@ impl Searched<'_> {
 }
 
 impl Work for Searcher {
-    async fn answer(&self, ask: &Ask, recipient: &mut impl Recipient) -> Result<Answer, Failure> {
+    async fn answer(&self, ask: &Ask, recipient: &mut Recipient) -> Answer {
         let Some(spot) = self.spots.get(ask.target) else {
-            return Ok(Answer::default());
+            return Answer::default();
         };
         let query = match self.reader.read(&ask.input) {
             Ok((query, remark)) => {
                 if let Some(words) = remark.filter(|_| ask.target == 0) {
-                    recipient.send(Words::Note(words)).await?;
+                    recipient.send(Words::Note(words)).await;
                 }
                 query
             }
@@ -292,8 +292,8 @@ impl Work for Searcher {
                     let (piece, answer) =
                         self.writing
                             .end(failure.answer(), envelope, &searched.subject);
-                    recipient.send(piece).await?;
-                    return Ok(answer);
+                    recipient.send(piece).await;
+                    return answer;
                 }
             }
         };
@@ -382,8 +382,8 @@ impl Searcher {
         &self,
         searched: &Searched<'_>,
         mut set: Pager,
-        recipient: &mut impl Recipient,
-    ) -> Result<Answer, Failure> {
+        recipient: &mut Recipient,
+    ) -> Answer {
         let hits = set.found().count();
         self.reach.note(Made { hits, next: 1 });
         let Searched {
@@ -395,7 +395,7 @@ impl Searcher {
         let facets = self
             .facets
             .shown(&spot.place, query, set.found(), json, is_counted);
-        recipient.send(facets).await?;
+        recipient.send(facets).await;
         let answer = Answer {
             hits,
             ..Answer::default()
@@ -423,8 +423,8 @@ impl Searcher {
                 return self.records(searched, answer, &mut set, recipient).await;
             }
         };
-        recipient.send(piece).await?;
-        Ok(answer)
+        recipient.send(piece).await;
+        answer
     }
 
     /// Sends the wanted records as they come. `found` is the answer with the number of hits.
@@ -433,8 +433,8 @@ impl Searcher {
         searched: &Searched<'_>,
         found: Answer,
         set: &mut Pager,
-        recipient: &mut impl Recipient,
-    ) -> Result<Answer, Failure> {
+        recipient: &mut Recipient,
+    ) -> Answer {
         let Searched { spot, subject, .. } = searched;
         let hits = found.hits;
         if !self.writing.json {
@@ -444,7 +444,7 @@ impl Searcher {
             );
             recipient
                 .send(Words::Note(format!("{subject}: {words}")))
-                .await?;
+                .await;
         }
         let mut writing = self.writing;
         writing.charset = spot.place.charset(writing.charset);
@@ -469,7 +469,7 @@ impl Searcher {
                 }
             };
             written += u64::from(one.outcome == OutcomeName::Delivered);
-            recipient.send(piece).await?;
+            recipient.send(piece).await;
             answer = answer.graver(one);
             position += 1;
             let next = position;
@@ -479,8 +479,8 @@ impl Searcher {
         if hits.is_none() && position == self.start {
             let envelope = || searched.envelope();
             let (piece, answer) = writing.end(no_match(found), envelope, subject);
-            recipient.send(piece).await?;
-            return Ok(answer);
+            recipient.send(piece).await;
+            return answer;
         }
         let (asked, had) = (spot.options.present.record_syntax, set.record_syntax());
         if let Some(asked) = asked.filter(|_| asked != had) {
@@ -489,7 +489,7 @@ impl Searcher {
                 |had| format!("{had:?}"),
             );
             let words = format!("{subject}: no records in {asked:?}; requested them in {had}");
-            recipient.send(Words::Note(words)).await?;
+            recipient.send(Words::Note(words)).await;
         }
         if self.is_written
             && let Some(hits) = hits
@@ -499,7 +499,7 @@ impl Searcher {
             let words = self.part_of(hits, wanted);
             recipient
                 .send(Words::Warning(format!("{subject}: {words}")))
-                .await?;
+                .await;
             answer.message = Some(match answer.message {
                 Some(lost) => format!("{words}; {lost}"),
                 None => words,
@@ -511,7 +511,7 @@ impl Searcher {
             let reason = answer.message.unwrap_or_default();
             answer.message = Some(format!("{written} of {asked} records written; {reason}"));
         }
-        Ok(answer)
+        answer
     }
 
     /// `10 of 17 written (--count 10)`

@@ -504,6 +504,18 @@ impl Envelope {
     }
 }
 
+impl From<Error> for Answer {
+    fn from(error: Error) -> Self {
+        Unanswered::from(error).answer()
+    }
+}
+
+impl From<Unanswered> for Answer {
+    fn from(unanswered: Unanswered) -> Self {
+        unanswered.answer()
+    }
+}
+
 impl From<Error> for Unanswered {
     fn from(error: Error) -> Self {
         Self { error, hint: None }

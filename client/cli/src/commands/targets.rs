@@ -237,7 +237,7 @@ fn show(arguments: &Show, output: &mut Output) -> Result<Exit, Failure> {
                         }
                         Value::Bool(is_so) => if *is_so { "yes" } else { "no" }.to_owned(),
                         Value::String(text) => text.clone(),
-                        // A syntax.
+                        // A record syntax.
                         Value::Object(parts) => match (&parts["name"], &parts["oid"]) {
                             (Value::String(name), Value::String(oid)) => format!("{name} ({oid})"),
                             (_, oid) => oid.as_str().unwrap_or_default().to_owned(),

@@ -275,7 +275,7 @@ fn parse(locator: &Locator, json: bool, _: &Output) -> String {
 fn item(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
-        // A syntax.
+        // A record syntax.
         Value::Object(parts) => item(
             parts
                 .get("name")

@@ -103,7 +103,7 @@ impl Terminal {
 
     /// Adds a line to the history.
     pub(super) fn remember(&mut self, line: &str) {
-        // A failure does not keep the line from being run.
+        // The line is run even if it cannot be saved.
         let _ = self.editor.add_history_entry(line);
         if let Some(path) = history_file(std::env::var_os("Z3950_HISTORY")) {
             let _ = self.editor.append_history(&path);

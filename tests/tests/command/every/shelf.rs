@@ -1,4 +1,4 @@
-//! A folder with the files that examples in the help name, and a home of its own, where the examples are run.
+//! The folder in which the examples of the help run: the files that they name, and a home directory.
 
 use std::process::{Command, Stdio};
 use std::sync::LazyLock;
@@ -24,7 +24,7 @@ impl Shelf {
         Self { folder }
     }
 
-    /// A line of the shell that is run there, with nothing to read; `None` where a program that it names is missing.
+    /// A shell line to run in the folder, without input; `None` if a program that it names is missing.
     pub(super) fn command(&self, line: &str) -> Option<Command> {
         if line.starts_with("tshark ") {
             peer::find("tshark")?;
@@ -45,14 +45,14 @@ impl Shelf {
         Some(command)
     }
 
-    /// Runs such a line to its end.
+    /// Runs the line to completion.
     pub(super) fn run(&self, line: &str) -> Option<Ran> {
         let output = self.command(line)?.output().expect("sh starts");
         Some(output.into())
     }
 }
 
-/// The files by their names.
+/// The files, by name.
 fn files() -> Vec<(&'static str, Vec<u8>)> {
     let init = encode(&init::offer().into()).expect("encodes");
     vec![
