@@ -55,6 +55,12 @@ impl Recipient {
         }
     }
 
+    /// Takes the last piece; returns the answer that comes with it.
+    pub(crate) async fn last(&mut self, (piece, answer): (Piece, Answer)) -> Answer {
+        self.send(piece).await;
+        answer
+    }
+
     /// Takes the next piece.
     pub(crate) async fn send(&mut self, piece: impl Into<Piece>) {
         // The runner may be gone.

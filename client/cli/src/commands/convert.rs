@@ -168,12 +168,7 @@ impl Run<'_> {
 
     /// Reports how many records lost data, or that the requested range is empty.
     fn count(&self) {
-        let Self {
-            read,
-            incomplete,
-            left_out,
-            ..
-        } = *self;
+        let (read, incomplete, left_out) = (self.read, self.incomplete, self.left_out);
         let offset = self.arguments.offset;
         if read > 0 && read <= offset {
             let words = format!("--offset {offset} skips all records: there are {read}");

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use serde::Deserialize;
 use serde_json::json;
-use z3950_asn1::apdu::{Apdu, IdAuthentication, IdPass, SecurityChallengeResponse};
+use z3950_asn1::apdu::{Apdu, IdAuthentication, SecurityChallengeResponse};
 use z3950_asn1::codec::frame::Scanner;
 use z3950_asn1::codec::{self, dump};
 use z3950_asn1::decoded;
@@ -193,15 +193,11 @@ fn secrets(apdu: &Apdu) -> Option<String> {
     match apdu {
         Apdu::InitializeRequest(request) => Some(match request.id_authentication.as_ref()? {
             IdAuthentication::Open(open) => format!("open {}", shown(open.as_bytes())),
-            IdAuthentication::IdPass(IdPass {
-                group_id,
-                user_id,
-                password,
-            }) => format!(
+            IdAuthentication::IdPass(id) => format!(
                 "group {}, user {}, password {}",
-                text(group_id),
-                text(user_id),
-                text(password)
+                text(&id.group_id),
+                text(&id.user_id),
+                text(&id.password)
             ),
             _ => return None,
         }),

@@ -14,6 +14,7 @@ use crate::answer::{Answer, Ask, Envelope, Job, Piece, Recipient, Work, Writing,
 use crate::batch::{Batch, run_all};
 use crate::commands::connection::{ConnectionOptions, Execution, Setup};
 use crate::commands::options::RecordOutput;
+use crate::commands::plan::databases;
 use crate::commands::{fallback, gopher};
 use crate::console::exit::Exit;
 use crate::console::interrupt::Interrupt;
@@ -146,9 +147,7 @@ impl Work for Retriever {
         for words in fallback::attempts(steps, step, retrieval.conforming) {
             recipient.send(Words::Note(words)).await;
         }
-        let (piece, answer) = self.write(&url, &plan, &retrieval);
-        recipient.send(piece).await;
-        answer
+        recipient.last(self.write(&url, &plan, &retrieval)).await
     }
 }
 
@@ -226,9 +225,4 @@ fn docid(plan: &Plan) -> String {
     plan.docid
         .as_ref()
         .map_or_else(String::new, |docid| shown(docid.as_bytes()))
-}
-
-fn databases(plan: &Plan) -> Vec<String> {
-    let names = plan.defaults.databases.iter();
-    names.map(|name| shown(name.as_bytes())).collect()
 }

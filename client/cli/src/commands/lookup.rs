@@ -57,17 +57,12 @@ pub(crate) struct Matches {
 const KEYS: [&str; 4] = ["identifier", "position", "terms", "matched"];
 
 pub(crate) async fn run(arguments: &Lookup, output: &mut Output) -> Result<Exit, Failure> {
-    let Lookup {
-        target,
-        identifiers,
-        wanted,
-        batch,
-        connection,
-    } = arguments;
-    let databases = &wanted.asked.databases;
-    let (reach, place) = TargetClient::to(target, databases, connection, output).await?;
+    let (wanted, batch) = (&arguments.wanted, &arguments.batch);
+    let (target, connection) = (&arguments.target, &arguments.connection);
+    let reached = TargetClient::to(target, &wanted.asked.databases, connection, output);
+    let (reach, place) = reached.await?;
     let format = batch.format(wanted.asked.records.format)?;
-    let mut job = job(identifiers, wanted, &reach, &place, format);
+    let mut job = job(&arguments.identifiers, wanted, &reach, &place, format);
     job.jobs = batch.jobs(1);
     job.work.is_written = batch.file().is_some();
     let exit = run_all(batch, job, output).await;
@@ -197,9 +192,8 @@ impl Desk {
     ) -> Answer {
         let subject = format!("{}: {identifier}", self.place);
         let envelope = || self.envelope(identifier);
-        let (piece, answer) = self.writing.end(answer, envelope, &subject);
-        recipient.send(piece).await;
-        answer
+        let ended = self.writing.end(answer, envelope, &subject);
+        recipient.last(ended).await
     }
 
     /// The searches for an identifier, as this target wants them.
@@ -232,13 +226,7 @@ impl Desk {
         found: LookupHits<'_>,
         recipient: &mut Recipient,
     ) -> Answer {
-        let LookupHits {
-            attempt,
-            hits,
-            records: slots,
-            failure,
-            ..
-        } = found;
+        let (attempt, hits) = (found.attempt, found.hits);
         let count = self.options.count;
         let base = Answer {
             hits: Some(hits),
@@ -273,22 +261,21 @@ impl Desk {
         } else if count == 0 {
             recipient.send(envelope().answered(&answer).piece()).await;
         }
-        for (position, slot) in (1_u64..).zip(slots) {
+        for (position, slot) in (1_u64..).zip(found.records) {
             let envelope = || envelope().with("position", position);
             let (piece, one) = self.record(identifier, base.clone(), envelope, position, &slot);
             recipient.send(piece).await;
             answer = answer.graver(one);
         }
-        if let Some(failure) = failure {
+        if let Some(failure) = found.failure {
             let failed = Answer {
                 hits: base.hits,
                 step: base.step,
                 ..Unanswered::from(failure).answer()
             };
             let subject = format!("{}: {identifier}", self.place);
-            let (piece, one) = self.writing.end(failed, envelope, &subject);
-            recipient.send(piece).await;
-            return answer.graver(one);
+            let failed = self.writing.end(failed, envelope, &subject);
+            return answer.graver(recipient.last(failed).await);
         }
         if self.is_written && count < hits {
             let words = format!("{count} of {hits} written (--count {count})");

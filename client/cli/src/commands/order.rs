@@ -167,7 +167,7 @@ async fn perform(
     place: &NamedTarget,
     wanted: Option<&RpnQuery>,
     mut order: Ordered,
-) -> Result<(Option<u64>, TaskResult), Answer> {
+) -> Result<(Option<u64>, TaskResult), Box<Answer>> {
     let wanted = wanted.map(|query| place.adapted(query)).transpose()?;
     let session = reach.session(place).await?;
     let mut set = match wanted {
@@ -180,7 +180,7 @@ async fn perform(
     let hits = set.as_ref().map(Pager::count);
     let not_ordered = |name, words: String| {
         let answer = Answer::default().ended(name).saying(words);
-        Err(Answer { hits, ..answer })
+        Err(Box::new(Answer { hits, ..answer }))
     };
     let position = match (hits, arguments.item) {
         (None, _) => None,

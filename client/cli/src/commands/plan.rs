@@ -212,16 +212,16 @@ fn syntax(syntax: Oid) -> String {
     format!("record syntax {syntax:?}")
 }
 
+/// The names of the databases of a plan.
+pub(crate) fn databases(plan: &Plan) -> Vec<String> {
+    let names = plan.defaults.databases.iter();
+    names.map(|name| shown(name.as_bytes())).collect()
+}
+
 fn defaults(plan: &Plan) -> String {
-    let defaults = &plan.defaults;
-    let databases: Vec<String> = defaults
-        .databases
-        .iter()
-        .map(|name| shown(name.as_bytes()))
-        .collect();
-    match databases.is_empty() {
-        true => "the session stays open".into(),
-        false => format!("the session stays open with {}", listed(&databases)),
+    match databases(plan) {
+        names if names.is_empty() => "the session stays open".into(),
+        names => format!("the session stays open with {}", listed(&names)),
     }
 }
 
@@ -252,7 +252,7 @@ fn object(
         "host": plan.map(|plan| plan.host.to_string()),
         "port": plan.map(|plan| plan.port),
         "identity": identity,
-        "databases": defaults.map(|all| all.databases.iter().map(text).collect::<Value>()),
+        "databases": plan.map(databases),
         "docid": plan.and_then(|plan| plan.docid.as_ref()).map(text),
         "element_set": defaults.and_then(|all| all.element_set.as_ref()).map(text),
         "record_syntax": render::syntax(defaults.and_then(|all| all.record_syntax)),

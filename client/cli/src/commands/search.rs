@@ -289,11 +289,9 @@ impl Work for Searcher {
                 }
                 Err(failure) => {
                     let envelope = || searched.envelope();
-                    let (piece, answer) =
-                        self.writing
-                            .end(failure.answer(), envelope, &searched.subject);
-                    recipient.send(piece).await;
-                    return answer;
+                    let subject = &searched.subject;
+                    let ended = self.writing.end(failure.answer(), envelope, subject);
+                    return recipient.last(ended).await;
                 }
             }
         };
@@ -386,22 +384,18 @@ impl Searcher {
     ) -> Answer {
         let hits = set.found().count();
         self.reach.note(Made { hits, next: 1 });
-        let Searched {
-            spot,
-            query,
-            subject,
-        } = searched;
+        let (spot, subject) = (searched.spot, &searched.subject);
         let (json, is_counted) = (self.writing.json, self.count == 0);
         let facets = self
             .facets
-            .shown(&spot.place, query, set.found(), json, is_counted);
+            .shown(&spot.place, &searched.query, set.found(), json, is_counted);
         recipient.send(facets).await;
         let answer = Answer {
             hits,
             ..Answer::default()
         };
         let envelope = || searched.envelope();
-        let (piece, answer) = match hits {
+        let ended = match hits {
             Some(0) => self.writing.end(no_match(answer), envelope, subject),
             _ if is_counted => {
                 let answer = answer.ended(OutcomeName::Found);
@@ -423,8 +417,7 @@ impl Searcher {
                 return self.records(searched, answer, &mut set, recipient).await;
             }
         };
-        recipient.send(piece).await;
-        answer
+        recipient.last(ended).await
     }
 
     /// Sends the wanted records as they come. `found` is the answer with the number of hits.
@@ -478,9 +471,8 @@ impl Searcher {
         drop(slots);
         if hits.is_none() && position == self.start {
             let envelope = || searched.envelope();
-            let (piece, answer) = writing.end(no_match(found), envelope, subject);
-            recipient.send(piece).await;
-            return answer;
+            let ended = writing.end(no_match(found), envelope, subject);
+            return recipient.last(ended).await;
         }
         let (asked, had) = (spot.options.present.record_syntax, set.record_syntax());
         if let Some(asked) = asked.filter(|_| asked != had) {

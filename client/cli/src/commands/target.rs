@@ -105,18 +105,25 @@ pub(crate) struct AtTarget<S: Args> {
     pub(crate) connection: ConnectionOptions,
 }
 
+impl<S: Service> AtTarget<S> {
+    /// Reads the options and resolves the target.
+    pub(crate) async fn reach(
+        &self,
+        output: &Output,
+    ) -> Result<(TargetClient, NamedTarget), Failure> {
+        let databases = self.asked.databases();
+        TargetClient::to(&self.target, databases, &self.connection, output).await
+    }
+}
+
 /// Runs a command of the command line at its target.
 pub(crate) async fn run<S: Service>(
     arguments: &AtTarget<S>,
     output: &mut Output,
 ) -> Result<Exit, Failure> {
-    let AtTarget {
-        target,
-        asked,
-        connection,
-    } = arguments;
+    let asked = &arguments.asked;
     asked.check()?;
-    let (reach, place) = TargetClient::to(target, asked.databases(), connection, output).await?;
+    let (reach, place) = arguments.reach(output).await?;
     let performed = asked.perform(&reach, &place, output);
     match Interrupt.or(performed).await {
         Ok(exit) => exit,
@@ -348,10 +355,8 @@ impl TargetClient {
             .options_at(&place.resolved, self.init().clone())
             .await?;
         change(&mut options);
-        let Resolved {
-            endpoint, proxy, ..
-        } = &place.resolved;
-        let session = self.client.session(endpoint, proxy.as_deref(), &options);
+        let (endpoint, proxy) = (&place.resolved.endpoint, place.resolved.proxy.as_deref());
+        let session = self.client.session(endpoint, proxy, &options);
         session.await.map_err(|error| self.unanswered(place, error))
     }
 
@@ -504,15 +509,15 @@ impl Envelope {
     }
 }
 
-impl From<Error> for Answer {
+impl From<Error> for Box<Answer> {
     fn from(error: Error) -> Self {
-        Unanswered::from(error).answer()
+        Unanswered::from(error).into()
     }
 }
 
-impl From<Unanswered> for Answer {
+impl From<Unanswered> for Box<Answer> {
     fn from(unanswered: Unanswered) -> Self {
-        unanswered.answer()
+        Self::new(unanswered.answer())
     }
 }
 

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, Subcommand};
 use serde::Serialize;
 use serde_json::{Value, json};
-use z3950::profile::{Origin, Profile, ProfileEntry, ProfileError, Profiles};
+use z3950::profile::{Origin, ProfileEntry, ProfileError, Profiles};
 use z3950::retrieve::OutcomeName;
 use z3950::session::Session;
 use z3950::target::{Endpoint, Target, redacted};
@@ -31,12 +31,12 @@ pub(crate) enum Targets {
     /// List all profiles and their servers.
     List(List),
     /// Show the profiles of targets.
-    Show(Show),
+    Show(EachTarget<TargetsFile>),
     /// Add a profile to your file of targets. Credentials can be given too; of the password, only its source is
     /// stored.
     Add(Box<Add>),
     /// Check that a session can be opened with each target.
-    Check(Box<Check>),
+    Check(Box<EachTarget<ConnectionOptions>>),
     /// Print the path of your file of targets.
     Path(TargetsFile),
 }
@@ -53,7 +53,7 @@ pub(crate) struct List {
 
 #[derive(Debug, Args)]
 #[command(after_help = TARGET)]
-pub(crate) struct Show {
+pub(crate) struct EachTarget<A: Args> {
     /// Names of profiles, or hosts.
     #[arg(required = true, value_name = "TARGET")]
     pub(crate) targets: Vec<OsString>,
@@ -63,22 +63,7 @@ pub(crate) struct Show {
     pub(crate) json: bool,
 
     #[command(flatten)]
-    pub(crate) known: TargetsFile,
-}
-
-#[derive(Debug, Args)]
-#[command(after_help = TARGET)]
-pub(crate) struct Check {
-    /// Names of profiles, or hosts.
-    #[arg(required = true, value_name = "TARGET")]
-    pub(crate) targets: Vec<OsString>,
-
-    /// Print one JSON object per line.
-    #[arg(long)]
-    pub(crate) json: bool,
-
-    #[command(flatten)]
-    pub(crate) connection: ConnectionOptions,
+    pub(crate) options: A,
 }
 
 /// A new profile; serialized, the options as its file has them.
@@ -182,22 +167,23 @@ fn own_file(known: &TargetsFile) -> Result<PathBuf, Failure> {
 
 /// `loc  lx2.loc.gov:210/LCDB  Library of Congress`
 fn summary(name: &str, entry: &ProfileEntry) -> String {
-    let Profile {
-        databases, title, ..
-    } = &entry.profile;
     let mark = match entry.origin {
         Origin::BuiltIn => "",
         Origin::File(_) => " *",
     };
-    let place = format!("{}/{}", entry.profile.endpoint(), databases.join("+"));
-    let title = title.as_deref().unwrap_or_default();
+    let place = format!(
+        "{}/{}",
+        entry.profile.endpoint(),
+        entry.profile.databases.join("+")
+    );
+    let title = entry.profile.title.as_deref().unwrap_or_default();
     format!("{:<20} {place:<44} {title}", format!("{name}{mark}"))
         .trim_end()
         .to_owned()
 }
 
-fn show(arguments: &Show, output: &mut Output) -> Result<Exit, Failure> {
-    let profiles = connection::profiles(&arguments.known)?;
+fn show(arguments: &EachTarget<TargetsFile>, output: &mut Output) -> Result<Exit, Failure> {
+    let profiles = connection::profiles(&arguments.options)?;
     let mut exit = Exit::Delivered;
     for text in &arguments.targets {
         let text = text.to_string_lossy();
@@ -384,8 +370,11 @@ fn private(file: &fs::File) -> io::Result<()> {
     Ok(())
 }
 
-async fn check(arguments: &Check, output: &mut Output) -> Result<Exit, Failure> {
-    let reach = TargetClient::new(&arguments.connection).await?;
+async fn check(
+    arguments: &EachTarget<ConnectionOptions>,
+    output: &mut Output,
+) -> Result<Exit, Failure> {
+    let reach = TargetClient::new(&arguments.options).await?;
     let mut exit = Exit::Delivered;
     for text in &arguments.targets {
         let place = match reach.place(text, &[], output) {
@@ -410,7 +399,7 @@ async fn check(arguments: &Check, output: &mut Output) -> Result<Exit, Failure> 
 }
 
 fn answer(
-    arguments: &Check,
+    arguments: &EachTarget<ConnectionOptions>,
     place: &NamedTarget,
     session: &Result<Session, Unanswered>,
     output: &mut Output,

@@ -35,13 +35,9 @@ pub(crate) async fn run(
     arguments: &AtTarget<Arguments>,
     output: &mut Output,
 ) -> Result<Exit, Failure> {
-    let AtTarget {
-        target,
-        asked,
-        connection,
-    } = arguments;
+    let asked = &arguments.asked;
     let supply = Supply::new(asked)?;
-    let (reach, place) = TargetClient::to(target, &asked.databases, connection, output).await?;
+    let (reach, place) = arguments.reach(output).await?;
     let mut updater = Updater::new(asked, &place, output)?;
     let mut ended = Interrupt.or(updater.all(&reach, supply)).await;
     // A signal also makes reading the input fail.

@@ -330,28 +330,20 @@ fn single(key: &str, text: String, json: bool) -> String {
 
 /// URLs between `<URL:` and `>`, in lines that e-mail leaves unchanged (RFC 1738 Appendix).
 fn wrapped(arguments: &Wrap, output: &mut Output) -> Result<Exit, Failure> {
-    let Wrap {
-        urls,
-        width,
-        reading,
-        showing,
-    } = arguments;
-    each(
-        urls,
-        reading,
-        &["wrapped"],
-        output,
-        |locator, json, output| {
-            let fragment = locator.fragment().map(Encoded::of_data);
-            let fragment = fragment.map_or_else(String::new, |fragment| format!("#{fragment}"));
-            let url = match showing.redact {
-                true => locator.to_string(),
-                false => locator.to_string_with_secrets(),
-            };
-            showing.caution(locator.has_password(), output);
-            single("wrapped", wrap(&format!("{url}{fragment}"), *width), json)
-        },
-    )
+    let wrapped = |locator: &Locator, json, output: &Output| {
+        let fragment = locator.fragment().map(Encoded::of_data);
+        let fragment = fragment.map_or_else(String::new, |fragment| format!("#{fragment}"));
+        let url = match arguments.showing.redact {
+            true => locator.to_string(),
+            false => locator.to_string_with_secrets(),
+        };
+        let has_password = locator.has_password();
+        arguments.showing.caution(has_password, output);
+        let text = wrap(&format!("{url}{fragment}"), arguments.width);
+        single("wrapped", text, json)
+    };
+    let Wrap { urls, reading, .. } = arguments;
+    each(urls, reading, &["wrapped"], output, wrapped)
 }
 
 fn build(parts: &Build, output: &mut Output) -> Result<Exit, Failure> {

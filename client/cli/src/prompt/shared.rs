@@ -127,24 +127,20 @@ impl Prompt {
     /// for an interruption.
     pub(super) fn take_back(&mut self) -> Option<&'static str> {
         let place = self.place_mut()?;
-        let Lent {
-            session,
-            makes_set,
-            interrupted,
-        } = place.lent.take()?;
-        let (left, set) = (session.left(), session.set);
+        let lent = place.lent.take()?;
+        let (left, set) = (lent.session.left(), lent.session.set);
         if left.has_searched {
             // A search replaces the set of its name, even if it fails.
             place.hits.remove(&set);
             place
                 .result_set
-                .take_if(|current| makes_set || current.name == set);
+                .take_if(|current| lent.makes_set || current.name == set);
         }
         if let Some(Made { hits, next }) = left.made {
             self.found(set, hits);
             self.passed(next - 1);
         }
-        interrupted
+        lent.interrupted
     }
 
     fn command<A: Service>(&self) -> Command {

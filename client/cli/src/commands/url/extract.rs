@@ -4,7 +4,7 @@ use std::io::{self, Cursor, Read};
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
-use z3950::url::extract::{self, Extraction, FoundUrl, HtmlUrls, WrapperFault, in_html, in_record};
+use z3950::url::extract::{self, Extraction, FoundUrl, WrapperFault, in_html, in_record};
 use z3950::url::{ResolveMode, generic, resolve};
 use z3950_marc::stream::{GUESS_OCTETS, InputForm, RecordReader};
 
@@ -174,13 +174,9 @@ impl Listing<'_> {
     }
 
     fn page(&mut self, page: &[u8], base: Option<&str>) -> Result<(), Failure> {
-        let HtmlUrls {
-            urls,
-            unresolved,
-            faults,
-            ..
-        } = in_html(page, base);
-        self.faults(&faults);
+        let found = in_html(page, base);
+        self.faults(&found.faults);
+        let unresolved = found.unresolved;
         if unresolved > 0 {
             let plural = if unresolved == 1 {
                 "link is"
@@ -191,7 +187,7 @@ impl Listing<'_> {
                 "{unresolved} relative {plural} skipped: the page has no base URL; give one with --base"
             ));
         }
-        urls.iter().try_for_each(|url| match &url.attribute {
+        found.urls.iter().try_for_each(|url| match &url.attribute {
             Some((element, attribute)) => {
                 let place = json!({ "element": element, "attribute": attribute });
                 self.found(&url.found, &format!("{element} {attribute}"), place)
@@ -235,15 +231,7 @@ impl Listing<'_> {
 
     /// Writes a line for a URL: start and end offset, URL and remarks, separated by tabs; or an object.
     fn found(&mut self, found: &FoundUrl, place: &str, more: Value) -> Result<(), Failure> {
-        let FoundUrl {
-            url,
-            range,
-            heuristic,
-            alternates,
-            written,
-            may_continue,
-            ..
-        } = found;
+        let (url, range) = (&found.url, &found.range);
         let has_password = generic::redact(url) != *url;
         self.passwords += usize::from(has_password && !self.redact);
         let shown = |url: &String| match self.redact {
@@ -251,39 +239,41 @@ impl Listing<'_> {
             false => url.clone(),
         };
         // Whether the alternate ends at a blank, rather than joining a word broken at a hyphen.
-        let at_blank = alternates
+        let at_blank = found
+            .alternates
             .first()
             .and_then(|alternate| url.strip_prefix(alternate.as_str()))
             .is_some_and(|rest| rest.starts_with('%'));
         let url = &shown(url);
-        let alternates = &alternates.iter().map(shown).collect::<Vec<_>>();
-        let written = &written
+        let alternates = &found.alternates.iter().map(shown).collect::<Vec<_>>();
+        let written = &found
+            .written
             .as_ref()
             .map(|written| match (self.redact, has_password) {
                 (true, true) => url.clone(),
                 _ => written.clone(),
             });
         if self.json {
-            let found = json!({
+            let object = json!({
                 "url": url,
                 "start": range.start,
                 "end": range.end,
-                "heuristic": heuristic,
+                "heuristic": found.heuristic,
                 "hyphen_break": !alternates.is_empty() && !at_blank,
                 "alternates": alternates,
                 "mended": written.is_some(),
                 "written": written,
-                "may_continue": may_continue,
+                "may_continue": found.may_continue,
             });
             let place = |object: Envelope, key| {
                 object.with(key, more.get(key).cloned().unwrap_or_default())
             };
-            let found = PLACES.into_iter().fold(Envelope::from(found), place);
-            return found.write(self.output);
+            let object = PLACES.into_iter().fold(Envelope::from(object), place);
+            return object.write(self.output);
         }
         let mut remarks: Vec<String> = Vec::new();
         remarks.extend((!place.is_empty()).then(|| place.to_owned()));
-        remarks.extend(heuristic.then(|| "heuristic".to_owned()));
+        remarks.extend(found.heuristic.then(|| "heuristic".to_owned()));
         if !alternates.is_empty() {
             let what = if at_blank { "blanks" } else { "hyphen break" };
             remarks.push(format!("{what}, or {}", alternates.join(" or ")));
@@ -294,8 +284,9 @@ impl Listing<'_> {
                 render::shown(written.as_bytes())
             ));
         }
-        remarks
-            .extend(may_continue.then(|| "may continue after a mark that ends it here".to_owned()));
+        if found.may_continue {
+            remarks.push("may continue after a mark that ends it here".to_owned());
+        }
         let (start, end) = (range.start, range.end);
         let line = format!("{start}\t{end}\t{url}\t{}", remarks.join("; "));
         self.output.line(line.trim_end_matches('\t'))
