@@ -7,7 +7,7 @@ use z3950_asn1::file::{Existing, Growing, Whole};
 use z3950_marc::Form;
 
 use super::arguments::{Batch, is_folder};
-use super::sinks::{FileSink, FolderSink, Remains};
+use super::sinks::{FileSink, FolderSink, Remains, length as length_of};
 use super::sync::Written;
 use crate::answer::{Ask, Piece, Printed};
 use crate::console::output::{Failure, Output};
@@ -125,7 +125,9 @@ impl Destination {
         let unwritten = |error| Failure::unwritten(&path, &error);
         let begin = before(sink.form.filter(|_| length == 0), true);
         let empty = format!("{begin}{}", sink.form.map_or("", Form::end));
-        let rest = sink.file.octets_after(length, octets(empty.as_bytes()) + 1);
+        let rest = sink
+            .file
+            .octets_after(length, length_of(empty.as_bytes()) + 1);
         let kept = match empty.as_bytes().starts_with(&rest.map_err(unwritten)?) {
             true => None,
             false => sink.file.keep_after(length)?,
@@ -173,7 +175,7 @@ impl Destination {
                 written.output = handle.map_err(unwritten)?.map(Arc::new);
                 *is_noted = written.output.is_some();
             }
-            Self::Folder { sink, .. } => written.files = sink.take_new(),
+            Self::Folder { sink, .. } => written.files = std::mem::take(&mut sink.new),
             _ => {}
         }
         Ok(written)
@@ -214,8 +216,4 @@ fn extension(format: Format) -> &'static str {
         Format::Text | Format::Brief => "txt",
         Format::Raw => "raw",
     }
-}
-
-fn octets(text: &[u8]) -> u64 {
-    u64::try_from(text.len()).unwrap_or(u64::MAX)
 }

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures_util::{Stream, StreamExt, stream};
+use futures_util::{Stream, stream};
 use tokio::sync::mpsc;
 use z3950::retrieve::OutcomeName;
 use z3950_asn1::file::Growing;
@@ -93,24 +93,17 @@ pub(crate) async fn run_all<W: Work>(
         output,
     };
     state.begin();
-    let ran = run(
-        feed(asks, !arguments.inputs.is_empty()),
-        job.jobs,
-        &job.work,
-        |ask, event| state.take(ask, event),
-    );
+    let ran = run(feed(asks), job.jobs, &job.work, |ask, event| {
+        state.take(ask, event)
+    });
     let ran = Interrupt.or(ran).await;
     state.end(ran, arguments)
 }
 
-/// The asks as a stream. Files are read in another thread, as standard input may block for ever.
+/// The asks as a stream. Inputs are read in another thread, as standard input may block for ever.
 fn feed(
     asks: impl Iterator<Item = Result<Ask, Failure>> + Send + 'static,
-    are_read: bool,
 ) -> impl Stream<Item = Result<Ask, Failure>> + Unpin {
-    if !are_read {
-        return stream::iter(asks).left_stream();
-    }
     let (sender, mut receiver) = mpsc::channel(READ_AHEAD);
     std::thread::spawn(move || {
         for ask in asks {
@@ -119,7 +112,7 @@ fn feed(
             }
         }
     });
-    stream::poll_fn(move |context| receiver.poll_recv(context)).right_stream()
+    stream::poll_fn(move |context| receiver.poll_recv(context))
 }
 
 /// Opens a report and reads how far it goes; takes the asks that it has answers to from `asks`. A new run must not have one.

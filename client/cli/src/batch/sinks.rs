@@ -213,7 +213,7 @@ fn end_of(form: Option<Form>) -> &'static str {
     form.map_or("", Form::end)
 }
 
-fn length(held: &[u8]) -> u64 {
+pub(super) fn length(held: &[u8]) -> u64 {
     u64::try_from(held.len()).unwrap_or(u64::MAX)
 }
 
@@ -233,8 +233,8 @@ pub(crate) struct FolderSink {
     targets: usize,
     /// The file in progress, once it has a record.
     part: Option<FileSink<Draft>>,
-    /// Files completed since [`take_new`](Self::take_new).
-    new: Vec<PathBuf>,
+    /// Completed files that are still to be synced.
+    pub(super) new: Vec<PathBuf>,
     _lock: Lock,
 }
 
@@ -338,11 +338,6 @@ impl FolderSink {
         let draft = part.file.of_file(path.clone());
         draft.persist(Existing::Refuse, true)?;
         Ok(Some((path, remained)))
-    }
-
-    /// Files completed since the last call.
-    pub(crate) fn take_new(&mut self) -> Vec<PathBuf> {
-        std::mem::take(&mut self.new)
     }
 }
 

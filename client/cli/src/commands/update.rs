@@ -94,12 +94,12 @@ struct Updater<'a> {
 /// The number of records by result.
 #[derive(Default, PartialEq, Eq)]
 struct UpdateCounts {
-    done: u64,
-    accepted: u64,
-    refused: u64,
-    damaged: u64,
+    done: usize,
+    accepted: usize,
+    refused: usize,
+    damaged: usize,
     /// Sent, with no answer.
-    unknown: u64,
+    unknown: usize,
 }
 
 /// The result of one record.
@@ -138,7 +138,7 @@ impl<'a> Updater<'a> {
     /// Ends the document of records, and reports how many records had which result.
     fn end(&mut self) -> Result<(), Failure> {
         self.output.end(&mut self.document)?;
-        match self.tally.is_empty() {
+        match self.tally == UpdateCounts::default() {
             true if self.has_ended => self.output.note("there is no record in the input"),
             false if !self.arguments.json => {
                 let words = format!("{}: {}", self.place, self.tally);
@@ -202,7 +202,7 @@ impl<'a> Updater<'a> {
         let task = match self.task(records) {
             Ok(task) => task,
             Err(error) => {
-                self.tally.damaged += count(records);
+                self.tally.damaged += records.len();
                 self.output.error(&report::chain(&error));
                 return Ok((Exit::FaultsFound, true));
             }
@@ -256,7 +256,7 @@ impl<'a> Updater<'a> {
         match is_unsent {
             true => words.push_str("; nothing was sent"),
             false => {
-                self.tally.unknown += count(records);
+                self.tally.unknown += records.len();
                 words.push_str("; check whether it was done before you send it again");
             }
         }
@@ -413,10 +413,6 @@ fn fate(structure: &TaskPackageRecordStructure, general: &[DiagRec]) -> Fate {
     }
 }
 
-fn count(records: &[Supplied]) -> u64 {
-    u64::try_from(records.len()).unwrap_or(u64::MAX)
-}
-
 impl std::fmt::Display for Supplied {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(&self.origin)?;
@@ -424,12 +420,6 @@ impl std::fmt::Display for Supplied {
             Some(name) => write!(f, " ({name})"),
             None => Ok(()),
         }
-    }
-}
-
-impl UpdateCounts {
-    fn is_empty(&self) -> bool {
-        *self == Self::default()
     }
 }
 
