@@ -135,7 +135,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn audit_a6_everything_is_synced_at_the_end_and_failures_are_told() {
+    fn audit_a6_everything_is_synced_at_the_end_and_failures_are_reported() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("a");
         let file = Arc::new(File::create(&path).expect("created"));
@@ -150,8 +150,8 @@ mod tests {
             ..Written::default()
         });
         let waiting = lock(&syncer.written);
-        // Unless a second has passed, everything waits.
-        assert!(waiting.files.len() == 2 || waiting.output.is_none());
+        // Both files wait, unless a second has passed.
+        assert!(matches!(waiting.files.len(), 0 | 2));
         drop(waiting);
         syncer.finish().expect("synced");
         let syncer = Syncer::start().expect("a thread");
@@ -160,5 +160,20 @@ mod tests {
             ..Written::default()
         });
         syncer.finish().expect_err("no folder");
+    }
+
+    #[test]
+    fn open_files_are_synced_every_time_and_complete_ones_once() {
+        let output = Arc::new(tempfile::tempfile().expect("a file"));
+        let mut written = Written {
+            output: Some(output),
+            files: vec!["complete.mrc".into()],
+            report: None,
+        };
+        for complete in [1, 0] {
+            let due = written.due();
+            assert!(due.output.is_some());
+            assert_eq!(due.files.len(), complete);
+        }
     }
 }
