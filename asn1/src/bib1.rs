@@ -5,7 +5,7 @@ pub mod attributes;
 pub mod diagnostics;
 
 /// Looks a number up in a table sorted by it.
-fn find<T: Copy>(table: &[(i64, T)], number: i64) -> Option<T> {
+pub(crate) fn find<T: Copy>(table: &[(i64, T)], number: i64) -> Option<T> {
     let index = table
         .binary_search_by_key(&number, |(known, _)| *known)
         .ok()?;

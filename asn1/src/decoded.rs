@@ -240,12 +240,9 @@ to_json! {
         match &entry.record {
             Record::RetrievalRecord(record) => {
                 put(&mut object, "syntax", &record.direct_reference);
-                let octets = match &record.encoding {
-                    ExternalEncoding::OctetAligned(octets) => Some(octets.len()),
-                    ExternalEncoding::SingleAsn1Type(value) => Some(value.as_bytes().len()),
-                    ExternalEncoding::Arbitrary(_) => None,
-                };
-                put(&mut object, "octets", &octets.map(Value::from));
+                if !matches!(record.encoding, ExternalEncoding::Arbitrary(_)) {
+                    put(&mut object, "octets", &Value::from(record.octets().len()));
+                }
             }
             Record::SurrogateDiagnostic(surrogate) => put(&mut object, "surrogateDiagnostic", surrogate),
             Record::StartingFragment(_) => put(&mut object, "fragment", &json!("starting")),

@@ -15,3 +15,9 @@ pub mod summary;
 mod write;
 
 pub use self::retrieved::{RetrievedRecord, is_marc, marc_syntax, sutrs_external};
+use crate::apdu::external::external_values;
+
+external_values! {
+    opac::OpacRecord: OPAC;
+    grs1::GenericRecord: GRS_1;
+}

@@ -2,7 +2,9 @@
 //! form can be had of it. Seeded; `Z3950_MUTATIONS=N` multiplies the
 //! count.
 
-use z3950_asn1::apdu::{External, ExternalEncoding, IntUnit, StringOrNumeric, Unit};
+use z3950_asn1::apdu::{
+    External, ExternalEncoding, ExternalValue as _, IntUnit, StringOrNumeric, Unit,
+};
 use z3950_asn1::codec::encode_value;
 use z3950_asn1::describe::Describe;
 use z3950_asn1::oid::{self, Oid};

@@ -69,7 +69,7 @@ impl External {
 }
 
 /// A type of ASN.1 that travels in an EXTERNAL under its own object identifier: the formats of
-/// [`format`](crate::format), the services of [`es`](crate::es).
+/// [`format`](crate::format), the services of [`es`](crate::es), records.
 pub trait ExternalValue: BerValue {
     /// The identifier under which a value is sent.
     const SYNTAX: Oid;
@@ -87,12 +87,10 @@ pub trait ExternalValue: BerValue {
             let expected = Self::SYNTAX;
             return Err(ExternalError::Syntax { expected, found });
         }
-        let octets = match &external.encoding {
-            ExternalEncoding::SingleAsn1Type(value) => value.as_bytes(),
-            ExternalEncoding::OctetAligned(octets) => octets.as_bytes(),
-            ExternalEncoding::Arbitrary(_) => return Err(ExternalError::Bits(Self::SYNTAX)),
-        };
-        Ok(decode_value(octets)?)
+        match external.encoding {
+            ExternalEncoding::Arbitrary(_) => Err(ExternalError::Bits(Self::SYNTAX)),
+            _ => Ok(decode_value(external.octets())?),
+        }
     }
 
     /// The value as it travels.

@@ -3,7 +3,6 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use bytes::Bytes;
 use serde_json::{Value, json};
 use z3950_marc::charset::{self, Options};
 use z3950_marc::text::text_lossless;
@@ -15,32 +14,28 @@ use crate::apdu::External;
 
 /// Lines; of a record in another syntax, the syntax and the number of octets.
 pub(super) fn text(external: &External) -> String {
+    let octets = RetrievedRecord::octets_of(external);
     match RetrievedRecord::of(external) {
-        RetrievedRecord::Marc(octets) => {
-            let lines = marc(&octets).map(|record| marcline::to_lines(&record));
+        RetrievedRecord::Marc(_) => {
+            let lines = marc(external).map(|record| marcline::to_lines(&record));
             text_lossless(lines.as_deref().unwrap_or(&octets)).into_owned()
         }
-        record @ (RetrievedRecord::Sutrs(_) | RetrievedRecord::Xml(_)) => {
-            text_lossless(&record.octets()).into_owned()
-        }
-        record => format!(
+        RetrievedRecord::Sutrs(_) | RetrievedRecord::Xml(_) => text_lossless(&octets).into_owned(),
+        _ => format!(
             "(a value in {}, {} octets)",
             syntax(external)
                 .map_or_else(|| "no named syntax".into(), |oid| format!("syntax {oid}")),
-            record.octets().len()
+            octets.len()
         ),
     }
 }
 
 /// MARC-in-JSON, or `{"syntax", "text"}` or `{"syntax", "base64"}`.
 pub(super) fn json(external: &External) -> Value {
-    let record = RetrievedRecord::of(external);
-    if let RetrievedRecord::Marc(octets) = &record
-        && let Some(record) = marc(octets)
-    {
+    if let Some(record) = marc(external) {
         return marcjson::to_value(&record);
     }
-    let octets = record.octets();
+    let octets = RetrievedRecord::octets_of(external);
     match std::str::from_utf8(&octets) {
         Ok(text) => json!({"syntax": syntax(external), "text": text}),
         Err(_) => json!({"syntax": syntax(external), "base64": base64(&octets)}),
@@ -49,15 +44,12 @@ pub(super) fn json(external: &External) -> Value {
 
 /// MARCXML, or an element `value` with the syntax and its text or base64. XML is escaped as text: it may be malformed.
 pub(super) fn put_xml(external: &External, out: &mut String) {
-    let record = RetrievedRecord::of(external);
-    if let RetrievedRecord::Marc(octets) = &record
-        && let Some(record) = marc(octets)
-    {
+    if let Some(record) = marc(external) {
         out.push('\n');
         out.push_str(&marcxml::to_xml(&record).text);
         return;
     }
-    let octets = record.octets();
+    let octets = RetrievedRecord::octets_of(external);
     out.push_str("<value syntax=\"");
     put_attribute(out, syntax(external).unwrap_or_default().as_bytes());
     match std::str::from_utf8(&octets) {
@@ -73,9 +65,12 @@ pub(super) fn put_xml(external: &External, out: &mut String) {
     out.push_str("</value>");
 }
 
-/// The MARC record in UTF-8; `None` if it cannot be read.
-fn marc(octets: &Bytes) -> Option<MarcRecord> {
-    let record = iso2709::parse(octets).ok()?.record;
+/// The MARC record in UTF-8; `None` if it is in another syntax or cannot be read.
+fn marc(external: &External) -> Option<MarcRecord> {
+    let RetrievedRecord::Marc(octets) = RetrievedRecord::of(external) else {
+        return None;
+    };
+    let record = iso2709::parse(&octets).ok()?.record;
     Some(charset::to_utf8(&record, &Options::default()).record)
 }
 

@@ -1,5 +1,4 @@
-//! The GRS-1 record syntax (Z39.50-2003 Appendix REC.5): a tree of tagged elements, in the module's order and with its
-//! names.
+//! The GRS-1 record syntax (Z39.50-2003 Appendix REC.5): a tree of tagged elements, with the names of the standard.
 #![allow(
     missing_docs,
     reason = "fields and variants are the standard's; a type's doc names its part"
@@ -12,8 +11,7 @@ mod show;
 pub use self::names::{STRING_TAGS, TAG_SET_G, TAG_SET_M, tag_name};
 use crate::apdu::{External, IntUnit, StringOrNumeric, Term, Unit};
 use crate::describe::{bare_choices, described};
-use crate::error::EncodeError;
-use crate::oid::{self, Oid};
+use crate::oid::Oid;
 use crate::optional::OptionalChoice;
 use crate::production::productions;
 use crate::types::{GeneralizedTime, InternationalString, OctetString};
@@ -162,16 +160,6 @@ impl TaggedElement {
             meta_data: None,
             applied_variant: None,
         }
-    }
-}
-
-impl GenericRecord {
-    /// The record in an EXTERNAL.
-    ///
-    /// # Errors
-    /// Only for values that BER cannot encode.
-    pub fn to_external(&self) -> Result<External, EncodeError> {
-        External::of_value(oid::GRS_1, self)
     }
 }
 

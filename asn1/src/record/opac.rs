@@ -10,8 +10,6 @@ mod show;
 
 use crate::apdu::External;
 use crate::describe::described;
-use crate::error::EncodeError;
-use crate::oid;
 use crate::types::InternationalString;
 
 described! {
@@ -90,16 +88,6 @@ described! {
         [8] enum_and_chron: Option<InternationalString>,
         [9] midspine: Option<InternationalString>,
         [10] temporary_location: Option<InternationalString>,
-    }
-}
-
-impl OpacRecord {
-    /// The record in an EXTERNAL.
-    ///
-    /// # Errors
-    /// Only for values that BER cannot encode.
-    pub fn to_external(&self) -> Result<External, EncodeError> {
-        External::of_value(oid::OPAC, self)
     }
 }
 

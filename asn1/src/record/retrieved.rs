@@ -9,7 +9,7 @@ use super::grs1::GenericRecord;
 use super::opac::OpacRecord;
 use super::summary::BriefBib;
 use crate::apdu::{External, ExternalEncoding};
-use crate::codec::value::{BerValue, decode_value, encode_value};
+use crate::codec::{BerValue, decode_value, encode_value};
 use crate::oid::{self, Oid};
 use crate::types::InternationalString;
 
@@ -77,9 +77,17 @@ impl RetrievedRecord {
 
     /// The octets of a record as the server sent them: for SUTRS the text, for any other single value its encoding.
     pub fn octets_of(external: &External) -> Bytes {
-        match Self::of(external) {
-            record @ (Self::Marc(_) | Self::Xml(_) | Self::Sutrs(_)) => record.octets(),
-            _ => Self::Other(Box::new(external.clone())).octets(),
+        match &external.encoding {
+            ExternalEncoding::OctetAligned(octets) => octets.to_bytes(),
+            ExternalEncoding::SingleAsn1Type(value) => {
+                let is_text = external.direct_reference == Some(oid::SUTRS);
+                let text = is_text.then(|| decode_value::<InternationalString>(value.as_bytes()));
+                match text {
+                    Some(Ok(text)) => Bytes::copy_from_slice(text.as_bytes()),
+                    _ => value.to_bytes(),
+                }
+            }
+            ExternalEncoding::Arbitrary(bits) => Bytes::copy_from_slice(bits.as_bytes()),
         }
     }
 
@@ -93,11 +101,7 @@ impl RetrievedRecord {
             Self::Grs1(record) => encoded(record),
             Self::Summary(record) => encoded(record),
             Self::Explain(record) => encoded(record),
-            Self::Other(external) => match &external.encoding {
-                ExternalEncoding::OctetAligned(octets) => octets.to_bytes(),
-                ExternalEncoding::SingleAsn1Type(value) => value.to_bytes(),
-                ExternalEncoding::Arbitrary(bits) => Bytes::copy_from_slice(bits.as_bytes()),
-            },
+            Self::Other(external) => Self::octets_of(external),
         }
     }
 }

@@ -2,7 +2,7 @@
 //! that identify a record in a list (§3.6.2 leaves these to the server).
 
 use bytes::Bytes;
-use z3950_asn1::apdu::External;
+use z3950_asn1::apdu::{External, ExternalValue as _};
 use z3950_asn1::oid::{GRS_1, OPAC, Oid, SUTRS, UNIMARC, XML};
 use z3950_asn1::record::grs1::GenericRecord;
 use z3950_asn1::record::opac::OpacRecord;

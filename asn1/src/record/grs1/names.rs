@@ -1,6 +1,7 @@
 //! Tags and variants by name: tagSet-M, tagSet-G (Z39.50-2003 Appendix TAG) and the classes of Variant-1 (Appendix VAR).
 
 use crate::apdu::StringOrNumeric;
+use crate::bib1::find;
 
 /// The conventional tag type of tagSet-M: elements about the record.
 pub const TAG_SET_M: i64 = 1;
@@ -29,13 +30,6 @@ pub(super) fn number_in_tag_set_g(name: &str) -> Option<i64> {
 /// The name of a class of Variant-1.
 pub(super) fn variant_class(class: i64) -> Option<&'static str> {
     find(VARIANT_1, class)
-}
-
-fn find(names: &[(i64, &'static str)], number: i64) -> Option<&'static str> {
-    names
-        .iter()
-        .find(|(known, _)| *known == number)
-        .map(|(_, name)| *name)
 }
 
 const M: &[(i64, &str)] = &[

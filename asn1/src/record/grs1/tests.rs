@@ -3,8 +3,9 @@
 use serde_json::json;
 
 use super::*;
-use crate::apdu::Unit;
+use crate::apdu::{ExternalValue as _, Unit};
 use crate::codec::{decode_value, encode_value};
+use crate::oid;
 use crate::record::RetrievedRecord;
 use crate::types::OctetString;
 

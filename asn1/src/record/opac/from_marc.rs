@@ -1,8 +1,8 @@
 //! Holdings in the fields of a bibliographic record (MARC 21 Format for Holdings Data, 841 to 878), as the elements of an
 //! OPAC record.
 
-use z3950_marc::Field;
-use z3950_marc::MarcRecord;
+use z3950_marc::record::Subfield;
+use z3950_marc::{Field, MarcRecord};
 
 use super::{HoldingsAndCircData, HoldingsRecord, OpacRecord, Volume};
 use crate::apdu::External;
@@ -93,12 +93,16 @@ fn text(parts: impl Iterator<Item = Vec<u8>>, between: &str) -> Option<Internati
 
 /// The data of the subfields with one of the codes, in the order of the field.
 fn joined(field: &Field, codes: &str, between: &str) -> Vec<u8> {
-    let wanted = field.subfields().filter(|subfield| match subfield.code {
+    let parts: Vec<&[u8]> = wanted(field, codes).map(|subfield| subfield.data).collect();
+    parts.join(between.as_bytes())
+}
+
+/// The subfields with one of the codes that are not empty.
+fn wanted<'f>(field: &'f Field, codes: &str) -> impl Iterator<Item = Subfield<'f>> {
+    field.subfields().filter(|subfield| match subfield.code {
         [code] => codes.as_bytes().contains(code) && !subfield.data.is_empty(),
         _ => false,
-    });
-    let parts: Vec<&[u8]> = wanted.map(|subfield| subfield.data).collect();
-    parts.join(between.as_bytes())
+    })
 }
 
 /// Enumeration ($a to $h) and chronology ($i to $m) of 863 to 865, each value after the caption that the linked 853 to 855
@@ -114,11 +118,7 @@ fn volume(field: &Field, fields: &[&Field]) -> Volume {
             && link(caption) == link(field)
     });
     let part = |codes: &str| {
-        let levels = field.subfields().filter(|level| match level.code {
-            [code] => codes.as_bytes().contains(code) && !level.data.is_empty(),
-            _ => false,
-        });
-        let levels: Vec<Vec<u8>> = levels
+        let levels: Vec<Vec<u8>> = wanted(field, codes)
             .map(|level| {
                 let caption = captions.and_then(|captions| captions.subfield(level.code));
                 let caption = caption.filter(|caption| !caption.starts_with(b"("));

@@ -2,7 +2,7 @@
 
 use z3950_marc::xmltext::put_content;
 
-use super::{HoldingsAndCircData, HoldingsRecord, OpacRecord};
+use super::{HoldingsRecord, OpacRecord};
 use crate::apdu::External;
 use crate::describe::{Describe, Value};
 use crate::record::embedded;
@@ -49,7 +49,9 @@ impl OpacRecord {
                 HoldingsRecord::MarcHoldingsRecord(record) => {
                     put_record("marcHoldingsRecord", record, &mut out);
                 }
-                HoldingsRecord::HoldingsAndCirc(data) => put_holding(data, &mut out),
+                HoldingsRecord::HoldingsAndCirc(data) => {
+                    put_element("holding", &data.describe(), &mut out);
+                }
             }
         }
         out.push_str("</holdings>\n</opacRecord>\n");
@@ -63,46 +65,36 @@ fn put_record(name: &str, record: &External, out: &mut String) {
     out.push_str(&format!("</{name}>\n"));
 }
 
-fn put_holding(holding: &HoldingsAndCircData, out: &mut String) {
-    out.push_str("<holding>\n");
-    if let Value::Group(elements) = holding.describe() {
-        for (name, value) in elements {
-            match (&*name, value) {
-                ("volumes", Value::List(volumes)) => put_all("volumes", "volume", &volumes, out),
-                ("circulationData", Value::List(items)) => {
-                    put_all("circulations", "circulation", &items, out);
-                }
-                (name, value) => put_element(name, &value, out),
-            }
+/// Lists have an enclosing element; flags are `<onHold value="0"/>`.
+fn put_element(name: &str, value: &Value, out: &mut String) {
+    match (name, value) {
+        ("volumes", Value::List(volumes)) => put_all("volumes", "volume", volumes, out),
+        ("circulationData", Value::List(items)) => {
+            put_all("circulations", "circulation", items, out);
         }
-    }
-    out.push_str("</holding>\n");
-}
-
-/// A list in an enclosing element.
-fn put_all(name: &str, each: &str, values: &[Value], out: &mut String) {
-    out.push_str(&format!("<{name}>\n"));
-    for value in values {
-        out.push_str(&format!("<{each}>\n"));
-        if let Value::Group(elements) = value {
+        (_, Value::Group(elements)) => {
+            out.push_str(&format!("<{name}>\n"));
             for (name, value) in elements {
                 put_element(name, value, out);
             }
+            out.push_str(&format!("</{name}>\n"));
         }
-        out.push_str(&format!("</{each}>\n"));
-    }
-    out.push_str(&format!("</{name}>\n"));
-}
-
-/// Flags are `<onHold value="0"/>`.
-fn put_element(name: &str, value: &Value, out: &mut String) {
-    match value {
-        Value::Flag(flag) => out.push_str(&format!("<{name} value=\"{}\"/>\n", u8::from(*flag))),
-        Value::Text(text) => {
+        (_, Value::Flag(flag)) => {
+            out.push_str(&format!("<{name} value=\"{}\"/>\n", u8::from(*flag)));
+        }
+        (_, Value::Text(text)) => {
             out.push_str(&format!("<{name}>"));
             put_content(out, text.as_bytes());
             out.push_str(&format!("</{name}>\n"));
         }
-        other => out.push_str(&other.to_xml(name)),
+        (_, other) => out.push_str(&other.to_xml(name)),
     }
+}
+
+fn put_all(name: &str, each: &str, values: &[Value], out: &mut String) {
+    out.push_str(&format!("<{name}>\n"));
+    for value in values {
+        put_element(each, value, out);
+    }
+    out.push_str(&format!("</{name}>\n"));
 }

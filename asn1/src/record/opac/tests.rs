@@ -6,8 +6,9 @@ use z3950_marc::MarcRecord;
 use z3950_marc::iso2709;
 
 use super::*;
-use crate::apdu::External;
+use crate::apdu::{External, ExternalValue as _};
 use crate::codec::{decode_value, encode_value};
+use crate::oid;
 use crate::record::RetrievedRecord;
 use crate::record::sutrs_external;
 
