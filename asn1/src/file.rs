@@ -121,7 +121,7 @@ fn in_full(error: &Error) -> String {
     }
 }
 
-/// The folder that a path lies in.
+/// The parent folder of a path.
 fn folder(path: &Path) -> &Path {
     let folder = path
         .parent()

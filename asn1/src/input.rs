@@ -105,12 +105,11 @@ fn name(kind: FileType) -> &'static str {
     "a device"
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
 mod tests {
-    use std::path::PathBuf;
-
     use super::*;
 
+    #[cfg(unix)]
     #[test]
     fn audit_d20_reading_always_ends() {
         let folder = tempfile::tempdir().expect("a folder");
@@ -130,7 +129,7 @@ mod tests {
         for (path, limit, words) in [
             (at("file"), 2, "more than 2 octets"),
             (
-                PathBuf::from("/dev/zero"),
+                std::path::PathBuf::from("/dev/zero"),
                 1 << 16,
                 "more than 65536 octets",
             ),
@@ -144,8 +143,8 @@ mod tests {
         }
         for (path, words) in [
             (at("pipe"), "a named pipe (FIFO)"),
-            (PathBuf::from("/dev/zero"), "a device"),
-            (PathBuf::from("/dev/null"), "a device"),
+            (std::path::PathBuf::from("/dev/zero"), "a device"),
+            (std::path::PathBuf::from("/dev/null"), "a device"),
             (at(""), "a folder"),
         ] {
             let error = open_regular(&path).expect_err(words).to_string();

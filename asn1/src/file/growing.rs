@@ -123,12 +123,11 @@ impl Growing {
     /// # Errors
     /// Those of the operating system.
     pub fn octet_before(&self, position: u64) -> io::Result<Option<u8>> {
-        let (Some(mut file), Some(place)) = (self.regular(), position.checked_sub(1)) else {
-            return Ok(None);
-        };
-        file.seek(SeekFrom::Start(place))?;
-        let mut octet = [0];
-        Ok((file.read(&mut octet)? > 0).then_some(octet[0]))
+        let before = position.checked_sub(1);
+        let octets = before.map(|before| self.octets_after(before, 1));
+        Ok(octets
+            .transpose()?
+            .and_then(|octets| octets.first().copied()))
     }
 
     /// At most `most` octets from an offset on; none for a stream. Call [`Growing::cut`] afterwards to set where writing

@@ -44,34 +44,31 @@ impl Lock {
 
     /// Locks a file by its resolved path; messages show `asked`.
     pub(super) fn at(target: PathBuf, asked: &Path) -> Result<Self, Error> {
-        let unwritable = Error::unwritable(asked);
-        let busy = || Error::Busy {
-            path: asked.to_owned(),
+        let fault = |error: io::Error| match error.kind() {
+            ErrorKind::WouldBlock => Error::Busy {
+                path: asked.to_owned(),
+            },
+            _ => Error::unwritable(asked)(error),
         };
         let mut lock = Self {
-            beside: None,
+            beside: beside(&target).map_err(fault)?,
             file: None,
             is_writable: false,
             target,
         };
-        match beside(&lock.target).map_err(&unwritable)? {
-            Locked::By(file, path) => lock.beside = Some((file, path)),
-            Locked::BySomebodyElse => return Err(busy()),
-            Locked::ByNobody => {}
-        }
         match open(&lock.target) {
-            Ok((file, is_writable)) => match file.try_lock() {
-                Err(TryLockError::WouldBlock) => return Err(busy()),
-                // The file system may not support locks.
-                Ok(()) | Err(TryLockError::Error(_)) => {
-                    lock.file = Some(file);
-                    lock.is_writable = is_writable;
+            Ok((file, is_writable)) => {
+                // Other errors: the file system may not support locks.
+                if let Err(locked @ TryLockError::WouldBlock) = file.try_lock() {
+                    return Err(fault(locked.into()));
                 }
-            },
+                lock.file = Some(file);
+                lock.is_writable = is_writable;
+            }
             Err(error) if error.kind() == ErrorKind::NotFound => {}
             // It may still be replaced; writing to it will fail.
             Err(error) if error.kind() == ErrorKind::PermissionDenied => {}
-            Err(error) => return Err(unwritable(error)),
+            Err(error) => return Err(fault(error)),
         }
         Ok(lock)
     }
@@ -113,15 +110,9 @@ impl Drop for Lock {
     }
 }
 
-enum Locked {
-    By(File, PathBuf),
-    BySomebodyElse,
-    /// Lock files cannot be created in this folder.
-    ByNobody,
-}
-
-/// Creates and locks the lock file of a file.
-fn beside(target: &Path) -> io::Result<Locked> {
+/// Creates and locks the lock file of a file; `None` if lock files cannot be created in its folder. The error is `WouldBlock` if
+/// another process holds the lock.
+fn beside(target: &Path) -> io::Result<Option<(File, PathBuf)>> {
     let mut name = OsString::from(".");
     name.push(target.file_name().unwrap_or_default());
     name.push(".lock");
@@ -140,24 +131,22 @@ fn beside(target: &Path) -> io::Result<Locked> {
                     // The last one: the name of the file leaves no room for the suffix.
                     ErrorKind::PermissionDenied
                     | ErrorKind::ReadOnlyFilesystem
-                    | ErrorKind::InvalidFilename => Ok(Locked::ByNobody),
+                    | ErrorKind::InvalidFilename => Ok(None),
                     _ => Err(error),
                 };
             }
         };
         match file.try_lock() {
             Ok(()) => {}
-            Err(TryLockError::WouldBlock) => return Ok(Locked::BySomebodyElse),
-            Err(TryLockError::Error(_)) => {
-                // The file system does not support locks; the file may still be written.
-                return Ok(Locked::By(file, path));
-            }
+            // The file system does not support locks; the file may still be written.
+            Err(TryLockError::Error(_)) => return Ok(Some((file, path))),
+            Err(locked) => return Err(locked.into()),
         }
         // The previous holder may have removed it in between; others then lock a new file of the same name.
         let is_current = fs::symlink_metadata(&path)
             .and_then(|found| Ok(is_same(&found, &file.metadata()?).unwrap_or(true)));
         if is_current.unwrap_or(false) {
-            return Ok(Locked::By(file, path));
+            return Ok(Some((file, path)));
         }
     }
     Err(io::Error::other(format!(

@@ -51,7 +51,7 @@ fn audit_a1_a_whole_file_is_there_when_it_is_finished() {
     fs::write(&path, "old").expect("written");
     let error = Whole::create(&path, Existing::Refuse).expect_err("it is there");
     assert!(matches!(error, Error::Exists { .. }), "{error}");
-    // Unless it is finished, the old one stays, and what was written is at hand.
+    // Until it is finished, the old file stays, and what was written can be kept.
     let kept = begin(Existing::Replace).keep().expect("kept");
     assert_eq!(kept, Some(folder.join("y.mrc.part")));
     begin(Existing::Replace).keep().expect("kept");
@@ -381,7 +381,7 @@ fn one_of_many_concurrent_takers_holds_the_lock() {
 }
 
 #[test]
-fn what_stands_after_a_position_is_kept_to_the_octet() {
+fn octets_after_a_position_are_kept_exactly() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("all.mrc");
     fs::write(&path, "0123456789").expect("written");
