@@ -9,7 +9,9 @@ use serde_json::{Map, Value};
 
 use self::members::{Json, Members};
 
-use super::record::{Field, Leader, MarcRecord, SUBFIELD_DELIMITER, Tag, character_length};
+use super::record::{
+    Field, Leader, MarcRecord, SUBFIELD_DELIMITER, Tag, character_length, split_characters,
+};
 use super::text::{octets_from_text, text_lossless};
 
 /// The record as one line of JSON, without a newline.
@@ -106,9 +108,7 @@ fn field_value(field: &Field, code_length: usize) -> Value {
     let mut indicators = field.indicators();
     let mut index = 1;
     while !indicators.is_empty() || index <= USUAL_INDICATORS {
-        let (one, rest) = indicators
-            .split_at_checked(character_length(indicators))
-            .unwrap_or((indicators, &[]));
+        let (one, rest) = split_characters(indicators, 1);
         members.insert(format!("ind{index}"), Value::String(text(one)));
         indicators = rest;
         index += 1;

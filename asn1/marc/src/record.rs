@@ -337,7 +337,7 @@ impl<'a> Iterator for Subfields<'a> {
 }
 
 /// Splits after `count` characters of UTF-8; an octet that is not UTF-8 counts as one.
-fn split_characters(octets: &[u8], count: usize) -> (&[u8], &[u8]) {
+pub(super) fn split_characters(octets: &[u8], count: usize) -> (&[u8], &[u8]) {
     let mut length = 0;
     for _ in 0..count {
         length += character_length(octets.get(length..).unwrap_or_default());

@@ -73,6 +73,7 @@ pub struct InputRecord {
 #[derive(Debug)]
 pub struct RecordReader<R> {
     window: Window<R>,
+    form: InputForm,
     cut: Cut,
     number: u64,
     failed: bool,
@@ -81,12 +82,7 @@ pub struct RecordReader<R> {
 impl<R: Read> RecordReader<R> {
     /// A reader of one form.
     pub fn new(input: R, form: InputForm) -> Self {
-        Self {
-            window: Window::new(input),
-            cut: Cut::new(form),
-            number: 0,
-            failed: false,
-        }
+        Self::over(Window::new(input), form)
     }
 
     /// A reader that detects the form from the first [`GUESS_OCTETS`]; if they give no hint, it is `fallback`.
@@ -97,17 +93,22 @@ impl<R: Read> RecordReader<R> {
         let mut window = Window::new(input);
         window.fill(GUESS_OCTETS)?;
         let form = InputForm::guess(window.held()).unwrap_or(fallback);
-        Ok(Self {
+        Ok(Self::over(window, form))
+    }
+
+    fn over(window: Window<R>, form: InputForm) -> Self {
+        Self {
             window,
+            form,
             cut: Cut::new(form),
             number: 0,
             failed: false,
-        })
+        }
     }
 
     /// The form that is read.
     pub fn form(&self) -> InputForm {
-        self.cut.form()
+        self.form
     }
 
     /// The number of octets consumed.
@@ -130,7 +131,7 @@ impl<R: Read> RecordReader<R> {
         }
         let mut record = match raw.damage {
             Some(damage) => Err(damage),
-            None => parse(self.cut.form(), &raw, &mut remarks),
+            None => parse(self.form, &raw, &mut remarks).map_err(|error| error.to_string()),
         };
         if let Ok(record) = &mut record
             && record.mend_code_length()
@@ -166,7 +167,7 @@ enum Cut {
     Marc(MarcCutter),
     Xml(XmlCutter),
     Json(JsonCutter),
-    Lines(InputForm, LineCutter),
+    Lines(LineCutter),
 }
 
 impl Cut {
@@ -175,35 +176,29 @@ impl Cut {
             InputForm::Marc => Self::Marc(MarcCutter),
             InputForm::MarcXml => Self::Xml(XmlCutter::default()),
             InputForm::Json => Self::Json(JsonCutter::default()),
-            InputForm::Mrk => Self::Lines(form, LineCutter::mrk()),
-            InputForm::Line => Self::Lines(form, LineCutter::line()),
+            InputForm::Mrk => Self::Lines(LineCutter::mrk()),
+            InputForm::Line => Self::Lines(LineCutter::line()),
         }
     }
 
-    fn form(&self) -> InputForm {
-        match self {
-            Self::Marc(_) => InputForm::Marc,
-            Self::Xml(_) => InputForm::MarcXml,
-            Self::Json(_) => InputForm::Json,
-            Self::Lines(form, _) => *form,
-        }
-    }
-
-    /// The next record; `None` after the last.
     fn next<R: Read>(&mut self, window: &mut Window<R>) -> io::Result<Option<RawRecord>> {
         match self {
             Self::Marc(cutter) => cutter.next(window),
             Self::Xml(cutter) => cutter.next(window),
             Self::Json(cutter) => cutter.next(window),
-            Self::Lines(_, cutter) => cutter.next(window),
+            Self::Lines(cutter) => cutter.next(window),
         }
     }
 }
 
-fn parse(form: InputForm, raw: &RawRecord, remarks: &mut Remarks) -> Result<MarcRecord, String> {
+fn parse(
+    form: InputForm,
+    raw: &RawRecord,
+    remarks: &mut Remarks,
+) -> Result<MarcRecord, Box<dyn std::error::Error>> {
     match form {
         InputForm::Marc => {
-            let parsed = iso2709::parse(&raw.octets).map_err(|error| error.to_string())?;
+            let parsed = iso2709::parse(&raw.octets)?;
             for repair in &parsed.repairs {
                 remarks.note(|| repair.to_string());
                 remarks.is_loss |= repair.kind.is_loss();
@@ -211,8 +206,7 @@ fn parse(form: InputForm, raw: &RawRecord, remarks: &mut Remarks) -> Result<Marc
             Ok(parsed.record)
         }
         InputForm::MarcXml => {
-            let text = text(&raw.octets, remarks);
-            let read = marcxml::from_xml(&text).map_err(|error| error.to_string())?;
+            let read = marcxml::from_xml(&text(&raw.octets, remarks))?;
             for note in read.remarks.notes {
                 remarks.note(|| note);
             }
@@ -220,19 +214,16 @@ fn parse(form: InputForm, raw: &RawRecord, remarks: &mut Remarks) -> Result<Marc
             Ok(read.record)
         }
         InputForm::Json => {
-            let text = text(&raw.octets, remarks);
-            marcjson::from_json(&text).map_err(|error| match error {
-                marcjson::MarcJsonError::Json(error) => format!("not JSON: {error}"),
-                error => error.to_string(),
+            marcjson::from_json(&text(&raw.octets, remarks)).map_err(|error| match error {
+                marcjson::MarcJsonError::Json(error) => format!("not JSON: {error}").into(),
+                error => error.into(),
             })
         }
         InputForm::Mrk => {
             let text = text(&raw.octets, remarks);
-            mrk::parse_lenient(&text, raw.line, remarks).map_err(|error| error.to_string())
+            Ok(mrk::parse_lenient(&text, raw.line, remarks)?)
         }
-        InputForm::Line => {
-            marcline::from_lines(&raw.octets, raw.line, remarks).map_err(|error| error.to_string())
-        }
+        InputForm::Line => Ok(marcline::from_lines(&raw.octets, raw.line, remarks)?),
     }
 }
 

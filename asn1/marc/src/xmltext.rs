@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stands_for_what() {
+    fn characters_are_escaped() {
         check(b"", "", "", false);
         check(
             "紅 <a>&\"'".as_bytes(),

@@ -25,7 +25,7 @@ pub enum Reason {
     Named,
     /// Octets above 0x7F occur, and every field is valid UTF-8, which text in another set hardly ever is.
     ValidUtf8,
-    /// Leader position 9 of MARC 21 says so: `a` for UTF-8, blank for MARC-8.
+    /// Leader position 9 of MARC 21 declares it: `a` for UTF-8, blank for MARC-8.
     Leader,
     /// Leader position 9 has this octet, to which MARC 21 gives no meaning; MARC-8 is assumed.
     UnknownLeader(u8),

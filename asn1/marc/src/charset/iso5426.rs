@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_stays_where_it_was() {
+    fn faults_have_offsets() {
         let decoded = Charset::Iso5426.decode(b"a\xDCb\xE0\xC2");
         assert_eq!(decoded.text, "a\u{FFFD}b\u{FFFD}\u{A0}\u{301}");
         let offsets: Vec<_> = decoded

@@ -88,7 +88,7 @@ pub fn to_utf8(record: &MarcRecord, options: &Options) -> Converted {
 ///
 /// A record that is not in UTF-8 is converted to it first; problems of both steps are reported, with offsets of the second in
 /// the UTF-8 form. Leader position 9 becomes blank for any set but UTF-8. UNIMARC 100 $a becomes `0103` for ISO 5426 and blank
-/// for every other set, since UNIMARC has no codes for them: readers of such a record have to be told its set.
+/// for every other set, since UNIMARC has no codes for them: readers of such a record have to know its set.
 pub fn to_charset(record: &MarcRecord, charset: Charset, options: &Options) -> Converted {
     let mut converted = to_utf8(record, options);
     if charset == Charset::Utf8 {

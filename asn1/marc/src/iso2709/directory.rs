@@ -155,32 +155,32 @@ impl Directory {
     /// Matches entries with the fields between terminators: those that name one exactly, those that share one whose
     /// inner terminators are missing, and the others in order.
     fn recover(&mut self, content: &[u8], repairs: &mut Vec<Repair>) {
-        let mut segments = Segment::all(content, self.base);
+        let mut stretches = Stretch::all(content, self.base);
         for entry in &mut self.entries {
             entry.found = false;
             if let Some(stated) = &entry.stated
-                && let Some(segment) = Segment::starting(&mut segments, stated.start)
-                && segment.ends_with(stated)
+                && let Some(stretch) = Stretch::starting(&mut stretches, stated.start)
+                && stretch.ends_with(stated)
             {
-                segment.used = true;
+                stretch.used = true;
                 entry.settle(stated.clone());
             }
         }
-        self.carve(&mut segments, repairs);
-        self.assign(segments, repairs);
+        self.carve(&mut stretches, repairs);
+        self.assign(stretches, repairs);
     }
 
-    /// Entries that follow each other and together name exactly one segment: its inner terminators were overwritten.
-    fn carve(&mut self, segments: &mut [Segment], repairs: &mut Vec<Repair>) {
+    /// Entries that follow each other and together name exactly one stretch: its inner terminators were overwritten.
+    fn carve(&mut self, stretches: &mut [Stretch], repairs: &mut Vec<Repair>) {
         let mut rest = self.entries.as_mut_slice();
         while let Some(first) = rest.first() {
             let mut length = 1;
             if let Some(stated) = first.stated.as_ref().filter(|_| !first.found)
-                && let Some(segment) = Segment::starting(segments, stated.start)
-                && let Some(run) = run_through(rest, segment)
+                && let Some(stretch) = Stretch::starting(stretches, stated.start)
+                && let Some(run) = run_through(rest, stretch)
             {
                 length = run;
-                segment.used = true;
+                stretch.used = true;
                 for (index, entry) in rest.iter_mut().take(run).enumerate() {
                     let Some(stated) = entry.stated.clone() else {
                         continue;
@@ -199,12 +199,12 @@ impl Directory {
         }
     }
 
-    /// Gives the remaining segments to the remaining entries, in order. If one side has too many, its empty ones are dropped
+    /// Gives the remaining stretches to the remaining entries, in order. If one side has too many, its empty ones are dropped
     /// first.
-    fn assign(&mut self, segments: Vec<Segment>, repairs: &mut Vec<Repair>) {
-        let mut free: Vec<_> = segments
+    fn assign(&mut self, stretches: Vec<Stretch>, repairs: &mut Vec<Repair>) {
+        let mut free: Vec<_> = stretches
             .into_iter()
-            .filter(|segment| !segment.used)
+            .filter(|stretch| !stretch.used)
             .collect();
         let mut waiting: Vec<_> = self
             .entries
@@ -216,26 +216,26 @@ impl Directory {
             let dropped = waiting.extract_if(.., |entry| empty(entry));
             repairs.extend(dropped.map(|entry| entry.missing()));
         } else if free.len() > waiting.len() {
-            free.retain(|segment| !segment.place.is_empty());
+            free.retain(|stretch| !stretch.place.is_empty());
         }
         let mut free = free.into_iter();
         for entry in waiting {
             let tag = entry.tag;
-            let Some(segment) = free.next() else {
+            let Some(stretch) = free.next() else {
                 repairs.push(entry.missing());
                 continue;
             };
             repairs.push(RepairKind::DirectoryEntry { tag }.at(entry.offset));
-            if !segment.terminated {
-                let end = segment.place.end;
+            if !stretch.terminated {
+                let end = stretch.place.end;
                 repairs.push(RepairKind::FieldTerminatorMissing { tag }.at(end));
             }
             entry.found = true;
-            entry.place = segment.place;
+            entry.place = stretch.place;
         }
-        repairs.extend(free.map(|segment| {
-            let octets = segment.place.len();
-            RepairKind::FieldUnlisted { octets }.at(segment.place.start)
+        repairs.extend(free.map(|stretch| {
+            let octets = stretch.place.len();
+            RepairKind::FieldUnlisted { octets }.at(stretch.place.start)
         }));
     }
 }
@@ -415,54 +415,54 @@ impl DirectoryEntry {
 }
 
 /// The octets between two field terminators.
-struct Segment {
+struct Stretch {
     place: Range<usize>,
     terminated: bool,
     used: bool,
 }
 
-impl Segment {
-    /// The segments from `base` on, in order; a last one without terminator counts if it has octets.
-    fn all(content: &[u8], base: usize) -> Vec<Segment> {
+impl Stretch {
+    /// The stretches from `base` on, in order; a last one without terminator counts if it has octets.
+    fn all(content: &[u8], base: usize) -> Vec<Stretch> {
         let area = content.get(base..).unwrap_or_default();
-        let mut segments = Vec::new();
+        let mut stretches = Vec::new();
         let mut start = base;
         for piece in area.split_inclusive(|octet| *octet == FIELD_TERMINATOR) {
             let terminated = piece.last() == Some(&FIELD_TERMINATOR);
             let end = start + piece.len();
-            segments.push(Segment {
+            stretches.push(Stretch {
                 place: start..end - usize::from(terminated),
                 terminated,
                 used: false,
             });
             start = end;
         }
-        segments
+        stretches
     }
 
-    /// The unused segment that starts there.
-    fn starting(segments: &mut [Segment], start: usize) -> Option<&mut Segment> {
-        let index = segments
-            .binary_search_by_key(&start, |segment| segment.place.start)
+    /// The unused stretch that starts there.
+    fn starting(stretches: &mut [Stretch], start: usize) -> Option<&mut Stretch> {
+        let index = stretches
+            .binary_search_by_key(&start, |stretch| stretch.place.start)
             .ok()?;
-        segments.get_mut(index).filter(|segment| !segment.used)
+        stretches.get_mut(index).filter(|stretch| !stretch.used)
     }
 
-    /// Whether the stated octets end with the terminator of this segment.
+    /// Whether the stated octets end with the terminator of this stretch.
     fn ends_with(&self, stated: &Range<usize>) -> bool {
         self.terminated && self.place.end + 1 == stated.end
     }
 }
 
-/// How many entries, each beginning where the one before ends, it takes to name exactly this segment.
-fn run_through(entries: &[DirectoryEntry], segment: &Segment) -> Option<usize> {
-    let mut next = segment.place.start;
+/// How many entries, each beginning where the one before ends, it takes to name exactly this stretch.
+fn run_through(entries: &[DirectoryEntry], stretch: &Stretch) -> Option<usize> {
+    let mut next = stretch.place.start;
     for (index, entry) in entries.iter().enumerate() {
         let stated = entry.stated.as_ref().filter(|_| !entry.found)?;
         if stated.start != next || stated.is_empty() {
             return None;
         }
-        if segment.ends_with(stated) {
+        if stretch.ends_with(stated) {
             return Some(index + 1);
         }
         next = stated.end;

@@ -5,7 +5,7 @@ use std::fmt;
 
 use serde_core::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 
-/// A JSON value, as far as records need it.
+/// A JSON value, reduced to what records need.
 #[derive(Debug)]
 pub(super) enum Json {
     Text(String),

@@ -132,7 +132,7 @@ fn omissions_are_losses() {
         (whole.to_owned(), false),
         // Not of MARC, and no indicator as blanks are written by some.
         (format!("{whole}<x:note>of <b>theirs</b></x:note>"), false),
-        // Text of a field all the same, though in an element that fields do not have.
+        // Still text of a field, though in an element that fields do not have.
         (
             format!(
                 "{whole}<datafield tag='245'><subfield code='a'>one<b>bold</b>c</subfield></datafield>"

@@ -1,7 +1,7 @@
 //! A record as a `record` element of MARC 21 slim: one line for each field, the text as it is.
 
 use super::XmlText;
-use crate::record::{Field, MarcRecord, character_length};
+use crate::record::{Field, MarcRecord, split_characters};
 use crate::xmltext::{put_attribute, put_content};
 
 /// The namespace of MARC 21 slim.
@@ -74,9 +74,7 @@ impl Writer {
         self.attribute(&tag.0, &tag);
         let mut indicators = field.indicators();
         for name in ["ind1", "ind2"] {
-            let (one, rest) = indicators
-                .split_at_checked(character_length(indicators))
-                .unwrap_or((indicators, &[]));
+            let (one, rest) = split_characters(indicators, 1);
             self.text.push_str("\" ");
             self.text.push_str(name);
             self.text.push_str("=\"");

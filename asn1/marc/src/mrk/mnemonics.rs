@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_none() {
+    fn unknown_mnemonics_stay_as_text() {
         for text in [
             "{}",
             "{",

@@ -55,27 +55,17 @@ impl JsonCutter {
             }
         }
         let mut scan = ObjectScan::default();
-        let end = loop {
+        let (length, damage) = loop {
             if let Some(end) = scan.run(window.held()) {
                 break end;
             }
             if window.held().len() >= MAX_RECORD || !window.more()? {
-                break ObjectEnd::Damage(window.held().len(), "the record does not end");
+                break (window.held().len(), Some("the record does not end"));
             }
-        };
-        let offset = window.offset();
-        let (length, damage) = match end {
-            ObjectEnd::Object(length) => (length, None),
-            ObjectEnd::Damage(length, damage) => (length, Some(damage.to_owned())),
         };
         self.reported = damage.is_some();
         self.after_value = true;
-        Ok(Some(RawRecord {
-            offset,
-            octets: window.take(length),
-            damage,
-            ..RawRecord::default()
-        }))
+        Ok(Some(window.record(length, damage.map(str::to_owned))))
     }
 
     /// Checks an octet between records, at an offset of the input.
@@ -130,14 +120,6 @@ fn pass_junk<R: Read>(window: &mut Window<R>) -> io::Result<()> {
     }
 }
 
-/// Where an object ends.
-enum ObjectEnd {
-    /// After its closing brace.
-    Object(usize),
-    /// Here, without its brace.
-    Damage(usize, &'static str),
-}
-
 /// A search for the end of an object that resumes where it stopped.
 #[derive(Default)]
 struct ObjectScan {
@@ -148,7 +130,8 @@ struct ObjectScan {
 }
 
 impl ObjectScan {
-    fn run(&mut self, octets: &[u8]) -> Option<ObjectEnd> {
+    /// Where the object ends, and what is wrong if that is not after its closing brace; `None` if the octets do not show it.
+    fn run(&mut self, octets: &[u8]) -> Option<(usize, Option<&'static str>)> {
         while let Some(&octet) = octets.get(self.index) {
             // Another record begins, so this one was cut off: within a string, the quotes would be escaped.
             if octet == b'{' && self.index > 0 {
@@ -157,7 +140,7 @@ impl ObjectScan {
                     false => "a brace is missing",
                 };
                 match begins_record(octets.get(self.index..).unwrap_or_default()) {
-                    Some(true) => return Some(ObjectEnd::Damage(self.index, reason)),
+                    Some(true) => return Some((self.index, Some(reason))),
                     Some(false) => {}
                     // More octets are needed to decide.
                     None => return None,
@@ -166,7 +149,7 @@ impl ObjectScan {
             match octet {
                 // JSON has no line end in a string: one was cut off.
                 b'\n' if self.in_string => {
-                    return Some(ObjectEnd::Damage(self.index, "a string without its end"));
+                    return Some((self.index, Some("a string without its end")));
                 }
                 _ if self.escaped => self.escaped = false,
                 b'\\' if self.in_string => self.escaped = true,
@@ -176,7 +159,7 @@ impl ObjectScan {
                 b'}' | b']' => {
                     self.depth = self.depth.saturating_sub(1);
                     if self.depth == 0 {
-                        return Some(ObjectEnd::Object(self.index + 1));
+                        return Some((self.index + 1, None));
                     }
                 }
                 _ => {}

@@ -74,11 +74,9 @@ impl LineCutter {
         self.lines += lines;
         let damage = long.then(|| format!("no end of the record within {MAX_RECORD} octets"));
         Ok(Some(RawRecord {
-            offset: window.offset(),
             line,
-            octets: window.take(end),
-            damage,
             cut_off,
+            ..window.record(end, damage)
         }))
     }
 

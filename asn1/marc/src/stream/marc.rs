@@ -21,7 +21,6 @@ impl MarcCutter {
                 filler => window.pass(filler),
             }
         }
-        let offset = window.offset();
         let mut wanted = iso2709::LOOK_AHEAD;
         let (length, damage) = loop {
             window.fill(wanted)?;
@@ -39,11 +38,6 @@ impl MarcCutter {
             }
             wanted = wanted.saturating_mul(2).min(MAX_RECORD);
         };
-        Ok(Some(RawRecord {
-            offset,
-            octets: window.take(length),
-            damage,
-            ..RawRecord::default()
-        }))
+        Ok(Some(window.record(length, damage)))
     }
 }

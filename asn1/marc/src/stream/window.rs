@@ -83,11 +83,17 @@ impl<R: Read> Window<R> {
         Ok(!self.ended)
     }
 
-    /// Takes octets from the front.
-    pub(super) fn take(&mut self, count: usize) -> Bytes {
+    /// Takes octets from the front, as a record.
+    pub(super) fn record(&mut self, count: usize, damage: Option<String>) -> RawRecord {
         let count = count.min(self.held.len());
+        let offset = self.offset;
         self.offset += u64::try_from(count).unwrap_or(u64::MAX);
-        self.held.split_to(count).freeze()
+        RawRecord {
+            offset,
+            octets: self.held.split_to(count).freeze(),
+            damage,
+            ..RawRecord::default()
+        }
     }
 
     /// Drops octets from the front.
@@ -157,7 +163,7 @@ pub(super) struct RawRecord {
     pub(super) octets: Bytes,
     /// Why they are no record, if cutting shows that.
     pub(super) damage: Option<String>,
-    /// Whether the next record begins before this one ends, in forms in which it can be read all the same.
+    /// Whether the next record begins before this one ends, in forms in which it can be read nevertheless.
     pub(super) cut_off: bool,
 }
 

@@ -116,12 +116,7 @@ impl XmlCutter {
                 break (from, Some(damage));
             }
         };
-        Ok(Some(RawRecord {
-            offset: window.offset(),
-            octets: window.take(end),
-            damage,
-            ..RawRecord::default()
-        }))
+        Ok(Some(window.record(end, damage)))
     }
 }
 
