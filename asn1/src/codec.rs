@@ -10,7 +10,7 @@ pub(crate) mod value;
 use rasn::ber::de::{Decoder, DecoderOptions};
 use rasn::types::{Class, Tag, TagTree};
 
-use self::frame::{CONTEXT_CONSTRUCTED, Header, Length};
+use self::frame::{CONTEXT_CONSTRUCTED, Header, Scanner};
 pub use self::value::{BerValue, decode_value, encode_value};
 use self::value::{Fault, bare, standard_path, write};
 use crate::apdu::Apdu;
@@ -97,27 +97,9 @@ fn element(octets: &[u8], start: usize, wanted: impl Fn(Tag) -> bool) -> usize {
         if header.is_end_of_contents() || wanted(Tag::new(class, header.tag)) {
             return at;
         }
-        match value_length(rest) {
-            Some(length) => at += length,
-            None => return at,
-        }
-    }
-}
-
-/// The length in octets of the value at the start of `input`; `None` if it is malformed or truncated.
-fn value_length(input: &[u8]) -> Option<usize> {
-    let mut at: usize = 0;
-    let mut open = 0;
-    loop {
-        let header = Header::read(input.get(at..)?).ok()??;
-        at = at.checked_add(header.octets)?;
-        match header.length {
-            Length::Indefinite => open += 1,
-            Length::Definite(_) if header.is_end_of_contents() => open -= 1,
-            Length::Definite(length) => at = at.checked_add(length)?,
-        }
-        if open <= 0 {
-            return (at <= input.len()).then_some(at);
+        match Scanner::new(usize::MAX).end(rest) {
+            Ok(Some(length)) => at += length,
+            _ => return at,
         }
     }
 }

@@ -36,19 +36,14 @@ impl<'a> ResultSetUse<'a> {
                 ..Self::default()
             },
             Apdu::SortRequest(sort) => {
-                let mut sets = vec![sort.sorted_result_set_name.as_bytes()];
-                sets.extend(
-                    sort.input_result_set_names
-                        .iter()
-                        .map(|name| name.as_bytes()),
-                );
-                change(sets)
+                let output = [&sort.sorted_result_set_name];
+                let sets = sort.input_result_set_names.iter().chain(output);
+                change(sets.map(|name| name.as_bytes()).collect())
             }
             Apdu::DuplicateDetectionRequest(duplicates) => {
-                let mut sets = vec![duplicates.output_result_set_name.as_bytes()];
-                let inputs = duplicates.input_result_set_ids.iter();
-                sets.extend(inputs.map(|name| name.as_bytes()));
-                change(sets)
+                let output = [&duplicates.output_result_set_name];
+                let sets = duplicates.input_result_set_ids.iter().chain(output);
+                change(sets.map(|name| name.as_bytes()).collect())
             }
             Apdu::DeleteResultSetRequest(delete)
                 if delete.delete_function == DeleteFunction::LIST =>

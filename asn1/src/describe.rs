@@ -112,9 +112,14 @@ macro_rules! bare_choices {
 }
 pub(crate) use bare_choices;
 
-/// A type that holds a secret, which is neither described nor shown by Debug.
+/// [Productions](crate::production) that hold a secret, which is neither described nor shown by Debug.
 macro_rules! redacted {
-    ($name:ident) => {
+    ($($(#[$($meta:tt)+])* pub $kind:ident $name:ident $contents:tt)*) => {$(
+        $crate::production::production! {
+            #[derive(Clone, PartialEq)]
+            $(#[$($meta)+])* pub $kind $name $contents
+        }
+
         impl std::fmt::Debug for $name {
             fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                 f.write_str(concat!(stringify!($name), "(<redacted>)"))
@@ -122,7 +127,7 @@ macro_rules! redacted {
         }
 
         $crate::describe::describe!($name: _value => $crate::describe::Value::Text("<redacted>".into()));
-    };
+    )*};
 }
 pub(crate) use redacted;
 

@@ -1,4 +1,4 @@
-//! What travels in an EXTERNAL beside records and tasks: diagnostics, reports, challenges, negotiation and element
+//! What travels in an EXTERNAL besides records and tasks: diagnostics, reports, challenges, negotiation and element
 //! specifications (Z39.50-2003 Appendices DIAG, RSC, ACC, USR, ESP, NEG), and the formats of Index Data.
 //!
 //! A type reads and writes itself by [`ExternalValue`](crate::apdu::ExternalValue), and describes itself by

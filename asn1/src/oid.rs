@@ -237,7 +237,7 @@ ber! {
     }
 }
 
-/// Names of record syntaxes in use beside the registered ones.
+/// Names of record syntaxes that are in use besides the registered ones.
 const RECORD_SYNTAX_ALIASES: [(&str, Oid); 4] = [
     ("marc", USMARC),
     ("marc21", USMARC),

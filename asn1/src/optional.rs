@@ -78,9 +78,16 @@ impl<T: Encode> Encode for OptionalChoice<T> {
 
 impl<T: DecodeChoice> Decode for OptionalChoice<T> {
     fn decode<D: Decoder>(decoder: &mut D) -> Result<Self, D::Error> {
-        // Probe has no tag, so it is tried on any element that comes next.
-        let probe = decoder.decode_optional::<Probe<T>>()?;
-        Ok(Self(probe.and_then(|probe| probe.0)))
+        // It has no tag, so it is tried on any element that comes next.
+        let next = decoder.decode_optional_with_constraints::<Self>(&T::CONSTRAINTS)?;
+        Ok(next.unwrap_or_default())
+    }
+
+    fn decode_with_constraints<D: Decoder>(
+        decoder: &mut D,
+        constraints: &Constraints,
+    ) -> Result<Self, D::Error> {
+        decoder.decode_choice(constraints)
     }
 
     fn decode_with_tag_and_constraints<D: Decoder>(
@@ -94,38 +101,14 @@ impl<T: DecodeChoice> Decode for OptionalChoice<T> {
     }
 }
 
-/// A choice that consumes nothing if the tag belongs to none of `T`'s alternatives.
-struct Probe<T>(Option<T>);
-
-impl<T: AsnType> AsnType for Probe<T> {
-    const TAG: Tag = Tag::EOC;
-    const TAG_TREE: TagTree = T::TAG_TREE;
-    const IS_CHOICE: bool = true;
-}
-
-impl<T: DecodeChoice> Choice for Probe<T> {
+impl<T: DecodeChoice> Choice for OptionalChoice<T> {
     const VARIANTS: &'static [TagTree] = T::VARIANTS;
     const VARIANCE_CONSTRAINT: Constraints = T::VARIANCE_CONSTRAINT;
     const IDENTIFIERS: &'static [&'static str] = T::IDENTIFIERS;
 }
 
-impl<T: DecodeChoice> Decode for Probe<T> {
-    fn decode<D: Decoder>(decoder: &mut D) -> Result<Self, D::Error> {
-        decoder.decode_choice(&T::CONSTRAINTS)
-    }
-
-    fn decode_with_tag_and_constraints<D: Decoder>(
-        decoder: &mut D,
-        tag: Tag,
-        _: &Constraints,
-    ) -> Result<Self, D::Error> {
-        decoder
-            .decode_explicit_prefix::<T>(tag)
-            .map(|value| Self(Some(value)))
-    }
-}
-
-impl<T: DecodeChoice> DecodeChoice for Probe<T> {
+impl<T: DecodeChoice> DecodeChoice for OptionalChoice<T> {
+    /// Consumes nothing if the tag belongs to none of the alternatives.
     fn from_tag<D: Decoder>(decoder: &mut D, tag: Tag) -> Result<Self, D::Error> {
         if TagTree::tag_contains(&tag, &[T::TAG_TREE]) {
             T::from_tag(decoder, tag).map(|value| Self(Some(value)))

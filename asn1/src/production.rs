@@ -366,7 +366,7 @@ type Read<'r, D> =
 type Write<'w, 'b, 'e, E> = dyn Fn(&mut <E as Encoder<'e>>::AnyEncoder<'b, 1, 0>) -> Result<(), <E as Encoder<'e>>::Error>
     + 'w;
 
-/// Reads the contents of a SEQUENCE. The function that reads them is behind a reference, so that this is compiled once and
+/// Reads the contents of a SEQUENCE. The function that reads them is passed by reference, so that this is compiled once and
 /// not for each type.
 fn decode_contents<D: Decoder>(
     decoder: &mut D,

@@ -222,15 +222,10 @@ impl Bits {
     }
 
     /// The bits set in both, as long as the shorter one.
-    pub const fn intersection(self, other: Self) -> Self {
-        let len = if self.len < other.len {
-            self.len
-        } else {
-            other.len
-        };
+    pub fn intersection(self, other: Self) -> Self {
         Self {
             word: self.word & other.word,
-            len,
+            len: self.len.min(other.len),
         }
     }
 

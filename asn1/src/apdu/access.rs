@@ -3,7 +3,7 @@
 use super::{DiagRec, External, OtherInformation, ReferenceId};
 use crate::describe::redacted;
 use crate::optional::OptionalChoice;
-use crate::production::{production, productions};
+use crate::production::productions;
 use crate::types::OctetString;
 
 productions! {
@@ -29,13 +29,10 @@ productions! {
     }
 }
 
-production! {
+redacted! {
     /// The answer; never shown by Debug.
-    #[derive(Clone, PartialEq)]
     pub enum SecurityChallengeResponse {
         [38] SimpleForm(OctetString),
         [explicit 0] ExternallyDefined(External),
     }
 }
-
-redacted!(SecurityChallengeResponse);

@@ -7,6 +7,7 @@ use crate::types::InternationalString;
 
 productions! {
     /// The end of a session; the other side answers with its own.
+    #[derive(Default)]
     pub struct Close {
         reference_id: Option<ReferenceId>,
         close_reason: CloseReason,
@@ -29,12 +30,9 @@ impl Close {
     /// A Close with its reason and, for the peer's log, a message.
     pub fn new(close_reason: CloseReason, diagnostic_information: Option<&str>) -> Self {
         Self {
-            reference_id: None,
             close_reason,
             diagnostic_information: diagnostic_information.map(InternationalString::from),
-            resource_report_format: None,
-            resource_report: None,
-            other_info: None,
+            ..Self::default()
         }
     }
 }

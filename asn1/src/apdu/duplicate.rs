@@ -7,6 +7,7 @@ use crate::types::InternationalString;
 
 productions! {
     /// A request to find duplicates in result sets.
+    #[derive(Default)]
     pub struct DuplicateDetectionRequest {
         reference_id: Option<ReferenceId>,
         [3] input_result_set_ids: Vec<InternationalString>,
@@ -66,15 +67,10 @@ impl DuplicateDetectionRequest {
     pub fn in_place(result_set: impl Into<InternationalString>) -> Self {
         let name = result_set.into();
         Self {
-            reference_id: None,
             input_result_set_ids: vec![name.clone()],
             output_result_set_name: name,
-            applicable_portion_of_record: None,
-            duplicate_detection_criteria: None,
-            clustering: None,
             retention_criteria: vec![RetentionCriterion::NumberOfEntries(1)],
-            sort_criteria: None,
-            other_info: None,
+            ..Self::default()
         }
     }
 }

@@ -79,17 +79,15 @@ impl fmt::Debug for IdAuthentication {
     }
 }
 
-production! {
+redacted! {
     /// Group, user and password; never shown by Debug.
-    #[derive(Clone, PartialEq, Default)]
+    #[derive(Default)]
     pub struct IdPass {
         [0] group_id: Option<InternationalString>,
         [1] user_id: Option<InternationalString>,
         [2] password: Option<InternationalString>,
     }
 }
-
-redacted!(IdPass);
 
 impl ProtocolVersion {
     /// Versions 1, 2 and 3.
@@ -122,21 +120,7 @@ macro_rules! options {
                 pub const $constant: Self = Self(Bits::of(&[$bit]));
             )*
 
-            /// The standard's names of the options that are set, in bit order; bits without a name are left out.
-            pub fn names(self) -> impl Iterator<Item = &'static str> {
-                [$((Self::$constant, $name)),*]
-                    .into_iter()
-                    .filter(move |(option, _)| self.contains(*option))
-                    .map(|(_, name)| name)
-            }
-
-            /// The option of that name, in any case; `None` for a name that the standard does not have.
-            pub fn by_name(name: &str) -> Option<Self> {
-                [$((Self::$constant, $name)),*]
-                    .into_iter()
-                    .find(|(_, known)| known.eq_ignore_ascii_case(name))
-                    .map(|(option, _)| option)
-            }
+            const NAMES: &'static [(Self, &'static str)] = &[$((Self::$constant, $name)),*];
         }
     };
 }
@@ -154,6 +138,19 @@ options! {
 }
 
 impl Options {
+    /// The standard's names of the options that are set, in bit order; bits without a name are left out.
+    pub fn names(self) -> impl Iterator<Item = &'static str> {
+        let set = move |option: &&(Self, _)| self.contains(option.0);
+        Self::NAMES.iter().filter(set).map(|(_, name)| *name)
+    }
+
+    /// The option of that name, in any case; `None` for a name that the standard does not have.
+    pub fn by_name(name: &str) -> Option<Self> {
+        let mut known = Self::NAMES.iter();
+        let found = known.find(|(_, known)| known.eq_ignore_ascii_case(name));
+        found.map(|(option, _)| *option)
+    }
+
     /// Whether every option of `other` is set.
     pub fn contains(self, other: Self) -> bool {
         other

@@ -1,4 +1,4 @@
-//! OtherInformation: values of any syntax that an APDU carries beside its own elements (Z39.50-2003 §4.1).
+//! OtherInformation: values of any syntax that an APDU carries besides its own elements (Z39.50-2003 §4.1).
 
 use super::{External, ExternalValue};
 use crate::describe::{bare_choices, described};
@@ -7,7 +7,7 @@ use crate::oid::Oid;
 use crate::types::{InternationalString, OctetString};
 
 described! {
-    /// OtherInformation `[201]`: what an APDU carries beside its own elements.
+    /// OtherInformation `[201]`: what an APDU carries besides its own elements.
     #[derive(Default)]
     [201] pub struct OtherInformation(pub Vec<OtherInformationUnit>)
 

@@ -149,7 +149,7 @@ impl RpnStructure {
 impl Decode for RpnStructure {
     fn decode<D: Decoder>(decoder: &mut D) -> Result<Self, D::Error> {
         let value = decoder.decode_any(Tag::EOC)?;
-        Ok(Reader {
+        Ok(RpnReader {
             input: value.as_bytes(),
             at: 0,
         }
@@ -171,12 +171,12 @@ struct OpenOperator {
     rpn1: Option<RpnStructure>,
 }
 
-struct Reader<'a> {
+struct RpnReader<'a> {
     input: &'a [u8],
     at: usize,
 }
 
-impl Reader<'_> {
+impl RpnReader<'_> {
     fn tree(mut self) -> Result<RpnStructure, DecodeError> {
         let mut open: Vec<OpenOperator> = Vec::new();
         loop {

@@ -91,11 +91,10 @@ impl SortRequest {
     pub fn in_place(result_set: impl Into<InternationalString>, keys: Vec<SortKeySpec>) -> Self {
         let name = result_set.into();
         Self {
-            reference_id: None,
             input_result_set_names: vec![name.clone()],
             sorted_result_set_name: name,
             sort_sequence: keys,
-            other_info: None,
+            ..Self::default()
         }
     }
 }

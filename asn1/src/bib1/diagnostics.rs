@@ -38,7 +38,7 @@ impl From<i64> for Condition {
     }
 }
 
-/// A message, and what the addinfo is, if the set says so.
+/// A message, and what the addinfo holds, if the diagnostic set defines it.
 type Meaning = (&'static str, &'static [&'static str]);
 
 /// The table of conditions, and a constant for each that code refers to.

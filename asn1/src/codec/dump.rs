@@ -21,11 +21,9 @@ pub fn dump(octets: &[u8]) -> String {
     let mut apdu = 0;
     while at < octets.len() {
         while open
-            .last()
-            .is_some_and(|end| end.is_some_and(|end| at >= end))
-        {
-            open.pop();
-        }
+            .pop_if(|end| end.is_some_and(|end| at >= end))
+            .is_some()
+        {}
         let rest = octets.get(at..).unwrap_or_default();
         let indent = "  ".repeat(open.len());
         let Ok(Some(header)) = Header::read(rest) else {
@@ -48,15 +46,15 @@ pub fn dump(octets: &[u8]) -> String {
         {
             let _ = write!(listing, " {name}");
         }
-        match header.length {
+        let end = match header.length {
             Length::Definite(length) => {
                 let _ = write!(listing, " {length}");
+                contents.saturating_add(length)
             }
-            Length::Indefinite => listing.push_str(" indefinite"),
-        }
-        let end = match header.length {
-            Length::Definite(length) => contents.saturating_add(length),
-            Length::Indefinite => octets.len(),
+            Length::Indefinite => {
+                listing.push_str(" indefinite");
+                octets.len()
+            }
         };
         if open.len() == 1 && is_secret(apdu, header.tag) {
             listing.push_str(": <redacted>\n");

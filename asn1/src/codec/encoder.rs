@@ -45,9 +45,9 @@ struct OpenValue {
     inserted: usize,
 }
 
-/// Most APDUs have no more octets than this, apart from records.
+/// Most APDUs have no more octets than this, records not counted.
 const USUAL_SIZE: usize = 256;
-/// Most APDUs have no more constructed values than this, apart from records.
+/// Most APDUs have no more constructed values than this, records not counted.
 const USUAL_MARKS: usize = 8;
 /// The largest length, and tag number, that takes one octet.
 const SHORT: usize = 127;
@@ -181,8 +181,8 @@ fn significant(octets: &[u8]) -> &[u8] {
 
 /// Types that Z39.50 does not use, or that this crate encodes as OCTET STRINGs.
 macro_rules! unused {
-    ($($name:ident($type:ty $(, $constraints:ty)?);)*) => {$(
-        fn $name(&mut self, tag: Tag, $(_: $constraints,)? _: $type, _: Identifier) -> Result<(), EncodeError> {
+    ($($name:ident $([$($parameters:tt)*])? ($($argument:ty),*);)*) => {$(
+        fn $name $(<$($parameters)*>)? (&mut self, tag: Tag, $(_: $argument,)* _: Identifier) -> Result<(), EncodeError> {
             Err(unused(tag))
         }
     )*};
@@ -235,20 +235,6 @@ impl<'a> rasn::Encoder<'_> for Encoder<'a> {
         let contents: Vec<u8> = std::iter::once(unused as u8).chain(octets).collect();
         self.primitive(tag, &contents);
         Ok(())
-    }
-
-    fn encode_enumerated<E: Enumerated>(
-        &mut self,
-        tag: Tag,
-        value: &E,
-        identifier: Identifier,
-    ) -> Result<(), EncodeError> {
-        self.encode_integer(
-            tag,
-            &Constraints::default(),
-            &value.discriminant(),
-            identifier,
-        )
     }
 
     fn encode_integer<I: IntegerType>(
@@ -359,16 +345,6 @@ impl<'a> rasn::Encoder<'_> for Encoder<'a> {
         alternative(self).map(drop)
     }
 
-    fn encode_extension_addition<E: Encode>(
-        &mut self,
-        tag: Tag,
-        constraints: &Constraints,
-        value: E,
-        identifier: Identifier,
-    ) -> Result<(), EncodeError> {
-        value.encode_with_tag_and_constraints(self, tag, constraints, identifier)
-    }
-
     fn encode_extension_addition_group<const R: usize, const E: usize, G>(
         &mut self,
         value: Option<&G>,
@@ -393,37 +369,21 @@ impl<'a> rasn::Encoder<'_> for Encoder<'a> {
         Err(unused(tag))
     }
 
-    fn encode_set_of<E: Encode + Eq + std::hash::Hash>(
-        &mut self,
-        tag: Tag,
-        _: &SetOf<E>,
-        _: &Constraints,
-        _: Identifier,
-    ) -> Result<(), EncodeError> {
-        Err(unused(tag))
-    }
-
-    fn encode_real<T: RealType>(
-        &mut self,
-        tag: Tag,
-        _: &Constraints,
-        _: &T,
-        _: Identifier,
-    ) -> Result<(), EncodeError> {
-        Err(unused(tag))
-    }
-
     unused! {
+        encode_extension_addition[E: Encode](&Constraints, E);
+        encode_set_of[E: Encode + Eq + std::hash::Hash](&SetOf<E>, &Constraints);
+        encode_enumerated[E: Enumerated](&E);
+        encode_real[T: RealType](&Constraints, &T);
         encode_object_identifier(&[u32]);
-        encode_general_string(&GeneralString, &Constraints);
-        encode_graphic_string(&GraphicString, &Constraints);
-        encode_utf8_string(&str, &Constraints);
-        encode_visible_string(&VisibleString, &Constraints);
-        encode_ia5_string(&Ia5String, &Constraints);
-        encode_printable_string(&PrintableString, &Constraints);
-        encode_numeric_string(&NumericString, &Constraints);
-        encode_teletex_string(&TeletexString, &Constraints);
-        encode_bmp_string(&BmpString, &Constraints);
+        encode_general_string(&Constraints, &GeneralString);
+        encode_graphic_string(&Constraints, &GraphicString);
+        encode_utf8_string(&Constraints, &str);
+        encode_visible_string(&Constraints, &VisibleString);
+        encode_ia5_string(&Constraints, &Ia5String);
+        encode_printable_string(&Constraints, &PrintableString);
+        encode_numeric_string(&Constraints, &NumericString);
+        encode_teletex_string(&Constraints, &TeletexString);
+        encode_bmp_string(&Constraints, &BmpString);
         encode_generalized_time(&GeneralizedTime);
         encode_utc_time(&UtcTime);
         encode_date(&Date);

@@ -129,6 +129,11 @@ impl Scanner {
         {
             return self.refuse(FrameErrorKind::NotAnApdu(first));
         }
+        self.end(input)
+    }
+
+    /// The end of the value at the start of `input`, whatever its tag.
+    pub(super) fn end(&mut self, input: &[u8]) -> Result<Option<usize>, FrameError> {
         while self.at == 0 || self.open > 0 {
             let Some(rest) = input.get(self.at..) else {
                 return Ok(None);

@@ -65,7 +65,7 @@ pub(super) fn write<T: rasn::Encode>(
 pub(super) struct Fault {
     pub(super) path: Vec<&'static str>,
     pub(super) reason: String,
-    /// The element found in the place of another.
+    /// The element found instead of the expected one.
     pub(super) found: Option<Tag>,
     /// Known if the fault is not in an element but after the APDU.
     pub(super) offset: Option<usize>,

@@ -3,7 +3,6 @@
 
 use crate::apdu::External;
 use crate::describe::{described, redacted};
-use crate::production::production;
 use crate::types::InternationalString;
 
 described! {
@@ -88,14 +87,11 @@ described! {
     }
 }
 
-production! {
+redacted! {
     /// CreditCardInfo; redacted by Debug and by [`Describe`](crate::describe::Describe).
-    #[derive(Clone, PartialEq)]
     pub struct CreditCardInfo {
         [1] name_on_card: InternationalString,
         [2] expiration_date: InternationalString,
         [3] card_number: InternationalString,
     }
 }
-
-redacted!(CreditCardInfo);

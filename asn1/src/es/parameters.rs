@@ -15,7 +15,7 @@ use crate::oid::{self, Oid};
 use crate::types::OctetString;
 
 macro_rules! services {
-    ($($(#[$meta:meta])* $service:ident $element:literal,)*) => {
+    ($($(#[$meta:meta])* $service:ident,)*) => {
         /// taskSpecificParameters, by the service.
         #[derive(Clone, Debug, PartialEq)]
         pub enum TaskParameters {
@@ -30,15 +30,13 @@ macro_rules! services {
             /// # Errors
             /// If the service is not one of these, or the EXTERNAL does not hold its type.
             pub fn from_external(external: &External) -> Result<Self, ExternalError> {
-                let Some(service) = external.direct_reference else {
-                    return Err(none(None));
-                };
-                $(if $service::is_syntax(&service) {
+                let found = external.direct_reference;
+                $(if found.as_ref().is_some_and($service::is_syntax) {
                     return $service::from_external(external).map(|value| Self::$service(Box::new(value)));
                 })*
                 match &external.encoding {
-                    ExternalEncoding::OctetAligned(octets) if service == oid::XML_ES => Ok(Self::Xml(octets.clone())),
-                    _ => Err(none(Some(service))),
+                    ExternalEncoding::OctetAligned(octets) if found == Some(oid::XML_ES) => Ok(Self::Xml(octets.clone())),
+                    _ => Err(ExternalError::Syntax { expected: Oid::z3950(&[9]), found }),
                 }
             }
 
@@ -71,7 +69,7 @@ macro_rules! services {
         impl Describe for TaskParameters {
             fn describe(&self) -> Value {
                 match self {
-                    $(Self::$service(value) => Value::group(vec![($element, value.describe())]),)*
+                    $(Self::$service(value) => Value::group(vec![(stringify!($service), value.describe())]),)*
                     Self::Xml(octets) => Value::group(vec![("xml", octets.describe())]),
                 }
             }
@@ -81,24 +79,17 @@ macro_rules! services {
 
 services! {
     /// A result set kept beyond the session.
-    PersistentResultSet "persistentResultSet",
+    PersistentResultSet,
     /// A query kept beyond the session.
-    PersistentQuery "persistentQuery",
+    PersistentQuery,
     /// A query that is run periodically.
-    PeriodicQuerySchedule "periodicQuerySchedule",
+    PeriodicQuerySchedule,
     /// An order of a document.
-    ItemOrder "itemOrder",
+    ItemOrder,
     /// A change of a database.
-    Update "update",
+    Update,
     /// A way to deliver records.
-    ExportSpecification "exportSpecification",
+    ExportSpecification,
     /// A delivery of records.
-    ExportInvocation "exportInvocation",
-}
-
-fn none(found: Option<Oid>) -> ExternalError {
-    ExternalError::Syntax {
-        expected: Oid::z3950(&[9]),
-        found,
-    }
+    ExportInvocation,
 }

@@ -15,7 +15,7 @@ use crate::query::parse_pqf;
 
 /// An exchange as it was captured: the APDU, and its parameters as JSON.
 #[test]
-fn what_peers_send() {
+fn tasks_as_peers_send_them() {
     for (hex, shown) in [
         (
             "bf2e8083010184092a8648ce1309050101aa7206092a8648ce1309050101a065a163a10e300c81010182074465666175\
@@ -458,7 +458,7 @@ fn payment_details_are_redacted() {
 }
 
 #[test]
-fn what_is_no_service_is_refused() {
+fn an_external_of_no_service_is_refused() {
     let marc = External::octet_aligned(oid::USMARC, "x");
     let malformed = External::octet_aligned(oid::ITEM_ORDER, "x");
     let nameless = External {

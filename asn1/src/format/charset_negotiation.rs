@@ -170,44 +170,30 @@ impl PrivateCharacterSet {
     }
 }
 
-impl ProposedCharSet {
-    /// A set by name: an encoding of ISO 10646 (`utf-8`, `utf-16`, `ucs-2`, `ucs-4`), or else a private set.
-    pub fn named(name: &str) -> Self {
-        match Iso10646::named(name) {
-            Some(set) => Self::Iso10646(set),
-            None => Self::Private(PrivateCharacterSet::named(name)),
-        }
-    }
+/// The names of sets, which are the same for those proposed and those selected.
+macro_rules! named_sets {
+    ($($set:ident),*) => {$(
+        impl $set {
+            /// A set by name: an encoding of ISO 10646 (`utf-8`, `utf-16`, `ucs-2`, `ucs-4`), or else a private set.
+            pub fn named(name: &str) -> Self {
+                match Iso10646::named(name) {
+                    Some(set) => Self::Iso10646(set),
+                    None => Self::Private(PrivateCharacterSet::named(name)),
+                }
+            }
 
-    /// The name as it was sent; `None` for sets without one.
-    pub fn name(&self) -> Option<Cow<'_, str>> {
-        match self {
-            Self::Iso2022(_) => None,
-            Self::Iso10646(set) => set.name().map(Cow::Borrowed),
-            Self::Private(set) => set.name(),
+            /// The name as it was sent; `None` for sets without one, and if there is no agreement.
+            pub fn name(&self) -> Option<Cow<'_, str>> {
+                match self {
+                    Self::Iso10646(set) => set.name().map(Cow::Borrowed),
+                    Self::Private(set) => set.name(),
+                    _ => None,
+                }
+            }
         }
-    }
+    )*};
 }
-
-impl SelectedCharSet {
-    /// As [`ProposedCharSet::named`].
-    pub fn named(name: &str) -> Self {
-        match ProposedCharSet::named(name) {
-            ProposedCharSet::Iso2022(set) => Self::Iso2022(set),
-            ProposedCharSet::Iso10646(set) => Self::Iso10646(set),
-            ProposedCharSet::Private(set) => Self::Private(set),
-        }
-    }
-
-    /// As [`ProposedCharSet::name`]; also `None` if there is no agreement.
-    pub fn name(&self) -> Option<Cow<'_, str>> {
-        match self {
-            Self::Iso2022(_) | Self::None => None,
-            Self::Iso10646(set) => set.name().map(Cow::Borrowed),
-            Self::Private(set) => set.name(),
-        }
-    }
-}
+named_sets!(ProposedCharSet, SelectedCharSet);
 
 impl OriginProposal {
     /// Proposes sets and languages by name, best first; empty lists are left out.

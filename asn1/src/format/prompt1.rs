@@ -3,7 +3,6 @@
 
 use crate::apdu::{DiagRec, External};
 use crate::describe::{described, redacted};
-use crate::production::production;
 use crate::types::{InternationalString, OctetString};
 
 described! {
@@ -84,9 +83,8 @@ impl Prompt {
     }
 }
 
-production! {
+redacted! {
     /// The answer to a prompt; never shown by Debug.
-    #[derive(Clone, PartialEq)]
     pub enum PromptResponse {
         [1] String(InternationalString),
         [2] Accept(bool),
@@ -94,9 +92,15 @@ production! {
         [4] Diagnostic(Box<DiagRec>),
         [5] Encrypted(Encryption),
     }
-}
 
-redacted!(PromptResponse);
+    /// Encryption: octets that only the peer can read; never shown by Debug.
+    pub struct Encryption {
+        [1] crypt_type: Option<OctetString>,
+        /// A random number, such as a salt.
+        [2] credential: Option<OctetString>,
+        [3] data: OctetString,
+    }
+}
 
 impl PromptId {
     /// A prompt of a kind that the standard names.
@@ -107,16 +111,3 @@ impl PromptId {
         })
     }
 }
-
-production! {
-    /// Encryption: octets that only the peer can read; never shown by Debug.
-    #[derive(Clone, PartialEq)]
-    pub struct Encryption {
-        [1] crypt_type: Option<OctetString>,
-        /// A random number, salt or the like.
-        [2] credential: Option<OctetString>,
-        [3] data: OctetString,
-    }
-}
-
-redacted!(Encryption);
