@@ -286,19 +286,14 @@ impl<S: Transport> Connection<S> {
                 return Some(output);
             }
         };
-        let Asked {
-            request,
-            striking,
-            begun,
-        } = asked;
-        if let Some(begun) = begun {
-            tally::log_access(&request, reply.apdus.last(), begun);
+        if let Some(begun) = asked.begun {
+            tally::log_access(&asked.request, reply.apdus.last(), begun);
         }
         let output = match &mut self.script {
             None => reply.into(),
-            Some(script) => script.reply(&striking, &request, reply),
+            Some(script) => script.reply(&asked.striking, &asked.request, reply),
         };
-        let output = self.in_time(request, output);
+        let output = self.in_time(asked.request, output);
         self.operations.begin(&mut self.session);
         output
     }

@@ -39,7 +39,7 @@ use std::collections::HashMap;
 use std::fmt;
 #[cfg(feature = "save")]
 use std::path::Path;
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex};
 
 use z3950_asn1::apdu::{DatabaseName, Operand, Schema};
 use z3950_asn1::oid::{Oid, XML};
@@ -131,7 +131,7 @@ impl MemoryBackend {
     /// incomplete, or none is intact; [`LoadError::NoRecord`] for a file without a record, unless its database is empty and
     /// saved to it; and [`LoadError::Removed`] for a file to save to that was removed. On errors nothing changes.
     pub fn reload(&self, progress: &dyn Fn(&Progress)) -> Result<Vec<FileNotes>, LoadError> {
-        let mut saved = self.changing();
+        let mut saved = lock(&self.0.changing);
         let stamps = saved.stamps();
         if let Some(path) = saved.removed() {
             return Err(LoadError::Removed {
@@ -153,15 +153,11 @@ impl MemoryBackend {
     /// See [`SaveError`].
     #[cfg(feature = "save")]
     pub fn save(&self, database: &str, path: &Path) -> Result<(), SaveError> {
-        let mut saved = self.changing();
+        let mut saved = lock(&self.0.changing);
         let catalogue = self.current();
         let number = catalogue.number(database);
         let number = number.ok_or_else(|| SaveError::NoDatabase(database.to_owned()))?;
         saved.save_to(&catalogue.index, number, path)
-    }
-
-    fn changing(&self) -> MutexGuard<'_, SavedFiles> {
-        lock(&self.0.changing)
     }
 
     /// The current databases.
@@ -273,9 +269,11 @@ impl Backend for MemoryBackend {
     }
 
     fn has_element_set(&self, name: &str, syntax: Option<&Oid>) -> bool {
-        name.eq_ignore_ascii_case("F")
-            || name.eq_ignore_ascii_case("B")
-            || (syntax == Some(&XML) && forms::is_of_xml(name))
+        let of_xml = forms::XML_ELEMENT_SETS.iter();
+        let mut known = ["F", "B"]
+            .iter()
+            .chain(of_xml.filter(|_| syntax == Some(&XML)));
+        known.any(|known| known.eq_ignore_ascii_case(name))
     }
 
     fn element_set_of_schema(&self, schema: &Schema, syntax: Option<&Oid>) -> Option<String> {

@@ -147,12 +147,6 @@ impl Catalogue {
         database.map_or("", |database| &database.name)
     }
 
-    /// The number of records of a database.
-    pub(super) fn count(&self, database: u16) -> usize {
-        let count = self.counts.get(usize::from(database));
-        count.copied().unwrap_or_default()
-    }
-
     /// Whether any record is available in the syntax: its own, or one that all can be converted to. A server without records
     /// has USMARC.
     pub(super) fn has_syntax(&self, syntax: &Oid) -> bool {

@@ -138,7 +138,7 @@ impl<'a, 'q> Evaluation<'a, 'q> {
 
     /// Pops the set that a tree has left.
     fn set(&mut self) -> HitSet<'a> {
-        self.sets.pop().unwrap_or_else(HitSet::empty)
+        self.sets.pop().unwrap_or_default()
     }
 
     fn push_trees(&mut self, node: &'q RpnRpnOp, places: bool) {
@@ -339,7 +339,7 @@ fn any_of<'a>(
     wanted: &[Pattern],
     work: &mut Work,
 ) -> Result<HitSet<'a>, Exhausted> {
-    let mut any = HitSet::empty();
+    let mut any = HitSet::default();
     for one in wanted {
         any = any.or(index.find(terms, one, work)?);
     }

@@ -22,15 +22,8 @@ const MARCXML: &str = "marcxml";
 /// Element set of XML: Dublin Core.
 const DUBLIN_CORE: &str = "dc";
 
-/// The element sets of XML, besides F and B.
+/// The element sets of XML, besides F and B; other syntaxes have only these.
 pub(super) const XML_ELEMENT_SETS: [&str; 2] = [MARCXML, DUBLIN_CORE];
-
-/// Whether XML records have the element set; other syntaxes have only F and B.
-pub(super) fn is_of_xml(element_set: &str) -> bool {
-    XML_ELEMENT_SETS
-        .iter()
-        .any(|known| element_set.eq_ignore_ascii_case(known))
-}
 
 /// The element set of XML for a schema, by its identifier or by its name in SRU.
 pub(super) fn of_schema(address: &str) -> Option<&'static str> {

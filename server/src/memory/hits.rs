@@ -17,10 +17,6 @@ pub(super) struct HitSet<'a> {
 }
 
 impl<'a> HitSet<'a> {
-    pub(super) fn empty() -> Self {
-        Self::default()
-    }
-
     /// The set of these parts, which are in the order of their segments; empty ones are left out.
     pub(super) fn of_parts(parts: impl IntoIterator<Item = (u16, Part<'a>)>) -> Self {
         let parts = parts.into_iter().filter(|(_, part)| !part.is_empty());

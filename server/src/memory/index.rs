@@ -117,7 +117,7 @@ const RECORDS_A_UNIT: usize = 64;
 pub(super) struct Index {
     segments: Vec<Arc<Segment>>,
     /// For each segment, its deleted records.
-    deleted: Vec<Arc<Part<'static>>>,
+    pub(super) deleted: Vec<Arc<Part<'static>>>,
     /// Shared by the indexes that result from changes to this one.
     origin: Arc<()>,
 }
@@ -163,10 +163,6 @@ impl Index {
         let all: usize = self.segments.iter().map(|segment| segment.len()).sum();
         let deleted: usize = self.deleted.iter().map(|deleted| deleted.len()).sum();
         all - deleted
-    }
-
-    pub(super) fn has_deleted(&self) -> bool {
-        self.deleted.iter().any(|deleted| !deleted.is_empty())
     }
 
     /// The segments with their numbers and deleted records.

@@ -28,7 +28,9 @@ pub(super) fn scan(
     let index = &catalogue.index;
     let (terms, start) = scan_start(&catalogue.fields, &scan.attribute_set, scan.start)?;
     let within = match scan.within {
-        None if databases.is_none() && !index.has_deleted() => None,
+        None if databases.is_none() && index.deleted.iter().all(|deleted| deleted.is_empty()) => {
+            None
+        }
         None => Some(index.all()),
         Some(hits) => {
             let gone = || diagnostic(Condition::RESULT_SET_DOES_NOT_EXIST, "");

@@ -15,6 +15,7 @@ use super::hits::{HitSet, Part, SEGMENT};
 use super::index::{Index, Segment, SegmentBuilder};
 use crate::backend::{Update, UpdateAction, UpdateRecord};
 use crate::diagnostic::{Condition, Diagnostic, diagnostic};
+use crate::lock::lock;
 
 /// The outcome for each record: its identifier, or a diagnostic.
 pub(super) type Outcomes = Vec<Result<Bytes, Diagnostic>>;
@@ -28,7 +29,7 @@ impl MemoryBackend {
     /// # Errors
     /// 235 if the database does not exist, 1 if it cannot be saved; then nothing has changed.
     pub(super) fn change(&self, update: &Update<'_>) -> Result<Outcomes, Diagnostic> {
-        let mut saved = self.changing();
+        let mut saved = lock(&self.0.changing);
         let catalogue = self.current();
         let number = catalogue.known(update.database)?;
         let mut draft = Draft {
@@ -37,8 +38,8 @@ impl MemoryBackend {
             docid: catalogue.fields.docid(number),
             new: Vec::new(),
             new_by_id: HashMap::new(),
-            deleted: HitSet::empty(),
-            next_id: catalogue.count(number),
+            deleted: HitSet::default(),
+            next_id: *catalogue.counts.get(usize::from(number)).unwrap_or(&0),
         };
         let records = update.records.iter();
         let outcomes: Outcomes = records
