@@ -89,7 +89,7 @@ impl Config {
         })
     }
 
-    /// Reads the text of a file; paths in it are relative to `folder`. Neither are files looked at that it names.
+    /// Reads the text of a file; paths in it are relative to `folder`. The files that it names are not read.
     ///
     /// # Errors
     /// Everything that is wrong with it, with the numbers of lines.

@@ -26,7 +26,7 @@ use crate::diagnostic::{Condition, Diagnostic, diagnostic};
 const MOST_RECORDS: usize = 2_000_000;
 /// The most keys.
 const MOST_KEYS: usize = 16;
-/// This many records are sorted at once.
+/// Up to this many records are sorted without another thread.
 const QUICK: usize = 1000;
 
 /// A sort that was checked.

@@ -24,9 +24,9 @@ const SMALL: u64 = 4 * 1024 * 1024;
 const FEW: u64 = 512 * 1024;
 /// Octets of files per segment, so that the working memory of building one stays in the cache.
 const OCTETS: u64 = 20 * 1024 * 1024;
-/// Beyond this number, segments are made larger, because every search examines each one;
+/// More segments than this are avoided by making them larger, because every search examines each one.
 const SEGMENTS: u64 = 64;
-/// but not larger than this.
+/// The most octets of such a larger segment.
 const MOST_OCTETS: u64 = 64 * 1024 * 1024;
 /// Records between calls of `progress`.
 const TELL: u64 = 4096;

@@ -373,7 +373,7 @@ fn nonfiling_characters_are_ignored() {
             "{keys:?}"
         );
     }
-    // It is still searched.
+    // A search finds the article all the same.
     let backend = backend(marc21.to_vec());
     for (query, expected) in [
         ("@attr 1=4 the", 4),

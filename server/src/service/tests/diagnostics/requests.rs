@@ -232,7 +232,7 @@ pub(super) const ROWS: &[Row] = &[
         answer(&mut session, explain);
         answer(&mut session, sort_request(&["default", "e"], "s"))
     }),
-    // Of all of them.
+    // Conditions that any operation may get.
     (105, || {
         let mut session = open(Arc::new(Stub), Limits::default());
         only(resource::cancelled(&mut session, &search("never")))
