@@ -1,6 +1,7 @@
 //! A query explained in English (Z39.50-2003 §3.7, §ATR.1): as a tree with named attributes, and as a sentence. These
 //! forms cannot be parsed.
 
+use std::convert::Infallible;
 use std::fmt::Write;
 
 use super::print::{Escaped, set_name};
@@ -47,51 +48,22 @@ pub fn tree(query: &RpnQuery) -> String {
 
 /// The query as a sentence: `Records where title has "war" and author has "tolstoy".`
 pub fn explain(query: &RpnQuery) -> String {
-    let mut sentence = String::from("Records where ");
-    let mut rest = vec![Unprinted::Tree(&query.rpn)];
-    while let Some(piece) = rest.pop() {
-        let node = match piece {
-            Unprinted::Words(words) => {
-                sentence.push_str(&words);
-                continue;
-            }
-            Unprinted::Tree(RpnStructure::Op(operand)) => {
-                sentence.push_str(&operand_in_sentence(operand, query.attribute_set));
-                continue;
-            }
-            Unprinted::Tree(RpnStructure::RpnRpnOp(node)) => node,
+    // Each part with its operator, which decides whether it needs parentheses.
+    let operand = |operand: &Operand| {
+        let words = operand_in_sentence(operand, query.attribute_set);
+        Ok::<_, Infallible>((words, None))
+    };
+    let Ok((sentence, _)) = query.rpn.evaluate(operand, |op, left, right| {
+        let grouped = |(words, inner): (String, Option<Operator>), associates: bool| match inner {
+            Some(inner) if inner != *op || !associates => format!("({words})"),
+            _ => words,
         };
-        // The stack is printed from its top: the second operand is pushed first.
-        grouped(&mut rest, &node.rpn2, |op| {
-            *op == node.op && matches!(op, Operator::And | Operator::Or)
-        });
-        let operator = format!(" {} ", operator_in_words(&node.op));
-        rest.push(Unprinted::Words(operator));
-        grouped(&mut rest, &node.rpn1, |op| *op == node.op);
-    }
-    sentence.push('.');
-    sentence
-}
-
-enum Unprinted<'a> {
-    Tree(&'a RpnStructure),
-    Words(String),
-}
-
-/// Pushes an operand, in parentheses unless it needs none below its operator.
-fn grouped<'a>(
-    rest: &mut Vec<Unprinted<'a>>,
-    tree: &'a RpnStructure,
-    needs_none: impl Fn(&Operator) -> bool,
-) {
-    match tree {
-        RpnStructure::RpnRpnOp(node) if !needs_none(&node.op) => rest.extend([
-            Unprinted::Words(")".into()),
-            Unprinted::Tree(tree),
-            Unprinted::Words("(".into()),
-        ]),
-        tree => rest.push(Unprinted::Tree(tree)),
-    }
+        let left = grouped(left, true);
+        let right = grouped(right, matches!(op, Operator::And | Operator::Or));
+        let words = format!("{left} {} {right}", operator_in_words(op));
+        Ok((words, Some(op.clone())))
+    });
+    format!("Records where {sentence}.")
 }
 
 fn operator_in_words(operator: &Operator) -> String {
@@ -137,14 +109,9 @@ fn distance(proximity: &ProximityOperator) -> String {
 
 fn operand_in_tree(operand: &Operand, default_set: Oid) -> String {
     let (mut line, attributes) = match operand {
-        Operand::AttributesPlusTerm(operand) => {
-            (term_in_words(&operand.term), operand.attributes.as_slice())
-        }
+        Operand::AttributesPlusTerm(of) => (term_in_words(&of.term), &of.attributes[..]),
         Operand::ResultSet(name) => (result_set_in_words(name), &[][..]),
-        Operand::ResultAttr(operand) => (
-            result_set_in_words(&operand.result_set),
-            operand.attributes.as_slice(),
-        ),
+        Operand::ResultAttr(of) => (result_set_in_words(&of.result_set), &of.attributes[..]),
     };
     for attribute in attributes {
         line.push_str("  ");
@@ -154,7 +121,7 @@ fn operand_in_tree(operand: &Operand, default_set: Oid) -> String {
 }
 
 fn result_set_in_words(name: &ResultSetId) -> String {
-    format!("result set \"{}\"", Escaped(name.0.as_bytes()))
+    format!("result set {}", quoted(name.0.as_bytes()))
 }
 
 /// `Use=4 title`, or `GILS 1=4` for a set whose values have no names here.
@@ -270,7 +237,7 @@ fn value_in_words(value: &AttributeValue) -> String {
         AttributeValue::Complex(complex) => complex,
     };
     let alternatives = complex.list.iter().map(|alternative| match alternative {
-        StringOrNumeric::String(name) => format!("\"{}\"", Escaped(name.as_bytes())),
+        StringOrNumeric::String(name) => quoted(name.as_bytes()),
         StringOrNumeric::Numeric(value) => value.to_string(),
     });
     let mut words = alternatives.collect::<Vec<_>>().join(" or ");
@@ -283,9 +250,9 @@ fn value_in_words(value: &AttributeValue) -> String {
 
 fn term_in_words(term: &Term) -> String {
     match term {
-        Term::General(octets) => format!("\"{}\"", Escaped(octets)),
+        Term::General(octets) => quoted(octets),
         Term::Numeric(number) => number.to_string(),
-        Term::CharacterString(text) => format!("the text \"{}\"", Escaped(text.as_bytes())),
+        Term::CharacterString(text) => format!("the text {}", quoted(text.as_bytes())),
         Term::Oid(oid) => format!("the identifier {oid}"),
         Term::DateTime(time) => format!("the time {}", Escaped(time.as_bytes())),
         Term::External(external) => match external.direct_reference {
@@ -294,9 +261,7 @@ fn term_in_words(term: &Term) -> String {
         },
         Term::IntegerAndUnit(number) => {
             let unit = match &number.unit_used.unit {
-                Some(StringOrNumeric::String(unit)) => {
-                    format!("\"{}\"", Escaped(unit.as_bytes()))
-                }
+                Some(StringOrNumeric::String(unit)) => quoted(unit.as_bytes()),
                 Some(StringOrNumeric::Numeric(unit)) => format!("of unit {unit}"),
                 None => "of a unit without a name".into(),
             };
@@ -304,6 +269,10 @@ fn term_in_words(term: &Term) -> String {
         }
         Term::Null => "null".into(),
     }
+}
+
+fn quoted(octets: &[u8]) -> String {
+    format!("\"{}\"", Escaped(octets))
 }
 
 #[cfg(test)]

@@ -31,79 +31,33 @@ pub fn print(query: &RpnQuery, bib: &Bib) -> Result<String, CannotSay> {
             "CCL cannot name the attribute set {name}"
         )));
     }
-    let mut text = String::new();
-    let mut rest = vec![Unprinted::Tree(&query.rpn, Nesting::First)];
-    while let Some(piece) = rest.pop() {
-        let (tree, place) = match piece {
-            Unprinted::Text(piece) => {
-                text.push_str(&piece);
-                continue;
-            }
-            Unprinted::Tree(tree, place) => (tree, place),
-        };
-        match tree {
-            RpnStructure::Op(operand) => {
-                let said = said(operand, bib)?;
-                match place {
-                    Nesting::Near => text.push_str(&format!("({said})")),
-                    Nesting::First | Nesting::Behind => text.push_str(&said),
+    let operand = |operand: &Operand| Ok((said(operand, bib)?, false));
+    // Operators other than proximity have equal rank and are read from the left.
+    let (text, _) = query
+        .rpn
+        .evaluate(operand, |op, (left, _), (right, has_operator)| {
+            Ok(match op {
+                Operator::Prox(proximity) => {
+                    let sign = distance(proximity)?;
+                    (format!("({left}) {sign} ({right})"), false)
                 }
-            }
-            RpnStructure::RpnRpnOp(node) => {
-                let (sign, left, right) = match &node.op {
-                    Operator::Prox(proximity) => {
-                        (distance(proximity)?, Nesting::Near, Nesting::Near)
-                    }
-                    operator => (word(operator, bib)?, Nesting::First, Nesting::Behind),
-                };
-                let bare = match place {
-                    Nesting::First => true,
-                    Nesting::Behind => left == Nesting::Near,
-                    Nesting::Near => false,
-                };
-                let (open, close) = if bare { ("", "") } else { ("(", ")") };
-                text.push_str(open);
-                rest.extend([
-                    Unprinted::Text(close.to_owned()),
-                    Unprinted::Tree(&node.rpn2, right),
-                    Unprinted::Text(sign),
-                    Unprinted::Tree(&node.rpn1, left),
-                ]);
-            }
-        }
-    }
+                op if has_operator => (format!("{left} {} ({right})", word(op, bib)?), true),
+                op => (format!("{left} {} {right}", word(op, bib)?), true),
+            })
+        })?;
     match parse(&text, bib) {
         Ok(_) => Ok(text),
         Err(error) => Err(CannotSay(error.kind.to_string())),
     }
 }
 
-enum Unprinted<'a> {
-    Text(String),
-    Tree(&'a RpnStructure, Nesting),
-}
-
-/// The position of a tree, which decides whether it needs parentheses.
-#[derive(Clone, Copy, PartialEq)]
-enum Nesting {
-    /// At the start, or before an operator of equal rank.
-    First,
-    /// After `and`, `or` or `not`.
-    Behind,
-    /// Next to a proximity sign.
-    Near,
-}
-
-fn word(operator: &Operator, bib: &Bib) -> Result<String, CannotSay> {
+fn word<'b>(operator: &Operator, bib: &'b Bib) -> Result<&'b String, CannotSay> {
     let (words, name) = match operator {
         Operator::And => (&bib.and, "and"),
         Operator::Or => (&bib.or, "or"),
         Operator::AndNot | Operator::Prox(_) => (&bib.not, "not"),
     };
-    match words.first() {
-        Some(word) => Ok(format!(" {word} ")),
-        None => Err(no_operator(name)),
-    }
+    words.first().ok_or_else(|| no_operator(name))
 }
 
 fn no_operator(name: &str) -> CannotSay {
@@ -122,8 +76,8 @@ fn distance(proximity: &ProximityOperator) -> Result<String, CannotSay> {
         && most.is_some()
         && proximity.proximity_unit_code == words;
     match most.unwrap_or_default() {
-        1 if sayable => Ok(format!(" {sign} ")),
-        number if sayable && number >= 0 => Ok(format!(" {sign}{number} ")),
+        1 if sayable => Ok(sign.to_string()),
+        number if sayable && number >= 0 => Ok(format!("{sign}{number}")),
         _ => {
             let operand = RpnStructure::term(Vec::new(), "");
             let operator = Operator::Prox(Box::new(proximity.clone()));
@@ -152,10 +106,19 @@ fn said(operand: &Operand, bib: &Bib) -> Result<String, CannotSay> {
             // A truncation expressed by signs comes after the attributes of qualifiers.
             let mut attributes = operand.attributes.clone();
             attributes.sort_by_key(|attribute| attribute.attribute_type == TRUNCATION);
-            let text = candidates(&attributes, term, bib)
+            let texts = texts(term, number(&attributes, TRUNCATION), bib);
+            let relation = number(&attributes, RELATION).filter(|relation| *relation != EQUAL);
+            let sign = RELATIONS.iter().find(|(_, value)| relation == Some(*value));
+            let signs = || sign.into_iter().map(|(sign, _)| *sign).chain(["="]);
+            // The shortest lists of qualifiers first.
+            let lists = lists(&attributes, bib).into_iter();
+            let heads = lists.flat_map(|list| signs().map(move |sign| format!("{list}{sign}")));
+            std::iter::once(String::new())
+                .chain(heads)
+                .flat_map(|head| texts.iter().map(move |text| format!("{head}{text}")))
                 .take(MAX_TRIED)
-                .find(|text| means(text));
-            text.ok_or_else(|| CannotSay(format!("the bib file has no qualifiers for {wanted}")))
+                .find(|text| means(text))
+                .ok_or_else(|| CannotSay(format!("the bib file has no qualifiers for {wanted}")))
         }
         Operand::ResultSet(name) => {
             let name = std::str::from_utf8(name.0.as_bytes()).ok();
@@ -190,85 +153,50 @@ fn is_same(one: &RpnQuery, other: &RpnQuery) -> bool {
             .all(|wanted| count(&a.attributes, wanted) == count(&b.attributes, wanted))
 }
 
-/// Texts that may mean the term with these attributes, the shortest lists of qualifiers first.
-fn candidates(
-    attributes: &[AttributeElement],
-    term: &str,
-    bib: &Bib,
-) -> impl Iterator<Item = String> {
-    let number = |wanted| {
-        attributes.iter().find_map(|attribute| match attribute {
-            AttributeElement {
-                attribute_type,
-                attribute_value: AttributeValue::Numeric(value),
-                ..
-            } if *attribute_type == wanted => Some(*value),
+/// The numeric value of the attribute of a type.
+fn number(attributes: &[AttributeElement], wanted: i64) -> Option<i64> {
+    attributes
+        .iter()
+        .find_map(|attribute| match attribute.attribute_value {
+            AttributeValue::Numeric(value) if attribute.attribute_type == wanted => Some(value),
             _ => None,
         })
-    };
-    let texts = texts(term, number(TRUNCATION), bib);
-    let relation = number(RELATION).filter(|relation| *relation != EQUAL);
-    let sign = RELATIONS.iter().find(|(_, value)| relation == Some(*value));
-    let sign = sign.map(|(sign, _)| *sign);
-    let with_qualifiers = {
-        let texts = texts.clone();
-        lists(attributes, bib).into_iter().flat_map(move |list| {
-            let signs: Vec<&str> = sign.into_iter().chain(["="]).collect();
-            let texts = texts.clone();
-            signs.into_iter().flat_map(move |sign| {
-                let list = list.join(",");
-                let texts = texts.clone();
-                texts
-                    .into_iter()
-                    .map(move |text| format!("{list}{sign}{text}"))
-            })
-        })
-    };
-    texts.into_iter().chain(with_qualifiers)
 }
 
 /// Lists of qualifiers that give the attributes, except for some that the term after them may imply.
-fn lists<'b>(attributes: &[AttributeElement], bib: &'b Bib) -> Vec<Vec<&'b str>> {
+fn lists(attributes: &[AttributeElement], bib: &Bib) -> Vec<String> {
     if attributes.len() > MAX_ATTRIBUTES_SAID {
         return Vec::new();
     }
-    let qualifiers: Vec<(&str, Vec<AttributeElement>)> = bib
-        .qualifiers
-        .iter()
-        .filter_map(|qualifier| Some((qualifier.name.as_str(), given(qualifier)?)))
-        .collect();
-    let (silent, telling): (Vec<_>, Vec<_>) = qualifiers
-        .into_iter()
-        .partition(|(_, given)| given.is_empty());
-    // Lists with the number of attributes they give, each an extension of a shorter one.
-    let mut lists: Vec<(Vec<&str>, usize)> = vec![(Vec::new(), 0)];
+    let qualifiers = bib.qualifiers.iter();
+    let qualifiers = qualifiers.filter_map(|one| Some((one.name.as_str(), given(one)?)));
+    let (silent, telling): (Vec<_>, Vec<_>) = qualifiers.partition(|(_, given)| given.is_empty());
+    // Lists with the attributes that they lack, each an extension of a shorter one.
+    let mut lists = vec![(Vec::new(), attributes)];
     let mut at = 0;
-    while let Some((list, count)) = lists.get(at).cloned() {
+    while let Some((list, lacking)) = lists.get(at).cloned() {
         at += 1;
         for (name, given) in &telling {
-            let rest = attributes.get(count..).unwrap_or_default();
-            if rest.starts_with(given) && lists.len() < MAX_TRIED {
-                let longer = list.iter().chain([name]).copied().collect();
-                lists.push((longer, count + given.len()));
+            if let Some(lacking) = lacking.strip_prefix(&given[..])
+                && lists.len() < MAX_TRIED
+            {
+                lists.push(([&list[..], &[*name]].concat(), lacking));
             }
         }
     }
-    let derived = |count: usize| {
-        let rest = attributes.get(count..).unwrap_or_default();
-        rest.iter()
-            .all(|attribute| matches!(attribute.attribute_type, 2 | 4 | 5))
-    };
-    let lists = lists.into_iter().filter(|(_, count)| derived(*count));
+    let implied = |one: &AttributeElement| matches!(one.attribute_type, 2 | 4 | 5);
+    lists.retain(|(_, lacking)| lacking.iter().all(implied));
+    // A qualifier without attributes only allows things; the first one decides.
+    let first = silent.iter().map(|(name, _)| Some(*name));
+    let firsts: Vec<Option<&str>> = std::iter::once(None).chain(first).collect();
     let mut found = Vec::new();
     for (list, _) in lists {
-        // A qualifier without attributes only allows things; the first one decides.
-        let with = silent
+        let lists = firsts
             .iter()
-            .map(|(name, _)| [name].into_iter().chain(&list).copied().collect());
-        let with: Vec<Vec<&str>> = with.collect();
-        found.extend(Some(list).filter(|list| !list.is_empty()));
-        found.extend(with);
+            .map(|first| first.iter().chain(&list).copied());
+        found.extend(lists.map(|list| list.collect::<Vec<_>>().join(",")));
     }
+    found.retain(|list| !list.is_empty());
     found
 }
 
