@@ -5,15 +5,13 @@ use std::rc::Rc;
 
 use super::super::suggest::nearest;
 use super::super::{QueryError, QueryErrorKind, as_sent};
-use super::bib::{Bib, Qualifier, Special};
-use super::relation::{EQUAL, RELATIONS, relate};
-use super::term::{allowed, numeric};
+use super::bib::{Bib, Qualifier};
+use super::relation::relate;
 use super::token::{Kind, Token, tokens};
 use crate::apdu::{
     AttributeElement, AttributesPlusTerm, KnownProximityUnit, MAX_RPN_DEPTH, Operand, Operator,
     ProximityOperator, ProximityUnitCode, RelationType, ResultSetId, RpnQuery, RpnStructure,
 };
-use crate::bib1::attributes::RELATION;
 
 /// The maximum size in octets of a query with its terms repeated for each qualifier.
 pub const MAX_WRITTEN_OUT: usize = 1 << 24;
@@ -31,6 +29,7 @@ pub fn parse(query: &str, bib: &Bib) -> Result<RpnQuery, QueryError> {
         bib,
         tokens: tokens(query, bib)?,
         at: 0,
+        open: Vec::new(),
         parentheses: 0,
         written_out: 0,
     };
@@ -59,6 +58,8 @@ pub(super) struct Parser<'q, 'b> {
     pub(super) bib: &'b Bib,
     tokens: Vec<Token>,
     pub(super) at: usize,
+    /// The parts that are not complete, the innermost last.
+    open: Vec<OpenPart<'b>>,
     /// The number of open parentheses.
     parentheses: usize,
     written_out: usize,
@@ -75,25 +76,22 @@ enum Expected<'b> {
 }
 
 /// A part of the query that is not complete.
-enum OpenPart<'b> {
-    /// Elements and the operators between them.
-    Elements {
-        qualifiers: Qualifiers<'b>,
-        left: Option<(Tree, Operator)>,
-        in_parentheses: bool,
-    },
+struct OpenPart<'b> {
+    kind: PartKind<'b>,
+    left: Option<(Tree, Operator)>,
+}
+
+enum PartKind<'b> {
+    /// Elements and the operators between them, in parentheses or not.
+    Elements(Qualifiers<'b>, bool),
     /// Terms and the distances between them.
-    Nearness {
-        qualifiers: Qualifiers<'b>,
-        left: Option<(Tree, Operator)>,
-    },
+    Nearness(Qualifiers<'b>),
     /// The same text under different qualifiers.
     Alternatives {
         /// The token where each alternative starts.
         at: usize,
         after_relation: bool,
         rest: std::vec::IntoIter<Qualifiers<'b>>,
-        left: Option<(Tree, Operator)>,
         /// The relation of the alternative being read, and its token.
         relation: Option<(AttributeElement, Token)>,
     },
@@ -101,73 +99,56 @@ enum OpenPart<'b> {
 
 impl<'b> Parser<'_, 'b> {
     fn query(&mut self) -> Result<Tree, QueryError> {
-        let none: Qualifiers<'b> = Rc::from([]);
-        let mut open = vec![OpenPart::Elements {
-            qualifiers: none.clone(),
-            left: None,
-            in_parentheses: false,
-        }];
-        let mut step = Expected::Element(none);
+        let mut step = self.begin(PartKind::Elements(Rc::from([]), false))?;
         loop {
             step = match step {
-                Expected::Element(qualifiers) => self.element(qualifiers, &mut open)?,
+                Expected::Element(qualifiers) => self.element(qualifiers)?,
                 Expected::Near(qualifiers) if self.token().kind == Kind::Open => {
                     if self.parentheses == MAX_RPN_DEPTH {
                         return Err(self.refused(QueryErrorKind::TooDeep(MAX_RPN_DEPTH)));
                     }
                     self.parentheses += 1;
                     self.advance();
-                    open.push(OpenPart::Elements {
-                        qualifiers: qualifiers.clone(),
-                        left: None,
-                        in_parentheses: true,
-                    });
-                    Expected::Element(qualifiers)
+                    self.begin(PartKind::Elements(qualifiers, true))?
                 }
                 Expected::Near(qualifiers) => Expected::Read(self.words(&qualifiers)?),
-                Expected::Read(tree) => match open.pop() {
+                Expected::Read(tree) => match self.open.pop() {
                     None => return Ok(tree),
-                    Some(part) => self.go_on(part, tree, &mut open)?,
+                    Some(part) => self.go_on(part, tree)?,
                 },
             };
         }
     }
 
-    fn element(
-        &mut self,
-        qualifiers: Qualifiers<'b>,
-        open: &mut Vec<OpenPart<'b>>,
-    ) -> Result<Expected<'b>, QueryError> {
+    fn element(&mut self, qualifiers: Qualifiers<'b>) -> Result<Expected<'b>, QueryError> {
         if self.token().kind == Kind::Set {
             return self.result_set().map(Expected::Read);
         }
+        let alternatives = |at, after_relation, qualifiers: Vec<_>| PartKind::Alternatives {
+            at,
+            after_relation,
+            rest: qualifiers.into_iter(),
+            relation: None,
+        };
         let mut ahead = self.at;
         while self.token_at(ahead).kind == Kind::Word {
             ahead += 1;
             match self.token_at(ahead).kind {
                 Kind::Relation | Kind::Equal => {
-                    let alternatives = self.qualifiers(ahead, &qualifiers)?;
-                    return self.alternative(ahead, true, alternatives.into_iter(), None, open);
+                    let named = self.qualifiers(ahead, &qualifiers)?;
+                    return self.begin(alternatives(ahead, true, named));
                 }
                 Kind::Comma => ahead += 1,
                 _ => break,
             }
         }
         if qualifiers.is_empty() && self.token_at(ahead).kind != Kind::Open {
-            let bib = self.bib;
-            let alternatives: Vec<Qualifiers<'b>> = (0..)
-                .map_while(|number| bib.find("term", number))
-                .map(|qualifier| Rc::from([qualifier]))
-                .collect();
-            if !alternatives.is_empty() {
-                return self.alternative(self.at, false, alternatives.into_iter(), None, open);
+            let unnamed: Vec<_> = self.alternatives("term").collect();
+            if !unnamed.is_empty() {
+                return self.begin(alternatives(self.at, false, unnamed));
             }
         }
-        open.push(OpenPart::Nearness {
-            qualifiers: qualifiers.clone(),
-            left: None,
-        });
-        Ok(Expected::Near(qualifiers))
+        self.begin(PartKind::Nearness(qualifiers))
     }
 
     /// `set = NAME`
@@ -209,154 +190,108 @@ impl<'b> Parser<'_, 'b> {
                 .at(name.start)
             })?);
         }
-        let mut alternatives: Vec<Qualifiers<'b>> = Vec::new();
         if bib.each_field {
-            for name in &names {
-                let found = (0..).map_while(|number| bib.find(name.text(self.query), number));
-                alternatives.extend(found.map(|qualifier| Rc::from([qualifier])));
-            }
-            return Ok(alternatives);
+            let each = names
+                .iter()
+                .flat_map(|name| self.alternatives(name.text(self.query)));
+            return Ok(each.collect());
         }
+        let mut alternatives = Vec::new();
         for number in 0.. {
             self.spend((names.len() + inherited.len()) * size_of::<&Qualifier>())?;
-            let mut any = false;
-            let mut merged = Vec::new();
-            for (name, first) in names.iter().zip(&firsts) {
-                let found = bib.find(name.text(self.query), number);
-                any |= found.is_some();
-                merged.push(found.unwrap_or(first));
-            }
-            if !any {
+            let found = names
+                .iter()
+                .map(|name| bib.find(name.text(self.query), number));
+            let found: Vec<_> = found.collect();
+            if found.iter().all(Option::is_none) {
                 break;
             }
-            merged.extend(inherited.iter());
-            alternatives.push(merged.into());
+            let merged = found.into_iter().zip(&firsts);
+            let merged = merged.map(|(found, first)| found.unwrap_or(first));
+            alternatives.push(merged.chain(inherited.iter().copied()).collect());
         }
         Ok(alternatives)
     }
 
-    /// Begins the next alternative; there is at least one.
-    fn alternative(
-        &mut self,
-        at: usize,
-        after_relation: bool,
-        mut rest: std::vec::IntoIter<Qualifiers<'b>>,
-        left: Option<(Tree, Operator)>,
-        open: &mut Vec<OpenPart<'b>>,
-    ) -> Result<Expected<'b>, QueryError> {
-        let Some(qualifiers) = rest.next() else {
-            return left
-                .map(|(tree, _)| Expected::Read(tree))
-                .ok_or_else(|| self.missing("a qualifier"));
-        };
-        self.at = at;
-        let mut relation = None;
-        let mut range = None;
-        if after_relation {
-            let sign = *self.token();
-            let text = sign.text(self.query);
-            let order = allowed(&qualifiers, RELATION, Special::Order);
-            let non_negative = allowed(&qualifiers, RELATION, Special::OrderOfNonNegative);
-            let by = order.or(non_negative);
-            let is_sign =
-                |(known, _): &&(&str, i64)| *known == text && (by.is_some() || text == "=");
-            let Some((_, value)) = RELATIONS.iter().find(is_sign) else {
-                return Err(self.refused(QueryErrorKind::QualifierRelation(text.to_owned())));
-            };
-            self.advance();
-            if let Some(by) = by {
-                let mut is_omitted = false;
-                if *value == EQUAL {
-                    range = self.range(&qualifiers, by, non_negative.is_some())?;
-                    is_omitted = allowed(&qualifiers, RELATION, Special::OmitEquals).is_some();
+    /// Each qualifier that a name stands for.
+    fn alternatives(&self, name: &str) -> impl Iterator<Item = Qualifiers<'b>> {
+        let found = (0..).map_while(move |number| self.bib.find(name, number));
+        found.map(|qualifier| Rc::from([qualifier]))
+    }
+
+    fn begin(&mut self, kind: PartKind<'b>) -> Result<Expected<'b>, QueryError> {
+        self.next_operand(OpenPart { kind, left: None })
+    }
+
+    /// Opens a part for its next operand.
+    fn next_operand(&mut self, mut part: OpenPart<'b>) -> Result<Expected<'b>, QueryError> {
+        let expected = match &mut part.kind {
+            PartKind::Elements(qualifiers, _) => Expected::Element(qualifiers.clone()),
+            PartKind::Nearness(qualifiers) => Expected::Near(qualifiers.clone()),
+            PartKind::Alternatives {
+                at,
+                after_relation,
+                rest,
+                relation,
+            } => {
+                self.at = *at;
+                // There is one: otherwise the part is complete.
+                let qualifiers = rest.next().unwrap_or_else(|| Rc::from([]));
+                let mut range = None;
+                if *after_relation {
+                    (range, *relation) = self.relation(&qualifiers)?;
                 }
-                if range.is_none() && !is_omitted {
-                    relation = Some((numeric(Some(by), RELATION, *value, sign.start)?, sign));
-                }
+                self.open.push(part);
+                return match range {
+                    Some(range) => Ok(Expected::Read(range)),
+                    None => self.begin(PartKind::Nearness(qualifiers)),
+                };
             }
-        }
-        open.push(OpenPart::Alternatives {
-            at,
-            after_relation,
-            rest,
-            left,
-            relation,
-        });
-        if let Some(range) = range {
-            return Ok(Expected::Read(range));
-        }
-        open.push(OpenPart::Nearness {
-            qualifiers: qualifiers.clone(),
-            left: None,
-        });
-        Ok(Expected::Near(qualifiers))
+        };
+        self.open.push(part);
+        Ok(expected)
     }
 
     /// Continues an open part with a complete tree.
     fn go_on(
         &mut self,
-        part: OpenPart<'b>,
-        tree: Tree,
-        open: &mut Vec<OpenPart<'b>>,
+        mut part: OpenPart<'b>,
+        mut tree: Tree,
     ) -> Result<Expected<'b>, QueryError> {
-        match part {
-            OpenPart::Alternatives {
-                at,
-                after_relation,
-                rest,
-                left,
-                relation,
-            } => {
-                let mut tree = tree;
-                if let Some((relation, sign)) = relation {
-                    relate(&mut tree.rpn, &relation, || {
-                        QueryErrorKind::QualifierRelation(sign.text(self.query).to_owned())
-                            .at(sign.start)
-                    })?;
-                }
-                let tree = self.joined(left, tree)?;
-                match rest.len() {
-                    0 => Ok(Expected::Read(tree)),
-                    _ => {
-                        let left = Some((tree, Operator::Or));
-                        self.alternative(at, after_relation, rest, left, open)
-                    }
-                }
+        if let PartKind::Alternatives {
+            relation: Some((relation, sign)),
+            ..
+        } = &part.kind
+        {
+            relate(&mut tree.rpn, relation, || self.unusable(sign))?;
+        }
+        let tree = self.joined(part.left, tree)?;
+        let operator = match &part.kind {
+            PartKind::Alternatives { rest, .. } if rest.len() == 0 => {
+                return Ok(Expected::Read(tree));
             }
-            OpenPart::Nearness { qualifiers, left } => {
-                let tree = self.joined(left, tree)?;
-                let operator = match self.token() {
-                    token if token.kind == Kind::Proximity => {
-                        let operator = self.proximity()?;
-                        self.advance();
-                        operator
-                    }
-                    // Terms after parentheses.
-                    token if token.in_term() => near(2, false, RelationType::LESS_THAN),
-                    _ => return Ok(Expected::Read(tree)),
-                };
-                open.push(OpenPart::Nearness {
-                    qualifiers: qualifiers.clone(),
-                    left: Some((tree, operator)),
-                });
-                Ok(Expected::Near(qualifiers))
-            }
-            OpenPart::Elements {
-                qualifiers,
-                left,
-                in_parentheses,
-            } => {
-                let tree = self.joined(left, tree)?;
+            PartKind::Alternatives { .. } => Operator::Or,
+            PartKind::Nearness(_) => match self.token() {
+                token if token.kind == Kind::Proximity => {
+                    let operator = self.proximity()?;
+                    self.advance();
+                    operator
+                }
+                // Terms after parentheses.
+                token if token.in_term() => near(2, false, RelationType::LESS_THAN),
+                _ => return Ok(Expected::Read(tree)),
+            },
+            PartKind::Elements(_, in_parentheses) => {
                 let operator = match self.token().kind {
                     Kind::And => Operator::And,
                     Kind::Or => Operator::Or,
                     Kind::Not => Operator::AndNot,
-                    Kind::Close if in_parentheses => {
+                    Kind::Close if *in_parentheses => {
                         self.parentheses -= 1;
                         self.advance();
                         return Ok(Expected::Read(tree));
                     }
-                    Kind::End if in_parentheses => {
+                    Kind::End if *in_parentheses => {
                         return Err(self.missing("a closing parenthesis"));
                     }
                     Kind::End => return Ok(Expected::Read(tree)),
@@ -366,14 +301,11 @@ impl<'b> Parser<'_, 'b> {
                     }
                 };
                 self.advance();
-                open.push(OpenPart::Elements {
-                    qualifiers: qualifiers.clone(),
-                    left: Some((tree, operator)),
-                    in_parentheses,
-                });
-                Ok(Expected::Element(qualifiers))
+                operator
             }
-        }
+        };
+        part.left = Some((tree, operator));
+        self.next_operand(part)
     }
 
     /// `%`, `!`, or one of them with a distance.
@@ -445,10 +377,7 @@ impl<'b> Parser<'_, 'b> {
     }
 
     fn refused(&self, kind: QueryErrorKind) -> QueryError {
-        QueryError {
-            kind,
-            offset: self.token().start,
-        }
+        kind.at(self.token().start)
     }
 }
 

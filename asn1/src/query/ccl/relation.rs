@@ -1,14 +1,13 @@
 //! The relation of a CCL query: ranges, and the relation as an attribute of terms.
 
-use super::super::QueryError;
-use super::bib::Attribute;
+use super::super::{QueryError, QueryErrorKind};
+use super::bib::{Attribute, Special};
 use super::parse::{Parser, Qualifiers, Tree};
-use super::term::numeric;
+use super::term::{allowed, numeric};
 use super::token::{Kind, Token};
 use crate::apdu::{AttributeElement, AttributeValue, Operand, Operator, RpnStructure};
 use crate::bib1::attributes::RELATION;
 
-/// Bib-1 relations.
 /// The signs of relations and their values of the Relation attribute.
 pub(super) const RELATIONS: [(&str, i64); 6] = [
     ("<", 1),
@@ -23,9 +22,42 @@ pub(super) const EQUAL: i64 = 3;
 const GREATER_OR_EQUAL: i64 = 4;
 
 impl<'b> Parser<'_, 'b> {
+    /// A relation sign: the range after it, or the relation for the terms after it, with its token.
+    pub(super) fn relation(
+        &mut self,
+        qualifiers: &Qualifiers<'b>,
+    ) -> Result<(Option<Tree>, Option<(AttributeElement, Token)>), QueryError> {
+        let sign = *self.token();
+        let text = sign.text(self.query);
+        let non_negative = allowed(qualifiers, RELATION, Special::OrderOfNonNegative);
+        let by = allowed(qualifiers, RELATION, Special::Order).or(non_negative);
+        let is_sign = |(known, _): &&(&str, i64)| *known == text && (by.is_some() || text == "=");
+        let Some((_, value)) = RELATIONS.iter().find(is_sign) else {
+            return Err(self.unusable(&sign));
+        };
+        self.advance();
+        let Some(by) = by else {
+            return Ok((None, None));
+        };
+        if *value == EQUAL {
+            let range = self.range(qualifiers, by, non_negative.is_some())?;
+            if range.is_some() || allowed(qualifiers, RELATION, Special::OmitEquals).is_some() {
+                return Ok((range, None));
+            }
+        }
+        let relation = numeric(Some(by), RELATION, *value, sign.start)?;
+        Ok((None, Some((relation, sign))))
+    }
+
+    /// The error for a relation that the qualifiers or terms do not allow.
+    pub(super) fn unusable(&self, sign: &Token) -> QueryError {
+        let text = sign.text(self.query).to_owned();
+        QueryErrorKind::QualifierRelation(text).at(sign.start)
+    }
+
     /// `LOW - HIGH`, `LOW -` or `- HIGH`, if that comes next. If terms cannot be negative, the dash needs no blanks
     /// around it.
-    pub(super) fn range(
+    fn range(
         &mut self,
         qualifiers: &Qualifiers<'b>,
         by: &Attribute,
