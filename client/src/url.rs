@@ -63,27 +63,25 @@ pub use authority::{HostPort, Login};
 pub use caution::{Caution, Scope};
 pub use common::Mode;
 pub use encoded::Encoded;
-pub use error::{MAX_URL_LENGTH, UrlError, UrlErrorKind};
+pub use error::{BuildError, MAX_URL_LENGTH, UrlError, UrlErrorKind};
 pub use gopher::{
-    AttributeScope, DEFAULT_GOPHER_PORT, GopherBuildError, GopherPlus, GopherType, GopherUrl,
-    GopherUrlBuilder, PlusRequest, PlusWire, ReplyKind, same_attribute,
+    AttributeScope, DEFAULT_GOPHER_PORT, GopherPlus, GopherType, GopherUrl, GopherUrlBuilder,
+    PlusRequest, PlusWire, ReplyKind, same_attribute,
 };
 pub use host::{Host, HostName, MAX_HOST_LENGTH, MAX_LABEL_LENGTH};
 pub use locator::{Locator, Unsupported, UriKind, Url, uri_kind};
 pub use octets::Octets;
-pub use registry::{RegisterError, RegisteredUrl, Registry, Scheme, SchemeUrl};
+pub use registry::{RegisterError, RegisteredUrl, Registry, SchemeUrl};
 pub use resolve::{ResolveError, ResolveMode, resolve};
 pub use schemes::{
-    FileHost, FileUrl, FtpPath, FtpStep, FtpUrl, HttpUrl, HttpsUrl, LocalPathError, MailtoUrl,
-    MessageId, NewsUrl, Newsgroup, NntpUrl, OpaqueUri, ProsperoField, ProsperoUrl, RloginUrl,
-    TelnetPlan, TelnetUrl, Tn3270Url, TypeCode, WaisTarget, WaisUrl,
+    FileUrl, FtpPath, FtpStep, FtpUrl, HttpUrl, HttpsUrl, LocalPathError, MailtoUrl, MessageId,
+    NewsUrl, Newsgroup, NntpUrl, OpaqueUri, ProsperoField, ProsperoUrl, RloginUrl, TelnetPlan,
+    TelnetUrl, Tn3270Url, TypeCode, WaisTarget, WaisUrl,
 };
 use span::Span;
 pub use spell::spell;
 pub use userinfo::Userinfo;
-pub use z3950::{
-    BuildError, DEFAULT_PORT, Extension, Kind, StringPart, Warning, Z3950Url, Z3950UrlBuilder,
-};
+pub use z3950::{DEFAULT_PORT, Extension, Kind, Z3950Url, Z3950UrlBuilder};
 
 /// The kind of a session or retrieval URL, from its scheme alone; `None` for other texts.
 ///

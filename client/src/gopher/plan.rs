@@ -5,7 +5,7 @@ use super::GopherOptions;
 use super::header::{Header, Length};
 use super::text::LoneDot;
 use crate::url::{
-    DEFAULT_GOPHER_PORT, GopherBuildError, GopherPlus, GopherType, GopherUrl, Host, PlusRequest,
+    BuildError, DEFAULT_GOPHER_PORT, GopherPlus, GopherType, GopherUrl, Host, PlusRequest,
     ReplyKind,
 };
 
@@ -39,7 +39,7 @@ pub enum Reading {
 }
 
 /// Why nothing is sent for a URL.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum GopherPlanError {
     /// A search requires a search string (draft §2.3).
@@ -53,7 +53,7 @@ pub enum GopherPlanError {
     NotRetrievable(GopherType),
     /// A search term or answers cannot be put into a request.
     #[error(transparent)]
-    Unsendable(#[from] GopherBuildError),
+    Unsendable(#[from] BuildError),
     /// The port is reserved for another protocol and not allowed.
     #[error("port {0} is reserved for another protocol and was not connected to")]
     PortRefused(u16),

@@ -84,7 +84,7 @@ impl fmt::Display for Caution {
 #[non_exhaustive]
 pub enum Warning {
     /// A warning of the parser.
-    Url(url::Warning),
+    Url(url::Caution),
     /// A hint that cannot be followed.
     HintIgnored {
         /// The keyword of the hint.

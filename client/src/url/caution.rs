@@ -8,11 +8,11 @@ use super::userinfo::Userinfo;
 /// Lower ports belong to well-known protocols (RFC 1738 §6).
 const FIRST_FREE_PORT: u16 = 1024;
 
-/// A reason for caution. `Display` is for people, [`code`](Self::code) for programs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+/// A reason for caution, or a warning about an accepted URL. `Display` is for people, [`code`](Self::code) for programs.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Caution {
-    /// It contains a user name or password in clear text.
+    /// It contains a user name or password in clear text; those of a Z39.50 URL are not used unless requested.
     CredentialsInUrl,
     /// The host name has no dot, so its meaning depends on where it is resolved.
     RelativeHostName,
@@ -26,55 +26,71 @@ pub enum Caution {
     ReservedScheme(&'static str),
     /// The scheme is unknown and differs from this known one by one letter.
     SimilarScheme(&'static str),
+    /// A `?` without a docid was ignored.
+    EmptyDocidIgnored,
+    /// A parameter with this keyword, in lower case, was kept as an [`Extension`](super::Extension).
+    UnknownParameter(String),
 }
 
 impl Caution {
     /// A stable name for programs: `Name` or `Name:detail`, such as `ReservedPort:25`.
     pub fn code(&self) -> String {
+        self.words().0
+    }
+
+    /// The code and the message.
+    fn words(&self) -> (String, String) {
+        let plain = |code: &str, message: &str| (code.to_owned(), message.to_owned());
         match self {
-            Caution::CredentialsInUrl => "CredentialsInUrl".to_owned(),
-            Caution::RelativeHostName => "RelativeHostName".to_owned(),
-            Caution::ReservedPort(port) => format!("ReservedPort:{port}"),
-            Caution::NonDefaultPort(port) => format!("NonDefaultPort:{port}"),
-            Caution::EscapedControl => "EscapedControl".to_owned(),
-            Caution::ReservedScheme(scheme) => format!("ReservedScheme:{scheme}"),
-            Caution::SimilarScheme(scheme) => format!("SimilarScheme:{scheme}"),
+            Caution::CredentialsInUrl => plain(
+                "CredentialsInUrl",
+                "the URL contains a user name or a password",
+            ),
+            Caution::RelativeHostName => plain(
+                "RelativeHostName",
+                "the host name has no dot, so which machine it means depends on where it is looked up",
+            ),
+            Caution::ReservedPort(port) => (
+                format!("ReservedPort:{port}"),
+                format!("port {port} is reserved for another protocol than that of the scheme"),
+            ),
+            Caution::NonDefaultPort(port) => (
+                format!("NonDefaultPort:{port}"),
+                format!("port {port} is not the default port of the scheme"),
+            ),
+            Caution::EscapedControl => plain(
+                "EscapedControl",
+                "an escaped control character could end a command of the protocol",
+            ),
+            Caution::ReservedScheme("z39.50") => plain(
+                "ReservedScheme:z39.50",
+                "the scheme z39.50 is reserved but not in use: z39.50s opens a session, z39.50r retrieves a record",
+            ),
+            Caution::ReservedScheme(scheme) => (
+                format!("ReservedScheme:{scheme}"),
+                format!("the scheme {scheme} is reserved but has no syntax"),
+            ),
+            Caution::SimilarScheme(scheme) => (
+                format!("SimilarScheme:{scheme}"),
+                format!("the scheme is not known; did you mean {scheme}?"),
+            ),
+            Caution::EmptyDocidIgnored => plain(
+                "EmptyDocidIgnored",
+                "nothing follows the `?`, so the URL names no record",
+            ),
+            Caution::UnknownParameter(keyword) => (
+                format!("UnknownParameter:{keyword}"),
+                format!("the parameter {keyword} is not known and has no effect"),
+            ),
         }
     }
 }
 
 impl fmt::Display for Caution {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Caution::CredentialsInUrl => f.write_str(CREDENTIALS),
-            Caution::RelativeHostName => f.write_str(
-                "the host name has no dot, so which machine it means depends on where it is looked up",
-            ),
-            Caution::ReservedPort(port) => write!(
-                f,
-                "port {port} is reserved for another protocol than that of the scheme"
-            ),
-            Caution::NonDefaultPort(port) => {
-                write!(f, "port {port} is not the default port of the scheme")
-            }
-            Caution::EscapedControl => f.write_str(
-                "an escaped control character could end a command of the protocol",
-            ),
-            Caution::ReservedScheme("z39.50") => f.write_str(
-                "the scheme z39.50 is reserved but not in use: z39.50s opens a session, z39.50r retrieves a record",
-            ),
-            Caution::ReservedScheme(scheme) => {
-                write!(f, "the scheme {scheme} is reserved but has no syntax")
-            }
-            Caution::SimilarScheme(scheme) => {
-                write!(f, "the scheme is not known; did you mean {scheme}?")
-            }
-        }
+        f.write_str(&self.words().1)
     }
 }
-
-/// The message for a URL with credentials, whatever its scheme.
-pub(crate) const CREDENTIALS: &str = "the URL contains a user name or a password";
 
 /// Whether a text has an escaped control character (RFC 1738 §6).
 pub(crate) fn has_escaped_control(text: &str) -> bool {

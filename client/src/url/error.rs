@@ -228,6 +228,39 @@ impl UrlErrorKind {
     }
 }
 
+/// Why parts do not make a URL.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct BuildError {
+    name: &'static str,
+    message: String,
+}
+
+impl BuildError {
+    pub(crate) fn new(name: &'static str, message: impl Into<String>) -> Self {
+        BuildError {
+            name,
+            message: message.into(),
+        }
+    }
+
+    /// Refuses a canonical form of more than [`MAX_URL_LENGTH`] octets.
+    pub(crate) fn bounded(canonical: &str) -> Result<(), Self> {
+        match canonical.len() {
+            length if length > MAX_URL_LENGTH => Err(BuildError::new(
+                "TooLong",
+                format!("the URL has {length} octets: {MAX_URL_LENGTH} are the limit"),
+            )),
+            _ => Ok(()),
+        }
+    }
+
+    /// A stable name for programs, such as `MissingDatabase`.
+    pub fn name(&self) -> &'static str {
+        self.name
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

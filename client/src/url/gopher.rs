@@ -15,7 +15,7 @@ use super::error::UrlError;
 use super::host::Host;
 use super::octets::Octets;
 use super::span::Span;
-pub use build::{GopherBuildError, GopherUrlBuilder};
+pub use build::GopherUrlBuilder;
 pub use item_type::{GopherType, ReplyKind};
 pub use plus::{AttributeScope, GopherPlus, PlusRequest, same_attribute};
 

@@ -12,8 +12,8 @@ use super::host::Host;
 use super::octets::Octets;
 use super::registry::{KNOWN, NAME_SCHEME, PREFIX, RegisteredUrl, Registry};
 use super::schemes::{
-    FileHost, FileUrl, FtpUrl, HttpUrl, HttpsUrl, MailtoUrl, MessageId, NewsUrl, NntpUrl,
-    OpaqueUri, ProsperoUrl, RloginUrl, TelnetUrl, Tn3270Url, WaisUrl,
+    FileUrl, FtpUrl, HttpUrl, HttpsUrl, MailtoUrl, MessageId, NewsUrl, NntpUrl, OpaqueUri,
+    ProsperoUrl, RloginUrl, TelnetUrl, Tn3270Url, WaisUrl,
 };
 use super::span::Span;
 use super::userinfo::Userinfo;
@@ -228,7 +228,7 @@ impl Locator {
     /// The scope of the URL.
     pub fn scope(&self) -> Scope {
         match &self.url {
-            Url::File(file) if *file.host() == FileHost::Local => Scope::Local,
+            Url::File(file) if file.host().is_none() => Scope::Local,
             Url::News(_) => Scope::ServerRelative,
             Url::Nntp(nntp) if nntp.hostport.is_none() => Scope::ServerRelative,
             _ => Scope::Global,
@@ -288,10 +288,7 @@ impl Locator {
             Url::Rlogin(url) => Some(url.login.site()),
             Url::Tn3270(url) => Some(url.login.site()),
             Url::Wais(url) => Some(url.hostport().site()),
-            Url::File(url) => match url.host() {
-                FileHost::Local => None,
-                FileHost::Remote(host) => Some(Site::of(host)),
-            },
+            Url::File(url) => url.host().map(Site::of),
             Url::Prospero(url) => Some(url.hostport().site()),
             Url::Registered(url) => Some(Site {
                 port: url.url().port().map(|(port, _)| port),

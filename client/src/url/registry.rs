@@ -12,24 +12,9 @@ use super::octets::Octets;
 use super::span::Span;
 use super::userinfo::Userinfo;
 
-/// The parser of an additional scheme, which may be a closure.
-pub trait Scheme: Send + Sync {
-    /// Parses the text after the scheme's colon: graphic US-ASCII without `#`.
-    ///
-    /// Errors: [`UrlError::at`] an offset in `part`.
-    fn parse(&self, part: &str, mode: Mode) -> Result<Arc<dyn SchemeUrl>, UrlError>;
-}
+type ParseScheme = dyn Fn(&str, Mode) -> Result<Arc<dyn SchemeUrl>, UrlError> + Send + Sync;
 
-impl<F> Scheme for F
-where
-    F: Fn(&str, Mode) -> Result<Arc<dyn SchemeUrl>, UrlError> + Send + Sync,
-{
-    fn parse(&self, part: &str, mode: Mode) -> Result<Arc<dyn SchemeUrl>, UrlError> {
-        self(part, mode)
-    }
-}
-
-/// A URL of a registered scheme, as parsed by its [`Scheme`].
+/// A URL of a registered scheme, as parsed by its scheme.
 pub trait SchemeUrl: fmt::Debug + Send + Sync {
     /// The canonical form after the scheme's colon, with secrets.
     fn part(&self) -> String;
@@ -52,11 +37,6 @@ pub trait SchemeUrl: fmt::Debug + Send + Sync {
     /// User and password.
     fn userinfo(&self) -> Option<&Userinfo> {
         None
-    }
-
-    /// The specific parts of this scheme, by name.
-    fn fields(&self) -> Vec<(String, Octets)> {
-        Vec::new()
     }
 
     /// The requests that a client sends to follow the URL; may be empty.
@@ -166,7 +146,7 @@ pub(super) const KNOWN: [&str; 20] = [
 /// ```
 #[derive(Clone, Default)]
 pub struct Registry {
-    schemes: BTreeMap<String, Arc<dyn Scheme>>,
+    schemes: BTreeMap<String, Arc<ParseScheme>>,
 }
 
 /// Why a scheme was not added.
@@ -187,14 +167,15 @@ impl Registry {
         Registry::default()
     }
 
-    /// Registers a scheme; the name ignores case.
+    /// Registers a scheme, of any letter case, with the parser of the text after its colon, which is graphic US-ASCII without
+    /// `#`. The parser's errors are [`UrlError::at`] an offset in that text.
     ///
     /// # Errors
     /// See [`RegisterError`].
     pub fn register(
         &mut self,
         name: &str,
-        scheme: impl Scheme + 'static,
+        parse: impl Fn(&str, Mode) -> Result<Arc<dyn SchemeUrl>, UrlError> + Send + Sync + 'static,
     ) -> Result<(), RegisterError> {
         let name = name.to_ascii_lowercase();
         if !is_scheme(&name) {
@@ -203,7 +184,7 @@ impl Registry {
         if KNOWN.contains(&name.as_str()) || self.schemes.contains_key(&name) {
             return Err(RegisterError::Taken(name));
         }
-        self.schemes.insert(name, Arc::new(scheme));
+        self.schemes.insert(name, Arc::new(parse));
         Ok(())
     }
 
@@ -214,12 +195,10 @@ impl Registry {
         rest: Span<'_>,
         mode: Mode,
     ) -> Option<Result<RegisteredUrl, UrlError>> {
-        let parser = self.schemes.get(scheme)?;
+        let parse = self.schemes.get(scheme)?;
         // Graphic US-ASCII by now.
         let part = std::str::from_utf8(rest.octets()).unwrap_or_default();
-        let url = parser
-            .parse(part, mode)
-            .map_err(|refusal| refusal.shifted(rest.start()));
+        let url = parse(part, mode).map_err(|refusal| refusal.shifted(rest.start()));
         Some(url.map(|url| RegisteredUrl {
             scheme: scheme.to_owned(),
             url,

@@ -17,7 +17,7 @@ use super::common::{self, Class, Content};
 use super::error::UrlError;
 use super::octets::Octets;
 use super::span::Span;
-pub use file::{FileHost, FileUrl, LocalPathError};
+pub use file::{FileUrl, LocalPathError};
 pub use ftp::{FtpPath, FtpStep, FtpUrl, TypeCode};
 pub use http::{HttpUrl, HttpsUrl};
 pub use mail::{MailtoUrl, MessageId};

@@ -8,13 +8,13 @@ use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::str::FromStr;
 
-use super::caution::CREDENTIALS;
+use super::caution::Caution;
 use super::common::{self, Class, Mode};
 use super::error::UrlError;
 use super::host::Host;
 use super::octets::Octets;
 use super::userinfo::{self, Secrets, Userinfo};
-pub use build::{BuildError, StringPart, Z3950UrlBuilder};
+pub use build::Z3950UrlBuilder;
 
 /// The default port (RFC 2056 §3, §4).
 pub const DEFAULT_PORT: u16 = 210;
@@ -73,43 +73,6 @@ impl Extension {
     }
 }
 
-/// A warning about an accepted URL. `Display` is for people, [`code`](Self::code) for programs.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum Warning {
-    /// The URL contains a user name or password, which are not used unless requested.
-    CredentialsInUrl,
-    /// A `?` without a docid was ignored.
-    EmptyDocidIgnored,
-    /// A parameter with this keyword, in lower case, was kept as an [`Extension`].
-    UnknownParameter(String),
-}
-
-impl Warning {
-    /// A stable name for programs: `Name` or `Name:detail`, such as `UnknownParameter:lang`.
-    pub fn code(&self) -> String {
-        match self {
-            Warning::CredentialsInUrl => "CredentialsInUrl".to_owned(),
-            Warning::EmptyDocidIgnored => "EmptyDocidIgnored".to_owned(),
-            Warning::UnknownParameter(keyword) => format!("UnknownParameter:{keyword}"),
-        }
-    }
-}
-
-impl fmt::Display for Warning {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Warning::CredentialsInUrl => f.write_str(CREDENTIALS),
-            Warning::EmptyDocidIgnored => {
-                f.write_str("nothing follows the `?`, so the URL names no record")
-            }
-            Warning::UnknownParameter(keyword) => {
-                write!(f, "the parameter {keyword} is not known and has no effect")
-            }
-        }
-    }
-}
-
 /// A session or retrieval URL of RFC 2056, correct by construction.
 ///
 /// Invariants: the port is 1–65535; database names, docid, element set name and record syntaxes have at least one octet; only the
@@ -123,7 +86,7 @@ pub struct Z3950Url {
     parts: Parts,
     userinfo: Option<Userinfo>,
     fragment: Option<Octets>,
-    warnings: Vec<Warning>,
+    warnings: Vec<Caution>,
 }
 
 /// The parts of the canonical form.
@@ -223,7 +186,7 @@ impl Z3950Url {
     }
 
     /// The warnings, in the order of the URL.
-    pub fn warnings(&self) -> &[Warning] {
+    pub fn warnings(&self) -> &[Caution] {
         &self.warnings
     }
 

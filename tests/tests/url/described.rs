@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use z3950::url::{Caution, FileHost, Locator, NewsUrl, Octets, Scope, UriKind, Url, WaisTarget};
+use z3950::url::{Caution, Locator, NewsUrl, Octets, Scope, UriKind, Url, WaisTarget};
 
 use crate::table::quoted;
 
@@ -119,8 +119,8 @@ fn parts(locator: &Locator, expected: &str) -> String {
         }
         Url::File(url) => {
             let local = match url.host() {
-                FileHost::Local => " host=local",
-                FileHost::Remote(_) => "",
+                None => " host=local",
+                Some(_) => "",
             };
             format!("{local} segments={}", list(url.segments()))
         }

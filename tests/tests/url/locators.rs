@@ -5,10 +5,10 @@ use std::hash::{BuildHasher, RandomState};
 use std::num::NonZeroU16;
 
 use z3950::url::{
-    Encoded, FileHost, FileUrl, FtpPath, FtpStep, FtpUrl, Host, HostPort, HttpUrl, LocalPathError,
-    Locator, Login, MAX_URL_LENGTH, MailtoUrl, MessageId, Mode, NewsUrl, Newsgroup, NntpUrl,
-    OpaqueUri, ProsperoField, ProsperoUrl, TelnetUrl, TypeCode, Url, UrlError, UrlErrorKind,
-    Userinfo, WaisTarget, WaisUrl, Z3950Url,
+    Encoded, FileUrl, FtpPath, FtpStep, FtpUrl, Host, HostPort, HttpUrl, LocalPathError, Locator,
+    Login, MAX_URL_LENGTH, MailtoUrl, MessageId, Mode, NewsUrl, Newsgroup, NntpUrl, OpaqueUri,
+    ProsperoField, ProsperoUrl, TelnetUrl, TypeCode, Url, UrlError, UrlErrorKind, Userinfo,
+    WaisTarget, WaisUrl, Z3950Url,
 };
 
 use crate::described::described;
@@ -234,16 +234,10 @@ fn parts_give_a_url_or_a_refusal() {
     check(wais("\n", WaisTarget::Database), "Err ForbiddenControl@0");
 
     let nowhere: [&str; 0] = [];
-    check(
-        Ok(Url::File(FileUrl::new(FileHost::Local, nowhere))),
-        "file:///",
-    );
+    check(Ok(Url::File(FileUrl::new(None, nowhere))), "file:///");
     let localhost = Host::parse("LocalHost", Mode::Strict).unwrap();
     check(
-        Ok(Url::File(FileUrl::new(
-            FileHost::Remote(localhost),
-            ["a;b", "c?"],
-        ))),
+        Ok(Url::File(FileUrl::new(Some(localhost), ["a;b", "c?"]))),
         "file:///a%3Bb/c?",
     );
     let field = |name: &str, value: &str| ProsperoField::new(name, value);

@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use z3950::url::{Kind, Mode, Octets, Warning, Z3950Url};
+use z3950::url::{Caution, Kind, Mode, Octets, Z3950Url};
 
 /// The rows of a table, each with that many columns; without comments and blank lines.
 pub(crate) fn rows<const N: usize>(table: &str) -> impl Iterator<Item = [&str; N]> {
@@ -82,7 +82,7 @@ pub(crate) fn accepted(url: &Z3950Url) -> String {
         write!(line, " fragment={}", quoted(fragment)).unwrap();
     }
     if !url.warnings().is_empty() {
-        let warnings = url.warnings().iter().map(Warning::code);
+        let warnings = url.warnings().iter().map(Caution::code);
         write!(line, " warn=[{}]", warnings.collect::<Vec<_>>().join(",")).unwrap();
     }
     line

@@ -14,7 +14,7 @@ use z3950::gopher::{
 use z3950::retrieve::{Outcome, OutcomeName};
 use z3950::target::Endpoint;
 use z3950::transport::{Connect, Routes};
-use z3950::url::{Caution, GopherBuildError, GopherUrl, Locator, PlusWire, Url};
+use z3950::url::{BuildError, Caution, GopherUrl, Locator, PlusWire, Url};
 
 use crate::answer::Envelope;
 use crate::commands::connection::{self, Execution, Network};
@@ -228,7 +228,7 @@ async fn completed(
 }
 
 /// A term or answer contains a tab, a line end or a lone dot.
-fn unsendable(error: GopherBuildError) -> GopherError {
+fn unsendable(error: BuildError) -> GopherError {
     GopherPlanError::from(error).into()
 }
 

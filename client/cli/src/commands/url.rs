@@ -10,7 +10,7 @@ use std::ffi::{OsStr, OsString};
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 use z3950::url::extract::{MAX_WRAP_WIDTH, MIN_WRAP_WIDTH, wrap};
-use z3950::url::{self, Encoded, Host, Kind, Locator, Octets, UrlError, Warning, Z3950Url};
+use z3950::url::{self, Caution, Encoded, Host, Kind, Locator, Octets, UrlError, Z3950Url};
 
 use z3950_asn1::oid::Oid;
 
@@ -238,16 +238,9 @@ fn refusal(error: &UrlError, keys: &[&str]) -> Envelope {
 }
 
 fn parse(locator: &Locator, json: bool, _: &Output) -> String {
-    let (mut value, remarks): (_, Vec<String>) = match locator.url() {
-        url::Url::Z3950(url) => {
-            let warnings = url.warnings().iter().map(ToString::to_string);
-            (parts(url), warnings.collect())
-        }
-        _ => {
-            let cautions = locator.cautions();
-            let cautions = cautions.iter().map(ToString::to_string);
-            (other::object(locator), cautions.collect())
-        }
+    let (mut value, cautions) = match locator.url() {
+        url::Url::Z3950(url) => (parts(url), url.warnings().to_vec()),
+        _ => (other::object(locator), locator.cautions()),
     };
     if json {
         let parts = Envelope::from(value);
@@ -256,8 +249,9 @@ fn parse(locator: &Locator, json: bool, _: &Output) -> String {
             .fold(parts, |parts, key| parts.with(key, Value::Null));
         return answer.to_string();
     }
+    let warnings = cautions.iter().map(ToString::to_string);
     if let Some(codes) = value.get_mut("warnings") {
-        *codes = remarks.into();
+        *codes = warnings.collect();
     }
     let mut lines = Vec::new();
     for (name, value) in value.as_object().into_iter().flatten() {
@@ -306,7 +300,7 @@ pub(crate) fn parts(url: &Z3950Url) -> Value {
             .map(|extension| json!([extension.keyword(), text(extension.value())]))
             .collect::<Vec<_>>(),
         "fragment": url.fragment().map(text),
-        "warnings": url.warnings().iter().map(Warning::code).collect::<Vec<_>>(),
+        "warnings": url.warnings().iter().map(Caution::code).collect::<Vec<_>>(),
         "canonical": url.canonical(),
     })
 }

@@ -3,7 +3,7 @@
 use std::num::NonZeroU16;
 
 use super::super::authority::HostPort;
-use super::super::error::MAX_URL_LENGTH;
+use super::super::error::BuildError;
 use super::super::host::Host;
 use super::super::octets::Octets;
 use super::{GopherPlus, GopherType, GopherUrl};
@@ -77,80 +77,50 @@ impl GopherUrlBuilder {
     /// The answers to a form as the Gopher+ string; needs [`ask_forms`](Self::ask_forms).
     ///
     /// Errors: `AmbiguousDot`, `ForbiddenControl`.
-    pub fn answers<T: AsRef<[u8]>>(self, answers: &[T]) -> Result<Self, GopherBuildError> {
+    pub fn answers<T: AsRef<[u8]>>(self, answers: &[T]) -> Result<Self, BuildError> {
         match GopherPlus::answers(answers) {
             Some(plus) => Ok(self.plus(plus)),
-            None if answers.iter().any(|answer| answer.as_ref() == b".") => {
-                Err(GopherBuildError::AmbiguousDot)
-            }
-            None => Err(GopherBuildError::LineEndInAnswer),
+            None if answers.iter().any(|answer| answer.as_ref() == b".") => Err(BuildError::new(
+                "AmbiguousDot",
+                "an answer is a lone dot, which would end the form",
+            )),
+            None => Err(BuildError::new(
+                "ForbiddenControl",
+                "an answer holds a line end, which would end it in the form",
+            )),
         }
     }
 
     /// The URL.
     ///
     /// Errors: the first part, in the order of the URL, that no request could hold.
-    pub fn build(self) -> Result<GopherUrl, GopherBuildError> {
+    pub fn build(self) -> Result<GopherUrl, BuildError> {
         let url = self.url;
         line(&url.selector, "the selector")?;
         if let Some(search) = &url.search {
             line(search, "the search string")?;
         }
         if !self.ask_forms && url.plus.as_ref().is_some_and(GopherPlus::is_filled_form) {
-            return Err(GopherBuildError::AskFormsDisabled);
+            return Err(BuildError::new(
+                "AskFormsDisabled",
+                "the answers to a form are not put into a URL unless that is allowed",
+            ));
         }
-        match url.to_string().len() {
-            length if length > MAX_URL_LENGTH => Err(GopherBuildError::TooLong { length }),
-            _ => Ok(url),
-        }
+        BuildError::bounded(&url.to_string())?;
+        Ok(url)
     }
 }
 
-/// Why parts do not make a Gopher URL.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum GopherBuildError {
-    /// A tab, CR or LF where it would end a field of the request.
-    #[error("{0} holds a tab or a line end, which would end it in the request")]
-    ForbiddenControl(&'static str),
-    /// A CR or LF in an answer.
-    #[error("an answer holds a line end, which would end it in the form")]
-    LineEndInAnswer,
-    /// A filled form, which was not allowed (draft §3.1).
-    #[error("the answers to a form are not put into a URL unless that is allowed")]
-    AskFormsDisabled,
-    /// An answer that would end the form (draft §3.2).
-    #[error("an answer is a lone dot, which would end the form")]
-    AmbiguousDot,
-    /// A canonical form of more than [`MAX_URL_LENGTH`] octets.
-    #[error("the URL has {length} octets: {MAX_URL_LENGTH} are the limit")]
-    TooLong {
-        /// The octets of the canonical form.
-        length: usize,
-    },
-}
-
-impl GopherBuildError {
-    /// A stable name for programs, such as `AmbiguousDot`.
-    pub fn name(&self) -> &'static str {
-        match self {
-            GopherBuildError::ForbiddenControl(_) | GopherBuildError::LineEndInAnswer => {
-                "ForbiddenControl"
-            }
-            GopherBuildError::AskFormsDisabled => "AskFormsDisabled",
-            GopherBuildError::AmbiguousDot => "AmbiguousDot",
-            GopherBuildError::TooLong { .. } => "TooLong",
-        }
-    }
-}
-
-fn line(octets: &Octets, part: &'static str) -> Result<(), GopherBuildError> {
+fn line(octets: &Octets, part: &str) -> Result<(), BuildError> {
     match octets
         .as_bytes()
         .iter()
         .any(|octet| b"\t\r\n".contains(octet))
     {
-        true => Err(GopherBuildError::ForbiddenControl(part)),
+        true => Err(BuildError::new(
+            "ForbiddenControl",
+            format!("{part} holds a tab or a line end, which would end it in the request"),
+        )),
         false => Ok(()),
     }
 }

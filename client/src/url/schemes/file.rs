@@ -17,17 +17,8 @@ use super::{segments, write_segments};
 /// A file on some machine.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct FileUrl {
-    host: FileHost,
+    host: Option<Host>,
     segments: Vec<Octets>,
-}
-
-/// The host of a file.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum FileHost {
-    /// The local machine: no host, or `localhost`.
-    Local,
-    /// Another one.
-    Remote(Host),
 }
 
 /// Why a file URL names no local path.
@@ -52,22 +43,19 @@ pub enum LocalPathError {
 }
 
 impl FileUrl {
-    /// A file with these path segments; empty for the root.
-    pub fn new<T: Into<Octets>>(host: FileHost, segments: impl IntoIterator<Item = T>) -> Self {
+    /// A file with these path segments, empty for the root; without a host or on `localhost`, of the local machine.
+    pub fn new<T: Into<Octets>>(host: Option<Host>, segments: impl IntoIterator<Item = T>) -> Self {
         let mut segments: Vec<Octets> = segments.into_iter().map(T::into).collect();
         if segments.is_empty() {
             segments.push(Octets::default());
         }
-        let host = match host {
-            FileHost::Remote(Host::Name(name)) if name.as_str() == LOCALHOST => FileHost::Local,
-            host => host,
-        };
+        let host = host.filter(|host| host.to_string() != "localhost");
         FileUrl { host, segments }
     }
 
-    /// The machine.
-    pub fn host(&self) -> &FileHost {
-        &self.host
+    /// The machine; `None` for the local one.
+    pub fn host(&self) -> Option<&Host> {
+        self.host.as_ref()
     }
 
     /// The decoded path segments, at least one; `.` and `..` are ordinary names.
@@ -80,7 +68,7 @@ impl FileUrl {
     /// # Errors
     /// See [`LocalPathError`].
     pub fn to_local_path(&self) -> Result<PathBuf, LocalPathError> {
-        if self.host != FileHost::Local {
+        if self.host.is_some() {
             return Err(LocalPathError::RemoteHost);
         }
         let mut path = Vec::new();
@@ -110,8 +98,8 @@ impl FileUrl {
             return Err(host.fail(UrlErrorKind::UserinfoNotAllowed).without_octet());
         }
         let host = match host.is_empty() {
-            true => FileHost::Local,
-            false => FileHost::Remote(host::host(host, mode)?),
+            true => None,
+            false => Some(host::host(host, mode)?),
         };
         let path = path.after(b"/", "add `/` and a path")?;
         let content = Content::any(mode).never(b";");
@@ -119,12 +107,10 @@ impl FileUrl {
     }
 }
 
-const LOCALHOST: &str = "localhost";
-
 impl fmt::Display for FileUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("file://")?;
-        if let FileHost::Remote(host) = &self.host {
+        if let Some(host) = &self.host {
             host.fmt(f)?;
         }
         write_segments(f, &self.segments)

@@ -1,6 +1,6 @@
 //! Builds or changes a URL of RFC 2056. Parts are escaped; only what no URL can express is refused.
 
-use super::super::error::MAX_URL_LENGTH;
+use super::super::error::BuildError;
 use super::super::host::Host;
 use super::super::octets::Octets;
 use super::parse::is_keyword;
@@ -122,158 +122,77 @@ impl Z3950UrlBuilder {
     }
 }
 
-/// Why parts do not make a URL.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum BuildError {
-    /// Ports start at 1.
-    #[error("port 0 is out of range: use a number from 1 to 65535")]
-    PortOutOfRange,
-    /// An empty database name.
-    #[error("a database name is empty: leave it out")]
-    EmptyDatabase,
-    /// A docid without a database (RFC 2056 §3).
-    #[error("a docid needs a database to search: name one")]
-    DocidWithoutDatabase,
-    /// A retrieval URL without a database (RFC 2056 §4).
-    #[error("the retrieval URL has no database: name at least one")]
-    MissingDatabase,
-    /// An empty docid.
-    #[error("the docid is empty: leave it out")]
-    EmptyDocid,
-    /// An empty element set name.
-    #[error("the element set name is empty: leave it out")]
-    EmptyElementSet,
-    /// An empty record syntax.
-    #[error("a record syntax is empty: leave it out")]
-    EmptyRecordSyntax,
-    /// A keyword that is not a letter followed by letters, digits, `.`, `_` and `-`.
-    #[error(
-        "{:?} is not a valid parameter keyword: use a letter, then letters, digits, `.`, `_`, `-`",
-        .0
-    )]
-    InvalidKeyword(String),
-    /// A keyword that RFC 2056 defines.
-    #[error("{0} is not an extension: set the element set name or the record syntaxes instead")]
-    ReservedKeyword(String),
-    /// A control character in what becomes a protocol string.
-    #[error("control character {octet:02X} (hex) in {part}: only a docid may hold one")]
-    ForbiddenControl {
-        /// The part.
-        part: StringPart,
-        /// 00–1F or 7F hex.
-        octet: u8,
-    },
-    /// A canonical form of more than [`MAX_URL_LENGTH`] octets.
-    #[error("the URL has {length} octets: {MAX_URL_LENGTH} are the limit")]
-    TooLong {
-        /// The octets of the canonical form.
-        length: usize,
-    },
-}
-
-impl BuildError {
-    /// A stable name for programs, such as `MissingDatabase`.
-    pub fn name(&self) -> &'static str {
-        match self {
-            BuildError::PortOutOfRange => "PortOutOfRange",
-            BuildError::EmptyDatabase => "EmptyDatabase",
-            BuildError::DocidWithoutDatabase => "DocidWithoutDatabase",
-            BuildError::MissingDatabase => "MissingDatabase",
-            BuildError::EmptyDocid => "EmptyDocid",
-            BuildError::EmptyElementSet => "EmptyElementSet",
-            BuildError::EmptyRecordSyntax => "EmptyRecordSyntax",
-            BuildError::InvalidKeyword(_) => "InvalidKeyword",
-            BuildError::ReservedKeyword(_) => "ReservedKeyword",
-            BuildError::ForbiddenControl { .. } => "ForbiddenControl",
-            BuildError::TooLong { .. } => "TooLong",
-        }
-    }
-}
-
-/// The parts that become protocol strings, which have no control characters.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum StringPart {
-    /// A database name.
-    Database,
-    /// The value of `esn`.
-    ElementSet,
-    /// An item of `rs`.
-    RecordSyntax,
-    /// The value of the extension with this keyword.
-    Extension(String),
-}
-
-impl std::fmt::Display for StringPart {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            StringPart::Database => f.write_str("a database name"),
-            StringPart::ElementSet => f.write_str("the element set name"),
-            StringPart::RecordSyntax => f.write_str("a record syntax"),
-            StringPart::Extension(keyword) => write!(f, "the parameter {keyword}"),
-        }
-    }
-}
-
 fn check(parts: &Parts) -> Result<(), BuildError> {
+    let refuse = |name, message: &str| Err(BuildError::new(name, message));
     if parts.port == 0 {
-        return Err(BuildError::PortOutOfRange);
+        return refuse(
+            "PortOutOfRange",
+            "port 0 is out of range: use a number from 1 to 65535",
+        );
     }
     for name in &parts.databases {
-        string(name, BuildError::EmptyDatabase, || StringPart::Database)?;
+        string(name, "EmptyDatabase", "a database name")?;
     }
+    // RFC 2056 §3 and §4.
     match &parts.docid {
-        Some(docid) if docid.is_empty() => return Err(BuildError::EmptyDocid),
-        Some(_) if parts.databases.is_empty() => return Err(BuildError::DocidWithoutDatabase),
+        Some(docid) if docid.is_empty() => {
+            return refuse("EmptyDocid", "the docid is empty: leave it out");
+        }
+        Some(_) if parts.databases.is_empty() => {
+            return refuse(
+                "DocidWithoutDatabase",
+                "a docid needs a database to search: name one",
+            );
+        }
         _ if parts.kind == Kind::Retrieval && parts.databases.is_empty() => {
-            return Err(BuildError::MissingDatabase);
+            let message = "the retrieval URL has no database: name at least one";
+            return refuse("MissingDatabase", message);
         }
         _ => {}
     }
     if let Some(name) = &parts.element_set {
-        string(name, BuildError::EmptyElementSet, || StringPart::ElementSet)?;
+        string(name, "EmptyElementSet", "the element set name")?;
     }
     for name in &parts.record_syntaxes {
-        string(name, BuildError::EmptyRecordSyntax, || {
-            StringPart::RecordSyntax
-        })?;
+        string(name, "EmptyRecordSyntax", "a record syntax")?;
     }
     for Extension { keyword, value } in &parts.extensions {
-        match keyword.as_str() {
-            "esn" | "rs" => return Err(BuildError::ReservedKeyword(keyword.clone())),
-            _ if !is_keyword(keyword) => return Err(BuildError::InvalidKeyword(keyword.clone())),
-            _ => no_controls(value, || StringPart::Extension(keyword.clone()))?,
+        if ["esn", "rs"].contains(&keyword.as_str()) {
+            let instead = "set the element set name or the record syntaxes instead";
+            let message = format!("{keyword} is not an extension: {instead}");
+            return refuse("ReservedKeyword", &message);
         }
+        if !is_keyword(keyword) {
+            let rule = "use a letter, then letters, digits, `.`, `_`, `-`";
+            let message = format!("{keyword:?} is not a valid parameter keyword: {rule}");
+            return refuse("InvalidKeyword", &message);
+        }
+        no_controls(value, &format!("the parameter {keyword}"))?;
     }
-    match parts.to_string().len() {
-        length if length > MAX_URL_LENGTH => Err(BuildError::TooLong { length }),
-        _ => Ok(()),
+    BuildError::bounded(&parts.to_string())
+}
+
+/// Refuses an empty protocol string, and one with a control character.
+fn string(octets: &Octets, if_empty: &'static str, part: &str) -> Result<(), BuildError> {
+    match octets.is_empty() {
+        true => Err(BuildError::new(
+            if_empty,
+            format!("{part} is empty: leave it out"),
+        )),
+        false => no_controls(octets, part),
     }
 }
 
-fn string(
-    octets: &Octets,
-    empty: BuildError,
-    part: impl FnOnce() -> StringPart,
-) -> Result<(), BuildError> {
-    if octets.is_empty() {
-        Err(empty)
-    } else {
-        no_controls(octets, part)
-    }
-}
-
-fn no_controls(octets: &Octets, part: impl FnOnce() -> StringPart) -> Result<(), BuildError> {
+fn no_controls(octets: &Octets, part: &str) -> Result<(), BuildError> {
     match octets
         .as_bytes()
         .iter()
         .find(|octet| octet.is_ascii_control())
     {
-        Some(&octet) => Err(BuildError::ForbiddenControl {
-            part: part(),
-            octet,
-        }),
+        Some(octet) => Err(BuildError::new(
+            "ForbiddenControl",
+            format!("control character {octet:02X} (hex) in {part}: only a docid may hold one"),
+        )),
         None => Ok(()),
     }
 }

@@ -5,13 +5,14 @@
 //!     [ "/" [ database *( "+" database ) [ "?" docid ] ] *( ";" keyword "=" value ) ] [ "#" fragment ]
 //! ```
 
+use super::super::caution::Caution;
 use super::super::common::{self, Content, Mode};
 use super::super::error::{UrlError, UrlErrorKind};
 use super::super::host;
 use super::super::octets::Octets;
 use super::super::span::Span;
 use super::super::userinfo::Userinfo;
-use super::{DEFAULT_PORT, Extension, Kind, Parts, Warning, Z3950Url};
+use super::{DEFAULT_PORT, Extension, Kind, Parts, Z3950Url};
 
 impl Z3950Url {
     /// Parses a URL. The text may contain any octets; those outside 21–7E hex are refused.
@@ -30,7 +31,7 @@ fn parse(text: &[u8], mode: Mode) -> Result<Z3950Url, UrlError> {
     let (kind, rest) = scheme(url)?;
     let (authority, rest) = rest.cut(b"/?;");
     let (userinfo, hostport) = login(authority, mode)?;
-    warnings.extend(userinfo.as_ref().map(|_| Warning::CredentialsInUrl));
+    warnings.extend(userinfo.as_ref().map(|_| Caution::CredentialsInUrl));
     let (host, port) = host::hostport(hostport, mode)?;
     let path = path(rest)?;
     let (names, rest) = path.cut(b"?;");
@@ -97,7 +98,7 @@ impl Parts {
         &mut self,
         rest: Span<'a>,
         mode: Mode,
-        warnings: &mut Vec<Warning>,
+        warnings: &mut Vec<Caution>,
     ) -> Result<Span<'a>, UrlError> {
         let Some(rest) = rest.strip_prefix(b"?") else {
             return Ok(rest);
@@ -106,7 +107,7 @@ impl Parts {
         match (docid.is_empty(), mode) {
             (false, _) => self.docid = Some(Content::any(mode).decode(docid)?),
             (true, Mode::Strict) => return Err(docid.fail(UrlErrorKind::EmptyDocid)),
-            (true, Mode::Lenient) => warnings.push(Warning::EmptyDocidIgnored),
+            (true, Mode::Lenient) => warnings.push(Caution::EmptyDocidIgnored),
         }
         Ok(rest)
     }
@@ -116,7 +117,7 @@ impl Parts {
         &mut self,
         mut rest: Span<'_>,
         mode: Mode,
-        warnings: &mut Vec<Warning>,
+        warnings: &mut Vec<Caution>,
     ) -> Result<(), UrlError> {
         let content = Content::string(mode).never(b"?");
         while let Some(parameter) = rest.strip_prefix(b";") {
@@ -133,7 +134,7 @@ impl Parts {
                     self.record_syntaxes = list(value, content, UrlErrorKind::EmptyRecordSyntax)?;
                 }
                 _ => {
-                    warnings.push(Warning::UnknownParameter(keyword.clone()));
+                    warnings.push(Caution::UnknownParameter(keyword.clone()));
                     let value = content.decode(value)?;
                     self.extensions.push(Extension { keyword, value });
                 }

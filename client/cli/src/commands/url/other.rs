@@ -1,7 +1,7 @@
 //! The objects of `z3950 url parse` for schemes other than Z39.50.
 
 use serde_json::{Value, json};
-use z3950::url::{Caution, FileHost, Locator, NewsUrl, Octets, UriKind, Url, Userinfo, WaisTarget};
+use z3950::url::{Caution, Locator, NewsUrl, Octets, UriKind, Url, Userinfo, WaisTarget};
 
 /// The object: `scheme`, `kind`, `host` and `port`, then the scheme's own keys, all always present, then `fragment`, `warnings`
 /// and `canonical`. A password shows as `***`.
@@ -79,7 +79,7 @@ fn fields(locator: &Locator) -> Value {
             })
         }
         Url::File(url) => {
-            json!({ "local": *url.host() == FileHost::Local, "path": list(url.segments()) })
+            json!({ "local": url.host().is_none(), "path": list(url.segments()) })
         }
         Url::Prospero(url) => {
             let fields = url.fields().iter();
