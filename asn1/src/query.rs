@@ -27,7 +27,6 @@ pub use sets::{attribute_set, attribute_set_name};
 pub use suggest::nearest;
 
 use crate::apdu::AttributeElement;
-use crate::oid::Oid;
 
 /// A query text that cannot be parsed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -54,13 +53,8 @@ impl QueryError {
         if skipped > 0 {
             line.push('…');
         }
-        line.extend(rest.by_ref().take(2 * MAX_SHOWN).map(|character| {
-            if character.is_control() {
-                ' '
-            } else {
-                character
-            }
-        }));
+        let shown = rest.by_ref().take(2 * MAX_SHOWN);
+        line.extend(shown.map(|shown| if shown.is_control() { ' ' } else { shown }));
         if rest.next().is_some() {
             line.push('…');
         }
@@ -189,23 +183,16 @@ fn check_length(text: &str) -> Result<(), QueryError> {
 /// set has that of the attribute written before it.
 fn as_sent(written: &[AttributeElement]) -> Vec<AttributeElement> {
     let mut set = None;
-    let sets = written.iter().map(|attribute| {
-        set = attribute.attribute_set.or(set);
-        set
-    });
-    let sets: Vec<Option<Oid>> = sets.collect();
     let mut sent: Vec<AttributeElement> = Vec::new();
-    for (attribute, attribute_set) in written.iter().zip(sets).rev() {
-        if sent
-            .iter()
-            .all(|nearer| nearer.attribute_type != attribute.attribute_type)
-        {
-            sent.push(AttributeElement {
-                attribute_set,
-                ..attribute.clone()
-            });
-        }
+    for attribute in written {
+        set = attribute.attribute_set.or(set);
+        sent.retain(|earlier| earlier.attribute_type != attribute.attribute_type);
+        sent.push(AttributeElement {
+            attribute_set: set,
+            ..attribute.clone()
+        });
     }
+    sent.reverse();
     sent
 }
 

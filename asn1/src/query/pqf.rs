@@ -45,7 +45,7 @@ pub fn parse(text: &str) -> Result<RpnQuery, QueryError> {
     let mut token = parser.lexer.expect("a query")?;
     let mut attribute_set = BIB_1;
     if word(&token) == Some("@attrset") {
-        attribute_set = parser.attribute_set()?;
+        attribute_set = named_set(&parser.lexer.expect("the name of an attribute set")?)?;
         token = parser.lexer.expect("a query")?;
     }
     let rpn = parser.tree(token)?;
@@ -77,12 +77,11 @@ impl<'a> Parser<'a> {
         let mut open: Vec<OpenOperator> = Vec::new();
         let mut token = first;
         loop {
-            let operator = match word(&token) {
+            let (operator, what) = match word(&token) {
                 Some("@attr") => {
                     let attribute = self.lexer.expect("an attribute")?;
                     self.attribute(attribute)?;
-                    token = self.lexer.expect("a term")?;
-                    continue;
+                    (None, "a term")
                 }
                 Some(short) if short.as_bytes().get(1).is_some_and(u8::is_ascii_digit) => {
                     self.attribute(Token {
@@ -90,18 +89,19 @@ impl<'a> Parser<'a> {
                         offset: token.offset + 1,
                         quoted: false,
                     })?;
-                    token = self.lexer.expect("a term")?;
-                    continue;
+                    (None, "a term")
                 }
                 Some("@term") => {
                     self.term_type = self.term_type()?;
-                    token = self.lexer.expect("a term")?;
-                    continue;
+                    (None, "a term")
                 }
-                Some("@and") => Operator::And,
-                Some("@or") => Operator::Or,
-                Some("@not") => Operator::AndNot,
-                Some("@prox") => Operator::Prox(Box::new(self.proximity()?)),
+                Some("@and") => (Some(Operator::And), "an operand"),
+                Some("@or") => (Some(Operator::Or), "an operand"),
+                Some("@not") => (Some(Operator::AndNot), "an operand"),
+                Some("@prox") => {
+                    let operator = Operator::Prox(Box::new(self.proximity()?));
+                    (Some(operator), "an operand")
+                }
                 other => {
                     let mut tree = RpnStructure::Op(self.operand(&token, other)?);
                     loop {
@@ -110,27 +110,26 @@ impl<'a> Parser<'a> {
                         };
                         let Some(rpn1) = node.rpn1.take() else {
                             self.attributes.truncate(node.attributes);
-                            open.push(OpenOperator {
-                                rpn1: Some(tree),
-                                ..node
-                            });
+                            node.rpn1 = Some(tree);
+                            open.push(node);
                             break;
                         };
                         tree = RpnStructure::combined(rpn1, node.op, tree);
                     }
-                    token = self.lexer.expect("an operand")?;
-                    continue;
+                    (None, "an operand")
                 }
             };
-            if open.len() == MAX_RPN_DEPTH {
-                return Err(QueryErrorKind::TooDeep(MAX_RPN_DEPTH).at(token.offset));
+            if let Some(op) = operator {
+                if open.len() == MAX_RPN_DEPTH {
+                    return Err(QueryErrorKind::TooDeep(MAX_RPN_DEPTH).at(token.offset));
+                }
+                open.push(OpenOperator {
+                    op,
+                    rpn1: None,
+                    attributes: self.attributes.len(),
+                });
             }
-            open.push(OpenOperator {
-                op: operator,
-                rpn1: None,
-                attributes: self.attributes.len(),
-            });
-            token = self.lexer.expect("an operand")?;
+            token = self.lexer.expect(what)?;
         }
     }
 
@@ -140,13 +139,9 @@ impl<'a> Parser<'a> {
                 let name = self.lexer.expect("the name of a result set")?.unescaped()?;
                 Ok(Operand::ResultSet(ResultSetId::from(name.as_slice())))
             }
-            Some("@attrset") => refuse(token, QueryErrorKind::UnknownWord),
+            // `@attrset` is one as well, elsewhere.
             Some(word)
-                if word.len() > 1
-                    && word
-                        .bytes()
-                        .skip(1)
-                        .all(|octet| octet.is_ascii_alphabetic()) =>
+                if word.len() > 1 && word.bytes().skip(1).all(|one| one.is_ascii_alphabetic()) =>
             {
                 refuse(token, QueryErrorKind::UnknownWord)
             }
@@ -200,10 +195,6 @@ impl<'a> Parser<'a> {
             attribute_value,
         });
         Ok(())
-    }
-
-    fn attribute_set(&mut self) -> Result<Oid, QueryError> {
-        named_set(&self.lexer.expect("the name of an attribute set")?)
     }
 
     fn term_type(&mut self) -> Result<MakeTerm, QueryError> {
@@ -295,17 +286,14 @@ fn named_set(token: &Token<'_>) -> Result<Oid, QueryError> {
 fn size(attribute: &AttributeElement) -> usize {
     const WITHOUT_STRINGS: usize = 16;
     let strings = match &attribute.attribute_value {
-        AttributeValue::Numeric(_) => 0,
-        AttributeValue::Complex(complex) => complex
-            .list
-            .iter()
-            .map(|value| match value {
-                StringOrNumeric::String(value) => value.as_bytes().len(),
-                StringOrNumeric::Numeric(_) => 0,
-            })
-            .sum(),
+        AttributeValue::Numeric(_) => &[][..],
+        AttributeValue::Complex(complex) => &complex.list,
     };
-    WITHOUT_STRINGS + strings
+    let lengths = strings.iter().map(|value| match value {
+        StringOrNumeric::String(value) => value.as_bytes().len(),
+        StringOrNumeric::Numeric(_) => 0,
+    });
+    WITHOUT_STRINGS + lengths.sum::<usize>()
 }
 
 fn error(token: &Token<'_>, kind: impl Fn(String) -> QueryErrorKind) -> QueryError {

@@ -11,8 +11,8 @@ use std::fmt::{self, Display, Formatter};
 
 use super::sets::attribute_set_name;
 use crate::apdu::{
-    AttributeElement, AttributeValue, ComplexAttribute, Operand, Operator, ProximityOperator,
-    ProximityUnitCode, RpnQuery, RpnStructure, StringOrNumeric, Term,
+    AttributeElement, AttributeValue, ComplexAttribute, Operand, Operator, ProximityUnitCode,
+    RpnQuery, RpnStructure, StringOrNumeric, Term,
 };
 use crate::oid::{BIB_1, Oid};
 
@@ -26,7 +26,7 @@ impl Display for RpnQuery {
         while let Some(tree) = rest.pop() {
             match tree {
                 RpnStructure::RpnRpnOp(node) => {
-                    print_operator(f, &node.op)?;
+                    write!(f, "{} ", node.op)?;
                     rest.extend([&node.rpn2, &node.rpn1]);
                 }
                 RpnStructure::Op(operand) => {
@@ -41,32 +41,31 @@ impl Display for RpnQuery {
     }
 }
 
-fn print_operator(f: &mut Formatter<'_>, operator: &Operator) -> fmt::Result {
-    match operator {
-        Operator::And => f.write_str("@and "),
-        Operator::Or => f.write_str("@or "),
-        Operator::AndNot => f.write_str("@not "),
-        Operator::Prox(proximity) => print_proximity(f, proximity),
+/// The operator in PQF.
+impl Display for Operator {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let proximity = match self {
+            Self::And => return f.write_str("@and"),
+            Self::Or => return f.write_str("@or"),
+            Self::AndNot => return f.write_str("@not"),
+            Self::Prox(proximity) => proximity,
+        };
+        let exclusion = match proximity.exclusion {
+            None => "void",
+            Some(false) => "0",
+            Some(true) => "1",
+        };
+        let (which, unit) = match proximity.proximity_unit_code {
+            ProximityUnitCode::Known(unit) => ("known", unit.0),
+            ProximityUnitCode::Private(unit) => ("private", unit),
+        };
+        let (distance, relation) = (proximity.distance, proximity.relation_type.0);
+        let ordered = u8::from(proximity.ordered);
+        write!(
+            f,
+            "@prox {exclusion} {distance} {ordered} {relation} {which} {unit}"
+        )
     }
-}
-
-fn print_proximity(f: &mut Formatter<'_>, proximity: &ProximityOperator) -> fmt::Result {
-    let exclusion = match proximity.exclusion {
-        None => "void",
-        Some(false) => "0",
-        Some(true) => "1",
-    };
-    let (which, unit) = match proximity.proximity_unit_code {
-        ProximityUnitCode::Known(unit) => ("known", unit.0),
-        ProximityUnitCode::Private(unit) => ("private", unit),
-    };
-    let ordered = u8::from(proximity.ordered);
-    let relation = proximity.relation_type.0;
-    write!(
-        f,
-        "@prox {exclusion} {} {ordered} {relation} {which} {unit} ",
-        proximity.distance
-    )
 }
 
 fn print_operand(
@@ -114,17 +113,27 @@ fn print_attributes(
                 write!(f, "{attribute_type}={value} ")?;
             }
             AttributeValue::Complex(complex) if !hidden && let Some(name) = only_name(complex) => {
-                let attribute = QuotedAttribute {
-                    attribute_type,
-                    name,
-                };
-                write!(f, "{attribute} ")?;
+                print_named(f, attribute_type, name)?;
             }
             // The parser accepts no blank after the equals sign.
             value => write!(f, "{attribute_type}= {} ", Quoted(&for_people(value)))?,
         }
     }
     Ok(())
+}
+
+/// `TYPE=VALUE` as one word. A name of only digits is escaped so that it is not taken for a number.
+fn print_named(f: &mut Formatter<'_>, attribute_type: i64, name: &[u8]) -> fmt::Result {
+    let quotation_mark = if name.contains(&b' ') { "\"" } else { "" };
+    write!(f, "{quotation_mark}{attribute_type}=")?;
+    let rest = match name.split_first() {
+        Some((first, rest)) if name.iter().all(u8::is_ascii_digit) => {
+            write!(f, "\\x{first:02X}")?;
+            rest
+        }
+        _ => name,
+    };
+    write!(f, "{}{quotation_mark} ", Escaped(rest))
 }
 
 /// The only alternative, if it is a name that PQF can express.
@@ -222,26 +231,5 @@ impl Display for Escaped<'_> {
             }
         }
         Ok(())
-    }
-}
-
-/// `TYPE=VALUE` as one word. A name of only digits is escaped so that it is not taken for a number.
-struct QuotedAttribute<'a> {
-    attribute_type: i64,
-    name: &'a [u8],
-}
-
-impl Display for QuotedAttribute<'_> {
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let quotation_mark = if self.name.contains(&b' ') { "\"" } else { "" };
-        write!(f, "{quotation_mark}{}=", self.attribute_type)?;
-        let rest = match self.name.split_first() {
-            Some((first, rest)) if self.name.iter().all(u8::is_ascii_digit) => {
-                write!(f, "\\x{first:02X}")?;
-                rest
-            }
-            _ => self.name,
-        };
-        write!(f, "{}{quotation_mark}", Escaped(rest))
     }
 }

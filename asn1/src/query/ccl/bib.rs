@@ -126,9 +126,9 @@ impl Bib {
             .iter()
             .rev()
             .find(|qualifier| self.same(&qualifier.name, name))?;
-        match &found.meaning {
-            Meaning::Attributes(_) => (alternative == 0).then_some(found),
-            Meaning::Alias(names) => self.exact(names.get(alternative)?),
+        match found.alias_of.is_empty() {
+            true => (alternative == 0).then_some(found),
+            false => self.exact(found.alias_of.get(alternative)?),
         }
     }
 
@@ -188,36 +188,26 @@ impl Bib {
                 return Err(not_an_attribute(name));
             }
         }
-        let known = self
-            .qualifiers
-            .iter_mut()
-            .find(|qualifier| qualifier.name == name);
-        let alias = !names.is_empty();
-        match known.map(|qualifier| &mut qualifier.meaning) {
+        let is_alias = !names.is_empty();
+        match self.qualifiers.iter_mut().find(|known| known.name == name) {
             None => self.qualifiers.push(Qualifier {
                 name: name.to_owned(),
-                meaning: match alias {
-                    true => Meaning::Alias(names),
-                    false => Meaning::Attributes(attributes),
-                },
+                attributes,
+                alias_of: names,
             }),
-            Some(Meaning::Attributes(known)) if !alias => known.extend(attributes),
+            Some(known) if known.alias_of.is_empty() && !is_alias => {
+                known.attributes.extend(attributes);
+            }
             Some(_) => return Err(format!("qualifier {name:?} is defined twice")),
         }
-        Ok(alias)
+        Ok(is_alias)
     }
 
     fn check_alias(&self, name: &str) -> Result<(), String> {
-        let Some(Meaning::Alias(names)) = self.exact(name).map(|qualifier| &qualifier.meaning)
-        else {
-            return Ok(());
-        };
-        for name in names {
-            match self.exact(name).map(|qualifier| &qualifier.meaning) {
-                Some(Meaning::Attributes(_)) => {}
-                Some(Meaning::Alias(_)) => {
-                    return Err(format!("an alias of {name:?}, which is an alias itself"));
-                }
+        for name in self.exact(name).map_or(&[][..], |alias| &alias.alias_of) {
+            match self.exact(name) {
+                Some(meant) if meant.alias_of.is_empty() => {}
+                Some(_) => return Err(format!("an alias of {name:?}, which is an alias itself")),
                 None => return Err(format!("an alias of {name:?}, which is not defined")),
             }
         }
@@ -236,31 +226,19 @@ pub struct BibError {
     pub reason: String,
 }
 
-/// A qualifier, or a name for several.
+/// A qualifier with its attributes, or a name for several.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Qualifier {
     pub(super) name: String,
-    pub(super) meaning: Meaning,
-}
-
-impl Qualifier {
-    pub(super) fn attributes(&self) -> &[Attribute] {
-        match &self.meaning {
-            Meaning::Attributes(attributes) => attributes,
-            Meaning::Alias(_) => &[],
-        }
-    }
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Meaning {
-    Attributes(Vec<Attribute>),
-    Alias(Vec<String>),
+    pub(super) attributes: Vec<Attribute>,
+    /// The qualifiers that it stands for, if it is an alias.
+    pub(super) alias_of: Vec<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Attribute {
-    pub(super) set: Option<AttributeSet>,
+    /// `None` for that of the query; the name of an unknown one.
+    pub(super) set: Result<Option<Oid>, String>,
     pub(super) attribute_type: i64,
     pub(super) value: BibValue,
 }
@@ -276,61 +254,28 @@ impl Attribute {
     }
 }
 
-/// A set by its name, which may be unknown.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct AttributeSet {
-    pub(super) name: String,
-    pub(super) oid: Option<Oid>,
-}
-
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum BibValue {
     /// It is sent, unless it is 0.
     Number(i64),
     Name(String),
-    Special(Special),
+    /// One of [`SPECIAL`], which says what a query may do.
+    Special(&'static str),
 }
 
-/// What a qualifier allows in a query.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Special {
-    Order,
-    OrderOfNonNegative,
-    OmitEquals,
-    PhraseOrWord,
-    AndList,
-    OrList,
-    AutoGroup,
-    SplitList,
-    Left,
-    Right,
-    Both,
-    NoTruncation,
-    Regex,
-    Mask,
-}
+/// The special values of the attribute types that have some: relation, structure and truncation.
+const SPECIAL: [(&str, &[&str]); 3] = [
+    ("r", &["o", "r", "omiteq"]),
+    ("s", &["pw", "al", "ol", "ag", "sl"]),
+    ("t", &["l", "r", "b", "n", "x", "z"]),
+];
 
-impl Special {
-    fn named(letter: &str, value: &str) -> Option<Self> {
-        let value = value.to_ascii_lowercase();
-        Some(match (letter, value.as_str()) {
-            ("r", "o") => Self::Order,
-            ("r", "r") => Self::OrderOfNonNegative,
-            ("r", "omiteq") => Self::OmitEquals,
-            ("s", "pw") => Self::PhraseOrWord,
-            ("s", "al") => Self::AndList,
-            ("s", "ol") => Self::OrList,
-            ("s", "ag") => Self::AutoGroup,
-            ("s", "sl") => Self::SplitList,
-            ("t", "l") => Self::Left,
-            ("t", "r") => Self::Right,
-            ("t", "b") => Self::Both,
-            ("t", "n") => Self::NoTruncation,
-            ("t", "x") => Self::Regex,
-            ("t", "z") => Self::Mask,
-            _ => return None,
-        })
-    }
+fn special(letter: &str, value: &str) -> Option<&'static str> {
+    let (_, values) = SPECIAL.iter().find(|(known, _)| *known == letter)?;
+    values
+        .iter()
+        .copied()
+        .find(|known| known.eq_ignore_ascii_case(value))
 }
 
 /// The rest of a line after the name.
@@ -370,11 +315,9 @@ impl<'a> BibLine<'a> {
     /// `[SET,]TYPE=VALUE,VALUE…` after its first word and sign.
     fn attributes(&mut self, word: &str, is_set: bool) -> Result<Vec<Attribute>, String> {
         let mut letter = word;
-        let mut set = None;
+        let mut set = Ok(None);
         if is_set {
-            let oid = known_set(word);
-            let name = word.to_owned();
-            set = Some(AttributeSet { name, oid });
+            set = known_set(word).map(Some).ok_or_else(|| word.to_owned());
             letter = self.next()?.unwrap_or_default();
             if self.sign() != Some('=') {
                 return Err(not_an_attribute(&format!("{word},{letter}")));
@@ -382,21 +325,20 @@ impl<'a> BibLine<'a> {
         }
         let letter = letter.to_ascii_lowercase();
         let mut letters = ["u", "r", "p", "s", "t", "c"].into_iter().zip(1..);
-        let attribute_type = match letters.find(|(known, _)| *known == letter) {
-            Some((_, number)) => Some(number),
-            None => number(&letter).filter(|number| *number > 0),
-        };
-        let Some(attribute_type) = attribute_type else {
-            return Err(format!(
-                "{letter:?} is not an attribute type: a number, or one of u r p s t c"
-            ));
-        };
+        let attribute_type = letters
+            .find(|(known, _)| *known == letter)
+            .map(|(_, number)| number);
+        let attribute_type = attribute_type
+            .or_else(|| number(&letter).filter(|number| *number > 0))
+            .ok_or_else(|| {
+                format!("{letter:?} is not an attribute type: a number, or one of u r p s t c")
+            })?;
         let mut attributes = Vec::new();
         loop {
             let Some(value) = self.next()? else {
                 return Err(not_an_attribute(&format!("{letter}=")));
             };
-            let value = match Special::named(&letter, value) {
+            let value = match special(&letter, value) {
                 Some(special) => BibValue::Special(special),
                 None if value.starts_with(|first: char| first.is_ascii_digit()) => {
                     let fault = || format!("{value:?} is not an attribute value");

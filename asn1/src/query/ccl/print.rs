@@ -3,7 +3,7 @@
 
 use super::super::CannotSay;
 use super::super::print::set_name;
-use super::bib::{Bib, Meaning, Qualifier};
+use super::bib::{Bib, Qualifier};
 use super::parse::parse;
 use super::relation::{EQUAL, RELATIONS};
 use super::token::ends_word;
@@ -79,12 +79,7 @@ fn distance(proximity: &ProximityOperator) -> Result<String, CannotSay> {
         1 if sayable => Ok(sign.to_string()),
         number if sayable && number >= 0 => Ok(format!("{sign}{number}")),
         _ => {
-            let operand = RpnStructure::term(Vec::new(), "");
             let operator = Operator::Prox(Box::new(proximity.clone()));
-            let rpn = RpnStructure::combined(operand.clone(), operator, operand);
-            let text = RpnQuery::bib1(rpn).to_string();
-            // The operator alone, without its two empty terms.
-            let operator = text.trim_end_matches(['"', ' ']).to_owned();
             Err(CannotSay(format!("CCL has no notation for {operator}")))
         }
     }
@@ -202,24 +197,18 @@ fn lists(attributes: &[AttributeElement], bib: &Bib) -> Vec<String> {
 
 /// The attributes that a qualifier gives to every term; `None` for an alias, or an unknown set.
 fn given(qualifier: &Qualifier) -> Option<Vec<AttributeElement>> {
-    if matches!(qualifier.meaning, Meaning::Alias(_)) {
+    if !qualifier.alias_of.is_empty() {
         return None;
     }
-    let mut given = Vec::new();
-    for attribute in qualifier.attributes() {
-        let Some(attribute_value) = attribute.sent() else {
-            continue;
-        };
-        given.push(AttributeElement {
-            attribute_set: match &attribute.set {
-                None => None,
-                Some(set) => Some(set.oid?),
-            },
+    let sent = qualifier.attributes.iter().filter_map(|attribute| {
+        let attribute_value = attribute.sent()?;
+        Some(attribute.set.as_ref().ok().map(|set| AttributeElement {
+            attribute_set: *set,
             attribute_type: attribute.attribute_type,
             attribute_value,
-        });
-    }
-    Some(given)
+        }))
+    });
+    sent.collect()
 }
 
 /// The ways to write the term: with signs of truncation, plain, quoted, and as words.

@@ -1,7 +1,7 @@
 //! The relation of a CCL query: ranges, and the relation as an attribute of terms.
 
 use super::super::{QueryError, QueryErrorKind};
-use super::bib::{Attribute, Special};
+use super::bib::Attribute;
 use super::parse::{Parser, Qualifiers, Tree};
 use super::term::{allowed, numeric};
 use super::token::{Kind, Token};
@@ -29,8 +29,8 @@ impl<'b> Parser<'_, 'b> {
     ) -> Result<(Option<Tree>, Option<(AttributeElement, Token)>), QueryError> {
         let sign = *self.token();
         let text = sign.text(self.query);
-        let non_negative = allowed(qualifiers, RELATION, Special::OrderOfNonNegative);
-        let by = allowed(qualifiers, RELATION, Special::Order).or(non_negative);
+        let non_negative = allowed(qualifiers, RELATION, "r");
+        let by = allowed(qualifiers, RELATION, "o").or(non_negative);
         let is_sign = |(known, _): &&(&str, i64)| *known == text && (by.is_some() || text == "=");
         let Some((_, value)) = RELATIONS.iter().find(is_sign) else {
             return Err(self.unusable(&sign));
@@ -41,7 +41,7 @@ impl<'b> Parser<'_, 'b> {
         };
         if *value == EQUAL {
             let range = self.range(qualifiers, by, non_negative.is_some())?;
-            if range.is_some() || allowed(qualifiers, RELATION, Special::OmitEquals).is_some() {
+            if range.is_some() || allowed(qualifiers, RELATION, "omiteq").is_some() {
                 return Ok((range, None));
             }
         }

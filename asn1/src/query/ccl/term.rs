@@ -1,8 +1,10 @@
 //! The terms of a CCL query: words joined, listed or split as their qualifiers say, truncation and masks,
 //! and the attributes that go with them.
 
+use std::ops::Range;
+
 use super::super::{QueryError, QueryErrorKind};
-use super::bib::{Attribute, BibValue, Special};
+use super::bib::{Attribute, BibValue};
 use super::parse::{Parser, Qualifiers, Tree};
 use super::token::{Kind, Token};
 use crate::apdu::{AttributeElement, AttributeValue, AttributesPlusTerm, Operand, Operator, Term};
@@ -23,18 +25,10 @@ struct Grouping {
     structure: bool,
 }
 
-/// The truncation and masks of a term.
-#[derive(Default)]
-struct Truncation {
-    left: Option<usize>,
-    right: Option<usize>,
-    style: Style,
-}
-
-#[derive(Clone, Copy, Default, PartialEq)]
+/// How truncation and masks are expressed.
+#[derive(Clone, Copy)]
 enum Style {
     /// Only at the ends of the term, expressed by the truncation attribute.
-    #[default]
     Ends,
     /// A regular expression, 102.
     Regex,
@@ -42,38 +36,33 @@ enum Style {
     Mask,
 }
 
-/// The attribute by which the qualifiers allow something: the first qualifier with an attribute of that type
-/// decides.
+/// The attribute by which the qualifiers allow something, a special value of the bib file: the first qualifier with an attribute
+/// of that type decides.
 pub(super) fn allowed<'b>(
     qualifiers: &Qualifiers<'b>,
     attribute_type: i64,
-    special: Special,
+    special: &'static str,
 ) -> Option<&'b Attribute> {
-    for qualifier in qualifiers.iter() {
-        let mut of_type = qualifier.attributes().iter().filter(|attribute| {
-            attribute.attribute_type == attribute_type
-                && !matches!(attribute.value, BibValue::Name(_))
-        });
-        let first = of_type.next();
-        if let Some(first) = first {
-            return std::iter::once(first)
-                .chain(of_type)
-                .find(|attribute| attribute.value == BibValue::Special(special));
-        }
-    }
-    None
+    let is_of_type = |attribute: &&Attribute| {
+        attribute.attribute_type == attribute_type && !matches!(attribute.value, BibValue::Name(_))
+    };
+    let qualifier = qualifiers
+        .iter()
+        .find(|one| one.attributes.iter().any(|of| is_of_type(&of)))?;
+    let mut of_type = qualifier.attributes.iter().filter(is_of_type);
+    of_type.find(|attribute| attribute.value == BibValue::Special(special))
 }
 
 impl<'b> Parser<'_, 'b> {
     /// The words that come next, grouped as the qualifiers say.
     pub(super) fn words(&mut self, qualifiers: &Qualifiers<'b>) -> Result<Tree, QueryError> {
         let structured = |special| allowed(qualifiers, STRUCTURE, special).is_some();
-        if structured(Special::SplitList) {
+        if structured("sl") {
             return self.split_list(qualifiers);
         }
-        let and_list = structured(Special::AndList);
-        let auto_group = structured(Special::AutoGroup);
-        let or_list = structured(Special::OrList);
+        let and_list = structured("al");
+        let auto_group = structured("ag");
+        let or_list = structured("ol");
         let most = match and_list || or_list {
             true => 1,
             false => MAX_WORDS,
@@ -121,14 +110,14 @@ impl<'b> Parser<'_, 'b> {
     ) -> Result<Tree, QueryError> {
         let grouping = Grouping {
             phrase: word.text(self.query).contains(' '),
-            structure: allowed(qualifiers, STRUCTURE, Special::AutoGroup).is_some(),
+            structure: allowed(qualifiers, STRUCTURE, "ag").is_some(),
         };
         self.term(&[word], qualifiers, grouping)
     }
 
     /// Skips the commas between the words of an and-list.
     pub(super) fn pass_commas(&mut self, qualifiers: &Qualifiers<'b>) {
-        let and_list = allowed(qualifiers, STRUCTURE, Special::AndList).is_some();
+        let and_list = allowed(qualifiers, STRUCTURE, "al").is_some();
         while and_list && self.token().kind == Kind::Comma {
             self.advance();
         }
@@ -159,16 +148,14 @@ impl<'b> Parser<'_, 'b> {
                     structure: false,
                 };
                 let mut split = self.term(phrase, qualifiers, grouping)?;
-                let behind = trees.len().checked_sub(length);
-                if let Some(behind) = behind {
-                    let rest = match longest {
-                        1 => trees.pop(),
-                        _ => trees.get(behind).cloned(),
-                    };
-                    if let Some(rest) = rest {
-                        self.spend(rest.size)?;
-                        split = self.joined(Some((split, Operator::And)), rest)?;
-                    }
+                let after = trees.len().checked_sub(length);
+                let after = after.and_then(|after| match longest {
+                    1 => trees.pop(),
+                    _ => trees.get(after).cloned(),
+                });
+                if let Some(after) = after {
+                    self.spend(after.size)?;
+                    split = self.joined(Some((split, Operator::And)), after)?;
                 }
                 tree = Some((self.joined(tree, split)?, Operator::Or));
             }
@@ -187,7 +174,7 @@ impl<'b> Parser<'_, 'b> {
         let first = qualifiers.first();
         let uses = first
             .into_iter()
-            .flat_map(|qualifier| qualifier.attributes())
+            .flat_map(|qualifier| &qualifier.attributes)
             .filter(|attribute| attribute.attribute_type == USE);
         let mut tree = None;
         for attribute in uses {
@@ -210,7 +197,7 @@ impl<'b> Parser<'_, 'b> {
         let offset = words.first().map_or(0, |word| word.start);
         let mut attributes: Vec<AttributeElement> = Vec::new();
         let mut structured = false;
-        for attribute in qualifiers.iter().flat_map(|one| one.attributes()) {
+        for attribute in qualifiers.iter().flat_map(|one| &one.attributes) {
             if attribute.attribute_type == USE
                 && only_use.is_some_and(|only| !std::ptr::eq(only, attribute))
             {
@@ -232,14 +219,14 @@ impl<'b> Parser<'_, 'b> {
                 attribute_value: value,
             });
         }
-        let phrase_or_word = allowed(qualifiers, STRUCTURE, Special::PhraseOrWord);
+        let phrase_or_word = allowed(qualifiers, STRUCTURE, "pw");
         if !structured && (grouping.structure || phrase_or_word.is_some()) {
             let by = phrase_or_word.filter(|_| !grouping.structure);
             let value = if grouping.phrase { 1 } else { 2 };
             attributes.push(numeric(by, STRUCTURE, value, offset)?);
         }
-        let (term, truncation) = self.written(words, qualifiers)?;
-        self.truncate(&mut attributes, &truncation, qualifiers, offset)?;
+        let (term, truncation) = self.written(words, qualifiers, offset)?;
+        attributes.extend(truncation);
         let size = term.len() + (1 + attributes.len()) * size_of::<AttributeElement>();
         self.spend(size)?;
         let term = Term::General(term.into());
@@ -247,100 +234,71 @@ impl<'b> Parser<'_, 'b> {
         Ok(Tree::operand(Operand::AttributesPlusTerm(operand), size))
     }
 
-    fn truncate(
-        &self,
-        attributes: &mut Vec<AttributeElement>,
-        truncation: &Truncation,
-        qualifiers: &Qualifiers<'b>,
-        offset: usize,
-    ) -> Result<(), QueryError> {
-        let (special, value, signs) = match (truncation.left, truncation.right) {
-            (Some(_), Some(at)) => (Special::Both, 3, Some((at, "truncation on both sides"))),
-            (None, Some(at)) => (Special::Right, 1, Some((at, "truncation on the right"))),
-            (Some(at), None) => (Special::Left, 2, Some((at, "truncation on the left"))),
-            (None, None) => match truncation.style {
-                Style::Regex => (Special::Regex, 102, None),
-                Style::Mask => (Special::Mask, 104, None),
-                Style::Ends => (Special::NoTruncation, 100, None),
-            },
-        };
-        match (allowed(qualifiers, TRUNCATION, special), signs) {
-            (None, None) => {}
-            (None, Some((at, name))) => return Err(QueryErrorKind::Truncation(name).at(at)),
-            (by, _) => attributes.push(numeric(by, TRUNCATION, value, offset)?),
-        }
-        Ok(())
-    }
-
-    /// The octets of the term.
+    /// The octets of the term, and the attribute for its truncation or masks.
     fn written(
         &self,
         words: &[Token],
         qualifiers: &Qualifiers<'b>,
-    ) -> Result<(Vec<u8>, Truncation), QueryError> {
-        let mut truncation = Truncation::default();
-        if words.iter().any(|word| self.is_masked(word)) {
-            truncation.style = if allowed(qualifiers, TRUNCATION, Special::Regex).is_some() {
-                Style::Regex
-            } else if allowed(qualifiers, TRUNCATION, Special::Mask).is_some() {
-                Style::Mask
-            } else {
-                Style::Ends
-            };
-        }
+        offset: usize,
+    ) -> Result<(Vec<u8>, Option<AttributeElement>), QueryError> {
+        let may = |special| allowed(qualifiers, TRUNCATION, special);
+        let mut signs = words.iter().flat_map(|word| self.pieces(word));
+        let style = match signs.any(|(sign, _)| !matches!(sign, TermSign::Octet(..))) {
+            true if may("x").is_some() => Style::Regex,
+            true if may("z").is_some() => Style::Mask,
+            _ => Style::Ends,
+        };
         let mut term = Vec::new();
+        let (mut left, mut right) = (None, None);
         for (number, word) in words.iter().enumerate() {
             if !term.is_empty() {
-                let blank = self
-                    .query
-                    .get(word.start.saturating_sub(word.blank)..word.start);
-                term.extend_from_slice(blank.unwrap_or_default().as_bytes());
+                let blank = word.start.saturating_sub(word.blank)..word.start;
+                term.extend_from_slice(self.query.get(blank).unwrap_or_default().as_bytes());
             }
-            for piece in self.pieces(word) {
-                let first = number == 0 && piece.start == word.start;
-                let last = number + 1 == words.len() && piece.end == word.end;
-                self.write(piece, &mut term, &mut truncation, first, last)?;
-            }
-        }
-        Ok((term, truncation))
-    }
-
-    fn write(
-        &self,
-        piece: TermPart,
-        term: &mut Vec<u8>,
-        truncation: &mut Truncation,
-        first: bool,
-        last: bool,
-    ) -> Result<(), QueryError> {
-        let refused = |what| QueryErrorKind::Truncation(what).at(piece.start);
-        match (piece.sign, truncation.style) {
-            (TermSign::Octet(octet, escaped), style) => {
-                let a_sign = match style {
-                    Style::Ends => false,
-                    Style::Regex => REGEX_SIGNS.contains(&octet) || (escaped && octet == b'\\'),
-                    Style::Mask => matches!(octet, b'#' | b'?' | b'\\'),
-                };
-                if a_sign {
-                    term.push(b'\\');
+            for (sign, place) in self.pieces(word) {
+                let first = number == 0 && place.start == word.start;
+                let last = number + 1 == words.len() && place.end == word.end;
+                let refused = |what| Err(QueryErrorKind::Truncation(what).at(place.start));
+                match (sign, style) {
+                    (TermSign::Octet(octet, escaped), style) => {
+                        let a_sign = match style {
+                            Style::Ends => false,
+                            Style::Regex => {
+                                REGEX_SIGNS.contains(&octet) || (escaped && octet == b'\\')
+                            }
+                            Style::Mask => matches!(octet, b'#' | b'?' | b'\\'),
+                        };
+                        if a_sign {
+                            term.push(b'\\');
+                        }
+                        term.push(octet);
+                    }
+                    (TermSign::Truncation, Style::Regex) => term.extend_from_slice(b".*"),
+                    (TermSign::Truncation, Style::Mask) => term.push(b'?'),
+                    (TermSign::Truncation, Style::Ends) if first => left = Some(place.start),
+                    (TermSign::Truncation, Style::Ends) if last => right = Some(place.start),
+                    (TermSign::Truncation, Style::Ends) => {
+                        return refused("truncation inside a term");
+                    }
+                    (TermSign::Mask, Style::Regex) => term.push(b'.'),
+                    (TermSign::Mask, Style::Mask) => term.push(b'#'),
+                    (TermSign::Mask, Style::Ends) => return refused("a mask"),
                 }
-                term.push(octet);
             }
-            (TermSign::Truncation, Style::Regex) => term.extend_from_slice(b".*"),
-            (TermSign::Truncation, Style::Mask) => term.push(b'?'),
-            (TermSign::Truncation, Style::Ends) if first => truncation.left = Some(piece.start),
-            (TermSign::Truncation, Style::Ends) if last => truncation.right = Some(piece.start),
-            (TermSign::Truncation, Style::Ends) => return Err(refused("truncation inside a term")),
-            (TermSign::Mask, Style::Regex) => term.push(b'.'),
-            (TermSign::Mask, Style::Mask) => term.push(b'#'),
-            (TermSign::Mask, Style::Ends) => return Err(refused("a mask")),
         }
-        Ok(())
-    }
-
-    fn is_masked(&self, word: &Token) -> bool {
-        self.pieces(word)
-            .any(|piece| !matches!(piece.sign, TermSign::Octet(..)))
+        let (special, value, signs) = match (left, right, style) {
+            (Some(_), Some(at), _) => ("b", 3, Some((at, "truncation on both sides"))),
+            (None, Some(at), _) => ("r", 1, Some((at, "truncation on the right"))),
+            (Some(at), None, _) => ("l", 2, Some((at, "truncation on the left"))),
+            (None, None, Style::Regex) => ("x", 102, None),
+            (None, None, Style::Mask) => ("z", 104, None),
+            (None, None, Style::Ends) => ("n", 100, None),
+        };
+        match (may(special), signs) {
+            (None, None) => Ok((term, None)),
+            (None, Some((at, name))) => Err(QueryErrorKind::Truncation(name).at(at)),
+            (by, _) => Ok((term, Some(numeric(by, TRUNCATION, value, offset)?))),
+        }
     }
 
     /// The octets of a word that is not a term: signs of truncation have no meaning.
@@ -350,7 +308,7 @@ impl<'b> Parser<'_, 'b> {
             mask: &[],
             ..self.pieces(word)
         };
-        signs.filter_map(|piece| match piece.sign {
+        signs.filter_map(|(sign, _)| match sign {
             TermSign::Octet(octet, _) => Some(octet),
             TermSign::Truncation | TermSign::Mask => None,
         })
@@ -382,11 +340,8 @@ pub(super) fn numeric(
 }
 
 fn set(attribute: &Attribute, offset: usize) -> Result<Option<Oid>, QueryError> {
-    match &attribute.set {
-        None => Ok(None),
-        Some(set) if set.oid.is_some() => Ok(set.oid),
-        Some(unknown) => Err(QueryErrorKind::AttributeSet(unknown.name.clone()).at(offset)),
-    }
+    let unknown = |name: &String| QueryErrorKind::AttributeSet(name.clone()).at(offset);
+    attribute.set.as_ref().map_err(unknown).copied()
 }
 
 #[derive(Clone, Copy)]
@@ -395,13 +350,6 @@ enum TermSign {
     Octet(u8, bool),
     Truncation,
     Mask,
-}
-
-#[derive(Clone, Copy)]
-struct TermPart {
-    sign: TermSign,
-    start: usize,
-    end: usize,
 }
 
 struct TermParts<'a> {
@@ -413,9 +361,10 @@ struct TermParts<'a> {
 }
 
 impl Iterator for TermParts<'_> {
-    type Item = TermPart;
+    /// A sign and its place in the query.
+    type Item = (TermSign, Range<usize>);
 
-    fn next(&mut self) -> Option<TermPart> {
+    fn next(&mut self) -> Option<Self::Item> {
         loop {
             let (sign, length) = match self.word {
                 [] => return None,
@@ -434,11 +383,7 @@ impl Iterator for TermParts<'_> {
             let start = self.offset;
             self.offset += length;
             self.word = self.word.get(length..).unwrap_or_default();
-            return Some(TermPart {
-                sign,
-                start,
-                end: self.offset,
-            });
+            return Some((sign, start..self.offset));
         }
     }
 }
