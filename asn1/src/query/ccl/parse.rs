@@ -6,11 +6,11 @@ use std::rc::Rc;
 use super::super::suggest::nearest;
 use super::super::{QueryError, QueryErrorKind, as_sent};
 use super::bib::{Bib, Qualifier};
-use super::relation::relate;
+use super::relation::{Related, relate};
 use super::token::{Kind, Token, tokens};
 use crate::apdu::{
-    AttributeElement, AttributesPlusTerm, KnownProximityUnit, MAX_RPN_DEPTH, Operand, Operator,
-    ProximityOperator, ProximityUnitCode, RelationType, ResultSetId, RpnQuery, RpnStructure,
+    AttributesPlusTerm, KnownProximityUnit, MAX_RPN_DEPTH, Operand, Operator, ProximityOperator,
+    ProximityUnitCode, RelationType, ResultSetId, RpnQuery, RpnStructure,
 };
 
 /// The maximum size in octets of a query with its terms repeated for each qualifier.
@@ -93,7 +93,7 @@ enum PartKind<'b> {
         after_relation: bool,
         rest: std::vec::IntoIter<Qualifiers<'b>>,
         /// The relation of the alternative being read, and its token.
-        relation: Option<(AttributeElement, Token)>,
+        relation: Option<Related>,
     },
 }
 

@@ -21,12 +21,15 @@ const LESS_OR_EQUAL: i64 = 2;
 pub(super) const EQUAL: i64 = 3;
 const GREATER_OR_EQUAL: i64 = 4;
 
+/// The relation for the terms after it, and its token.
+pub(super) type Related = (AttributeElement, Token);
+
 impl<'b> Parser<'_, 'b> {
     /// A relation sign: the range after it, or the relation for the terms after it, with its token.
     pub(super) fn relation(
         &mut self,
         qualifiers: &Qualifiers<'b>,
-    ) -> Result<(Option<Tree>, Option<(AttributeElement, Token)>), QueryError> {
+    ) -> Result<(Option<Tree>, Option<Related>), QueryError> {
         let sign = *self.token();
         let text = sign.text(self.query);
         let non_negative = allowed(qualifiers, RELATION, "r");
