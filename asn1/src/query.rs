@@ -26,7 +26,10 @@ pub use pqf::{MAX_ATTRIBUTES, MAX_SPREAD, parse as parse_pqf};
 pub use sets::{attribute_set, attribute_set_name};
 pub use suggest::nearest;
 
-use crate::apdu::AttributeElement;
+use crate::apdu::{
+    AttributeElement, KnownProximityUnit, Operator, ProximityOperator, ProximityUnitCode,
+    RelationType,
+};
 
 /// A query text that cannot be parsed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -177,6 +180,22 @@ fn check_length(text: &str) -> Result<(), QueryError> {
         true => Err(QueryErrorKind::TooLong(MAX_QUERY_LENGTH).at(MAX_QUERY_LENGTH)),
         false => Ok(()),
     }
+}
+
+/// A proximity operator without exclusion.
+fn near(
+    distance: i64,
+    ordered: bool,
+    relation_type: RelationType,
+    unit: KnownProximityUnit,
+) -> Operator {
+    Operator::Prox(Box::new(ProximityOperator {
+        exclusion: Some(false),
+        distance,
+        ordered,
+        relation_type,
+        proximity_unit_code: ProximityUnitCode::Known(unit),
+    }))
 }
 
 /// The attributes of a term as sent: of those in the order written, the last of each type, nearest first. One without a

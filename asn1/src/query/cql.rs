@@ -202,16 +202,20 @@ impl Word {
 
     /// The characters without backslashes.
     pub fn unescaped(&self) -> String {
-        let mut plain = String::with_capacity(self.text.len());
-        let mut characters = self.text.chars();
-        while let Some(character) = characters.next() {
-            plain.push(match character {
-                '\\' => characters.next().unwrap_or('\\'),
-                other => other,
-            });
-        }
-        plain
+        unescaped(&self.text)
     }
+}
+
+fn unescaped(text: &str) -> String {
+    let mut plain = String::with_capacity(text.len());
+    let mut characters = text.chars();
+    while let Some(character) = characters.next() {
+        plain.push(match character {
+            '\\' => characters.next().unwrap_or('\\'),
+            other => other,
+        });
+    }
+    plain
 }
 
 impl PartialEq for Word {

@@ -159,7 +159,7 @@ struct Scope {
     /// The offset of its parenthesis.
     offset: usize,
     tree: Option<(RpnStructure, usize)>,
-    operator: Option<(Operator, usize)>,
+    operator: Option<Operator>,
 }
 
 impl Scope {
@@ -181,7 +181,7 @@ impl Scope {
         if depth > MAX_RPN_DEPTH {
             return Err(QueryErrorKind::TooDeep(MAX_RPN_DEPTH).at(at));
         }
-        let op = self.operator.take().map_or(Operator::And, |(op, _)| op);
+        let op = self.operator.take().unwrap_or(Operator::And);
         self.tree = Some((RpnStructure::combined(left, op, right), depth));
         Ok(())
     }
@@ -230,7 +230,7 @@ impl<'a> Reader<'a> {
                     return Err(QueryErrorKind::Unexpected(word).at(at));
                 }
                 self.at += length;
-                scope.operator = Some((operator, at));
+                scope.operator = Some(operator);
                 continue;
             }
             if rest.starts_with('-') {
@@ -242,7 +242,7 @@ impl<'a> Reader<'a> {
                 if after.is_empty() || after.starts_with(|one: char| one.is_ascii_whitespace()) {
                     return Err(QueryErrorKind::Missing("a word to exclude").at(self.at));
                 }
-                scope.operator = Some((Operator::AndNot, at));
+                scope.operator = Some(Operator::AndNot);
             }
             let attributes = match self.name()? {
                 Some(attributes) => attributes,

@@ -66,18 +66,12 @@ pub(crate) fn envelope(text: &[u8], mode: Mode) -> Result<Span<'_>, UrlError> {
 /// Cuts off outer blanks and line ends, then one leading `URL:` of any case (RFC 1738 Appendix).
 pub(crate) fn unwrapped(text: Span<'_>) -> Span<'_> {
     let is_blank = |octet: &u8| matches!(octet, b' ' | b'\t' | b'\r' | b'\n');
-    let start = text
-        .octets()
-        .iter()
-        .take_while(|octet| is_blank(octet))
-        .count();
-    let text = text.split_at(start).1;
-    let end = text
-        .octets()
-        .iter()
-        .rposition(|octet| !is_blank(octet))
-        .map_or(0, |last| last + 1);
-    let text = text.split_at(end).0;
+    let octets = text.octets();
+    let start = octets.iter().position(|octet| !is_blank(octet));
+    let start = start.unwrap_or(octets.len());
+    let last = octets.iter().rposition(|octet| !is_blank(octet));
+    let (text, _) = text.split_at(last.map_or(start, |last| last + 1));
+    let (_, text) = text.split_at(start);
     let (prefix, rest) = text.split_at(b"URL:".len());
     if prefix.octets().eq_ignore_ascii_case(b"URL:") {
         rest

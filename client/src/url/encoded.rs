@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use super::common::{self, Class, Content};
+use super::common::{self, Class, Content, Mode};
 use super::error::UrlError;
 use super::octets::Octets;
 use super::span::Span;
@@ -88,22 +88,12 @@ impl fmt::Display for Encoded {
 
 /// Resolves escapes known to be well-formed.
 fn decode(text: &[u8]) -> Octets {
-    let mut octets = Vec::with_capacity(text.len());
-    let mut rest = Span::new(text);
-    while let Some((octet, tail)) = rest.split_first() {
-        let escaped = common::escaped_octet(rest);
-        octets.push(escaped.unwrap_or(octet));
-        rest = match escaped {
-            Some(_) => rest.split_at(3).1,
-            None => tail,
-        };
-    }
-    octets.into()
+    let decoded = Content::any(Mode::Lenient).decode(Span::new(text));
+    decoded.unwrap_or_default()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::common::Mode;
     use super::*;
 
     #[test]

@@ -134,24 +134,15 @@ fn find(text: &[u8], with_bare: bool) -> Extraction {
         at += step;
         let rest = text.get(at..).unwrap_or_default();
         if rest.starts_with(b"<") {
-            if let Some(wrapped) = wrapper::at_start(rest, quote_marks(text, at)) {
-                match wrapped.content {
-                    Ok(content) => {
-                        let start = at + content.range.start;
-                        let end = at + content.range.end;
-                        extraction.urls.push(FoundUrl {
-                            range: start..end,
-                            ..content
-                        });
-                        at += wrapped.length;
-                        done = at;
-                        continue;
-                    }
-                    Err(fault) => extraction.faults.push(WrapperFault {
-                        offset: at + fault.offset,
-                        ..fault
-                    }),
+            match wrapper::at(text, at, quote_marks(text, at)) {
+                Some(Ok((url, end))) => {
+                    extraction.urls.push(url);
+                    done = end;
+                    at = end;
+                    continue;
                 }
+                Some(Err(fault)) => extraction.faults.push(fault),
+                None => {}
             }
         } else if with_bare && let Some(bare) = bare::around(text, done, at) {
             let octets = text.get(bare.range.clone()).unwrap_or_default();

@@ -137,15 +137,9 @@ impl GopherUrl {
     /// the line.
     pub(crate) fn has_control(&self) -> bool {
         let plus = self.plus.as_ref().filter(|plus| !plus.is_filled_form());
-        let fields = [
-            Some(&self.selector),
-            self.search.as_ref(),
-            plus.map(GopherPlus::octets),
-        ];
-        let mut octets = fields
-            .into_iter()
-            .flatten()
-            .flat_map(|field| field.as_bytes());
+        let plus = plus.map(GopherPlus::octets);
+        let fields = [Some(&self.selector), self.search.as_ref(), plus];
+        let mut octets = fields.into_iter().flatten().flat_map(Octets::as_bytes);
         octets.any(u8::is_ascii_control)
     }
 

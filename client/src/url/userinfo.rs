@@ -48,16 +48,14 @@ impl Userinfo {
                 .decode_with(part, LITERAL)
                 .map_err(UrlError::without_octet)
         };
-        match text.split_once(b':') {
-            Some((user, password)) => Ok(Userinfo {
-                user: decode(user)?,
-                password: Some(decode(password)?),
-            }),
-            None => Ok(Userinfo {
-                user: decode(text)?,
-                password: None,
-            }),
-        }
+        let (user, password) = match text.split_once(b':') {
+            Some((user, password)) => (user, Some(password)),
+            None => (text, None),
+        };
+        Ok(Userinfo {
+            user: decode(user)?,
+            password: password.map(decode).transpose()?,
+        })
     }
 
     /// Writes `user [ ":" password ]`, with `***` for a redacted password, even an empty one.

@@ -4,13 +4,13 @@
 use std::rc::Rc;
 
 use super::super::suggest::nearest;
-use super::super::{QueryError, QueryErrorKind, as_sent};
+use super::super::{QueryError, QueryErrorKind, as_sent, near};
 use super::bib::{Bib, Qualifier};
 use super::relation::{Related, relate};
 use super::token::{Kind, Token, tokens};
 use crate::apdu::{
-    AttributesPlusTerm, KnownProximityUnit, MAX_RPN_DEPTH, Operand, Operator, ProximityOperator,
-    ProximityUnitCode, RelationType, ResultSetId, RpnQuery, RpnStructure,
+    AttributesPlusTerm, KnownProximityUnit, MAX_RPN_DEPTH, Operand, Operator, RelationType,
+    ResultSetId, RpnQuery, RpnStructure,
 };
 
 /// The maximum size in octets of a query with its terms repeated for each qualifier.
@@ -278,7 +278,9 @@ impl<'b> Parser<'_, 'b> {
                     operator
                 }
                 // Terms after parentheses.
-                token if token.in_term() => near(2, false, RelationType::LESS_THAN),
+                token if token.in_term() => {
+                    near(2, false, RelationType::LESS_THAN, KnownProximityUnit::WORD)
+                }
                 _ => return Ok(Expected::Read(tree)),
             },
             PartKind::Elements(_, in_parentheses) => {
@@ -318,7 +320,8 @@ impl<'b> Parser<'_, 'b> {
                 .map_err(|_| self.refused(QueryErrorKind::Number(digits.to_owned())))?,
         };
         let ordered = text.starts_with('!');
-        Ok(near(distance, ordered, RelationType::LESS_THAN_OR_EQUAL))
+        let relation = RelationType::LESS_THAN_OR_EQUAL;
+        Ok(near(distance, ordered, relation, KnownProximityUnit::WORD))
     }
 
     /// Both trees under the operator, or the right one alone.
@@ -389,14 +392,4 @@ impl Tree {
             size,
         }
     }
-}
-
-fn near(distance: i64, ordered: bool, relation_type: RelationType) -> Operator {
-    Operator::Prox(Box::new(ProximityOperator {
-        exclusion: Some(false),
-        distance,
-        ordered,
-        relation_type,
-        proximity_unit_code: ProximityUnitCode::Known(KnownProximityUnit::WORD),
-    }))
 }

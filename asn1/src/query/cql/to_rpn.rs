@@ -6,11 +6,11 @@ use super::{
     Relation, Sign, Word,
 };
 use crate::apdu::{
-    AttributeElement, KnownProximityUnit, MAX_RPN_DEPTH, Operand, Operator, ProximityOperator,
-    ProximityUnitCode, RelationType, ResultSetId, RpnQuery, RpnStructure,
+    AttributeElement, KnownProximityUnit, MAX_RPN_DEPTH, Operand, Operator, RelationType,
+    ResultSetId, RpnQuery, RpnStructure,
 };
 use crate::query::suggest::nearest;
-use crate::query::{QueryError, QueryErrorKind, as_sent, number};
+use crate::query::{QueryError, QueryErrorKind, as_sent, near, number};
 
 mod term;
 
@@ -403,13 +403,8 @@ fn proximity(modifiers: &[Modifier]) -> Result<Operator, QueryError> {
         }
     }
     let next_to = i64::from(unit == KnownProximityUnit::WORD);
-    Ok(Operator::Prox(Box::new(ProximityOperator {
-        exclusion: Some(false),
-        distance: distance.unwrap_or(next_to),
-        ordered,
-        relation_type,
-        proximity_unit_code: ProximityUnitCode::Known(unit),
-    })))
+    let distance = distance.unwrap_or(next_to);
+    Ok(near(distance, ordered, relation_type, unit))
 }
 
 /// The relations of distance by their signs.
@@ -446,11 +441,5 @@ fn unit_of(name: &str) -> Option<KnownProximityUnit> {
 
 /// In the same element, as YAZ joins a clause to a modifier's value.
 fn same_element() -> Operator {
-    Operator::Prox(Box::new(ProximityOperator {
-        exclusion: Some(false),
-        distance: 0,
-        ordered: false,
-        relation_type: RelationType(0),
-        proximity_unit_code: ProximityUnitCode::Known(KnownProximityUnit::ELEMENT),
-    }))
+    near(0, false, RelationType(0), KnownProximityUnit::ELEMENT)
 }

@@ -27,16 +27,11 @@ pub(super) fn cleaned(value: &[u8], fallback: Charset) -> String {
 }
 
 /// The value without outer blanks and controls.
-pub(super) fn trimmed(value: &[u8]) -> &[u8] {
-    let is_blank = |octet: &u8| *octet <= b' ';
-    let start = value.iter().position(|octet| !is_blank(octet));
-    let value = value
-        .get(start.unwrap_or(value.len())..)
-        .unwrap_or_default();
-    let end = value.iter().rposition(|octet| !is_blank(octet));
+pub(super) fn trimmed(mut value: &[u8]) -> &[u8] {
+    while let [b'\0'..=b' ', rest @ ..] | [rest @ .., b'\0'..=b' '] = value {
+        value = rest;
+    }
     value
-        .get(..end.map_or(0, |last| last + 1))
-        .unwrap_or_default()
 }
 
 /// Schemes in which browsers treat backslashes as slashes, and any number of slashes before a host as two.

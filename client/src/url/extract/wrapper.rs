@@ -13,37 +13,27 @@ const OPENING: &[u8] = b"<URL:";
 /// The number of hyphens with [`MAX_ALTERNATES`] combinations.
 const HYPHENS: usize = 4;
 
-/// A wrapper at the start of a text.
-pub(super) struct Wrapped {
-    /// The length in octets, including the `>`.
-    pub(super) length: usize,
-    /// The URL; ranges and offsets count from the `<`.
-    pub(super) content: Result<FoundUrl, WrapperFault>,
-}
-
-/// Parses the wrapper that `text` begins with, if any, in a line with this many marks of quoted mail.
-pub(super) fn at_start(text: &[u8], quotes: usize) -> Option<Wrapped> {
-    let opening = text.get(..OPENING.len())?;
-    if !opening.eq_ignore_ascii_case(OPENING) {
+/// Parses the wrapper that begins at an offset of the text, if any, in a line with this many marks of quoted mail: the URL, and
+/// the offset after the `>`.
+pub(super) fn at(
+    text: &[u8],
+    at: usize,
+    quotes: usize,
+) -> Option<Result<(FoundUrl, usize), WrapperFault>> {
+    let start = at + OPENING.len();
+    if !text.get(at..start)?.eq_ignore_ascii_case(OPENING) {
         return None;
     }
-    let inner = text.get(OPENING.len()..)?;
+    let inner = text.get(start..)?;
     let end = unquoted(inner.get(..MAX_URL_LENGTH).unwrap_or(inner), quotes)
         .find(|(_, octet)| b"<>".contains(octet))
         .filter(|(_, octet)| *octet == b'>');
-    let Some((end, _)) = end else {
-        return Some(Wrapped {
-            length: OPENING.len(),
-            content: Err(WrapperFault {
-                kind: FaultKind::UnterminatedWrapper,
-                offset: 0,
-            }),
-        });
+    let Some((length, _)) = end else {
+        let kind = FaultKind::UnterminatedWrapper;
+        return Some(Err(WrapperFault { kind, offset: at }));
     };
-    Some(Wrapped {
-        length: OPENING.len() + end + 1,
-        content: content(inner.get(..end)?, quotes),
-    })
+    let url = content(inner.get(..length)?, start, quotes);
+    Some(url.map(|url| (url, start + length + 1)))
 }
 
 /// The octets with their offsets, except up to `quotes` marks `>` at the start of each line after the first.
@@ -63,7 +53,8 @@ fn unquoted(text: &[u8], quotes: usize) -> impl Iterator<Item = (usize, u8)> {
     })
 }
 
-fn content(inner: &[u8], quotes: usize) -> Result<FoundUrl, WrapperFault> {
+/// The URL of a wrapper whose text begins at `start`.
+fn content(inner: &[u8], start: usize, quotes: usize) -> Result<FoundUrl, WrapperFault> {
     let mut url = Vec::with_capacity(inner.len());
     // The positions in `url` of hyphens at line ends.
     let mut hyphens = Vec::new();
@@ -74,7 +65,7 @@ fn content(inner: &[u8], quotes: usize) -> Result<FoundUrl, WrapperFault> {
                 hyphens.push(url.len() - 1);
             }
         } else if is_url_octet(octet) {
-            let place = OPENING.len() + index;
+            let place = start + index;
             if url.is_empty() {
                 range.start = place;
             }
@@ -83,7 +74,7 @@ fn content(inner: &[u8], quotes: usize) -> Result<FoundUrl, WrapperFault> {
         } else if octet != b' ' && octet != b'\t' {
             return Err(WrapperFault {
                 kind: FaultKind::InvalidCharacter,
-                offset: OPENING.len() + index,
+                offset: start + index,
             });
         }
     }
@@ -100,7 +91,7 @@ fn content(inner: &[u8], quotes: usize) -> Result<FoundUrl, WrapperFault> {
         }),
         Err(_) => Err(WrapperFault {
             kind: FaultKind::NotAUrl,
-            offset: 0,
+            offset: start - OPENING.len(),
         }),
     }
 }

@@ -1,5 +1,7 @@
 //! A CQL term as an RPN term: anchors and outer masks become attributes, inner masks those of ANSI Z39.58.
 
+use crate::query::cql::unescaped;
+
 /// A term, and the properties that express its anchors and masks.
 pub(super) struct Pattern {
     pub(super) position: Option<&'static str>,
@@ -13,7 +15,7 @@ impl Pattern {
         Self {
             position: None,
             truncation: None,
-            term: plain(text),
+            term: unescaped(text),
         }
     }
 
@@ -138,19 +140,6 @@ fn written(signs: &[Sign], masked: bool) -> String {
         }
     }
     term
-}
-
-fn plain(text: &str) -> String {
-    let mut plain = String::new();
-    for sign in signs(text) {
-        plain.push(match sign {
-            Sign::Anchor => '^',
-            Sign::Any => '*',
-            Sign::One => '?',
-            Sign::Character(character, _) => character,
-        });
-    }
-    plain
 }
 
 #[cfg(test)]
