@@ -129,15 +129,15 @@ fn matching_run(base: &str, count: usize) -> Option<&str> {
     let mut rest = base;
     while let Some(index) = rest.find('/') {
         let (_, run) = rest.split_at(index);
-        let behind = run.trim_start_matches('/');
-        let length = run.len() - behind.len();
+        let after = run.trim_start_matches('/');
+        let length = run.len() - after.len();
         let start = base.len() - run.len();
         match length.cmp(&count) {
             std::cmp::Ordering::Greater => found = None,
             std::cmp::Ordering::Equal => found = found.or(base.get(..start)),
             std::cmp::Ordering::Less => {}
         }
-        rest = behind;
+        rest = after;
     }
     found
 }

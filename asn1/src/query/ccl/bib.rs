@@ -293,8 +293,8 @@ impl<'a> BibLine<'a> {
         let end = rest
             .find(|character| is_blank(character) || matches!(character, ',' | '='))
             .unwrap_or(rest.len());
-        let (word, behind) = rest.split_at_checked(end).unwrap_or((rest, ""));
-        self.rest = behind;
+        let (word, after) = rest.split_at_checked(end).unwrap_or((rest, ""));
+        self.rest = after;
         match word.is_empty() && !rest.is_empty() {
             true => Err(not_an_attribute(rest)),
             false => Ok(Some(word).filter(|word| !word.is_empty())),

@@ -214,11 +214,11 @@ fn given(qualifier: &Qualifier) -> Option<Vec<AttributeElement>> {
 /// The ways to write the term: with signs of truncation, plain, quoted, and as words.
 fn texts(term: &str, truncation: Option<i64>, bib: &Bib) -> Vec<String> {
     let plain = !term.is_empty() && !term.bytes().any(ends_word) && !term.contains(['"', '\\']);
-    let whole = |texts: &mut Vec<String>, before: &str, behind: &str| {
+    let whole = |texts: &mut Vec<String>, before: &str, after: &str| {
         if plain {
-            texts.push(format!("{before}{term}{behind}"));
+            texts.push(format!("{before}{term}{after}"));
         }
-        texts.push(format!("{before}{}{behind}", quoted(term)));
+        texts.push(format!("{before}{}{after}", quoted(term)));
     };
     let mut texts = Vec::new();
     if let Some(sign) = bib.truncation.first() {
@@ -241,12 +241,12 @@ fn unmasked(term: &str, any: &str, one: &str, bib: &Bib) -> Option<String> {
     let mut text = String::new();
     let mut rest = term;
     while let Some(first) = rest.chars().next() {
-        if let Some(behind) = rest.strip_prefix(any) {
+        if let Some(after) = rest.strip_prefix(any) {
             text.push_str(bib.truncation.first()?);
-            rest = behind;
-        } else if let Some(behind) = rest.strip_prefix(one) {
+            rest = after;
+        } else if let Some(after) = rest.strip_prefix(one) {
             text.push_str(bib.mask.first()?);
-            rest = behind;
+            rest = after;
         } else {
             let escaped = rest.strip_prefix('\\').and_then(|rest| rest.chars().next());
             let character = escaped.unwrap_or(first);

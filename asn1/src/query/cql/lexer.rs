@@ -101,7 +101,7 @@ impl<'a> Lexer<'a> {
     }
 
     /// The two tokens after the next one.
-    pub(super) fn peek_behind(&self) -> [Option<&CqlToken>; 2] {
+    pub(super) fn peek_further(&self) -> [Option<&CqlToken>; 2] {
         let [_, second, third] = &self.ahead;
         [second, third].map(|token| token.as_ref().map(|(token, _)| token))
     }

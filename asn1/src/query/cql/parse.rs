@@ -169,7 +169,7 @@ fn relation_follows(lexer: &Lexer<'_>) -> bool {
     if !matches!(lexer.peek(), Some(CqlToken::Word { .. })) {
         return false;
     }
-    match lexer.peek_behind() {
+    match lexer.peek_further() {
         [Some(CqlToken::Sign(_)), _] => true,
         [Some(second), third] if second.is_rare_relation() => match third {
             Some(word @ CqlToken::Word { .. }) => !word.ends_clause(),

@@ -1,4 +1,4 @@
-//! PQF read and printed: tables, and any query that it can say.
+//! Parsing and printing PQF: tables, and every query that it can express.
 
 use super::*;
 use crate::query::MAX_QUERY_LENGTH;
@@ -311,7 +311,7 @@ mod arbitrary {
         (set(), tree).prop_map(|(attribute_set, rpn)| RpnQuery { attribute_set, rpn })
     }
 
-    /// Whether PQF can say all of the query, as `print` lists it.
+    /// Whether PQF can express the whole query; `print` lists what it cannot.
     fn can_be_said(tree: &RpnStructure) -> bool {
         match tree {
             RpnStructure::RpnRpnOp(node) => {
@@ -355,7 +355,7 @@ mod arbitrary {
         }
     }
 
-    /// The query with the set of an attribute by name where PQF has to say it so.
+    /// The query with explicit attribute sets where PQF has to name them.
     fn with_sets_said(mut query: RpnQuery) -> RpnQuery {
         let default_set = query.attribute_set;
         let mut rest = vec![&mut query.rpn];

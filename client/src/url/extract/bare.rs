@@ -22,12 +22,12 @@ pub(super) struct Bare {
 
 /// The URL whose scheme ends with the colon at `colon`, not beginning before `floor`.
 pub(super) fn around(text: &[u8], floor: usize, colon: usize) -> Option<Bare> {
-    let behind = text.get(colon + 1..)?;
-    let slashes = behind.strip_prefix(b"//");
+    let after = text.get(colon + 1..)?;
+    let slashes = after.strip_prefix(b"//");
     let start = scheme_start(text, floor, colon, slashes.is_some())?;
     let is_mail = text.get(start..colon)?.eq_ignore_ascii_case(b"mailto");
     // Checked before searching for the end, so that each octet is examined a bounded number of times.
-    let is_url = match slashes.unwrap_or(behind) {
+    let is_url = match slashes.unwrap_or(after) {
         rest if is_mail => has_at(rest),
         [first, ..] => {
             first.is_ascii_alphanumeric()
@@ -38,13 +38,13 @@ pub(super) fn around(text: &[u8], floor: usize, colon: usize) -> Option<Bare> {
     if !is_url {
         return None;
     }
-    let length = extent(behind);
-    let rest = trimmed(behind.get(..length)?);
+    let length = extent(after);
+    let rest = trimmed(after.get(..length)?);
     // The first character after `//` may not be a letter.
     let is_empty = rest.is_empty() || slashes.is_some() && rest.len() <= b"//".len();
     (!is_empty).then(|| Bare {
         range: start..colon + 1 + rest.len(),
-        may_continue: rest.len() == length && goes_on(behind.get(length..).unwrap_or_default()),
+        may_continue: rest.len() == length && goes_on(after.get(length..).unwrap_or_default()),
     })
 }
 

@@ -194,7 +194,7 @@ mod tests {
         assert_eq!(in_html(page, None).unresolved, 1);
     }
 
-    /// The URLs of a page: `~` before those that differ from their octets, `<` after those that were mended.
+    /// The URLs of a page: `~` before those that differ from their octets, `<` after those that were repaired.
     fn shown(page: &[u8], address: Option<&str>) -> Vec<String> {
         let shown = |url: &HtmlUrl| {
             let place = url.attribute.as_ref();
