@@ -57,7 +57,7 @@ fn read_files(folder: &Path, files: &mut Vec<File>) -> io::Result<()> {
 /// The modules that a file declares for its tests, as their paths without `.rs`.
 fn test_modules((path, source): &File) -> Vec<PathBuf> {
     let inside = match path.file_stem().and_then(|stem| stem.to_str()) {
-        Some("lib" | "main") => path.with_file_name(""),
+        Some("lib" | "main" | "mod") => path.with_file_name(""),
         _ => path.with_extension(""),
     };
     let declarations = source.split("#[cfg(test)]\n").skip(1);
