@@ -62,7 +62,7 @@ described! {
     #[derive(Default)]
     pub struct OriginPartNotToKeep {
         [1] result_set_item: Option<ResultSetItem>,
-        /// An ILL-Request travels as [`oid::ILL`].
+        /// An ILL-Request travels as [`crate::oid::ILL`].
         [2] item_request: Option<External>,
     }
 
