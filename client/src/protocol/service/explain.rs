@@ -20,8 +20,36 @@ pub const DATABASE: &str = "IR-Explain-1";
 /// The name of the result set at servers with named result sets.
 const RESULT_SET: &str = "z3950-explain";
 
-/// ExplainCategory, a Use attribute of exp-1.
-const CATEGORY: i64 = 1;
+/// Use attributes of exp-1.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+#[expect(missing_docs, reason = "the standard's names")]
+pub enum ExplainUse {
+    ExplainCategory = 1,
+    HumanStringLanguage,
+    DatabaseName,
+    TargetName,
+    AttributeSetOid,
+    RecordSyntaxOid,
+    TagSetOid,
+    ExtendedServiceOid,
+    DateAdded,
+    DateChanged,
+    DateExpires,
+    ElementSetName,
+    ProcessingContext,
+    ProcessingName,
+    TermListName,
+    SchemaOid,
+    Producer,
+    Supplier,
+    Availability,
+    Proprietary,
+    UserFee,
+    VariantSetOid,
+    UnitSystem,
+    Keyword,
+}
 
 /// What to ask for. By default the list of the server's categories.
 #[derive(Debug, Clone, PartialEq)]
@@ -29,8 +57,8 @@ const CATEGORY: i64 = 1;
 pub struct ExplainOptions {
     /// The category, such as `TargetInfo`, `DatabaseInfo` or `CategoryList`, in any case.
     pub category: String,
-    /// Further terms that the records must match, each with its Use attribute of exp-1, such as 3 for a database's name.
-    pub terms: Vec<(i64, String)>,
+    /// Further terms that the records must match, such as a database's name.
+    pub terms: Vec<(ExplainUse, String)>,
     /// The record syntax; some servers have others than the Explain syntax.
     pub record_syntax: Option<Oid>,
     /// The element set name: `B`, `F`, or `description` if the server supports it.
@@ -54,7 +82,7 @@ impl Default for ExplainOptions {
 impl ExplainOptions {
     /// The query: category and terms, joined by AND.
     pub fn query(&self) -> Query {
-        let category = operand(CATEGORY, &self.category);
+        let category = operand(ExplainUse::ExplainCategory, &self.category);
         let rpn = self.terms.iter().fold(category, |rpn1, (index, term)| {
             RpnStructure::combined(rpn1, Operator::And, operand(*index, term))
         });
@@ -65,8 +93,8 @@ impl ExplainOptions {
     }
 }
 
-fn operand(index: i64, term: &str) -> RpnStructure {
-    RpnStructure::term(vec![AttributeElement::numeric(1, index)], term)
+fn operand(index: ExplainUse, term: &str) -> RpnStructure {
+    RpnStructure::term(vec![AttributeElement::numeric(1, index as i64)], term)
 }
 
 /// The result of an Explain search.

@@ -419,9 +419,11 @@ fn prompts_and_reports_are_decoded() {
 
 #[tokio::test(start_paused = true)]
 async fn explain_is_searched_for_and_decoded() {
+    use crate::protocol::service::explain::ExplainUse;
+
     let options = ExplainOptions {
         category: "DatabaseInfo".into(),
-        terms: vec![(3, "cat".into())],
+        terms: vec![(ExplainUse::DatabaseName, "cat".into())],
         ..ExplainOptions::default()
     };
     let (session, mut peer) = Peer::granting(SessionOptions::default(), everything()).await;
