@@ -508,7 +508,7 @@ fn a_full_disk_keeps_every_complete_record() {
             continue;
         }
         assert!(
-            ran.stderr.contains("with --resume goes on from here"),
+            ran.stderr.contains("with --resume continues from here"),
             "{ran:?}"
         );
         let (output, report) = (text(&folder.join("y.mrc")), text(&folder.join("y.tsv")));

@@ -28,7 +28,7 @@ pub(crate) struct Batch {
     jobs: Option<u16>,
 
     /// Write records to this file. Its extension (.mrc, .xml, .jsonl, .mrk or .txt) selects the format unless
-    /// --format is given. If it is a folder, or the name ends in a slash, each input gets a file of its own in there. An existing
+    /// --format is given. If it is a folder, or the name ends in a slash, each input gets its own file in it. An existing
     /// file is left alone without --force or --resume, and if no record is found.
     #[arg(long, value_name = "FILE|FOLDER/", conflicts_with = "json")]
     pub(super) output: Option<PathBuf>,
@@ -120,7 +120,7 @@ impl Batch {
         Ok(inputs)
     }
 
-    /// Refuses a file that is used twice and written.
+    /// Refuses a file that is both written and used for something else.
     pub(super) fn check_files(&self) -> Result<(), Failure> {
         let written = [self.file(), self.report.as_deref()];
         let written: Vec<&Path> = written.into_iter().flatten().collect();

@@ -47,7 +47,7 @@ impl Destination {
         let form = format.form();
         let unopened = |error| Failure::unopened(&error, hint);
         if is_folder(path) {
-            // The folder exists before the report has its first line.
+            // A run creates the folder before it writes the first line of the report.
             let begun = arguments.report.as_deref().filter(|_| arguments.resume);
             if !path.is_dir()
                 && begun.is_some_and(|report| report.metadata().is_ok_and(|data| data.len() > 0))
@@ -95,7 +95,7 @@ impl Destination {
         }
     }
 
-    /// Whether a record may end at this length of a file. If not, the report is about another file.
+    /// Whether a record may end at this length of a file. If not, the report belongs to another file.
     pub(super) fn may_end_record(&self, length: u64) -> bool {
         let form = match self {
             Self::Growing { sink, .. } => sink.form,
@@ -112,7 +112,7 @@ impl Destination {
         }
     }
 
-    /// Cuts off what a file has after `length` octets. Returns the other file that has it, unless it is only the end of a
+    /// Cuts a file to `length` octets. Returns the file that keeps the rest, unless the rest is only the end of a
     /// document.
     pub(super) fn cut_back(&mut self, length: u64) -> Result<Option<PathBuf>, Failure> {
         let Self::Growing { sink, .. } = self else {
@@ -181,8 +181,8 @@ impl Destination {
         Ok(written)
     }
 
-    /// Ends the document: with complete answers, or also with the records of one that was interrupted. Returns the other
-    /// file that has these, and their number.
+    /// Ends the document after the complete answers or, with [`Remains::Records`], after the records of an interrupted
+    /// one. Returns the other file that has these, and their number.
     ///
     /// `is_empty`: nothing matched, and nothing failed.
     pub(super) fn finish(

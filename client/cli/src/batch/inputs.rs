@@ -110,7 +110,7 @@ impl Iterator for Inputs {
 }
 
 impl Source {
-    /// The next line; of a line that is too long, just enough to see that.
+    /// The next line, or just enough of a line that is too long to detect that.
     fn line(&mut self) -> io::Result<Option<Vec<u8>>> {
         let Some(mut line) = bounded_line(&mut self.lines, MAX_INPUT)? else {
             return Ok(None);
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn long_lines_are_cut_and_what_follows_is_found() {
+    fn long_lines_are_cut_and_later_lines_are_found() {
         for (length, is_cut) in [
             (MAX_INPUT - 1, false),
             (MAX_INPUT, false),

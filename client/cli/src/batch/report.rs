@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_say_all_and_read_back() {
+    fn lines_have_every_column_and_read_back() {
         for (form, expected) in [
             (
                 ReportForm::Table,

@@ -66,7 +66,7 @@ impl fmt::Display for Tally {
     }
 }
 
-/// The lines at the end of a report about inputs without an answer.
+/// The lines at the end of a report whose inputs had no answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct UnansweredTail {
     /// The first of them, from 1, or the line after the last one.
@@ -75,7 +75,7 @@ pub(crate) struct UnansweredTail {
 }
 
 impl UnansweredTail {
-    /// Finds them. Errors in lines are left to [`resume`].
+    /// Finds these lines; [`resume`] reports errors in lines.
     ///
     /// # Errors
     /// The report cannot be read.
@@ -106,12 +106,12 @@ impl UnansweredTail {
     }
 }
 
-/// Reads a report, and takes the asks that it has answers to from `asks`, except those at its end without an answer. `shown` is
-/// an ask's target and input as the report has them; `is_there` is whether the output has all records of an ask, given its
-/// shown input and the length in the report.
+/// Reads a report, and takes the asks that it answers from `asks`, but not unanswered ones at its end. `shown` returns
+/// the target and input of an ask as the report writes them. `is_there` tells whether the output has all records of an
+/// ask, given its shown input and the length in the report.
 ///
-/// After a power cut the report may be ahead of the output, or end in octets that were never written (NUL): it is used as far
-/// as both agree.
+/// After a power cut the report may be ahead of the output, or end in octets that were never written (NUL). It is then
+/// used up to the point where both agree.
 ///
 /// # Errors
 /// A report of another form or about other inputs; read errors.
@@ -319,7 +319,7 @@ mod tests {
         }
     }
 
-    /// Reads it as a run does.
+    /// Reads a report as a run does.
     fn read(
         report: &[u8],
         form: ReportForm,
@@ -336,7 +336,7 @@ mod tests {
         report_of(form, inputs, &[])
     }
 
-    /// The same with these exit codes, then 0.
+    /// Like [`report`], with these exit codes, then 0.
     fn report_of(form: ReportForm, inputs: &'static str, exits: &[u8]) -> Vec<u8> {
         let mut exits = exits.iter().copied();
         let mut written = Vec::new();

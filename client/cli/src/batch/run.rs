@@ -1,5 +1,5 @@
-//! A run of a batch: reads its inputs, opens its output and report, resumes an earlier run; sends pieces to their destination,
-//! messages to standard error and answers to the report; and its end.
+//! A run of a batch. It reads the inputs, opens output and report, and resumes an earlier run; then it sends pieces to
+//! their destination, messages to standard error and answers to the report.
 
 use std::io::{BufReader, Seek, Write};
 use std::iter::Peekable;
@@ -115,7 +115,8 @@ fn feed(
     stream::poll_fn(move |context| receiver.poll_recv(context))
 }
 
-/// Opens a report and reads how far it goes; takes the asks that it has answers to from `asks`. A new run must not have one.
+/// Opens a report and reads how far it goes, taking the asks that it answers from `asks`. A new run refuses an existing
+/// report.
 fn open_report(
     path: &Path,
     arguments: &Batch,
@@ -208,7 +209,7 @@ struct BatchState<'a> {
     output: &'a mut Output,
 }
 
-/// How many records were received, written, and of those repaired.
+/// How many records were received, written, and written after a repair.
 #[derive(Debug, Clone, Copy, Default)]
 struct RecordCounts {
     came: u64,
@@ -385,7 +386,7 @@ impl BatchState<'_> {
         };
         let has_no_match = self.tally.exits().any(|exit| exit == Exit::NoMatch);
         let is_empty = remains == Remains::Answers && has_no_match;
-        // Standard output is closed, or cannot be written.
+        // Whether standard output is closed or cannot be written.
         let is_deaf = matches!(&ran, Ok(Err(Failure::BrokenPipe | Failure::Write(_))));
         let is_standard = matches!(self.destination, Destination::Standard(_));
         let synced = self.synced();
@@ -398,7 +399,7 @@ impl BatchState<'_> {
         let exit = self.tally.exits().fold(Exit::Delivered, Exit::and);
         let may_go_on = self.report.is_some() && arguments.file().is_some();
         if may_go_on && !matches!(ran, Ok(Ok(()))) {
-            let words = "broken off; the same command with --resume goes on from here";
+            let words = "incomplete; the same command with --resume continues from here";
             self.output.note(words);
         } else if may_go_on && self.unanswered > 0 {
             let last = match self.unanswered {

@@ -58,7 +58,7 @@ pub(crate) struct FileSink<F> {
     held: Vec<u8>,
     /// Octets in the file.
     written: u64,
-    /// Octets of it that are complete answers.
+    /// How many of these octets are complete answers.
     complete: u64,
     /// The ends of later records that may still be needed.
     ends: Vec<u64>,
@@ -96,7 +96,7 @@ impl<F: Cut> FileSink<F> {
         Ok(())
     }
 
-    /// Adds a record, and what the form has before it.
+    /// Adds a record after what the form puts before it.
     pub(crate) fn record(&mut self, octets: &[u8]) -> io::Result<()> {
         let is_first = self.written == 0 && self.held.is_empty();
         let before = before(self.form, is_first);
@@ -118,8 +118,8 @@ impl<F: Cut> FileSink<F> {
         Ok(self.complete)
     }
 
-    /// Ends the document without what is incomplete. Returns whether it has records: a file without any is unchanged, unless
-    /// it had been begun.
+    /// Cuts off what is incomplete and ends the document. Returns whether it has records; a file without records is
+    /// unchanged unless it had been begun.
     pub(crate) fn finish(&mut self, remains: Remains) -> io::Result<bool> {
         let mut end = self.complete;
         if remains == Remains::Records {
@@ -168,7 +168,7 @@ impl<F: Cut> FileSink<F> {
         self.held.drain(..begin);
         if result.is_ok() {
             self.flushed = self.added;
-            // The others are before it.
+            // Earlier ends are not needed: everything up to the last one is in the file.
             let last = self.ends.pop();
             self.ends.clear();
             self.ends.extend(last);
@@ -178,7 +178,7 @@ impl<F: Cut> FileSink<F> {
 }
 
 impl FileSink<Whole> {
-    /// Completes the file at `path`; without records, there is none. Returns whether there is. If it cannot be written,
+    /// Completes the file at `path`, unless there are no records. Returns whether there are. If it cannot be written,
     /// its records are kept in another file.
     pub(crate) fn end(mut self, path: &Path) -> Result<bool, Failure> {
         match self.complete().and_then(|_| self.finish(Remains::Answers)) {
@@ -307,7 +307,7 @@ impl FolderSink {
         let path = self.path(ask.position, ask.target, input);
         let unwritable = file::Error::unwritable(&path);
         let Some(mut part) = self.part.take() else {
-            // There may be a file of the run that is replaced or resumed.
+            // A run that is being replaced or resumed may have left a file.
             return match fs::remove_file(&path) {
                 Err(error) if error.kind() != ErrorKind::NotFound => Err(unwritable(error)),
                 _ => Ok(0),
@@ -321,7 +321,7 @@ impl FolderSink {
         Ok(complete + length(end_of(self.form).as_bytes()))
     }
 
-    /// Ends the run. Returns the file with the records of an incomplete answer and their number, if they are to remain.
+    /// Ends the run. If the records of an incomplete answer are to remain, returns their file and number.
     pub(crate) fn finish(
         &mut self,
         remains: Remains,

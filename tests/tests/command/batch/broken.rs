@@ -128,7 +128,10 @@ fn an_interrupted_batch_says_how_to_go_on() {
     let ended = child.wait_with_output().expect("it ends");
     let words = String::from_utf8_lossy(&ended.stderr);
     assert_eq!(ended.status.code(), Some(130), "{words}");
-    assert!(words.contains("with --resume goes on from here"), "{words}");
+    assert!(
+        words.contains("with --resume continues from here"),
+        "{words}"
+    );
     let output = text(&folder, "out.xml");
     assert_eq!(output.matches("</record>").count(), 4);
     assert!(output.ends_with("</collection>\n"), "{output}");

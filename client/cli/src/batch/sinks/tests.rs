@@ -66,7 +66,7 @@ fn audit_a1_a_file_without_records_is_not_touched() {
 }
 
 #[test]
-fn records_of_an_answer_that_broke_off_remain_if_they_are_to() {
+fn records_of_an_interrupted_answer_remain_if_requested() {
     /// A disk with limited room.
     struct Disk(Vec<u8>, usize);
     impl Write for Disk {
