@@ -89,7 +89,7 @@ pub(crate) struct TargetsFile {
     pub(crate) targets_file: Option<PathBuf>,
 }
 
-/// The user's identity; serialized, as the file of targets has it.
+/// The user's identity; serialized as in the file of targets.
 #[derive(Debug, Args, Serialize)]
 #[command(next_help_heading = "Options for credentials")]
 pub(crate) struct Identity {
@@ -317,7 +317,7 @@ pub(crate) fn credentials(options: &Identity) -> Result<Option<Credentials>, Fai
     let has_password = credentials.password_env.is_some() || credentials.password_command.is_some();
     let is_somebody = credentials.user.is_some() || credentials.group.is_some() || has_password;
     if credentials.anonymous && is_somebody {
-        let words = "--anonymous cannot be with --user, --group or a password";
+        let words = "--anonymous cannot be combined with --user, --group or a password";
         return Err(Failure::Usage(words.into()));
     }
     if credentials.open && !is_somebody {

@@ -293,7 +293,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn audit_d14_lines_of_a_transcript_hold_octets_or_tell_of_something_else() {
+    fn audit_d14_lines_of_a_transcript_hold_octets_or_another_event() {
         let read = |line: &str| Said::read(line.as_bytes());
         let (said, octets) =
             read(r#"{"session": 2, "direction": "sent", "octets": "b4 00", "value": {"a": [1]}}"#)

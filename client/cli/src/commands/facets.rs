@@ -53,8 +53,8 @@ impl Arguments {
         format!("by {}", names.join(", "))
     }
 
-    /// The facets and parts that the server returned: lines of data if no records come (`alone`), else notes; with `json` an
-    /// object. If nothing was found, the parts are shown unasked.
+    /// The facets and parts that the server returned: lines of data if no records follow (`alone`), else notes; with
+    /// `json` an object. If nothing was found, the parts are shown even if not requested.
     pub(crate) fn shown(
         &self,
         place: &NamedTarget,
@@ -120,10 +120,7 @@ pub(crate) fn field(text: &str) -> Result<FacetField, String> {
     let (name, limit) = match text.rsplit_once(':') {
         Some((name, limit)) => {
             let limit = limit.parse::<i64>().ok().filter(|limit| *limit > 0);
-            (
-                name,
-                limit.ok_or("the number of terms is a number from 1 on")?,
-            )
+            (name, limit.ok_or("the number of terms must be 1 or more")?)
         }
         None => (text, TERMS),
     };
@@ -217,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_server_tells_is_put_in_words() {
+    fn what_the_server_reports_is_put_in_words() {
         let facet = FacetField {
             terms: Some(vec![FacetTerm {
                 term: Term::General("Austen\u{1b}".into()),

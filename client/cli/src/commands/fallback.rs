@@ -53,7 +53,7 @@ impl Fallbacks {
     }
 }
 
-/// Gives `--fallback` its default value if the next argument, such as a URL, is not one.
+/// Gives `--fallback` its default value if the next argument, such as a URL, is not a value of it.
 pub(crate) fn complete(arguments: &mut [OsString]) {
     let options = arguments.iter().take_while(|argument| *argument != "--");
     let options = options.count();

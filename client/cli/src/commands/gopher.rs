@@ -89,7 +89,7 @@ impl Fetch<'_> {
             return Ok(Exit::Usage);
         }
         if self.network.demo {
-            let words = "the built-in catalogue speaks no Gopher";
+            let words = "the built-in catalogue does not speak Gopher";
             let envelope = envelope(&url).outcome(OutcomeName::NotSent, words);
             envelope.or_error(self.json, &format!("{url}: {words}"), output)?;
             return Ok(Exit::Usage);

@@ -1,4 +1,4 @@
-//! `z3950 lookup`: records by identifier; says which form of the identifier was found, and where.
+//! `z3950 lookup`: finds records by identifier, and reports which form of the identifier was found, and where.
 
 use std::ffi::OsString;
 

@@ -189,7 +189,8 @@ async fn perform(
             return not_ordered(OutcomeName::NoMatch, words);
         }
         (Some(hits @ 2..), None) => {
-            let words = format!("{hits} records match, so nothing was ordered; --item says which");
+            let words =
+                format!("{hits} records match, so nothing was ordered; choose one with --item");
             return not_ordered(OutcomeName::Ambiguous, words);
         }
         (Some(found), Some(item)) if u64::try_from(item).is_ok_and(|item| item > found) => {

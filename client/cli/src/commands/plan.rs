@@ -225,7 +225,7 @@ fn defaults(plan: &Plan) -> String {
     }
 }
 
-/// The object of a URL: what would be sent for it, which is nothing without a plan.
+/// The object of a URL, with the requests that would be sent for it, if there is a plan.
 fn object(
     url: &str,
     plan: Option<&Plan>,

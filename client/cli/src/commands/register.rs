@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn the_list_of_defaults_keeps_what_others_wrote() {
+    fn the_list_of_defaults_keeps_other_entries() {
         let list = "[Default Applications]\nx-scheme-handler/z39.50r=z3950.desktop\n\
                     x-scheme-handler/z39.50s=other.desktop;z3950.desktop;\ntext/html=b.desktop\n";
         assert_eq!(

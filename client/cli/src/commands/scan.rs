@@ -49,7 +49,7 @@ pub(crate) struct Arguments {
     )]
     set: Option<OsString>,
 
-    /// How many terms to skip between each two listed.
+    /// How many terms to skip between two listed ones.
     #[arg(long, value_name = "NUMBER", hide_short_help = true)]
     step: Option<u64>,
 

@@ -64,7 +64,7 @@ pub(crate) trait Service: Args {
     /// Whether it makes a result set that the prompt continues to use.
     const MAKES_SET: bool = false;
 
-    /// The message if it is interrupted, unless the reason is enough.
+    /// The message after an interruption, unless the reason for it is enough.
     const INTERRUPTED: Option<&'static str> = None;
 
     /// The databases given instead of the target's.
@@ -311,7 +311,7 @@ impl TargetClient {
         resolved.databases = resolved.databases();
         if !matches!(resolved.endpoint, Endpoint::Tls(..)) && !self.of_tls.is_empty() {
             output.warning(&format!(
-                "{}: the connection is without TLS, so that {} has no effect; ssl: before the host asks for TLS",
+                "{}: the connection does not use TLS, so {} has no effect; ssl: before the host selects TLS",
                 redacted(&text),
                 self.of_tls.join(" and ")
             ));
@@ -398,7 +398,8 @@ impl TargetClient {
 }
 
 impl Borrowed {
-    /// Makes a request that changes nothing. If the server has dropped a reused session, it is made again on a new one.
+    /// Makes a request that changes nothing. If the server has dropped a reused session, the request is repeated in a
+    /// new one.
     pub(crate) async fn read<T, F>(&mut self, request: impl Fn(Session) -> F) -> Result<T, Error>
     where
         F: Future<Output = Result<T, Error>>,

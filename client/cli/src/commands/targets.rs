@@ -66,7 +66,7 @@ pub(crate) struct EachTarget<A: Args> {
     pub(crate) options: A,
 }
 
-/// A new profile; serialized, the options as its file has them.
+/// A new profile; serialized, the options as in its file.
 #[derive(Debug, Args, Serialize)]
 pub(crate) struct Add {
     /// The name of the profile: letters, digits, - and _.

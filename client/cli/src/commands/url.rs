@@ -187,7 +187,7 @@ const PARTS: [&str; 7] = [
     "canonical",
 ];
 
-/// Writes what `show` makes of each URL, as text or, with true, as an object of these keys.
+/// Writes what `show` returns for each URL: text or, if its argument is true, an object with these keys.
 fn each(
     urls: &[OsString],
     reading: &UrlReading,

@@ -55,7 +55,7 @@ pub(crate) struct Convert {
     #[arg(long, value_name = "N", hide_short_help = true)]
     pub(super) limit: Option<u64>,
 
-    /// Write to a file instead of standard output, which - stands for.
+    /// Write to a file; - is standard output, the default.
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 

@@ -105,7 +105,7 @@ impl Sink {
         Ok(())
     }
 
-    /// Names files of an earlier run that had more of them, as they look like part of this one.
+    /// Names the files that an earlier, longer run left, because they look like part of this one.
     fn stale(&self, output: &Output) {
         let Some(template) = self.path.as_deref().filter(|_| self.split.is_some()) else {
             return;

@@ -10,7 +10,7 @@ use crate::commands::connection::{Identity, credentials};
 use crate::console::output::Failure;
 use crate::render::shown;
 
-/// The identity that Init would send; serialized, the object of `--json`: all keys are always there, and none holds the
+/// The identity that Init would send. Serialized, it is an object of `--json`, always with all keys and never with the
 /// password.
 #[derive(Debug, Serialize)]
 pub(super) struct PlannedIdentity {

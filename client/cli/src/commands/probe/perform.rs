@@ -1,4 +1,5 @@
-//! How each feature is tried: with the least that shows whether it works, and without changing what others see.
+//! How each feature is tried: with the smallest request that shows whether it works, and without changing what others
+//! see.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -35,7 +36,7 @@ use crate::commands::target::{NamedTarget, TargetClient, Unanswered};
 use crate::console::output::Output;
 use crate::render::counted;
 
-/// A second result set, beside the default one.
+/// A second result set, besides the default one.
 pub(super) const OTHER_SET: &str = "probe1";
 
 /// The trials with one target.
@@ -51,7 +52,7 @@ pub(super) struct Attempts<'a> {
     pub(super) noticed: Arc<Noticed>,
 }
 
-/// How often the server has sent requests of its own.
+/// How many requests of its own the server has sent.
 #[derive(Default)]
 pub(super) struct Noticed {
     pub(super) challenges: AtomicU64,
@@ -287,7 +288,7 @@ const STRUCTURES: [i64; 4] = [
     STRUCTURE_URX,
 ];
 
-/// The common record syntaxes; a national MARC format is of use only to those who know that the server has it.
+/// The common record syntaxes. National MARC formats are left out: few servers have them, and their users know.
 const SYNTAXES: [Oid; 9] = [
     USMARC, UNIMARC, UKMARC, SUTRS, OPAC, SUMMARY, GRS_1, XML, HTML,
 ];
@@ -378,7 +379,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_line_has_its_own_name_and_every_option_one() {
+    fn every_line_has_a_unique_name_and_every_option_a_line() {
         let mut names: Vec<String> = Trial::all().iter().map(Trial::name).collect();
         let all = names.len();
         names.sort();

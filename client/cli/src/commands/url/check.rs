@@ -125,7 +125,7 @@ impl Finding {
     }
 }
 
-/// The result of following a locator. RFC 1736 §3 tells an invalid locator (`gone`) from a server that is away
+/// The result of following a locator. RFC 1736 §3 distinguishes an invalid locator (`gone`) from an unreachable server
 /// (`unavailable`); a server that refuses is neither.
 struct Followed {
     status: &'static str,

@@ -165,7 +165,7 @@ impl Listing<'_> {
             0 => {}
             1 => self
                 .output
-                .warning("1 URL contains a password; --redact writes it for showing to others"),
+                .warning("1 URL contains a password; --redact hides it"),
             count => self.output.warning(&format!(
                 "{count} URLs contain passwords; --redact hides them"
             )),

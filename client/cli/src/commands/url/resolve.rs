@@ -23,8 +23,8 @@ pub(crate) struct Arguments {
 
     /// How to read leading slashes: as in the examples of RFC 1630, or as in its text.
     #[arg(long, default_value = "examples", value_parser = choices(&[
-        ("examples", ResolveMode::Rfc1630Examples, "As in the examples of RFC 1630: one slash is the root, two are a host, more are looked for in the base"),
-        ("prose", ResolveMode::Rfc1630Prose, "As the text of RFC 1630 has it: any number is looked for in the base, and a query alone takes the place of the last segment"),
+        ("examples", ResolveMode::Rfc1630Examples, "As in the examples of RFC 1630: one slash is the root, two start a host, more are matched in the base"),
+        ("prose", ResolveMode::Rfc1630Prose, "As in the text of RFC 1630: any number is matched in the base, and a query alone replaces the last segment"),
     ]))]
     profile: ResolveMode,
 
