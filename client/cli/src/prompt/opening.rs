@@ -304,7 +304,7 @@ impl Prompt {
         let init = self.init()?;
         let session = session.init(&init).await?;
         if let Some(place) = self.place_mut() {
-            greet("session begun anew", &session, &place.way.name, output);
+            greet("new session opened", &session, &place.way.name, output);
             place.session = session;
             place.way.init = init;
             place.sets_named = 0;
@@ -405,7 +405,7 @@ impl Prompt {
             .filter(|index| *index < self.places.len())
             .ok_or_else(|| {
                 Refusal::wrong(format!(
-                    "there is no session {number}; sessions lists those there are"
+                    "there is no session {number}; sessions lists the open ones"
                 ))
             })?;
         self.current = index;

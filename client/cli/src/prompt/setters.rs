@@ -247,7 +247,7 @@ fn oid(text: &str) -> Option<Oid> {
     text.parse().ok().or_else(|| Oid::by_name(text))
 }
 
-/// Changes a setting, if the text has a value for it.
+/// Changes a setting, unless the value is invalid.
 pub(super) fn put<T>(setting: &mut T, value: Result<T, Refusal>) -> Result<(), Refusal> {
     *setting = value?;
     Ok(())

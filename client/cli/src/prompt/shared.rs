@@ -24,7 +24,7 @@ use crate::render::Format;
 pub(super) enum Positionals {
     /// As one text, such as a query, with quotation marks.
     Text,
-    /// As an argument each; quotation marks and backslashes keep blanks within one.
+    /// Each as an argument; quotation marks and backslashes keep blanks within one.
     Each,
 }
 
@@ -61,12 +61,12 @@ impl Prompt {
             }
         };
         if output.is_gathered() && matches!(matches.try_get_one("json"), Ok(Some(true))) {
-            let words = "--json cannot be within the one document of z3950 open --format";
+            let words = "--json cannot be used with z3950 open --format, which writes one document";
             return Err(Refusal::wrong(words));
         }
         let format = matches.try_get_one::<Format>("format").ok().flatten();
         if output.is_gathered() && format.is_some_and(|format| *format != self.settings.output) {
-            let words = "--format cannot differ within the one document of z3950 open --format";
+            let words = "--format must be that of z3950 open --format, which writes one document";
             return Err(Refusal::wrong(words));
         }
         let is_standard = |word: &PromptWord<'_>| word.meant == "-" || word.meant.ends_with("=-");
@@ -234,7 +234,7 @@ fn arguments(
                     let all: Vec<String> = command.get_arguments().flat_map(names).collect();
                     let hint = match nearest(name, all.iter().map(String::as_str)) {
                         Some(nearest) => format!("did you mean --{nearest}?"),
-                        None => format!("{} --help lists those there are", command.get_name()),
+                        None => format!("{} --help lists the options", command.get_name()),
                     };
                     return Err(format!("there is no option --{name}; {hint}"));
                 };

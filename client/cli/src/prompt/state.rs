@@ -257,8 +257,8 @@ impl Prompt {
         self.places.get_mut(self.current)
     }
 
-    /// The current session, if it is open. A session that the server has ended stays in the list, so that commands say so until
-    /// another is opened.
+    /// The current session, if it is open. A session that the server has ended stays in the list, so that commands
+    /// report its end until another one is opened.
     pub(super) fn session(&self) -> Result<Session, Refusal> {
         match self.place() {
             Some(place) if place.session.is_open() => {
@@ -393,7 +393,7 @@ impl ConnectInfo {
 pub(super) struct OpenedSession {
     pub(super) way: ConnectInfo,
     pub(super) session: Session,
-    /// Keeps requests apart; sessions with the same server share it.
+    /// Spaces requests out; sessions with the same server share it.
     pub(super) clock: Arc<Clock>,
     pub(super) databases: Vec<DatabaseName>,
     /// The number of named sets.

@@ -108,12 +108,12 @@ pub(super) fn is_secret(line: &str) -> bool {
         return false;
     };
     let Some(entry) = entry(name) else {
-        // It may be a mistyped one of those below.
+        // It may be a misspelling of one of those below.
         return redacted(line) != line || redacted(arguments) != arguments;
     };
     match entry.name {
         "authentication" => true,
-        // `@:2100` is this machine; before any other @ is the user.
+        // `@:2100` is this machine; any other `@` follows a user.
         "open" | "init" | "proxy" => arguments.find('@').is_some_and(|at| at > 0),
         "set" | "settings" | "list_all" => is_secret(arguments),
         _ => false,
@@ -174,7 +174,7 @@ const YAZ: &[CommandEntry] = &[
         Indexes, There(|state, text, output| Box::pin(state.scan(text, output)))),
     row("setscan", "SET TERM", "scan, counting only records in a result set", &["setscan 1 @attr 1=4 war"],
         Nothing, There(|state, text, output| Box::pin(state.set_scan(text, output)))),
-    row("scanstep", "[N]", "set or show how many terms scan skips between each two listed", &["scanstep 10"], Nothing, Set(|state, text| put(&mut state.settings.scan_step, number(text).map(Some)))),
+    row("scanstep", "[N]", "set or show how many terms scan skips between two listed ones", &["scanstep 10"], Nothing, Set(|state, text| put(&mut state.settings.scan_step, number(text).map(Some)))),
     row("scanpos", "[N|none]", "set or show the position of the given term in the list of scan", &["scanpos 5", "scanpos none"],
         Words(&["none"]), Set(|state, text| put(&mut state.settings.scan_position, unless_none(text, number)))),
     row("scansize", "[N]", "set or show how many terms scan requests", &["scansize 50"], Nothing, Set(Prompt::scan_size)),
@@ -276,7 +276,7 @@ const YAZ: &[CommandEntry] = &[
     row("init", "[TARGET]", "send Init again in this session, with the current settings; with a target, open a session there", &["init"],
         Targets, There(|state, text, output| Box::pin(state.init_again(text, output)))),
     row("help", "[COMMAND]", "list the commands, or describe one; help queries and help prox describe queries", &["help find", "help prox"], Commands, Here(Prompt::help)),
-    // The last one, as yaz-client has it: e is elements.
+    // Last, as in yaz-client, so that `e` means `elements`.
     row("exit", "", "same as quit", &[], Nothing, Do(Prompt::quit)),
 ];
 
@@ -319,7 +319,7 @@ mod tests {
         init help exit";
 
     #[test]
-    fn the_commands_of_yaz_client_stand_in_their_order() {
+    fn the_commands_of_yaz_client_keep_their_order() {
         let names: Vec<&str> = YAZ.iter().map(|entry| entry.name).collect();
         let expected: Vec<&str> = ORDER.split_whitespace().collect();
         assert_eq!(names, expected);
@@ -363,7 +363,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_with_passwords_are_known() {
+    fn lines_with_passwords_are_recognized() {
         for (line, is_it) in [
             ("authentication ada secret", true),
             ("au ada secret", true),
@@ -381,7 +381,7 @@ mod tests {
     }
 
     #[test]
-    fn every_command_is_there_once_and_every_example_is_its_own() {
+    fn every_command_is_listed_once_with_its_own_examples() {
         let mut names: Vec<&str> = all().map(|entry| entry.name).collect();
         names.sort_unstable();
         names.dedup();

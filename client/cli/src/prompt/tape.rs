@@ -165,7 +165,7 @@ pub(super) fn head(direction: Direction, octets: &Bytes) -> String {
     };
     match codec::decode(octets) {
         Ok(apdu) => format!("{went} {}", said(&apdu)),
-        Err(_) => format!("{went} what does not decode"),
+        Err(_) => format!("{went} octets that cannot be decoded"),
     }
 }
 

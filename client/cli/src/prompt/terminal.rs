@@ -278,7 +278,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_fits_is_offered() {
+    fn completion_offers_what_fits() {
         let assistant = Assistant {
             databases: vec!["books".into(), "serials".into()],
             targets: vec!["loc".into(), "lib.example:210/books".into()],

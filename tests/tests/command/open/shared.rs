@@ -241,7 +241,7 @@ fn files_and_documents_keep_their_form() {
     );
     for words in [
         "is a file: update replace ID <",
-        "--json cannot be within the one document",
+        "--json cannot be used with z3950 open --format",
     ] {
         assert!(ran.stderr.contains(words), "{words}: {ran:?}");
     }

@@ -125,7 +125,11 @@ mod tests {
                 person.seen.first().map(String::as_str),
                 Some("the server asks whether to continue Search: no report in a form known here")
             );
-            assert_eq!(person.lines, [""; 0], "all was asked: {:?}", person.seen);
+            assert_eq!(
+                person.lines, [""; 0],
+                "lines that were not asked for: {:?}",
+                person.seen
+            );
         }
     }
 
