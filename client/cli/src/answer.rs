@@ -27,8 +27,8 @@ pub(crate) const MAX_INPUT: usize = 65_536;
 
 /// What a command does with each input.
 pub(crate) trait Work {
-    /// Answers an ask. Work that sends more records than [`Recipient::room`] allows first waits for
-    /// [`Recipient::ready_for`], and meanwhile holds nothing that another ask may need. What goes wrong is an answer.
+    /// Answers an ask. Before it sends more records than [`Recipient::room`] allows, it waits for
+    /// [`Recipient::ready_for`], meanwhile holding nothing that another ask may need. Errors are answers too.
     async fn answer(&self, ask: &Ask, recipient: &mut Recipient) -> Answer;
 }
 
@@ -41,7 +41,7 @@ pub(crate) struct Ask {
     pub(crate) target: usize,
     /// The input, shared by all targets.
     pub(crate) input: Arc<[u8]>,
-    /// Whether the input is longer than [`MAX_INPUT`]; of such a line of a file, `input` is only the beginning.
+    /// Whether the input is longer than [`MAX_INPUT`]; of a line that long in a file, `input` has only the beginning.
     pub(crate) is_cut: bool,
     /// Where it was read, unless on the command line.
     pub(crate) origin: Option<Origin>,
@@ -104,7 +104,7 @@ impl From<Words> for Piece {
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct Answer {
     pub(crate) outcome: OutcomeName,
-    /// The exit code of a program with this input alone.
+    /// The exit code of a run with only this input.
     pub(crate) exit: Exit,
     /// How many records match.
     pub(crate) hits: Option<u64>,
@@ -167,7 +167,7 @@ impl Answer {
     }
 }
 
-/// Answers an input that is wrong itself. It has no JSON object, only a message; the report has its first line.
+/// Answers an invalid input with a message but no JSON object. The report has the first line of the message.
 pub(crate) async fn refuse(ask: &Ask, words: String, recipient: &mut Recipient) -> Answer {
     let mut answer = Answer::default().ended(OutcomeName::NotSent);
     answer.message = words.lines().next().map(str::to_owned);
@@ -200,8 +200,8 @@ pub(crate) struct Writing {
 }
 
 impl Writing {
-    /// Writes a record, or why the format cannot hold it. `answer` is what is known so far, `envelope` the object of that,
-    /// and `subject` begins the messages.
+    /// Writes a record, or why the format cannot hold it. `answer` is what is known so far, and `envelope` makes its
+    /// object. Messages begin with `subject`.
     pub(crate) fn record(
         self,
         answer: Answer,
@@ -248,7 +248,7 @@ impl Writing {
         self.end_with(answer, envelope, words)
     }
 
-    /// Like [`end`](Self::end), with a message of its own.
+    /// Like [`end`](Self::end), with another message.
     pub(crate) fn end_with(
         self,
         answer: Answer,
@@ -288,7 +288,7 @@ impl<W: Work> Job<W> {
                 answered?;
                 printer.end()
             }
-            // What was written stays a document.
+            // Completes the document with what has been written.
             Err(Stopped(exit)) => {
                 printer.printed.end(false, printer.output)?;
                 Ok(exit)
@@ -337,7 +337,7 @@ struct Printer<'a> {
     output: &'a mut Output,
     /// The exit code of the answers so far.
     exit: Exit,
-    /// Whether an answer was that nothing matches.
+    /// Whether an input had no match.
     has_no_match: bool,
 }
 
@@ -401,7 +401,7 @@ impl Printed {
         output.octets(&piece.octets, self.document.format() == Format::Raw)
     }
 
-    /// Ends the document. If `is_empty`, nothing matched: when nothing was written either, an empty document is.
+    /// Ends the document. With `is_empty` (nothing matched), writes an empty document if nothing has been written.
     pub(crate) fn end(mut self, is_empty: bool, output: &mut Output) -> Result<(), Failure> {
         if is_empty && self.length == 0 && !output.is_gathered() {
             let begin = self.document.next();

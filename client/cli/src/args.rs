@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn a_command_is_read_alike_alone_and_among_all() {
+    fn a_command_parses_the_same_alone_and_among_all() {
         for line in [
             "z39.50r://h/d?x",
             "--demo get --timeout 5 z39.50r://h/d?x --format raw -vv",

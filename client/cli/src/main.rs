@@ -55,7 +55,7 @@ fn run(arguments: impl IntoIterator<Item = OsString>) -> Exit {
         }
     };
     console::logging::install(cli.messages.verbose, cli.messages.color);
-    // Otherwise a file that grows too large kills the program. A failure changes nothing else.
+    // Otherwise a signal ends the program when a file grows too large. If this fails, nothing else changes.
     let _ = z3950_asn1::file::survive_size_limit();
     let mut output = Output::new(cli.messages.color);
     match execute(&cli, &mut output) {
@@ -94,8 +94,8 @@ fn execute(cli: &Cli, output: &mut Output) -> Result<Exit, Failure> {
     }
 }
 
-/// Runs a command that needs the network in this thread: starting others takes as long as a request.
-// Not inlined: `execute` would have room on its stack for the futures of all commands.
+/// Runs a command that needs the network in this thread, because starting threads takes as long as a request.
+// Not inlined: otherwise `execute` would reserve stack for the futures of all commands.
 #[inline(never)]
 fn connecting<W>(command: impl FnOnce() -> W) -> Result<Exit, Failure>
 where

@@ -183,7 +183,7 @@ fn marc(octets: &Bytes, form: Form, charset: Option<Charset>) -> Rendered {
             };
             return Rendered {
                 octets: unread,
-                notes: vec![format!("the record is given as it came: {error}")],
+                notes: vec![format!("the record is shown as received: {error}")],
                 is_loss: true,
                 ..Rendered::default()
             };

@@ -1,4 +1,4 @@
-//! The objects of `--json`: one per line, whose keys are always there.
+//! The objects of `--json`: one per line, always with the same keys.
 //!
 //! `client/docs/formats.md` describes the keys of every answer of a server, which are [`KEYS`], those that each command adds,
 //! and the outcomes, which are the words of [`OutcomeName`]. A test compares it with what the program writes.
@@ -70,7 +70,7 @@ impl Envelope {
         self.with("outcome", name.as_str()).with("message", message)
     }
 
-    /// The same object with all that an answer says.
+    /// The same object with the contents of an answer.
     pub(crate) fn answered(self, answer: &Answer) -> Self {
         self.with("outcome", answer.outcome.as_str())
             .with("message", answer.message.clone())
@@ -132,7 +132,7 @@ impl From<Value> for Envelope {
 
 impl fmt::Display for Envelope {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Keys are texts, and no value fails to be written.
+        // Keys are strings, so every value can be written.
         f.write_str(&serde_json::to_string(&self.0).unwrap_or_default())
     }
 }

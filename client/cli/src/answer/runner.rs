@@ -139,7 +139,7 @@ mod tests {
 
     use super::*;
 
-    /// Waits the seconds and sends the records that an input says; counts the jobs in progress.
+    /// Reads an input as the seconds to wait and the number of records to send; counts the jobs in progress.
     struct Sleeper {
         busy: watch::Sender<(usize, usize)>,
     }

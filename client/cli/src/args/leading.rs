@@ -87,7 +87,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn options_in_front_of_a_command_become_its_own() {
+    fn options_before_a_command_become_its_options() {
         for (line, settled) in [
             ("--demo search t q", "search --demo t q"),
             ("--timeout 5 -vv get u", "get --timeout 5 -vv u"),

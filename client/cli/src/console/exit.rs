@@ -131,7 +131,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_graver_exit_decides() {
+    fn the_more_serious_exit_wins() {
         use Exit::*;
         for (one, other, both) in [
             (Delivered, Delivered, Delivered),

@@ -103,7 +103,7 @@ pub(crate) enum Words {
 impl Words {
     /// The messages about a record, each after `subject`.
     pub(crate) fn about(rendered: &Rendered, subject: &str) -> Vec<Self> {
-        // A loss is a warning, which a batch shows, too.
+        // A loss is a warning, so that a batch shows it too.
         let kind = match rendered.is_loss {
             true => Self::Warning,
             false => Self::Note,

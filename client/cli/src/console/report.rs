@@ -39,7 +39,7 @@ pub(crate) fn outcome_name(error: &Error) -> OutcomeName {
     }
 }
 
-/// An error with all its causes on one line. A cause that begins with the message before it replaces that.
+/// An error with all its causes on one line. A cause that begins with the message before it replaces that message.
 pub(crate) fn chain(error: &dyn std::error::Error) -> String {
     let mut message = error.to_string();
     let mut last = message.clone();

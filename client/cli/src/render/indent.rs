@@ -15,7 +15,7 @@ struct Element {
     has_text: bool,
 }
 
-/// The document with its elements on lines of their own; unchanged if it is not well-formed.
+/// The document with each element on its own line; unchanged if it is not well-formed.
 pub(super) fn indent(xml: &str) -> String {
     let Some(lines) = lines(xml) else {
         return xml.to_owned();
@@ -94,7 +94,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn elements_stand_on_lines_of_their_own() {
+    fn elements_are_on_their_own_lines() {
         for (xml, expected) in [
             ("<a/>", "<a/>\n"),
             ("<a></a>", "<a></a>\n"),

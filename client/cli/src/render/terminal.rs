@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn audit_d19_a_message_has_an_end() {
+    fn audit_d19_long_messages_are_cut() {
         let whole = "ä".repeat(4_096);
         assert_eq!(as_message(&whole), whole);
         assert_eq!(
