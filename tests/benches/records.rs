@@ -1,4 +1,5 @@
-//! Records per second: ISO 2709 parsed without copying, converted to UTF-8, and `z3950 convert` beside yaz-marcdump by CPU time.
+//! Records per second: ISO 2709 parsed without copying, converted to UTF-8, and `z3950 convert` compared with yaz-marcdump by
+//! CPU time.
 //! Prints figures and asserts nothing; needs `../shared/data/marc`, and bash for the times of programs.
 
 use std::path::{Path, PathBuf};

@@ -2,8 +2,8 @@
 //! well-behaved client measures its Search; figures are printed next to the target of 100 ms, and nothing is asserted.
 //!
 //! Load and server are separate processes. Words after `--` select the storms whose names begin with them.
-//! `Z3950_BENCH=quick` makes each storm a tenth of its size; with fewer descriptors than connections a storm is smaller, and
-//! says so.
+//! `Z3950_BENCH=quick` makes each storm a tenth of its size. A storm that runs out of descriptors is scaled down, with a
+//! message.
 
 #[path = "../tests/hostile/partner.rs"]
 #[expect(dead_code, reason = "the tests of hostile input need more of it")]
@@ -22,7 +22,7 @@ use z3950_asn1::codec::{decode, encode};
 /// The longest that the well-behaved client should wait.
 const AIM: Duration = Duration::from_millis(100);
 
-/// How long a storm without an end of its own lasts.
+/// How long a storm lasts that would otherwise not end.
 const STORM: Duration = Duration::from_secs(5);
 
 /// A storm against a server, with a size and a duration; returns a description of what it did.
@@ -38,7 +38,7 @@ fn main() {
         "{:<24}{:>9}{:>9}{:>9}{:>9}{:>10}{:>10}{:>10}  what came",
         "storm", "searches", "p50", "p99", "max", "before", "after", "at most"
     );
-    // Once with a limit above what the storms open, to measure the load and not the limit; once with the default limit.
+    // `most` is above what the storms open, so that the load is measured and not the limit.
     let (most, usual) = (&["--demo", "--max-sessions", "20000"][..], &["--demo"][..]);
     let storms: [(&str, usize, &[&str], Storm); 8] = [
         ("calm", 0, most, calm),
@@ -104,12 +104,12 @@ fn calm(_: SocketAddr, _: usize, time: Duration) -> String {
     "nothing".to_owned()
 }
 
-/// Connections that send part of an Init and stop; as many as there are descriptors.
+/// Connections that send part of an Init and stop; at most as many as there are descriptors.
 fn half_open(address: SocketAddr, size: usize, time: Duration) -> String {
     let held = connections(address, size);
     let count = held.len();
     thread::sleep(time);
-    // A new client is admitted only after the others were counted, so that delay is measured separately.
+    // The server counts the others before it admits a new client, so this delay is measured separately.
     let asked = Instant::now();
     let newcomer = Partner::open(address);
     let newcomer = match newcomer {
@@ -125,7 +125,7 @@ fn connections(address: SocketAddr, size: usize) -> Vec<Partner> {
     while held.len() < size {
         match Partner::connect(address) {
             Ok(mut partner) => {
-                // A server that has refused it already is one of the outcomes.
+                // The server may have refused the connection already.
                 let _ = partner.send(&start[..held.len() % start.len()]);
                 held.push(partner);
             }

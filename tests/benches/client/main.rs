@@ -10,7 +10,7 @@ mod lookups;
 mod peers;
 mod process;
 #[path = "../server/table.rs"]
-#[expect(dead_code, reason = "no round trip is taken off here")]
+#[expect(dead_code, reason = "no round trip is subtracted here")]
 mod table;
 
 use std::fmt::Write;

@@ -65,7 +65,7 @@ impl Table {
             rounds => format!("Medians of {rounds} rounds (least to most)."),
         };
         let first = self.heads.get(1).map_or("", String::as_str);
-        println!("{runs} Behind the semicolon: {first} as a multiple of this one.\n");
+        println!("{runs} After the semicolon: {first} as a multiple of this one.\n");
         println!("| {} |", self.heads.join(" | "));
         println!("|{}", "---|".repeat(self.heads.len()));
         for row in &self.rows {

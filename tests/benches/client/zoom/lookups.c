@@ -1,6 +1,6 @@
 /* Lookups by the ZOOM C API: lookups HOST DATABASE QUERY COUNT SESSIONS RECORDS
- * Each looks for one of so many records, whose number stands for %07d in the query (PQF), and takes it out of the response.
- * One session is asked in turn, several at once by ZOOM_event. Ends with 1 if a record did not come. */
+ * Each lookup fetches one of RECORDS records; its number replaces %07d in the query (PQF). A single session runs them one
+ * after another; several run concurrently, driven by ZOOM_event. Exits with 1 if a record is missing. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <yaz/zoom.h>
@@ -32,7 +32,7 @@ static void take(struct work *work, ZOOM_connection session, ZOOM_resultset foun
     ZOOM_resultset_destroy(found);
 }
 
-/* The result set of each session is taken when nothing is left to do for it, and makes room for the next. */
+/* When a session's search has ended, takes its result set and starts the next search. */
 static void side_by_side(struct work *work, ZOOM_connection *all, int sessions)
 {
     ZOOM_resultset *found = calloc(sessions, sizeof *found);

@@ -1,7 +1,7 @@
 /* What a process costs: measure TIMES PROGRAM ARGUMENT...
- * Runs the program so often, one run after the other, its output dropped, and prints a line: seconds on the clock, seconds of
- * CPU, the most memory that a run held in KiB, and how many runs failed. Small on purpose: until it starts the program, a new
- * process holds what this one does, and that counts as its own. */
+ * Runs the program TIMES times in sequence, discards its output and prints a line: seconds on the clock, seconds of CPU, the
+ * peak memory of a run in KiB, and how many runs failed. Small on purpose: between fork and exec a child shares this process's
+ * memory, which counts towards its peak. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
