@@ -1,5 +1,5 @@
-//! What a server sends: the client's session takes it as the answers to Init, Search and Present, in memory and
-//! without waiting.
+//! Octets from a server: the client's session reads them as the answers to Init, Search and Present, in memory and without
+//! waiting.
 #![no_main]
 
 use std::time::Duration;
@@ -29,7 +29,7 @@ async fn converse(octets: &[u8]) {
         let query = Query::Type1("x".parse().expect("a query"));
         let found = session.search(query, &SearchOptions::default()).await;
         if found.is_ok_and(|found| found.hits > 0) {
-            // Whatever comes of it, it ends.
+            // Any outcome will do, as long as it ends.
             let _ = session.present(1, 1, &PresentOptions::default()).await;
         }
     }

@@ -1,4 +1,4 @@
-//! Octets decoded; what decodes must encode, and decode again to the same value.
+//! Octets decoded; a decoded value must encode, and decode again to the same value.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

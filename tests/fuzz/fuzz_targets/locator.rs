@@ -1,4 +1,4 @@
-//! URLs of all schemes: faults lie within the text, what strict reading takes lenient reading takes as well, and the
+//! URLs of all schemes: faults lie within the text, lenient mode accepts everything that strict mode accepts, and the
 //! canonical form is read back as the same URL.
 #![no_main]
 

@@ -1,5 +1,5 @@
-//! Files of records in every form, which the first octet chooses: what is read is written in all forms, and what is
-//! written as ISO 2709 is read back.
+//! Files of records; the first octet selects the form. Every record read is written in all forms, and its ISO 2709 form is
+//! read back.
 #![no_main]
 
 use bytes::Bytes;
@@ -25,7 +25,7 @@ fuzz_target!(|octets: &[u8]| {
         assert!(found.notes.len() <= MAX_NOTES + 1);
         let Ok(record) = found.record else { continue };
         for form in Form::ALL {
-            // What a form cannot hold is refused.
+            // A form may refuse a record that it cannot hold.
             let _ = form.write(&record, &mut Vec::new());
         }
         if let Ok(written) = iso2709::encode(&record) {

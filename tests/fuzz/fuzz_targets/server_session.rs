@@ -1,4 +1,4 @@
-//! Frames for the server's session: an Init that is granted, then whatever comes.
+//! Frames for the server's session: an accepted Init, then anything.
 #![no_main]
 
 use std::pin::pin;
@@ -22,7 +22,7 @@ const INIT: [u8; 23] = [
     0xb4, 0x15, 0x83, 2, 0, 0xe0, 0x84, 3, 0, 0xe9, 0xa2, 0x85, 4, 4, 0, 0, 0, 0x86, 4, 4, 0, 0, 0,
 ];
 
-/// What a future gives that waits for nothing.
+/// The output of a future that never waits.
 fn now<T>(future: impl Future<Output = T>) -> T {
     match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(value) => value,
