@@ -1,5 +1,4 @@
-//! What the test programs share: random values, octets written as hex, the programs under test, and YAZ and Zebra as their
-//! partners.
+//! Shared by the test programs: random values, octets written as hex, the programs under test, and YAZ and Zebra as peers.
 
 pub mod hex;
 pub mod peer;

@@ -1,5 +1,5 @@
-//! Programs of YAZ and Zebra as partners: yaz-client, zoomsh, yaz-ztest and zebrasrv, from the packages `yaz` and
-//! `idzebra-2.0`. A test without its partner says that it is skipped, or fails if `Z3950_PEERS=required`.
+//! Programs of YAZ and Zebra as peers: yaz-client, zoomsh, yaz-ztest and zebrasrv, from the packages `yaz` and
+//! `idzebra-2.0`. A test without its peer is skipped with a message, or fails if `Z3950_PEERS=required`.
 
 use std::io::Write;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
@@ -11,7 +11,7 @@ use bytes::Bytes;
 use tempfile::TempDir;
 use tokio::net::TcpSocket;
 
-/// The path of a program on `PATH`; says that the test is skipped where it is missing.
+/// The path of a program on `PATH`. If it is missing, prints that the test is skipped.
 ///
 /// # Panics
 /// If it is missing and `Z3950_PEERS=required`.
@@ -42,7 +42,7 @@ pub struct Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // It may have ended by itself.
+        // It may have ended already.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
@@ -55,7 +55,7 @@ pub fn yaz_ztest() -> Option<Server> {
     // Without this file it ends at the first Scan.
     std::fs::write(directory.path().join("dummy-words"), "war:3\npeace:2\n")
         .expect("the file is written");
-    // Its GRS-1 record; without one it answers with a diagnostic.
+    // The source of its GRS-1 record; without it, it answers with a diagnostic.
     let tree = "(2,1) War and peace\n(4,70) {\n(4,90) {\n(2,7) Inner\n}\n}\n(0,0)\n";
     std::fs::write(
         directory.path().join("dummy-grs"),
@@ -151,7 +151,7 @@ fn start(directory: TempDir, command: impl Fn(&Path, u16) -> Command) -> Server 
                 _directory: directory,
             };
         }
-        // It has ended or does not listen; either way it is of no use.
+        // It has ended or does not listen.
         let _ = child.kill();
         let _ = child.wait();
     }

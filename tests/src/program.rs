@@ -171,7 +171,7 @@ impl Daemon {
         assert!(status.expect("sh starts").success(), "the signal is sent");
     }
 
-    /// Waits for its end.
+    /// Waits for it to end.
     pub fn wait(&mut self) -> ExitStatus {
         self.child.wait().expect("the program ends")
     }

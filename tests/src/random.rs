@@ -1,6 +1,6 @@
 //! Random values that are the same in every run: mutations of real octets, seeded by name.
 
-/// How many mutations a test makes: `times`, multiplied by the environment's `Z3950_MUTATIONS`.
+/// How many mutations a test makes: `times`, multiplied by the environment variable `Z3950_MUTATIONS`.
 pub fn mutations(times: u64) -> u64 {
     let factor = std::env::var("Z3950_MUTATIONS")
         .ok()
@@ -13,7 +13,7 @@ pub fn mutations(times: u64) -> u64 {
 pub struct Random(u64);
 
 impl Random {
-    /// The generator of that name.
+    /// A generator seeded by the name.
     pub fn new(name: &str) -> Self {
         let seed = name
             .bytes()

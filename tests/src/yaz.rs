@@ -1,4 +1,4 @@
-//! The queries that `yaz-client` makes of texts: it searches for each text on a test server, which records the requests.
+//! The queries that `yaz-client` makes from texts: it searches for each text on a test server, which records the requests.
 
 use std::collections::HashMap;
 use std::process::Command;
@@ -12,8 +12,8 @@ use crate::program::run;
 /// The longest command that yaz-client takes from a pipe, in octets.
 const LONGEST_COMMAND: usize = 10_000;
 
-/// The query that one yaz-client sends for each text, in their order; `None` for a text it refuses. The setup
-/// commands, such as `querytype cql2rpn`, come first. `None` for all where yaz-client is not installed.
+/// Runs yaz-client with the setup commands, such as `querytype cql2rpn`, and returns the query that it sends for each text;
+/// `None` for a text that it refuses. Returns `None` if yaz-client is not installed.
 ///
 /// # Panics
 /// If a text cannot be given to yaz-client: it contains a line break or a `;`, or is too long.
@@ -52,7 +52,7 @@ pub fn queries_sent(setup: &[&str], queries: &[&str]) -> Option<Vec<Option<Query
         let request = match entry.apdu {
             Some(Apdu::SearchRequest(request)) => request,
             Some(_) => continue,
-            None => panic!("yaz-client sent what cannot be read: {entry:?}"),
+            None => panic!("yaz-client sent a malformed request: {entry:?}"),
         };
         let reference = request.reference_id.expect("every search has one");
         let reference = reference.0.to_vec();
@@ -70,7 +70,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn texts_sent_and_refused_are_told_apart() {
+    fn sent_and_refused_texts_are_distinguished() {
         let texts = [
             "war",
             "@and",
