@@ -1,5 +1,5 @@
-//! What no honest partner sends: octets changed at random, whole storms in small, connections cut anywhere, and a
-//! server that is killed. Nothing panics, hangs or grows, and others are still answered.
+//! Hostile input: randomly mutated octets, small storms, connections cut anywhere, and a server that is killed. Nothing
+//! panics, hangs or grows, and other clients are still answered.
 
 mod octets;
 mod partner;

@@ -1,5 +1,5 @@
-//! Real APDUs changed at random, 600,000 in this program, through framing, decoding and the server's session:
-//! nothing panics, grows or loses its place. The client's session is treated so in its own crate.
+//! 600,000 random mutations of real APDUs through framing, decoding and the server's session: nothing panics, grows or
+//! loses its place. The client crate does the same with its own session.
 
 use std::pin::pin;
 use std::sync::Arc;
@@ -93,7 +93,7 @@ fn framing_and_decoding() {
             dump::dump(&mutant);
         }
     }
-    // Otherwise the mutations are too wild to reach far.
+    // Below this, the mutations are too wild to get past framing.
     assert!(
         framed > 10_000 && decoded > 5_000,
         "{framed} framed, {decoded} decoded"
@@ -112,14 +112,14 @@ fn check_value(apdu: &Apdu) {
     if let Apdu::SearchRequest(search) = apdu
         && let Query::Type1(query) | Query::Type101(query) = &search.query
     {
-        // PQF cannot say every query, such as one attribute twice; what it says reads as one query.
+        // PQF cannot express every query, such as one with the same attribute twice. If it parses, it prints as the same query.
         if let Ok(read) = query.to_string().parse::<RpnQuery>() {
             assert_eq!(read.to_string().parse().as_ref(), Ok(&read), "{query}");
         }
     }
 }
 
-/// What a future gives that waits for nothing.
+/// The output of a future that never waits.
 fn now<T>(future: impl Future<Output = T>) -> T {
     match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(value) => value,

@@ -1,4 +1,4 @@
-//! A client that sends any octets and reads what comes, and a `z3950d` that can be measured and killed.
+//! A client that sends any octets and reads the answers, and a `z3950d` that can be measured and killed.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
@@ -21,7 +21,7 @@ pub(crate) fn init() -> Vec<u8> {
     hex::octets(include_str!("../../fixtures/wire/init-request.hex"))
 }
 
-/// A Search of the database `books`, in the indefinite form, so that a query of any size fits in.
+/// A Search of the database `books`, in indefinite form, so that a query of any size fits.
 pub(crate) fn search(rpn: &[u8]) -> Vec<u8> {
     let head = "B6 80  8D 01 00  8E 01 01  8F 01 00  90 01 FF  91 01 \"1\"  B2 08 9F 69 05 \"books\"  B5 80  A1 80
         06 07 2A 86 48 CE 13 03 01";
@@ -51,7 +51,7 @@ pub(crate) struct Partner {
 }
 
 impl Partner {
-    /// Connects, and says nothing yet.
+    /// Connects without sending anything.
     pub(crate) fn connect(address: SocketAddr) -> io::Result<Self> {
         let stream = TcpStream::connect(address)?;
         stream.set_read_timeout(Some(PATIENCE))?;
@@ -74,7 +74,6 @@ impl Partner {
         }
     }
 
-    /// Sends octets.
     pub(crate) fn send(&mut self, octets: &[u8]) -> io::Result<()> {
         self.stream.write_all(octets)
     }
@@ -99,7 +98,7 @@ impl Partner {
         }
     }
 
-    /// Asks one question that every server of these tests can answer.
+    /// Runs a search that every server of these tests can answer.
     pub(crate) fn ask(&mut self) -> io::Result<()> {
         self.send(&search(&TERM))?;
         match self.next()? {
@@ -108,7 +107,7 @@ impl Partner {
         }
     }
 
-    /// Says that nothing more will be sent, and tells all that is heard until the end: names, and reasons of a Close.
+    /// Closes the sending side and returns the names of all APDUs until the end, each Close with its reason.
     pub(crate) fn heard_to_the_end(&mut self) -> io::Result<Vec<String>> {
         // The server may have ended the connection already.
         let _ = self.stream.shutdown(Shutdown::Write);
@@ -123,7 +122,7 @@ impl Partner {
     }
 }
 
-/// A `z3950d` as a process of its own; it is killed when dropped.
+/// A `z3950d` process, killed when dropped.
 pub(crate) struct Process {
     child: Child,
     pub(crate) address: SocketAddr,
@@ -149,7 +148,7 @@ impl Process {
         Self { child, address }
     }
 
-    /// Kibibytes of its memory by a row of Linux's `/proc/PID/status`: `VmRSS` now, `VmHWM` at most; `None` elsewhere.
+    /// Memory in KiB from Linux's `/proc/PID/status`: `VmRSS` is the current value, `VmHWM` the peak. `None` elsewhere.
     pub(crate) fn memory(&self, row: &str) -> Option<u64> {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).ok()?;
         let line = status.lines().find_map(|line| line.strip_prefix(row))?;
@@ -158,7 +157,7 @@ impl Process {
             .ok()
     }
 
-    /// Ends it at once, as SIGKILL does.
+    /// Kills it with SIGKILL.
     pub(crate) fn kill(&mut self) {
         self.child.kill().expect("it can be killed");
         self.child.wait().expect("it ends");

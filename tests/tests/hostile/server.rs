@@ -1,5 +1,5 @@
-//! The server under connections that break every rule of Z39.50-2003 §3 and §4: each is ended or answered, and
-//! another client is answered afterwards.
+//! Connections that break the rules of Z39.50-2003 §3 and §4: the server ends or answers each of them, and still answers
+//! another client afterwards.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -18,10 +18,10 @@ fn server() -> TestServer {
         .start()
 }
 
-/// Says the octets in a session, and compares what is heard after InitResponse; another client is answered then.
+/// Sends the octets in a session and compares the answers after InitResponse; another client is still answered.
 fn check(address: SocketAddr, what: &str, octets: &[u8], expected: &[&str]) {
     let mut partner = Partner::open(address).expect("a session");
-    // What is not taken is refused all the same.
+    // The server may refuse the octets before it has read them all.
     let _ = partner.send(octets);
     let heard = partner.heard_to_the_end();
     assert_eq!(heard.ok().as_deref(), Some(&owned(expected)[..]), "{what}");
@@ -53,7 +53,7 @@ fn what_breaks_other_servers_is_refused() {
     };
     for reason in [10, 0x7f_ffff, 4_000_000, -1, i64::MAX, i64::MIN] {
         check(
-            "a Close of no known reason",
+            "a Close with an unknown reason",
             &close(reason),
             &["close finished"],
         );
@@ -127,7 +127,7 @@ fn fixture(name: &str) -> Vec<u8> {
     hex::octets(&text.unwrap_or_else(|error| panic!("{name}: {error}")))
 }
 
-/// `levels` values, each in the one before.
+/// `levels` values, each nested in the one before.
 fn nested(levels: usize) -> Vec<u8> {
     let mut octets = vec![0xb6, 0x80];
     octets.extend([0x30, 0x80].repeat(levels));
@@ -135,7 +135,7 @@ fn nested(levels: usize) -> Vec<u8> {
     octets
 }
 
-/// A-35, L-5.1: what is taken where nothing else is configured, at the limit and one octet past it.
+/// A-35, L-5.1: the default size limits, at the limit and one octet past it.
 #[test]
 fn a_35_apdus_are_taken_up_to_the_default_sizes() {
     let server = server();
@@ -193,7 +193,7 @@ fn a_trickle_ends_at_the_limit() {
         .database("books", [record("id1", "Emma")])
         .limit(|limits| limits.apdu_size = 4_096)
         .start();
-    // Sixteen times what is taken, as 64 MiB are to the least message of a client.
+    // Sixteen times the limit.
     let piece = hex::octets("04 3E").into_iter().chain([b'x'; 62]);
     let piece: Vec<u8> = piece.collect();
     let endless = [&[0xb6, 0x80][..], &piece.repeat(1_024)].concat();
@@ -285,14 +285,14 @@ fn half_open_connections_give_way() {
         assert!(partner.next().expect("an end").is_none());
     }
     for partner in &mut inside {
-        partner.ask().expect("who is in is answered");
+        partner.ask().expect("open sessions are answered");
     }
-    // Where all have sessions, a further client waits for one to go.
-    inside.push(Partner::open(server.addr()).expect("the place that is left"));
+    // If all connections have sessions, a further client waits until one ends.
+    inside.push(Partner::open(server.addr()).expect("the last session"));
     let mut outside = connect();
     outside.send(&init()).expect("taken");
     for partner in &mut inside {
-        partner.ask().expect("who is in stays");
+        partner.ask().expect("open sessions stay open");
     }
     inside.pop();
     let answer = outside.next().expect("an answer");
@@ -300,20 +300,20 @@ fn half_open_connections_give_way() {
 }
 
 #[test]
-fn one_address_has_its_share() {
+fn sessions_per_address_are_limited() {
     let server = TestServer::builder()
         .database("books", [record("id1", "Emma")])
         .limit(|limits| limits.sessions_per_address = Some(3))
         .start();
     let mut inside: Vec<_> = (0..3)
-        .map(|_| Partner::open(server.addr()).expect("within the share"))
+        .map(|_| Partner::open(server.addr()).expect("within the limit"))
         .collect();
     for _ in 0..50 {
         let mut outside = Partner::connect(server.addr()).expect("connects");
         assert!(outside.next().expect("an end").is_none());
     }
     for partner in &mut inside {
-        partner.ask().expect("who is in is answered");
+        partner.ask().expect("open sessions are answered");
     }
     drop(inside);
     server.wait_for_end();
@@ -326,7 +326,7 @@ fn connections_may_be_reset() {
     for _ in 0..200 {
         let mut partner = Partner::connect(server.addr()).expect("connects");
         partner.send(&init()).expect("taken");
-        // A connection that is dropped with octets unread is reset.
+        // Dropping a connection with unread octets resets it.
         partner.stream.peek(&mut [0]).expect("an answer");
     }
     answers(server.addr(), "200 resets");
@@ -338,7 +338,7 @@ fn memory_stays_within_bounds() {
     let server = Process::start(&["--demo"]);
     answers(server.address, "the start");
     let Some(before) = server.memory("VmHWM:") else {
-        println!("skipped: this system does not tell the memory of a process");
+        println!("skipped: this system does not report the memory of a process");
         return;
     };
     for octets in [
@@ -354,8 +354,8 @@ fn memory_stays_within_bounds() {
         }
         answers(server.address, "hostile octets");
     }
-    let after = server.memory("VmHWM:").expect("told before");
-    // Twenty connections of the largest APDU, 1 MiB each and as much again for what is made of it.
+    let after = server.memory("VmHWM:").expect("reported before");
+    // Twenty connections with the largest APDU: 1 MiB each, and as much again for the decoded value.
     assert!(
         after - before < 40 << 10,
         "{before} KiB before, {after} KiB after"

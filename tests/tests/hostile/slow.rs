@@ -1,4 +1,4 @@
-//! Searches that take long (Z39.50-2003 §3.2.6.2): the client can have one stopped, the server stops it in time, and nobody else
+//! Slow searches (Z39.50-2003 §3.2.6.2): the client can cancel one, the server stops it at its time limit, and no other client
 //! waits for it.
 
 use std::time::Duration;
@@ -12,10 +12,10 @@ use z3950_server::testing::{TestServer, record};
 
 use super::partner::{Partner, TERM, init, search};
 
-/// Titles, each with a word that no other has.
+/// Titles, each with a unique word.
 const WORDS: usize = 2_000;
 
-/// Regular expressions of a query, each of which has to look at every word.
+/// Regular expressions of a query; each is matched against every word.
 const EXPRESSIONS: usize = 2_048;
 
 fn server(operation_time: Option<Duration>) -> TestServer {
@@ -26,7 +26,7 @@ fn server(operation_time: Option<Duration>) -> TestServer {
         .start()
 }
 
-/// A search that takes the better part of a second, at the least.
+/// A search that takes at least most of a second.
 fn slow_search() -> Vec<u8> {
     let request = SearchRequest {
         database_names: vec!["books".into()],
@@ -65,7 +65,7 @@ fn cancel() -> Vec<u8> {
     encode(&cancel.into()).expect("encodes")
 }
 
-/// The condition that the next answer bears; `None` for a search that worked.
+/// The diagnostic condition of the next answer; `None` if the search succeeded.
 fn condition(partner: &mut Partner) -> Option<i64> {
     match partner.next().expect("an answer") {
         Some(Apdu::SearchResponse(response)) => match response.records.as_ref() {
@@ -77,7 +77,7 @@ fn condition(partner: &mut Partner) -> Option<i64> {
 }
 
 #[test]
-fn a_client_has_its_search_stopped() {
+fn a_client_cancels_its_search() {
     let server = server(None);
     let mut partner = Partner::open(server.addr()).expect("a session");
     partner
@@ -88,7 +88,7 @@ fn a_client_has_its_search_stopped() {
 }
 
 #[test]
-fn a_search_has_its_time() {
+fn a_search_is_stopped_at_its_time_limit() {
     let server = server(Some(Duration::from_millis(20)));
     let mut partner = Partner::open(server.addr()).expect("a session");
     partner.send(&slow_search()).expect("taken");
@@ -97,7 +97,7 @@ fn a_search_has_its_time() {
 }
 
 #[test]
-fn nobody_else_waits_for_it() {
+fn slow_searches_do_not_delay_other_clients() {
     let server = server(None);
     let slow: Vec<_> = (0..8)
         .map(|_| {
@@ -110,7 +110,7 @@ fn nobody_else_waits_for_it() {
     for _ in 0..20 {
         quick.ask().expect("an answer");
     }
-    // None of the slow ones is answered yet, so that the others were indeed under way.
+    // No slow search is answered yet, so all of them were running meanwhile.
     for partner in &slow {
         partner.stream.set_nonblocking(true).expect("can be asked");
         let answered = partner.stream.peek(&mut [0]);
@@ -119,7 +119,7 @@ fn nobody_else_waits_for_it() {
 }
 
 #[test]
-fn nothing_is_searched_on_for_those_who_go() {
+fn a_search_stops_when_its_client_leaves() {
     let server = server(None);
     let close = encode(&Close::new(CloseReason::FINISHED, None).into()).expect("encodes");
     let mut partner = Partner::connect(server.addr()).expect("connects");

@@ -1,5 +1,5 @@
-//! A server that is killed while it updates: the file of `--save` is one of the states that were to be, whole, and the
-//! next server goes on from it.
+//! A server that is killed while it updates: the file of `--save` holds whole updates only, and the next server continues
+//! from it.
 
 use std::path::Path;
 
@@ -66,7 +66,7 @@ fn insert(step: usize) -> Vec<u8> {
     encode(&request.into()).expect("encodes")
 }
 
-/// How many steps the file holds; it is whole, and its records are those of the first steps in their order.
+/// How many steps the file holds. Asserts that it is complete and holds the records of the first steps in order.
 fn steps(file: &Path) -> usize {
     let octets = std::fs::read(file).unwrap_or_default();
     let mut rest = &octets[..];
@@ -85,11 +85,11 @@ fn steps(file: &Path) -> usize {
         assert_eq!(read(one.to_vec()), kept(count), "record {count}");
         (rest, count) = (after, count + 1);
     }
-    assert_eq!(count % TOGETHER, 0, "an update was done by half");
+    assert_eq!(count % TOGETHER, 0, "an update was half done");
     count / TOGETHER
 }
 
-/// A record as it reads after having been in a file.
+/// A record as it is read back from a file.
 fn kept(number: usize) -> MarcRecord {
     let record = record(&format!("id{number}"), &TITLE.repeat(50));
     read(iso2709::encode(&record).expect("fits"))
@@ -142,11 +142,7 @@ fn a_killed_server_leaves_the_old_file_or_the_new_one() {
     let left = std::fs::read_dir(folder.path()).expect("a directory");
     let mut left: Vec<_> = left.map(|entry| entry.expect("an entry").path()).collect();
     left.sort();
-    // The lock is the running server's.
+    // The running server holds the lock.
     let lock = folder.path().join(".books.mrc.lock");
-    assert_eq!(
-        left,
-        [lock, file],
-        "nothing is left of what was being written"
-    );
+    assert_eq!(left, [lock, file], "no drafts are left");
 }

@@ -1,17 +1,16 @@
-//! The floors of each package: a module uses only what stands below it.
+//! The layers of each package: a module uses only modules below it.
 
 use std::collections::HashSet;
 
 use crate::source::{Source, product};
 
-/// A package and its modules, a floor each, top to bottom. A name stands for the module and what is inside it, unless an
-/// entry of its own says more: then the two are apart.
+/// A package and its modules, one per floor, top to bottom. A name covers the module and everything in it, except
+/// submodules that have their own entry.
 struct House {
     package: &'static str,
     floors: &'static [&'static str],
 }
 
-/// One entry for each package.
 const HOUSES: &[House] = &[
     House {
         package: "asn1/marc",
@@ -372,7 +371,7 @@ impl House {
         best.map(|(_, floor)| floor)
     }
 
-    /// The lines that say what goes up.
+    /// A line for each use of a module above, and for each module without a floor.
     fn faults(&self) -> Vec<String> {
         let files = product(self.package);
         assert!(!files.is_empty(), "{} has files", self.package);
@@ -380,7 +379,7 @@ impl House {
         let mut faults = Vec::new();
         for file in files.iter().filter(|file| !file.module.is_empty()) {
             let Some(floor) = self.floor(&file.module) else {
-                faults.push(format!("{} stands on no floor", file.path.display()));
+                faults.push(format!("{} has no floor", file.path.display()));
                 continue;
             };
             for used in uses(file) {
@@ -391,7 +390,7 @@ impl House {
                 match self.floor(&used) {
                     Some(other) if other >= floor => {}
                     _ => faults.push(format!(
-                        "{} uses {}, which stands above it",
+                        "{} uses {}, which is above it",
                         file.path.display(),
                         used.join("::")
                     )),
@@ -403,7 +402,7 @@ impl House {
     }
 }
 
-/// The module that a path names, without the items in it.
+/// The module that a path leads to, without the item in it.
 fn module_of(mut path: Vec<String>, modules: &HashSet<Vec<String>>) -> Vec<String> {
     while !path.is_empty() && !modules.contains(&path) {
         path.pop();
@@ -411,7 +410,7 @@ fn module_of(mut path: Vec<String>, modules: &HashSet<Vec<String>>) -> Vec<Strin
     path
 }
 
-/// The paths within the package that a file names, from the root.
+/// The paths within the package that a file uses, from the crate root.
 fn uses(file: &Source) -> Vec<Vec<String>> {
     let mut found = Vec::new();
     let mut rest = file.code.as_str();
@@ -442,7 +441,7 @@ fn parent(module: &[String]) -> Vec<String> {
     module[..module.len().saturating_sub(1)].to_vec()
 }
 
-/// Adds the paths that follow `crate::` or `super::`, each name in braces one; what follows the path.
+/// Adds the paths that follow `crate::` or `super::`, one for each name in braces. Returns the rest of the text.
 fn expand<'a>(mut path: Vec<String>, text: &'a str, found: &mut Vec<Vec<String>>) -> &'a str {
     let mut rest = text.trim_start();
     if let Some(inside) = rest.strip_prefix('{') {
@@ -480,13 +479,13 @@ fn expand<'a>(mut path: Vec<String>, text: &'a str, found: &mut Vec<Vec<String>>
 }
 
 #[test]
-fn no_use_goes_up() {
+fn no_module_uses_one_above_it() {
     let faults: Vec<_> = HOUSES.iter().flat_map(House::faults).collect();
     assert!(faults.is_empty(), "\n{}", faults.join("\n"));
 }
 
 #[test]
-fn a_use_that_goes_up_is_seen() {
+fn uses_are_found_in_code() {
     let file = |code: &str| Source {
         module: vec!["a".to_owned(), "b".to_owned()],
         path: "a/b.rs".into(),

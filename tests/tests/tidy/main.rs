@@ -1,4 +1,4 @@
-//! The shape of the code base: which package may use which, how long a file may be, what stands at the top.
+//! The shape of the code base: which package may use which, how long a file may be, what the top folder may hold.
 
 mod floors;
 mod names;
@@ -8,10 +8,10 @@ use std::fs;
 
 use source::{read, root, sources};
 
-/// The most lines a source file has; tables are excepted.
+/// The most lines that a source file may have.
 const MAX_LINES: usize = 700;
 
-/// The names in the tables of dependencies of a manifest.
+/// The names in the given dependency tables of a package's manifest.
 fn dependencies(package: &str, tables: &[&str]) -> Vec<String> {
     let manifest = read(&root().join(package).join("Cargo.toml"));
     let mut wanted = false;
@@ -56,7 +56,7 @@ fn packages_use_only_what_lies_below_them() {
         ("client/cli", &["rasn"]),
         ("tests", &["rasn"]),
     ] {
-        // Examples and tests may use the other side, by path alone.
+        // Examples and tests may use the other side, as a path dependency.
         let tables: &[&str] = match package {
             "client" | "server" => &["dependencies", "build-dependencies"],
             _ => &["dependencies", "dev-dependencies", "build-dependencies"],
@@ -91,7 +91,7 @@ fn only_the_codec_and_the_types_call_rasn() {
 }
 
 #[test]
-fn versions_stand_in_the_root_manifest_only() {
+fn versions_are_in_the_root_manifest_only() {
     for package in [
         "asn1",
         "client",
@@ -158,7 +158,7 @@ fn the_top_level_holds_what_the_design_says() {
         let name = entry.file_name().to_string_lossy().into_owned();
         assert!(
             name.starts_with('.') || ALLOWED.contains(&name.as_str()),
-            "{name} stands at the top level"
+            "{name} is at the top level"
         );
     }
 }

@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 
 use crate::source::product;
 
-/// How many types may bear a name.
+/// How many types may share a name.
 const MAX_TYPES: usize = 2;
 
-/// Names that belong to the module they stand in.
+/// Names that are understood as part of their module.
 const LOCAL: [&str; 5] = ["Arguments", "Builder", "Error", "Kind", "Options"];
 
-/// The folders whose types bear the names of the standard's productions.
+/// The folders whose types are named after the standard's productions.
 const PRODUCTIONS: [&str; 4] = ["apdu", "es", "format", "record"];
 
 const PACKAGES: [&str; 6] = [
@@ -43,7 +43,7 @@ fn a_type_name_has_one_meaning() {
     assert!(types.is_empty(), "{types:#?}");
 }
 
-/// The names of the types that code defines; not those within an `impl` or a trait.
+/// The names of the types that code defines, except those in an `impl` or a trait.
 fn type_names(code: &str) -> Vec<&str> {
     let mut names = Vec::new();
     for line in code.lines() {

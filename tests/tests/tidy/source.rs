@@ -1,4 +1,4 @@
-//! The product's source files as the checks read them: code without comments, texts and tests.
+//! The product's source files as the checks read them: code without comments, string literals and tests.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,6 @@ pub(crate) fn root() -> PathBuf {
         .to_owned()
 }
 
-/// The text of a file.
 pub(crate) fn read(path: &Path) -> String {
     fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
@@ -28,7 +27,7 @@ pub(crate) fn sources(directory: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// A file of a package's `src` folder that is no test.
+/// A file of a package's `src` folder, except tests.
 pub(crate) struct Source {
     /// Its module, such as `["service", "scan"]`; empty for `lib.rs` and `main.rs`.
     pub module: Vec<String>,
@@ -66,7 +65,7 @@ pub(crate) fn product(package: &str) -> Vec<Source> {
     product
 }
 
-/// The code of a text: without comments, string literals, character literals, and items that are `#[cfg(test)]`.
+/// The text without comments, string literals, character literals and `#[cfg(test)]` items.
 pub(crate) fn code(text: &str) -> String {
     let mut code = without_words(text);
     while let Some(start) = code.find("#[cfg(test)]") {
@@ -137,7 +136,7 @@ fn raw(text: &str) -> usize {
         .map_or(text.len(), |at| begin + at + end.len())
 }
 
-/// A character literal; a lifetime is none.
+/// The length of the character literal at the start of a text; 0 for a lifetime.
 fn character(text: &str) -> usize {
     let mut inside = text.char_indices().skip(1);
     match (inside.next(), inside.next()) {
