@@ -1,5 +1,5 @@
-//! One conversation held with z3950d by four clients – yaz-client, zoomsh, Perl's Net::Z3950::ZOOM and this project's –
-//! each with the services that it has: search, piggyback, present, scan, sort, delete, update.
+//! The same conversation with z3950d by four clients – yaz-client, zoomsh, Perl's Net::Z3950::ZOOM and this project's –
+//! each using the services that it supports: search, piggyback, present, scan, sort, delete, update.
 
 use std::path::Path;
 use std::process::Command;
@@ -56,14 +56,14 @@ fn stand_in_order(printed: &str, texts: &[&str]) {
     let mut rest = printed;
     for text in texts {
         let Some((_, after)) = rest.split_once(text) else {
-            panic!("{text:?} does not stand in\n{rest}\nof\n{printed}")
+            panic!("{text:?} is not in\n{rest}\nof\n{printed}")
         };
         rest = after;
     }
 }
 
 #[test]
-fn yaz_client_holds_it() {
+fn yaz_client_completes_it() {
     let Some(program) = peer::find("yaz-client") else {
         return;
     };
@@ -72,7 +72,7 @@ fn yaz_client_holds_it() {
 }
 
 #[test]
-fn audit_c2_yaz_client_holds_it_over_tls() {
+fn audit_c2_yaz_client_completes_it_over_tls() {
     let (Some(program), Some(openssl)) = (peer::find("yaz-client"), peer::find("openssl")) else {
         return;
     };
@@ -124,7 +124,7 @@ fn yaz_client(program: &Path, place: &str) {
 }
 
 #[test]
-fn zoomsh_holds_it() {
+fn zoomsh_completes_it() {
     let Some(program) = peer::find("zoomsh") else {
         return;
     };
@@ -193,7 +193,7 @@ print "error ", $@->code(), "\n";
 "#;
 
 #[test]
-fn perl_holds_it() {
+fn perl_completes_it() {
     let Some(perl) = peer::find("perl").filter(|perl| has_zoom(perl)) else {
         return;
     };
@@ -222,7 +222,7 @@ fn has_zoom(perl: &Path) -> bool {
 }
 
 #[test]
-fn our_client_holds_it() {
+fn our_client_completes_it() {
     let server = server();
     let url = format!("z39.50s://{}/books", server.daemon.address());
     let new = server.folder.path().join("new.xml");

@@ -1,5 +1,5 @@
-//! A conversation of yaz-client with our server, as tshark's dissector of Z39.50 reads it: the transcript becomes packets
-//! by text2pcap.
+//! A conversation of yaz-client with our server, as tshark's Z39.50 dissector reads it. text2pcap turns the transcript into
+//! packets.
 
 use std::fmt::Write;
 use std::process::Command;
@@ -8,7 +8,7 @@ use z3950_server::testing::{Direction, TestServer, TranscriptEntry};
 use z3950_tests::peer;
 use z3950_tests::program::{Ran, run};
 
-/// The dissector waits for more of an APDU shorter than this, and then loses track.
+/// If an APDU is shorter than this, the dissector waits for more octets and then loses track.
 const SHORTEST: usize = 7;
 
 /// The octets and direction of each APDU, in text2pcap's input format.

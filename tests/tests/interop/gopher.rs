@@ -1,5 +1,5 @@
-//! Gopher servers: gophernicus (text, menus, octets, searches) and pygopherd (Gopher+), on loopback. One that is not
-//! installed is skipped with a message. Both send a text file unchanged, without a final dot.
+//! Gopher servers: gophernicus (text, menus, octets, searches) and pygopherd (Gopher+), on loopback. If a server is not
+//! installed, its tests are skipped with a message. Both send a text file unchanged, without a final dot.
 
 use std::fs;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
@@ -211,7 +211,7 @@ fn directory(path: PathBuf) -> PathBuf {
     path
 }
 
-/// Runs a program per connection, with the connection as its standard input and output; stopped when dropped.
+/// Runs a program for each connection, which is its standard input and output; stopped when dropped.
 struct Inetd {
     port: u16,
     stop: Arc<AtomicBool>,
@@ -258,7 +258,7 @@ impl Inetd {
     }
 }
 
-/// One connection, to its end. gophernicus does not run as root.
+/// Serves one connection to its end. gophernicus refuses to run as root.
 fn serve(program: &Path, port: u16, root: &Path, stream: TcpStream) {
     const NOBODY: u32 = 65534;
     let mut command = Command::new(program);
@@ -273,7 +273,7 @@ fn serve(program: &Path, port: u16, root: &Path, stream: TcpStream) {
         command.uid(NOBODY).gid(NOBODY);
     }
     let status = command.status().expect("gophernicus starts");
-    // It ends with 1 where it has nothing to give.
+    // It exits with 1 if it has nothing to send.
     assert!(status.code().is_some(), "gophernicus: {status}");
 }
 
@@ -349,14 +349,14 @@ impl Pygopherd {
             }
             std::thread::yield_now();
         }
-        // It has ended or does not listen; either way it is of no use.
+        // It has ended or does not listen.
         let _ = child.kill();
         let _ = child.wait();
         None
     }
 }
 
-/// The packaged configuration for a port of loopback, a directory of its own and no other user.
+/// The packaged configuration, with a loopback port, a separate directory and no change of user.
 fn configured(packaged: &str, port: u16, home: &Path) -> String {
     let home = home.display();
     let mut text = String::new();

@@ -43,7 +43,7 @@ const ANSWERS: &[&str] = &[
 fn answers(program: &std::path::Path, port: u16, setup: &str, commands: &str) -> Vec<String> {
     let input = format!("{setup}\nopen tcp:127.0.0.1:{port}\n{commands}\nquit\n");
     let ran = run(&mut Command::new(program), &input);
-    // A prompt may stand before an answer.
+    // A prompt may precede an answer.
     let lines = ran
         .stdout
         .lines()
@@ -58,7 +58,7 @@ fn check(commands: &str) {
     check_after("", commands);
 }
 
-/// The same with commands that go before the session.
+/// The same with commands before the session is opened.
 fn check_after(setup: &str, commands: &str) {
     let (Some(client), Some(original)) = (peer::find("yaz-client"), peer::yaz_ztest()) else {
         return;
@@ -71,7 +71,7 @@ fn check_after(setup: &str, commands: &str) {
 }
 
 #[test]
-fn terms_say_how_many_hits_there_are() {
+fn numeric_terms_give_the_number_of_hits() {
     check(
         "find 5\nfind @and 7 x3\nfind @and x3 7\nfind @attr 1=9999 @attr 2=77 12\nfind 99999999999\nfind 0",
     );
@@ -79,7 +79,7 @@ fn terms_say_how_many_hits_there_are() {
 }
 
 #[test]
-fn databases_are_known_by_how_they_begin() {
+fn databases_are_recognised_by_prefix() {
     check(
         "base default\nfind 3\nbase DBx\nfind 3\nbase db1\nfind 3\nbase Defaultxyz\nfind 3\nbase other\nfind 3",
     );
@@ -159,7 +159,7 @@ fn a_slow_search_is_cancelled_here() {
     assert!(told("Number of hits: 0,") && told("[105]"), "{found:#?}");
 }
 
-/// Which of two searches is answered first, when the second is sent before the first is answered.
+/// The database of the search that is answered first, if the second is sent before the first is answered.
 async fn first_answered(port: u16) -> &'static str {
     let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
     let client = Client::with_resolver(ClientOptions::default(), address);

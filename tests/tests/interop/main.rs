@@ -1,5 +1,5 @@
 //! Conversations with other programs: yaz-client and zoomsh as clients of z3950d, our client with yaz-ztest, zebrasrv and
-//! Gopher servers. A test of a program that is not installed says that it is skipped.
+//! Gopher servers. If a program is not installed, its tests are skipped with a message.
 
 mod conversation;
 mod dissector;

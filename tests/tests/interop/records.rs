@@ -65,7 +65,7 @@ fn check(commands: &str, expected: &[&str]) {
     let mut rest = printed.as_str();
     for text in expected {
         let Some((_, after)) = rest.split_once(text) else {
-            panic!("{text:?} does not stand in\n{rest}\nof\n{printed}")
+            panic!("{text:?} is not in\n{rest}\nof\n{printed}")
         };
         rest = after;
     }

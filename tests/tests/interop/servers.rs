@@ -27,7 +27,7 @@ fn yaz_ztest_gives_a_record() {
     let Some(server) = peer::yaz_ztest() else {
         return;
     };
-    // It reports a term of digits as the number of hits.
+    // yaz-ztest takes a numeric term as the number of hits.
     for strategy in ["piggyback", "present-only"] {
         let ran = get(
             server.port,
@@ -51,7 +51,7 @@ fn yaz_ztest_gives_a_record() {
 }
 
 #[test]
-fn yaz_ztest_tells_the_other_outcomes_too() {
+fn yaz_ztest_gives_the_other_outcomes() {
     let Some(server) = peer::yaz_ztest() else {
         return;
     };
@@ -69,7 +69,7 @@ fn yaz_ztest_tells_the_other_outcomes_too() {
 }
 
 #[test]
-fn a_session_with_yaz_ztest_is_held() {
+fn a_session_with_yaz_ztest_works() {
     let Some(server) = peer::yaz_ztest() else {
         return;
     };

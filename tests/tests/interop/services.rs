@@ -1,20 +1,20 @@
-//! Each service of our client against those of YAZ's and Zebra's servers that have it.
+//! Each service of our client against YAZ's and Zebra's servers, where they support it.
 //!
 //! | service | yaz-ztest | zebrasrv |
 //! |---|---|---|
 //! | Init in versions 1 to 3, open, idPass, anonymous | yes | yes |
-//! | negotiation of character set | ISO 8859-1 whatever is asked | as asked |
+//! | negotiation of character set | always ISO 8859-1 | as requested |
 //! | Search: piggyback, named sets, several operations at once | yes | yes |
 //! | facets / SearchResult-1 | facets | SearchResult-1 |
 //! | Present, result set as a stream | yes | yes |
 //! | Scan, in a result set too; Sort; Delete | yes | yes |
-//! | Item Order, Update 1 and 3, XML update, task packages | answers all, keeps nothing | Update 3 |
+//! | Item Order, Update 1 and 3, XML update, task packages | answers all, stores nothing | Update 3 |
 //! | persistent result sets and queries | answers without a package | refuses with 221 |
-//! | TriggerResourceControl | takes it, answers nothing | |
+//! | TriggerResourceControl | accepts it without an answer | |
 //! | Explain | | in XML |
 //! | Close from our side | yes | yes |
 //!
-//! Neither has access control, resource control and report, segmentation or duplicate detection.
+//! Neither supports access control, resource control and report, segmentation or duplicate detection.
 
 use std::time::Duration;
 
@@ -263,7 +263,7 @@ async fn result_sets_are_sorted_and_deleted() {
         let sorted = session.sort(in_place).await.expect("sorted");
         assert_eq!(sorted.sort_status, SortStatus::SUCCESS);
         let deleted = session.delete(Delete::Sets(vec!["a".into()])).await;
-        // It reports 1 for the index and 0 for the result set.
+        // yaz-ztest reports status 1 for the operation and 0 for the result set.
         let sets = deleted.expect("an answer").sets;
         assert!(
             sets.iter()
@@ -319,7 +319,7 @@ fn waited_for(task: ExtendedServicesRequest) -> ExtendedServicesRequest {
 }
 
 #[tokio::test]
-async fn tasks_of_every_kind_are_taken_on() {
+async fn tasks_of_every_kind_are_accepted() {
     let Some(server) = peer::yaz_ztest() else {
         return;
     };
@@ -375,7 +375,7 @@ async fn tasks_of_every_kind_are_taken_on() {
 }
 
 #[tokio::test]
-async fn a_record_is_put_into_a_database_and_taken_out_again() {
+async fn a_record_is_inserted_and_deleted() {
     let Some(server) = zebra() else { return };
     let text = "=LDR  00000nam a2200000 a 4500\n=001  interop1\n=245  10$aUpdating catalogues\n";
     let record = marc(text).swap_remove(0);
@@ -417,7 +417,7 @@ async fn a_server_explains_itself() {
 }
 
 #[tokio::test]
-async fn several_operations_are_under_way_and_may_be_cancelled() {
+async fn operations_run_concurrently_and_can_be_cancelled() {
     let Some(server) = peer::yaz_ztest() else {
         return;
     };
@@ -431,7 +431,7 @@ async fn several_operations_are_under_way_and_may_be_cancelled() {
     );
     assert_eq!(found_slow.expect("found").hits, 7);
     assert_eq!(found_quick.expect("found").hits, 8);
-    // It does not answer a trigger; after two in a row it sleeps until the request after the next.
+    // yaz-ztest does not answer a trigger. After two in a row, it sleeps until the next request but one.
     let trigger = TriggerResourceControlRequest::cancel();
     let (found_slow, triggered) = tokio::join!(session.search(pqf("7"), &slow), async {
         tokio::time::sleep(Duration::from_millis(100)).await;
@@ -443,7 +443,7 @@ async fn several_operations_are_under_way_and_may_be_cancelled() {
 }
 
 #[tokio::test]
-async fn what_a_server_does_not_have_is_not_asked_for() {
+async fn services_that_were_not_granted_are_not_requested() {
     for server in [peer::yaz_ztest(), zebra()].into_iter().flatten() {
         let session = open(&server).await;
         let duplicates = DuplicateDetectionRequest::in_place("default");

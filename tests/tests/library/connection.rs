@@ -84,11 +84,11 @@ async fn a_search_counts_and_its_records_page_by_themselves() {
 }
 
 #[tokio::test]
-async fn a_diagnostic_in_the_place_of_a_record_is_one_error_and_not_the_end() {
+async fn a_surrogate_diagnostic_does_not_end_the_stream() {
     let server = serving(EMMAS)
         .rule("on present nth=2: surrogate 14")
         .start();
-    // A profile, found by host and port, says how many records to ask for at once.
+    // The profile sets the number of records per Present.
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("targets.toml");
     let port = server.addr().port();
@@ -125,15 +125,12 @@ async fn several_result_sets_are_read_at_once() {
             .iter()
             .filter(|name| **name == "searchRequest")
             .count();
-        assert_eq!(
-            asked, searches,
-            "where sets have no names, they are searched for again"
-        );
+        assert_eq!(asked, searches, "sets without names are searched again");
     }
 }
 
 #[tokio::test]
-async fn a_search_that_fails_costs_no_other_result_set() {
+async fn a_failed_search_leaves_other_result_sets_alone() {
     for server in [serving(EMMAS).start(), without_names().start()] {
         let cat = connected(&server).await;
         let emmas = cat.search(Query::title("emma")).await.expect("hits");
@@ -144,7 +141,7 @@ async fn a_search_that_fails_costs_no_other_result_set() {
 }
 
 #[tokio::test]
-async fn names_of_result_sets_are_used_again() {
+async fn names_of_result_sets_are_reused() {
     let server = serving(EMMAS).start();
     let cat = connected(&server).await;
     for _ in 0..3 {
@@ -174,7 +171,7 @@ async fn names_of_result_sets_are_used_again() {
 }
 
 #[tokio::test]
-async fn a_lost_session_is_opened_again_and_searched_in() {
+async fn a_lost_session_is_reopened_and_the_search_repeated() {
     let server = serving(EMMAS)
         .rule("on present nth-of-all=1: hang-up")
         .start();
@@ -220,7 +217,7 @@ async fn an_update_is_never_sent_twice() {
 }
 
 #[tokio::test]
-async fn a_record_is_had_by_docid_or_there_is_a_reason() {
+async fn a_docid_gives_a_record_or_a_reason() {
     let server = serving(&[
         ("1", "Emma"),
         ("2", "Persuasion"),
@@ -301,7 +298,7 @@ async fn identifiers_are_looked_up_however_they_are_written() {
 }
 
 #[tokio::test]
-async fn an_index_is_scanned_from_a_term_on() {
+async fn an_index_is_scanned_from_a_term() {
     let server = serving(EMMAS).start();
     let cat = connected(&server).await;
     let terms = cat.scan(Query::title("emma")).await.expect("terms");
@@ -320,7 +317,7 @@ async fn an_index_is_scanned_from_a_term_on() {
 }
 
 #[tokio::test]
-async fn a_result_set_is_sorted_where_it_is() {
+async fn a_result_set_is_sorted_in_place() {
     let server = serving(EMMAS).start();
     let cat = connected(&server).await;
     let mut hits = cat.search(Query::title("emma")).await.expect("hits");

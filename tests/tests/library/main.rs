@@ -1,5 +1,5 @@
-//! The public face of the library, as a program that depends on it sees it: connections, queries, result sets, records,
-//! parts of an index.
+//! The public API of the library as a dependent program uses it: connections, queries, result sets, records, parts of an
+//! index.
 
 mod connection;
 mod examples;

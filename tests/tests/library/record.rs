@@ -59,7 +59,7 @@ fn titles_are_text_in_utf_8_whatever_the_record_is_in() {
 }
 
 #[test]
-fn a_character_set_that_is_known_counts_more_than_what_the_record_says() {
+fn a_known_character_set_overrides_the_record() {
     let mut octets = marc(EMMA);
     let at = octets
         .windows(4)
@@ -97,7 +97,7 @@ fn a_record_is_text_json_and_xml() {
 }
 
 #[test]
-fn holdings_say_where_and_whether_it_is_there() {
+fn holdings_give_location_and_availability() {
     let holding = HoldingsAndCircData {
         nuc_code: Some("DLC".into()),
         call_number: Some("PR4034 .E5".into()),

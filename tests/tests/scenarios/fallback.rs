@@ -1,4 +1,4 @@
-//! Retrievals that may depart from RFC 2056 §4: what goes over the wire, what is reported, and that none of it happens
+//! Retrievals that may depart from RFC 2056 §4: the APDUs on the wire, the reported steps, and that nothing of this happens
 //! without `--fallback` (decision A-13, row S-11).
 
 use z3950::plan::Fallback;
@@ -12,7 +12,7 @@ use z3950_server::fault::{Fault, Faults, When};
 use super::names::{CLOSE, INIT, PRESENT, SEARCH, sequence};
 use super::{client, library, url};
 
-/// A retrieval at a server with these faults; and the APDUs that went over the wire.
+/// A retrieval from a server with these faults, and the APDUs on the wire.
 async fn retrieved(
     text: &str,
     fallback: Fallback,
@@ -80,7 +80,7 @@ async fn the_server_is_asked_until_it_takes_a_search() {
         .collect();
     assert_eq!(conditions.collect::<Vec<_>>(), said);
     assert!(!retrieval.conforming);
-    // An accepted search may find nothing, which is not a delivery.
+    // The accepted search may find nothing; then no record is delivered.
     match retrieval.outcome {
         Outcome::Delivered(_) => assert_eq!(retrieval.step.as_deref(), Some("1=1007")),
         outcome => assert_eq!(
@@ -91,7 +91,7 @@ async fn the_server_is_asked_until_it_takes_a_search() {
 }
 
 #[tokio::test]
-async fn several_records_are_delivered_by_no_way() {
+async fn no_fallback_delivers_one_of_several_records() {
     let first = || faults([refused(1, Condition::USE)]);
     let (retrieval, apdus) =
         retrieved("z39.50r://lib.example/cat?dup", Fallback::ALL, first()).await;
@@ -108,7 +108,7 @@ async fn several_records_are_delivered_by_no_way() {
 }
 
 #[tokio::test]
-async fn databases_that_cannot_go_together_go_one_by_one() {
+async fn databases_that_cannot_be_combined_are_searched_one_by_one() {
     let together = || faults([refused(1, Condition::COMBINATION)]);
     let text = "z39.50r://lib.example/nosuch+cat?id7";
     let (retrieval, apdus) = retrieved(text, Fallback::ALL, together()).await;
@@ -118,7 +118,7 @@ async fn databases_that_cannot_go_together_go_one_by_one() {
 }
 
 #[tokio::test]
-async fn the_record_comes_in_the_form_that_there_is() {
+async fn the_record_comes_in_an_available_form() {
     let refusals = || {
         let no_syntax = Fault::Surrogate(diagnostic(Condition::NOT_AVAILABLE_IN_SYNTAX, ""));
         let no_element_set = Fault::Surrogate(diagnostic(Condition::ELEMENT_SET_NAME, "x"));
@@ -140,7 +140,7 @@ async fn the_record_comes_in_the_form_that_there_is() {
         retrieval.step.as_deref(),
         Some("1=1032,4=104;rs=1.2.840.10003.5.10;esn=none")
     );
-    // Another form of the record is not another search.
+    // Only the form of the record changed, not the search.
     assert!(retrieval.conforming);
     let asked: Vec<Asked> = retrieval.steps.iter().map(|step| step.request).collect();
     assert_eq!(

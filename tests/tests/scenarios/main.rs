@@ -1,5 +1,5 @@
-//! The end-to-end scenarios S-01 to S-26 and the rows Z-6.3 and Z-7.1 to Z-7.8: the client against `TestServer`, with what
-//! goes over the wire and with its outcome.
+//! The end-to-end scenarios S-01 to S-26 and the rows Z-6.3 and Z-7.1 to Z-7.8: the client against `TestServer`, with the APDUs
+//! on the wire and the outcome.
 
 mod fallback;
 mod names;

@@ -1,5 +1,5 @@
-//! Retrieval URLs (RFC 2056 §4): scenarios S-02 to S-16 and S-21 to S-26, one row each of one table, or of one
-//! of its own where the client's side differs.
+//! Retrieval URLs (RFC 2056 §4): scenarios S-02 to S-16 and S-21 to S-26. Most are rows of one table; those that need
+//! another client are separate tests.
 
 use std::time::Duration;
 
@@ -22,7 +22,7 @@ struct Scenario {
     url: &'static str,
     faults: Faults,
     options: fn(&mut ClientOptions),
-    /// What goes over the wire, in both directions.
+    /// The APDUs on the wire, in both directions.
     apdus: Vec<&'static str>,
     outcome: fn(&Outcome) -> bool,
 }
@@ -170,7 +170,7 @@ fn scenarios() -> Vec<Scenario> {
         Scenario::new("S-24, octet by octet", "z39.50r://lib.example/cat?id7").fault(When::always(), Fault::Trickle),
         Scenario::new("S-24, two APDUs in one write", "z39.50r://lib.example/cat?id7")
             .fault(When::search(), Fault::Behind(close()))
-            // The Close after the record, the client's answer, and the session's own Close, sent before it saw the other.
+            // The server's Close after the record, the client's answer to it, and the client's own Close, sent before that.
             .sends(&[&INIT, &SEARCH, &["close", "close", "close"]]),
         Scenario::new("S-25", "z39.50r://lib.example/cat?id7")
             .fault(When::search(), Fault::announces_4_gib())
@@ -299,7 +299,7 @@ async fn another_port_needs_another_session() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn s_22_what_is_unavailable_says_why() {
     use z3950::error::Cause;
-    // A port just released, without a listener.
+    // The listener is dropped at once, so nothing listens on this port.
     let gone = std::net::TcpListener::bind("127.0.0.1:0")
         .and_then(|listener| listener.local_addr())
         .expect("a port");

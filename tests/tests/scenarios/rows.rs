@@ -59,7 +59,7 @@ async fn hits(session: &Session, pqf: &str) -> u64 {
         .hits
 }
 
-/// The condition and addinfo with which the search is refused.
+/// The condition and addinfo of the refusal.
 async fn refused(session: &Session, databases: &[&str], pqf: &str) -> (i64, String) {
     match search(session, databases, pqf, NO_RECORDS).await {
         Err(Error::Refused { diagnostics, .. }) => {

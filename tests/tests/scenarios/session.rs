@@ -1,5 +1,5 @@
-//! Session URLs (RFC 2056 §3): scenarios S-01, S-08 and S-17 to S-20. The session stays open, whatever the search
-//! of the URL comes to.
+//! Session URLs (RFC 2056 §3): scenarios S-01, S-08 and S-17 to S-20. The session stays open, whatever the outcome of the
+//! URL's search.
 
 use std::time::Duration;
 
@@ -154,7 +154,7 @@ async fn s_19_no_hit_is_no_error() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn s_20_a_hint_that_cannot_be_followed_is_told() {
+async fn s_20_an_unusable_hint_is_reported() {
     let server = library().start();
     let client = client(&server, |_| {});
     let url = url("z39.50s://lib.example:2100/;rs=klingon");
