@@ -113,7 +113,7 @@ fn ranges() {
 }
 
 #[test]
-fn rows_of_files() {
+fn output_is_split_into_numbered_files() {
     let folder = tempfile::tempdir().expect("a directory");
     let template = folder.path().join("part-{}.xml");
     let template = template.to_string_lossy();
@@ -139,7 +139,7 @@ fn rows_of_files() {
     assert_eq!(convert(&["--split", "2"], "").code, Some(2));
     let file = folder.path().join("part-0001.xml");
     let file = file.to_string_lossy();
-    // Fewer files than there were.
+    // A run that writes fewer files than the one before.
     let template = &*template;
     let arguments = ["--to", "marcxml", "--force", "--split"];
     for (split, stale) in [
@@ -168,7 +168,7 @@ fn rows_of_files() {
 }
 
 #[test]
-fn damage_is_listed_and_costs_no_neighbour() {
+fn damage_is_listed_and_spares_the_other_records() {
     let sound = marc(&["a"]);
     let long = sound.replacen(&sound[..5], "00099", 1);
     let input = format!("{sound}{long}junk\u{1D}{sound}");
@@ -284,7 +284,7 @@ fn faults_of_the_user_and_of_the_machine() {
 }
 
 #[test]
-fn a_reader_that_goes_away_is_no_fault() {
+fn a_closed_pipe_is_not_a_fault() {
     let folder = tempfile::tempdir().expect("a directory");
     let file = folder.path().join("many.mrc");
     std::fs::write(&file, marc(&["a"]).repeat(20_000)).expect("written");
@@ -339,7 +339,7 @@ fn audit_a1_a_file_stays_where_nothing_is_converted() {
         }
         std::fs::remove_file(&keep).expect("removed");
     }
-    // What came out of a damaged file is written.
+    // The records that can be read from a damaged file are written.
     std::fs::write(at("half.mrc"), marc(&["a"]) + "junk\x1D").expect("written");
     let ran = convert(&["--to", "marc", "-o", &keep, &at("half.mrc")], "");
     assert_eq!(ran.code, Some(8), "{ran:?}");
@@ -369,7 +369,7 @@ fn audit_a5_xml_without_marcxml_is_a_fault() {
 }
 
 #[test]
-fn what_stands_outside_of_records_is_a_fault() {
+fn content_outside_records_is_a_fault() {
     let form = |form: &str| convert(&["--to", form], &marc(&["a", "b"])).stdout;
     let (xml, mrk, lines) = (form("marcxml"), form("mrk"), form("line"));
     let rest = "=001  x\njunk\n";
@@ -427,14 +427,14 @@ fn audit_a5_characters_that_are_lost_are_a_fault() {
     let words = "; ? is written";
     assert!(latin.stderr.contains(words), "{latin:?}");
     assert!(latin.stderr.contains("no \u{2BE} (U+02BE) in"), "{latin:?}");
-    // MARC 21 has a reference for it, which is read again.
+    // MARC 21 writes it as a numeric character reference, which is read back.
     let marc8 = to("marc-8");
     assert_eq!(marc8.code, Some(0), "{marc8:?}");
     assert!(marc8.stderr.contains("; &#x2C7F; is written"), "{marc8:?}");
     let back = convert(&["--to", "line"], &marc8.stdout);
     assert!(back.stdout.contains("\u{2C7F}"), "{back:?}");
 
-    // Octets that are no text in the set that the record names.
+    // Octets that are invalid in the character set that the record declares.
     let folder = tempfile::tempdir().expect("a directory");
     let path = folder.path().join("a.mrc");
     let mut octets = marc(&["a"]).into_bytes();

@@ -1,5 +1,5 @@
-//! Files in which one record in ten is damaged, through `z3950 convert` from every form and into every form: the others
-//! all come through, in their order.
+//! Files in which one record in ten is damaged, through `z3950 convert` from every form and into every form: all others
+//! come through, in order.
 
 use bytes::Bytes;
 use z3950_marc::Field;
@@ -36,7 +36,7 @@ fn audit_a5_real_records_between_damaged_ones_in_every_form() {
             let found = iso2709::parse(octets).expect("a record").record;
             to_utf8(&found, &Options::default()).record
         })
-        // In line form, text may look like a subfield; XML has no control characters.
+        // Leaves out text that looks like a subfield in line form, and control characters, which XML cannot hold.
         .map(|record| MarcRecord {
             fields: record.fields.into_iter().filter(is_plain).collect(),
             ..record
@@ -112,7 +112,7 @@ fn document<'a>(
                 .take_while(|octet| **octet == b'\n')
                 .count();
             let length = written.len() - line_ends;
-            // Without its last octet, or cut to a third.
+            // Cuts off the last octet, or all but a third.
             written.truncate([length - 1, length / 3][random.below(2)]);
         } else {
             written.extend(form.between().as_bytes());

@@ -128,7 +128,7 @@ fn an_answer_at_the_prompt_is_one_document() {
 }
 
 #[test]
-fn a_format_of_marc_holds_nothing_else() {
+fn marc_formats_refuse_other_records() {
     let url = "z39.50r://localhost/books?pg1342;rs=sutrs";
     let ran = z3950(["--demo", "get", "--format", "marcxml", url]);
     assert_eq!((ran.code, &*ran.stdout), (Some(2), ""));

@@ -16,7 +16,7 @@ use bytes::Bytes;
 use z3950_marc::charset::{Charset, NormalForm, Options};
 use z3950_marc::iso2709;
 
-/// The files of real records, or none with a word on standard error.
+/// The files of real records; if there are none, says so on standard error.
 fn files() -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/data/marc");
     let Ok(entries) = std::fs::read_dir(folder) else {
@@ -32,7 +32,7 @@ fn files() -> Vec<PathBuf> {
     files
 }
 
-/// Text in NFC, as forms of text are written here.
+/// Text in NFC, as z3950 writes text.
 fn nfc(octets: &[u8]) -> Vec<u8> {
     let mut options = Options::default();
     options.form = Some(NormalForm::Nfc);

@@ -1,4 +1,4 @@
-//! MARCXML that stands alone, read with its namespaces: as it is served, and within OPAC records and task packages.
+//! Stand-alone MARCXML, read with its namespaces: as it is served, and within OPAC records and task packages.
 
 use quick_xml::events::Event;
 use quick_xml::name::ResolveResult;

@@ -1,4 +1,4 @@
-//! Files that `z3950 convert` writes: the form that their name selects, missing inputs, and signals.
+//! Files that `z3950 convert` writes: the form that their name selects, missing inputs, signals.
 
 use std::io::Write;
 use std::path::Path;
@@ -9,11 +9,11 @@ use z3950_tests::program::{path, z3950, z3950_fed};
 
 const RECORD: &str = "=LDR  00000nam a2200000 a 4500\n=001  one\n=245  10$aTitle\n\n";
 
-/// More than a pipe and the program buffer together.
+/// More records than a pipe and the program can buffer together.
 const MANY: usize = 40_000;
 
 #[test]
-fn the_name_of_the_output_says_its_form() {
+fn the_name_of_the_output_selects_its_form() {
     let folder = tempfile::tempdir().expect("a folder");
     for (name, options, begin) in [
         ("x.xml", &[][..], "<?xml"),
@@ -47,7 +47,7 @@ fn the_name_of_the_output_says_its_form() {
 }
 
 #[test]
-fn every_input_is_there_before_anything_is_written() {
+fn nothing_is_written_if_an_input_is_missing() {
     let folder = tempfile::tempdir().expect("a folder");
     let at = |name: &str| folder.path().join(name).to_string_lossy().into_owned();
     std::fs::write(at("a.mrk"), RECORD).expect("written");
@@ -94,7 +94,7 @@ fn a_signal_keeps_what_was_converted_as_a_draft() {
         let mut input = child.stdin.take().expect("standard input is piped");
         let records = RECORD.repeat(MANY);
         input.write_all(records.as_bytes()).expect("it is read");
-        // The program waits for more.
+        // The program waits for more input.
         send(signal, &child);
         let ended = child.wait_with_output().expect("it ends");
         drop(input);
@@ -114,7 +114,7 @@ fn a_signal_keeps_what_was_converted_as_a_draft() {
 }
 
 #[test]
-fn a_signal_ends_the_wait_for_a_pipe_that_nobody_writes() {
+fn a_signal_ends_the_wait_for_a_pipe_without_a_writer() {
     let folder = tempfile::tempdir().expect("a folder");
     let (input, output) = (folder.path().join("input"), folder.path().join("x.mrc"));
     pipe(&input);
@@ -137,7 +137,7 @@ fn a_second_signal_ends_the_program_at_once() {
     let (input, output) = (folder.path().join("in.mrk"), folder.path().join("x.mrc"));
     std::fs::write(&input, RECORD.repeat(MANY)).expect("written");
     pipe(&output);
-    // It is opened, but not read, so that the program waits until it can write.
+    // Nothing reads the pipe, so the program blocks when it is full.
     let reader = std::fs::OpenOptions::new()
         .read(true)
         .write(true)
@@ -148,7 +148,7 @@ fn a_second_signal_ends_the_program_at_once() {
     let mut octet = [0];
     std::io::Read::read_exact(&mut &reader, &mut octet).expect("it writes");
     let deadline = Instant::now() + Duration::from_secs(30);
-    // Signals that come together count as one.
+    // Signals may coalesce, so it is sent until the program ends.
     let status = loop {
         send("TERM", &child);
         match child.try_wait().expect("it can be waited for") {
@@ -161,7 +161,7 @@ fn a_second_signal_ends_the_program_at_once() {
 }
 
 #[test]
-fn standard_output_by_its_name_goes_on_where_it_is() {
+fn dev_stdout_is_written_at_the_current_position() {
     let folder = tempfile::tempdir().expect("a folder");
     let (input, output) = (folder.path().join("in.mrk"), folder.path().join("out"));
     std::fs::write(&input, RECORD).expect("written");

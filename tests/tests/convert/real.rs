@@ -1,4 +1,4 @@
-//! Real records converted to every form and back: only what a form cannot represent may change.
+//! Real records converted to every form and back: a field changes only if a form cannot represent it.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use z3950_tests::program::z3950;
 
 use crate::{files, records};
 
-/// Converts a file into a form, into a file beside it.
+/// Converts the file `from` to a form, in the file `to`.
 fn convert(from: &Path, form: &str, to: &Path) {
     let ran = z3950([
         "convert".as_ref(),
@@ -36,7 +36,7 @@ fn every_record_comes_back_from_every_form() {
             .enumerate()
         {
             let to = folder.path().join(format!("step{step}"));
-            // Text such as ` $5 ` is a subfield in lines, so they are left out of the way there and back.
+            // In line form, text such as ` $5 ` is read as a subfield, so the round trip leaves it out.
             if *form != "line" {
                 convert(&from, form, &to);
                 from = to;

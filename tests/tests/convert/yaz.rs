@@ -1,4 +1,4 @@
-//! Real records beside yaz-marcdump: the same tags, order, indicators and text, record by record.
+//! Real records compared with yaz-marcdump: the same tags, order, indicators and text, record by record.
 
 use std::collections::BTreeMap;
 use std::process::Command;
@@ -16,7 +16,7 @@ use crate::{files, nfc, records};
 const DIFFERENT: &[(&str, usize, &str)] = &[(
     "loc-original-charsets.mrc",
     192,
-    "halves of a ligature and of a double tilde that stand alone: U+FE20 to U+FE23, where YAZ writes a whole one",
+    "unpaired halves of a ligature and a double tilde: U+FE20 to U+FE23, where YAZ writes a whole one",
 )];
 
 #[test]
@@ -81,7 +81,7 @@ fn text_is_that_of_yaz_marcdump() {
     }
 }
 
-/// The lines, without what names lengths and the character set: leader, and UNIMARC 100.
+/// The lines without the leader and UNIMARC 100, which hold lengths and the character set.
 fn comparable<'a>(lines: &'a str, record: &MarcRecord) -> Vec<&'a str> {
     let unimarc = is_unimarc(record);
     lines

@@ -1,10 +1,10 @@
-//! Queries from one language into another, beside what YAZ makes of them: the cases of its tests of RPN to CQL and of CQL
-//! to CCL. Where ours is another text, the last column says why.
+//! Queries translated from one language into another: the cases of YAZ's own tests of RPN to CQL and of CQL to CCL. If our
+//! text differs, the last column says why.
 
 use z3950_asn1::query::cql::{self, Properties};
 use z3950_asn1::query::{ccl, parse_pqf};
 
-/// As much of properties as the cases need, with the attributes that YAZ's own have.
+/// The properties that the cases need, with the same attributes as YAZ's.
 const PROPERTIES: &str = "\
     set.cql = info:srw/cql-context-set/1/cql-v1.2\n\
     set.dc = info:srw/cql-context-set/1/dc-v1.1\n\
@@ -25,7 +25,7 @@ const PROPERTIES: &str = "\
 
 const LITERAL: &str = "without masks, a backslash is one";
 
-/// PQF, our CQL (`!` and an error), and why YAZ's is another.
+/// PQF, our CQL (or `!` and an error), and why YAZ's differs.
 const RPN_TO_CQL: &[(&str, &str, &str)] = &[
     ("abc", "abc", ""),
     ("\"a b c\"", "\"a b c\"", ""),
@@ -156,8 +156,8 @@ fn audit_c7_rpn_becomes_cql() {
     }
 }
 
-/// CQL and CCL. YAZ turns the text of one into the text of the other; here the attributes are kept, for which qualifiers
-/// stand: `WHERE` for those that every clause below has, `WORD` for those of `all` and `any`.
+/// CQL and CCL. YAZ translates only the text; ours also keeps the attributes, as qualifiers: `WHERE` stands for the
+/// qualifiers that most clauses have, `WORD` for those of `all` and `any`.
 const CQL_TO_CCL: &[(&str, &str)] = &[
     ("\"\"", "term,WHERE,exact=\"\""),
     ("x", "term,WHERE,exact=x"),

@@ -1,5 +1,5 @@
-//! CCL against tables of queries, each with its RPN; against what YAZ sends for the same queries and bib
-//! files; printed and read back; and mutated.
+//! CCL: tables of queries and their RPN, the requests that YAZ sends for the same queries and bib files, queries printed and
+//! read back, and mutated queries.
 
 use std::path::PathBuf;
 
@@ -10,7 +10,7 @@ use z3950_asn1::query::ccl::{self, Bib};
 use z3950_tests::random::{Random, mutations};
 use z3950_tests::yaz::queries_sent;
 
-/// A table of queries, and the bib file it is for.
+/// A table of queries, and its bib file.
 struct Table {
     rows: Vec<Row>,
     bib: Bib,
@@ -22,12 +22,11 @@ struct Row {
     query: String,
     /// PQF, or `error KIND@OFFSET`.
     expected: String,
-    /// Why YAZ sends something else; empty where it sends the same.
+    /// Why YAZ's request differs; empty if it is the same.
     difference: String,
 }
 
-/// Reads a table of `fixtures/queries`, and the bib file that stands in the same directory or, by its path in
-/// the workspace, elsewhere.
+/// Reads a table of `fixtures/queries` and a bib file, whose path is relative to that folder.
 fn table(name: &str, bib: &str) -> Table {
     let directory = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("fixtures/queries");
     let read = |path: &PathBuf| {
@@ -83,7 +82,7 @@ fn queries_have_the_rpn_of_the_tables() {
         for row in rows {
             let read = ccl::parse(&row.query, bib);
             assert_eq!(written(&read), row.expected, "{} {}", row.id, row.query);
-            // The PQF of the table reads as that query.
+            // The PQF of the table reads as the same query.
             if let Ok(read) = read {
                 assert!(
                     row.expected.parse() == Ok(read),
@@ -181,7 +180,7 @@ fn what_is_printed_reads_as_the_same_query() {
 
 #[test]
 fn mutated_queries_are_read_or_refused_where_the_fault_is() {
-    /// What means something in CCL.
+    /// Texts with a meaning in CCL.
     const TELLING: [&str; 24] = [
         "(", ")", ",", "%", "!", "%2", "<", ">", "=", "<=", "\"", "\\", "?", "#", "-", " ",
         " and ", " or ", " not ", "set=", "tiau=", "date=", "\u{0}", "ü",

@@ -1,5 +1,5 @@
-//! CQL: a table of queries and their RPN, the same queries as YAZ translates them by the same properties, and
-//! mutated queries.
+//! CQL: a table of queries and their RPN, YAZ's translation of the same queries by the same properties, and mutated
+//! queries.
 
 use std::path::Path;
 
@@ -12,10 +12,10 @@ use z3950_tests::yaz::queries_sent;
 
 const TABLE: &str = include_str!("../../fixtures/queries/cql.tsv");
 
-/// The properties written for YAZ, where its package has them.
+/// YAZ's properties, at their place in its package.
 const YAZ_PROPERTIES: &str = "/usr/share/yaz/etc/pqf.properties";
 
-/// Ours.
+/// Our default properties.
 const PROPERTIES: &str = concat!(
     env!("CARGO_MANIFEST_DIR"),
     "/../asn1/src/query/cql/default.properties"
@@ -27,7 +27,7 @@ struct Row {
     text: &'static str,
     /// PQF, or `error KIND@OFFSET`.
     expected: &'static str,
-    /// Why YAZ's answer is another; empty where it is the same.
+    /// Why YAZ's answer differs; empty if it is the same.
     difference: &'static str,
 }
 
@@ -57,7 +57,7 @@ fn translate(text: &str, properties: &Properties) -> Result<RpnQuery, QueryError
 }
 
 #[test]
-fn the_table_holds() {
+fn queries_have_the_rpn_of_the_table() {
     let properties = Properties::default();
     let mut wrong = Vec::new();
     for row in rows() {
@@ -77,7 +77,7 @@ fn the_table_holds() {
 }
 
 #[test]
-fn what_is_printed_reads_the_same() {
+fn what_is_printed_reads_as_the_same_query() {
     let properties = Properties::default();
     for row in rows() {
         let Ok(query) = cql::parse(row.text) else {
@@ -100,7 +100,7 @@ fn what_is_printed_reads_the_same() {
                     row.id
                 );
             }
-            // A modifier with a value becomes what CQL has no operator for, and `?5` is a mask that counts.
+            // CQL has no operator for the RPN of a modifier with a value, and no mask with a count such as `?5`.
             Err(error) => {
                 let unsayable = ["@prox 0 0 0 0", "w?5"];
                 let unsayable = unsayable.iter().any(|part| row.expected.contains(part));
@@ -140,7 +140,7 @@ fn yaz_sends_the_same_by_its_own_properties() {
     }
 }
 
-/// Compares the queries octet for octet, in definite form; `differences` tells whether those listed must show.
+/// Compares the queries octet for octet, in definite form. If `differences`, the listed differences must occur.
 fn check_against_yaz(file: &str, differences: bool) {
     let text = std::fs::read_to_string(file).expect("the properties are there");
     let properties = Properties::parse(&text).expect("the properties are understood");

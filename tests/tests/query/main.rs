@@ -1,5 +1,5 @@
-//! The query languages as people write them, against tables of texts and their RPN, and against what YAZ makes
-//! of the same texts.
+//! The query languages as people write them, compared with tables of texts and their RPN, and with YAZ's reading of the same
+//! texts.
 
 mod between;
 mod ccl;

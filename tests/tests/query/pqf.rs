@@ -1,4 +1,4 @@
-//! PQF: a table of queries and their printed form, the same queries as YAZ encodes them, and mutated queries.
+//! PQF: a table of queries and their printed form, YAZ's encoding of the same queries, and mutated queries.
 
 use z3950_asn1::apdu::Query;
 use z3950_asn1::codec::encode_value;
@@ -15,7 +15,7 @@ struct Row {
     text: &'static str,
     /// PQF, or `error KIND@OCTET`.
     expected: &'static str,
-    /// Why YAZ's answer is another; empty where it is the same.
+    /// Why YAZ's answer differs; empty if it is the same.
     difference: &'static str,
 }
 
@@ -47,7 +47,7 @@ fn fault(error: &QueryError) -> String {
 }
 
 #[test]
-fn the_table_holds() {
+fn queries_have_the_printed_form_of_the_table() {
     let mut wrong = Vec::new();
     for row in rows() {
         let found = match parse_pqf(row.text) {

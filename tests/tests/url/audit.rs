@@ -8,8 +8,8 @@ fn read(text: &str) -> Locator {
     Locator::parse(text, Mode::Lenient).unwrap_or_else(|error| panic!("{text}: {error}"))
 }
 
-/// RFC 1736 §4.5, RFC 1738 §3.1: a locator is passed on in working order, and its display distinguishes an empty password
-/// from none.
+/// RFC 1736 §4.5, RFC 1738 §3.1: a locator still works when it is passed on, and its display distinguishes an empty
+/// password from none.
 #[test]
 fn audit_b4_locators_keep_their_passwords() {
     let check = |text: &str, canonical: &str, redacted: &str, has_password: bool| {
@@ -101,7 +101,8 @@ fn audit_b4_texts_are_redacted_whatever_their_scheme() {
     check("a/b//u:p@h", "a/b//u:p@h");
 }
 
-/// RFC 1738 §6: an escape that decodes to the end of a command gets a caution in every scheme that accepts it.
+/// RFC 1738 §6: an escape that decodes to a line end, which would end a command, gets a caution in every scheme that
+/// accepts it.
 #[test]
 fn audit_b6_escaped_controls_are_cautioned_against() {
     for text in [
@@ -155,7 +156,7 @@ fn audit_b8_opaque_uris_are_compared_at_one_encoding_level() {
 
 /// RFC 1738 §4: a reserved scheme has no syntax yet, and an unknown one may be a typing error.
 #[test]
-fn audit_b13_reserved_and_misspelt_schemes_are_said() {
+fn audit_b13_reserved_and_misspelt_schemes_are_reported() {
     let check = |text: &str, code: &str, words: &str| {
         let cautions = read(text).cautions();
         let said = cautions
@@ -225,7 +226,7 @@ fn audit_b14_interactive_services_have_host_user_and_port() {
 
 /// RFC 1738 §5: a query needs a slash before it.
 #[test]
-fn audit_b15_a_query_beside_a_bare_host_gets_its_slash() {
+fn audit_b15_a_query_after_a_bare_host_gets_its_slash() {
     for profile in [ResolveMode::Rfc1630Examples, ResolveMode::Rfc1630Prose] {
         let resolved = resolve("http://h.example", "?q", profile).unwrap();
         assert_eq!(resolved, "http://h.example/?q");
@@ -233,7 +234,7 @@ fn audit_b15_a_query_beside_a_bare_host_gets_its_slash() {
     }
 }
 
-/// RFC 1738 §3.3: in an http path only `/`, `;` and `?` are reserved; in a search every one may be.
+/// RFC 1738 §3.3: in an http path only `/`, `;` and `?` are reserved; in a search, any character may be.
 #[test]
 fn audit_b16_http_paths_reserve_three_characters() {
     for (one, other, same) in [

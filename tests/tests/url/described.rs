@@ -7,8 +7,8 @@ use z3950::url::{Caution, Locator, NewsUrl, Octets, Scope, UriKind, Url, WaisTar
 
 use crate::table::quoted;
 
-/// The line of what was read. What a row need not show is shown if `expected` does: the ways to look at a Web
-/// URL, the canonical form, and that with its secrets.
+/// The result line of a locator. Optional parts are included if `expected` has them: the request of an http URL, the
+/// canonical form, and the text with its secrets.
 pub(crate) fn described(locator: &Locator, expected: &str) -> String {
     let mut line = format!("Ok {}", locator.scheme());
     if let Some(host) = locator.host() {

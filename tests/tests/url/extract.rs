@@ -102,7 +102,7 @@ fn wrapped_urls_are_found_as_they_were() {
     assert!(count > 300, "{count} URLs");
 }
 
-/// RFC 1738 Appendix: lines of at most the width asked for, whatever hyphens the URL holds.
+/// RFC 1738 Appendix: lines have at most the requested width, wherever the URL has hyphens.
 #[test]
 fn audit_b12_lines_are_no_longer_than_asked_for() {
     let urls = [
@@ -227,7 +227,7 @@ fn audit_b11_urls_of_records_are_whole() {
 
 /// 20,000 changed texts, times `Z3950_MUTATIONS`: ranges lie within, in order, and hold the URL.
 #[test]
-fn mutated_texts_give_what_they_hold() {
+fn urls_found_in_mutated_texts_are_in_the_text() {
     let samples: Vec<Vec<u8>> = rows(EXTRACT).map(|[_, _, text, _]| octets(text)).collect();
     let mut random = Random::new("extract");
     for _ in 0..mutations(20_000) {
@@ -253,9 +253,9 @@ fn mutated_texts_give_what_they_hold() {
     }
 }
 
-/// A text full of beginnings of schemes, brackets or wrappers is still read in linear time.
+/// A text full of unfinished schemes, brackets or wrappers is still read in linear time.
 #[test]
-fn hostile_texts_take_no_longer() {
+fn hostile_texts_are_read_in_linear_time() {
     for piece in [
         "a:",
         "aa://",

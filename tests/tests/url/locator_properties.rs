@@ -38,7 +38,7 @@ fn mutated_urls_are_read_or_refused_within_the_text() {
         let scheme = scheme.unwrap_or_default().to_ascii_lowercase();
         schemes.entry(scheme).or_default().push(text);
     }
-    // A prefix that occurs in one row only is a faulty scheme.
+    // A prefix in only one or two rows is a faulty scheme.
     let samples: Vec<Vec<Vec<u8>>> = schemes
         .into_values()
         .filter(|rows| rows.len() > 2)
@@ -158,7 +158,7 @@ pub(crate) fn assert_canonical(locator: &Locator) -> Result<(), TestCaseError> {
     let shown = locator.canonical();
     let back = Locator::parse(&shown, Mode::Lenient).map(|back| back.canonical());
     prop_assert_eq!(back, Ok(shown.clone()));
-    // RFC 1738 has no safe characters for IPv6 addresses, and for nothing else.
+    // IPv6 addresses are the only part that RFC 1738 cannot write in safe characters.
     let address = locator.host().map(ToString::to_string).unwrap_or_default();
     let safe = |text: &str| {
         text.replacen(&address, "", 1)
@@ -185,7 +185,7 @@ fn is_strict(locator: &Locator) -> bool {
     is_strict_part && locator.host().is_none_or(Host::is_strict)
 }
 
-/// URLs of the schemes that take any octets, from any parts.
+/// URLs built from random parts, of the schemes that take any octets.
 pub(crate) fn url() -> impl Strategy<Value = Url> {
     let data = || vec(any::<u8>(), 0..12);
     let string = || {

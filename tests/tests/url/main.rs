@@ -1,5 +1,5 @@
-//! URLs from text to value and back: the tables in `fixtures/urls`, then properties and mutations; here those of
-//! RFC 2056, in the other files those of every scheme.
+//! URLs from text to value and back: the tables in `fixtures/urls`, then properties and mutations. This file tests RFC 2056;
+//! the others test every scheme.
 //! Rows are those of `tests/CONFORMANCE.md`; offsets are 0-based and count octets.
 
 mod audit;
@@ -112,7 +112,7 @@ fn the_scheme_alone_tells_the_kind() {
     }
 }
 
-/// Row Z-5.26: what the builder returns for parts: a URL, or an error by name.
+/// Row Z-5.26: the URL that the builder makes from parts, or the name of its error.
 #[test]
 fn parts_give_a_url_or_a_refusal() {
     let start = |kind| Z3950Url::builder(kind, Host::parse("lib.example", Mode::Strict).unwrap());

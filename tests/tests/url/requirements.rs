@@ -64,7 +64,7 @@ async fn requirement_4_1_locators_are_transient() {
     let searches = server.names().into_iter();
     assert_eq!(searches.filter(|name| *name == "searchRequest").count(), 4);
 
-    // A port that was free a moment ago, without a listener.
+    // The listener is dropped at once, so nothing listens on this port.
     let nobody = TcpListener::bind("127.0.0.1:0")
         .unwrap()
         .local_addr()
@@ -296,7 +296,7 @@ fn requirement_4_9_locators_say_nothing_but_access() {
     assert!(url.element_set().is_none() && url.record_syntaxes().is_empty());
 }
 
-/// L-2.3: two locators of one record are two locators.
+/// L-2.3: two locators of one record are not equal.
 #[test]
 fn section_2_3_sameness_is_of_locators_not_of_resources() {
     let one = read("z39.50r://lib.example/cat?id7");

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use z3950::url::{Caution, Kind, Mode, Octets, Z3950Url};
 
-/// The rows of a table, each with that many columns; without comments and blank lines.
+/// The rows of a table with `N` columns, without comments and blank lines.
 pub(crate) fn rows<const N: usize>(table: &str) -> impl Iterator<Item = [&str; N]> {
     table
         .lines()
