@@ -1,14 +1,15 @@
-//! `CONFORMANCE.md` against the tests: every id that is used has a row there, and every row has the tests that it names.
+//! `CONFORMANCE.md` against the tests: every id in use has a row there, and every row has the tests that it names.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
 const DOCUMENT: &str = include_str!("../CONFORMANCE.md");
-/// What precedes the hyphen of an id; after `Q` comes another letter.
+/// The letters before the hyphen of an id; after `Q-`, another letter follows.
 const FAMILIES: &str = "AGILMSUZQ";
 /// How many findings of each kind the audit lists.
 const FOUND: [(char, u32); 4] = [('A', 9), ('B', 20), ('C', 9), ('D', 20)];
+
 fn folder() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
@@ -16,7 +17,7 @@ fn folder() -> &'static Path {
 /// A table row of the document.
 struct Row {
     id: &'static str,
-    /// Number of the table that it stands in.
+    /// Number of its table.
     table: usize,
     requirement: &'static str,
     proofs: Vec<Proof>,
@@ -25,7 +26,7 @@ struct Row {
 /// Where a row is proved.
 #[derive(Debug, PartialEq)]
 enum Proof {
-    /// A file with the id of the row, or with these ids of others.
+    /// A file that contains the id of the row, or these ids of other rows.
     Ids(&'static str, Vec<&'static str>),
     /// A test by its name.
     Test(&'static str, &'static str),
@@ -58,7 +59,7 @@ fn rows() -> Vec<Row> {
             continue;
         }
         let proofs = proofs.split(", ").map(|cell| {
-            proof(cell).unwrap_or_else(|| panic!("{id} is proved by {cell:?}, which is no test"))
+            proof(cell).unwrap_or_else(|| panic!("{id} is proved by {cell:?}, which is not a test"))
         });
         rows.push(Row {
             id,
@@ -71,7 +72,7 @@ fn rows() -> Vec<Row> {
     rows
 }
 
-/// The files that the document links to, by the names it calls them.
+/// The files that the document links to, by link name.
 fn files() -> BTreeMap<&'static str, (PathBuf, String)> {
     let links = DOCUMENT.lines().filter_map(|line| {
         let (name, path) = line.strip_prefix('[')?.split_once("]: ")?;
@@ -82,7 +83,7 @@ fn files() -> BTreeMap<&'static str, (PathBuf, String)> {
     links.collect()
 }
 
-/// The parts of an id that decide its place: family, letter of a fault or word, numbers.
+/// The sort key of an id: family, letter of a finding or `CANON`, numbers.
 fn key(id: &str) -> Option<(char, &str, Vec<u32>)> {
     let (family, rest) = id.split_once('-')?;
     let mut letters = family.chars();
@@ -186,7 +187,7 @@ fn everything() -> Vec<(PathBuf, String)> {
     found.into_iter().map(read).collect()
 }
 
-/// Fails with all lines, not only with the first.
+/// Fails with all faults, not only with the first.
 fn assert_none(faults: &[String]) {
     assert!(faults.is_empty(), "\n{}", faults.join("\n"));
 }
@@ -199,13 +200,13 @@ fn rows_are_in_order_and_say_something() {
     for row in &rows {
         let id = row.id;
         if key(id).is_none() {
-            faults.push(format!("{id} is no id"));
+            faults.push(format!("{id} is not an id"));
         }
         if !seen.insert(id) {
             faults.push(format!("{id} has two rows"));
         }
         if !row.requirement.ends_with('.') {
-            faults.push(format!("{id} is no sentence: {}", row.requirement));
+            faults.push(format!("{id} is not a sentence: {}", row.requirement));
         }
         if row.proofs.is_empty() {
             faults.push(format!("{id} has no test"));
@@ -259,7 +260,7 @@ fn every_row_is_proved_where_it_says() {
             let (Proof::Ids(name, _) | Proof::Test(_, name)) = proof;
             used.insert(*name);
             let Some((path, text)) = files.get(name) else {
-                faults.push(format!("{}: {name} is no link", row.id));
+                faults.push(format!("{}: {name} is not a link", row.id));
                 continue;
             };
             match proof {
@@ -294,7 +295,7 @@ fn proved_ids(path: &Path, text: &str) -> BTreeSet<String> {
 }
 
 #[test]
-fn what_was_found_has_tests_of_its_name() {
+fn findings_have_tests_named_after_them() {
     let files = files();
     let mut faults = Vec::new();
     let rows = rows();

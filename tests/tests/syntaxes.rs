@@ -1,6 +1,5 @@
-//! Damaged OPAC, GRS-1, Summary and Explain records: none may panic, what is read is written and read again, and every
-//! form can be had of it. Seeded; `Z3950_MUTATIONS=N` multiplies the
-//! count.
+//! Damaged OPAC, GRS-1, Summary and Explain records: none causes a panic; those that can be read survive a round trip and
+//! convert to text, JSON and XML. Seeded; `Z3950_MUTATIONS=N` multiplies the count.
 
 use z3950_asn1::apdu::{
     External, ExternalEncoding, ExternalValue as _, IntUnit, StringOrNumeric, Unit,

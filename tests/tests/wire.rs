@@ -38,7 +38,7 @@ fn names() -> Vec<String> {
 }
 
 #[test]
-fn every_fixture_comes_back() {
+fn every_fixture_survives_a_round_trip() {
     for name in names() {
         let octets = fixture(&name);
         let value = apdu(&name);
@@ -76,7 +76,7 @@ fn no_prefix_of_a_fixture_decodes() {
 }
 
 #[test]
-fn what_the_peers_say_is_understood() {
+fn fixtures_hold_what_the_peers_sent() {
     let Apdu::InitializeRequest(init) = apdu("init-request") else {
         panic!("an Init")
     };
@@ -219,7 +219,7 @@ fn audit_c5_an_init_without_bits_is_read_and_answered() {
         assert!(count > 0, "the connection was dropped");
         answer.extend(&buffer[..count]);
     }
-    // There is no common version: refused by the protocol's own rules.
+    // There is no common version, so the protocol requires a refusal.
     let Ok(Apdu::InitializeResponse(response)) = decode(&answer) else {
         panic!("{answer:x?}")
     };

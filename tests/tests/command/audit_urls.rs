@@ -455,7 +455,7 @@ fn audit_b12_wrap_keeps_to_its_width() {
 }
 
 #[test]
-fn audit_b13_check_says_what_no_one_can_follow() {
+fn audit_b13_check_names_unused_and_mistyped_schemes() {
     let ran = z3950([
         "url",
         "check",

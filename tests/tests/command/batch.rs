@@ -31,7 +31,7 @@ fn text(folder: &TempDir, name: &str) -> String {
     fs::read_to_string(&path).unwrap_or_else(|error| panic!("{name}: {error}"))
 }
 
-/// The rows of a report in TSV without its header, each with some of its columns.
+/// The given columns of each row of a TSV report, without its header.
 fn rows<const N: usize>(report: &str, columns: [&str; N]) -> Vec<[String; N]> {
     let mut lines = report.lines();
     let header: Vec<&str> = lines.next().expect("a header").split('\t').collect();
@@ -134,7 +134,7 @@ fn lookups_of_a_file_are_reported_line_by_line() {
     let said = rows(&report, ["message"]);
     assert_eq!(said[2], ["no record matches"]);
     assert_eq!(said[3], ["nothing follows isbn:"]);
-    // The output grows with each record, to its whole length.
+    // The output grows with each record, up to its final length.
     let lengths: Vec<u64> = rows(&report, ["length"])
         .iter()
         .map(|[length]| length.parse().expect("a number"))

@@ -184,7 +184,7 @@ fn idle_session(daemon: &Daemon) -> TcpStream {
 }
 
 #[test]
-fn a_signal_ends_it_in_good_order() {
+fn a_signal_shuts_it_down_gracefully() {
     for signal in ["TERM", "INT"] {
         let mut daemon = Daemon::start(["--demo"]);
         let mut session = idle_session(&daemon);
@@ -201,7 +201,7 @@ fn a_signal_ends_it_in_good_order() {
         );
         drop(session);
         assert_eq!(daemon.wait().code(), Some(0), "{signal}");
-        // It takes less than a second; a busy machine gets more time.
+        // It takes less than a second; a busy machine may need more.
         assert!(
             asked.elapsed() < Duration::from_secs(10),
             "{signal}: {:?}",
@@ -240,7 +240,7 @@ fn a_clean_end_removes_the_lock_of_a_saved_file() {
 }
 
 #[test]
-fn words_go_to_standard_error() {
+fn messages_go_to_standard_error() {
     let mut child = Command::new(path("z3950d"))
         .args(["--demo", "-v", "--listen", "127.0.0.1:0"])
         .stdin(Stdio::null())

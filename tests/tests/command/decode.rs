@@ -119,7 +119,7 @@ fn audit_d14_packets_are_named_with_the_line_that_takes_octets_out_of_them() {
 }
 
 #[test]
-fn shells_and_readers_are_served() {
+fn completions_and_the_manual_page_are_printed() {
     for shell in ["bash", "zsh", "fish"] {
         let ran = z3950(["completions", shell]);
         assert_eq!(ran.code, Some(0), "{shell}");

@@ -94,7 +94,7 @@ impl Page {
         words.any(|word| word == option)
     }
 
-    /// An example with another option, in the command that it is about.
+    /// An example with another option added to its command.
     fn with(&self, example: &str, option: &str) -> String {
         let name = format!("z3950 {}", self.path);
         assert!(
@@ -104,7 +104,7 @@ impl Page {
         example.replacen(&name, &format!("{name} {option}"), 1)
     }
 
-    /// An example as a test can run it: commands that connect use the built-in catalogue.
+    /// An example with `--demo` where the command takes it, so that it needs no network.
     fn local(&self, example: &str) -> String {
         match self.has("--demo") && !example.contains("--demo") {
             true => self.with(example, "--demo"),
@@ -235,7 +235,7 @@ fn a_closed_pipe_is_no_error_of_any_command() {
     }
 }
 
-/// The page on formats, as it is published.
+/// The published page on formats.
 const FORMATS: &str = include_str!("../../../client/docs/formats.md");
 
 /// The keys in the first column of the tables under a heading of the page.
@@ -252,7 +252,7 @@ fn documented(heading: &str) -> BTreeSet<String> {
     names.map(str::to_owned).collect()
 }
 
-/// The keys that the page gives an answer of a command.
+/// The keys that the page documents for an answer of a command.
 fn keys_of(command: &str) -> BTreeSet<String> {
     let heading = match command {
         "url canon" | "url build" => "`url canon`, `url build`",

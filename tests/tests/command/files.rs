@@ -85,7 +85,7 @@ fn audit_a1_what_is_there_stays_unless_it_is_replaced_by_something() {
                     .chain(more.iter().copied()),
             )
         };
-        // Without records no file is made.
+        // Without records, no file is created.
         let ran = with(&[]);
         assert_eq!(ran.code, Some(code), "{arguments:?}: {ran:?}");
         let path = Path::new(&output);
@@ -152,7 +152,7 @@ fn audit_a1_what_came_before_a_failure_is_kept_and_named() {
     let (_guard, folder) = folder();
     let output = folder.join("y.mrc");
     fs::write(&output, "precious").expect("written");
-    // Twenty records come with each answer, and the third is refused.
+    // Each answer has twenty records, and the third one is refused.
     let refused = Fault::Fails(diagnostic(Condition::TEMPORARY_SYSTEM_ERROR, "later"));
     let server = catalogue(60).fault(When::present().nth(2), refused).start();
     let place = format!("{}/books", server.addr());
@@ -207,7 +207,7 @@ fn audit_a2_an_output_has_all_records_unless_told_otherwise() {
         let last = format!("{} of {count} written (--start 16)", count - 15);
         let ran = run(&["--start", "16"]);
         assert!(ran.stderr.contains(&last), "{ran:?}");
-        // On standard output their number is seen.
+        // Standard output still gets at most ten.
         let ran = z3950(["search", &place, "war", "--format", "marc"]);
         assert_eq!(ran.stdout.matches('\u{1d}').count(), 10);
     }
@@ -332,7 +332,7 @@ fn audit_a3_two_batches_in_one_folder() {
     let ended = first.wait_with_output().expect("it ends");
     assert_eq!(ended.status.code(), Some(0));
     assert_eq!(names(&records).len(), 3);
-    // Records of another run are refused like a file.
+    // A folder with another run's records is refused like a file.
     let ran = z3950([
         "lookup",
         "127.0.0.1:65535/books",
@@ -414,7 +414,7 @@ fn audit_d7_no_match_is_an_empty_collection() {
             assert_eq!(ran.code, Some(3), "{arguments:?}: {ran:?}");
             assert_eq!(ran.stdout, converted.stdout, "{arguments:?}");
         }
-        // An input without an answer does not count as answered.
+        // Without an answer there is no empty collection.
         let ran = z3950(["search", &down, "war", "--format", form]);
         assert_eq!((ran.code, &*ran.stdout), (Some(6), ""), "{ran:?}");
     }
@@ -439,7 +439,7 @@ fn audit_d11_outputs_that_cannot_be_written_are_wrong_usage() {
     for (path, words) in [
         (&*nodir, "there is no folder "),
         (&inner, "there is no folder "),
-        // Nobody creates files there, not even root.
+        // Not even root can create files there.
         (Path::new("/sys/x.mrc"), "cannot write /sys/x.mrc: "),
         (Path::new("/proc/x.mrc"), "cannot write /proc/x.mrc: "),
     ] {
@@ -457,7 +457,7 @@ fn audit_d11_outputs_that_cannot_be_written_are_wrong_usage() {
             assert!(ran.stderr.contains(words), "{arguments:?}: {ran:?}");
         }
     }
-    // A folder is an output for records, but not for one document.
+    // A folder can hold files of records, but not a single document.
     let ran = z3950([
         "convert",
         &text(&source),
@@ -481,7 +481,7 @@ fn a_full_disk_keeps_every_complete_record() {
     let server = catalogue(400).start();
     let (_guard, folder) = folder();
     let place = format!("{}/books", server.addr());
-    // 32 blocks of 512 octets for any file; the signal that comes with it must not end the program.
+    // Limits every file to 32 blocks of 512 octets. The program must survive the SIGXFSZ that the limit raises.
     let limited = "ulimit -f 32; exec \"$@\"";
     for more in [&[][..], &["--report", "y.tsv"]] {
         let mut command = Command::new("sh");

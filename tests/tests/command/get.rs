@@ -17,7 +17,7 @@ fn demo(rest: &str, flags: &[&str]) -> Ran {
     z3950(["--demo", "get", &url].iter().chain(flags))
 }
 
-/// The README's first command, as the program itself.
+/// The README's first command.
 #[test]
 fn the_main_job() {
     let ran = z3950([
@@ -274,7 +274,7 @@ fn credentials_are_never_shown() {
 
 #[test]
 fn waits_are_bounded() {
-    // The system accepts connections, and nothing answers them.
+    // The system accepts connections, but nothing answers.
     let silent = TcpListener::bind("127.0.0.1:0").expect("a port");
     let url = format!(
         "z39.50r://127.0.0.1:{}/books?x",
@@ -299,7 +299,7 @@ fn waits_are_bounded() {
 }
 
 #[test]
-fn a_reader_that_goes_away_is_no_fault() {
+fn a_closed_pipe_is_not_a_fault() {
     let program = path("z3950");
     let script = "for i in 1 2 3 4 5; do set -- \"$@\" \"$2\"; done; \"$0\" --demo get \"$@\" | head -n 1; echo \"${PIPESTATUS[0]}\"";
     let ran = run(

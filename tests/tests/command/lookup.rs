@@ -14,7 +14,7 @@ const RECORDS: &str = "=LDR  00000nam a2200000 a 4500\n=001  b1\n=020  \\\\$a030
                        =LDR  00000nam a2200000 a 4500\n=001  b2\n=020  \\\\$a0140449132$z9791090636071\n=245  00$aTwo\n";
 
 #[test]
-fn what_matched_is_said() {
+fn the_matching_field_is_reported() {
     let records = mrk::parse_all(RECORDS).expect("two records");
     let records: Vec<_> = records
         .iter()
@@ -62,7 +62,7 @@ fn a_prefix_without_a_number_is_wrong_usage() {
 }
 
 #[test]
-fn audit_a1_an_answer_that_is_broken_off_goes_on_where_it_was() {
+fn audit_a1_a_broken_off_answer_is_continued() {
     let broken = When::present().session(1).nth(2);
     let (ran, _folder, written) = six_records(&[(broken, Fault::ResetAfter(0))]);
     assert_eq!(ran.code, Some(4), "{ran:?}");
@@ -90,8 +90,8 @@ fn records_before_a_second_break_are_kept() {
     assert!(ran.stderr.contains("l.mrc.part"), "{ran:?}");
 }
 
-/// Looks up the ISBN of six records at a server with these faults, which sends one record at a time. Returns the files of
-/// the output, each with its number of records.
+/// Looks up an ISBN that six records have, on a server with these faults that sends one record at a time. Returns the output
+/// files, each with its number of records.
 fn six_records(faults: &[(When, Fault)]) -> (Ran, tempfile::TempDir, Vec<(String, usize)>) {
     let six = (0..6).map(|number| {
         let mut record = record(&format!("id{number}"), "Seven");

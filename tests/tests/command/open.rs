@@ -191,7 +191,7 @@ fn a_server_that_ends_the_session_is_noticed() {
         )
         .start();
     for (setting, sessions, words) in [
-        // Before it is sent, a search finds the session lost, and uses a new one.
+        // A search notices the lost session before it is sent, and uses a new one.
         ("idle", 3, "reconnecting to"),
         ("off", 2, "has closed the session"),
     ] {
@@ -473,7 +473,7 @@ fn answers_can_be_waited_for_later() {
         2,
         "{ran:?}"
     );
-    // At most a hundred are sent.
+    // At most a hundred requests may be pending.
     let many = format!("set_auto_wait off\n{}", "find @attr 1=4 war\n".repeat(101));
     let ran = demo("z39.50s://localhost/books", &many, &[]);
     assert!(

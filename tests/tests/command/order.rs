@@ -33,7 +33,7 @@ fn one_record_is_ordered() {
     ] {
         assert!(ran.stdout.contains(words), "{words}: {ran:?}");
     }
-    // The name is used now.
+    // A package of that name exists now.
     let ran = order(&daemon, &["ti:pride", "--package", "mine", "--json"]);
     assert_eq!(ran.code, Some(5), "{ran:?}");
     let line: Value = serde_json::from_str(&ran.stdout).expect("JSON");
@@ -70,7 +70,7 @@ fn a_unimarc_record_can_be_requested_on_loan() {
 }
 
 #[test]
-fn requests_of_ones_own_are_sent_as_they_are() {
+fn requests_from_a_file_are_sent_unchanged() {
     let daemon = Daemon::start(["--demo"]);
     let folder = tempfile::tempdir().expect("a folder");
     let file = |name: &str, octets: &[u8]| {
@@ -91,7 +91,7 @@ fn requests_of_ones_own_are_sent_as_they_are() {
 }
 
 #[test]
-fn what_is_not_one_record_is_not_ordered() {
+fn only_a_single_record_is_ordered() {
     let daemon = Daemon::start(["--demo"]);
     for (arguments, code, words) in [
         (&["nonesuchword"][..], 3, "nothing was ordered"),

@@ -9,7 +9,7 @@ use z3950_tests::peer;
 use z3950_tests::program::{Daemon, z3950};
 
 #[test]
-fn what_a_server_does_is_listed() {
+fn the_abilities_of_a_server_are_listed() {
     let ran = z3950([
         "--demo",
         "probe",
@@ -64,7 +64,7 @@ fn what_a_server_does_is_listed() {
 }
 
 #[test]
-fn yaz_ztest_is_gone_through() {
+fn yaz_ztest_is_probed() {
     let Some(server) = peer::yaz_ztest() else {
         return;
     };
@@ -86,7 +86,7 @@ fn yaz_ztest_is_gone_through() {
 }
 
 #[test]
-fn zebrasrv_is_gone_through() {
+fn zebrasrv_is_probed() {
     let text = "=LDR  00000nam a2200000 a 4500\n=001  b1\n=245  00$aWar and peace\n";
     let record = mrk::parse_all(text).expect("a record").remove(0);
     let octets = iso2709::encode(&record).expect("fits");
@@ -131,7 +131,7 @@ fn a_server_that_hangs_up_costs_one_line() {
 }
 
 #[test]
-fn a_server_that_is_not_there_ends_it() {
+fn an_unreachable_server_ends_the_probe() {
     let ran = z3950(["probe", "127.0.0.1:1"]);
     assert_eq!(ran.code, Some(6), "{ran:?}");
 }

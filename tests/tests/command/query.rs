@@ -123,7 +123,7 @@ fn odd_octets_are_data_or_refused() {
 }
 
 #[test]
-fn files_say_what_names_mean() {
+fn names_are_defined_by_files() {
     let directory = tempfile::tempdir().expect("a directory");
     let file = |name: &str, text: &[u8]| {
         let path = directory.path().join(name);

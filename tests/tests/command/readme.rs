@@ -22,7 +22,7 @@ fn z3950d(arguments: &[&str]) -> String {
     ran.stdout
 }
 
-/// Runs a line in a shell with the programs in its path, and returns the first line of output; a server is stopped once it
+/// Runs a line in a shell with the programs on its path, and returns the first line of output. A server is stopped once it
 /// listens.
 fn run_line(line: &str, folder: &Path) -> String {
     let binaries = path("z3950d");

@@ -85,7 +85,7 @@ fn records_of_another_kind_from_each_present_cost_no_others() {
             std::fs::remove_file(path(name)).expect("removed");
         }
     }
-    // Without a report, a message names each of them.
+    // Without a report, a message names each record that was not written.
     let targets = path("targets.toml");
     let ran = z3950([
         "search",
@@ -158,7 +158,7 @@ fn outcomes_are_exit_codes_and_plain_words() {
 }
 
 #[test]
-fn options_of_the_way_are_checked_before_anything_is_sent() {
+fn connection_options_are_checked_before_anything_is_sent() {
     for (arguments, words) in [
         (["--ca-file", "/nonexistent.pem"], "/nonexistent.pem"),
         (["--proxy", "ftp://p.example"], "only http and socks5"),
@@ -252,7 +252,7 @@ fn envelopes_have_the_same_keys() {
         let ran = demo(&["get", &url, "--json"]);
         let line = &lines(&ran)[0];
         let object = line.as_object().expect("an object");
-        // Instead of the six keys of a search: url and docid.
+        // `get` has url and docid instead of the six keys that only `search` has.
         assert_eq!(object.len(), KEYS.len() - 4, "{line}");
         assert_eq!(
             (&line["outcome"], &line["hits"], &line["url"]),

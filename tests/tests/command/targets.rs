@@ -107,7 +107,7 @@ fn profiles_are_added_and_used_by_name() {
     let ran = z3950(["--targets", file, "search", "mine", "ti:pride"]);
     assert_eq!(ran.code, Some(0), "{ran:?}");
     assert!(ran.stdout.starts_with("Title: Pride"), "{ran:?}");
-    // The server is named where the profile was.
+    // The message names profile and server, or only the server if that is how the target was given.
     let (host, named) = (
         daemon.address(),
         format!("note: mine ({}): ", daemon.address()),

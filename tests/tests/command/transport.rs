@@ -151,7 +151,7 @@ fn only_the_right_certificate_is_accepted() {
             }
         }
         assert!(is_found(&lookup(&target, &["--insecure"])), "{words:?}");
-        // It is not signed by one of the system's roots.
+        // No root of the system signed it.
         assert_eq!(lookup(&target, &[]).code, Some(6), "{words:?}");
     }
 }
@@ -193,7 +193,7 @@ fn audit_c3_a_plain_certificate_of_openssl_is_trusted_where_it_is_named() {
         let ran = lookup(&target, &["--ca-file", &files.0]);
         assert_eq!(is_found(&ran), words.is_empty(), "{options:?}: {ran:?}");
         assert!(ran.stderr.contains(words), "{ran:?}");
-        // It was not named.
+        // Without --ca-file it is not trusted.
         let ran = lookup(&target, &[]);
         assert_eq!(ran.code, Some(6), "{ran:?}");
         for words in ["CA:TRUE", "--ca-file FILE"] {
@@ -315,7 +315,7 @@ fn a_client_shows_its_certificate() {
             assert!(ran.stderr.contains("--cert"), "{options:?}: {ran:?}");
         }
     }
-    // A key that is not that of the certificate.
+    // The key of another certificate.
     let ran = lookup(&target, &["--cert", &certificate, "--key", &its_key]);
     assert_eq!(ran.code, Some(2), "{ran:?}");
 }

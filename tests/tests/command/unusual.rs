@@ -95,7 +95,7 @@ fn audit_c8_retrievals_and_lookups_do_not_take_a_count_below_zero() {
     }
 }
 
-/// UNIMARC, and MARC 21.
+/// Records in UNIMARC and in MARC 21.
 fn mixed() -> [MarcRecord; 4] {
     let unimarc = |id: &str| {
         let text = format!(
@@ -130,7 +130,7 @@ fn audit_d6_the_syntaxes_that_a_server_has_are_tried_in_turn() {
             .contains("(usmarc); requested them in 1.2.840.10003.5.1 (unimarc)"),
         "{ran:?}"
     );
-    // One more request for all of them.
+    // All of them take one more request.
     server.wait_for_end();
     let presents = server
         .names()
@@ -157,7 +157,7 @@ fn audit_d6_the_syntaxes_that_a_server_has_are_tried_in_turn() {
         ran.code == Some(0) && ran.stdout.contains("z39.50r://"),
         "{ran:?}"
     );
-    // A retrieval makes one attempt; the message gives advice.
+    // A retrieval tries one syntax only; the message suggests another.
     let ran = z3950(["get", &server.url("/uni?u1;rs=usmarc")]);
     assert!(
         ran.code == Some(5) && ran.stderr.contains("such as ;rs=unimarc"),

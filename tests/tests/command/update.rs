@@ -107,7 +107,7 @@ fn documents_of_the_xml_service_name_the_action() {
     let records = bench.file("two.mrk", TWO);
     let xml = z3950(["convert", "--to", "marcxml", &records]);
     let document = bench.file("two.xml", &xml.octets);
-    // The service changes the first database of the server.
+    // The service changes the server's first database.
     let ran = bench.update(&["special", &document, "--version", "xml"]);
     assert_eq!(ran.code, Some(0), "{ran:?}");
     assert!(

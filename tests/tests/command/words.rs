@@ -144,7 +144,7 @@ fn audit_d18_passwords_in_targets_are_not_echoed() {
             let lines = fs::read_to_string(report).unwrap_or_default();
             let said = format!("{}{}{lines}", ran.stdout, ran.stderr);
             assert!(!said.contains("secret"), "{arguments:?}: {ran:?}");
-            // Each is written once.
+            // The next command refuses to overwrite them.
             let _ = (fs::remove_file(report), fs::remove_file(targets));
         }
         let ran = z3950_fed(

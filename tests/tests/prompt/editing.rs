@@ -9,7 +9,7 @@ use z3950_server::testing::{TestServer, record};
 use super::{Person, catalogue, home, wait_for_searches};
 
 #[test]
-fn lines_are_remembered_from_one_time_to_the_next() {
+fn lines_are_remembered_between_runs() {
     let (server, home) = (catalogue(), home());
     let mut person = Person::at(&server, home.path());
     person.enters("find @attr 1=1032 id7");
@@ -21,7 +21,7 @@ fn lines_are_remembered_from_one_time_to_the_next() {
     person.sees_the_end();
 
     let mut person = Person::at(&server, home.path());
-    // The arrow key: quit, and the search before it.
+    // Arrow up twice skips quit and recalls the search before it.
     person.types("\x1b[A\x1b[A\r");
     person.sees("1 hit");
     person.sees("z3950> ");
@@ -55,7 +55,7 @@ fn the_tab_key_completes_commands_options_databases_and_indexes() {
 }
 
 #[test]
-fn enter_goes_on_with_show() {
+fn enter_continues_show() {
     let (server, home) = (catalogue(), home());
     let mut person = Person::at(&server, home.path());
     person.enters("find @or @attr 1=1032 id7 @attr 1=1032 id8");
@@ -80,14 +80,14 @@ fn lines_typed_ahead_are_carried_out() {
     let mut person = Person::at(&server, home.path());
     person.enters("find @attr 1=1032 id7");
     wait_for_searches(&server, 1);
-    // While the prompt waits for the answer: two lines in one piece, and a third.
+    // Two lines at once and a third, typed while the prompt waits for the answer.
     person.types("find @attr 1=1032 none\rfind @or @attr 1=1032 id7 @attr 1=1032 id8\r");
     person.enters("show 1");
     person.sees("1 hit");
     person.sees("0 hits");
     person.sees("2 hits");
     person.sees("001 id");
-    // More than one form at the prompt.
+    // Several lines pasted at the prompt.
     person.sees("z3950> ");
     person.types("find @attr 1=1032 id8\rshow 1\rbase\r");
     person.sees("1 hit");

@@ -29,7 +29,7 @@ fn ctrl_c_cancels_the_request_and_not_the_session() {
     assert_eq!(server.sessions(), 1);
 }
 
-/// What a command was about to put in the place of a result set is not shown as that set.
+/// After an interrupted search, `show` does not present the old result set or the unfinished one.
 #[test]
 fn ctrl_c_during_a_search_leaves_no_set_of_another_name() {
     let home = home();
@@ -48,7 +48,7 @@ fn ctrl_c_during_a_search_leaves_no_set_of_another_name() {
     person.sees("interrupted");
     person.enters("show 1");
     person.sees("there is no result set");
-    // A completed search has made its set even if its records are refused.
+    // A completed search leaves its set even if the request for its records is interrupted.
     person.enters("setnames on");
     person.enters("find @attr 1=1032 id7");
     person.sees("1 hit");
@@ -116,7 +116,7 @@ fn ended_by(person: &mut Person, signal: Signal) -> Option<i32> {
     let process = person.session.get_process_mut();
     process.signal(signal).expect("it can be sent");
     let mut seen = Vec::new();
-    // The end of a terminal is an error to read on some systems.
+    // On some systems, reading at the end of a terminal is an error.
     let _ = std::io::Read::read_to_end(&mut person.session, &mut seen);
     match person.session.get_process().wait().expect("it ends") {
         WaitStatus::Exited(_, code) => Some(code),

@@ -65,14 +65,14 @@ impl Person {
         self.session.send(key).expect("the terminal takes it");
     }
 
-    /// Waits for a text, and gives what came before it.
+    /// Waits for a text and returns the output before it.
     fn sees(&mut self, text: &str) -> String {
         let found = self.session.expect(text);
         let found = found.unwrap_or_else(|error| panic!("{text:?} is awaited: {error}"));
         String::from_utf8_lossy(found.before()).into_owned()
     }
 
-    /// Waits for the end of the program.
+    /// Waits for the program to end.
     fn sees_the_end(&mut self) {
         self.session.expect(expectrl::Eof).expect("it ends");
     }

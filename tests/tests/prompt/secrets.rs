@@ -53,7 +53,7 @@ fn guarded(challenge: Challenge) -> TestServer {
 }
 
 #[test]
-fn prompts_of_a_server_are_put_to_the_person() {
+fn prompts_of_a_server_are_put_to_the_user() {
     let (server, home) = (guarded(Challenge::Prompts), home());
     let mut person = Person::at(&server, home.path());
     person.enters("find @attr 1=1032 id7");
@@ -68,7 +68,7 @@ fn prompts_of_a_server_are_put_to_the_person() {
         "{shown}"
     );
     person.sees("z3950> ");
-    // It knows now.
+    // The server has its answer now and does not ask again.
     person.enters("find @attr 1=1032 none");
     person.sees("0 hits");
     person.sees("z3950> ");
@@ -81,7 +81,7 @@ fn prompts_of_a_server_are_put_to_the_person() {
 }
 
 #[test]
-fn words_of_a_server_are_put_to_the_person_and_may_be_left_unanswered() {
+fn a_challenge_of_a_server_is_put_to_the_user_and_may_go_unanswered() {
     let (server, home) = (guarded(Challenge::Simple("name/word".into())), home());
     let target = format!("{}/cat", server.addr());
     let mut person = Person::at_target(&target, home.path());

@@ -1,4 +1,4 @@
-//! Sessions: without one, by name, several, one that died, one that asks whether to go on.
+//! Sessions: none, by name, several at once, a lost one, one whose server asks whether to continue.
 
 use expectrl::ControlCode;
 use z3950_asn1::apdu::{Apdu, CloseReason};
@@ -9,7 +9,7 @@ use z3950_server::testing::{Direction, TestServer, record};
 use super::{Person, catalogue, home};
 
 #[test]
-fn a_session_that_died_comes_back() {
+fn a_dead_session_is_reopened() {
     let home = home();
     let server = TestServer::builder()
         .database("cat", [record("id7", "Seven")])
@@ -29,7 +29,7 @@ fn a_session_that_died_comes_back() {
 }
 
 #[test]
-fn a_prompt_begins_without_a_session() {
+fn a_prompt_can_start_without_a_session() {
     let (server, home) = (catalogue(), home());
     let mut person = Person::with([""; 0], home.path());
     person.sees("z3950> ");
@@ -85,7 +85,7 @@ fn targets_are_known_by_name() {
 
 /// A server that asks whether to continue before it returns more than one record (Z39.50-2003 §3.2.6.1).
 #[test]
-fn a_person_is_asked_whether_to_go_on() {
+fn the_user_is_asked_whether_to_continue() {
     let home = home();
     let mut offer = Offer::default();
     offer.ask_above = Some(1);
@@ -108,7 +108,7 @@ fn a_person_is_asked_whether_to_go_on() {
     person.enters("n");
     person.sees("105");
     person.sees("z3950> ");
-    // Ctrl-C ends the operation as well.
+    // Ctrl-C also ends the operation.
     person.enters("find @attr 1=4 war");
     person.sees("go on? [Y/n]: ");
     person.presses(ControlCode::EndOfText);

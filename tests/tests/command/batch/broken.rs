@@ -42,7 +42,7 @@ fn arguments(server: &TestServer, folder: &Path) -> Vec<String> {
 fn a_session_that_was_dropped_is_replaced_once() {
     for (when, fault, outcome, sessions) in [
         (When::search().nth(9), Fault::HangUp, "delivered", 1),
-        // It ends while idle, or during a request after successful ones.
+        // The session ends while idle, or during a request after successful ones.
         (When::present().nth(2), Fault::HangUp, "delivered", 3),
         (When::search().nth(3), Fault::CutAfter(0), "delivered", 3),
         // The session was new, so another one would not help.
@@ -104,7 +104,7 @@ fn inputs_without_an_answer_are_asked_again_once_the_server_is_back() {
 }
 
 #[test]
-fn an_interrupted_batch_says_how_to_go_on() {
+fn an_interrupted_batch_says_how_to_resume() {
     let slow = Fault::Delay(Duration::from_secs(120));
     let server = catalogue().fault(When::search().nth(5), slow).start();
     let folder = folder();
@@ -135,7 +135,7 @@ fn an_interrupted_batch_says_how_to_go_on() {
     let output = text(&folder, "out.xml");
     assert_eq!(output.matches("</record>").count(), 4);
     assert!(output.ends_with("</collection>\n"), "{output}");
-    // Another session would be as slow, and too late.
+    // Two inputs are left, so the new session never sends the fifth search, which is slow.
     let ran = z3950(&arguments);
     assert_eq!(ran.code, Some(0), "{ran:?}");
     assert_eq!(answered(), 6);

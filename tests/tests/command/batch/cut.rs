@@ -16,7 +16,7 @@ const MISSING: usize = 7;
 
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Each file of the output and its octets; the columns of each line of the report.
+/// The output files with their octets, and some columns of each line of the report.
 type State = (Vec<(String, Vec<u8>)>, Vec<[String; 6]>);
 
 struct Batch {
@@ -64,7 +64,7 @@ impl Batch {
         program::run(&mut self.command(report), "")
     }
 
-    /// Each file of the output and its octets.
+    /// The output files with their octets.
     fn state_of_output(&self) -> Vec<(String, Vec<u8>)> {
         let path = self.path(self.output);
         let paths: Vec<PathBuf> = match path.is_dir() {
@@ -82,7 +82,7 @@ impl Batch {
         files
     }
 
-    /// What must be the same however often a run was interrupted: the output, and the report except for times.
+    /// The parts that do not depend on how often a run was interrupted: the output, and the report except for times.
     fn state(&self, report: &str) -> State {
         let files = self.state_of_output();
         let text = fs::read_to_string(self.path(report)).expect("a report");
@@ -102,7 +102,7 @@ impl Batch {
 }
 
 #[test]
-fn a_batch_killed_fifty_times_at_random_loses_nothing_and_doubles_nothing() {
+fn a_batch_killed_fifty_times_at_random_loses_and_duplicates_nothing() {
     let mut random = Random::new("fifty kills");
     let batch = Batch::new(400, "out.xml");
     let whole = batch.run("whole.tsv");
@@ -118,7 +118,7 @@ fn a_batch_killed_fifty_times_at_random_loses_nothing_and_doubles_nothing() {
             .stderr(Stdio::null())
             .spawn()
             .expect("the program starts");
-        // By then some have written something, others have only begun.
+        // Some runs are killed when they have written something, others when they have only begun.
         let more = u64::try_from(random.below(350)).expect("small");
         let (before, deadline) = (length(), Instant::now() + PATIENCE);
         let pause = Duration::from_micros(u64::try_from(random.below(9_000)).expect("small"));
@@ -204,7 +204,7 @@ fn audit_a6_another_file_is_not_cut() {
         );
         assert!(fs::read(batch.path(output)).expect("read") == precious);
         assert_eq!(fs::read(batch.path(report)).expect("read"), reported);
-        // What another program has added is kept in another file, however short.
+        // Octets added by another program are kept in another file, however few they are.
         for (times, part) in [(1, "part"), (20_000, "part.2")] {
             let added = b"added ".repeat(times);
             let whole = [&expected.0[0].1[..], &added].concat();
@@ -219,10 +219,10 @@ fn audit_a6_another_file_is_not_cut() {
             assert!(fs::read(part).expect("kept").ends_with(&added), "{output}");
             assert!(batch.state(report) == expected, "{output}: {ran:?}");
         }
-        // Only the end of a document, which is not kept.
+        // Only the end of the document is cut off, and that is not kept.
         assert_eq!(batch.run(report).code, Some(3));
         assert!(!batch.path(&format!("{output}.part.3")).exists());
-        // A power cut may keep the length of a file without its contents: those inputs are repeated.
+        // A power cut may keep the length of a file but not its contents; those inputs are repeated.
         let (files, _) = &expected;
         let mut zeros = files[0].1.clone();
         let half = zeros.len() / 2;
@@ -245,14 +245,14 @@ fn audit_a6_a_run_killed_before_the_first_line_of_its_report_is_continued() {
         let ran = batch.run(report);
         assert_eq!(ran.code, Some(3), "{ran:?}");
         assert!(batch.state(report) == expected, "{ran:?}");
-        // They may have been somebody else's records.
+        // The records are kept, because they may have been another program's.
         let part = fs::read(batch.path("all.mrc.part")).expect("kept");
         assert!(
             expected.0.iter().any(|(_, octets)| *octets == part),
             "{ran:?}"
         );
         fs::remove_file(batch.path("all.mrc.part")).expect("removed");
-        // The named report does not exist: the run had another one.
+        // The report is missing, so the run must have had another one.
         fs::remove_file(batch.path(report)).expect("removed");
         let ran = batch.run(report);
         assert_eq!(ran.code, Some(2), "{ran:?}");

@@ -56,7 +56,7 @@ fn catalogue(records: usize) -> Option<Server> {
     peer::zebrasrv(&all)
 }
 
-/// The number of the record that an input is for, and whether there is one.
+/// The docid of an input, and whether a record has it.
 fn id(position: usize) -> (String, bool) {
     let is_there = !position.is_multiple_of(MISSING);
     let prefix = if is_there { "rec" } else { "none" };
@@ -102,7 +102,7 @@ impl Batch {
         command
     }
 
-    /// Starts it and kills it once its report is that long.
+    /// Starts it and kills it once its report has reached `length`.
     fn kill_at(&self, length: u64) {
         let mut child = self
             .command()
@@ -122,7 +122,7 @@ impl Batch {
     /// Kills it this many times at random moments, then lets it run to its end.
     fn killed(&self, times: usize, random: &mut Random) {
         let per_run = self.inputs / (times + 1);
-        // Lines have about this many octets.
+        // The approximate length of a report line, in octets.
         let line = 75;
         let mut length = 0;
         for _ in 0..times {

@@ -5,7 +5,7 @@ use std::fs;
 use super::{demo, folder, rows, text};
 
 #[test]
-fn a_run_goes_on_where_it_ended() {
+fn a_run_resumes_where_it_ended() {
     let folder = folder();
     let arguments = [
         "lookup",
@@ -60,7 +60,7 @@ fn a_run_goes_on_where_it_ended() {
 }
 
 #[test]
-fn what_cannot_be_is_refused_and_nothing_is_changed() {
+fn an_impossible_resumption_is_refused_and_changes_nothing() {
     let folder = folder();
     let base = [
         "lookup",
@@ -162,7 +162,7 @@ fn what_cannot_be_is_refused_and_nothing_is_changed() {
 }
 
 #[test]
-fn a_full_disk_ends_all_and_says_so() {
+fn a_full_disk_ends_the_run_with_a_message() {
     let folder = folder();
     let arguments = [
         "lookup",

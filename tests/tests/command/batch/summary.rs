@@ -79,7 +79,7 @@ fn reports_say_found_where_records_were_only_counted_and_null_where_there_is_no_
 }
 
 #[test]
-fn sums_have_the_words_of_the_report() {
+fn summaries_use_the_words_of_the_report() {
     let folder = folder();
     let files = ["--output", "{}/out.xml", "--force"];
     for (command, sum) in [

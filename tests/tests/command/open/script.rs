@@ -81,7 +81,7 @@ fn audit_b1_without_reconnection_every_command_says_that_the_session_is_gone() {
             && ran.stderr.contains("no session is open"),
         "{ran:?}"
     );
-    // A message reports that no session could be opened.
+    // If no session can be opened, a message says so.
     drop(server);
     let ran = z3950_fed(["open", &url], "find x\n");
     assert_eq!(ran.code, Some(6), "{ran:?}");

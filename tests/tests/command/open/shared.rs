@@ -1,4 +1,4 @@
-//! Commands that prompt and command line share: the same options, at the open session.
+//! Commands shared by the prompt and the command line: the same options, in the open session.
 
 use std::io::Write;
 use std::process::Command;
@@ -194,7 +194,7 @@ fn quotes_around_a_query_are_those_of_a_shell() {
     );
 }
 
-/// Records of every command count as shown: for set_marcdump, and for an update without a document.
+/// Records from every command count as shown, for set_marcdump and for an update without a document.
 #[test]
 fn records_of_search_and_lookup_are_shown_records() {
     let server = server();
