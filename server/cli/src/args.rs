@@ -353,7 +353,7 @@ mod tests {
         );
         check("--demo --listen 2100", false);
         check("--demo --certificate c.pem", false);
-        // audit_d1: what was meant to be secret is not served in plain text.
+        // audit_d1: a certificate without a TLS listener is refused, because everything would be served in plain text.
         check("--demo --certificate c.pem --key k.pem", false);
         check(
             "--demo --listen 127.0.0.1:0 --certificate c.pem --key k.pem",

@@ -78,7 +78,7 @@ impl Config {
         let name = path.display();
         let text = input::read_text(path, MAX_SIZE).map_err(|error| match error.kind() {
             io::ErrorKind::NotFound => {
-                format!("{name}: {error}; z3950d --print-config prints one to begin with")
+                format!("{name}: {error}; z3950d --print-config prints a template")
             }
             _ => format!("{name}: {error}"),
         })?;
@@ -167,7 +167,7 @@ fn databases(top: &Section<'_>, folder: &Path) -> Vec<DatabaseFiles> {
             section.note_whole("a database without files and without save has no records");
         }
         if !names.insert(database.name.to_lowercase()) {
-            section.note_whole("a database of this name is there already");
+            section.note_whole("a database of this name already exists");
         }
         database
     })
@@ -180,7 +180,7 @@ fn scripted_faults(top: &Section<'_>) -> Faults {
         match string(value.get_ref()).map(Rule::from_str) {
             Some(Ok(rule)) => faults = faults.with(rule),
             Some(Err(error)) => top.note(value, format!("faults: {error}")),
-            None => top.note(value, "faults holds what is not a text"),
+            None => top.note(value, "faults holds a value that is not a text"),
         }
     }
     let rules = top.sections("fault", fault);
@@ -264,7 +264,7 @@ fn fill_limits(section: &Section<'_>, limits: &mut Limits, tasks: &mut TaskLimit
     time_or_never("idle-time", &mut limits.idle_time);
     time_or_never("operation-time", &mut limits.operation_time);
     if limits.sessions == 0 {
-        section.note_whole("a server of no sessions serves nobody");
+        section.note_whole("sessions must be at least 1");
     }
 }
 

@@ -16,7 +16,7 @@ pub(crate) enum Exit {
 }
 
 impl Exit {
-    /// The graver of two exits.
+    /// The more serious of two exits.
     pub(crate) fn and(self, other: Self) -> Self {
         let graver = [Self::Interrupted, Self::Unexpected, Self::Usage];
         let mut known = graver.into_iter().chain([Self::FaultsFound]);

@@ -66,7 +66,7 @@ pub(crate) fn again(backend: &MemoryBackend) {
         Ok(notes) => tell(notes),
         Err(error) => {
             let cause = chain(error);
-            complain(&format_args!("nothing is reloaded: {cause}"));
+            complain(&format_args!("no database is reloaded: {cause}"));
         }
     }
     let after = backend.databases();
@@ -78,7 +78,7 @@ pub(crate) fn again(backend: &MemoryBackend) {
                 "database {name} is reloaded: {after} records are served, {before} before"
             )),
             false => complain(&format_args!(
-                "database {name} is as it was: {after} records are served"
+                "database {name} is unchanged: {after} records are served"
             )),
         }
     }

@@ -1,4 +1,4 @@
-//! The settings: the settings file with the arguments over it, and a check of everything they name.
+//! The settings: the settings file, overridden by the arguments, and a check of everything they name.
 
 use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
@@ -84,7 +84,7 @@ pub(crate) fn settings(arguments: Arguments) -> Result<Config, Failure> {
     config.replay_in_order |= arguments.replay_in_order;
     if config.replay_in_order && config.replay.is_none() {
         return Err(Failure::usage(
-            "--replay-in-order (replay-in-order in the file) is for --replay FILE (replay), and there is none",
+            "--replay-in-order (replay-in-order in the file) needs --replay FILE (replay)",
         ));
     }
     for fault in arguments.faults {

@@ -37,7 +37,7 @@ impl Daemon {
         Self::telling(arguments, Stdio::null())
     }
 
-    /// The same, with standard error captured.
+    /// Like [`Daemon::start`], with standard error captured.
     fn telling(arguments: &[&str], stderr: Stdio) -> Self {
         let mut child = program()
             .args(arguments)
@@ -222,7 +222,7 @@ fn settings_are_checked() {
     assert!(String::from_utf8_lossy(&faults.stdout).contains("delay TIME"));
 }
 
-/// Problems at which starting, or a later update, would fail.
+/// Covers problems that would make startup or a later update fail.
 #[test]
 fn a_check_tries_the_files_to_write() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -255,10 +255,10 @@ fn a_check_tries_the_files_to_write() {
     ]);
     assert_eq!(output.status.code(), Some(0), "{output:?}");
     let left = fs::read_dir(folder.path()).expect("a folder");
-    assert_eq!(left.count(), 1, "nothing is written");
+    assert_eq!(left.count(), 1, "no file is written");
 }
 
-/// Its updates are no longer in any file.
+/// The updates in it are no longer in any file.
 #[test]
 fn a_removed_saved_file_is_reported_at_the_end() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -346,14 +346,14 @@ fn audit_a7_a_reload_reports_each_database() {
     daemon.signal("HUP");
     let lines = next(3);
     assert!(
-        lines[0].starts_with("z3950d: nothing is reloaded: ") && lines[0].contains("books.mrk"),
+        lines[0].starts_with("z3950d: no database is reloaded: ") && lines[0].contains("books.mrk"),
         "{lines:?}"
     );
     assert_eq!(
         lines[1..],
         [
-            "z3950d: database books is as it was: 1 records are served",
-            "z3950d: database maps is as it was: 1 records are served",
+            "z3950d: database books is unchanged: 1 records are served",
+            "z3950d: database maps is unchanged: 1 records are served",
         ]
     );
     assert_eq!(daemon.hits("books", "@attr 1=4 one"), 1);

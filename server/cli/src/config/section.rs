@@ -152,7 +152,7 @@ impl<'a> Section<'a> {
             .filter_map(|value| {
                 let converted = convert(value.get_ref());
                 if converted.is_none() {
-                    self.note(value, format!("{key} holds what is not {what}"));
+                    self.note(value, format!("{key} holds a value that is not {what}"));
                 }
                 converted
             })

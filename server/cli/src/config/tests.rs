@@ -80,7 +80,7 @@ fn the_template_is_read_with_every_setting() {
         .others(TRUNCATION, Treatment::Ignore)
         .only(COMPLETENESS, [1]);
     assert_eq!(config.profile, expected);
-    let shelf = config.access_points.rows().last().expect("a row more");
+    let shelf = config.access_points.rows().last().expect("one more row");
     assert_eq!((&*shelf.name, &*shelf.uses), ("shelf", &[20, 53][..]));
     assert!(!config.faults.is_empty() && config.imitate.is_some());
     assert_eq!(config.replay.as_deref(), Some(Path::new("/etc/said.jsonl")));
@@ -206,13 +206,13 @@ fn every_error_has_its_line() {
         "[[database]]\nfiles = [\"a\", 2]",
         &[
             (1, "database has no name"),
-            (2, "files holds what is not a path"),
+            (2, "files holds a value that is not a path"),
         ],
     );
     check(
         "[[database]]\nname = \"a\"\nfiles = [\"x\"]\n[[database]]\nname = \"A\"\nfiles = \"y\"\ndocid = \"9\"",
         &[
-            (4, "a database of this name is there already"),
+            (4, "a database of this name already exists"),
             (7, "docid: expected a control field"),
         ],
     );
@@ -235,7 +235,7 @@ fn every_error_has_its_line() {
         "[profile]\nbase = \"voyager\"\nuse = { only = [\"title\"] }",
         &[
             (2, "base is not bib-1"),
-            (3, "only holds what is not a number"),
+            (3, "only holds a value that is not a number"),
         ],
     );
     check(
