@@ -88,7 +88,8 @@ struct Shared {
 
 /// The work after which a query starts again on another thread; this much takes a millisecond or two.
 const QUICK_WORK: u64 = 65_536;
-/// The most work for a query: terms examined, and dozens of records. A query that needs more gives condition 31.
+/// The work limit of a query, in units: one for each term examined and for each few dozen records. A query that needs
+/// more gives condition 31.
 const MOST_WORK: u64 = 16_000_000;
 
 impl fmt::Debug for MemoryBackend {

@@ -1,5 +1,5 @@
-//! Long work, on other threads than those that serve connections, on no more threads than there are processors, and cancelled
-//! when its caller is gone.
+//! Runs long work off the threads that serve connections, on at most one thread per processor. Work is cancelled when
+//! its caller is gone.
 
 use std::num::NonZero;
 use std::sync::Arc;

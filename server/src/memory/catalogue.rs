@@ -61,7 +61,7 @@ impl DatabaseFiles {
     }
 }
 
-/// The name for all databases, unless a database has it.
+/// The name that selects all databases, unless a database is called that.
 const ALL: &str = "Default";
 
 impl Catalogue {

@@ -33,7 +33,8 @@ use super::hits::{HitSet, Part, split};
 use crate::backend::RecordId;
 use crate::diagnostic::{Condition, Diagnostic, diagnostic};
 
-/// The word before each text, in its class, and after the last text of a record, in the class of no index.
+/// The boundary marker: it precedes each text, in the class of the text, and follows the last text of a record, in the
+/// class of no index.
 const BOUNDARY: &str = "";
 
 /// The classes of docids, which have their own lists: one class, of one index.

@@ -86,8 +86,8 @@ pub(super) fn prepared(current: &Arc<Catalogue>, sort: &Sort<'_>) -> Result<Prep
     })
 }
 
-/// The records of the sets, each once, in the order of the sets. Sets of one catalogue keep it; of several, the records that
-/// still exist are merged.
+/// The records of the sets, each once, in the order of the sets. If all sets come from one catalogue, that one is used;
+/// otherwise the current one, with the records that still exist.
 fn merged(
     current: &Arc<Catalogue>,
     inputs: &[Hits],

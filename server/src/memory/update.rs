@@ -24,7 +24,7 @@ pub(super) type Outcomes = Vec<Result<Bytes, Diagnostic>>;
 const MERGED_OCTETS: usize = 64 * 1024 * 1024;
 
 impl MemoryBackend {
-    /// Makes a change. If the database is saved to a file, the change becomes visible after that.
+    /// Makes a change. If the database is saved to a file, the change becomes visible once it is saved.
     ///
     /// # Errors
     /// 235 if the database does not exist, 1 if it cannot be saved; then nothing has changed.
@@ -95,7 +95,7 @@ impl<'a> Draft<'a> {
         let known = self.find(&id);
         match (action, &known) {
             (UpdateAction::Insert, Some(_)) => {
-                return Err(refused("a record is there already", &id));
+                return Err(refused("the record already exists", &id));
             }
             (UpdateAction::Replace | UpdateAction::Delete | UpdateAction::Elements, None) => {
                 return Err(refused("no such record", &id));
@@ -155,7 +155,7 @@ impl<'a> Draft<'a> {
         }
     }
 
-    /// The first number from the record count on that no record has.
+    /// The first unused number, starting at the record count.
     fn free_id(&mut self) -> Bytes {
         loop {
             self.next_id += 1;

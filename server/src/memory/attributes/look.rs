@@ -30,7 +30,7 @@ use crate::memory::words::words;
 #[derive(Clone, Debug)]
 pub(in crate::memory) struct Look<'q> {
     pub(in crate::memory) target: LookTarget<'q>,
-    /// Whether to find the other records of the index (relation 6).
+    /// Whether to find the records of the index that do not match (relation 6).
     pub(in crate::memory) negated: bool,
 }
 

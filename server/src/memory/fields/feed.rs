@@ -111,7 +111,7 @@ impl Fields {
         self.with_keys.contains(index)
     }
 
-    /// Those of some indexes that have whole entries.
+    /// The given indexes that have whole entries.
     pub(in crate::memory) fn of_keys(&self, indexes: IndexSet) -> IndexSet {
         indexes.intersection(self.with_keys)
     }
@@ -175,7 +175,7 @@ pub(in crate::memory) fn not_filed(field: &Field, is_unimarc: bool) -> usize {
         .map_or(0, |count| count as usize)
 }
 
-/// Marks the nonfiling characters of a text, unless it has marks already or no more characters than these.
+/// Marks the nonfiling characters of a text, unless it already has marks or has no other characters.
 pub(in crate::memory) fn marked(text: Cow<'_, str>, not_filed: usize) -> Cow<'_, str> {
     match text.char_indices().nth(not_filed) {
         Some((end @ 1.., _)) if !text.contains(NOT_FILED) => {
@@ -186,7 +186,7 @@ pub(in crate::memory) fn marked(text: Cow<'_, str>, not_filed: usize) -> Cow<'_,
     }
 }
 
-/// A record being read. The lists and the string are kept for their room.
+/// A record being read. The lists and the string are reused to save allocations.
 struct Reader<'r, 'e> {
     fields: &'r Fields,
     is_unimarc: bool,

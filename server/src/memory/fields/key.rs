@@ -258,7 +258,7 @@ mod tests {
             ("978-0-306-40615-7", Some("9780306406157")),
             ("080442957X", Some("9780804429573")),
             ("0‐8044‐2957‐x", Some("9780804429573")),
-            // A wrong check digit is somebody's mistake, but not another book.
+            // A wrong check digit may be a typing error: the number is kept as written.
             ("0306406153", Some("0306406153")),
             ("X", Some("X")),
             ("123X567890", Some("123X567890")),

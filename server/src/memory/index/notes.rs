@@ -49,7 +49,7 @@ pub(super) struct Texts {
     pub(super) pairs: Lexicon,
     /// Whole entries. The position of an entry is the number of the record's entries before it.
     pub(super) keys: Lexicon,
-    /// Noted with nonfiling characters: their positions, ascending, and the number of octets to skip in sorting.
+    /// The positions of keys with nonfiling characters, ascending, and the number of octets to skip in sorting.
     pub(super) not_filed: Box<[(u32, u8)]>,
 }
 
@@ -161,7 +161,8 @@ impl Default for Classes {
 }
 
 impl Classes {
-    /// The number of a class; if there are too many, those of its indexes, which are classes of their own.
+    /// The number of a class. If there are too many classes, the numbers of its single indexes, which are classes of
+    /// their own.
     fn numbers(&mut self, indexes: IndexSet) -> impl Iterator<Item = Class> + use<> {
         let number = self.numbers.get(&indexes).copied();
         let number = number.or_else(|| {
@@ -200,7 +201,7 @@ impl Notes {
     pub(super) fn text(&mut self, indexes: IndexSet, with_keys: IndexSet, text: &str) {
         let start = self.log.len();
         self.cut.cut(text, &mut self.words, &mut self.log);
-        // Texts of records have fewer words.
+        // No text of a record has more words than fit.
         let length = u16::try_from(self.log.len() - start).unwrap_or(u16::MAX);
         if length == 0 {
             return;

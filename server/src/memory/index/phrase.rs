@@ -338,8 +338,8 @@ fn at_edge(
     let mut records: Vec<_> = starts.iter().map(|start| record(*start)).collect();
     records.dedup();
     let records = Part::of_vec(records);
-    // A boundary is at the position before the first word of its text, or after the last of the previous text; the mark of a
-    // subfield is at that of its first word.
+    // A boundary is at the position before the first word of its text, or after the last word of the previous one. The
+    // mark of a subfield has the position of the subfield's first word.
     let mut edges = match behind {
         0 => {
             let boundary = Pattern::Exact(BOUNDARY.to_owned());
@@ -362,8 +362,9 @@ fn at_edge(
 
 /// The position of a word.
 ///
-/// Words of all texts of a record are counted from 1, a text repeatedly if indexes have different parts of its field. Positions
-/// are only comparable within a text, where they are consecutive. Between two texts one position is left out.
+/// Words are counted from 1 over all texts of a record. If indexes have different parts of a field, each part is
+/// counted as a text. Positions are only comparable within a text, where they are consecutive. One position is left out
+/// between two texts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(in crate::memory) struct WordPlace {
     pub(in crate::memory) record: RecordId,

@@ -412,7 +412,7 @@ fn deferred_texts_are_indexed_alike() {
     );
     let docids = Terms::Keys(IndexId::DOCID);
     assert_eq!(terms(&at_once, docids), terms(&put_off, docids));
-    assert!(put_off.texts.get().is_none(), "nobody has asked for them");
+    assert!(put_off.texts.get().is_none(), "not requested yet");
     for index in (0..8).map(IndexId) {
         for of in [Terms::Words(index), Terms::Keys(index)] {
             assert_eq!(terms(&at_once, of), terms(&put_off, of), "{of:?}");

@@ -20,11 +20,11 @@ use crate::memory::index::{Index, Segment, SegmentBuilder};
 
 /// Octets below which a second thread does not pay.
 const SMALL: u64 = 4 * 1024 * 1024;
-/// Octets whose texts are indexed on first use, which takes some hundredths of a second.
+/// Up to this many octets, texts are indexed on first use, which takes some hundredths of a second.
 const FEW: u64 = 512 * 1024;
 /// Octets of files per segment, so that the working memory of building one stays in the cache.
 const OCTETS: u64 = 20 * 1024 * 1024;
-/// More segments than this are avoided by making them larger, because every search examines each one.
+/// Instead of more segments than this, larger ones are built, because every search examines each segment.
 const SEGMENTS: u64 = 64;
 /// The most octets of such a larger segment.
 const MOST_OCTETS: u64 = 64 * 1024 * 1024;
@@ -92,8 +92,8 @@ impl LoadInput<'_> {
         }
     }
 
-    /// Whether the records that are served already are better: some of the file's are lost or incomplete, or none is intact. An
-    /// empty file is no damage where it is allowed.
+    /// Whether the file is worse than the records already served: some of its records are lost or incomplete, or none
+    /// is intact. An empty file is not damaged where it is allowed.
     fn is_damaged(&self) -> bool {
         let is_empty = self.records == 0 && self.may_be_empty;
         self.loss.is_some() || (self.whole == 0 && !is_empty)
@@ -102,8 +102,8 @@ impl LoadInput<'_> {
 
 /// Reads all sources of the databases; `progress` is called from time to time on this thread.
 ///
-/// `served` is the number of records of each database that are replaced: then no record may lose anything, and none of these
-/// databases may become empty. Without it, any record will do: damaged ones are repaired or left out.
+/// `served` is the number of records of each database that are replaced. With it, no record may lose anything, and none
+/// of these databases may become empty. Without it, damaged records are repaired or left out.
 ///
 /// # Errors
 /// See [`LoadError`]. A file with some valid records is loaded, with notes on the others, unless it replaces records.

@@ -124,7 +124,7 @@ fn records_are_inserted_replaced_and_deleted() {
     assert_eq!(titles(&backend, "walden"), ["Walden"]);
     assert_eq!(
         change(&backend, Insert, &[marc(&record("d", "Again"))]),
-        [refused("a record is there already: d")]
+        [refused("the record already exists: d")]
     );
     assert_eq!(
         change(&backend, Replace, &[marc(&record("b", "Peace!"))]),
@@ -422,7 +422,7 @@ fn audit_a8_one_backend_writes_a_saved_file() {
     assert!(outcomes.iter().all(Result::is_ok), "{outcomes:?}");
     refused();
     drop(first);
-    let (second, _) = load().expect("nobody has it any more");
+    let (second, _) = load().expect("the lock is free");
     assert_eq!(titles(&second, "@or war emma"), ["War", "Emma"]);
 }
 
@@ -505,7 +505,7 @@ fn a_removed_saved_file_is_written_again() {
 }
 
 #[test]
-fn what_cannot_be_saved_is_not_changed() {
+fn a_change_that_cannot_be_saved_is_not_made() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("a.mrc");
     fs::write(&path, iso2709::encode(&record("a", "War")).expect("sound")).expect("written");

@@ -19,7 +19,7 @@ fn and_or_not() {
 
 #[test]
 fn proximity() {
-    // @prox exclusion distance ordered relation known unit: the sets of relations are < <= = >= > <>.
+    // @prox exclusion distance ordered relation known unit; relations 1 to 6 are < <= = >= > <>.
     Catalogue::small().check(&[
         ("@prox 0 1 1 2 k 2 @attr 1=4 and @attr 1=4 peace", "a"),
         ("@prox 0 1 1 2 k 2 @attr 1=4 peace @attr 1=4 and", ""),
