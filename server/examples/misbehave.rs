@@ -1,4 +1,4 @@
-//! Faults a peer can have, by rule: a diagnostic, a silence, a connection that ends within an answer.
+//! Faults by rule: a diagnostic, no answer at all, and a connection that is cut in the middle of an answer.
 
 use std::error::Error;
 use std::time::Duration;

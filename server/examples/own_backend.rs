@@ -1,4 +1,4 @@
-//! Records that are not in memory: a backend of one's own, here a list of titles that any search finds.
+//! A custom backend for records that are not in memory: here a list of titles that any search finds.
 
 use std::sync::Arc;
 

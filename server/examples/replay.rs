@@ -1,4 +1,4 @@
-//! A conversation that was recorded once, answered again without its server.
+//! Records a conversation once and replays it without its server.
 
 use std::error::Error;
 

@@ -213,13 +213,14 @@ pub(crate) struct Operation {
     inner: Arc<Inner>,
     number: u64,
     pub(crate) reference_id: Option<ReferenceId>,
-    /// The request to carry out, where the one that came answers the server's question about it.
+    /// The held request to carry out, if the request just received answers the server's question about it.
     pub(crate) held: Option<Box<Apdu>>,
 }
 
 impl Interrupt {
-    /// Takes a request that came while the session is busy: what is to be sent at once, or `None` for a request that has to wait
-    /// for its turn. Only TriggerResourceControl is taken; one about another operation than those in progress has no effect.
+    /// Takes a request that arrives while the session is busy. Returns what to send at once, or `None` if the request
+    /// has to wait for its turn. Only TriggerResourceControl is taken; it has no effect if it names no operation in
+    /// progress.
     pub fn take(&self, request: &Apdu) -> Option<Vec<Apdu>> {
         let Apdu::TriggerResourceControlRequest(trigger) = request else {
             return None;
@@ -299,7 +300,8 @@ impl Operation {
         self.why_stopped().is_some()
     }
 
-    /// The backend's answer, or the diagnostic with which the operation was stopped first: 105 if the client cancelled it.
+    /// Waits for the backend's answer. If the operation is stopped first, fails with the reason: 105 if the client
+    /// cancelled it.
     pub(crate) async fn or_stopped<T>(&self, mut answer: Answer<'_, T>) -> Result<T, Diagnostic> {
         // Most answers are ready at once.
         match poll_fn(|context| Poll::Ready(answer.as_mut().poll(context))).await {
@@ -421,7 +423,7 @@ impl ResultSets {
         Err(diagnostic(Condition::TOO_MANY_RESULT_SETS, most))
     }
 
-    /// Keeps a set, replacing an earlier one of that name and evicting those that were not used for longest.
+    /// Keeps a set, replacing an earlier one of that name and evicting the least recently used ones.
     ///
     /// # Errors
     /// Condition 31 if its hits alone are too many, and 112 as [`ResultSets::check_room`]. The earlier set is deleted in either
@@ -468,7 +470,7 @@ impl ResultSets {
         self.hits = 0;
     }
 
-    /// Drops the set that was not used for longest, but keeps its name.
+    /// Drops the least recently used set, but keeps its name.
     fn evict(&mut self) {
         let sets = self.sets.values_mut();
         let filled = sets.filter(|kept| kept.set.as_ref().is_some_and(|set| !set.hits.is_empty()));

@@ -27,8 +27,9 @@ pub fn ready<'a, T: Send + 'a>(answer: Result<T, Diagnostic>) -> Answer<'a, T> {
 
 /// Databases that can be searched, and their records.
 ///
-/// One backend serves all sessions at once. Work that takes longer than some milliseconds or waits for anything belongs in a
-/// future that yields: the methods themselves, and futures that do not yield, block the thread that serves the connection.
+/// One backend serves all sessions at once. Work that takes longer than a few milliseconds or waits for anything
+/// belongs in a future that yields: the methods themselves, and futures that do not yield, block the thread that serves
+/// the connection.
 #[expect(unused_variables, reason = "the names document the methods")]
 pub trait Backend: Send + Sync {
     /// The databases, as shown to people and in Explain. The first is the default database.

@@ -1,6 +1,6 @@
-//! One connection: requests in, answers out (Z39.50-2003 §4.2). Nothing is read while an answer is written, so that a client
-//! that does not read delays only itself. At the limit of concurrent operations, it reads ahead only for what stops one of
-//! them.
+//! One connection: requests in, answers out (Z39.50-2003 §4.2). Nothing is read while an answer is written, so that a
+//! client that does not read delays only itself. At the limit of concurrent operations, the server reads ahead only to
+//! find requests that stop one of them.
 
 pub(crate) mod lobby;
 mod operations;
@@ -106,7 +106,7 @@ struct Connection<S> {
     left: Option<Instant>,
     stopping: watch::Receiver<bool>,
     client: Client,
-    /// `None` if nothing of it is logged.
+    /// `None` if nothing about the session is logged.
     tally: Option<Tally>,
     context: Arc<Context>,
 }
@@ -335,7 +335,7 @@ impl<S: Transport> Connection<S> {
         Ok(())
     }
 
-    /// Drops the operations for a Close after them.
+    /// Drops the operations, and returns the Close to send.
     fn give_up(&mut self) -> Output {
         self.operations.list.clear();
         self.session.end(CloseReason::FINISHED, None).into()
@@ -374,7 +374,7 @@ impl<S: Transport> Connection<S> {
                     (octets, Some(apdu))
                 }
                 Item::Octets(octets) => {
-                    debug!(octets = octets.len(), "sent in the place of an APDU");
+                    debug!(octets = octets.len(), "sent instead of an APDU");
                     (octets.into(), None)
                 }
             };

@@ -20,7 +20,7 @@ use crate::target::Target;
 ///   seconds, or the number of seconds in its name, and with an estimate;
 /// - after a `?` the name may have parameters, separated by `&`: `search-delay`, `present-delay`, `fetch-delay` (seconds, or
 ///   `least:most`) and `seed`;
-/// - a search finds the number of records that its first term with a leading digit says; without such a term, a number up to 23
+/// - a search finds as many records as its first term with a leading digit says; without such a term, a number up to 23
 ///   that depends on the term; attributes are ignored;
 /// - the same 24 records repeat, in any MARC syntax (as USMARC), SUTRS, XML, OPAC and GRS-1;
 /// - Scan has its own list of words in `Default` and `Slow`; Sort always succeeds and changes nothing; Delete succeeds for a

@@ -23,8 +23,8 @@ pub struct Limits {
     pub databases_per_search: usize,
     /// Result sets kept for one session: 1,000; a further one is refused with condition 112.
     pub result_sets: usize,
-    /// Hits kept for one session, over all its result sets: 16,000,000. A new set evicts the sets that were not used for
-    /// longest, which then give condition 27; a set that is too large by itself is refused with condition 31.
+    /// Hits kept for one session, over all its result sets: 16,000,000. A new set evicts the least recently used sets,
+    /// which then give condition 27; a set that is too large by itself is refused with condition 31.
     pub hits: usize,
     /// Terms requested by one Scan: 1,000; more are refused with condition 31.
     pub scan_terms: usize,
@@ -41,7 +41,7 @@ pub struct Limits {
     /// Connections at once: 1,000. At the limit, a connection without a session gives way to a new one; otherwise the new one
     /// waits.
     pub sessions: usize,
-    /// Sessions at once with one address: unlimited. Further connections from it are closed at once.
+    /// Sessions at once from one address: unlimited. Further connections from it are closed at once.
     pub sessions_per_address: Option<usize>,
     /// Octets of further requests read while one is being answered: 65,536.
     pub read_ahead: usize,

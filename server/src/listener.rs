@@ -234,7 +234,7 @@ impl Summary {
             (_, Some(words)) => words.clone(),
             _ => "no words".to_owned(),
         };
-        error!(panic = words, "a session ended by a fault of the server");
+        error!(panic = words, "a bug in the server ended a session");
         self.panics += 1;
         self.first_panic.get_or_insert(words);
     }

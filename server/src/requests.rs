@@ -123,7 +123,7 @@ pub(crate) fn elements(name: &str) -> ElementSetNames {
     ElementSetNames::GenericElementSetName(name.into())
 }
 
-/// A database `cat` with `id7`, twice `dup`, and `B` beside it with one more.
+/// A database `cat` with the records `id7`, `dup` and `dup`, and a database `B` with one record.
 pub(crate) fn catalogue() -> Arc<dyn Backend> {
     let cat = [
         record("id7", "War and peace"),

@@ -1,5 +1,6 @@
-//! The services: which one answers which request, and how each is refused (Z39.50-2003 §3.2). A file each, from a request and
-//! the association to the answer, without input or output. [`crate::session`] sets the referenceIds.
+//! The services: which one answers which request, and how each is refused (Z39.50-2003 §3.2). Each service has its own
+//! file, which turns a request and the association into the answer without any I/O. [`crate::session`] sets the
+//! referenceIds.
 
 pub(crate) mod access;
 mod delete;

@@ -334,8 +334,8 @@ pub(crate) async fn carry_out(operation: Operation, request: &Apdu) -> Done {
     Done::Operation(operation.reference_id.clone(), conclusion)
 }
 
-/// What waits for an answer of the client (Z39.50-2003 §3.2.5, §3.2.6), the oldest first. Where there is no room for more,
-/// the oldest is dropped.
+/// What waits for the client's answer (Z39.50-2003 §3.2.5, §3.2.6), oldest first. If there is no room for more, the
+/// oldest is dropped.
 struct Pending {
     waiting: Vec<Waiting>,
     most: usize,
@@ -378,7 +378,7 @@ impl Waiting {
 }
 
 /// Why an answer to a question that was not asked is refused.
-const UNASKED: &str = "without a request of the server";
+const UNASKED: &str = "without a request from the server";
 
 #[cfg(test)]
 mod tests;

@@ -31,7 +31,7 @@
 //! assert [line["value"]["query"] for line in said if line.get("apdu") == "searchRequest"] == ["@attr 1=4 war"]
 //! ```
 //!
-//! Errors of the set-up and expectations that are not met panic with a message.
+//! Setup errors and failed expectations panic with a message.
 
 #![expect(clippy::panic, reason = "a test that cannot go on ends with a panic")]
 
@@ -200,7 +200,7 @@ impl TestServer {
 
     fn address(&self, is: impl Fn(&Endpoint) -> Option<SocketAddr>) -> SocketAddr {
         let address = self.endpoints.iter().find_map(is);
-        address.unwrap_or_else(|| panic!("not started there: {:?}", self.endpoints))
+        address.unwrap_or_else(|| panic!("the server has no such listener: {:?}", self.endpoints))
     }
 
     fn stopped(&mut self) -> Option<Summary> {

@@ -1,8 +1,9 @@
 //! Recorded conversations: the APDUs of sessions as values for tests, as lines of JSON for other programs, and for replay.
 //!
-//! A line of JSON is an object with `time` (RFC 3339, UTC), `session` (from 1), `direction` (`received` or `sent`), `apdu` (the
-//! standard's name, or `malformed`), `octets` (hexadecimal) and `value` (what the APDU says, by the standard's names; where it
-//! is one). Lines with `event` (`opened`, `closed`) are about connections. Secrets are `*` in octets and left out of values.
+//! A line of JSON is an object with `time` (RFC 3339, UTC), `session` (from 1), `direction` (`received` or `sent`),
+//! `apdu` (the standard's name, or `malformed`), `octets` (hexadecimal) and `value` (the contents by the standard's
+//! names; absent if malformed). Lines with `event` (`opened`, `closed`) are about connections. Secrets are `*` in
+//! octets and left out of values.
 
 mod log;
 mod player;
@@ -197,7 +198,8 @@ impl fmt::Display for Recording {
     }
 }
 
-/// A time of RFC 3339 in UTC, to the microsecond: `2026-01-31T23:59:59.123456Z`. A time from 1970 on; an earlier one becomes the beginning of 1970.
+/// A time in RFC 3339 form, in UTC to the microsecond: `2026-01-31T23:59:59.123456Z`. Times before 1970 become the
+/// beginning of 1970.
 fn format_time(time: SystemTime) -> String {
     let Moment {
         year,

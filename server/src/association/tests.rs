@@ -46,7 +46,7 @@ fn limits_hold_at_and_past_them() {
 }
 
 #[test]
-fn the_longest_unused_sets_are_evicted_first() {
+fn the_least_recently_used_sets_are_evicted_first() {
     let mut sets = ResultSets::new(&limits(9, 10));
     for (name, count) in [("1", 4), ("2", 3), ("none", 0), ("3", 3)] {
         assert_eq!(keep(&mut sets, name, count), Ok(()));

@@ -69,7 +69,7 @@ const CATEGORIES: [(&str, &str); 10] = [
         "The attributes with which a database is searched",
     ),
     ("TermListInfo", "The term lists that can be scanned"),
-    ("TermListDetails", "The attributes that mean a term list"),
+    ("TermListDetails", "The attributes that select a term list"),
     ("SortDetails", "The keys by which records can be sorted"),
     ("ExtendedServicesInfo", "The extended services"),
 ];

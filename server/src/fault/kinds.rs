@@ -176,7 +176,7 @@ pub(super) fn read(words: &mut Words<'_>) -> Result<Fault, RuleError> {
         None => Ok(fault),
         Some(more) => Err(RuleError::new(
             at,
-            format!("{more:?} where {name:?} is complete"),
+            format!("unexpected {more:?} after {name:?}"),
         )),
     }
 }

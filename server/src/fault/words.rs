@@ -53,7 +53,7 @@ impl<'a> Words<'a> {
             }
         }
         if quoted {
-            return Err(RuleError::new(begin, "a quotation mark without its end"));
+            return Err(RuleError::new(begin, "an unclosed quotation mark"));
         }
         self.at = end;
         Ok((end > begin).then_some(word))

@@ -97,7 +97,8 @@ impl Acceptor {
         }
     }
 
-    /// Waits for room. If there is none, the oldest connection without a session gives way, after some time to open one.
+    /// Waits for room. If there is none, the oldest connection without a session gives way once it has had some time to
+    /// open one.
     async fn permit(&self) -> Result<OwnedSemaphorePermit, AcquireError> {
         let free = Arc::clone(&self.permits).acquire_owned();
         tokio::pin!(free);
@@ -130,7 +131,7 @@ impl Acceptor {
                         _ => Some(None),
                     };
                     let Some(place) = place else {
-                        warn!(%peer, "too many sessions with this address");
+                        warn!(%peer, "too many sessions from this address");
                         continue;
                     };
                     return (stream, peer, place);
@@ -160,13 +161,13 @@ impl Acceptor {
     }
 }
 
-/// The sessions with each address, at most `most`.
+/// The sessions from each address, at most `most`.
 struct Crowd {
     most: usize,
     sessions: HashMap<IpAddr, Weak<()>>,
 }
 
-/// One of the sessions with an address, which all hold a clone.
+/// One of the sessions from an address, which all hold a clone.
 type AddressPermit = Arc<()>;
 
 impl Crowd {
@@ -175,7 +176,7 @@ impl Crowd {
         Self { most, sessions }
     }
 
-    /// A permit for a session with this address, unless it has the most that are allowed.
+    /// A permit for a session from this address, unless it already has the most allowed.
     fn admit(&mut self, address: IpAddr) -> Option<AddressPermit> {
         self.sessions.retain(|_, permit| permit.strong_count() > 0);
         let permit = self.sessions.get(&address).and_then(Weak::upgrade);
@@ -208,7 +209,7 @@ mod tests {
         assert_eq!(
             crowd.sessions.len(),
             1,
-            "of addresses without sessions nothing is kept"
+            "addresses without sessions are forgotten"
         );
         assert!(Crowd::new(0).admit(one).is_none());
     }

@@ -284,7 +284,7 @@ fn every_apdu_has_its_answer() {
     };
     check(
         unasked.into(),
-        "protocolError: resourceControlResponse without a request of the server",
+        "protocolError: resourceControlResponse without a request from the server",
     );
 }
 

@@ -51,7 +51,8 @@ impl Replay {
 /// A request gets the answer to the same request: the next of this session that has not been replayed, otherwise the last,
 /// otherwise that of another session. A request that was not recorded gets a diagnostic, or Close if the service has none.
 ///
-/// In order, only octets are compared: a request without an equal gets the answer to the next of the same APDU.
+/// In order, only octets are compared: a request that equals none gets the answer to the next request with the same
+/// APDU.
 ///
 /// What the server sent before any request goes out with the first answer.
 pub(crate) struct Player {
@@ -127,7 +128,7 @@ impl Player {
             .or_else(|| all.find(|exchange| same(exchange)))
     }
 
-    /// The first request of the same octets that has not been replayed yet, or the first of the same APDU.
+    /// The first request with the same octets that has not been replayed yet, otherwise the first with the same APDU.
     fn by_order<'a>(&mut self, replay: &'a Replay, octets: &[u8]) -> Option<&'a Exchange> {
         let (plain, kind) = (redacted(octets), tag(octets));
         let own = replay.sessions.get(self.session)?;

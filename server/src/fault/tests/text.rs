@@ -293,7 +293,7 @@ fn rules_are_refused_where_they_are_wrong() {
         ),
         (
             "on search: silence please",
-            "\"please\" where \"silence\" is complete at character 20",
+            "unexpected \"please\" after \"silence\" at character 20",
         ),
         (
             "on search nth=0: silence",
@@ -314,7 +314,7 @@ fn rules_are_refused_where_they_are_wrong() {
         ),
         (
             "on search: fail \"",
-            "a quotation mark without its end at character 17",
+            "an unclosed quotation mark at character 17",
         ),
         (
             "on search: tag 31",

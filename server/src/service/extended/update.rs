@@ -1,5 +1,5 @@
-//! Database Update in its three versions (Z39.50-2003 Appendix EXT.5): updates all records of a task or none. If some cannot be
-//! updated, the package has a diagnostic for each of them, and another for each of the rest.
+//! Database Update in its three versions (Z39.50-2003 Appendix EXT.5): updates all records of a task or none. If some
+//! cannot be updated, the package has a diagnostic for each of them, and condition 224 for each of the rest.
 
 use bytes::Bytes;
 use z3950_asn1::apdu::{
@@ -84,8 +84,8 @@ pub(super) async fn answer(
     Ok(Outcome::of_update(failure, package))
 }
 
-/// The element in place of a record that was not requested: none in the first version, no diagnostics in the others, because
-/// yaz-client 5.34 reads the element even if it is absent.
+/// The element sent when the record was not requested. The first version has none. The others have an empty list of
+/// diagnostics, because yaz-client 5.34 reads the element even if it is absent.
 fn nothing_to_say(version: Oid) -> Option<RecordOrSurDiag> {
     let is_first = version == oid::DATABASE_UPDATE_1;
     (!is_first).then(|| RecordOrSurDiag::SurrogateDiagnostics(Vec::new()))

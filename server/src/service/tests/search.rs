@@ -1,4 +1,5 @@
-//! More in the answer to a Search: estimates, interruptions, term counts and facets; and services that are not offered.
+//! Further parts of the answer to a Search: estimates, interruptions, term counts and facets; and services that are not
+//! offered.
 
 use std::sync::Arc;
 
