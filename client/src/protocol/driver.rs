@@ -324,7 +324,7 @@ impl Operations {
         })
     }
 
-    /// Waits for the caller of an operation that is not cancelled to go away.
+    /// Waits until the caller of an operation that is not cancelled is gone.
     fn poll_dropped(&mut self, context: &mut Context<'_>) -> Poll<u64> {
         for operation in &mut self.list {
             if let Some(reply) = &mut operation.reply
@@ -437,7 +437,7 @@ fn received(octets: &Bytes) -> Result<Apdu, DecodeError> {
     let apdu = codec::decode(octets);
     match &apdu {
         Ok(apdu) => debug!(apdu = apdu.name(), octets = octets.len(), "received"),
-        Err(fault) => debug!(octets = octets.len(), %fault, "received what does not decode"),
+        Err(fault) => debug!(octets = octets.len(), %fault, "received an undecodable APDU"),
     }
     trace_body(octets);
     apdu

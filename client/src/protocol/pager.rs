@@ -198,7 +198,7 @@ impl Pager {
             }
             match result.map(|presented| (presented.records, presented.diagnostics)) {
                 Ok((mut records, _)) if !records.is_empty() => {
-                    // Records from the first in another syntax on are requested separately.
+                    // The first record in another syntax and those after it are requested separately.
                     let others = records.iter().skip(1).position(is_in_no_such_syntax);
                     if let Some(before) = others.filter(|_| !self.options.alternatives.is_empty()) {
                         records.truncate(before + 1);

@@ -111,7 +111,7 @@ impl Session {
     /// # Errors
     /// Those of [`Session::over`]; all of them end the session.
     pub async fn init(&self, init: &InitializeRequest) -> Result<Self, Error> {
-        // What this handle knows of the session is outdated from now on, so it cannot go back to a pool.
+        // This handle's view of the session is outdated from now on, so the session cannot go back to a pool.
         self.handle.unanswered.fetch_add(1, Ordering::AcqRel);
         Ok(Self {
             server: self.handle.init(init, self.timeouts).await?,
@@ -207,7 +207,8 @@ impl Session {
         }
     }
 
-    /// A handle on the same session whose requests bear this referenceId, or one made up while another operation bears it.
+    /// A handle on the same session whose requests have this referenceId, or a generated one while another operation
+    /// uses it.
     pub fn with_reference_id(&self, reference_id: Option<ReferenceId>) -> Self {
         Self {
             reference_id,

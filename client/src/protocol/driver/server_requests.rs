@@ -13,7 +13,7 @@ use crate::error::{Error, Phase, ProtocolFault};
 use crate::protocol::service::access::Challenge;
 use crate::protocol::service::resource::{Decision, ResourceQuestion};
 
-/// The most requests that a server may send during one of ours, or between two.
+/// The most requests that a server may send during one of our requests, or between two.
 pub(super) const MAX_INTERRUPTIONS: usize = 64;
 
 /// A handler's response to a request of the server.

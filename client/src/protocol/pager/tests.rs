@@ -12,7 +12,7 @@ use crate::protocol::session::SessionOptions;
 use crate::testing::*;
 use crate::transport::BoxFuture;
 
-/// How a server with records 1 to `hits` takes a Present.
+/// How a server with records 1 to `hits` handles a Present.
 #[derive(Debug, Clone, Copy)]
 enum Habit {
     Honest,
@@ -153,7 +153,7 @@ async fn result_set(server: &Server, pushed: u64, reconnects: bool) -> Pager {
         .expect("found")
 }
 
-/// What the stream gives, and what the server was asked for.
+/// Checks what the stream gives, and what the server was asked for.
 async fn check(habit: Habit, hits: i64, pushed: u64, reconnects: bool, given: &str, asked: &str) {
     let server = Server {
         habit,
@@ -326,7 +326,8 @@ async fn an_estimated_set_ends_with_its_last_record() {
     server.await.expect("no panic");
 }
 
-/// Four records in the syntaxes given, at a server that says 238 of those in others: one by one, or of the whole Present.
+/// Four records in the given syntaxes, at a server that answers 238 for records in others: for each one, or for the
+/// whole Present.
 async fn in_syntaxes(
     has: [oid::Oid; 4],
     is_whole: bool,

@@ -47,7 +47,7 @@ pub struct DeleteResult {
     pub status: DeleteSetStatus,
     /// The status of each set, if the server says.
     pub sets: Vec<ListStatus>,
-    /// The number of sets not deleted, where all were to be.
+    /// The number of sets not deleted, if all were to be deleted.
     pub not_deleted: Option<i64>,
     /// A message from the server.
     pub message: Option<String>,

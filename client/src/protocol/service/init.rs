@@ -25,7 +25,7 @@ pub const IMPLEMENTED: Options = Options(Bits::of(&[
     0, 1, 2, 3, 4, 7, 8, 10, 11, 12, 13, 14, 16, 18, 19, 21,
 ]));
 
-/// What Init offers unless told otherwise: everything that this client implements.
+/// The default offer of Init: everything that this client implements.
 pub fn offer() -> InitializeRequest {
     InitializeRequest {
         protocol_version: ProtocolVersion::UP_TO_3,

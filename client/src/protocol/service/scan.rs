@@ -46,7 +46,7 @@ impl Default for ScanOptions {
 }
 
 impl ScanOptions {
-    /// Counts only the records of a result set, in the way of Index Data's servers.
+    /// Counts only the records of a result set, an extension of Index Data's servers.
     pub fn in_result_set(mut self, name: impl Into<InternationalString>) -> Self {
         let information = self.other_info.get_or_insert_default();
         Convention::ScanSet.put(information, name);

@@ -74,7 +74,7 @@ impl SearchOptions {
         }
     }
 
-    /// Asks for facets of the records found, in the way of Index Data's servers.
+    /// Asks for facets of the records found, an extension of Index Data's servers.
     ///
     /// # Errors
     /// Only for values that cannot be encoded.

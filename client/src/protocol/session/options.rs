@@ -20,8 +20,8 @@ pub struct SessionOptions {
     /// The most concurrent operations where the server grants concurrentOperations; 8. Operations that change a result set
     /// do not overlap with others on it.
     pub max_operations: usize,
-    /// The most requests sent ahead of their answers where the server does not; 1, as the standard requires. Most servers
-    /// read on and answer in order.
+    /// The most requests sent ahead of their answers where the server does not grant it; 1, as the standard requires.
+    /// Most servers read on and answer in order.
     pub max_pipelined: usize,
     /// Whether dropping the future of an operation cancels it at a server that grants triggerResourceCtrl. Otherwise the
     /// operation continues and its answer is dropped.

@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_said_is_found() {
+    fn every_message_and_diagnostic_is_found() {
         let text = |text: &str| vec![text.to_owned()];
         let single_diag = single(DIAG_1, diag_1_octets(1014, "joe"));
         let octets_diag = External::octet_aligned(DIAG_1, diag_1_octets(1014, "joe"));

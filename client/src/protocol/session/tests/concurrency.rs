@@ -1,5 +1,5 @@
-//! Several operations on one session: side by side where the server grants it, in a queue where it does not, each with
-//! its own answer (Z39.50-2003 §3.1.2, §3.4, §3.5).
+//! Several operations on one session: concurrent where the server grants it, queued where it does not, each with its
+//! own answer (Z39.50-2003 §3.1.2, §3.4, §3.5).
 
 use std::time::Duration;
 
@@ -71,7 +71,7 @@ async fn requests_wait_where_the_server_grants_nothing() {
             ..SessionOptions::default()
         };
         let (session, mut peer) = Peer::granting(options, Options::default()).await;
-        // On one result set even: a server without concurrency takes them in turn.
+        // Even on one result set: a server without concurrency carries them out in turn.
         let searches = [(); 3].map(|()| search(&session, "default"));
         let mut requests = Vec::new();
         for _ in 0..sent_ahead {
@@ -120,7 +120,7 @@ async fn operations_on_one_result_set_do_not_overlap() {
     let third = search(&session, "a");
     assert!(
         peer.hears_nothing().await,
-        "nor may what is presented change"
+        "the set being presented must not change"
     );
     for request in requests.iter().rev() {
         let records = Some(Records::ResponseRecords(vec![marc()]));
@@ -160,7 +160,8 @@ async fn an_answer_that_fits_no_request_ends_the_session() {
             label("x"),
             "a response with a referenceId that was not sent",
         ),
-        // One without a referenceId is that of the first request, which has none; the next one fits nothing.
+        // An answer without a referenceId belongs to the first request, which has none; a second one belongs to no
+        // request.
         (
             &["a", "b", "c"],
             None,
@@ -216,7 +217,10 @@ async fn one_late_answer_does_not_end_a_live_session() {
     assert!(session.is_open());
     let next = search(&session, "c");
     let request = peer.request().await;
-    assert!(request.reference_id().is_some(), "one is still under way");
+    assert!(
+        request.reference_id().is_some(),
+        "another one is in progress"
+    );
     peer.send(answer_to(&late_request, 1)).await;
     peer.send(answer_to(&request, 3)).await;
     assert_eq!(next.await.expect("no panic").expect("found"), 3);
@@ -269,7 +273,7 @@ async fn a_dropped_request_is_cancelled_where_wanted_and_granted() {
             assert_eq!(trigger.result_set_wanted, Some(false));
         }
         let next = search(&session, "a");
-        assert!(peer.hears_nothing().await, "the server is still at it");
+        assert!(peer.hears_nothing().await, "the server is still busy");
         peer.send(answer_to(&request, 1)).await;
         let request = peer.request().await;
         peer.send(answer_to(&request, 2)).await;

@@ -10,7 +10,7 @@ use crate::protocol::service::scan::ScanOptions;
 use crate::protocol::service::sort::key_by_field;
 use crate::transport::BoxFuture;
 
-/// How long an operation may take, with the longest wait for an answer and for the end of the connection.
+/// The most time for an operation: the longest wait for an answer, and for the end of the connection.
 const DEADLINE: Duration = Duration::from_secs(35);
 
 /// A service as a caller uses it, and what a server answers to each of its requests.
@@ -236,8 +236,8 @@ enum Ending {
     IsSilent,
 }
 
-/// A session whose server answers requests in turn with `answers`, up to `budget` octets of them, and then ends.
-/// A request that has no answer in `answers` has one more search response.
+/// A session whose server answers requests in turn with `answers`, up to `budget` octets of them, and then ends. After
+/// all `answers`, it answers every request with a search response.
 async fn session(answers: &[Apdu], budget: usize, ending: Ending) -> Session {
     let (ours, mut theirs) = tokio::io::duplex(65_536);
     let answers: Vec<Vec<u8>> = answers.iter().map(encode).collect();

@@ -1,4 +1,4 @@
-//! Init once more on an open session: another agreement on the same connection (Z39.50-2003 §3.2.1).
+//! A second Init on an open session, which negotiates again on the same connection (Z39.50-2003 §3.2.1).
 
 use super::*;
 use crate::protocol::service::init;
@@ -43,7 +43,7 @@ async fn a_second_init_negotiates_again() {
         (name.expect("named"), server.options.contains(Options::SCAN))
     });
     assert_eq!(names, [("one".into(), false), ("two".into(), true)]);
-    // Either handle may go: the session stays as long as there is one.
+    // Either handle may be dropped: the session stays open while one is left.
     drop(before);
     let search = tokio::spawn(async move { (hits(&now).await, now) });
     assert_eq!(peer.request().await.name(), "searchRequest");

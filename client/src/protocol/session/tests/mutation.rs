@@ -71,7 +71,7 @@ async fn damaged_answers_end_in_an_answer_or_an_error() {
         let conversation = tokio::time::timeout(Duration::from_secs(600), converse(script));
         survived += usize::from(conversation.await.expect("an end within the time limits"));
     }
-    // If all or none got through, the damage is not worth its name.
+    // If all or almost none survive, the damage is too small or too great to test anything.
     let all = CONVERSATIONS * times;
     assert!(
         survived > all / 100 && survived < all,

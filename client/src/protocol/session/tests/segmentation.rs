@@ -77,7 +77,7 @@ async fn segments_and_fragments_are_joined() {
             None,
             Ok("usmarc a, usmarc b, usmarc c, usmarc d"),
         ),
-        // The count of all segments will do as well.
+        // The count of all segments is accepted too.
         (
             one,
             vec![vec![whole("a")]],

@@ -163,7 +163,7 @@ async fn sort_puts_result_sets_in_order() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn duplicates_are_taken_out() {
+async fn duplicates_are_removed() {
     let response = |status, diagnostics| DuplicateDetectionResponse {
         reference_id: None,
         status,

@@ -26,7 +26,7 @@ async fn check(name: &str, turns: Vec<Turn>, first: &str, second: &str, last: &s
             Err(error) => chain(&error),
         };
         assert_eq!(words, expected, "{name}: the {which} search");
-        // What follows an answer is read before the next request is sent.
+        // Octets after an answer are read before the next request is sent.
         tokio::task::yield_now().await;
     }
     let _ = session.close().await;
@@ -124,7 +124,7 @@ async fn every_trap_has_an_outcome() {
     let ended = format!("the session has ended | {gone}");
     check("the end", vec![Turn::HangUp], gone, &ended, "hangup").await;
 
-    // In step after all: what was asked in between has been answered, and the second search gets its own answer.
+    // The session stays in step: the requests of the server were answered, and the second search gets its own answer.
     let refused = "the server asked for credentials during Search, but none were given";
     let answered = |apdu| vec![Turn::Send(vec![apdu]), send(found(1, vec![]))];
     let told = Turn::Send(vec![resource_control(false), found(1, vec![]).into()]);
