@@ -1,5 +1,5 @@
-//! Retrieval against scripted servers: every kind of reply and of end. Streams are `tokio::io::duplex` and the clock is paused, so
-//! that waits take no time.
+//! Retrieval against scripted servers, with every kind of reply and every way it can end. Streams are
+//! `tokio::io::duplex` and the clock is paused, so that waits take no time.
 
 mod hostile;
 mod mutation;
@@ -27,7 +27,7 @@ enum Turn {
     Silence,
 }
 
-/// A script for each connection, the last one for all further ones; records the requests.
+/// A script for each connection; the last one serves all further connections. Records the requests.
 #[derive(Debug, Clone)]
 struct Scripted {
     servers: Vec<Vec<Turn>>,
@@ -294,8 +294,8 @@ async fn a_reply_with_its_own_end_needs_no_end_of_connection() {
     }
 }
 
-/// RFC 1436 §3.4: a lone dot ends a text, though the connection stays open; what follows is reported. Servers that close it
-/// may have sent a file as it is, with such lines in it, and nothing of that is left out.
+/// RFC 1436 §3.4: a lone dot ends a text even if the connection stays open; octets after it are reported. A server that
+/// closes the connection may have sent a file unchanged, with such lines in it, so nothing is left out then.
 #[tokio::test(start_paused = true)]
 async fn audit_b17_a_lone_dot_ends_a_text() {
     let note = |octets: &str| {
@@ -405,7 +405,7 @@ async fn attributes_by_name_are_filtered_where_the_server_cannot() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_cannot_be_sent_is_not() {
+async fn unsendable_urls_are_refused() {
     let server = Scripted::new(&[&[Turn::Silence]]);
     for (url, expected) in [
         (

@@ -45,12 +45,12 @@ pub(super) fn ended(octets: &Bytes) -> Option<(Bytes, usize)> {
 pub(super) struct LoneDot {
     /// The start of the current line.
     line: usize,
-    /// The offset up to which it has no end.
+    /// The offset up to which the current line has no end.
     seen: usize,
 }
 
 impl LoneDot {
-    /// Whether there is one. The octets extend those of the last call.
+    /// Whether the octets, which extend those of the last call, contain a lone dot.
     pub(super) fn is_in(&mut self, octets: &[u8]) -> bool {
         self.find(octets).is_some()
     }

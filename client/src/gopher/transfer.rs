@@ -42,7 +42,7 @@ pub(super) async fn exchange(
     let mut within = 0;
     let mut dot = LoneDot::default();
     while !plan.is_complete(&reply, &mut dot) {
-        // A file sent unchanged may have such a line; then more octets follow at once.
+        // A file sent unchanged may contain such a line; more octets then follow at once.
         let has_ended = plan.may_go_on_after_dot(&reply) && dot.is_in(&reply);
         let read = limit.hold(Phase::Idle, stream.read(&mut chunk));
         let read = match has_ended {

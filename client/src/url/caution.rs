@@ -102,7 +102,7 @@ pub(crate) fn has_escaped_control(text: &str) -> bool {
     })
 }
 
-/// The scope in which a locator means the same.
+/// The scope in which a locator has the same meaning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Scope {
     /// Everywhere.

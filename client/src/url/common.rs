@@ -27,7 +27,7 @@ pub(crate) enum Class {
     Reserved,
     /// `{}|\^~[]` and the backtick: unsafe on old gateways.
     National,
-    /// Everything else, `<>"#%` among it: never literal.
+    /// Everything else, including `<>"#%`: never literal.
     Unsafe,
 }
 

@@ -90,7 +90,7 @@ pub enum Url {
     MessageId(MessageId),
     /// `cid`, a part of one: RFC 1630.
     ContentId(MessageId),
-    /// `urn`: a name and no locator.
+    /// `urn`: a name, not a locator.
     Name(OpaqueUri),
     /// A scheme of a [`Registry`].
     Registered(RegisteredUrl),
@@ -143,13 +143,13 @@ impl Locator {
         self.url
     }
 
-    /// The decoded fragment, which is never sent; [`Mode::Lenient`] only. An empty one is none, since it means the whole (RFC
-    /// 1630); of Z39.50 URLs it is kept.
+    /// The decoded fragment, which is never sent; [`Mode::Lenient`] only. An empty one counts as none, since it refers
+    /// to the whole (RFC 1630), except in Z39.50 URLs.
     pub fn fragment(&self) -> Option<&Octets> {
         self.fragment.as_ref()
     }
 
-    /// A locator or a name; never neither.
+    /// [`UriKind::Locator`] or [`UriKind::Name`].
     pub fn kind(&self) -> UriKind {
         match self.url {
             Url::Name(_) => UriKind::Name,

@@ -91,7 +91,7 @@ impl Hash for RegisteredUrl {
 
 /// The scheme of names.
 pub(super) const NAME_SCHEME: &str = "urn";
-/// A prefix of URLs, and no scheme (RFC 1738 Appendix).
+/// A prefix of URLs, not a scheme (RFC 1738 Appendix).
 pub(super) const PREFIX: &str = "url";
 
 /// The schemes that cannot be registered, the more common ones first.

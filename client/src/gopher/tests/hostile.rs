@@ -3,7 +3,7 @@
 use super::*;
 
 #[tokio::test(start_paused = true)]
-async fn hostile_servers_are_given_up_in_time_and_within_bounds() {
+async fn hostile_servers_are_abandoned_within_limits() {
     let bounded = |max_octets| GopherOptions {
         max_octets,
         ..GopherOptions::default()

@@ -8,7 +8,7 @@ use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use super::super::*;
 use crate::url::{Locator, Mode};
 
-/// What replies are made of.
+/// The pieces that replies are made of.
 const PIECES: [&str; 20] = [
     "+",
     "-",

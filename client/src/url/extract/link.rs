@@ -111,7 +111,7 @@ pub(super) fn declared_charset(page: &[u8]) -> Charset {
 mod tests {
     use super::*;
 
-    /// As in the URL Standard's own tests, where these say the same in RFC 1630's terms.
+    /// Cases of the URL Standard's own tests that agree with RFC 1630.
     #[test]
     fn audit_b11_links_are_resolved_as_browsers_do() {
         let check = |base: &str, link: &str, expected: Option<&str>| {

@@ -62,7 +62,7 @@ fn scheme(url: Span<'_>) -> Result<(Kind, Span<'_>), UrlError> {
     Ok((kind, common::double_slash(rest)?))
 }
 
-/// Separates userinfo from host and port. RFC 2056 §5 has no userinfo, but RFC 1738 §3.1, which it refers to.
+/// Separates userinfo from host and port. RFC 2056 §5 has no userinfo, but RFC 1738 §3.1, which it refers to, does.
 ///
 /// The authority ends at the first `/`, `?` or `;`, so a later `@` cannot change the host.
 fn login(authority: Span<'_>, mode: Mode) -> Result<(Option<Userinfo>, Span<'_>), UrlError> {
