@@ -108,7 +108,7 @@ pub enum Error {
     #[error(transparent)]
     Identifier(#[from] IdentifierError),
     /// A value that cannot be encoded, such as a field of more than 9,999 octets in ISO 2709.
-    #[error("it cannot be written")]
+    #[error("a value cannot be encoded")]
     Unwritable(#[source] Arc<dyn std::error::Error + Send + Sync>),
     /// A scan needs exactly one term, and the query has another number.
     #[error("a scan begins at one term of one index")]
@@ -242,7 +242,7 @@ impl fmt::Display for Phase {
         f.write_str(match self {
             Self::Resolve => "name resolution",
             Self::Connect => "connect",
-            Self::Proxy => "the way through a proxy",
+            Self::Proxy => "the proxy handshake",
             Self::Tls => "the TLS handshake",
             Self::Init => "Init",
             Self::Idle => "a pause",
@@ -308,8 +308,8 @@ fn unavailable(phase: Phase, cause: &Cause) -> String {
         (Phase::Connect, _) => "cannot connect".into(),
         (Phase::Proxy, Cause::Proxy(_)) => "the proxy refused to connect".into(),
         (Phase::Proxy, Cause::Dns(_) | Cause::Refused(_)) => "the proxy cannot be reached".into(),
-        (Phase::Proxy, Cause::Timeout(_)) => "no way through the proxy in time".into(),
-        (Phase::Proxy, Cause::Deadline) => "no way through the proxy".into(),
+        (Phase::Proxy, Cause::Timeout(_)) => "no connection through the proxy in time".into(),
+        (Phase::Proxy, Cause::Deadline) => "no connection through the proxy".into(),
         (Phase::Proxy, _) => "the connection failed at the proxy".into(),
         (Phase::Tls, Cause::Tls(_) | Cause::Handshake(_)) => "TLS with the server failed".into(),
         (_, Cause::Timeout(_)) => format!("no answer to {phase} in time"),

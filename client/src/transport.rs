@@ -45,8 +45,8 @@ use crate::error::{Cause, Error, Phase};
 use crate::target::Endpoint;
 use crate::url::Host;
 
-/// How to reach endpoints: the settings that all have in common. Clones share the trusted certificates, which are read on the
-/// first use of TLS.
+/// How to reach endpoints: the settings that apply to all of them. Clones share the trusted certificates, which are
+/// read on the first use of TLS.
 #[derive(Clone, Default)]
 pub struct Routes {
     tcp: Tcp,
@@ -167,7 +167,7 @@ impl Routes {
             #[cfg(unix)]
             Endpoint::Unix(path) => Ok(Arc::new(Unix::new(path))),
             #[cfg(not(unix))]
-            Endpoint::Unix(_) => Err(RouteError::NotBuiltIn("the way to Unix sockets")),
+            Endpoint::Unix(_) => Err(RouteError::NotBuiltIn("support for Unix sockets")),
         }
     }
 
@@ -189,7 +189,7 @@ impl Routes {
     #[cfg(not(feature = "proxy"))]
     fn proxied(&self, proxy: Option<&str>) -> Result<Arc<dyn Connect>, RouteError> {
         match proxy {
-            Some(_) => Err(RouteError::NotBuiltIn("the way through a proxy")),
+            Some(_) => Err(RouteError::NotBuiltIn("support for proxies")),
             None => Ok(Arc::new(self.tcp.clone())),
         }
     }
@@ -207,7 +207,7 @@ impl Routes {
     }
 }
 
-/// How long an address is tried before the next one is tried beside it (RFC 8305 §5).
+/// How long to try an address before trying the next one in parallel (RFC 8305 §5).
 const HEAD_START: Duration = Duration::from_millis(250);
 
 /// Finds the addresses of a host.

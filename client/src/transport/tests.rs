@@ -1,4 +1,4 @@
-//! Which connector leads to an endpoint, and what TCP and Unix sockets make of addresses that answer and that do not.
+//! Which connector leads to an endpoint, and how TCP and Unix sockets handle addresses that answer or do not.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -36,7 +36,7 @@ fn certificates_are_read_once_and_only_for_tls() {
     assert!(others.to(&secured, None).is_err());
 }
 
-/// Connects as another does, and counts how often.
+/// Counts the connections of another connector.
 struct Counted(Arc<dyn Connect>, Arc<AtomicUsize>);
 
 impl Connect for Counted {
@@ -47,7 +47,7 @@ impl Connect for Counted {
 }
 
 #[tokio::test]
-async fn every_connection_passes_through_what_wraps_the_routes() {
+async fn wrapped_routes_wrap_every_connection() {
     let count = Arc::<AtomicUsize>::default();
     let counter = Arc::clone(&count);
     let routes =
@@ -117,7 +117,7 @@ async fn all_addresses_are_tried_in_order() {
 }
 
 #[tokio::test]
-async fn causes_are_told_apart() {
+async fn causes_are_distinguished() {
     let refused = connect(unused().await).await.err();
     assert!(matches!(
         refused,

@@ -109,7 +109,7 @@ impl Limit {
 mod tests {
     use super::*;
 
-    ///
+    /// A-37 of `tests/CONFORMANCE.md`.
     #[test]
     fn every_wait_has_a_limit_but_the_whole_has_none() {
         let timeouts = Timeouts::default();

@@ -14,7 +14,7 @@ use crate::transport::Tcp;
 
 const HOST: &str = "lib.example";
 
-/// An authority, its certificate in a file.
+/// A certificate authority, with its certificate in a file.
 struct Authority {
     issuer: CertifiedIssuer<'static, KeyPair>,
     folder: tempfile::TempDir,
@@ -49,7 +49,7 @@ impl Authority {
     }
 }
 
-/// A server that says hello to one client, and to whom it listens.
+/// A server that says hello to one client, which needs a certificate from `clients`, if given.
 async fn server((chain, key): (String, KeyPair), clients: Option<&Authority>) -> SocketAddr {
     let chain: Vec<_> = CertificateDer::pem_slice_iter(chain.as_bytes())
         .collect::<Result<_, _>>()
@@ -180,7 +180,7 @@ fn by_itself(
 }
 
 #[tokio::test]
-async fn audit_c3_a_named_certificate_is_believed_within_its_dates_and_for_its_name() {
+async fn audit_c3_a_named_certificate_is_accepted_within_its_dates_and_for_its_name() {
     let expired = |params: &mut CertificateParams| {
         params.not_before = date_time_ymd(2001, 1, 1);
         params.not_after = date_time_ymd(2002, 1, 1);
@@ -236,7 +236,7 @@ async fn audit_c3_a_named_certificate_is_believed_within_its_dates_and_for_its_n
         let found = heard_by_name("127.0.0.1", address, &options).await;
         assert!(found.contains(words), "{found}: {words}");
     }
-    // Another one of the same kind, which is not named.
+    // Another such certificate, which the options do not name.
     let authority = Authority::new();
     let found = heard(
         server(by_itself(&[HOST], "x", unchanged), None).await,
