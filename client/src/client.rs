@@ -47,7 +47,7 @@ impl ClientOptions {
 
 /// Follows URLs and connects to targets. Cloning it gives another handle on the same sessions.
 ///
-/// All a URL can make it send are Init, Search, Present and Close, and answers to requests of the server (RFC 2056 §6).
+/// A URL can make it send only Init, Search, Present and Close, and answers to requests of the server (RFC 2056 §6).
 #[derive(Clone)]
 pub struct Client {
     options: Arc<ClientOptions>,
@@ -93,7 +93,7 @@ impl Client {
         Self::with_routes(options, Routes::with_resolver(resolver))
     }
 
-    /// A client with other routes: a proxy, TLS options, or a connector of its own.
+    /// A client with other routes: a proxy, TLS options, or your own connector.
     pub fn with_routes(options: ClientOptions, routes: Routes) -> Self {
         Self {
             options: Arc::new(options),
@@ -261,7 +261,7 @@ impl Client {
     /// If as many sessions are in use as the profile allows, waits until one is returned.
     ///
     /// # Errors
-    /// [`Error::Target`], [`Error::Credentials`]; that the server cannot be reached, or refuses the session.
+    /// [`Error::Target`], [`Error::Credentials`]; other errors if the server cannot be reached or refuses the session.
     pub async fn connect(&self, target: impl AsRef<str>) -> Result<Connection, Error> {
         let target = self.profiles.resolve(target.as_ref());
         let target = target.map_err(target_error)?;

@@ -276,7 +276,7 @@ impl Connection {
     /// Closes the session, for all handles and result sets.
     ///
     /// # Errors
-    /// That the server did not answer the Close; the session has ended nevertheless.
+    /// The server did not answer Close; the session has ended nevertheless.
     pub async fn close(self) -> Result<(), Error> {
         Session::close(&**self.inner.lease().await).await
     }

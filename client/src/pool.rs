@@ -323,7 +323,7 @@ impl Key {
 /// The sessions with one server.
 pub(crate) struct Server {
     pub(crate) clock: Arc<Clock>,
-    /// The one used last comes last.
+    /// Least recently used first.
     idle: Mutex<Vec<(Key, Session)>>,
     /// Held while waiting for a permit: first come, first served.
     turn: tokio::sync::Mutex<()>,

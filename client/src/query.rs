@@ -248,7 +248,7 @@ mod tests {
         ] {
             assert_eq!(query.expect("a query"), expected);
         }
-        // Their defaults say more of structure and truncation.
+        // These languages also set structure and truncation by default.
         for query in [
             Query::cql("dc.title=war and dc.creator=tolstoy"),
             Query::ccl("ti=war and au=tolstoy"),

@@ -217,9 +217,9 @@ fn malformed(text: &str, error: UrlError) -> TargetError {
     }
 }
 
-/// Redacts user and password in a target or URL, possibly malformed, for messages. Rather too much than too little is hidden:
-/// everything from the start or the scheme up to an `@` after a colon. Only after a `?`, where docids are, an `@` is kept if the
-/// text before it is complete without it.
+/// Redacts user and password in a target or URL, possibly malformed, for messages. It hides too much rather than too
+/// little: everything from the start or the scheme up to an `@` after a colon. An `@` is kept only after a `?`, where
+/// docids are, and if the text before it is complete without it.
 pub fn redacted(text: &str) -> String {
     if let Some((proxy, target)) = text
         .strip_prefix("connect:")

@@ -39,7 +39,7 @@ pub(crate) struct Script {
     pub(crate) turns: Vec<Turn>,
     /// The number of octets after which the connection is cut, if any.
     pub(crate) budget: Option<usize>,
-    /// Whether a Close is answered when no turn is left.
+    /// Whether a Close is left unanswered when no turn is left.
     pub(crate) ignores_close: bool,
 }
 

@@ -1,5 +1,6 @@
 //! What a connection and its result sets share: the target, the lent session, and the names of result sets (Z39.50-2003
-//! §3.2.2.1.4): one each at servers with named result sets; otherwise all share the name `default` and take turns.
+//! §3.2.2.1.4). At servers with named result sets each set has its own name; otherwise all share the name `default` and
+//! take turns.
 
 use std::sync::{self, Arc, PoisonError};
 
@@ -68,7 +69,7 @@ pub(crate) struct Name {
     number: u64,
 }
 
-/// The right to use a result set, while no other uses a shared name.
+/// The right to use a result set; no other set with the same name is in use meanwhile.
 #[derive(Debug)]
 pub(crate) struct Turn {
     number: u64,

@@ -1,4 +1,5 @@
-//! Lookups at a server that takes some searches and refuses others: which are made, and which is said to have found.
+//! Lookups at a server that accepts some searches and refuses others: which are made, and which is reported as
+//! successful.
 
 use std::sync::{Arc, Mutex};
 
@@ -8,8 +9,8 @@ use super::*;
 use crate::protocol::session::SessionOptions;
 use crate::testing::*;
 
-/// Looks for an identifier at a server that gives each query in PQF the hits of `answer`, or a diagnostic. Says what was
-/// searched for, then what was found.
+/// Looks up an identifier at a server that gives each query in PQF the hits of `answer`, or a diagnostic. `expected` is
+/// the searches, then the result.
 async fn check(identifier: &str, answer: fn(&str) -> Result<i64, i64>, expected: &[&str]) {
     let asked = Arc::new(Mutex::new(Vec::new()));
     let notes = Arc::clone(&asked);
@@ -85,7 +86,7 @@ async fn searches_are_made_until_one_finds_something() {
         ],
     )
     .await;
-    // There is no such index: the forms by themselves would be refused too.
+    // There is no such index, so the single forms would be refused too.
     check(
         "local:7",
         |query| match query {

@@ -239,7 +239,7 @@ mod tests {
         cells.map(str::to_owned).collect()
     }
 
-    /// The keys that a reader knows, which it names where it is given another.
+    /// The keys that a deserializer knows; it lists them in its error about an unknown key.
     fn known<T: serde::de::DeserializeOwned>() -> BTreeSet<String> {
         let refusal = toml::from_str::<T>("nonsense = 1").err();
         let refusal = refusal.expect("an unknown key").message().to_owned();

@@ -10,16 +10,16 @@ use z3950_asn1::apdu::*;
 use super::*;
 use crate::protocol::session::{Session, SessionOptions};
 
-/// What the server has to say to a search or a Present.
+/// The server's answer to a search or a Present.
 #[derive(Clone, Copy)]
 enum Say {
     /// This number of hits, without records in the response.
     Hits(i64),
-    /// One record, with the answer.
+    /// One record, in the response.
     Record,
-    /// A diagnostic in the place of the answer.
+    /// A diagnostic instead of the response.
     Refuse(i64),
-    /// A diagnostic in the place of the record.
+    /// A diagnostic instead of the record.
     Surrogate(i64),
 }
 
@@ -94,7 +94,7 @@ fn respond(request: &Apdu, say: Say) -> Apdu {
     }
 }
 
-/// A retrieval by `plan` at a server that answers by `answer`; and what it was asked.
+/// Retrieves by `plan` from a server that answers by `answer`; returns the retrieval and the requests received.
 async fn retrieved(
     plan: &Plan,
     answer: impl Fn(&str) -> Say + Send + 'static,
@@ -180,7 +180,7 @@ const UNSTRUCTURED: &str = "search 1=1032 cat usmarc -";
 const LOCAL: &str = "search 1=12 cat usmarc -";
 const STANDARD: &str = "search 1=1007 cat usmarc -";
 
-/// A server that knows one kind of search, and has this against others.
+/// A server that supports only searches containing `known`, and gives `otherwise` to others.
 fn knows(known: &'static str, otherwise: Say) -> impl Fn(&str) -> Say + Send + 'static {
     move |asked| match asked.contains(known) {
         true => One,
@@ -216,7 +216,7 @@ async fn attributes_are_tried_in_their_order() {
             }
         }
     }
-    // The number that the docid looks like is the last.
+    // The attributes for the kind of number that the docid looks like come last.
     for (docid, last) in [
         ("0306406152", "1=7"),
         ("0-306-40615-2", "1=7"),
@@ -244,7 +244,7 @@ async fn attributes_are_tried_in_their_order() {
 async fn the_search_ends_when_no_fallback_is_left() {
     let id = "z39.50r://h.example/cat?id7";
     let all = [PRESCRIBED, UNSTRUCTURED, LOCAL, STANDARD];
-    // Not asked for, or not a reason to.
+    // The fallback was not requested, or the diagnostic does not call for one.
     check(
         id,
         NONE,
@@ -302,7 +302,7 @@ async fn the_search_ends_when_no_fallback_is_left() {
         )
         .await;
     }
-    // Z-4.8.
+    // Z-4.8 of `tests/CONFORMANCE.md`.
     check(
         id,
         STRUCTURE,
@@ -339,7 +339,7 @@ async fn the_search_ends_when_no_fallback_is_left() {
         "-",
     )
     .await;
-    // One search that was answered says more than others that were refused.
+    // An empty result outweighs refusals of other searches.
     let one = |asked: &str| {
         if asked.contains("1=12 ") {
             Hits(0)
@@ -432,7 +432,7 @@ async fn databases_are_searched_one_by_one() {
         )
         .await;
     }
-    // Every database by the same attributes, then by the next.
+    // All databases are searched with the same attributes before the next attributes are tried.
     let by_number = |asked: &str| match asked {
         asked if asked.contains("a+b") => Refuse(23),
         "search 1=12 b usmarc -" => One,

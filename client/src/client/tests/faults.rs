@@ -5,7 +5,7 @@ use z3950_asn1::apdu::*;
 use super::*;
 
 #[tokio::test(start_paused = true)]
-async fn sessions_that_fail_say_how() {
+async fn failed_sessions_report_the_reason() {
     let plain = || options(|_| ());
     let faulty = "search(1/2/0,usmarc) close(protocolError) end";
     let rejected = send(init_response(false, ProtocolVersion::UP_TO_3));

@@ -25,7 +25,7 @@ fn limits(sessions: usize, pause: u64) -> TargetLimits {
     }
 }
 
-/// A client of servers that find two records, as often as they are asked to.
+/// A client of servers that find two records in every search.
 fn searchable(servers: usize) -> (Client, Transcript) {
     let script = || {
         let answers = std::iter::repeat_with(|| send(found(2, vec![])));
@@ -232,7 +232,7 @@ async fn requests_are_paced_over_all_sessions() {
     });
     let went = futures_util::future::join_all(jobs).await;
     assert_eq!(went, [[0, 20, 40], [10, 30, 50]]);
-    // Other servers have no queue, and the wait here ends at the deadline.
+    // Another server has its own queue; here the wait ends at the deadline.
     let elsewhere = client
         .lease(
             &place(2100),
@@ -336,7 +336,7 @@ async fn a_retrieval_repeats_what_an_idle_session_lost() {
         "Delivered usmarc",
         // The search was answered: the session was not lost before.
         "Unavailable Present connection closed by the server",
-        // A new session has no excuse.
+        // A request that fails in a new session is not repeated.
         "Unavailable Search connection closed by the server",
     ] {
         let retrieval = client.retrieve(&url(ID7)).await.expect("a plan");
@@ -393,7 +393,7 @@ async fn a_result_set_continues_in_a_session_like_the_lost_one() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn servers_that_nobody_uses_are_forgotten() {
+async fn unused_servers_are_forgotten() {
     let (client, _) = searchable(3);
     let lease = async |port, pause| {
         let options = SessionOptions::default();

@@ -83,7 +83,7 @@ async fn a_profile_adds_what_a_url_leaves_open() {
             "lib.example:210",
             "nobody",
         ),
-        // Who the URL or the options say to be is not contradicted.
+        // The identity of the URL or the options overrides that of the profile, even if it is not sent.
         (
             "r://you:pw@safe.example/cat?id7",
             options(|_| ()),
@@ -132,7 +132,7 @@ async fn what_is_sent_for_a_retrieval_stays_as_prescribed() {
     assert_eq!(known.search_request(), plain.search_request());
     assert_eq!(known.present_request(1), plain.present_request(1));
     assert_eq!(known.searches(), ["1=1032,4=104"]);
-    // Other searches are the server's own first, each once, with its habits.
+    // The profile's searches for a docid come first, each once, with the profile's attributes.
     let allowed = options(|plan| plan.fallback = Fallback::ALL);
     let known = knowing(allowed).plan(&id).await.expect("a plan");
     assert_eq!(

@@ -13,7 +13,7 @@ async fn record_syntaxes_are_tried_in_their_order() {
         "1=1032,4=104;rs=none",
     );
     for condition in [227, 238, 239] {
-        // As an answer to the search, in the place of the record, as an answer to Present.
+        // The diagnostic answers the search, replaces the record, or answers Present.
         let search_refused = move |asked: &str| {
             if asked.contains("sutrs") {
                 Refuse(condition)
@@ -81,7 +81,7 @@ async fn record_syntaxes_are_tried_in_their_order() {
             "-",
         )
         .await;
-        // RFC 2056 says to select one.
+        // RFC 2056 selects one syntax (A-13 of `tests/CONFORMANCE.md`).
         let once = format!("record refused {condition}");
         check(
             id,
@@ -114,7 +114,7 @@ async fn record_syntaxes_are_tried_in_their_order() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_element_set_is_left_out() {
+async fn a_refused_element_set_is_left_out() {
     let id = "z39.50r://h.example/cat?id7;esn=x";
     let (with, without) = (
         "search 1=1032,4=104 cat usmarc x",
@@ -164,7 +164,7 @@ async fn the_element_set_is_left_out() {
             "-",
         )
         .await;
-        // It is left out once, and where there is none nothing is left to leave out.
+        // The element set is left out once; a request without one has nothing to leave out.
         check(
             id,
             ELEMENT_SET,
@@ -219,7 +219,7 @@ async fn all_fallbacks_together_are_bounded() {
         .collect();
     let expected = [111, 25, 239, 114, 114, 114, 114, 114, 238].map(Some);
     assert_eq!(conditions.split_last(), Some((&None, &expected[..])));
-    // However many databases a URL names.
+    // The bound holds however many databases a URL names.
     let names: Vec<String> = (0..1000).map(|number| format!("d{number}")).collect();
     let many = format!("z39.50r://h.example/{}?id7", names.join("+"));
     let refuses = |asked: &str| {
