@@ -1,4 +1,4 @@
-//! Many identifiers looked up side by side, in as many sessions as the server is asked to bear.
+//! Looks up many identifiers in parallel, in at most four sessions.
 
 use std::error::Error;
 
@@ -22,7 +22,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let lookups = stream::iter(identifiers).map(|identifier| {
         let (client, target) = (client.clone(), target.clone());
         async move {
-            // The session goes back to the client when the connection is dropped, for the next lookup.
+            // When the connection is dropped, its session goes back to the client for the next lookup.
             let found = client.connect(&target).await?.lookup(identifier).await?;
             Ok::<_, z3950::Error>((identifier, found))
         }

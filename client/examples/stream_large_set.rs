@@ -1,4 +1,4 @@
-//! Every record of a large result set, written to a file of MARC as it comes: memory holds one chunk.
+//! Writes every record of a large result set to a MARC file as it arrives: memory holds one chunk.
 //!
 //! `cargo run --example stream_large_set -- records.mrc`
 
@@ -12,7 +12,7 @@ use z3950_server::testing::TestServer;
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn Error>> {
     let server = TestServer::demo();
-    // Without an argument, the file goes with its folder when the program ends.
+    // Without an argument, the file is in a temporary folder, which is removed when the program ends.
     let folder = tempfile::tempdir()?;
     let path = std::env::args_os().nth(1);
     let path = path.map_or_else(|| folder.path().join("records.mrc"), Into::into);
@@ -30,7 +30,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
                 file.write_all(&record.octets())?;
                 written += 1;
             }
-            // One that the server cannot give does not end the others.
+            // A record that the server cannot send does not end the stream.
             Err(error) => {
                 eprintln!("{error}");
                 failed += 1;

@@ -1,11 +1,11 @@
-//! A test of one's own code against a server that misbehaves: the search works, the second record cannot be had.
+//! Tests your own code against a misbehaving server: the search succeeds, but the second record is missing.
 
 use std::error::Error;
 
 use z3950::{Client, Query};
 use z3950_server::testing::{TestServer, record};
 
-/// What is under test: the titles of all records that can be had.
+/// The code under test: returns the titles of all records that the server sends.
 async fn titles(target: &str) -> Result<Vec<String>, z3950::Error> {
     let hits = Client::new()
         .connect(target)
