@@ -39,7 +39,7 @@ pub use self::choose::{Choice, Reason, choose};
 pub use self::problem::{Problem, ProblemKind};
 pub use self::record::{Converted, FieldProblem, to_charset, to_utf8};
 
-/// A character set, with both ways of conversion.
+/// A character set, which decodes and encodes text.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Charset {
@@ -57,11 +57,11 @@ pub enum Charset {
     Latin1,
     /// A set of the Encoding Standard: windows-125x, ISO 8859-x, KOI8, GB18030, Big5, EUC-KR, Shift_JIS and so on.
     ///
-    /// UTF-16 is none of these, because separators of records are single octets.
+    /// UTF-16 is not among them, because the separators of records are single octets.
     Other(&'static Encoding),
 }
 
-/// How text is converted. The default asks for what a reader expects.
+/// How text is converted. The defaults give what a reader expects.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Options {
@@ -146,7 +146,8 @@ pub struct Encoded<'a> {
 pub struct Unwritable(pub Problem);
 
 impl Charset {
-    /// Decodes one data element (a subfield, a term): NFC, marks for filing kept. It never fails; see [`Decoded::problems`].
+    /// Decodes one data element (a subfield, a term) to NFC, and keeps the marks around non-filing characters. Never
+    /// fails; see [`Decoded::problems`].
     pub fn decode(self, octets: &[u8]) -> Decoded<'_> {
         self.decode_with(octets, &Options::default())
     }

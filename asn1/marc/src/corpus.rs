@@ -1,5 +1,5 @@
 //! Real records through every reader and writer: LoC in two character sets, BnF UNIMARC, GND authorities, odd formats.
-//! The files stay outside the repository; without them these tests say so and pass.
+//! The files stay outside the repository; without them, these tests print a message and pass.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -9,7 +9,7 @@ use bytes::Bytes;
 use super::crosswalk::sutrs::sutrs_text;
 use super::{MarcRecord, iso2709, marcjson, marcline, mrk};
 
-/// The files, or none with a word on stderr.
+/// The files; none, with a message on standard error, if the folder is missing.
 pub(crate) fn files() -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/marc");
     let Ok(entries) = std::fs::read_dir(folder) else {

@@ -1,4 +1,4 @@
-//! A MARC record as something else: ISBD lines, Dublin Core, labelled lines.
+//! Converts a MARC record to ISBD lines, Dublin Core or labelled lines.
 
 pub mod brief;
 pub mod dublin_core;

@@ -1,4 +1,4 @@
-//! The forms in which records are written, each with what makes several records one document.
+//! The forms in which records are written, each with the text that joins several records into one document.
 
 use super::crosswalk::brief::brief_text;
 use super::crosswalk::dublin_core;

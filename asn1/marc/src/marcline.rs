@@ -79,7 +79,7 @@ pub fn from_lines(
         if fields.is_empty() {
             return Err(LineError { line: first_line });
         }
-        remarks.loss(|| "no leader, a usual one is taken".to_owned());
+        remarks.loss(|| "no leader; a default one is used".to_owned());
     }
     Ok(MarcRecord {
         leader: leader.unwrap_or_default(),

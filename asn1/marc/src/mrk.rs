@@ -104,7 +104,7 @@ pub fn parse_lenient(
         (None, Some(fault)) if fields.is_empty() => Err(fault),
         (leader, _) => {
             if leader.is_none() {
-                remarks.loss(|| "no leader, a usual one is taken".to_owned());
+                remarks.loss(|| "no leader; a default one is used".to_owned());
             }
             Ok(MarcRecord {
                 leader: leader.unwrap_or_default(),
@@ -346,7 +346,7 @@ mod tests {
             (
                 "=001  a\n".to_owned(),
                 Ok(vec![field]),
-                "no leader, a usual one is taken",
+                "no leader; a default one is used",
             ),
             (
                 "junk\n".to_owned(),

@@ -1,5 +1,5 @@
-//! Damaged records by the hundred thousand through every reader and writer: none may panic, and what is read must be kept.
-//! Seeded, so that a failure can be repeated; `Z3950_MUTATIONS=N` multiplies the count.
+//! Feeds hundreds of thousands of damaged records to every reader and writer: none may panic, and what is read must be
+//! kept. Seeded, so that a failure can be repeated; `Z3950_MUTATIONS=N` multiplies the count.
 
 use bytes::Bytes;
 
@@ -85,7 +85,7 @@ const TELLING: &[u8] = &[
     0x1D, 0x1E, 0x1F, b'0', b'9', b' ', b'a', 0, 0x80, 0xC3, 0xFF, b'\n', b'\\', b'$', b'{',
 ];
 
-/// One small damage: half of them in leader and directory, where it matters most.
+/// Damages a record in one place: half of the time in the leader or directory, where it matters most.
 fn mutate(random: &mut Random, octets: &mut Vec<u8>) {
     let reach = if random.below(2) == 0 {
         24 + 12 * 8

@@ -211,7 +211,7 @@ impl Field {
 
     /// A data field: `Field::data(b"245", "10", [("a", "Emma /"), ("c", "Jane Austen.")])`.
     ///
-    /// Separators inside the values are not refused here; [`super::iso2709::encode`] does.
+    /// Separators inside the values are accepted here; [`super::iso2709::encode`] refuses them.
     pub fn data<C, V>(
         tag: impl Into<Tag>,
         indicators: impl AsRef<[u8]>,

@@ -1,5 +1,5 @@
-//! Text on its way into an XML 1.0 document (Extensible Markup Language 1.0, §2.2, §2.4, §2.11).
-//! Markup is escaped; what XML 1.0 cannot hold at all becomes U+FFFD.
+//! Writes text into an XML 1.0 document (Extensible Markup Language 1.0, §2.2, §2.4, §2.11). Markup is escaped; what
+//! XML 1.0 cannot hold at all becomes U+FFFD.
 
 use super::text::text_lossless;
 

@@ -36,7 +36,7 @@ SETS = [
 EACC = 0x31
 # A character that no set has and that takes three octets of UTF-8, as every character of EACC does.
 FILLER = "\u303f"
-# Read from the published chart: an umlaut beside the trema, which Unicode does not tell apart.
+# The umlaut, read from the published chart. Unicode does not distinguish it from the trema.
 UMLAUT = {0xC9: 0x0308}
 
 

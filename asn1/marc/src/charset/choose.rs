@@ -40,17 +40,17 @@ impl fmt::Display for Choice {
         let sets = |octets: &[u8; 4]| octets.escape_ascii().to_string();
         write!(f, "{}: ", self.charset)?;
         match &self.reason {
-            Reason::Named => f.write_str("as asked for"),
+            Reason::Named => f.write_str("as requested"),
             Reason::ValidUtf8 => f.write_str("every field is valid UTF-8"),
             Reason::Leader => f.write_str("leader position 9"),
             Reason::UnknownLeader(octet) => {
                 let octet = octet.escape_ascii();
-                write!(f, "the usual one, since leader position 9 is \"{octet}\"")
+                write!(f, "the default, because leader position 9 is \"{octet}\"")
             }
             Reason::Unimarc(octets) => write!(f, "UNIMARC 100 $a says \"{}\"", sets(octets)),
             Reason::UnknownUnimarc(octets) => {
                 let sets = sets(octets);
-                write!(f, "the usual one, since UNIMARC 100 $a says \"{sets}\"")
+                write!(f, "the default, because UNIMARC 100 $a says \"{sets}\"")
             }
         }
     }

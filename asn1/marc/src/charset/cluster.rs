@@ -1,5 +1,5 @@
-//! Text split into characters with their combining marks, as the library sets need it. What a set has precomposed (ơ, й) is
-//! written so, the rest decomposed canonically (Unicode §3.7), or not at all.
+//! Splits text into characters with their combining marks, for the library sets. A precomposed character that a set has
+//! (ơ, й) is written as such. Any other is decomposed canonically (Unicode §3.7), or replaced if the set lacks its parts.
 
 use unicode_normalization::char::{canonical_combining_class, compose, decompose_canonical};
 
@@ -78,9 +78,10 @@ fn is_greek(character: char) -> bool {
     matches!(character, '\u{370}'..='\u{3FF}' | '\u{1F00}'..='\u{1FFF}')
 }
 
-/// A base and marks that the repertoire has, made from these; the marks that it lacks are left in `marks`.
+/// Rearranges a base and its marks into ones that the repertoire has. Marks that it lacks stay in `marks`.
 ///
-/// `None`, and all marks left, if it lacks the base too. At the end of text a no-break space may carry marks.
+/// Returns `None` and leaves all marks if the repertoire lacks the base too. At the end of text a no-break space may
+/// carry marks.
 fn arrange(
     base: char,
     marks: &mut Vec<char>,
@@ -106,7 +107,7 @@ fn arrange(
     Some((base, known))
 }
 
-/// Joins to the base the marks that the repertoire lacks, where it has the two as one character.
+/// Composes the base with marks that the repertoire lacks, if it has the result as one character.
 fn join(mut base: char, marks: &[char], to: &impl Repertoire) -> (char, Vec<char>) {
     let mut apart = Vec::with_capacity(marks.len());
     for mark in marks {

@@ -47,7 +47,7 @@ impl Composer {
 
     /// Adds a character with the pending marks.
     pub(super) fn base(&mut self, character: char) {
-        // Below are Latin letters and marks, of which only marks make other forms.
+        // Below U+0340 are Latin letters and marks; of these, only marks can change under NFC.
         self.unnormalised |= character >= '\u{340}';
         let open = self.open.take();
         // The usual cases: no mark, or one that composes. The halves of double marks compose with nothing.

@@ -1,5 +1,5 @@
-//! Real records compared with yaz-marcdump, and MARC-8 there and back. Both are skipped with a message where the files or the
-//! program are missing.
+//! Compares real records with yaz-marcdump, and converts MARC-8 there and back. Both tests are skipped with a message
+//! if the files or the program are missing.
 
 use std::path::Path;
 use std::process::Command;
@@ -27,9 +27,8 @@ fn parsed(octets: &Bytes) -> MarcRecord {
 }
 
 /// Our line without the intended differences:
-/// - the leader and UNIMARC 100 $a say UTF-8, theirs say what the source said;
-/// - halves of ligatures and double tildes without the other half stay halves, where theirs make a left half a whole and
-///   drop a right half.
+/// - our leader and UNIMARC 100 $a name UTF-8, theirs the set of the source;
+/// - we keep an unpaired half of a ligature or double tilde; they turn a left half into a whole and drop a right half.
 fn as_theirs(line: &str, theirs: &str) -> String {
     let line = line
         .replace(['\u{FE21}', '\u{FE23}'], "")

@@ -305,7 +305,7 @@ mod tests {
             ("a\u{302}\u{301}", b"@0301@0302a", b"\xB4^a"),
             ("a\u{301}\u{302}", b"@0302@0301a", b"^\xB4a"),
             ("0a\u{301}\u{302}b", b"0@0302@0301ab", b"0^\xB4ab"),
-            // Beyond yaz-iconv, which reads its own ^ as a mark: a character that is none.
+            // yaz-iconv reads its own ^ as a mark; a literal one is escaped here.
             ("a^b_c", b"a@005Eb@005Fc", b"a@005Eb@005Fc"),
         ] {
             assert_eq!(

@@ -137,7 +137,7 @@ impl Repertoire for Iso5426Encoder {
     }
 }
 
-/// The first octet of each character: of trema and umlaut, the trema.
+/// The first octet of each character. Trema and umlaut share that of the trema.
 static OCTETS: LazyLock<HashMap<char, u8>> = LazyLock::new(|| {
     let mut octets = HashMap::new();
     for octet in 0x80..=0xFF {
@@ -189,7 +189,7 @@ mod tests {
             let Some(character) = character(octet) else {
                 continue;
             };
-            // The umlaut is the trema, the dollar sign that of ASCII.
+            // The umlaut is written as a trema, and the dollar sign as in ASCII.
             if !matches!(octet, 0xC9 | 0xA4) {
                 assert_eq!(OCTETS.get(&character), Some(&octet), "{octet:02X}");
             }

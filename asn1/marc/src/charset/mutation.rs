@@ -1,4 +1,4 @@
-//! Many thousands of damaged texts through every decoder and encoder: none may panic, and offsets stay in range.
+//! Feeds many thousands of damaged texts to every decoder and encoder: none may panic, and offsets stay in range.
 //! Seeded, so that a failure can be repeated; `Z3950_MUTATIONS=N` multiplies the count.
 
 use unicode_normalization::is_nfc;

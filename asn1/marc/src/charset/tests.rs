@@ -1,4 +1,4 @@
-//! What holds for every character set: the options, borrowing, and the sets that are not ours.
+//! Tests for every character set: the options, borrowing, and the sets of `encoding_rs`.
 
 use std::borrow::Cow;
 

@@ -84,7 +84,7 @@ pub(super) fn is_believable(octets: &[u8], leader: &Leader) -> bool {
         || (!region.is_empty() && map.is_gapless(region))
 }
 
-/// Whether a record terminator is the last of that many octets.
+/// Whether the first `length` octets end with a record terminator.
 pub(super) fn is_terminated(octets: &[u8], length: usize) -> bool {
     let last = length.checked_sub(1).and_then(|last| octets.get(last));
     last == Some(&RECORD_TERMINATOR)
@@ -374,7 +374,7 @@ fn extent<'a>(
         repairs.push(RepairKind::DirectoryTerminatorMissing.at(offset));
         (listed, offset + gap)
     };
-    // The terminator was overwritten by one octet, or lost, if the first field then ends where it should.
+    // If the first field then ends where it should, the terminator was overwritten by one octet, or lost.
     for listed in announced.into_iter().chain([listed]) {
         for gap in [1, 0] {
             if map.first_field_fits(listed, gap, whole.1) {

@@ -28,7 +28,7 @@ pub enum RepairKind {
     /// The octets end without 0x1D; they are read to their end.
     #[error("no record terminator")]
     RecordTerminatorMissing,
-    /// More than line ends follows the record; it is left alone.
+    /// Octets other than line ends follow the record; they are not read.
     #[error("{count} octets after the record")]
     TrailingOctets {
         /// How many.

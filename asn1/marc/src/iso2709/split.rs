@@ -134,7 +134,8 @@ fn is_followed_by_a_record(octets: &[u8], place: usize) -> bool {
     leader_at(next).is_some_and(|leader| leader.record_length().is_some())
 }
 
-/// Whether a record begins at that place, five digits, within octets whose own leader states a length.
+/// Whether another record begins at `place`, where five digits are. `stated` is the length that the leader of `octets`
+/// gives.
 ///
 /// Text may look like a leader, but not like a leader and its directory. At the stated end, less evidence is enough.
 fn begins_record(octets: &[u8], place: usize, stated: Option<usize>) -> bool {
@@ -227,7 +228,7 @@ mod tests {
 
     #[test]
     fn audit_a5_a_lost_terminator_or_end_costs_no_neighbour() {
-        // Every length that may be left, and another octet in place of the terminator.
+        // The record cut at every length, and one with another octet instead of the terminator.
         for length in 1..WHOLE.len() {
             let cut = &WHOLE[..length];
             check(&format!("{A}{cut}{WHOLE}{B}"), &[A, cut, WHOLE, B]);
@@ -245,13 +246,13 @@ mod tests {
 
     #[test]
     fn audit_a5_data_that_looks_like_a_record_divides_none() {
-        // A leader and its directory, which the field terminator ends as it would end the directory.
+        // A leader and its directory. The terminator of the field ends them as it would end a directory.
         let text = "00077nam a2200049   4500001000700000245002000007";
         let field = format!("  \x1Fa{text}\x1E");
         let (total, length) = (37 + field.len() + 1, field.len());
         let record = format!("{total:05}nam a2200037   4500500{length:04}00000\x1E{field}\x1D");
         check(&format!("{record}{WHOLE}"), &[&record, WHOLE]);
-        // Less than that divides no damaged record either.
+        // A leader alone divides no damaged record either.
         let lying =
             WHOLE
                 .replacen("00077", "00099", 1)

@@ -154,7 +154,7 @@ fn a_code_length_that_the_subfields_do_not_have() {
         ),
         ("3", "$aWar and peace$cby Tolstoy", &["a", "c"], &[wrong]),
         ("9", "$aBotanical$bh", &["a", "b"], &[wrong]),
-        // It fits, or there is nothing to tell by.
+        // The length fits, or nothing shows that it does not.
         ("3", "$aaBotanical$abHistory$a1x", &["aa", "ab", "a1"], &[]),
         ("3", "$AABotanical$AB", &["AA", "AB"], &[]),
         ("3", "", &[], &[]),
@@ -357,7 +357,7 @@ fn omitted_octets_are_a_loss() {
                  pg1342\x1E10\x1FaEmma /\x1FcAusten.\x1E\x1D";
     for (octets, is_loss) in [
         (whole.to_owned(), false),
-        // Read in spite of a fault: lengths, a digit, an entry, terminators.
+        // Read despite a fault: lengths, a digit, an entry, terminators.
         (whole.replacen("00077", "00066", 1), false),
         (whole.replacen("00049", "00094", 1), false),
         (whole.replacen("4500", "45x0", 1), false),

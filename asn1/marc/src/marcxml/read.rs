@@ -284,7 +284,7 @@ impl Builder {
 
     fn finish(mut self) -> XmlRecord {
         if self.leader.is_none() {
-            self.loss("no leader, a usual one is taken");
+            self.loss("no leader; a default one is used");
         }
         XmlRecord {
             record: MarcRecord {

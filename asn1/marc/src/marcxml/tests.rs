@@ -116,7 +116,7 @@ fn other_writers_xml() {
     let wrapped = "<record><header>h</header><metadata><record><controlfield tag='001'>x</controlfield></record></metadata></record>";
     let read = from_xml(wrapped).expect("the inner one");
     assert_eq!(read.record.fields, [Field::control(b"001", "x")]);
-    assert_eq!(read.remarks.notes, ["no leader, a usual one is taken"]);
+    assert_eq!(read.remarks.notes, ["no leader; a default one is used"]);
     let short = from_xml("<record><leader>00000</leader></record>").expect("a record");
     assert_eq!(short.record.leader, Leader::padded(b"00000"));
     assert_eq!(
@@ -130,9 +130,9 @@ fn omissions_are_losses() {
     let whole = "<leader>00000nam a2200000   4500</leader><controlfield tag='001'>x</controlfield>";
     for (inside, is_loss) in [
         (whole.to_owned(), false),
-        // Not of MARC, and no indicator as blanks are written by some.
+        // Elements that are not MARC.
         (format!("{whole}<x:note>of <b>theirs</b></x:note>"), false),
-        // Still text of a field, though in an element that fields do not have.
+        // Text of a field, though in an element that fields do not have.
         (
             format!(
                 "{whole}<datafield tag='245'><subfield code='a'>one<b>bold</b>c</subfield></datafield>"

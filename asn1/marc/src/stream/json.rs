@@ -136,7 +136,7 @@ impl ObjectScan {
             // Another record begins, so this one was cut off: within a string, the quotes would be escaped.
             if octet == b'{' && self.index > 0 {
                 let reason = match self.in_string {
-                    true => "a string without its end",
+                    true => "an unclosed string",
                     false => "a brace is missing",
                 };
                 match begins_record(octets.get(self.index..).unwrap_or_default()) {
@@ -149,7 +149,7 @@ impl ObjectScan {
             match octet {
                 // JSON has no line end in a string: one was cut off.
                 b'\n' if self.in_string => {
-                    return Some((self.index, Some("a string without its end")));
+                    return Some((self.index, Some("an unclosed string")));
                 }
                 _ if self.escaped => self.escaped = false,
                 b'\\' if self.in_string => self.escaped = true,

@@ -1,5 +1,6 @@
-//! Damaged documents by the hundred thousand records through the readers of MARCXML, MARC-in-JSON, MARCMaker text and lines:
-//! none may panic, and the sound records at both ends of each must be found. Seeded; `Z3950_MUTATIONS=N` multiplies the count.
+//! Feeds documents with hundreds of thousands of damaged records to the readers of MARCXML, MARC-in-JSON, MARCMaker
+//! text and lines: none may panic, and the sound records at both ends of each document must be found. Seeded;
+//! `Z3950_MUTATIONS=N` multiplies the count.
 
 use super::*;
 use crate::Field;
@@ -40,7 +41,7 @@ fn survives(input: InputForm, output: Form, samples: &[Vec<u8>], random: &mut Ra
         document.extend(sample);
         document.extend(between);
     }
-    // A line end, so that a cut-off line does not take the next record along.
+    // Ends the line, so that a cut-off line does not swallow the next record.
     document.extend(b"\n\n");
     document.extend(&guard);
     document.extend(output.end().as_bytes());

@@ -205,7 +205,7 @@ fn damage_costs_no_neighbour() {
     json("WHOLE{\"leader\":[\nWHOLE", &["x", brace, "x"]);
     json(
         "WHOLE{\"leader\":\"x\nWHOLE",
-        &["x", "!a string without its end", "x"],
+        &["x", "!an unclosed string", "x"],
     );
     json(
         "junk\nand more\nWHOLE, more\nWHOLE",
@@ -336,12 +336,12 @@ fn marcxml_outside_of_records_is_reported() {
         "<collection>WHOLE ⟦< ⟧WHOLE</collection>\n⟦<⟧",
         "WHOLE⟦<!--⟧ WHOLE⟦<![CDATA[⟧ WHOLE⟦<?pi⟧ ",
         "WHOLE⟦ma</subfield> <!-- c --></datafield>⟧ <?p?>WHOLE",
-        // Text, which a collection does not have, and other forms.
+        // Text, which a collection cannot have, and records in other forms.
         "<a>b<collection>WHOLE ⟦ma, 1815⟧\nWHOLE</collection>c</a>",
         "<collection>WHOLE</collection>\n⟦00040nam a2200037   4500\u{1E}⟧\n",
         "WHOLE⟦{\"leader\":\"x\"}⟧",
         "⟦=LDR  x⟧\n\nWHOLE",
-        // Within wrappers too, whose own text is none of MARC.
+        // Also within wrappers, whose own text is not MARC.
         "<OAI-PMH>a<b>c</b><record><header>d</header><metadata>WHOLE</metadata></record>e\
          ⟦FIELD</record>⟧</metadata></OAI-PMH>",
     ] {

@@ -144,7 +144,7 @@ struct Outside {
 }
 
 impl Outside {
-    /// Skips the text before the next markup. Within wrappers it is theirs.
+    /// Skips the text before the next markup. Text within wrappers belongs to them.
     fn text<R: Read>(&mut self, window: &mut Window<R>) -> io::Result<()> {
         loop {
             let held = window.held();
@@ -354,7 +354,7 @@ impl Markup {
         if let Some(end) = end_of(window, inside, opening, closing)? {
             return Ok(Some(Self::of(start, end, Kind::Other)));
         }
-        // Never closed: only this much of it, so that what follows is not lost.
+        // Never closed: only the opening is markup, so that what follows is not lost.
         Ok(Some(Self::of(start, inside, Kind::Unclosed)))
     }
 
@@ -371,12 +371,12 @@ impl Markup {
                 if is_cut(window.from(start)) {
                     return Ok(Some(Self::of(start, window.held().len(), Kind::Cut)));
                 }
-                // A document type that never ends: as text, so that what follows is not lost.
+                // A document type that never ends is read as text, so that what follows is not lost.
                 let end = start + DOCUMENT_TYPE.len();
                 return Ok(document_type.then_some(Self::of(start, end, Kind::Other)));
             };
             match (quote, octet) {
-                // No tag holds another: this one was not closed.
+                // A tag cannot contain another: this one was not closed.
                 (_, b'<') if !document_type || window.from(index).starts_with(DOCUMENT_TYPE) => {
                     let tag = window.held().get(start..index).unwrap_or_default();
                     let kind = match is_cut(tag) {

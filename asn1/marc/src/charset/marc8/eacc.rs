@@ -19,12 +19,12 @@ const GETA: char = '\u{3013}';
 /// The length in UTF-8 of every character in the table.
 const OCTETS: usize = 3;
 
-/// The length of an invalid code at the start of the octets: `plain` octets of a code, at most two, then a blank, a control
-/// character or the end. It is three if that keeps the following codes in step; otherwise the code was cut short, and a blank
-/// is a blank.
+/// The length of an invalid code at the start of the octets: `plain` octets of a code, at most two, then a blank, a
+/// control character or the end. It is three if that keeps the following codes in step; otherwise the code was cut
+/// short, and the blank is text.
 pub(super) fn odd_code(octets: &[u8], plain: usize) -> usize {
     let half = octets.first().copied().unwrap_or_default() & 0x80;
-    // Up to the next escape sequence, line end or separator, or to the other half.
+    // Up to the next escape sequence, line end or separator, or to an octet with the other high bit.
     let belongs =
         |octet: &&u8| **octet & 0x80 == half && !matches!(**octet, b'\n' | b'\r' | 0x1B..=0x1F);
     let run = octets

@@ -16,7 +16,7 @@ fn check(octets: &[u8], text: &str) {
     );
 }
 
-/// Octets that are read so, but written otherwise.
+/// Octets that are read as this text, but written differently.
 fn read(octets: &[u8], text: &str) {
     let decoded = Charset::Marc8.decode(octets);
     assert_eq!(decoded.text, text, "{}", octets.escape_ascii());
@@ -222,7 +222,7 @@ fn the_sets_are_whole() {
     assert_eq!(counts, expected);
 }
 
-/// Characters whose NFC is another one, which has a code of its own or none.
+/// Characters whose NFC is another character, which has its own code or none.
 const OTHER_IN_NFC: [char; 4] = ['\u{374}', '\u{37E}', '\u{387}', '\u{340}'];
 
 #[test]
