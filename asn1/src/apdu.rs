@@ -1,5 +1,5 @@
-//! The APDUs of Z39.50-2003 §4.1, a file for each service; types, fields and variants bear the standard's
-//! names and are in its order.
+//! The APDUs of Z39.50-2003 §4.1, a file for each service. Types, fields and variants have the standard's names and
+//! order.
 #![allow(
     missing_docs,
     reason = "fields and variants are the standard's; a type's doc names its section"

@@ -18,6 +18,6 @@ fn assert_sorted<T: Copy>(table: &[(i64, T)]) {
         let [(before, _), (after, _)] = pair else {
             unreachable!("windows of two")
         };
-        assert!(before < after, "{before} stands in front of {after}");
+        assert!(before < after, "{before} comes before {after}");
     }
 }

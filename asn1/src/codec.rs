@@ -1,4 +1,4 @@
-//! APDUs to octets and back: the only caller of `rasn::ber`, which Z39.50-2003 §4.1 asks for.
+//! Encodes and decodes APDUs in BER, as Z39.50-2003 §4.1 requires. Only this module calls `rasn::ber`.
 
 pub mod dump;
 mod encoder;
@@ -37,7 +37,7 @@ pub fn encode_into(apdu: &Apdu, output: &mut Vec<u8>) -> Result<(), EncodeError>
     })
 }
 
-/// The APDU that `octets` are, all of them.
+/// Decodes an APDU, which must take up all of `octets`.
 ///
 /// # Errors
 /// Names the APDU, the element at fault and its offset.

@@ -1,4 +1,5 @@
-//! Which requests may run concurrently (Z39.50-2003 §3.5): those of which neither changes a result set that the other uses.
+//! Which requests may run concurrently (Z39.50-2003 §3.5): two may, if neither changes a result set that the other
+//! uses.
 
 use crate::apdu::{Apdu, DeleteFunction, Query};
 use crate::format::conventions::Convention;

@@ -31,7 +31,7 @@ fn put(object: &mut Map<String, Value>, name: &'static str, element: &impl ToJso
     }
 }
 
-/// An object of a value's fields, and after them of others.
+/// An object with the fields of a value, followed by others.
 macro_rules! object {
     ($($value:ident: $($field:ident),*)? $(; $name:literal: $element:expr)*) => {{
         let mut object = Map::new();
@@ -276,7 +276,7 @@ to_json! {
         "addinfo": Value::from(diagnostic.addinfo.to_string_lossy());
         "message": diagnostic.message().map(Value::from)
     ).into();
-    // With its order and what becomes of records without it (Z39.50-2003 §3.2.7.1.4).
+    // With its order, and the treatment of records without it (Z39.50-2003 §3.2.7.1.4).
     SortKeySpec: key => object!(key: sort_element, sort_relation, case_sensitivity, missing_value_action).into();
     SortElement: element => match element {
         SortElement::Generic(key) => key.to_json(),

@@ -15,9 +15,9 @@
 //!
 //! # Features
 //!
-//! - `codec` (by default): APDUs in a stream, by the traits of `tokio-util`;
+//! - `codec` (by default): a codec of `tokio-util` for streams of APDUs;
 //! - `file`: how the programs write files;
-//! - `size-limit`: writes beyond the limit on file sizes fail, and do not end the program.
+//! - `size-limit`: writes beyond the limit on file sizes fail instead of killing the program.
 //!
 //! Whatever a peer sends is decoded within named limits, or refused with an [`error`] that says where; nothing
 //! panics on it.

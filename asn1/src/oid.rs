@@ -398,7 +398,7 @@ registered! {
     SEARCH_RESULT_1 = "search-result-1" [10, 1],
     /// User information format userInfo-1, which carries Init diagnostics.
     USER_INFO_1 = "userInfo-1" [10, 3],
-    /// OtherInformation of Index Data: where a proxy is to connect to.
+    /// OtherInformation of Index Data: the server that a proxy connects to.
     PROXY = "proxy" [10, 1000, 81, 1],
     /// OtherInformation of Index Data: a session kept at a proxy.
     COOKIE = "cookie" [10, 1000, 81, 2],

@@ -1,4 +1,4 @@
-//! What a file holds that should have certificates or keys in PEM (RFC 7468), for messages about wrong files.
+//! Describes a file that should hold certificates or keys in PEM (RFC 7468), for messages about wrong files.
 
 /// What the file holds, as the end of a sentence: `a private key`, `nothing in PEM`.
 pub fn contents(octets: &[u8]) -> String {

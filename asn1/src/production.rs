@@ -9,7 +9,8 @@ use rasn::types::fields::{Field, Fields};
 use rasn::types::{Class, Constructed, Identifier, Tag, TagTree};
 use rasn::{Decode, Decoder, Encode, Encoder};
 
-/// Productions: SEQUENCEs, CHOICEs, newtypes that have the BER of what they hold, and named INTEGERs; their types, and their BER.
+/// Declares productions and their BER: SEQUENCEs, CHOICEs, named INTEGERs, and newtypes that are encoded like the value
+/// they hold.
 ///
 /// Tags stand before the elements as in the standard: `[3]`, or `[explicit 3]` where the standard says EXPLICIT.
 macro_rules! productions {
@@ -324,7 +325,7 @@ macro_rules! alternative {
 }
 pub(crate) use alternative;
 
-/// What an alternative holds, the value of that pattern or NULL.
+/// The value that an alternative holds: the variable of its pattern, or NULL.
 macro_rules! held {
     ($value:ident) => {
         &()
@@ -400,8 +401,8 @@ fn encode_contents<'b, 'e, E: Encoder<'e>>(
     Ok(())
 }
 
-/// The contents of any SEQUENCE, for `rasn`, which asks only whether all elements may be absent, to refuse a SEQUENCE without
-/// contents then. Whether an element may be absent is for its type to say.
+/// Stands for the contents of any SEQUENCE. `rasn` only asks whether all elements may be absent, and would then refuse
+/// a SEQUENCE without contents. Here the type of each element decides whether it may be absent.
 struct Contents;
 
 impl Constructed<1, 0> for Contents {

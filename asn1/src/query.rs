@@ -124,7 +124,7 @@ pub enum QueryErrorKind {
     #[error("a query of more than {0} octets")]
     TooLong(usize),
     /// A word or sign that the grammar does not allow there.
-    #[error("{0:?} cannot stand here")]
+    #[error("{0:?} is not allowed here")]
     Unexpected(String),
     /// A `-` before a word, without an operand before it.
     #[error("an exclusion with no word before it (to search for the -, put it in quotes)")]

@@ -37,7 +37,7 @@ impl External {
         Self::of(syntax, ExternalEncoding::SingleAsn1Type(value))
     }
 
-    /// The BER value `value` of the syntax `syntax`.
+    /// Encodes `value` as a BER value of the syntax `syntax`.
     ///
     /// # Errors
     /// Only for values that BER cannot encode.
@@ -129,7 +129,7 @@ pub enum ExternalError {
         found: Option<Oid>,
     },
     /// It holds a bit string, which is not a BER value.
-    #[error("bits in the place of a value of syntax {0:?}")]
+    #[error("a bit string instead of a value of syntax {0:?}")]
     Bits(Oid),
     /// Its contents do not decode.
     #[error("a malformed value in an EXTERNAL")]

@@ -27,7 +27,7 @@ productions! {
         [104] Type104(External),
     }
 
-    /// A query in reverse Polish notation with the attribute set its attributes come from by default.
+    /// A query in reverse Polish notation, with its default attribute set.
     pub struct RpnQuery {
         attribute_set: Oid,
         rpn: RpnStructure,
@@ -192,7 +192,7 @@ impl RpnQuery {
 }
 
 impl Describe for Term {
-    /// The value alone; octets are taken for text.
+    /// The value alone; octets are shown as text.
     fn describe(&self) -> Value {
         match self {
             Self::General(octets) => Value::text(octets),

@@ -52,7 +52,7 @@ productions! {
         other_info: Option<OtherInformation>,
     }
 
-    /// What is left of a suspended operation if it ends now.
+    /// Which results remain if a suspended operation ends now.
     pub integer PartialResultsAvailable { SUBSET = 1 "subset", INTERIM = 2 "interim", NONE = 3 "none" }
 
     /// What the client wants with a trigger.

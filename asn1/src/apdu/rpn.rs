@@ -1,5 +1,5 @@
-//! RPNStructure: the query tree, read without recursion so that hostile nesting takes no stack
-//! (Z39.50-2003 §4.1; the depth rasn allows would refuse chains of more than 121 operands).
+//! RPNStructure: the query tree, read without recursion so that hostile nesting cannot exhaust the stack (Z39.50-2003
+//! §4.1). rasn's own depth limit would refuse chains of more than 121 operands.
 
 use std::convert::Infallible;
 

@@ -54,8 +54,8 @@ macro_rules! conditions {
 }
 
 conditions! {
-    1 PERMANENT_SYSTEM_ERROR "the server has a fault that will not go away by trying again";
-    2 TEMPORARY_SYSTEM_ERROR "the server has a passing fault; the same request may work later";
+    1 PERMANENT_SYSTEM_ERROR "the server has a permanent error; trying again will not help";
+    2 TEMPORARY_SYSTEM_ERROR "the server has a temporary error; the same request may work later";
     3 UNSUPPORTED_SEARCH "the server does not offer this kind of search";
     4 "the search holds nothing but words that are too common to be indexed";
     5 TOO_MANY_WORDS "the search has too many words";
@@ -67,7 +67,7 @@ conditions! {
     11 TOO_MANY_CHARACTERS "the search is too long";
     12 TOO_MANY_RECORDS "the search finds more records than the server keeps";
     13 OUT_OF_RANGE "the result has no record at this position";
-    14 SYSTEM_ERROR_PRESENTING "the server could not bring out a record";
+    14 SYSTEM_ERROR_PRESENTING "the server could not deliver a record";
     15 "the record may not be sent to other systems";
     16 RECORD_EXCEEDS_PREFERRED_SIZE "the record is longer than the message size asked for";
     17 RECORD_EXCEEDS_EXCEPTIONAL_SIZE "the record is longer than the longest record accepted";
@@ -79,7 +79,7 @@ conditions! {
     23 COMBINATION "these databases cannot be searched together";
     24 ELEMENT_SET_NAMES "the server does not know element set names";
     25 ELEMENT_SET_NAME "the database has no element set of this name";
-    26 GENERIC_ELEMENT_SET_NAME_ONLY "one element set name has to serve all databases";
+    26 GENERIC_ELEMENT_SET_NAME_ONLY "all databases must have the same element set name";
     27 RESULT_SET_DELETED "the server has dropped the result in the meantime";
     28 "the result is in use";
     29 "one of the databases is locked";
@@ -92,7 +92,7 @@ conditions! {
     102 CANNOT_CHALLENGE "the server has to ask for proof of identity but cannot, and ended the request";
     103 "the server has to ask for proof of identity but cannot, and left the record out";
     104 "the proof of identity failed, so the record was left out";
-    105 CANCELLED "the request was stopped, as was asked for";
+    105 CANCELLED "the request was cancelled, as requested";
     106 NO_ABSTRACT_SYNTAX "no form was agreed on in which this record could be sent";
     107 QUERY_TYPE "the server does not understand this type of query";
     108 MALFORMED_QUERY "the query is not well formed";
@@ -114,15 +114,15 @@ conditions! {
     124 TERM_CODED_VALUE "the server does not support this coded value as a term", "value";
     125 MALFORMED_TERM "the term is not well formed";
     126 TERM_VALUE "the term is not allowed with its attributes", "term";
-    127 "the server cannot make out this value", "value";
+    127 "the server cannot interpret this value", "value";
     128 RESULT_SET_NAME "a result cannot have this name", "result name";
-    129 PROXIMITY_OF_SETS "nearness can only be asked of terms, not of results";
-    130 "this result cannot be part of a nearness search", "result name";
+    129 PROXIMITY_OF_SETS "proximity is only possible between terms, not results";
+    130 "this result cannot be part of a proximity search", "result name";
     131 PROXIMITY_RELATION "the server does not support this comparison of distances", "relation";
     132 PROXIMITY_UNIT "the server does not support this unit of distance", "unit code";
-    201 PROXIMITY "nearness is not possible with these attributes", "attributes";
+    201 PROXIMITY "proximity is not possible with these attributes", "attributes";
     202 PROXIMITY_DISTANCE "the server does not support this distance", "distance";
-    203 "nearness in a given order is not possible";
+    203 "proximity in a given order is not possible";
     205 SCAN_STEP_SIZE_ZERO_ONLY "a list of terms can only be read without steps";
     206 SCAN_STEP_SIZE "the list of terms cannot be read in steps of this size", "step size";
     207 SORT_SEQUENCE "the result cannot be sorted in this sequence", "sequence";
@@ -178,7 +178,7 @@ conditions! {
     1010 BAD_USER_ID "the user is not known";
     1011 BAD_USER_ID_OR_PASSWORD "user or password is wrong";
     1012 "no paid searches are left";
-    1013 "this user may not come by this way or with this program";
+    1013 "this user may not connect this way or with this program";
     1014 AUTHENTICATION_SYSTEM "the server could not check the identity";
     1015 TOO_MANY_SESSIONS "this user has too many sessions open", "largest number allowed";
     1016 ADDRESS_BLOCKED "this network address is blocked";
@@ -197,7 +197,7 @@ conditions! {
     1029 "too many terms were asked for", "largest number allowed";
     1040 TASK_FUNCTION "there is no such function of the extended service", "function";
     1041 "the time to keep the task is wrong";
-    1042 "the server cannot make out the permissions of the task";
+    1042 "the server cannot interpret the permissions of the task";
     1043 TASK_PARAMETERS_SYNTAX "the object identifier of the task parameters is wrong", "object identifier";
     1044 TASK_ACTION "there is no such action of the extended service";
     1045 UPDATE_SCHEMA "the server does not know this schema", "schema";

@@ -18,7 +18,7 @@ mod sealed {
     impl<T: rasn::Decode + rasn::Encode> Ber for T {}
 }
 
-/// The value of a type of this crate that `octets` are, for contents of an EXTERNAL.
+/// Decodes a value of a type of this crate, such as the contents of an EXTERNAL.
 ///
 /// # Errors
 /// Gives the path of elements to the fault; the offset is that of the value.
@@ -34,7 +34,7 @@ pub fn decode_value<T: BerValue>(octets: &[u8]) -> Result<T, DecodeError> {
     })
 }
 
-/// The octets of a value of a type of this crate, for contents of an EXTERNAL.
+/// Encodes a value of a type of this crate, such as the contents of an EXTERNAL.
 ///
 /// # Errors
 /// Only for values that BER cannot encode.

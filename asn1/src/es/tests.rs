@@ -1,4 +1,4 @@
-//! Extended services: octets of yaz-client and yaz-ztest 5.34 there and back, each service in all its alternatives, and
+//! Extended services: round trips of octets of yaz-client and yaz-ztest 5.34, each service in all its alternatives, and
 //! how a package is shown.
 
 use serde_json::json;
@@ -395,7 +395,7 @@ fn failed_update() -> update::Update {
     }))
 }
 
-/// A package as a record of IR-Extend-1, with the parameters as what they are.
+/// A package as a record of IR-Extend-1, with decoded parameters.
 #[test]
 fn a_package_and_how_it_is_shown() {
     let package = TaskPackage {

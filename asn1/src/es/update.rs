@@ -35,7 +35,7 @@ described! {
         [1] action: Action,
         [2] database_name: InternationalString,
         [3] schema: Option<Oid>,
-        /// If present, the package is to contain the records after the update.
+        /// If present, the package contains the records after the update.
         [4] element_set_name: Option<InternationalString>,
         /// Since version 3.
         [5] action_qualifier: Option<External>,

@@ -40,7 +40,7 @@ impl Draft {
                 Err(error) => return Err(unwritable(error)),
             }
         }
-        let error = io::Error::other(format!("{MAX_PARTS} unfinished drafts of it are there"));
+        let error = io::Error::other(format!("{MAX_PARTS} unfinished drafts of it exist"));
         Err(unwritable(error))
     }
 
@@ -89,8 +89,8 @@ impl Draft {
         &self.path
     }
 
-    /// Replaces the target, whose permissions are kept, by the draft, after writing it to the disk if `sync`. Returns the file,
-    /// which is the target now.
+    /// Replaces the target with the draft, and keeps the target's permissions. With `sync`, writes the draft to the
+    /// disk first. Returns the file, which is the target now.
     ///
     /// # Errors
     /// [`Error::Exists`] for [`Existing::Refuse`]; those of the operating system. The draft is kept then, and the error says

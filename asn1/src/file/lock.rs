@@ -1,8 +1,8 @@
 //! Locks: only one part of one process writes a file at a time.
 //!
 //! A lock on the file itself would be lost when the file is replaced by renaming, and is impossible before the file
-//! exists. So the lock is on a file next to it, `.NAME.lock`, which is removed with it; if the file exists, it is locked too,
-//! against those who reach it by another name. Both locks end with the process, however it ends.
+//! exists. So the lock is on a file next to it, `.NAME.lock`, which is removed with it. If the file exists, it is
+//! locked too, against processes that open it by another name. Both locks end with the process, however it ends.
 
 use std::ffi::OsString;
 use std::fs::{self, File, TryLockError};
@@ -128,7 +128,7 @@ fn beside(target: &Path) -> io::Result<Option<(File, PathBuf)>> {
             Err(error) if error.kind() == ErrorKind::NotFound => continue,
             Err(error) => {
                 return match error.kind() {
-                    // The last one: the name of the file leaves no room for the suffix.
+                    // `InvalidFilename`: the name of the file leaves no room for the suffix.
                     ErrorKind::PermissionDenied
                     | ErrorKind::ReadOnlyFilesystem
                     | ErrorKind::InvalidFilename => Ok(None),

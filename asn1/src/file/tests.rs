@@ -234,7 +234,7 @@ fn a_link_to_nothing_leads_to_a_new_file() {
 fn devices_and_streams_are_written_directly() {
     for path in ["/dev/null", "/dev/stderr", "/dev/fd/2"] {
         let path = Path::new(path);
-        // As often as one likes.
+        // Any number of times.
         let mut first = Whole::create(path, Existing::Refuse).expect("opens");
         let mut second = Growing::create(path, Existing::Refuse).expect("opens");
         first.write_all(b"").expect("written");
@@ -319,7 +319,7 @@ fn audit_a8_a_change_by_others_is_seen() {
     fs::write(&path, "longer").expect("written");
     let second = stamp();
     assert_ne!(first, second);
-    // By way of a new file, as editors do it, of the same length and age.
+    // Replaced by a new file of the same length and age, as editors do.
     let modified = path.metadata().and_then(|data| data.modified());
     let new = folder.join("new");
     fs::write(&new, "LONGER").expect("written");

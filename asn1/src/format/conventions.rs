@@ -8,7 +8,7 @@ use crate::types::InternationalString;
 /// The subject of such a unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Convention {
-    /// In Init, to a proxy: the server it is to connect to, `tcp:host:port/database`.
+    /// In Init, to a proxy: the server to connect to, `tcp:host:port/database`.
     Proxy,
     /// In any APDU, from a proxy and back: the proxy's session.
     Cookie,

@@ -48,7 +48,7 @@ described! {
 
     /// PromptId: a prompt of a named kind, or its text.
     pub enum PromptId {
-        /// The standard spells it so.
+        /// The standard's spelling.
         [1] EnummeratedPrompt(EnumeratedPrompt),
         [2] NonEnumeratedPrompt(InternationalString),
     }

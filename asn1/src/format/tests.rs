@@ -1,4 +1,4 @@
-//! The formats there and back: octets of yaz-client and yaz-ztest 5.34, and values whose octets libyaz decodes and
+//! Round trips of the formats: octets of yaz-client and yaz-ztest 5.34, and values whose octets libyaz decodes and
 //! encodes alike; what is found in them, and what is redacted.
 
 use std::fmt::Debug;

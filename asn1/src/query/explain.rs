@@ -198,7 +198,7 @@ fn relation_in_words(attribute: &AttributeElement, default_set: Oid) -> Option<&
         100 => "sounds like",
         101 => "has the stem of",
         102 => "is relevant to",
-        103 => "is there, whatever the term:",
+        103 => "exists, whatever the term:",
         _ => return None,
     })
 }

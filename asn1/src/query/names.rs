@@ -427,16 +427,19 @@ mod tests {
                 "a OR",
                 "!a word to search for is missing at octet 4 of the query",
             ),
-            ("OR a", "!\"OR\" cannot stand here at octet 0 of the query"),
+            (
+                "OR a",
+                "!\"OR\" is not allowed here at octet 0 of the query",
+            ),
             (
                 "a AND NOT b",
-                "!\"NOT\" cannot stand here at octet 6 of the query",
+                "!\"NOT\" is not allowed here at octet 6 of the query",
             ),
             (
                 "(a",
                 "!a closing parenthesis is missing at octet 0 of the query",
             ),
-            ("a)", "!\")\" cannot stand here at octet 1 of the query"),
+            ("a)", "!\")\" is not allowed here at octet 1 of the query"),
             (
                 "()",
                 "!a word to search for is missing at octet 1 of the query",

@@ -139,7 +139,7 @@ impl<'a> Parser<'a> {
                 let name = self.lexer.expect("the name of a result set")?.unescaped()?;
                 Ok(Operand::ResultSet(ResultSetId::from(name.as_slice())))
             }
-            // `@attrset` is one as well, elsewhere.
+            // `@attrset` too: it is only allowed at the beginning.
             Some(word)
                 if word.len() > 1 && word.bytes().skip(1).all(|one| one.is_ascii_alphabetic()) =>
             {

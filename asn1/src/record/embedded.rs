@@ -12,7 +12,7 @@ use z3950_marc::{MarcRecord, iso2709, marcjson, marcline, marcxml};
 use super::retrieved::RetrievedRecord;
 use crate::apdu::External;
 
-/// Lines; of a record in another syntax, the syntax and the number of octets.
+/// The record as lines; for other syntaxes, only the syntax and the number of octets.
 pub(super) fn text(external: &External) -> String {
     let octets = RetrievedRecord::octets_of(external);
     match RetrievedRecord::of(external) {

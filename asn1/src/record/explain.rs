@@ -1,5 +1,5 @@
-//! The Explain record syntax (Z39.50-2003 Appendix REC.1): what a server tells of itself, its databases and what can be
-//! asked of them, in the module's order and with its names.
+//! The Explain record syntax (Z39.50-2003 Appendix REC.1): what a server says about itself, its databases and the
+//! requests that they support. Order and names are those of the ASN.1 module.
 #![allow(
     missing_docs,
     reason = "fields and variants are the standard's; a type's doc names its part"

@@ -181,7 +181,7 @@ fn lists(attributes: &[AttributeElement], bib: &Bib) -> Vec<String> {
     }
     let implied = |one: &AttributeElement| matches!(one.attribute_type, 2 | 4 | 5);
     lists.retain(|(_, lacking)| lacking.iter().all(implied));
-    // A qualifier without attributes only allows things; the first one decides.
+    // A qualifier that sends no attributes only says what the query may do; the first one decides.
     let first = silent.iter().map(|(name, _)| Some(*name));
     let firsts: Vec<Option<&str>> = std::iter::once(None).chain(first).collect();
     let mut found = Vec::new();

@@ -200,8 +200,14 @@ fn error_messages_of_queries() {
             "(ti=war",
             "a closing parenthesis is missing at octet 7 of the query",
         ),
-        ("ti=war)", "\")\" cannot stand here at octet 6 of the query"),
-        ("set=1 x", "\"x\" cannot stand here at octet 6 of the query"),
+        (
+            "ti=war)",
+            "\")\" is not allowed here at octet 6 of the query",
+        ),
+        (
+            "set=1 x",
+            "\"x\" is not allowed here at octet 6 of the query",
+        ),
         (
             "set=",
             "the name of a result set is missing at octet 4 of the query",

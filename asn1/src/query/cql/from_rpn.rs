@@ -1,5 +1,5 @@
-//! An RPN query as CQL, if CQL and the properties can express it: [`to_rpn`] translates the clause to every attribute
-//! of the operand and the same term, or for patterns to one that matches the same words.
+//! Translates an RPN query to CQL, if CQL and the properties can express it. [`to_rpn`] checks each clause: it must
+//! give every attribute of the operand and the same term, or for a pattern one that matches the same words.
 
 mod masks;
 
@@ -23,10 +23,10 @@ use crate::query::CannotSay;
 
 /// Translates an RPN query to CQL.
 ///
-/// Attributes that the properties add to every clause, such as `always` or the relation that `=` stands for, may
-/// be missing from the query. Numeric and character string terms become text, which an RPN query made of the
-/// CQL sends as general terms. Patterns of truncation 102 and 104 become masks, which may come back as another
-/// truncation. A Use attribute that is a name no property gives is the index of that name.
+/// Attributes that the properties add to every clause, such as `always` or the relation that `=` stands for, may be
+/// missing from the query. Numeric and character string terms become text, which comes back as general terms. Patterns
+/// of truncation 102 and 104 become masks, which may come back as another truncation. A Use attribute that is a name
+/// without a property becomes the index of that name.
 ///
 /// # Errors
 /// What CQL cannot express.

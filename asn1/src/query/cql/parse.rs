@@ -31,7 +31,7 @@ pub fn parse(text: &str) -> Result<Cql, QueryError> {
     let query = query(&mut lexer)?;
     let mut sort = Vec::new();
     if lexer.peek().is_some() {
-        // `query` stops at the end or here.
+        // `query` stops at the end or at `sortby`, which is skipped here.
         lexer.next()?;
         loop {
             let index = lexer.word("a sort key")?;
@@ -321,21 +321,21 @@ mod tests {
                 "(a",
                 "a closing parenthesis is missing at octet 2 of the query",
             ),
-            ("a)", "\")\" cannot stand here at octet 1 of the query"),
+            ("a)", "\")\" is not allowed here at octet 1 of the query"),
             (
                 "a b all c",
-                "\"all\" cannot stand here at octet 4 of the query",
+                "\"all\" is not allowed here at octet 4 of the query",
             ),
             (
                 "a and > x=y b",
-                "\">\" cannot stand here at octet 6 of the query",
+                "\">\" is not allowed here at octet 6 of the query",
             ),
             (
                 "(a sortby b)",
-                "\"sortby\" cannot stand here at octet 3 of the query",
+                "\"sortby\" is not allowed here at octet 3 of the query",
             ),
             ("a sortby", "a sort key is missing at octet 8 of the query"),
-            ("a /b", "\"/\" cannot stand here at octet 2 of the query"),
+            ("a /b", "\"/\" is not allowed here at octet 2 of the query"),
             (
                 "a and/ b=",
                 "the value of a modifier is missing at octet 9 of the query",
@@ -350,8 +350,8 @@ mod tests {
                 "a b\\",
                 "a backslash with nothing after it at octet 3 of the query",
             ),
-            ("()", "\")\" cannot stand here at octet 1 of the query"),
-            ("(a) b", "\"b\" cannot stand here at octet 4 of the query"),
+            ("()", "\")\" is not allowed here at octet 1 of the query"),
+            ("(a) b", "\"b\" is not allowed here at octet 4 of the query"),
         ] {
             assert_eq!(parse(text).expect_err(text).to_string(), message, "{text}");
         }

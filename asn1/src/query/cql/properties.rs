@@ -205,7 +205,7 @@ fn entry(line: &str) -> Result<Option<Property>, String> {
     use PropertyToken::{Equals, Quote, Word};
     let no_name = || Err("a name is missing".to_owned());
     let no_equals = |name: &str| Err(format!("an equals sign is missing after {name:?}"));
-    let misplaced_quote = || Err("a quote cannot stand here".to_owned());
+    let misplaced_quote = || Err("a quote is not allowed here".to_owned());
     let tokens: Vec<PropertyToken<'_>> = tokens(line).collect();
     let (name, mut rest) = match tokens.as_slice() {
         [] => return Ok(None),
@@ -325,7 +325,7 @@ mod tests {
             ("x = 1=4 =", "a name is missing in line 1 of the properties"),
             (
                 "x = \"1=4\"",
-                "a quote cannot stand here in line 1 of the properties",
+                "a quote is not allowed here in line 1 of the properties",
             ),
             (
                 "x = a b",

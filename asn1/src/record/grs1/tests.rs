@@ -165,7 +165,7 @@ fn a_record_as_json_and_xml() {
         "  <element type=\"3\" value=\"245\">\n    <element type=\"2\" value=\"1\" name=\"title\">inner</element>\n",
         "<element type=\"4\" value=\"7\" content=\"elementNotThere\"></element>\n",
     ] {
-        assert!(xml.contains(part), "{part:?} does not stand in\n{xml}");
+        assert!(xml.contains(part), "{part:?} is not in\n{xml}");
     }
 }
 

@@ -1,4 +1,4 @@
-//! OPAC records for people and programs: text, JSON, and the XML of the field's tools.
+//! OPAC records for people and programs: text, JSON, and the XML that other tools write.
 
 use z3950_marc::xmltext::put_content;
 

@@ -1,4 +1,4 @@
-//! OPAC records: known octets, the three forms, and what is lent.
+//! OPAC records: known octets, the three forms, and circulation.
 
 use serde_json::json;
 use z3950_marc::Field;
@@ -141,7 +141,7 @@ fn a_record_as_json_and_xml() {
         "</holdings>\n</opacRecord>\n",
     ] {
         let Some((_, after)) = rest.split_once(part) else {
-            panic!("{part:?} does not stand in {rest}")
+            panic!("{part:?} is not in {rest}")
         };
         rest = after;
     }

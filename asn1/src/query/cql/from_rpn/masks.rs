@@ -21,7 +21,7 @@ pub(super) fn escaped(term: &str) -> String {
     text
 }
 
-/// A regular expression with only `.` and `.*`, with the masks of CQL; `None` for any other.
+/// A regular expression with only `.` and `.*`, rewritten with the masks of CQL; `None` for any other.
 pub(super) fn from_regexp(term: &str) -> Option<String> {
     let mut text = String::with_capacity(term.len());
     let mut characters = term.chars().peekable();
@@ -50,7 +50,7 @@ fn is_repeated(rest: &mut Peekable<Chars<'_>>) -> bool {
     matches!(rest.peek(), Some('*' | '+' | '?' | '{'))
 }
 
-/// A term with the masks of ANSI Z39.58, with those of CQL; `None` if a mask counts its characters.
+/// A term with the masks of ANSI Z39.58, rewritten with those of CQL; `None` if a mask counts its characters.
 pub(super) fn from_z3958(term: &str) -> Option<String> {
     let mut text = String::with_capacity(term.len());
     let mut characters = term.chars().peekable();
