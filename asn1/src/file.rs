@@ -56,7 +56,7 @@ impl Existing {
 #[non_exhaustive]
 pub enum Error {
     /// It exists, and [`Existing::Refuse`] was given.
-    #[error("{} is there already", path.display())]
+    #[error("{} already exists", path.display())]
     Exists {
         /// The file.
         path: PathBuf,

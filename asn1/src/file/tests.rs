@@ -81,8 +81,7 @@ fn audit_a1_a_file_that_came_in_between_is_not_replaced() {
     fs::write(&path, "of another program").expect("written");
     let error = whole.finish().expect_err("it is there").to_string();
     assert!(
-        error.contains("is there already; what was written is in ")
-            && error.ends_with("y.mrc.part"),
+        error.contains("already exists; what was written is in ") && error.ends_with("y.mrc.part"),
         "{error}"
     );
     has(

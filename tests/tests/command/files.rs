@@ -97,7 +97,7 @@ fn audit_a1_what_is_there_stays_unless_it_is_replaced_by_something() {
         let ran = with(&[]);
         assert_eq!(ran.code, Some(2), "{arguments:?}: {ran:?}");
         if !arguments.contains(&missing.as_str()) {
-            let words = "y.mrc is there already: --force replaces it";
+            let words = "y.mrc already exists: --force replaces it";
             assert!(ran.stderr.contains(words), "{arguments:?}: {ran:?}");
         }
         assert_eq!(fs::read_to_string(path).expect("read"), "precious");
@@ -127,7 +127,7 @@ fn audit_a1_reports_and_outputs_beside_them_stay_too() {
     };
     fs::write(&output, "precious").expect("written");
     let ran = run("war", &[]);
-    let words = "y.mrc is there already: --resume goes on where it ends, --force replaces it";
+    let words = "y.mrc already exists: --resume goes on where it ends, --force replaces it";
     assert!(ran.code == Some(2) && ran.stderr.contains(words), "{ran:?}");
     assert_eq!(names(&folder), ["y.mrc"]);
     let ran = run("nosuchword", &["--force"]);
@@ -135,7 +135,7 @@ fn audit_a1_reports_and_outputs_beside_them_stay_too() {
     assert_eq!(fs::read_to_string(&output).expect("read"), "precious");
     fs::remove_file(&output).expect("removed");
     let ran = run("war", &[]);
-    let words = "y.tsv is there already: --resume goes on where it ends, --force replaces it";
+    let words = "y.tsv already exists: --resume goes on where it ends, --force replaces it";
     assert!(ran.code == Some(2) && ran.stderr.contains(words), "{ran:?}");
     assert!(!output.exists());
     let ran = run("war", &["--force"]);
@@ -342,7 +342,7 @@ fn audit_a3_two_batches_in_one_folder() {
     ]);
     assert_eq!(ran.code, Some(2), "{ran:?}");
     assert!(
-        ran.stderr.contains("000001-local-id1.txt is there already"),
+        ran.stderr.contains("000001-local-id1.txt already exists"),
         "{ran:?}"
     );
 }
@@ -386,7 +386,7 @@ fn audit_a1_save_at_the_prompt_replaces_nothing_unasked() {
         prompt(&server, &format!("find war\nsave {option}{path} all\n"))
     };
     let ran = saving("");
-    let words = "a.mrc is there already: save --force FILE replaces it";
+    let words = "a.mrc already exists: save --force FILE replaces it";
     assert!(ran.stderr.contains(words), "{ran:?}");
     assert_eq!(fs::read_to_string(&path).expect("read"), "precious");
     let ran = saving("--force ");
