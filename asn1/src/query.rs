@@ -69,7 +69,7 @@ impl QueryError {
 /// The most characters of a query shown on either side of a fault.
 const MAX_SHOWN: usize = 80;
 
-/// What a language cannot express of a query.
+/// The part of a query that a language cannot express.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct CannotSay(String);

@@ -257,7 +257,7 @@ impl Interrupt {
         }
     }
 
-    /// Enters an operation that begins.
+    /// Adds the entry of an operation that begins.
     pub(crate) fn begin(
         &self,
         association: Arc<Association>,

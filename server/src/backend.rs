@@ -117,7 +117,7 @@ pub trait HitList: Any + Send + Sync {
     /// The number of records, which must be known at once.
     fn len(&self) -> usize;
 
-    /// The records at positions from 0, as far as there are any.
+    /// The records at these positions, counted from 0; positions past the end are ignored.
     fn ids(&self, positions: Range<usize>) -> Vec<RecordId>;
 }
 
@@ -141,7 +141,7 @@ impl Hits {
         self.len() == 0
     }
 
-    /// The records at positions from 0, as far as there are any.
+    /// The records at these positions, counted from 0; positions past the end are ignored.
     pub fn ids(&self, positions: Range<usize>) -> Vec<RecordId> {
         self.0.ids(positions)
     }
@@ -178,7 +178,7 @@ impl HitList for RecordIds {
     }
 }
 
-/// The records at positions of a list, as far as there are any.
+/// The records at positions of a list; positions past the end are ignored.
 pub(crate) fn ids_of(records: &[RecordId], positions: Range<usize>) -> Vec<RecordId> {
     let end = positions.end.min(records.len());
     let ids = records.get(positions.start..end).unwrap_or_default();

@@ -51,7 +51,7 @@ pub struct Limits {
     pub refusals: usize,
     /// From the connection to an open session: 30 s.
     pub init_time: Duration,
-    /// From the connection to the time when it may have to give way to another if it has no session: 0.25 s.
+    /// How long a connection without a session need not give way to another: 0.25 s.
     pub init_patience: Duration,
     /// From a request to its answer: 10 minutes; `None` for no limit. Operations that take longer are stopped and give
     /// condition 31, or the records so far for a Present. Updates are never stopped.

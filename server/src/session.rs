@@ -30,7 +30,7 @@ use crate::service::resource::{self, Held};
 use crate::service::{self, Conclusion, access, init};
 use crate::target::Target;
 
-/// One side of a session: the server's.
+/// The server's side of a session.
 pub struct Session {
     target: Arc<Target>,
     interrupt: Interrupt,
@@ -66,7 +66,7 @@ pub(crate) enum Done {
 pub struct Reply {
     /// The APDUs, in order.
     pub apdus: Vec<Apdu>,
-    /// Whether the connection is to be closed once they are sent.
+    /// Whether to close the connection after sending them.
     pub hang_up: bool,
 }
 

@@ -15,7 +15,7 @@ use crate::offer::Offer;
 /// The server as its sessions see it.
 pub struct Target {
     pub(crate) backend: Arc<dyn Backend>,
-    /// Databases with a backend of their own.
+    /// Databases with their own backends.
     pub(crate) special: Vec<(String, Arc<dyn Backend>)>,
     pub(crate) limits: Limits,
     pub(crate) offer: Offer,
@@ -41,7 +41,7 @@ impl Target {
         }
     }
 
-    /// Adds a database with a backend of its own. Its name is compared without case, and it cannot be searched together with
+    /// Adds a database with its own backend. Its name is compared without case, and it cannot be searched together with
     /// other databases.
     pub fn with_database(mut self, name: &str, backend: Arc<dyn Backend>) -> Self {
         self.special.push((name.to_owned(), backend));

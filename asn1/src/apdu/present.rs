@@ -65,7 +65,7 @@ productions! {
         [2] number_of_records: i64,
     }
 
-    /// How records are to be composed: an element set name, or a full specification.
+    /// How to compose records: an element set name, or a full specification.
     pub enum RecordComposition {
         [19] Simple(ElementSetNames),
         [209] Complex(Box<CompSpec>),

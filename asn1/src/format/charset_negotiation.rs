@@ -26,7 +26,7 @@ described! {
         /// Absent where the client proposes version 2 of the protocol.
         [1] proposed_char_sets: Option<Vec<ProposedCharSet>>,
         [2] proposedlanguages: Option<Vec<LanguageCode>>,
-        /// Whether records are to be in the selected set too; absent means no.
+        /// Whether records should be in the selected set too; absent means no.
         [3] records_in_selected_char_sets: Option<bool>,
     }
 

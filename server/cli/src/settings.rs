@@ -254,7 +254,7 @@ pub(crate) fn transcript(config: &Config) -> Option<Result<Growing, file::Error>
     config.transcript.as_deref().map(create)
 }
 
-/// Whether a database can be saved to a file: its lock is free, and a file can be created beside it.
+/// Whether a database can be saved to a file: its lock is free, and a file can be created next to it.
 fn savable(path: &Path) -> Result<(), file::Error> {
     let lock = Lock::take(path)?;
     Draft::hidden(lock.target()).map(drop)

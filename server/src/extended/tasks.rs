@@ -48,7 +48,7 @@ struct TaskTable {
     last: u32,
 }
 
-/// The size of tasks, as limited.
+/// The size of tasks that [`TaskLimits`] bounds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Size {
     octets: usize,

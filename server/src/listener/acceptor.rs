@@ -1,5 +1,5 @@
-//! Accepts connections from all sockets in turn, as long as there is room for a session or one that waits for Init can give
-//! way, and within the limit for each address.
+//! Accepts connections from all sockets in turn, within the limit for each address, while there is room for a session
+//! or a connection that waits for Init can give way.
 
 use std::collections::HashMap;
 use std::future::poll_fn;
@@ -23,7 +23,7 @@ pub(super) struct Acceptor {
     sockets: Vec<Socket>,
     permits: Arc<Semaphore>,
     lobby: Lobby,
-    /// How long a connection without a session stays, although there is no room for others.
+    /// How long a connection without a session may stay when there is no room for others.
     patience: Duration,
     crowd: Option<Crowd>,
     /// A connection that waits for room.

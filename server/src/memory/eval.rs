@@ -80,9 +80,9 @@ struct Evaluation<'a, 'q> {
     work: &'q mut Work,
     /// The next step is the last.
     steps: Vec<Step<'q>>,
-    /// The sets of trees whose operator was not reached yet.
+    /// The results of trees whose operator has not been reached yet.
     sets: Vec<HitSet<'a>>,
-    /// The operands whose proximity was not reached yet.
+    /// The operands whose proximity has not been reached yet.
     near: Vec<Near<'a>>,
     operands: Vec<(AttributesPlusTerm, HitSet<'a>)>,
     operators: usize,
@@ -136,7 +136,7 @@ impl<'a, 'q> Evaluation<'a, 'q> {
         Ok(())
     }
 
-    /// Pops the set that a tree has left.
+    /// Pops the result of a tree.
     fn set(&mut self) -> HitSet<'a> {
         self.sets.pop().unwrap_or_default()
     }

@@ -69,7 +69,7 @@ impl<'a> HitSet<'a> {
         parts.flat_map(|(segment, part)| part.iter().map(|number| join(*segment, number)))
     }
 
-    /// The records at these positions, from 0, as far as there are any.
+    /// The records at these positions, counted from 0; positions past the end are ignored.
     pub(super) fn at(&self, places: Range<usize>) -> Vec<RecordId> {
         let mut found = Vec::with_capacity(places.len().min(self.len()));
         let mut before = 0;

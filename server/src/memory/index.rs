@@ -80,7 +80,7 @@ impl From<Exhausted> for Diagnostic {
 }
 
 impl Work {
-    /// A budget of units: one is a term examined, or some dozens of records.
+    /// A budget of units; a unit pays for one term examined or a few dozen records.
     pub(super) fn new(units: u64) -> Self {
         Self {
             left: units,

@@ -55,7 +55,7 @@ struct SavedFile {
 pub(super) struct Stamps(BTreeMap<u16, Option<Stamp>>);
 
 impl SavedFiles {
-    /// Locks the files of databases, and removes temporary files that a killed process left beside them.
+    /// Locks the files of databases, and removes temporary files that a killed process left next to them.
     ///
     /// # Errors
     /// A file is in use by another process or database.
@@ -69,7 +69,7 @@ impl SavedFiles {
                 lock => lock.ok(),
             };
             if let Some(lock) = &lock {
-                // The file may belong to somebody else.
+                // The file may belong to another user.
                 let _ = Draft::remove_hidden(lock.target());
             }
             let file = SavedFile {

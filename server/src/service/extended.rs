@@ -48,7 +48,7 @@ impl Outcome {
         }
     }
 
-    /// An update, which is done unless it failed.
+    /// The outcome of an update, which is done unless it failed.
     fn of_update(failure: Option<Diagnostic>, parameters: impl Into<TaskParameters>) -> Self {
         let status = match failure {
             None => TaskStatus::COMPLETE,

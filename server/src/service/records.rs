@@ -173,7 +173,7 @@ impl Sizes {
     }
 }
 
-/// One record more than fit into a response, which shows whether there are more.
+/// One record more than a response may hold, to see whether there are more.
 pub(super) fn most_records(association: &Association) -> usize {
     let most = association.target.limits.records_per_response.max(1);
     most.saturating_add(1)

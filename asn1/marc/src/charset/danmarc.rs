@@ -216,7 +216,7 @@ fn put_code(character: char, octets: &mut Vec<u8>) {
 mod tests {
     use super::super::Charset;
 
-    /// What yaz-iconv reads, in NFC, and writes; the texts of its own tests are among them.
+    /// Texts that yaz-iconv reads (in NFC) and writes, some of them from its own tests.
     #[test]
     fn audit_c4_danmarc_is_read() {
         for (octets, text) in [

@@ -5,7 +5,7 @@ use crate::charset::unimarc_sets;
 use crate::record::{Field, MarcRecord, Subfield};
 use crate::text::text_lossless;
 
-/// A label, the fields it stands for, and what of them is shown.
+/// A label, the fields it stands for, and the subfields that are shown.
 pub(crate) struct Label {
     pub(crate) name: &'static str,
     /// Tags, separated by blanks.
@@ -105,7 +105,7 @@ pub fn is_unimarc(record: &MarcRecord) -> bool {
     unimarc_sets(record).is_some() || has("200") && !has("245")
 }
 
-/// The ISBNs and ISSNs of a record, as they stand in its fields, each with the name of its kind.
+/// The ISBNs and ISSNs of a record, as written in its fields, each with the name of its kind.
 pub(crate) fn standard_numbers(
     record: &MarcRecord,
     unimarc: bool,

@@ -65,7 +65,7 @@ pub(super) struct Parser<'q, 'b> {
     written_out: usize,
 }
 
-/// What is to be read next.
+/// What to read next.
 enum Expected<'b> {
     /// An operand of `and`, `or` or `not`.
     Element(Qualifiers<'b>),

@@ -64,7 +64,7 @@ fn print_node(f: &mut Formatter<'_>, node: &Node) -> fmt::Result {
     Ok(())
 }
 
-/// Pushes an operand on the stack of what is to be printed.
+/// Pushes an operand onto the stack of parts to print.
 fn operand<'a>(rest: &mut Vec<UnprintedPart<'a>>, node: &'a Node, parentheses: bool) {
     if parentheses {
         rest.extend([

@@ -58,7 +58,7 @@ impl<'a> Section<'a> {
         }
     }
 
-    /// The value of a key; `None` if it is absent, or wrong, which is noted with `what` was expected.
+    /// The value of a key; `None` if it is absent or wrong. A wrong value is noted with `what` was expected.
     pub(super) fn read<T>(
         &self,
         key: &'static str,

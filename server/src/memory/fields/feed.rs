@@ -318,7 +318,7 @@ impl<'r> Reader<'r, '_> {
     }
 }
 
-/// The octets in a range of positions, from 0, as far as there are any.
+/// The octets in a range of positions, counted from 0; positions past the end are ignored.
 fn slice(octets: &[u8], (from, to): (usize, usize)) -> &[u8] {
     let rest = octets.get(from..).unwrap_or_default();
     rest.get(..=to.saturating_sub(from)).unwrap_or(rest)

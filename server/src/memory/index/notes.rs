@@ -92,7 +92,7 @@ impl Noted {
         self.postings.push(Posting { string, class, at });
     }
 
-    /// The lexicon of the entries, which are cleared. `places` is reused memory.
+    /// Builds the lexicon of the entries, and clears them. `places` is reused memory.
     fn lexicon(
         &mut self,
         builder: &mut PostingsBuilder,
@@ -236,13 +236,13 @@ impl Notes {
         }
     }
 
-    /// The lexicon of the docids, which are cleared.
+    /// Builds the lexicon of the docids, and clears them.
     pub(super) fn docids(&mut self) -> Lexicon {
         let places = &mut self.room.places;
         self.docids.lexicon(&mut self.builder, places, DOCIDS)
     }
 
-    /// The indexes of the texts, which are cleared.
+    /// Builds the indexes of the texts, and clears the texts.
     pub(super) fn texts(&mut self) -> Texts {
         self.words.number(BOUNDARY.as_bytes());
         self.words.number(SUBFIELD_MARK.to_string().as_bytes());

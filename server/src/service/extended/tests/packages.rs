@@ -264,7 +264,7 @@ fn tasks_belong_to_their_users() {
         1
     );
     assert_eq!(told(&send(&mut bob, named(F::DELETE))), "failure 223 mine");
-    // Each user has names of their own.
+    // Names are separate for each user.
     assert_eq!(told(&send(&mut bob, named(F::CREATE))), "accepted");
     assert_eq!(
         told(&send(&mut bob, named(F::MODIFY))),
