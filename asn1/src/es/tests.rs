@@ -106,7 +106,7 @@ fn parameters_of(apdu: &Apdu) -> TaskParameters {
 
 /// An order with an ILL-Request, which stays as it is; the first version of Update under its own identifier.
 #[test]
-fn values_kept_as_sent() {
+fn values_are_kept_as_sent() {
     let order = "bf2e8083010184072a8648ce130904aa8006072a8648ce130904a077a175a1023000a26f306da106810131820101a263\
         060528cf310201a05a3058800102a10aa000a1021b00a2021b00a20ca00a80083230303030313031a300a400850101a6\
         04a000a100a804a000a100a9030a0102ab0c800100810100820101830101ac038201038e0103af00b003800101950100\

@@ -36,7 +36,7 @@ fn has(folder: &Path, expected: &[(&str, &str)]) {
 }
 
 #[test]
-fn audit_a1_a_whole_file_is_there_when_it_is_finished() {
+fn audit_a1_a_whole_file_appears_when_it_is_finished() {
     let (_guard, folder) = folder();
     let path = folder.join("y.mrc");
     let begin = |existing| {
@@ -73,7 +73,7 @@ fn audit_a1_a_whole_file_is_there_when_it_is_finished() {
 }
 
 #[test]
-fn audit_a1_a_file_that_came_in_between_is_not_replaced() {
+fn audit_a1_a_file_created_meanwhile_is_not_replaced() {
     let (_guard, folder) = folder();
     let path = folder.join("y.mrc");
     let mut whole = Whole::create(&path, Existing::Refuse).expect("begins");
@@ -91,7 +91,7 @@ fn audit_a1_a_file_that_came_in_between_is_not_replaced() {
 }
 
 #[test]
-fn audit_a1_a_growing_file_is_touched_by_its_first_octet() {
+fn audit_a1_a_growing_file_changes_with_its_first_octet() {
     let (_guard, folder) = folder();
     let path = folder.join("report.tsv");
     drop(Growing::create(&path, Existing::Refuse).expect("opens"));
@@ -158,7 +158,7 @@ fn audit_a3_one_run_writes_and_the_other_is_refused() {
 
 #[cfg(unix)]
 #[test]
-fn audit_a3_two_paths_to_one_file_are_one_file() {
+fn audit_a3_two_paths_to_one_file_share_its_lock() {
     let (_guard, folder) = folder();
     let path = folder.join("y.mrc");
     fs::write(&path, "old").expect("written");
@@ -175,7 +175,7 @@ fn audit_a3_two_paths_to_one_file_are_one_file() {
         assert!(matches!(error, Error::Busy { .. }), "{error}");
     }
     drop(first);
-    // A link stays a link to what is written.
+    // A link stays a link, and its target is written.
     let mut whole = Whole::create(&folder.join("sub/soft.mrc"), Existing::Replace).expect("begins");
     whole.write_all(b"new").expect("written");
     whole.finish().expect("finished");
@@ -215,7 +215,7 @@ fn audit_a4_drafts_and_locks_follow_no_link() {
 
 #[cfg(unix)]
 #[test]
-fn a_link_to_nothing_leads_to_a_new_file() {
+fn a_dangling_link_leads_to_a_new_file() {
     let (_guard, folder) = folder();
     fs::create_dir(folder.join("sub")).expect("made");
     std::os::unix::fs::symlink("sub/y.mrc", folder.join("link.mrc")).expect("linked");

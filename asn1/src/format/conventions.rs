@@ -76,7 +76,7 @@ mod tests {
     use crate::codec::encode_value;
 
     #[test]
-    fn said_once_and_found_again() {
+    fn a_convention_is_set_once_and_found() {
         for (convention, text) in [
             (Convention::Proxy, "tcp:realhost:210/db"),
             (Convention::Cookie, "17"),

@@ -336,7 +336,7 @@ mod tests {
     }
 
     #[test]
-    fn a_deep_query_takes_no_stack() {
+    fn a_deep_query_does_not_exhaust_the_stack() {
         let deep = format!(
             "@attrset exp-1 {}{}",
             "@or ".repeat(900),

@@ -89,7 +89,7 @@ fn the_server_listens_on_ipv6_if_available() {
 }
 
 #[test]
-fn open_sessions_do_not_keep_the_server() {
+fn open_sessions_do_not_keep_the_server_running() {
     let server = TestServer::demo();
     let mut stream = connect(server.addr());
     stream
@@ -142,7 +142,7 @@ fn a_panic_ends_one_session_and_is_reported() {
     }
     assert!(
         !converse(server.addr(), &[init()]).is_empty(),
-        "the server goes on"
+        "the server continues"
     );
     let summary = server.stop();
     let first_panic = Some("as the test wants".to_owned());
@@ -198,7 +198,7 @@ fn an_address_has_no_more_sessions_than_allowed() {
 }
 
 #[test]
-fn resets_are_resets() {
+fn a_reset_fault_resets_the_connection() {
     let server = TestServer::builder().rule("on init: reset 5").start();
     let mut stream = connect(server.addr());
     stream
@@ -222,7 +222,7 @@ fn recordings_are_replayed() {
 
 #[cfg(unix)]
 #[test]
-fn unix_sockets_are_listened_on() {
+fn the_server_listens_on_unix_sockets() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("socket");
     let converse = || {

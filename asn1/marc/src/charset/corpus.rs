@@ -95,5 +95,5 @@ fn octets_come_back() {
             same += 1;
         }
     }
-    eprintln!("{same} records came back");
+    eprintln!("{same} records are unchanged");
 }

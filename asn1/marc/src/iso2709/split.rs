@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_length_costs_no_neighbour() {
+    fn a_wrong_length_does_not_affect_other_records() {
         let short = A.replacen("00026", "00025", 1);
         let long = A.replacen("00026", "00053", 1);
         let huge = A.replacen("00026", "99999", 1);
@@ -227,7 +227,7 @@ mod tests {
                          pg1342\x1E10\x1FaEmma /\x1FcAusten.\x1E\x1D";
 
     #[test]
-    fn audit_a5_a_lost_terminator_or_end_costs_no_neighbour() {
+    fn audit_a5_a_lost_terminator_or_end_does_not_affect_other_records() {
         // The record cut at every length, and one with another octet instead of the terminator.
         for length in 1..WHOLE.len() {
             let cut = &WHOLE[..length];
@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn audit_a5_data_that_looks_like_a_record_divides_none() {
+    fn audit_a5_data_that_looks_like_a_record_is_not_split() {
         // A leader and its directory. The terminator of the field ends them as it would end a directory.
         let text = "00077nam a2200049   4500001000700000245002000007";
         let field = format!("  \x1Fa{text}\x1E");

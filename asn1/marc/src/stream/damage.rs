@@ -11,27 +11,27 @@ const RECORDS: usize = 1200;
 const RATE: usize = 10;
 
 #[test]
-fn audit_a5_damage_costs_no_neighbour_in_iso_2709() {
+fn audit_a5_damage_does_not_affect_other_records_in_iso_2709() {
     healthy_come_through(InputForm::Marc, Form::Marc);
 }
 
 #[test]
-fn audit_a5_damage_costs_no_neighbour_in_marcxml() {
+fn audit_a5_damage_does_not_affect_other_records_in_marcxml() {
     healthy_come_through(InputForm::MarcXml, Form::MarcXml);
 }
 
 #[test]
-fn audit_a5_damage_costs_no_neighbour_in_json() {
+fn audit_a5_damage_does_not_affect_other_records_in_json() {
     healthy_come_through(InputForm::Json, Form::Json);
 }
 
 #[test]
-fn audit_a5_damage_costs_no_neighbour_in_mrk() {
+fn audit_a5_damage_does_not_affect_other_records_in_mrk() {
     healthy_come_through(InputForm::Mrk, Form::Mrk);
 }
 
 #[test]
-fn audit_a5_damage_costs_no_neighbour_in_lines() {
+fn audit_a5_damage_does_not_affect_other_records_in_lines() {
     healthy_come_through(InputForm::Line, Form::Line);
 }
 

@@ -1,4 +1,4 @@
-//! Inputs of every form: their records, the offsets of damaged ones, and that damage costs no neighbour.
+//! Inputs of every form: their records, the offsets of damaged ones, and that damage does not affect other records.
 
 use std::io::{self, Read};
 
@@ -137,7 +137,7 @@ fn damaged(form: InputForm, output: Form, template: &str, expected: &[&str]) {
 }
 
 #[test]
-fn damage_costs_no_neighbour() {
+fn damage_does_not_affect_other_records() {
     let xml = |template: &str, expected: &[&str]| {
         damaged(InputForm::MarcXml, Form::MarcXml, template, expected)
     };

@@ -381,7 +381,7 @@ mod arbitrary {
         #![proptest_config(ProptestConfig::with_cases(4000))]
 
         #[test]
-        fn what_is_printed_reads_as_the_same_or_not_at_all(query in query()) {
+        fn printed_queries_read_back_as_the_same_or_are_refused(query in query()) {
             let printed = query.to_string();
             if can_be_said(&query.rpn) {
                 prop_assert_eq!(parse(&printed), Ok(with_sets_said(query)), "{}", printed);

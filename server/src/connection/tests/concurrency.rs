@@ -212,7 +212,7 @@ async fn one_operation_is_cancelled_and_the_others_continue() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn each_has_its_own_time() {
+async fn each_operation_has_its_own_time_limit() {
     let limits = Limits {
         operation_time: Some(Duration::from_secs(10)),
         ..Limits::default()

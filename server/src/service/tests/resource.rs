@@ -36,7 +36,7 @@ pub(super) fn cancelled(session: &mut Session, request: &Apdu) -> Reply {
     let other = trigger(RequestedAction::CANCEL, Some("another"));
     assert_eq!(interrupt.take(&other), Some(vec![]));
     assert!(answer.as_mut().now_or_never().is_none(), "it goes on");
-    assert_eq!(interrupt.take(&init()), None, "that has to wait");
+    assert_eq!(interrupt.take(&init()), None, "an Init has to wait");
     let cancel = trigger(RequestedAction::CANCEL, None);
     assert_eq!(interrupt.take(&cancel), Some(vec![]));
     now(answer)

@@ -122,7 +122,7 @@ fn failed_scans_have_their_diagnostics() {
 }
 
 #[test]
-fn terms_of_a_result_set_and_as_many_as_fit() {
+fn terms_are_limited_to_a_result_set_and_the_message_size() {
     let limits = Limits {
         preferred_message_size: 60,
         ..Limits::default()
