@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn terms_are_text_however_they_came() {
+    fn terms_of_every_type_become_text() {
         let general = |text: &[u8]| Term::General(text.to_vec().into());
         let diagnostic = DiagRec::DefaultFormat(DefaultDiagFormat::bib1(228, ""));
         let set = |position_of_term| {

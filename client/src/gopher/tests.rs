@@ -383,7 +383,7 @@ async fn audit_b19_an_octet_0_in_a_selector_is_sent() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn attributes_by_name_are_filtered_where_the_server_cannot() {
+async fn attributes_by_name_are_filtered_if_the_server_cannot() {
     let all = "+-2\r\n+INFO: 0A\t/a\th.example\t70\r\n+ADMIN:\r\n me\r\n+VIEWS:\r\n text/plain: <1k>\r\n\
                +ASK:\r\n Ask: Name\r\n";
     let server = Scripted::new(&[&[sent("the item\r\n")], &[sent(all)]]);

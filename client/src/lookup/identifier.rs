@@ -229,7 +229,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn prefixes_and_shapes_decide() {
+    fn prefixes_and_shapes_determine_the_kind() {
         for (text, shown) in [
             ("isbn:0306406152", "isbn:0306406152"),
             ("ISBN: 0-306-40615-3", "isbn:0-306-40615-3"),

@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn announced_and_present_must_agree() {
+    fn announced_and_received_counts_must_agree() {
         let diagnostic = DefaultDiagFormat::bib1(14, "");
         let surrogate = named(Record::SurrogateDiagnostic(DiagRec::DefaultFormat(
             diagnostic.clone(),

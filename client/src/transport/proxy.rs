@@ -64,7 +64,7 @@ impl FromStr for Proxy {
         let (kind, default_port) = match &*scheme.to_ascii_lowercase() {
             "http" => (Kind::Http, 80),
             "socks5" | "socks5h" | "socks" => (Kind::Socks5, 1080),
-            _ => return Err(error("only http and socks5 are spoken")),
+            _ => return Err(error("only http and socks5 are supported")),
         };
         let (host, port) = host_and_port(place, Mode::Lenient)
             .map_err(|_| error("its host or port is malformed"))?;

@@ -98,7 +98,7 @@ mod tests {
     use super::Octets;
 
     #[test]
-    fn display_is_text_with_escapes_where_text_ends() {
+    fn display_escapes_octets_that_are_not_text() {
         let check = |octets: &[u8], shown: &str, hex: &str| {
             let octets = Octets::from(octets);
             assert_eq!(octets.to_string(), shown, "{octets:?}");

@@ -262,7 +262,7 @@ async fn requests_are_paced_over_all_sessions() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_session_lost_is_replaced_once_and_never_in_a_change() {
+async fn a_lost_session_is_replaced_once_and_never_during_a_change() {
     let dropped = || vec![accepted(), send(found(2, vec![])), Turn::HangUp];
     let refusing = || {
         vec![
@@ -319,7 +319,7 @@ async fn a_session_lost_is_replaced_once_and_never_in_a_change() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_retrieval_repeats_what_an_idle_session_lost() {
+async fn a_retrieval_repeats_a_request_that_an_idle_session_lost() {
     let mut keep = options(|_| ());
     keep.keep_open = true;
     let pushed = || send(found(1, vec![marc()]));

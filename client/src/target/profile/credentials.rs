@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn passwords_come_from_elsewhere() {
+    async fn passwords_come_from_the_environment_or_a_command() {
         let read = |text: &str| toml::from_str::<Credentials>(text).expect("credentials");
         let id_pass = |user: &str, password: Option<&str>| {
             IdAuthentication::IdPass(IdPass {

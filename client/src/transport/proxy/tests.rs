@@ -150,7 +150,7 @@ fn proxies_are_read_and_shown_without_secrets() {
         ("socks://192.0.2.1:9", "socks5://192.0.2.1:9"),
         (
             "https://u:p@proxy.example",
-            "https://proxy.example is not a proxy: only http and socks5 are spoken",
+            "https://proxy.example is not a proxy: only http and socks5 are supported",
         ),
         (
             "http://u:p@:3",

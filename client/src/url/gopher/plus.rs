@@ -184,7 +184,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_string_is_read_for_what_it_asks() {
+    fn each_plus_string_gives_its_request() {
         let view = |format: Option<&str>, language: Option<&str>| PlusRequest::View {
             format: format.map(Octets::from),
             language: language.map(Octets::from),

@@ -174,7 +174,7 @@ mod tests {
     use z3950_marc::Leader;
 
     #[test]
-    fn a_record_becomes_a_request_for_its_loan() {
+    fn a_record_becomes_a_loan_request() {
         let record = MarcRecord {
             leader: Leader::default(),
             fields: vec![
