@@ -127,7 +127,7 @@ fn go_on(disk: &Disk, form: Option<Form>, report_form: ReportForm) {
 }
 
 #[test]
-fn a_run_killed_at_any_octet_ends_like_one_that_was_not() {
+fn a_run_killed_at_any_octet_ends_like_an_uninterrupted_one() {
     for (form, report_form) in [
         (Some(Form::Marc), ReportForm::Table),
         (Some(Form::MarcXml), ReportForm::Json),

@@ -219,7 +219,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn octets_may_come_as_digits() {
+    fn octets_are_read_from_hexadecimal_digits() {
         for (input, expected) in [
             (&b"b4 03\n0A01"[..], Some(&[0xb4, 3, 0x0a, 1][..])),
             (b"b4:03\n", Some(&[0xb4, 3])),

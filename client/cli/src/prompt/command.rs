@@ -156,7 +156,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_are_taken_apart() {
+    fn lines_are_split_into_words() {
         for (line, parts) in [
             ("", None),
             ("  # a remark", None),

@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_are_shown_if_they_say_more_than_the_hits() {
+    fn parts_are_shown_unless_they_only_repeat_the_hits() {
         let part = |term: &str, count| SubqueryReport::of_term(Term::General(term.into()), count);
         let whole = SubqueryReport {
             full_query: true,

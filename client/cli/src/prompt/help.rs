@@ -97,7 +97,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_setting_is_a_command_that_is_carried_out_here() {
+    fn every_setting_has_a_command_that_needs_no_server() {
         for (name, _) in SETTINGS {
             let found = entry(name).expect(name);
             assert_eq!(found.name, *name);

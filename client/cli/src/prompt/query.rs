@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_are_read_as_the_type_or_a_prefix_says() {
+    fn the_query_type_or_a_prefix_selects_the_language() {
         let words = "@and @attr 1=1016 war @attr 1=1016 peace";
         check("auto", "war peace", words);
         check("auto", "@attr 1=4 war", "@attr 1=4 war");

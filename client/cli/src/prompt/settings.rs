@@ -174,7 +174,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn init_says_what_is_set() {
+    fn init_follows_the_settings() {
         let mut settings = Settings::new();
         assert_eq!(
             settings.init(init::offer()).expect("encodes"),

@@ -267,7 +267,7 @@ mod tests {
     use crate::commands::scan;
 
     #[test]
-    fn options_stand_anywhere_and_the_rest_is_one_text_or_words() {
+    fn options_may_be_anywhere_and_the_rest_is_one_text_or_words() {
         let command = scan::Arguments::augment_args(Command::new("scan"));
         for (words, line, expected) in [
             (Positionals::Text, "ti:war", &["--", "ti:war"][..]),

@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn depth_costs_no_more_than_length() {
+    fn indentation_grows_linearly_with_depth() {
         let (levels, open) = (50_000, "<a>");
         let deep = format!("{}<b/>{}", open.repeat(levels), "</a>".repeat(levels));
         assert!(indent(&deep).len() < deep.len() + 2 * levels * (2 * DEEPEST + 1) + 100);
