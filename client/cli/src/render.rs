@@ -43,10 +43,10 @@ pub(crate) enum Format {
 }
 
 impl Format {
-    /// The format for a file: `asked` unless it is the default, else the one that the file's extension stands for.
+    /// The format for a file: `asked` unless it is the default, else the one of the file's extension.
     ///
     /// # Errors
-    /// A message about an extension that stands for none.
+    /// A message about an unknown extension.
     pub(crate) fn for_file(path: &Path, asked: Self) -> Result<Self, String> {
         if asked != Self::default() {
             return Ok(asked);
@@ -68,7 +68,7 @@ impl Format {
         })
     }
 
-    /// The format that a file's extension stands for, else `other` unless that is the default.
+    /// The format of a file's extension; of an unknown one, `other` unless that is the default.
     pub(crate) fn by_extension(path: &Path, other: Self) -> Result<Self, String> {
         Self::for_file(path, Self::default()).or_else(|words| match other == Self::default() {
             true => Err(words),
@@ -241,7 +241,7 @@ fn written(record: &MarcRecord, form: Form, mut notes: Vec<String>, mut is_loss:
     }
 }
 
-/// What a document has before a record; nothing for raw octets.
+/// What precedes a record in a document; nothing for raw octets.
 pub(crate) fn before(form: Option<Form>, is_first: bool) -> &'static str {
     match (form, is_first) {
         (Some(form), true) => form.begin(),
@@ -315,7 +315,7 @@ impl Document {
         before(self.format.form(), self.records == 1)
     }
 
-    /// What comes after the last record; nothing if there was none.
+    /// What follows the last record; nothing if there was none.
     pub(crate) fn end(&mut self) -> &'static str {
         match std::mem::take(&mut self.records) {
             0 => "",

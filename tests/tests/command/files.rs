@@ -127,7 +127,7 @@ fn audit_a1_reports_and_outputs_beside_them_stay_too() {
     };
     fs::write(&output, "precious").expect("written");
     let ran = run("war", &[]);
-    let words = "y.mrc already exists: --resume goes on where it ends, --force replaces it";
+    let words = "y.mrc already exists: --resume continues it, --force replaces it";
     assert!(ran.code == Some(2) && ran.stderr.contains(words), "{ran:?}");
     assert_eq!(names(&folder), ["y.mrc"]);
     let ran = run("nosuchword", &["--force"]);
@@ -135,7 +135,7 @@ fn audit_a1_reports_and_outputs_beside_them_stay_too() {
     assert_eq!(fs::read_to_string(&output).expect("read"), "precious");
     fs::remove_file(&output).expect("removed");
     let ran = run("war", &[]);
-    let words = "y.tsv already exists: --resume goes on where it ends, --force replaces it";
+    let words = "y.tsv already exists: --resume continues it, --force replaces it";
     assert!(ran.code == Some(2) && ran.stderr.contains(words), "{ran:?}");
     assert!(!output.exists());
     let ran = run("war", &["--force"]);

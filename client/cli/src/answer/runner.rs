@@ -13,7 +13,7 @@ use tokio::time::Instant;
 use super::{Answer, Ask, Piece, Work, answer};
 use crate::console::output::Failure;
 
-/// How many asks may be complete before their turn, besides those in progress.
+/// How many asks may be complete before their turn, in addition to those in progress.
 const AHEAD: usize = 64;
 
 /// How many records an ask may hold before its turn.

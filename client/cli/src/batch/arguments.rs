@@ -84,7 +84,7 @@ impl Batch {
     /// Advice about an existing output or report.
     pub(super) fn hint(&self) -> &'static str {
         match self.report {
-            Some(_) => "--resume goes on where it ends, --force replaces it",
+            Some(_) => "--resume continues it, --force replaces it",
             None => "--force replaces it",
         }
     }

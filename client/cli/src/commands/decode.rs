@@ -211,7 +211,7 @@ fn secrets(apdu: &Apdu) -> Option<String> {
     }
 }
 
-/// The most octets read, and thus the most of one APDU.
+/// The largest input in octets, and thus the largest APDU.
 const MAX_INPUT: usize = 256 << 20;
 
 /// How packet captures begin: libpcap in both byte orders with micro- and nanoseconds, and pcapng.

@@ -264,7 +264,8 @@ impl TargetClient {
         }
     }
 
-    /// Writes a record of a result set, or the diagnostic in its place. `which` is the record, for messages after `subject`.
+    /// Writes a record of a result set, or the diagnostic in its place. Messages name the record as `which`, after
+    /// `subject`.
     pub(crate) fn write(
         &self,
         writing: Writing,

@@ -372,7 +372,7 @@ pub(super) struct ConnectInfo {
 }
 
 impl ConnectInfo {
-    /// The target as `open` takes it.
+    /// The target in the form that `open` takes.
     pub(super) fn text(&self) -> String {
         match self.name.split_once(' ') {
             Some((target, _)) => target.to_owned(),

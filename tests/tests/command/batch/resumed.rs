@@ -90,7 +90,7 @@ fn an_impossible_resumption_is_refused_and_changes_nothing() {
         (
             base.to_vec(),
             inputs,
-            "out.mrc already exists: --resume goes on where it ends",
+            "out.mrc already exists: --resume continues it",
         ),
         (
             same.clone(),
