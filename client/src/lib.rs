@@ -25,7 +25,7 @@
 //!   user's `targets.toml`.
 //! - [`Connection`] searches, scans, looks up, retrieves, updates and orders.
 //! - [`Query`] is built from parts or read from PQF, CQL, CCL or words.
-//! - [`ResultSet`] pages by itself; [`Record`] gives title, text, JSON, MARC and holdings; [`ScanSet`] lists terms.
+//! - [`ResultSet`] pages automatically; [`Record`] gives title, text, JSON, MARC and holdings; [`ScanSet`] lists terms.
 //! - [`Error`] has the cause, the phase, and the server's diagnostics.
 //!
 //! The parts below, for programs that need more:

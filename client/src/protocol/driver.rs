@@ -97,7 +97,7 @@ struct Operation {
     limit: Option<Limit>,
     /// The server's own requests within this operation.
     interruptions: usize,
-    /// Those of them that await a decision here; the answer timeout is suspended meanwhile.
+    /// How many of them await a decision here; the answer timeout is suspended meanwhile.
     questions: usize,
     /// The part of the answer received so far.
     segments: Segments,

@@ -135,8 +135,9 @@ impl Profile {
 /// The most sessions with one server, unless its profile says otherwise.
 const MAX_SESSIONS: usize = 16;
 
-/// The limits of sessions that are lent: see [`Client::lease`](crate::Client::lease). Sessions opened for session URLs keep the
-/// pause but are not counted; those of [`Client::session`](crate::Client::session) do neither.
+/// The limits of sessions that are lent: see [`Client::lease`](crate::Client::lease). Sessions opened for session URLs
+/// keep the pause but are not counted. Those of [`Client::session`](crate::Client::session) are neither paced nor
+/// counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TargetLimits {
