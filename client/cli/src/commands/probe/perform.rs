@@ -288,7 +288,7 @@ const STRUCTURES: [i64; 4] = [
     STRUCTURE_URX,
 ];
 
-/// The common record syntaxes. National MARC formats are left out: few servers have them, and their users know.
+/// The common record syntaxes. Other national MARC formats are left out: few servers have them, and their users know.
 const SYNTAXES: [Oid; 9] = [
     USMARC, UNIMARC, UKMARC, SUTRS, OPAC, SUMMARY, GRS_1, XML, HTML,
 ];
