@@ -150,7 +150,7 @@ pub enum QueryErrorKind {
     #[error("modifier {0:?} cannot be translated")]
     Modifier(String),
     /// A property that is required to translate the clause.
-    #[error("the properties do not say {0}")]
+    #[error("the properties lack {0}")]
     Property(&'static str),
     /// More operands, or more modifiers in a row, than are translated.
     #[error("more than {0} {1}")]

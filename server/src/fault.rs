@@ -6,7 +6,7 @@
 //! ```
 //! use z3950_server::fault::{Fault, Faults, When};
 //!
-//! // Searches never bring records; the second Present of a session is not answered at all.
+//! // Searches never return records; the second Present of a session gets no answer.
 //! let faults = Faults::new()
 //!     .on(When::search(), Fault::NeverPiggyback)
 //!     .on(When::present().nth(2), Fault::Silence);

@@ -179,7 +179,7 @@ impl TestServer {
     ) -> Vec<TranscriptEntry> {
         let holds = |state: &RecorderState| condition(&state.entries);
         let found = self.recorder.wait(PATIENCE, holds);
-        found.unwrap_or_else(|| panic!("waited in vain; so far: {:#?}", self.transcript()))
+        found.unwrap_or_else(|| panic!("condition never held; so far: {:#?}", self.transcript()))
     }
 
     /// Waits until at least one connection was accepted and all have ended, and returns the transcript.

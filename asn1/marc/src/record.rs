@@ -140,7 +140,7 @@ impl Leader {
 }
 
 impl Default for Leader {
-    /// A new MARC 21 monograph in UTF-8, its lengths still to be counted.
+    /// The leader of a new MARC 21 monograph in UTF-8, with zero for the lengths.
     fn default() -> Self {
         Leader(*b"00000nam a2200000   4500")
     }

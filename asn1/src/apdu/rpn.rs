@@ -81,7 +81,7 @@ impl RpnStructure {
         })
     }
 
-    /// The operands, from the left, to be changed.
+    /// The operands, from the left, mutably.
     pub fn operands_mut(&mut self) -> impl Iterator<Item = &mut Operand> {
         let mut rest = vec![self];
         std::iter::from_fn(move || {
@@ -94,7 +94,7 @@ impl RpnStructure {
         })
     }
 
-    /// The terms with their attributes, from the left, to be changed.
+    /// The terms with their attributes, from the left, mutably.
     pub fn terms_mut(&mut self) -> impl Iterator<Item = &mut AttributesPlusTerm> {
         self.operands_mut().filter_map(|operand| match operand {
             Operand::AttributesPlusTerm(term) => Some(term),

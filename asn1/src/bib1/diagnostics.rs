@@ -74,7 +74,7 @@ conditions! {
     18 RESULT_SET_AS_TERM "an earlier result cannot be used inside a search";
     19 "an earlier result can only be searched alone";
     20 "an earlier result can only be narrowed with AND";
-    21 RESULT_SET_EXISTS "a result of this name exists and was not to be replaced";
+    21 RESULT_SET_EXISTS "a result of this name already exists";
     22 RESULT_SET_NAMING "the server does not let results be named";
     23 COMBINATION "these databases cannot be searched together";
     24 ELEMENT_SET_NAMES "the server does not know element set names";
@@ -93,7 +93,7 @@ conditions! {
     103 "the server has to ask for proof of identity but cannot, and left the record out";
     104 "the proof of identity failed, so the record was left out";
     105 CANCELLED "the request was cancelled, as requested";
-    106 NO_ABSTRACT_SYNTAX "no form was agreed on in which this record could be sent";
+    106 NO_ABSTRACT_SYNTAX "client and server agreed on no form for this record";
     107 QUERY_TYPE "the server does not understand this type of query";
     108 MALFORMED_QUERY "the query is not well formed";
     109 DATABASE_UNAVAILABLE "the database is not available", "database name";
@@ -126,7 +126,7 @@ conditions! {
     205 SCAN_STEP_SIZE_ZERO_ONLY "a list of terms can only be read without steps";
     206 SCAN_STEP_SIZE "the list of terms cannot be read in steps of this size", "step size";
     207 SORT_SEQUENCE "the result cannot be sorted in this sequence", "sequence";
-    208 NO_SET_TO_SORT "no result was named to be sorted";
+    208 NO_SET_TO_SORT "no result to sort was named";
     209 "only the sort orders of a particular database are possible";
     210 "the sort orders of particular databases are not possible";
     211 TOO_MANY_SORT_KEYS "too many sort keys", "largest number allowed";
@@ -137,12 +137,12 @@ conditions! {
     216 "there is no such treatment of records without the sort key", "action";
     217 "the server cannot promise that the records fit into the segments";
     218 TASK_NAME_IN_USE "a task of this name exists", "task name";
-    219 NO_SUCH_TASK "there is no task of this name to be changed or deleted", "task name";
+    219 NO_SUCH_TASK "there is no task of this name to change or delete", "task name";
     220 TASK_QUOTA "the quota for tasks is used up";
     221 EXTENDED_SERVICE_TYPE "the server does not offer this extended service", "object identifier of the service";
     222 TASK_USER "this user may not use the extended service";
     223 TASK_PERMISSION "this user may not change or delete the task";
-    224 EXECUTION_FAILED "the task was to run at once and failed";
+    224 EXECUTION_FAILED "the task was run at once and failed";
     225 IMMEDIATE_EXECUTION "this extended service cannot run at once";
     226 "the task cannot run at once with these parameters";
     227 "the record has no data in the form asked for";
@@ -152,7 +152,7 @@ conditions! {
     231 "records of these kinds cannot be sorted together";
     232 SCAN_TERM_LIST "the server has no list of terms for this field", "a list that it has";
     233 SCAN_POSITION "the server cannot place the term there in the list", "position";
-    234 "too many index terms had to be looked at", "number of terms";
+    234 "too many index terms had to be examined", "number of terms";
     235 DATABASE_DOES_NOT_EXIST "there is no database of this name", "database name";
     236 DATABASE_ACCESS_DENIED "this user may not use the database", "database name";
     237 ILLEGAL_SORT "this sort is not allowed";
@@ -219,7 +219,7 @@ conditions! {
     1061 "duplicates cannot be found with this expression";
     1062 "duplicates cannot be put into clusters";
     1063 "the server cannot choose which duplicate to keep this way";
-    1064 "more duplicates are to be kept than the server allows";
+    1064 "the request keeps more duplicates than the server allows";
     1065 "duplicates cannot be sorted this way";
     1066 SCHEMA "the server does not know or support this schema", "object identifier or name of the schema";
     1067 "the server does not take several requests in one";

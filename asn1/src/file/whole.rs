@@ -119,8 +119,8 @@ pub(super) fn stream(path: &Path) -> Result<File, Error> {
     file.map_err(Error::unwritable(path))
 }
 
-/// A stream of this process by its name, sharing its position: a file opened anew would have its own, and later output of
-/// other programs would overwrite it.
+/// A stream of this process by its name, sharing its position: a file opened by path would have its own position,
+/// and later output of other programs would overwrite it.
 #[cfg(unix)]
 fn own(path: &Path) -> Option<io::Result<File>> {
     use std::os::fd::AsFd;

@@ -139,7 +139,7 @@ pub enum LoadError {
     },
     /// The file that a database is saved to was removed since it was last read or written.
     #[error(
-        "{} has been removed: put it back, or the next update writes it anew",
+        "{} has been removed: put it back, or the next update will write it again",
         path.display()
     )]
     Removed {

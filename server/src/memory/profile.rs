@@ -46,7 +46,7 @@ pub struct Profile {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TypeProfile {
-    /// The supported values, as far as the backend supports them.
+    /// The supported values, if the backend supports them too.
     pub values: Values,
     /// The treatment of other values.
     pub others: Treatment,

@@ -122,7 +122,7 @@ impl SavedFiles {
         match found {
             // The file was removed, and memory has all its records.
             None if file.stamp.is_some() => {
-                tracing::warn!(path = %file.path.display(), "a saved file was removed and is written anew");
+                tracing::warn!(path = %file.path.display(), "a saved file was removed and is written again");
             }
             found if found != file.stamp => {
                 return Err(SaveError::Changed {

@@ -24,7 +24,7 @@ use crate::units::count;
 
 /// Searches, keeps the result set and answers.
 ///
-/// A search that fails deletes the result set of its name, unless the set exists and is not to be replaced.
+/// A search that fails deletes the result set of its name, unless the set exists and must not be replaced.
 pub(super) async fn answer(operation: &Operation, request: &SearchRequest) -> SearchResponse {
     let (response, found) = match search(operation, request).await {
         Ok((set, found)) => (

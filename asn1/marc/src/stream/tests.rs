@@ -278,7 +278,7 @@ fn damage_does_not_affect_other_records() {
 
 #[test]
 fn audit_a5_xml_that_is_no_marcxml_is_damage() {
-    let no_marcxml = "!no MARCXML: neither a record nor a collection";
+    let no_marcxml = "!not MARCXML: neither a record nor a collection";
     for (input, expected) in [
         ("<html><p>x</p></html>", &[no_marcxml][..]),
         ("00040nam a2200037   4500", &[no_marcxml]),

@@ -56,7 +56,7 @@ impl XmlCutter {
                             .or_else(|| self.outside.unclosed(window.offset())));
                     }
                     self.outside.remains = None;
-                    let damage = "no MARCXML: neither a record nor a collection";
+                    let damage = "not MARCXML: neither a record nor a collection";
                     return Ok(Some(RawRecord::damage(0, damage)));
                 }
                 self.outside.reported = true;

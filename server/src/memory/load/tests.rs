@@ -79,7 +79,7 @@ fn damage_does_not_affect_other_records() {
     wrong_length.splice(..5, *b"99999");
     let told = "record 1 at octet 0 repaired: ";
     let repaired = check([&*wrong_length, &*b].concat(), &["a", "b"], &[told]);
-    assert_eq!(repaired.first(), Some(&a), "written anew");
+    assert_eq!(repaired.first(), Some(&a), "written again");
 
     let left_out = format!("record 2 at octet {} left out: ", a.len());
     check(

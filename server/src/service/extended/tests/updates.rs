@@ -141,7 +141,7 @@ fn an_xml_document_is_an_update() {
         (document, "done"),
         (
             "<order/>",
-            "failure 1057 no MARCXML: neither a record nor a collection",
+            "failure 1057 not MARCXML: neither a record nor a collection",
         ),
         ("", "failure 1057 the document has no MARCXML record"),
     ] {
