@@ -19,7 +19,7 @@ use crate::error::{DecodeError, EncodeError};
 /// The octets of an APDU, every length in the definite form.
 ///
 /// # Errors
-/// Only for values that BER cannot encode; this crate builds none.
+/// If BER cannot encode the value; this crate builds no such value.
 pub fn encode(apdu: &Apdu) -> Result<Vec<u8>, EncodeError> {
     let mut octets = Vec::new();
     encode_into(apdu, &mut octets)?;
@@ -29,7 +29,7 @@ pub fn encode(apdu: &Apdu) -> Result<Vec<u8>, EncodeError> {
 /// Appends the octets of an APDU, as [`encode`] gives them; the octets of records are copied once.
 ///
 /// # Errors
-/// Those of [`encode`]; nothing is appended then.
+/// As for [`encode`]; nothing is appended then.
 pub fn encode_into(apdu: &Apdu, output: &mut Vec<u8>) -> Result<(), EncodeError> {
     write(apdu, apdu.record_octets(), output).map_err(|reason| EncodeError {
         apdu: apdu.name(),

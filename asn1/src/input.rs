@@ -8,7 +8,7 @@ use std::path::Path;
 /// The octets of a regular file, a device or the pipe of a shell's `<(…)`, no larger than `limit`.
 ///
 /// # Errors
-/// Those of the file system, [`ErrorKind::InvalidInput`] for a folder, a named pipe or a socket, and
+/// Errors from the file system, [`ErrorKind::InvalidInput`] for a folder, a named pipe or a socket, and
 /// [`ErrorKind::FileTooLarge`] for more octets than `limit`.
 pub fn read(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
     let kind = fs::metadata(path)?.file_type();
@@ -21,7 +21,7 @@ pub fn read(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
 /// The octets of an open source, no more than `limit`.
 ///
 /// # Errors
-/// Those of the source, and [`ErrorKind::FileTooLarge`].
+/// Errors from the source, and [`ErrorKind::FileTooLarge`].
 pub fn read_all(source: impl Read, limit: u64) -> io::Result<Vec<u8>> {
     let mut octets = Vec::new();
     source
@@ -39,7 +39,7 @@ pub fn read_all(source: impl Read, limit: u64) -> io::Result<Vec<u8>> {
 /// The text of a file.
 ///
 /// # Errors
-/// Those of [`read`], and [`ErrorKind::InvalidData`] for what is not UTF-8.
+/// As for [`read`], and [`ErrorKind::InvalidData`] for what is not UTF-8.
 pub fn read_text(path: &Path, limit: u64) -> io::Result<String> {
     String::from_utf8(read(path, limit)?).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
@@ -51,7 +51,7 @@ pub fn read_text(path: &Path, limit: u64) -> io::Result<String> {
 /// Opens a regular file of any size, which has an end and can be read again.
 ///
 /// # Errors
-/// Those of the file system, and [`ErrorKind::InvalidInput`] for anything but a regular file.
+/// Errors from the file system, and [`ErrorKind::InvalidInput`] for anything but a regular file.
 pub fn open_regular(path: &Path) -> io::Result<File> {
     // Checked before it is opened: opening a named pipe waits for a writer.
     let kind = fs::metadata(path)?.file_type();

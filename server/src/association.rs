@@ -245,7 +245,7 @@ impl Interrupt {
     }
 
     /// Stops the operation of this referenceId, which then fails with the diagnostic; a Present returns the records that it has.
-    /// Without such an operation nothing happens.
+    /// Does nothing if there is no such operation.
     pub fn stop(&self, reference_id: Option<&ReferenceId>, why: Diagnostic) {
         let mut running = lock(&self.0.running);
         let mut operations = running.iter_mut();

@@ -20,7 +20,7 @@ pub fn to_lines(record: &MarcRecord) -> Vec<u8> {
 /// Writes what [`to_lines`] returns.
 ///
 /// # Errors
-/// Those of `out`.
+/// Errors from `out`.
 pub fn write_lines(record: &MarcRecord, out: &mut impl Write) -> io::Result<()> {
     out.write_all(&record.leader.0)?;
     out.write_all(b"\n")?;

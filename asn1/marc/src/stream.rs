@@ -88,7 +88,7 @@ impl<R: Read> RecordReader<R> {
     /// A reader that detects the form from the first [`GUESS_OCTETS`]; if they give no hint, it is `fallback`.
     ///
     /// # Errors
-    /// Those of the source.
+    /// Errors from the source.
     pub fn guessing(input: R, fallback: InputForm) -> io::Result<Self> {
         let mut window = Window::new(input);
         window.fill(GUESS_OCTETS)?;

@@ -40,7 +40,7 @@ impl External {
     /// Encodes `value` as a BER value of the syntax `syntax`.
     ///
     /// # Errors
-    /// Only for values that BER cannot encode.
+    /// If BER cannot encode the value.
     pub fn of_value(syntax: Oid, value: &impl BerValue) -> Result<Self, EncodeError> {
         let value = Any::new(encode_value(value)?).ok_or_else(|| EncodeError {
             apdu: "value",
@@ -96,7 +96,7 @@ pub trait ExternalValue: BerValue {
     /// The value as it travels.
     ///
     /// # Errors
-    /// Only for values that BER cannot encode.
+    /// If BER cannot encode the value.
     fn to_external(&self) -> Result<External, EncodeError> {
         External::of_value(Self::SYNTAX, self)
     }

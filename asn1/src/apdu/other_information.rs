@@ -46,7 +46,7 @@ impl OtherInformation {
     /// Adds a value under its own identifier, without a category.
     ///
     /// # Errors
-    /// Only for values that BER cannot encode.
+    /// If BER cannot encode the value.
     pub fn put_value(&mut self, value: &impl ExternalValue) -> Result<(), EncodeError> {
         let information = Information::ExternallyDefinedInfo(value.to_external()?);
         self.0.push(OtherInformationUnit {

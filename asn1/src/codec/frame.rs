@@ -122,7 +122,7 @@ impl Scanner {
     /// Call it again with the same octets and more after them, or [`Scanner::reset`] for another APDU.
     ///
     /// # Errors
-    /// Those of [`FrameErrorKind`], as soon as the header that shows them has arrived.
+    /// A [`FrameErrorKind`], as soon as the header that shows them has arrived.
     pub fn scan(&mut self, input: &[u8]) -> Result<Option<usize>, FrameError> {
         if let Some(&first) = input.first()
             && first & 0xe0 != CONTEXT_CONSTRUCTED

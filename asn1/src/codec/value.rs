@@ -37,7 +37,7 @@ pub fn decode_value<T: BerValue>(octets: &[u8]) -> Result<T, DecodeError> {
 /// Encodes a value of a type of this crate, such as the contents of an EXTERNAL.
 ///
 /// # Errors
-/// Only for values that BER cannot encode.
+/// If BER cannot encode the value.
 pub fn encode_value<T: BerValue>(value: &T) -> Result<Vec<u8>, EncodeError> {
     let mut octets = Vec::new();
     let written = write(value, Vec::new(), &mut octets);

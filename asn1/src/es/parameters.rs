@@ -43,7 +43,7 @@ macro_rules! services {
             /// The parameters in an EXTERNAL; those of an update under the identifier of version 3.
             ///
             /// # Errors
-            /// Only for values that BER cannot encode.
+            /// If BER cannot encode the value.
             pub fn to_external(&self) -> Result<External, EncodeError> {
                 match self {
                     $(Self::$service(value) => value.to_external(),)*

@@ -114,7 +114,7 @@ impl Update {
     /// not have.
     ///
     /// # Errors
-    /// Only for values that BER cannot encode.
+    /// If BER cannot encode the value.
     pub fn to_external_as(&self, version: Oid) -> Result<External, EncodeError> {
         External::of_value(version, self)
     }

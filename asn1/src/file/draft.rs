@@ -93,7 +93,7 @@ impl Draft {
     /// disk first. Returns the file, which is the target now.
     ///
     /// # Errors
-    /// [`Error::Exists`] for [`Existing::Refuse`]; those of the operating system. The draft is kept then, and the error says
+    /// [`Error::Exists`] for [`Existing::Refuse`]; errors from the operating system. The draft is kept then, and the error says
     /// where.
     pub fn persist(self, existing: Existing, sync: bool) -> Result<File, Error> {
         let Self { file, path, target } = self;

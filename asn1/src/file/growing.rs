@@ -91,7 +91,7 @@ impl Growing {
     /// The file, to be read from its beginning.
     ///
     /// # Errors
-    /// Those of the operating system.
+    /// Errors from the operating system.
     pub fn read(&mut self) -> io::Result<Option<&File>> {
         if let Some(mut file) = self.regular() {
             file.seek(SeekFrom::Start(0))?;
@@ -103,7 +103,7 @@ impl Growing {
     /// is no file. Call [`Growing::cut`] afterwards to set where writing continues.
     ///
     /// # Errors
-    /// Those of the operating system.
+    /// Errors from the operating system.
     pub fn keep_after(&self, position: u64) -> Result<Option<PathBuf>, Error> {
         let (Some(mut file), Some(lock)) = (self.file.as_ref(), &self.lock) else {
             return Ok(None);
@@ -121,7 +121,7 @@ impl Growing {
     /// where writing continues.
     ///
     /// # Errors
-    /// Those of the operating system.
+    /// Errors from the operating system.
     pub fn octet_before(&self, position: u64) -> io::Result<Option<u8>> {
         let before = position.checked_sub(1);
         let octets = before.map(|before| self.octets_after(before, 1));
@@ -134,7 +134,7 @@ impl Growing {
     /// continues.
     ///
     /// # Errors
-    /// Those of the operating system.
+    /// Errors from the operating system.
     pub fn octets_after(&self, position: u64, most: u64) -> io::Result<Vec<u8>> {
         let mut octets = Vec::new();
         if let Some(mut file) = self.regular() {
@@ -147,7 +147,7 @@ impl Growing {
     /// Truncates the file to a length in octets; writing continues there. Does nothing to a stream, or if there is no file.
     ///
     /// # Errors
-    /// Those of the operating system.
+    /// Errors from the operating system.
     pub fn cut(&mut self, length: u64) -> io::Result<()> {
         self.is_replaced = false;
         match self.file.as_mut().filter(|_| self.lock.is_some()) {
@@ -159,7 +159,7 @@ impl Growing {
     /// A second handle of the file, to be synced elsewhere; `None` if there is no file, and for a stream.
     ///
     /// # Errors
-    /// Those of the operating system.
+    /// Errors from the operating system.
     pub fn handle(&self) -> io::Result<Option<File>> {
         self.regular().map(File::try_clone).transpose()
     }
@@ -167,7 +167,7 @@ impl Growing {
     /// Writes all data to the disk.
     ///
     /// # Errors
-    /// Those of the operating system.
+    /// Errors from the operating system.
     pub fn sync(&mut self) -> io::Result<()> {
         self.regular().map_or(Ok(()), File::sync_data)
     }
@@ -180,7 +180,7 @@ impl Growing {
     /// Creates the file now rather than with its first octet, for readers that follow it.
     ///
     /// # Errors
-    /// Those of the operating system.
+    /// Errors from the operating system.
     pub fn begin(&mut self) -> io::Result<()> {
         self.file().map(drop)
     }

@@ -14,7 +14,7 @@ pub fn survive_size_limit() -> io::Result<()> {
     signal_hook::flag::register(signal_hook::consts::SIGXFSZ, ignored).map(drop)
 }
 
-/// Only Unix has such a signal.
+/// Does nothing: only Unix has this signal.
 ///
 /// # Errors
 /// None.

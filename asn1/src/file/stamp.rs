@@ -20,7 +20,7 @@ impl Stamp {
     /// The stamp of a file; `None` if it does not exist.
     ///
     /// # Errors
-    /// Those of the file system.
+    /// Errors from the file system.
     pub fn of(path: &Path) -> io::Result<Option<Self>> {
         let data = match fs::metadata(path) {
             Ok(data) => data,

@@ -54,7 +54,7 @@ impl Whole {
     /// Truncates what was written to a length in octets; writing continues there. Does nothing to a stream.
     ///
     /// # Errors
-    /// Those of the operating system.
+    /// Errors from the operating system.
     pub fn cut(&mut self, length: u64) -> io::Result<()> {
         match &mut self.0 {
             Backing::Draft { draft, .. } => cut(draft.file(), length),
@@ -65,7 +65,7 @@ impl Whole {
     /// Completes the file.
     ///
     /// # Errors
-    /// Those of the operating system; the draft is kept then, and the error says where.
+    /// Errors from the operating system; the draft is kept then, and the error says where.
     pub fn finish(self) -> Result<(), Error> {
         match self.0 {
             Backing::Draft {
@@ -80,7 +80,7 @@ impl Whole {
     /// Keeps what was written as `NAME.part` and returns the path; `None` for a stream.
     ///
     /// # Errors
-    /// Those of the operating system.
+    /// Errors from the operating system.
     pub fn keep(self) -> Result<Option<PathBuf>, Error> {
         match self.0 {
             Backing::Draft { draft, .. } => draft.keep().map(Some),

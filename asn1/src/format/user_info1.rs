@@ -16,7 +16,7 @@ impl UserInfo1 {
     /// A diagnostic as in the response to Init: userInfo-1 containing diag-1 containing the default form.
     ///
     /// # Errors
-    /// Only for values that BER cannot encode.
+    /// If BER cannot encode the value.
     pub fn diagnostic(diagnostic: DefaultDiagFormat) -> Result<External, EncodeError> {
         let mut information = OtherInformation::default();
         information.put_value(&DiagnosticFormat::of(diagnostic))?;

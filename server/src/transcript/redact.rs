@@ -89,7 +89,7 @@ mod tests {
         ] {
             assert_eq!(redacted(octets), expected);
         }
-        // Nothing is too deep.
+        // Any nesting depth.
         let nest = [&b"\xb4\x80\xa7\x80"[..], &b"\xa1\x80".repeat(50_000)].concat();
         assert_eq!(redacted(&nest), nest);
     }

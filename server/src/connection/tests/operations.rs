@@ -80,7 +80,7 @@ async fn an_operation_is_cancelled_and_the_session_continues() {
     assert_eq!(backend.counts(), (1, 1));
     client.send(present(1, 1)).await;
     assert_eq!(client.heard().await, "presentResponse");
-    // Also after other requests, which are answered in their turn.
+    // A trigger also works after other requests, which are answered in turn.
     client.send(search("war")).await;
     client.send(present(1, 1)).await;
     client.send(cancel()).await;

@@ -369,7 +369,7 @@ pub(in crate::memory) fn common<T: Copy + Ord>(left: &[T], right: &[T]) -> Vec<T
             if at == other {
                 both.push(*at);
             }
-            // Without a branch, because it would be unpredictable.
+            // Branchless, because a branch would be unpredictable.
             here += usize::from(at <= other);
             there += usize::from(other <= at);
         }
