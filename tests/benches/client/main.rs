@@ -209,7 +209,7 @@ fn urls(peer: &Peer, lines: usize) -> String {
             text,
             "z39.50r://127.0.0.1:{port}/{database}?rec{number:07};rs=usmarc"
         )
-        .expect("a string takes all");
+        .expect("a String takes any text");
     }
     text
 }
@@ -229,7 +229,7 @@ fn add(table: &mut Table, server: &str, costs: &[Vec<Cost>]) {
     }
 }
 
-/// The folder with the benchmark tools and data, beside the checkout.
+/// The folder with the benchmark tools and data, next to the checkout.
 fn shared() -> PathBuf {
     PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../shared"))
 }

@@ -331,16 +331,16 @@ fn idle(tools: &Tools, effort: Effort) {
         few.extend(load::idle(tools, &peer, 100, || 0).map(|(p50, _)| p50));
     }
     table.row(
-        &format!("memory of each of {}", effort.sessions),
+        &format!("memory per session, {} open", effort.sessions),
         "kB",
         &[each],
     );
     table.row(
-        &format!("Search beside {}", effort.sessions),
+        &format!("Search with {} open", effort.sessions),
         "p50 µs",
         &[many],
     );
-    table.row("Search beside 100", "p50 µs", &[few]);
+    table.row("Search with 100 open", "p50 µs", &[few]);
     table.print();
 }
 
@@ -405,7 +405,7 @@ fn growth(tools: &Tools, effort: Effort) {
     table.print();
 }
 
-/// The folder with the benchmark tools and data, beside the checkout.
+/// The folder with the benchmark tools and data, next to the checkout.
 fn shared() -> PathBuf {
     PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../shared"))
 }
