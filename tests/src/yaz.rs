@@ -32,7 +32,7 @@ pub fn queries_sent(setup: &[&str], queries: &[&str]) -> Option<Vec<Option<Query
     for (number, query) in queries.iter().enumerate() {
         assert!(
             !query.contains(['\n', '\r', '\0', ';']) && query.len() < LONGEST_COMMAND,
-            "yaz-client cannot be told to find {query:?}"
+            "yaz-client cannot search for {query:?}"
         );
         input.push_str(&format!("refid q{number}\nfind {query}\n"));
     }

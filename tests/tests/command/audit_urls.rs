@@ -174,7 +174,7 @@ fn audit_b4_urls_are_written_with_their_passwords() {
     assert_eq!(
         (ran.code, ran.stderr.as_str()),
         (Some(0), ""),
-        "a name alone is no secret"
+        "a user name alone is not secret"
     );
     // What is only displayed stays redacted.
     for arguments in [["url", "check", url], ["url", "parse", url]] {

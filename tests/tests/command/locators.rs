@@ -449,14 +449,14 @@ fn register_writes_a_desktop_entry_and_unregister_takes_it_back() {
         .find_map(|line| line.strip_prefix("Exec="))
         .expect("Exec");
     assert_eq!(exec, format!("{} open %u", path("z3950").display()));
-    assert!(!home.join("told").exists(), "nothing is told for --print");
+    assert!(!home.join("told").exists(), "--print runs no desktop tools");
 
     assert_eq!(as_user(home, &["register"]).code, Some(0));
     assert_eq!(
         fs::read_to_string(&file).expect("the entry"),
         printed.stdout
     );
-    let told = fs::read_to_string(home.join("told")).expect("what was told");
+    let told = fs::read_to_string(home.join("told")).expect("the tools' log");
     let applications = home.join("data/applications");
     assert_eq!(
         told,
@@ -469,7 +469,7 @@ fn register_writes_a_desktop_entry_and_unregister_takes_it_back() {
     assert_eq!(
         as_user(home, &["register"]).code,
         Some(0),
-        "twice is as good as once"
+        "registering twice is allowed"
     );
 
     fs::create_dir_all(home.join("config")).expect("a directory");

@@ -102,7 +102,7 @@ fn ctrl_c_asks_a_server_to_stop_if_it_supports_that() {
     person.sees("z3950> ");
     let deadline = Instant::now() + PATIENCE;
     while !logged("sent triggerResourceControlRequest") {
-        assert!(Instant::now() < deadline, "the server was not told");
+        assert!(Instant::now() < deadline, "no trigger was sent");
         std::thread::yield_now();
     }
     person.enters("base Default");

@@ -23,7 +23,7 @@ const PROPERTIES: &str = "\
     truncation.none = 5=100\ntruncation.z3958 = 5=104\n\
     always = 6=1\n";
 
-const LITERAL: &str = "without masks, a backslash is one";
+const LITERAL: &str = "without masks, a backslash is literal";
 
 /// PQF, our CQL (or `!` and an error), and why YAZ's differs.
 const RPN_TO_CQL: &[(&str, &str, &str)] = &[
@@ -57,7 +57,7 @@ const RPN_TO_CQL: &[(&str, &str, &str)] = &[
     (
         "@attr 1=4 @attr 4=108 abc",
         "dc.title exact abc",
-        "the relation, where YAZ writes a modifier without =",
+        "a relation; YAZ writes a modifier without =",
     ),
     (
         "@attr 1=4 @attr 3=1 @attr 6=1 abc",
@@ -94,12 +94,12 @@ const RPN_TO_CQL: &[(&str, &str, &str)] = &[
     (
         "@attr 5=102 wat[ae]r",
         "cql.serverChoice =/regexp wat[ae]r",
-        "an expression that no mask says",
+        "no mask can express it",
     ),
     (
         "@attr 5=104 wat?2er",
         "!the properties have no CQL for @attr 5=104 wat?2er",
-        "a mask that counts",
+        "a mask with a count",
     ),
     ("@attr 5=104 wat*er", "wat\\*er", ""),
     ("@attr 5=102 wat#er", "wat#er", ""),

@@ -41,7 +41,7 @@ async fn check(
     }
     assert!(
         !server.names().contains(&"close"),
-        "{id}: nothing closes the session by itself"
+        "{id}: the session is not closed unasked"
     );
     client.close_all().await;
     server.wait_for_end();
