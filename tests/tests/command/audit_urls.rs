@@ -557,7 +557,7 @@ fn audit_b19_get_sends_an_octet_0_with_a_caution() {
 
 /// People read words; programs read names, in JSON.
 #[test]
-fn audit_b20_people_are_told_in_words() {
+fn audit_b20_messages_use_words() {
     const CODES: [&str; 8] = [
         "CredentialsInUrl",
         "RelativeHostName",

@@ -30,7 +30,7 @@ fn every_way(server: &Daemon, option: &[&str]) -> Vec<Ran> {
 }
 
 #[test]
-fn audit_a5_what_a_server_cut_off_is_delivered_with_exit_code_8() {
+fn audit_a5_a_record_cut_off_by_the_server_is_delivered_with_exit_code_8() {
     let server = server("truncated");
     let folder = tempfile::tempdir().expect("a directory");
     let output = folder.path().join("d.mrc").to_string_lossy().into_owned();
@@ -87,7 +87,7 @@ fn audit_a5_what_a_server_cut_off_is_delivered_with_exit_code_8() {
 }
 
 #[test]
-fn audit_a5_a_record_of_no_octets_gives_exit_code_8_in_every_format() {
+fn audit_a5_an_empty_record_gives_exit_code_8_in_every_format() {
     let server = server("empty");
     for format in [
         "text", "marc", "marcxml", "json", "mrk", "dc", "brief", "raw",

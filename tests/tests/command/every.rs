@@ -295,7 +295,7 @@ fn check_answers(command: &str, line: &str, ran: &Ran) {
         );
         let found: BTreeSet<String> = object.keys().cloned().collect();
         let mut expected = keys_of(command);
-        // Each scheme has parts of its own.
+        // Each scheme has its own parts.
         if command == "url parse" {
             let of_schemes = documented("Parts of each scheme");
             expected.extend(found.intersection(&of_schemes).cloned());

@@ -49,7 +49,7 @@ fn the_step_that_found_the_record_is_reported() {
 }
 
 #[test]
-fn several_records_are_no_answer() {
+fn several_records_are_ambiguous() {
     let ran = z3950([
         "--demo",
         "get",

@@ -53,7 +53,7 @@ fn names(folder: &Path) -> Vec<String> {
 }
 
 #[test]
-fn audit_a1_what_is_there_stays_unless_it_is_replaced_by_something() {
+fn audit_a1_existing_files_stay_unless_records_replace_them() {
     let server = catalogue(3).start();
     let (_guard, folder) = folder();
     let place = format!("{}/books", server.addr());
@@ -113,7 +113,7 @@ fn audit_a1_what_is_there_stays_unless_it_is_replaced_by_something() {
 }
 
 #[test]
-fn audit_a1_reports_and_outputs_beside_them_stay_too() {
+fn audit_a1_existing_reports_and_their_outputs_stay_too() {
     let server = catalogue(3).start();
     let (_guard, folder) = folder();
     let place = format!("{}/books", server.addr());
@@ -148,7 +148,7 @@ fn audit_a1_reports_and_outputs_beside_them_stay_too() {
 }
 
 #[test]
-fn audit_a1_what_came_before_a_failure_is_kept_and_named() {
+fn audit_a1_records_before_a_failure_are_kept_and_the_file_is_named() {
     let (_guard, folder) = folder();
     let output = folder.join("y.mrc");
     fs::write(&output, "precious").expect("written");
@@ -207,7 +207,7 @@ fn audit_a2_an_output_has_all_records_unless_told_otherwise() {
         let last = format!("{} of {count} written (--start 16)", count - 15);
         let ran = run(&["--start", "16"]);
         assert!(ran.stderr.contains(&last), "{ran:?}");
-        // Standard output still gets at most ten.
+        // Standard output gets ten by default.
         let ran = z3950(["search", &place, "war", "--format", "marc"]);
         assert_eq!(ran.stdout.matches('\u{1d}').count(), 10);
     }

@@ -65,7 +65,7 @@ fn a_query_is_translated_into_other_languages() {
 }
 
 #[test]
-fn what_a_language_cannot_say_is_refused() {
+fn queries_that_a_language_cannot_express_are_refused() {
     for command in ["to-ccl", "to-cql"] {
         let ran = z3950(["query", command, "@attr 1=4 @term null x"]);
         assert_eq!((ran.code, &*ran.stdout), (Some(2), ""), "{command}");
@@ -216,7 +216,7 @@ fn the_prompt_takes_every_language() {
 }
 
 #[test]
-fn the_prompt_refuses_what_is_no_query() {
+fn the_prompt_refuses_invalid_queries() {
     for (commands, exit, words) in [
         ("querytype sql", 2, "sql is not a query type"),
         (

@@ -37,7 +37,7 @@ fn audit_d3_the_language_of_a_query_is_found_as_in_a_search() {
 }
 
 #[test]
-fn audit_d16_a_word_that_looks_like_an_index_is_remarked_everywhere() {
+fn audit_d16_a_word_that_looks_like_an_index_gets_a_note_everywhere() {
     let words = "note: ti=war is searched for as a word: ti:war searches the index ti";
     let ran = demo(&["search", "localhost/books", "ti=war"]);
     assert!(ran.code == Some(3) && ran.stderr.contains(words), "{ran:?}");

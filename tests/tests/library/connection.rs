@@ -371,7 +371,7 @@ async fn a_server_explains_itself() {
 }
 
 #[tokio::test]
-async fn what_is_not_a_target_is_refused_before_anything_is_sent() {
+async fn an_invalid_target_is_refused_before_anything_is_sent() {
     for target in ["", "ftp://host/x", "host:port"] {
         let error = Client::new().connect(target).await.expect_err(target);
         assert!(matches!(error, Error::Target(_)), "{target}: {error}");

@@ -234,7 +234,7 @@ fn audit_b15_a_query_after_a_bare_host_gets_its_slash() {
     }
 }
 
-/// RFC 1738 §3.3: in an http path only `/`, `;` and `?` are reserved; in a search, any character may be.
+/// RFC 1738 §3.3: in an http path only `/`, `;` and `?` are reserved; in a search, all reserved characters may be.
 #[test]
 fn audit_b16_http_paths_reserve_three_characters() {
     for (one, other, same) in [

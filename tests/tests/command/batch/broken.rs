@@ -176,7 +176,7 @@ fn waiting_with_a_draft(server: &TestServer, folder: &Path) -> Child {
 }
 
 #[test]
-fn each_signal_to_end_names_the_draft_and_removes_the_lock() {
+fn every_ending_signal_names_the_draft_and_removes_the_lock() {
     for (signal, code) in [("INT", 130), ("TERM", 143), ("HUP", 129)] {
         let slow = Fault::Delay(Duration::from_secs(120));
         let server = catalogue().fault(When::search().nth(5), slow).start();
