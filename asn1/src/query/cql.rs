@@ -37,7 +37,7 @@ pub struct Cql {
     /// What is searched for.
     pub query: Node,
     /// The keys after `sortby`, the primary one first; RPN has no place for them.
-    pub sort: Vec<SortKey>,
+    pub sort: Vec<SingleSpec>,
 }
 
 impl Cql {
@@ -173,9 +173,9 @@ pub struct Prefixed {
     pub query: Node,
 }
 
-/// A key after `sortby`.
+/// A key after `sortby`, `singleSpec` of the grammar.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SortKey {
+pub struct SingleSpec {
     /// The index to sort by.
     pub index: Word,
     /// Modifiers such as `/sort.descending`, in the order written.

@@ -3,7 +3,6 @@
 
 use std::fmt;
 use std::io;
-use std::net::IpAddr;
 use std::str::FromStr;
 use std::sync::Arc;
 
@@ -153,11 +152,7 @@ impl NoProxy {
     /// Whether to connect to the host directly.
     pub fn has(&self, host: &Host) -> bool {
         let name = host.for_connecting();
-        let is_loopback = match name.parse::<IpAddr>() {
-            Ok(address) => address.is_loopback(),
-            Err(_) => name == "localhost",
-        };
-        (self.loopback && is_loopback)
+        (self.loopback && host.is_loopback())
             || self.names.iter().any(|exempt| {
                 let below = name.strip_suffix(exempt.as_str());
                 exempt == "*" || below.is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))

@@ -49,6 +49,15 @@ impl Host {
         }
     }
 
+    /// Whether this is `localhost` or a loopback address, `127.0.0.0/8` or `::1`.
+    pub fn is_loopback(&self) -> bool {
+        match self {
+            Host::Name(name) => name.as_str() == "localhost",
+            Host::Ipv4(address) => address.is_loopback(),
+            Host::Ipv6(address) => address.is_loopback(),
+        }
+    }
+
     /// Whether [`Mode::Strict`] accepts this host: no IP literal, no underscore.
     pub fn is_strict(&self) -> bool {
         match self {
@@ -209,6 +218,22 @@ fn parse_ascii<T: FromStr>(octets: &[u8]) -> Option<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn loopback_hosts() {
+        for (text, expected) in [
+            ("localhost", true),
+            ("127.0.0.1", true),
+            ("127.255.0.9", true),
+            ("[::1]", true),
+            ("localhost.example", false),
+            ("126.0.0.1", false),
+            ("[::2]", false),
+        ] {
+            let host = Host::parse(text, Mode::Lenient).expect(text);
+            assert_eq!(host.is_loopback(), expected, "{text}");
+        }
+    }
 
     /// `expected`: the canonical form, or kind and offset; `connecting`: what a socket gets.
     #[test]

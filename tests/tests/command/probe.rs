@@ -16,8 +16,6 @@ fn the_abilities_of_a_server_are_listed() {
         "localhost/books",
         "--term",
         "war",
-        "--pause",
-        "0",
         "--json",
     ]);
     assert_eq!(ran.code, Some(0), "{ran:?}");
@@ -69,7 +67,7 @@ fn yaz_ztest_is_probed() {
         return;
     };
     let target = format!("127.0.0.1:{}/Default", server.port);
-    let ran = z3950(["probe", &target, "--term", "computer", "--pause", "0"]);
+    let ran = z3950(["probe", &target, "--term", "computer"]);
     assert_eq!(ran.code, Some(0), "{ran:?}");
     for words in [
         "scan 1=4",
@@ -94,7 +92,7 @@ fn zebrasrv_is_probed() {
         return;
     };
     let target = format!("127.0.0.1:{}/Default", server.port);
-    let ran = z3950(["probe", &target, "--term", "war", "--pause", "0"]);
+    let ran = z3950(["probe", &target, "--term", "war"]);
     assert_eq!(ran.code, Some(0), "{ran:?}");
     for (words, verdict) in [
         ("search 1=4 4=1 ", " ok "),
@@ -115,7 +113,7 @@ fn zebrasrv_is_probed() {
 fn a_server_that_hangs_up_costs_one_line() {
     let daemon = Daemon::start(["--demo", "--fault", "on sort: cut 0"]);
     let target = format!("{}/books", daemon.address());
-    let ran = z3950(["probe", &target, "--term", "war", "--pause", "0"]);
+    let ran = z3950(["probe", &target, "--term", "war"]);
     assert_eq!(ran.code, Some(0), "{ran:?}");
     let dropped: Vec<&str> = ran
         .stdout

@@ -210,7 +210,7 @@ fn a_certificate_for_a_plain_connection_causes_a_warning() {
     let target = format!("{}/books", daemon.address());
     let ran = lookup(&target, &["--ca-file", &authority.root()]);
     assert!(is_found(&ran), "{ran:?}");
-    let words = "without TLS, so that --ca-file has no effect";
+    let words = "does not use TLS, so --ca-file has no effect";
     assert!(ran.stderr.contains(words), "{ran:?}");
     let ran = lookup(&target, &[]);
     assert!(is_found(&ran) && !ran.stderr.contains("TLS"), "{ran:?}");

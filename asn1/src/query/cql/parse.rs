@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::lexer::{CqlToken, Lexer};
 use super::{
     Boolean, BooleanOperator, Clause, Cql, Modifier, Node, Prefixed, Relation, SERVER_CHOICE,
-    SortKey, Word,
+    SingleSpec, Word,
 };
 use crate::apdu::MAX_RPN_DEPTH;
 use crate::query::{QueryError, QueryErrorKind, check_length};
@@ -36,7 +36,7 @@ pub fn parse(text: &str) -> Result<Cql, QueryError> {
         loop {
             let index = lexer.word("a sort key")?;
             let modifiers = modifiers(&mut lexer)?;
-            sort.push(SortKey { index, modifiers });
+            sort.push(SingleSpec { index, modifiers });
             if lexer.peek().is_none() {
                 break;
             }

@@ -41,9 +41,9 @@ pub(crate) struct Probe {
     #[arg(long, value_name = "WORD", default_value = "a")]
     pub(crate) term: String,
 
-    /// How long to wait between requests.
-    #[arg(long, value_name = "SECONDS", default_value = "0.5", value_parser = seconds, hide_short_help = true)]
-    pub(crate) pause: Wait,
+    /// How long to wait between requests [default: 0.5, but 0 on this machine].
+    #[arg(long, value_name = "SECONDS", value_parser = seconds, hide_short_help = true)]
+    pub(crate) pause: Option<Wait>,
 
     /// Print one JSON object per test.
     #[arg(long)]

@@ -256,7 +256,7 @@ impl Notes {
         for word in &mut self.log {
             *word = words.place(*word & !BEGINS) | *word & BEGINS;
         }
-        let occurrences = Occurrences {
+        let occurrences = WordLog {
             texts: &self.texts,
             log: &self.log,
             none: self.classes.none(),
@@ -320,14 +320,14 @@ impl CutText {
 }
 
 /// The words of texts with their positions, and the marks between them.
-struct Occurrences<'a> {
+struct WordLog<'a> {
     texts: &'a [Text],
     log: &'a [u32],
     /// The class of no index.
     none: Class,
 }
 
-impl Occurrences<'_> {
+impl WordLog<'_> {
     /// Emits the adjacent pairs of some words, which are sorted, with the position of the first.
     fn each_pair(&self, of: &[u32], mut give: impl FnMut([u32; 2], Class, u32)) {
         let is_one = |word: &u32| of.binary_search(word).is_ok();
@@ -378,7 +378,7 @@ const PORTION: usize = 1 << 18;
 
 impl Room {
     /// Counts the occurrences of each word.
-    fn count(&mut self, occurrences: &Occurrences<'_>, words: u32) {
+    fn count(&mut self, occurrences: &WordLog<'_>, words: u32) {
         self.counts.clear();
         self.counts.resize(words as usize, 0);
         occurrences.each(|word, _, _| {
@@ -396,11 +396,7 @@ impl Room {
     }
 
     /// The postings of the counted words.
-    fn of_words(
-        &mut self,
-        occurrences: &Occurrences<'_>,
-        builder: &mut PostingsBuilder,
-    ) -> Postings {
+    fn of_words(&mut self, occurrences: &WordLog<'_>, builder: &mut PostingsBuilder) -> Postings {
         let Self {
             counts, portion, ..
         } = self;

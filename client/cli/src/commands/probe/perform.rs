@@ -32,9 +32,13 @@ use z3950_asn1::record::RetrievedRecord;
 use z3950_asn1::types::Bits;
 
 use super::Probe;
+use crate::commands::options::Wait;
 use crate::commands::target::{NamedTarget, TargetClient, Unanswered};
 use crate::console::output::Output;
 use crate::render::counted;
+
+/// How long to wait between requests to another machine.
+const PAUSE: Duration = Duration::from_millis(500);
 
 /// A second result set, besides the default one.
 pub(super) const OTHER_SET: &str = "probe1";
@@ -106,7 +110,12 @@ impl Attempts<'_> {
 
     /// Waits, so as not to burden the server.
     pub(super) async fn pause(&self) {
-        sleep(self.arguments.pause.0.unwrap_or(Duration::ZERO)).await;
+        let pause = match self.arguments.pause {
+            Some(Wait(pause)) => pause,
+            None if self.place.resolved.endpoint.host().is_loopback() => None,
+            None => Some(PAUSE),
+        };
+        sleep(pause.unwrap_or_default()).await;
     }
 
     /// Carries out a trial.
