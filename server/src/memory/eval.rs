@@ -248,7 +248,7 @@ impl<'a, 'q> Evaluation<'a, 'q> {
             right: &right,
             boundaries: &boundaries,
         };
-        let spans = proximity.spans(entries, self.work)?;
+        let spans = proximity.spans(entries, places, self.work)?;
         let records = spans.records();
         match (places, proximity.exclusion) {
             (true, _) => self.near.push(Near {

@@ -69,10 +69,18 @@ impl Proximity {
         }
     }
 
-    /// The spans from the beginning to the end of each pair in proximity.
-    pub(super) fn spans(&self, entries: Entries<'_>, work: &mut Work) -> Result<Spans, Exhausted> {
-        let mut near = Vec::new();
+    /// The spans from the beginning to the end of each pair in proximity: of all pairs, or only of one entry of each record.
+    pub(super) fn spans(
+        &self,
+        entries: Entries<'_>,
+        all: bool,
+        work: &mut Work,
+    ) -> Result<Spans, Exhausted> {
+        let mut near: Vec<Span> = Vec::new();
         entries.each(&mut |record, left, right| {
+            if !all && near.last().is_some_and(|last| last.record == record) {
+                return Ok(());
+            }
             work.spend(1 + left.len().saturating_mul(right.len()) / PAIRS_A_UNIT)?;
             let before = near.len();
             for one in left {
@@ -159,6 +167,11 @@ impl Entries<'_> {
     fn each(self, of_entry: OfEntry<'_>) -> Result<(), Exhausted> {
         let (mut at_left, mut at_right) = (0, 0);
         for (record, boundaries) in self.boundaries.by_record() {
+            match self.left.0.get(at_left) {
+                None => break,
+                Some(next) if next.record > record => continue,
+                Some(_) => {}
+            }
             for pair in boundaries.windows(2) {
                 let [start, end] = pair else { continue };
                 let (start, end) = ((record, start.position), (record, end.position));

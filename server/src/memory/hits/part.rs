@@ -202,7 +202,7 @@ impl Bits {
     }
 
     /// Does not update the count.
-    fn set(&mut self, record: u16) {
+    pub(in crate::memory) fn set(&mut self, record: u16) {
         if let Some(word) = self.words.get_mut(usize::from(record / 64)) {
             *word |= bit(record);
         }

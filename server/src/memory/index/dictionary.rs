@@ -186,7 +186,14 @@ impl<'a> Dictionary<'a> {
         match (lists.next(), lists.next()) {
             (None, _) => 0,
             (Some(only), None) => only.count(),
-            (Some(_), Some(_)) => self.part(term).len(),
+            (Some(first), Some(second)) => match self.whole(term) {
+                Some(bits) => bits.count(),
+                None => {
+                    let mut seen = Bits::default();
+                    let all = [first, second].into_iter().chain(lists);
+                    all.map(|list| list.count_new(&mut seen)).sum()
+                }
+            },
         }
     }
 

@@ -157,6 +157,21 @@ impl<'a> List<'a> {
         }
     }
 
+    /// Adds the records to those seen, and returns the number of new ones.
+    pub(super) fn count_new(&self, seen: &mut Bits) -> usize {
+        let mut count = 0;
+        let mut see = |record| {
+            count += usize::from(!seen.has(record));
+            seen.set(record);
+        };
+        match self.records {
+            RecordList::One(record) => see(record),
+            RecordList::Many(octets) => deltas(octets).for_each(see),
+            RecordList::Dense(dense) => dense.bits.iter().for_each(see),
+        }
+        count
+    }
+
     /// Emits every position, ascending, record by record.
     pub(super) fn each_place(&self, emit: impl FnMut(u16, u16)) {
         self.each_place_where(|_| true, emit);
