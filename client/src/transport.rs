@@ -17,19 +17,20 @@ pub(crate) mod timeouts;
 #[cfg(feature = "tls")]
 mod tls;
 
+use std::collections::HashMap;
 use std::io;
 use std::net::SocketAddr;
 #[cfg(unix)]
 use std::path::PathBuf;
-use std::sync::Arc;
 #[cfg(feature = "tls")]
 use std::sync::OnceLock;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
 use tokio::net::{TcpStream, lookup_host};
-use tokio::time::sleep;
+use tokio::time::{Instant, sleep};
 #[cfg(feature = "tls")]
 use tokio_rustls::TlsConnector;
 
@@ -243,18 +244,44 @@ impl Resolve for SocketAddr {
 }
 
 /// TCP to the first address that answers: IPv6 and IPv4 in turn, each with a head start on the next (RFC 8305, "happy
-/// eyeballs"), so that a silent address costs a quarter of a second, not its timeout.
+/// eyeballs"), so that a silent address costs a quarter of a second, not its timeout. Clones remember the addresses of a host for a
+/// minute.
 #[derive(Clone)]
 pub struct Tcp {
     resolver: Arc<dyn Resolve>,
+    known: Arc<Mutex<HashMap<(Host, u16), KnownAddresses>>>,
 }
+
+/// The addresses of a host, and when they were found.
+type KnownAddresses = (Instant, Vec<SocketAddr>);
+
+/// How long the addresses of a host are remembered.
+const REMEMBERED: Duration = Duration::from_secs(60);
 
 impl Tcp {
     /// TCP to the addresses that `resolver` finds.
     pub fn new(resolver: impl Resolve + 'static) -> Self {
         Self {
             resolver: Arc::new(resolver),
+            known: Arc::default(),
         }
+    }
+
+    async fn addresses(&self, host: &Host, port: u16) -> io::Result<Vec<SocketAddr>> {
+        let key = (host.clone(), port);
+        if let Some((_, addresses)) = self.remembered().get(&key) {
+            return Ok(addresses.clone());
+        }
+        let addresses = self.resolver.resolve(host, port).await?;
+        let known = (Instant::now(), addresses.clone());
+        self.remembered().insert(key, known);
+        Ok(addresses)
+    }
+
+    fn remembered(&self) -> MutexGuard<'_, HashMap<(Host, u16), KnownAddresses>> {
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        known.retain(|_, (found, _)| found.elapsed() < REMEMBERED);
+        known
     }
 }
 
@@ -269,11 +296,15 @@ impl Connect for Tcp {
         Box::pin(async move {
             let limit = timeouts.to_connect();
             let addresses = limit
-                .hold(Phase::Resolve, self.resolver.resolve(host, port))
+                .hold(Phase::Resolve, self.addresses(host, port))
                 .await?
                 .map_err(no_address)?;
-            let stream = first_reachable(in_turn(addresses), &limit).await?;
-            Ok(Box::new(stream) as BoxStream)
+            let connected = first_reachable(in_turn(addresses), &limit).await;
+            if connected.is_err() {
+                // The host may have moved.
+                self.remembered().remove(&(host.clone(), port));
+            }
+            Ok(Box::new(connected?) as BoxStream)
         })
     }
 }

@@ -116,6 +116,41 @@ async fn all_addresses_are_tried_in_order() {
     }
 }
 
+/// Counts how often a name is looked up.
+struct CountedLookups(SocketAddr, Arc<AtomicUsize>);
+
+impl Resolve for CountedLookups {
+    fn resolve<'a>(&'a self, _: &'a Host, _: u16) -> Resolving<'a> {
+        self.1.fetch_add(1, Ordering::Relaxed);
+        Box::pin(async move { Ok(vec![self.0]) })
+    }
+}
+
+#[tokio::test]
+async fn a_name_is_looked_up_once_a_minute_or_after_a_failure() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+    let address = listener.local_addr().expect("its address");
+    let lookups = Arc::new(AtomicUsize::new(0));
+    let tcp = Tcp::new(CountedLookups(address, Arc::clone(&lookups)));
+    let (host, timeouts) = (Host::parse("a.example", Mode::Strict), Timeouts::default());
+    let host = host.expect("a host");
+    let check = async |port, is_reached: bool, expected| {
+        let connected = tcp.connect(&host, port, &timeouts).await;
+        assert_eq!(connected.is_ok(), is_reached);
+        assert_eq!(lookups.load(Ordering::Relaxed), expected);
+    };
+    check(210, true, 1).await;
+    check(210, true, 1).await;
+    check(211, true, 2).await;
+    tokio::time::pause();
+    tokio::time::advance(REMEMBERED).await;
+    tokio::time::resume();
+    check(210, true, 3).await;
+    drop(listener);
+    check(210, false, 3).await;
+    check(210, false, 4).await;
+}
+
 #[tokio::test]
 async fn causes_are_distinguished() {
     let refused = connect(unused().await).await.err();
