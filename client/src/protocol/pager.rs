@@ -1,15 +1,20 @@
 //! A result set as a stream of records (Z39.50-2003 §3.1.6, §3.2.3): each position once and in order, in chunks whose size
 //! adapts to the server.
 
+mod chunks;
+
 use std::collections::VecDeque;
+use std::fmt;
 use std::sync::Arc;
 
+use futures_util::future::{BoxFuture, Either, ready};
 use futures_util::stream::{self, BoxStream};
-use futures_util::{StreamExt, TryStreamExt};
-use z3950_asn1::apdu::{DiagRec, Query, SortKeySpec, SortRequest};
+use futures_util::{FutureExt, StreamExt, TryStreamExt};
+use z3950_asn1::apdu::{DiagRec, Options, Query, SortKeySpec, SortRequest};
 use z3950_asn1::bib1::diagnostics::Condition;
 use z3950_asn1::oid::Oid;
 
+use self::chunks::Chunks;
 use crate::error::{Diagnostics, Error, Phase, ProtocolFault};
 use crate::protocol::service::ResultRecord;
 use crate::protocol::service::delete::{Delete, DeleteResult};
@@ -26,8 +31,11 @@ pub struct PagerOptions {
     /// Record syntaxes to try in turn if the server does not support the one of `present`; `None` leaves the choice to the
     /// server.
     pub alternatives: Vec<Option<Oid>>,
-    /// The most records per Present. Chunks get smaller if a server refuses this many.
+    /// The records per Present. Chunks get smaller if a server refuses this many or sends fewer.
     pub chunk_size: u64,
+    /// The records per Present up to which chunks grow while a long range is read, unless they get large; by default they do
+    /// not grow.
+    pub max_chunk_size: u64,
     /// Opens a new session if the first is lost. The search is repeated on it, and must find the same number of records.
     pub reconnect: Option<Arc<dyn Reconnect>>,
 }
@@ -38,13 +46,26 @@ impl Default for PagerOptions {
             present: PresentOptions::default(),
             alternatives: Vec::new(),
             chunk_size: 20,
+            max_chunk_size: 0,
             reconnect: None,
         }
     }
 }
 
-/// The number of whole chunks after which the size grows again.
-const CHUNKS_TO_GROWTH: u32 = 4;
+impl PagerOptions {
+    /// Switches to the next record syntax, cyclically.
+    fn change_syntax(&mut self) {
+        if !self.alternatives.is_empty() {
+            let next = self.alternatives.remove(0);
+            let refused = std::mem::replace(&mut self.present.record_syntax, next);
+            self.alternatives.push(refused);
+            tracing::info!(syntax = ?next, "asking for another record syntax");
+        }
+    }
+}
+
+/// How many chunks of a long range are requested ahead where the server grants concurrentOperations, otherwise one.
+const CHUNKS_AHEAD: usize = 4;
 
 /// A result set at a server. At each position is a record or a diagnostic in its place.
 #[derive(Debug)]
@@ -59,6 +80,21 @@ pub struct Pager {
     chunks: Chunks,
     /// The first records, sent with the response to the search.
     pushed: Vec<ResultRecord>,
+    /// The requests for the next chunks of a long range, in order.
+    ahead: VecDeque<Ahead>,
+}
+
+/// A Present sent before its records are needed.
+struct Ahead {
+    start: u64,
+    count: u64,
+    answer: BoxFuture<'static, Result<PresentResult, Error>>,
+}
+
+impl fmt::Debug for Ahead {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}+{}", self.start, self.count)
+    }
 }
 
 impl Session {
@@ -73,20 +109,27 @@ impl Session {
         mut options: PagerOptions,
     ) -> Result<Pager, Error> {
         let mut search = search.clone();
-        let mut syntaxes = options.alternatives.clone().into_iter();
+        let mut alternatives_left = options.alternatives.len();
         let mut found = loop {
-            let result = self.search(query.clone(), &search).await;
-            match (result, syntaxes.next()) {
+            match self.search(query.clone(), &search).await {
                 // Some servers refuse the search because of the record syntax.
-                (Err(Error::Refused { diagnostics, .. }), Some(next))
-                    if has_any(&diagnostics, &OF_SYNTAX) =>
+                Err(Error::Refused { diagnostics, .. })
+                    if alternatives_left > 0 && has_any(&diagnostics, &OF_SYNTAX) =>
                 {
-                    search.record_syntax = next;
+                    alternatives_left -= 1;
+                    options.change_syntax();
+                    search.record_syntax = options.present.record_syntax;
                 }
-                (result, _) => break result?,
+                result => break result?,
             }
         };
         let mut pushed = std::mem::take(&mut found.records);
+        // Others find the records and refuse to send them.
+        if pushed.first().is_some_and(is_in_no_such_syntax)
+            || has_any(&found.diagnostics, &OF_SYNTAX)
+        {
+            options.change_syntax();
+        }
         // A record that is too large for a response with others may come alone.
         let may_change = !options.alternatives.is_empty();
         let usable = pushed.iter().position(|record| {
@@ -98,11 +141,12 @@ impl Session {
             session: self.clone(),
             query,
             search,
-            chunks: Chunks::new(options.chunk_size),
+            chunks: Chunks::new(options.chunk_size, options.max_chunk_size),
             options,
             pushed,
             found,
             sorted_by: None,
+            ahead: VecDeque::new(),
         })
     }
 }
@@ -166,6 +210,7 @@ impl Pager {
     /// Those of [`Session::sort`].
     pub async fn sort(&mut self, keys: Vec<SortKeySpec>) -> Result<(), Error> {
         self.pushed.clear();
+        self.ahead.clear();
         self.session.sort(self.sort_request(&keys)).await?;
         self.sorted_by = Some(keys);
         Ok(())
@@ -188,24 +233,32 @@ impl Pager {
         let mut has_reconnected = false;
         let mut alternatives_left = self.options.alternatives.len();
         loop {
-            let asked = self.chunks.at_most(count);
-            let present = &self.options.present;
-            let result = self.session.present(start, asked, present).await;
+            let (asked, result) = match self.take_ahead(start, count) {
+                Some(ahead) => (ahead.count, ahead.answer.await),
+                None => {
+                    let asked = self.chunks.at_most(count);
+                    let present = &self.options.present;
+                    (asked, self.session.present(start, asked, present).await)
+                }
+            };
+            if !is_whole(&result, asked) {
+                // What was requested ahead is not what comes next.
+                self.ahead.clear();
+            }
             if alternatives_left > 0 && is_syntax_refused(&result) {
                 alternatives_left -= 1;
-                self.change_syntax();
+                self.options.change_syntax();
                 continue;
             }
             match result.map(|presented| (presented.records, presented.diagnostics)) {
                 Ok((mut records, _)) if !records.is_empty() => {
+                    self.chunks.came(asked, &records);
                     // The first record in another syntax and those after it are requested separately.
                     let others = records.iter().skip(1).position(is_in_no_such_syntax);
                     if let Some(before) = others.filter(|_| !self.options.alternatives.is_empty()) {
                         records.truncate(before + 1);
                     }
-                    let records = self.without_oversized(start, asked, records).await?;
-                    self.chunks.came(records.len());
-                    return Ok(records);
+                    return self.without_oversized(start, asked, records).await;
                 }
                 // Success without records violates the standard, but some servers do that for large requests.
                 Ok(_) if asked > 1 => self.chunks.shrink(asked),
@@ -217,6 +270,10 @@ impl Pager {
                                 && diagnostics.has(Condition::OUT_OF_RANGE.0))) =>
                 {
                     self.chunks.shrink(asked);
+                }
+                // The reason may be the size of a chunk that has grown.
+                Err(Error::Refused { .. }) if asked > self.options.chunk_size => {
+                    self.chunks.limit(self.options.chunk_size);
                 }
                 Err(Error::Refused { diagnostics, .. })
                     if asked == 1 && has_any(&diagnostics, &OF_ONE_RECORD) =>
@@ -245,14 +302,43 @@ impl Pager {
         }
     }
 
-    /// Switches to the next record syntax, cyclically.
-    fn change_syntax(&mut self) {
-        let options = &mut self.options;
-        if !options.alternatives.is_empty() {
-            let next = options.alternatives.remove(0);
-            let refused = std::mem::replace(&mut options.present.record_syntax, next);
-            options.alternatives.push(refused);
-            tracing::info!(syntax = ?next, "asking for another record syntax");
+    /// The request for the records from `start`, if it was sent ahead.
+    fn take_ahead(&mut self, start: u64, count: u64) -> Option<Ahead> {
+        let is_next = |ahead: &Ahead| ahead.start == start && ahead.count <= count;
+        if !self.ahead.front().is_some_and(is_next) {
+            self.ahead.clear();
+        }
+        self.ahead.pop_front()
+    }
+
+    /// Requests the next chunks of a range that has `left` records from `start` on.
+    fn look_ahead(&mut self, mut start: u64, mut left: u64) {
+        if let Some(last) = self.ahead.back() {
+            let next = last.start.saturating_add(last.count);
+            left = left.saturating_sub(next.saturating_sub(start));
+            start = next;
+        }
+        let options = self.session.server_info().options;
+        let most = match options.contains(Options::CONCURRENT_OPERATIONS) {
+            true => CHUNKS_AHEAD,
+            false => 1,
+        };
+        while left > 0 && self.ahead.len() < most {
+            let count = self.chunks.at_most(left);
+            let (session, present) = (self.session.clone(), self.options.present.clone());
+            let mut answer = async move { session.present(start, count, &present).await }.boxed();
+            // The first poll sends the request.
+            let answer = match (&mut answer).now_or_never() {
+                Some(result) => Either::Left(ready(result)),
+                None => Either::Right(answer),
+            };
+            self.ahead.push_back(Ahead {
+                start,
+                count,
+                answer: answer.boxed(),
+            });
+            start = start.saturating_add(count);
+            left -= count;
         }
     }
 
@@ -308,10 +394,11 @@ impl Pager {
     /// # Errors
     /// Those of [`Session::search`]; [`ProtocolFault::ResultSetChanged`] if the number of records has changed.
     pub(crate) async fn search_again(&mut self) -> Result<(), Error> {
-        self.search_on(&self.session).await
+        self.search_on(&self.session.clone()).await
     }
 
-    async fn search_on(&self, session: &Session) -> Result<(), Error> {
+    async fn search_on(&mut self, session: &Session) -> Result<(), Error> {
+        self.ahead.clear();
         let search = SearchOptions {
             small_set_upper_bound: 0,
             large_set_lower_bound: 1,
@@ -337,54 +424,6 @@ impl Pager {
     }
 }
 
-/// The number of records per Present.
-#[derive(Debug)]
-struct Chunks {
-    size: u64,
-    ceiling: u64,
-    /// The number of whole chunks since the size changed.
-    whole: u32,
-}
-
-impl Chunks {
-    fn new(size: u64) -> Self {
-        let size = size.max(1);
-        Self {
-            size,
-            ceiling: size,
-            whole: 0,
-        }
-    }
-
-    fn at_most(&self, count: u64) -> u64 {
-        self.size.min(count).max(1)
-    }
-
-    /// The server refused a chunk of this size.
-    fn shrink(&mut self, asked: u64) {
-        self.size = (asked / 2).max(1);
-        self.whole = 0;
-    }
-
-    /// The connection was lost on a chunk of this size, so it is not tried again.
-    fn lost(&mut self, asked: u64) {
-        self.shrink(asked);
-        self.ceiling = self.size;
-    }
-
-    /// A chunk of this size was received.
-    fn came(&mut self, count: usize) {
-        if u64::try_from(count).unwrap_or(u64::MAX) < self.size || self.size == self.ceiling {
-            return;
-        }
-        self.whole += 1;
-        if self.whole == CHUNKS_TO_GROWTH {
-            self.size = self.size.saturating_mul(2).min(self.ceiling);
-            self.whole = 0;
-        }
-    }
-}
-
 /// A position in a result set that is read sequentially.
 #[derive(Debug)]
 pub(crate) struct Cursor {
@@ -392,6 +431,8 @@ pub(crate) struct Cursor {
     next: u64,
     left: u64,
     come: VecDeque<ResultRecord>,
+    /// Whether a chunk has been read to its end, so that the range is long.
+    is_long: bool,
 }
 
 impl Cursor {
@@ -406,6 +447,7 @@ impl Cursor {
             next: start,
             left: count.min(there_are),
             come: VecDeque::new(),
+            is_long: false,
         }
     }
 
@@ -439,6 +481,10 @@ impl Cursor {
                 let came = u64::try_from(self.come.len()).unwrap_or(u64::MAX);
                 self.next = self.next.saturating_add(came);
                 self.left = self.left.saturating_sub(came);
+                if self.is_long && pager.found.count().is_some() && !pager.found.is_estimate() {
+                    pager.look_ahead(self.next, self.left);
+                }
+                self.is_long = true;
                 self.buffered().map(Ok)
             }
             Err(Error::Refused { diagnostics, .. }) if is_end(&pager.found, &diagnostics) => None,
@@ -456,6 +502,14 @@ fn is_end(found: &SearchResult, diagnostics: &Diagnostics) -> bool {
     let is_out_of_range = diagnostics.has(Condition::OUT_OF_RANGE.0);
     (is_out_of_range && (is_unknown || found.is_estimate()))
         || (is_unknown && diagnostics.is_empty())
+}
+
+/// Whether an answer has all records that were asked for.
+fn is_whole(result: &Result<PresentResult, Error>, asked: u64) -> bool {
+    let came = |presented: &PresentResult| u64::try_from(presented.records.len());
+    result
+        .as_ref()
+        .is_ok_and(|presented| came(presented) == Ok(asked))
 }
 
 /// Conditions that a smaller chunk may avoid.

@@ -13,8 +13,11 @@ use crate::protocol::service::search::SearchOptions;
 /// The database if neither target nor profile names one.
 pub const DEFAULT_DATABASE: &str = "Default";
 
-/// The most records per Present, unless the profile has another number.
+/// The records per Present, unless the profile has another number.
 const CHUNK: u64 = 20;
+
+/// The most records per Present of a long range, unless the profile has another number.
+const MAX_CHUNK: u64 = 500;
 
 /// The wanted form of records; by default that of the target's profile.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -66,6 +69,7 @@ impl Resolved {
             },
             alternatives: self.alternatives(form),
             chunk_size: self.profile.chunk.map_or(CHUNK, u64::from).max(1),
+            max_chunk_size: self.profile.chunk.map_or(MAX_CHUNK, u64::from),
             ..PagerOptions::default()
         }
     }

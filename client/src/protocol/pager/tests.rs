@@ -182,7 +182,7 @@ async fn each_position_comes_once_and_in_order() {
     check(Habit::Honest, 10, 0, false, ten, "search 1+4 5+4 9+2").await;
     check(Habit::Honest, 10, 3, false, ten, "search 4+4 8+3").await;
     check(Habit::Honest, 2, 9, false, "1 2", "search").await;
-    let short = "search 1+4 4+4 7+4 10+1";
+    let short = "search 1+4 4+3 7+3 10+1";
     check(Habit::Short(3), 10, 0, false, ten, short).await;
     let empty = "search 1+4 1+2 3+2 5+2 7+2 9+2";
     check(Habit::Empty(2), 10, 0, false, ten, empty).await;
@@ -241,6 +241,101 @@ async fn each_position_comes_once_and_in_order() {
         "search 1+4 5+4 5+1 6+4 10+1",
     )
     .await;
+}
+
+/// Reads a set of 100 records in chunks of 4 to `most`, and returns what the server was asked for by the time that the first
+/// `count` records were read, and the number of records.
+async fn read_ahead(habit: Habit, is_concurrent: bool, most: u64, count: usize) -> (String, usize) {
+    let server = Server {
+        habit,
+        hits: 100,
+        asked: Arc::default(),
+    };
+    let granted = match is_concurrent {
+        true => Options::CONCURRENT_OPERATIONS,
+        false => Options::default(),
+    };
+    let (session, mut peer) = Peer::granting(SessionOptions::default(), granted).await;
+    let answers = server.clone();
+    tokio::spawn(async move {
+        loop {
+            let request = peer.request().await;
+            let reference_id = request.reference_id().cloned();
+            for mut answer in answers.answer(request).unwrap_or_default() {
+                answer.set_reference_id(reference_id.clone());
+                peer.send(answer).await;
+            }
+        }
+    });
+    let options = PagerOptions {
+        chunk_size: 4,
+        max_chunk_size: most,
+        ..PagerOptions::default()
+    };
+    let search = SearchOptions::default();
+    let set = session.pager(query(), &search, options).await;
+    let mut set = set.expect("found");
+    let mut stream = set.stream_range(1, u64::MAX);
+    let mut seen = Vec::new();
+    while seen.len() < count
+        && let Some(record) = stream.next().await
+    {
+        seen.push(words(&record.expect("a record")));
+    }
+    // What was requested ahead arrives meanwhile.
+    tokio::time::sleep(std::time::Duration::from_secs(1)).await;
+    let asked = server.asked.lock().expect("no panic").join(" ");
+    let rest: Vec<_> = stream.collect().await;
+    seen.extend(rest.iter().flatten().map(words));
+    let positions: Vec<String> = (1..=seen.len())
+        .map(|position| position.to_string())
+        .collect();
+    assert_eq!(seen, positions, "{habit:?}");
+    (asked, seen.len())
+}
+
+#[tokio::test(start_paused = true)]
+async fn long_ranges_are_requested_ahead_in_growing_chunks() {
+    for (habit, is_concurrent, most, count, asked) in [
+        // One chunk is a page; the second makes the range long.
+        (Habit::Honest, false, 0, 4, "search 1+4"),
+        (Habit::Honest, false, 0, 5, "search 1+4 5+4 9+4"),
+        (
+            Habit::Honest,
+            true,
+            0,
+            5,
+            "search 1+4 5+4 9+4 13+4 17+4 21+4",
+        ),
+        (Habit::Honest, false, 16, 5, "search 1+4 5+8 13+16"),
+        (Habit::Honest, false, 16, 13, "search 1+4 5+8 13+16 29+16"),
+        (
+            Habit::Honest,
+            true,
+            16,
+            99,
+            "search 1+4 5+8 13+16 29+16 45+16 61+16 77+16 93+8",
+        ),
+        // What was requested after a short answer is of no use.
+        (
+            Habit::Short(6),
+            true,
+            16,
+            5,
+            "search 1+4 5+8 11+6 17+6 23+6 29+6",
+        ),
+        // Chunks that have grown too large shrink for good.
+        (
+            Habit::Refuses(1, 8),
+            false,
+            64,
+            13,
+            "search 1+4 5+8 13+16 13+4 17+4",
+        ),
+    ] {
+        let (seen, read) = read_ahead(habit, is_concurrent, most, count).await;
+        assert_eq!((seen.as_str(), read), (asked, 100), "{habit:?}");
+    }
 }
 
 #[tokio::test(start_paused = true)]

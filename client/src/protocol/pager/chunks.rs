@@ -1,0 +1,84 @@
+//! How many records a Present asks for: fewer after a refusal, more while whole chunks come.
+
+use crate::protocol::service::ResultRecord;
+use crate::protocol::service::init::PREFERRED_MESSAGE_SIZE;
+
+/// The number of whole chunks after which the size grows again.
+const CHUNKS_TO_GROWTH: u32 = 4;
+
+/// Chunks with more octets do not grow, so that twice as many records still fit into the preferred message size.
+const LARGE_CHUNK: usize = PREFERRED_MESSAGE_SIZE as usize / 4;
+
+/// The number of records per Present.
+#[derive(Debug)]
+pub(super) struct Chunks {
+    size: u64,
+    ceiling: u64,
+    /// The number of whole chunks since the size changed.
+    whole: u32,
+    /// The number of whole chunks after which the size grows.
+    to_growth: u32,
+}
+
+impl Chunks {
+    pub(super) fn new(size: u64, most: u64) -> Self {
+        let size = size.max(1);
+        Self {
+            size,
+            ceiling: most.max(size),
+            whole: 0,
+            to_growth: 1,
+        }
+    }
+
+    pub(super) fn at_most(&self, count: u64) -> u64 {
+        self.size.min(count).max(1)
+    }
+
+    /// The server refused a chunk of this size.
+    pub(super) fn shrink(&mut self, asked: u64) {
+        self.set(asked / 2);
+    }
+
+    fn set(&mut self, size: u64) {
+        self.size = size.max(1);
+        self.whole = 0;
+        self.to_growth = CHUNKS_TO_GROWTH;
+    }
+
+    /// The connection was lost on a chunk of this size, so it is not tried again.
+    pub(super) fn lost(&mut self, asked: u64) {
+        self.limit(asked / 2);
+    }
+
+    /// No chunk may be larger.
+    pub(super) fn limit(&mut self, size: u64) {
+        self.set(size);
+        self.ceiling = self.size;
+    }
+
+    /// A chunk of `asked` records, or a part of it, was received.
+    pub(super) fn came(&mut self, asked: u64, records: &[ResultRecord]) {
+        let count = u64::try_from(records.len()).unwrap_or(u64::MAX);
+        if count < asked {
+            self.set(count);
+        }
+        let octets: usize = records.iter().map(octets).sum();
+        if count < self.size || self.size >= self.ceiling || octets > LARGE_CHUNK {
+            return;
+        }
+        self.whole += 1;
+        if self.whole >= self.to_growth {
+            self.size = self.size.saturating_mul(2).min(self.ceiling);
+            self.whole = 0;
+        }
+    }
+}
+
+/// The octets of a record.
+fn octets(record: &ResultRecord) -> usize {
+    match record {
+        ResultRecord::Record { external, .. } => external.octets().len(),
+        ResultRecord::Diagnostic { .. } => 0,
+    }
+}
