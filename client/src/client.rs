@@ -11,7 +11,7 @@ use crate::error::Error;
 use crate::open::{self, Opened};
 use crate::pace::Pace;
 use crate::plan::{self, Plan, PlanError, PlanOptions};
-use crate::pool::{Key, Lease, Pool};
+use crate::pool::{Key, Lease, Pool, SharedLease};
 use crate::protocol::session::{Repeat, Session, SessionOptions};
 use crate::record::Record;
 use crate::retrieve::{self, Outcome, Retrieval};
@@ -34,6 +34,8 @@ pub struct ClientOptions {
     pub timeouts: Timeouts,
     /// Whether sessions of retrievals stay open for the next one, until [`Client::close_all`].
     pub keep_open: bool,
+    /// Whether retrievals and [`Client::close_all`] wait for the server's answer to Close, which costs a round trip.
+    pub awaits_close: bool,
 }
 
 impl ClientOptions {
@@ -197,7 +199,7 @@ impl Client {
         let attempt = lease.read(|session| async move { retrieve::attempt(&session, plan).await });
         let retrieval = attempt.await;
         if !(self.options.keep_open && lease.is_fit()) {
-            lease.close().await;
+            self.close(&lease).await;
         }
         Ok(retrieval.unwrap_or_else(|error| Outcome::from(error).into()))
     }
@@ -319,6 +321,24 @@ impl Client {
         self.pool.lease(endpoint, proxy, options, limits).await
     }
 
+    /// A place in a session with a target. While sessions are left within the limits of its profile, it is a session of one's own;
+    /// after that, a session in use whose server carries out operations side by side.
+    ///
+    /// # Errors
+    /// Those of [`lease_at`](Self::lease_at).
+    pub async fn share(
+        &self,
+        target: &Resolved,
+        init: InitializeRequest,
+    ) -> Result<SharedLease, Error> {
+        let options = self.options_at(target, init).await?;
+        let limits = TargetLimits::from(&target.profile);
+        let proxy = target.proxy.as_deref();
+        self.pool
+            .share(&target.endpoint, proxy, &options, &limits)
+            .await
+    }
+
     /// The options of a session with a target. The credentials are those of `init`, or else of the profile.
     ///
     /// # Errors
@@ -358,8 +378,16 @@ impl Client {
     /// Closes all idle sessions and those opened for session URLs, within [`Timeouts::close`].
     pub async fn close_all(&self) {
         let sessions = self.pool.drain();
+        join_all(sessions.iter().map(|session| self.close(session))).await;
+    }
+
+    /// Closes a session, and waits for the server's Close if the options say so.
+    pub async fn close(&self, session: &Session) {
         // Errors: a session that has ended need not be closed.
-        let _ = join_all(sessions.iter().map(Session::close)).await;
+        let _ = match self.options.awaits_close {
+            true => session.close().await,
+            false => session.close_now().await,
+        };
     }
 
     fn session_options(&self, plan: &Plan) -> SessionOptions {

@@ -75,14 +75,27 @@ impl Connection {
     /// [`Error::Refused`] with the server's diagnostics; [`Error::Term`] for a term that the target's character set
     /// cannot represent; others if the connection failed.
     pub async fn search(&self, query: impl Into<Query>) -> Result<ResultSet, Error> {
+        self.search_first(query, 0).await
+    }
+
+    /// Searches, and has the server send the first `count` records with its answer, which saves a round trip when they are read.
+    ///
+    /// # Errors
+    /// Those of [`search`](Self::search).
+    pub async fn search_first(
+        &self,
+        query: impl Into<Query>,
+        count: u64,
+    ) -> Result<ResultSet, Error> {
         let query = self.adapted(query)?;
         let name = self.inner.names.take();
         let target = &self.inner.target;
+        let mut options = target.pager_options(&self.form);
         let search = SearchOptions {
             result_set: name.name(),
             ..target.search_options(&self.form)
         };
-        let mut options = target.pager_options(&self.form);
+        let search = search.with_records(count.min(options.chunk_size));
         let mut turn = name.turn().await;
         // A failed search also deletes the previous set of this name.
         turn.take();

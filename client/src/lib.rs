@@ -88,7 +88,7 @@ pub use connection::{Connection, LookupResult};
 pub use error::{Diagnostics, Error, Phase};
 pub use open::Opened;
 pub use plan::{Plan, PlanError, PlanOptions, plan};
-pub use pool::Lease;
+pub use pool::{Lease, SharedLease};
 pub use protocol::{pager, service, session};
 pub use query::{Query, QueryError, QueryErrorKind};
 pub use record::{Holding, Item, Record};

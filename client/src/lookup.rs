@@ -62,6 +62,8 @@ pub async fn lookup<'a>(
     attempts: &'a [Attempt],
     options: &LookupOptions,
 ) -> Result<Option<LookupHits<'a>>, Error> {
+    let page = options.count.min(options.records.chunk_size);
+    let search = options.search.clone().with_records(page);
     let mut refusal = None;
     let mut has_answered = false;
     let mut one_by_one = false;
@@ -70,8 +72,8 @@ pub async fn lookup<'a>(
             continue;
         }
         let query = Query::Type1(attempt.query.clone());
-        let search = session.pager(query, &options.search, options.records.clone());
-        match search.await {
+        let pager = session.pager(query, &search, options.records.clone());
+        match pager.await {
             Ok(set) if set.count() == 0 => {
                 has_answered = true;
                 one_by_one &= attempt.is_single;

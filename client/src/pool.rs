@@ -1,6 +1,8 @@
 //! Sessions that outlive a request: kept open, lent to one user at a time, and counted per server.
 //! RFC 2056 §3 and §4 allow the reuse of a session for the same host and port.
 
+mod shared;
+
 use std::collections::HashMap;
 use std::fmt;
 use std::io;
@@ -12,6 +14,8 @@ use tokio::sync::watch;
 use z3950_asn1::apdu::IdAuthentication;
 use z3950_asn1::codec;
 
+pub use self::shared::SharedLease;
+use self::shared::SharedSessions;
 use crate::error::{Cause, Error, Phase};
 use crate::pace::{Clock, Pace};
 use crate::protocol::session::{Reconnect, Repeat, Session, SessionOptions, WeakSession};
@@ -72,6 +76,19 @@ impl Pool {
         let limit = options.timeouts.to_deadline();
         let permit = server.enter(limits.sessions);
         let permit = limit.hold(Phase::Connect, permit).await?;
+        self.lease_with(permit, endpoint, proxy, options, limits)
+            .await
+    }
+
+    async fn lease_with(
+        self: &Arc<Self>,
+        permit: Permit,
+        endpoint: &Endpoint,
+        proxy: Option<&str>,
+        options: &SessionOptions,
+        limits: &TargetLimits,
+    ) -> Result<Lease, Error> {
+        let server = Arc::clone(&permit.0);
         let opener = Arc::new(Opener {
             pool: Arc::clone(self),
             server: Arc::clone(&server),
@@ -216,11 +233,15 @@ impl Lease {
     where
         F: Future<Output = Result<T, Error>>,
     {
-        let repeat = match self.is_reused {
+        self.run(self.repeat(), request).await
+    }
+
+    /// When to repeat a request that changes nothing.
+    fn repeat(&self) -> Repeat {
+        match self.is_reused {
             true => Repeat::IfLost,
             false => Repeat::IfUnsent,
-        };
-        self.run(repeat, request).await
+        }
     }
 
     /// Replaces the session by a new one; the old one is closed if it has not ended.
@@ -329,6 +350,7 @@ pub(crate) struct Server {
     turn: tokio::sync::Mutex<()>,
     /// The number of permits given out.
     taken: watch::Sender<usize>,
+    shared: SharedSessions,
 }
 
 impl Default for Server {
@@ -338,6 +360,7 @@ impl Default for Server {
             idle: Mutex::default(),
             turn: tokio::sync::Mutex::default(),
             taken: watch::Sender::new(0),
+            shared: SharedSessions::default(),
         }
     }
 }

@@ -45,6 +45,7 @@ use crate::commands::options::RecordOutput;
 use crate::console::exit::Exit;
 use crate::console::input::Lines;
 use crate::console::interrupt::{Interrupt, Stopped};
+use crate::console::logging::shows_apdus;
 use crate::console::output::{Failure, Output};
 use crate::render::Format;
 
@@ -87,6 +88,7 @@ pub(crate) fn open(
     let mut options = ClientOptions::default();
     options.plan = arguments.execution.plan_options(setup.init);
     options.timeouts = setup.timeouts;
+    options.awaits_close = shows_apdus();
     let tape = Tape::default();
     let client = Client::with_routes(options, tape.on(setup.routes));
     let context = SessionContext {

@@ -420,6 +420,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Wire<S> {
                 return;
             }
         }
+        debug!("the server closed the connection without Close");
         // If unread octets are left, closing resets the connection and the server may lose our Close.
         let mut dropped = [0; 4096];
         while matches!(self.framed.get_mut().read(&mut dropped).await, Ok(1..)) {}

@@ -20,7 +20,7 @@ pub use self::options::SessionOptions;
 use crate::error::{Error, Phase, ProtocolFault};
 use crate::pace::Pace;
 pub use crate::protocol::driver::End;
-use crate::protocol::driver::task::{Driver, Inbox};
+use crate::protocol::driver::task::{Driver, Farewell, Inbox};
 use crate::protocol::driver::{Command, State, Trigger};
 use crate::protocol::service::init::ServerInfo;
 use crate::transport::connect::{BoxFuture, Connect};
@@ -49,8 +49,8 @@ struct Handle {
     commands: mpsc::Sender<Command>,
     triggers: mpsc::Sender<Trigger>,
     closing: CancellationToken,
-    /// The Close to send, if not the usual one.
-    farewell: Arc<OnceLock<Close>>,
+    /// How to close the session, if not in the usual way.
+    farewell: Arc<OnceLock<Farewell>>,
     state: watch::Receiver<State>,
     /// The options offered because `SessionOptions` has a handler for them.
     answered: Options,
@@ -178,8 +178,27 @@ impl Session {
     /// # Errors
     /// Those of [`close`](Self::close).
     pub async fn close_with(&self, close: Close) -> Result<(), Error> {
+        let farewell = Farewell {
+            close,
+            ..Farewell::default()
+        };
         // Errors: another Close was set first, and is sent.
-        let _ = self.handle.farewell.set(close);
+        let _ = self.handle.farewell.set(farewell);
+        self.close().await
+    }
+
+    /// Like [`close`](Self::close), but sends Close without waiting for the server's, which saves a round trip. Only if
+    /// operations are in progress is it awaited.
+    ///
+    /// # Errors
+    /// Those of [`close`](Self::close).
+    pub async fn close_now(&self) -> Result<(), Error> {
+        let farewell = Farewell {
+            awaits_answer: false,
+            ..Farewell::default()
+        };
+        // Errors: a Close was set before, and is sent.
+        let _ = self.handle.farewell.set(farewell);
         self.close().await
     }
 

@@ -5,3 +5,4 @@ mod connection;
 mod examples;
 mod peers;
 mod record;
+mod sharing;

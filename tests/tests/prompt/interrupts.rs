@@ -54,11 +54,11 @@ fn ctrl_c_during_a_search_leaves_no_set_of_another_name() {
     person.sees("1 hit");
     person.enters("show 1");
     person.sees("Seven");
-    person.enters("search --count 1 @attr 1=1032 id8");
-    person.sees("1 record matches");
+    person.enters("search --start 2 @or @attr 1=1032 id7 @attr 1=1032 id8");
+    person.sees("2 records match");
     person.presses(ControlCode::EndOfText);
     person.sees("interrupted");
-    person.enters("show 1");
+    person.enters("show 2");
     person.sees("Eight");
 }
 

@@ -18,6 +18,7 @@ use crate::commands::plan::databases;
 use crate::commands::{fallback, gopher};
 use crate::console::exit::Exit;
 use crate::console::interrupt::Interrupt;
+use crate::console::logging::shows_apdus;
 use crate::console::output::{Failure, Output, Words};
 use crate::console::report::explain_outcome;
 use crate::render::{listed, named, shown};
@@ -58,6 +59,7 @@ pub(crate) async fn run(arguments: &Get, output: &mut Output) -> Result<Exit, Fa
     let setup = Setup::read(&arguments.connection).await?;
     let mut options = ClientOptions::default().with_timeouts(setup.timeouts);
     options.plan = arguments.execution.plan_options(setup.init);
+    options.awaits_close = shows_apdus();
     options.keep_open = arguments.execution.keep_open || batch.is_wanted();
     let client = Client::with_routes(options, setup.routes).with_profiles(setup.profiles);
     let retriever = Retriever {

@@ -214,6 +214,7 @@ impl Desk {
         // If the connection is lost between records, a new session continues after them.
         let mut options = self.options.clone();
         options.records.reconnect = lease.reconnect();
+        options.search.result_set = lease.own_set();
         let options = &options;
         self.reach.note_search();
         let found = lease.read(|session| async move { lookup(&session, attempts, options).await });

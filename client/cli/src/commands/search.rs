@@ -212,6 +212,10 @@ impl Spot {
         let (mut search, mut options) = place.options(&wanted.asked);
         search.takes_unknown_count = true;
         options.chunk_size = options.chunk_size.min(count.max(1));
+        // The first records come with the search, unless others are to be shown first.
+        if wanted.start == 1 && wanted.sort.is_empty() {
+            search = search.with_records(options.chunk_size.min(count));
+        }
         Self {
             search,
             options,
@@ -352,9 +356,10 @@ impl Searcher {
     ) -> Result<Pager, Error> {
         let search = self.facets.asked(spot.search.clone());
         let mut search = search.map_err(|error| Error::fault(Phase::Search, error))?;
-        if let Some(name) = self.reach.result_set() {
-            search.result_set = name.into();
-        }
+        search.result_set = match self.reach.result_set() {
+            Some(name) => name.into(),
+            None => lease.own_set(),
+        };
         self.reach.note_search();
         let (query, search) = (&Query::Type1(query), &search);
         // If the connection is lost between records, a new session continues after them.
@@ -443,8 +448,7 @@ impl Searcher {
         writing.charset = spot.place.charset(writing.charset);
         let mut answer = found.clone();
         let wanted = self.wanted(hits);
-        let count = usize::try_from(self.count).unwrap_or(usize::MAX);
-        let mut slots = set.stream_range(self.start, u64::MAX).take(count);
+        let mut slots = set.stream_range(self.start, self.count);
         let mut position = self.start;
         let mut written = 0_u64;
         while let Some(slot) = slots.next().await {

@@ -5,19 +5,20 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use clap::Args;
-use z3950::Lease;
+use z3950::SharedLease;
 use z3950::client::{Client, ClientOptions};
 use z3950::error::{Cause, Error, Phase};
 use z3950::pager::PagerOptions;
 use z3950::profile::{Profiles, Resolved};
 use z3950::retrieve::OutcomeName;
-use z3950::service::ResultRecord;
 use z3950::service::search::SearchOptions;
+use z3950::service::{DEFAULT_RESULT_SET, ResultRecord};
 use z3950::session::{Reconnect, Session, SessionOptions};
 use z3950::target::{Endpoint, redacted};
 use z3950::url::Host;
 use z3950_asn1::apdu::{DatabaseName, InitializeRequest, RpnQuery};
 use z3950_asn1::query::Dialects;
+use z3950_asn1::types::InternationalString;
 use z3950_marc::charset::Charset;
 
 use crate::answer::{Answer, Envelope, Piece, Writing};
@@ -26,6 +27,7 @@ use crate::commands::options::RecordRequest;
 use crate::commands::seen::Seen;
 use crate::console::exit::Exit;
 use crate::console::interrupt::{Interrupt, Stopped};
+use crate::console::logging::shows_apdus;
 use crate::console::output::{Failure, Output, Words};
 use crate::console::report::{chain, explain, outcome_name};
 use crate::render::shown;
@@ -185,8 +187,8 @@ impl OpenSession {
 
 /// A session lent to one request at a time.
 pub(crate) enum Borrowed {
-    /// From the client's pool.
-    Lease(Box<Lease>),
+    /// A place in a session of the client's pool.
+    Shared(SharedLease),
     /// The prompt's session; the prompt itself reconnects.
     Open(Session),
 }
@@ -214,6 +216,7 @@ impl TargetClient {
         let setup = Setup::read(connection).await?;
         let mut options = ClientOptions::default().with_timeouts(setup.timeouts);
         options.plan.init = setup.init;
+        options.awaits_close = shows_apdus();
         let client = Client::with_routes(options, setup.routes);
         Ok(Self {
             client: client.with_profiles(setup.profiles),
@@ -340,8 +343,7 @@ impl TargetClient {
     /// Closes a session, unless it is the prompt's.
     pub(crate) async fn leave(&self, session: Session) {
         if self.open.is_none() {
-            // The session may have ended already.
-            let _ = session.close().await;
+            self.client.close(&session).await;
         }
     }
 
@@ -368,10 +370,10 @@ impl TargetClient {
         }
         let lease = self
             .client
-            .lease_at(&place.resolved, self.init().clone())
+            .share(&place.resolved, self.init().clone())
             .await;
         let lease = lease.map_err(|error| self.unanswered(place, error))?;
-        Ok(Borrowed::Lease(Box::new(lease)))
+        Ok(Borrowed::Shared(lease))
     }
 
     fn unanswered(&self, place: &NamedTarget, error: Error) -> Unanswered {
@@ -406,15 +408,23 @@ impl Borrowed {
         F: Future<Output = Result<T, Error>>,
     {
         match self {
-            Self::Lease(lease) => lease.read(request).await,
+            Self::Shared(lease) => lease.read(request).await,
             Self::Open(session) => request(session.clone()).await,
+        }
+    }
+
+    /// The name for the result set of a lookup: that of the place in a shared session.
+    pub(crate) fn own_set(&self) -> InternationalString {
+        match self {
+            Self::Shared(lease) => lease.result_set().clone(),
+            Self::Open(_) => DEFAULT_RESULT_SET.into(),
         }
     }
 
     /// How to reconnect if the session is lost.
     pub(crate) fn reconnect(&self) -> Option<Arc<dyn Reconnect>> {
         match self {
-            Self::Lease(lease) => Some(lease.reconnect()),
+            Self::Shared(lease) => Some(lease.reconnect()),
             Self::Open(_) => None,
         }
     }

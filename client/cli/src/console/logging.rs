@@ -33,6 +33,11 @@ pub(crate) fn install(verbose: u8, color: ColorChoice) {
         .init();
 }
 
+/// Whether APDUs are logged: at `-vv`.
+pub(crate) fn shows_apdus() -> bool {
+    tracing::enabled!(tracing::Level::DEBUG)
+}
+
 /// A writer of events, one per write. A field may hold text from a server, so lines after the first are indented: none passes
 /// for an event or a message.
 struct Events<W>(W);

@@ -222,9 +222,9 @@ impl Prompt {
     /// Closes all sessions.
     pub(crate) async fn close_all(&mut self) {
         let sessions = std::mem::take(&mut self.places);
-        let farewells = sessions.iter().map(|place| place.session.close());
-        // Sessions may have ended already.
-        let _ = futures_util::future::join_all(farewells).await;
+        let client = &self.context.client;
+        let farewells = sessions.iter().map(|place| client.close(&place.session));
+        futures_util::future::join_all(farewells).await;
     }
 
     /// Prints why a command was not carried out.

@@ -39,7 +39,24 @@ pub(in crate::protocol) struct Inbox {
     pub(in crate::protocol) commands: mpsc::Receiver<Command>,
     pub(in crate::protocol) triggers: mpsc::Receiver<Trigger>,
     pub(in crate::protocol) closing: CancellationToken,
-    pub(in crate::protocol) farewell: Arc<OnceLock<Close>>,
+    pub(in crate::protocol) farewell: Arc<OnceLock<Farewell>>,
+}
+
+/// How this side closes the session.
+#[derive(Debug, Clone)]
+pub(in crate::protocol) struct Farewell {
+    pub(in crate::protocol) close: Close,
+    /// Whether to wait for the server's Close.
+    pub(in crate::protocol) awaits_answer: bool,
+}
+
+impl Default for Farewell {
+    fn default() -> Self {
+        Self {
+            close: Close::new(CloseReason::FINISHED, None),
+            awaits_answer: true,
+        }
+    }
 }
 
 /// The task's view of a session.
@@ -89,8 +106,10 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Driver<S> {
         let limit = Limit::within(self.options.timeouts.close);
         let farewell = farewell(error.as_ref(), self.inbox.farewell.get());
         let mut is_answered = false;
-        if let Some((close, awaits_answer)) = farewell.filter(|_| self.version() >= Some(3)) {
-            let put = self.wire.put(&close.into());
+        if let Some(farewell) = farewell.filter(|_| self.version() >= Some(3)) {
+            // If an answer arrives after this side is gone, the connection is reset, and the server may lose our Close.
+            let awaits_answer = farewell.awaits_answer || !self.operations.list.is_empty();
+            let put = self.wire.put(&farewell.close.into());
             let sent = limit.hold(Phase::Close, self.wire.flush()).await;
             is_answered = awaits_answer && put.is_ok() && matches!(sent, Ok(Ok(())));
         }
@@ -373,15 +392,11 @@ async fn until(moment: Option<Instant>) {
     }
 }
 
-/// The Close that ends a version 3 session, and whether the server's own Close is awaited. Without an error this side ends the
-/// session, with `close` if there is one. `None` where no Close can be sent: the connection is gone, or the server would not
-/// understand it.
-fn farewell(error: Option<&Error>, close: Option<&Close>) -> Option<(Close, bool)> {
+/// How to end a version 3 session. Without an error this side ends it, in the way that was `chosen`, if any. `None` where no Close
+/// can be sent: the connection is gone, or the server would not understand it.
+fn farewell(error: Option<&Error>, chosen: Option<&Farewell>) -> Option<Farewell> {
     let (reason, info, awaits_answer) = match error {
-        None => {
-            let usual = || Close::new(CloseReason::FINISHED, None);
-            return Some((close.cloned().unwrap_or_else(usual), true));
-        }
+        None => return Some(chosen.cloned().unwrap_or_default()),
         Some(Error::ProtocolClosed { .. }) => (CloseReason::FINISHED, None, false),
         Some(Error::ProtocolError { fault, .. }) => {
             (CloseReason::PROTOCOL_ERROR, Some(fault.to_string()), true)
@@ -395,7 +410,10 @@ fn farewell(error: Option<&Error>, close: Option<&Close>) -> Option<(Close, bool
         }
         Some(_) => return None,
     };
-    Some((Close::new(reason, info.as_deref()), awaits_answer))
+    Some(Farewell {
+        close: Close::new(reason, info.as_deref()),
+        awaits_answer,
+    })
 }
 
 /// The error for a Close of the server.

@@ -62,9 +62,12 @@ impl Default for SearchOptions {
 }
 
 impl SearchOptions {
-    /// Asks for the first `count` records in the response, however many match.
+    /// Asks for the first `count` records in the response, however many match; for none if it is 0.
     pub fn with_records(self, count: u64) -> Self {
         let count = i64::try_from(count).unwrap_or(i64::MAX);
+        if count == 0 {
+            return self;
+        }
         Self {
             // Some servers mishandle adjacent bounds; a set of one record is then still small.
             small_set_upper_bound: count.min(1),

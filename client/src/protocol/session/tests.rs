@@ -345,6 +345,34 @@ async fn closing_waits_one_second_at_most_and_once() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn close_now_waits_only_if_an_answer_may_come() {
+    let silent = || Script {
+        turns: vec![accepted(), Turn::Silence],
+        ignores_close: true,
+        ..Script::default()
+    };
+    for is_busy in [false, true] {
+        let (session, transcript) = open(silent()).await;
+        let other = session.clone();
+        let search = tokio::spawn(async move {
+            match is_busy {
+                true => hits(&other).await.map(drop),
+                false => Ok(()),
+            }
+        });
+        while is_busy && !transcript.text().contains("search") {
+            tokio::task::yield_now().await;
+        }
+        let start = Instant::now();
+        session.close_now().await.expect("was open");
+        assert_eq!(start.elapsed().as_secs(), u64::from(is_busy));
+        assert_eq!(search.await.expect("no panic").is_err(), is_busy);
+        let ended = transcript.finished().await;
+        assert!(ended.ends_with(" close(finished) end"), "{ended}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_close_ends_the_operation_in_progress() {
     let (session, transcript) = open([accepted(), Turn::Silence]).await;
     let other = session.clone();

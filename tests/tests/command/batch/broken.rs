@@ -48,7 +48,11 @@ fn a_session_that_was_dropped_is_replaced_once() {
         // The session was new, so another one would not help.
         (When::search().nth(1), Fault::CutAfter(0), "unavailable", 6),
     ] {
-        let server = catalogue().fault(when, fault.clone()).start();
+        // Records are presented, so that sessions can be lost then too.
+        let server = catalogue()
+            .fault(when, fault.clone())
+            .fault(When::search(), Fault::NeverPiggyback)
+            .start();
         let folder = folder();
         let ran = z3950(arguments(&server, folder.path()));
         let report = rows(&text(&folder, "report.tsv"), ["outcome"]).concat();
