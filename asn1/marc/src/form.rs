@@ -14,6 +14,8 @@ pub enum Form {
     Marc,
     /// MARCXML, records in a collection.
     MarcXml,
+    /// MarcXchange (ISO 25577), records in a collection.
+    MarcXchange,
     /// MARC-in-JSON, one object per line.
     Json,
     /// MARCMaker text, records separated by blank lines.
@@ -40,9 +42,10 @@ pub enum WriteError {
 
 impl Form {
     /// Every form.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Marc,
         Self::MarcXml,
+        Self::MarcXchange,
         Self::Json,
         Self::Mrk,
         Self::Line,
@@ -50,11 +53,12 @@ impl Form {
         Self::Brief,
     ];
 
-    /// The name: `marc`, `marcxml`, `json`, `mrk`, `line`, `dc` or `brief`.
+    /// The name: `marc`, `marcxml`, `marcxchange`, `json`, `mrk`, `line`, `dc` or `brief`.
     pub fn name(self) -> &'static str {
         match self {
             Self::Marc => "marc",
             Self::MarcXml => "marcxml",
+            Self::MarcXchange => "marcxchange",
             Self::Json => "json",
             Self::Mrk => "mrk",
             Self::Line => "line",
@@ -75,6 +79,7 @@ impl Form {
     pub fn begin(self) -> &'static str {
         match self {
             Self::MarcXml => marcxml::COLLECTION_BEGIN,
+            Self::MarcXchange => marcxml::EXCHANGE_BEGIN,
             Self::DublinCore => dublin_core::COLLECTION_BEGIN,
             _ => "",
         }
@@ -91,7 +96,7 @@ impl Form {
     /// The end of a document.
     pub fn end(self) -> &'static str {
         match self {
-            Self::MarcXml => marcxml::COLLECTION_END,
+            Self::MarcXml | Self::MarcXchange => marcxml::COLLECTION_END,
             Self::DublinCore => dublin_core::COLLECTION_END,
             _ => "",
         }
@@ -111,8 +116,11 @@ impl Form {
                     error => WriteError::Iso2709(error),
                 })?;
             }
-            Self::MarcXml => {
-                let written = marcxml::to_xml_in_collection(record);
+            Self::MarcXml | Self::MarcXchange => {
+                let written = match self {
+                    Self::MarcXml => marcxml::to_xml_in_collection(record),
+                    _ => marcxml::to_exchange_in_collection(record),
+                };
                 out.extend_from_slice(written.text.as_bytes());
                 return Ok(written.notes);
             }

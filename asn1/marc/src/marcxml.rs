@@ -1,4 +1,5 @@
-//! MARCXML, the MARC 21 slim schema: `<record><leader>…</leader><controlfield tag="001">…</controlfield><datafield …>`.
+//! MARCXML, the MARC 21 slim schema: `<record><leader>…</leader><controlfield tag="001">…</controlfield><datafield …>`; and
+//! MarcXchange (ISO 25577), which has the same elements for records with any number of indicators.
 //! Namespaces and prefixes do not matter to the reader; entities beyond the five of XML 1.0 are never expanded, nothing is fetched.
 
 mod read;
@@ -6,10 +7,16 @@ mod write;
 
 pub use self::read::{MAX_DEPTH, MarcXmlError, from_xml};
 pub use self::write::{
-    COLLECTION_BEGIN, COLLECTION_END, NAMESPACE, collection, to_xml, to_xml_in_collection,
+    COLLECTION_BEGIN, COLLECTION_END, EXCHANGE_BEGIN, EXCHANGE_NAMESPACE, NAMESPACE, collection,
+    to_exchange_in_collection, to_xml, to_xml_in_collection,
 };
 use super::record::MarcRecord;
 use super::remarks::Remarks;
+
+/// The attributes for indicators: two in MARCXML, up to nine in MarcXchange.
+const INDICATORS: [&str; 9] = [
+    "ind1", "ind2", "ind3", "ind4", "ind5", "ind6", "ind7", "ind8", "ind9",
+];
 
 /// A record read from XML, with remarks on it.
 #[derive(Clone, Debug, PartialEq, Eq)]

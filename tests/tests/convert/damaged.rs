@@ -134,7 +134,7 @@ fn missing(output: &[u8], healthy: &[&MarcRecord], to: Form) -> Vec<String> {
         // The leader depends on the form's own lengths, so records are compared from the first field on.
         let wanted = match to {
             Form::Marc => iso2709_fields(&written),
-            Form::MarcXml => after(&written, b"</leader>"),
+            Form::MarcXml | Form::MarcXchange => after(&written, b"</leader>"),
             Form::Json => after(&written, b"\"fields\""),
             Form::Mrk | Form::Line => after(&written, b"\n"),
             _ => &written,

@@ -5,7 +5,7 @@ use quick_xml::XmlVersion;
 use quick_xml::events::{BytesRef, BytesStart, Event};
 use quick_xml::reader::Reader;
 
-use super::XmlRecord;
+use super::{INDICATORS, XmlRecord};
 use crate::record::{Field, Leader, MarcRecord, SUBFIELD_DELIMITER, Tag};
 use crate::remarks::Remarks;
 use crate::text::octets_from_text;
@@ -145,13 +145,22 @@ impl Builder {
                 self.tag = self.tag(start);
                 self.body = BytesMut::new();
                 self.subfields = 0;
-                for name in ["ind1", "ind2"] {
+                // MarcXchange has as many as the leader says; in MARCXML it always says two.
+                let required = match self.leader.map(|leader| leader.octet(10)) {
+                    Some(b'0') => 0,
+                    Some(b'1') => 1,
+                    _ => 2,
+                };
+                for (index, name) in INDICATORS.into_iter().enumerate() {
                     let indicator = attribute(start, name).filter(|value| !value.is_empty());
-                    if indicator.is_none() {
-                        self.note(&format!("{name} missing, read as a blank"));
+                    match indicator {
+                        Some(indicator) => self.body.put_slice(&octets_from_text(&indicator)),
+                        None if index < required => {
+                            self.note(&format!("{name} missing, read as a blank"));
+                            self.body.put_u8(b' ');
+                        }
+                        None => break,
                     }
-                    let indicator = indicator.unwrap_or_else(|| " ".to_owned());
-                    self.body.put_slice(&octets_from_text(&indicator));
                 }
                 Element::Data
             }

@@ -55,6 +55,61 @@ fn fields_and_their_elements() {
 }
 
 #[test]
+fn records_in_marcxchange() {
+    for (leader, number, field, begin, xml) in [
+        (
+            *b"00000nam a2200000   4500",
+            "971201s1813    enk           000 1 eng  ",
+            Field::data(b"245", "10", [("a", "Emma")]),
+            "<record format=\"MARC21\" type=\"Bibliographic\">",
+            "ind1=\"1\" ind2=\"0\">",
+        ),
+        (
+            *b"00000nx  a3200000   4500",
+            "short",
+            Field::data(b"852", "1 x", [("a", "Emma")]),
+            "<record type=\"Holdings\">",
+            "ind1=\"1\" ind2=\" \" ind3=\"x\">",
+        ),
+        (
+            *b"00000nz  a0200000   4500",
+            "short",
+            Field::data(b"100", "", [("a", "Emma")]),
+            "<record type=\"Authority\">",
+            "tag=\"100\">",
+        ),
+        (
+            *b"00000nz  a1200000   4500",
+            "short",
+            Field::data(b"100", "1", [("a", "Emma")]),
+            "<record type=\"Authority\">",
+            "tag=\"100\" ind1=\"1\">",
+        ),
+        (
+            *b"00000nam  2200000   450 ",
+            "short",
+            Field::data(b"200", "1 ", [("a", "Emma")]),
+            "<record format=\"UNIMARC\" type=\"Bibliographic\">",
+            "ind1=\"1\" ind2=\" \">",
+        ),
+    ] {
+        let record = MarcRecord {
+            leader: Leader(leader),
+            fields: vec![Field::control(b"008", number), field],
+        };
+        let written = to_exchange_in_collection(&record);
+        assert_eq!(written.notes, Vec::<String>::new(), "{xml}");
+        assert!(written.text.starts_with(begin), "{}", written.text);
+        assert!(written.text.contains(xml), "{}", written.text);
+        let document = format!("{EXCHANGE_BEGIN}{}{COLLECTION_END}", written.text);
+        assert!(document.contains(EXCHANGE_NAMESPACE));
+        let read = from_xml(&document).expect("ours");
+        let remarks = Remarks::default();
+        assert_eq!(read, XmlRecord { record, remarks }, "{xml}");
+    }
+}
+
+#[test]
 fn characters_that_xml_cannot_hold() {
     let written = to_xml(&record(vec![
         Field::control(b"001", "a\u{1}"),

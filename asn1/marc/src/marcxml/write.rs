@@ -1,6 +1,7 @@
-//! A record as a `record` element of MARC 21 slim: one line for each field, the text as it is.
+//! A record as a `record` element of MARC 21 slim or MarcXchange: one line for each field, the text as it is.
 
-use super::XmlText;
+use super::{INDICATORS, XmlText};
+use crate::crosswalk::is_unimarc;
 use crate::record::{Field, MarcRecord, split_characters};
 use crate::xmltext::{put_attribute, put_content};
 
@@ -8,6 +9,10 @@ use crate::xmltext::{put_attribute, put_content};
 pub const NAMESPACE: &str = "http://www.loc.gov/MARC21/slim";
 /// The beginning of a document, before its records.
 pub const COLLECTION_BEGIN: &str = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<collection xmlns=\"http://www.loc.gov/MARC21/slim\">\n";
+/// The namespace of MarcXchange: that of schema 1.1, which most programs write and read.
+pub const EXCHANGE_NAMESPACE: &str = "info:lc/xmlns/marcxchange-v1";
+/// The beginning of a document in MarcXchange.
+pub const EXCHANGE_BEGIN: &str = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<collection xmlns=\"info:lc/xmlns/marcxchange-v1\">\n";
 /// The end of a document.
 pub const COLLECTION_END: &str = "</collection>\n";
 
@@ -18,16 +23,57 @@ pub const COLLECTION_END: &str = "</collection>\n";
 /// belongs to no subfield is a first subfield with an empty code.
 pub fn to_xml(record: &MarcRecord) -> XmlText {
     let begin = format!("<record xmlns=\"{NAMESPACE}\">");
-    element(record, &begin)
+    element(record, &begin, Dialect::Slim)
 }
 
 /// Writes one record as [`to_xml`] does, inside [`COLLECTION_BEGIN`], which declares the namespace.
 pub fn to_xml_in_collection(record: &MarcRecord) -> XmlText {
-    element(record, "<record>")
+    element(record, "<record>", Dialect::Slim)
 }
 
-fn element(record: &MarcRecord, begin: &str) -> XmlText {
-    let mut writer = Writer::default();
+/// Writes one record in MarcXchange, inside [`EXCHANGE_BEGIN`]: with all its indicators, the type of the record, and its format
+/// where the record shows it.
+pub fn to_exchange_in_collection(record: &MarcRecord) -> XmlText {
+    let format = match (is_unimarc(record), has_marc21_008(record)) {
+        (true, _) => " format=\"UNIMARC\"",
+        (false, true) => " format=\"MARC21\"",
+        (false, false) => "",
+    };
+    let kind = kind(record, is_unimarc(record));
+    let begin = format!("<record{format} type=\"{kind}\">");
+    element(record, &begin, Dialect::Exchange)
+}
+
+/// Whether the record has the coded data of MARC 21, whose 008 is 40 characters long.
+fn has_marc21_008(record: &MarcRecord) -> bool {
+    let mut values = record.fields_by_tag("008").filter_map(Field::value);
+    values.any(|value| value.len() == 40)
+}
+
+/// The type of the record by leader position 6 (MARC 21; UNIMARC/Authorities has x to z).
+fn kind(record: &MarcRecord, is_unimarc: bool) -> &'static str {
+    match (record.leader.octet(6), is_unimarc) {
+        (b'z', _) | (b'x' | b'y', true) => "Authority",
+        (b'u' | b'v' | b'x' | b'y', false) => "Holdings",
+        (b'w', false) => "Classification",
+        (b'q', false) => "Community",
+        _ => "Bibliographic",
+    }
+}
+
+/// The two schemas.
+#[derive(Clone, Copy, PartialEq)]
+enum Dialect {
+    Slim,
+    Exchange,
+}
+
+fn element(record: &MarcRecord, begin: &str, dialect: Dialect) -> XmlText {
+    let mut writer = Writer {
+        dialect,
+        text: String::new(),
+        notes: Vec::new(),
+    };
     writer.text.push_str(begin);
     writer.text.push_str("\n  <leader>");
     writer.content(&record.leader.0, &"the leader");
@@ -53,8 +99,8 @@ pub fn collection<'a>(records: impl IntoIterator<Item = &'a MarcRecord>) -> Stri
     text
 }
 
-#[derive(Default)]
 struct Writer {
+    dialect: Dialect,
     text: String,
     notes: Vec<String>,
 }
@@ -73,7 +119,12 @@ impl Writer {
         self.text.push_str("  <datafield tag=\"");
         self.attribute(&tag.0, &tag);
         let mut indicators = field.indicators();
-        for name in ["ind1", "ind2"] {
+        for name in INDICATORS {
+            let is_required = self.dialect == Dialect::Slim && matches!(name, "ind1" | "ind2");
+            let is_possible = self.dialect == Dialect::Exchange && !indicators.is_empty();
+            if !(is_required || is_possible) {
+                break;
+            }
             let (one, rest) = split_characters(indicators, 1);
             self.text.push_str("\" ");
             self.text.push_str(name);
