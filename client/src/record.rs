@@ -10,7 +10,7 @@ use z3950_asn1::record::RetrievedRecord;
 use z3950_asn1::record::opac::{HoldingsAndCircData, HoldingsRecord};
 use z3950_asn1::types::InternationalString;
 use z3950_marc::charset::{self, Charset, utf8_or_latin1};
-use z3950_marc::crosswalk::dublin_core;
+use z3950_marc::crosswalk::{Citation, dublin_core};
 use z3950_marc::stream::{InputForm, RecordReader};
 use z3950_marc::{MarcRecord, iso2709, marcjson, marcline, marcxml, text_lossless};
 
@@ -155,17 +155,22 @@ impl Record {
 
     /// The title on one line: of MARC 21 (245), UNIMARC (200) or Summary, or the first `dc:title` of an XML record.
     pub fn title(&self) -> Option<String> {
+        self.citation().title
+    }
+
+    /// Title, author, year and identifiers of a MARC record; only the [`title`](Self::title) of other records.
+    pub fn citation(&self) -> Citation {
         if let Some(record) = self.marc() {
-            let elements = dublin_core::elements(&record).into_iter();
-            let mut titles = elements.filter(|(name, _)| *name == "title");
-            return titles.next().map(|(_, title)| title);
+            return Citation::of(&record);
         }
-        match self.retrieved() {
+        let mut citation = Citation::default();
+        citation.title = match self.retrieved() {
             RetrievedRecord::Summary(record) => text(Some(&record.title)),
             RetrievedRecord::Grs1(record) => titled(&record.to_json()),
             RetrievedRecord::Xml(octets) => dublin_core::title_in_xml(&octets),
             _ => None,
-        }
+        };
+        citation
     }
 
     /// The record for people, not escaped for terminals: MARC as lines, SUTRS and XML as they are, ASN.1 syntaxes as indented

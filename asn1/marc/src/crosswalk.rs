@@ -1,8 +1,10 @@
-//! Converts a MARC record to ISBD lines, Dublin Core or labelled lines.
+//! Converts a MARC record to ISBD lines, Dublin Core, a citation or labelled lines.
 
 pub mod brief;
+pub mod citation;
 pub mod dublin_core;
-mod labels;
+pub(crate) mod labels;
 pub mod sutrs;
 
+pub use self::citation::{Citation, Identifiers};
 pub use self::labels::is_unimarc;

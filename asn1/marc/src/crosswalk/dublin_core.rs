@@ -89,6 +89,19 @@ pub fn elements(record: &MarcRecord) -> Vec<(&'static str, String)> {
     elements
 }
 
+/// The values of one element in record order; of `year`, the texts that begin with it, those in coded data first.
+pub(crate) fn values(record: &MarcRecord, element: &str) -> Vec<String> {
+    let unimarc = is_unimarc(record);
+    let (element, coded) = match element {
+        "year" => ("date", Some(coded_date(record, unimarc))),
+        element => (element, None),
+    };
+    let lines = if unimarc { UNIMARC } else { MARC21 };
+    let lines = lines.iter().filter(|line| line.name == element);
+    let found = lines.flat_map(|line| line.values(record));
+    coded.into_iter().chain(found).collect()
+}
+
 /// The first title of a Dublin Core record in XML, in any namespace; `None` if there is none, or the XML before it is malformed.
 pub fn title_in_xml(document: &[u8]) -> Option<String> {
     let mut reader = Reader::from_str(std::str::from_utf8(document).ok()?);

@@ -1,0 +1,265 @@
+//! What a citation takes from a record: title, author, year and identifiers, of MARC 21 and UNIMARC alike.
+
+use serde_json::{Map, Value};
+
+use super::dublin_core::values;
+use super::labels::{clean, is_unimarc};
+use crate::record::{Field, MarcRecord};
+use crate::standard_number::{Isbn, Issn, lccn, oclc_number};
+
+/// The publication that a record describes, in the words of a citation.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Citation {
+    /// The title on one line, without the statement of responsibility (245, in UNIMARC 200).
+    pub title: Option<String>,
+    /// The main entry (100, 110 or 111; in UNIMARC 700, 710 or 720).
+    pub author: Option<String>,
+    /// The first year of publication (008/07-10, else 260 or 264 $c; in UNIMARC 100 $a/09-12, else 210 or 214 $d).
+    pub year: Option<u16>,
+    /// Its numbers.
+    pub identifiers: Identifiers,
+}
+
+/// The numbers of a publication and of its record: valid ones in their normal form, others as written, each once.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Identifiers {
+    /// ISBNs of 13 digits (020 $a; in UNIMARC 010 $a).
+    pub isbn: Vec<String>,
+    /// ISSNs (022 $a; in UNIMARC 011 $a).
+    pub issn: Vec<String>,
+    /// Library of Congress Control Numbers (010 $a of MARC 21).
+    pub lccn: Vec<String>,
+    /// OCLC numbers (035 $a, and 001 with a prefix of OCLC).
+    pub oclc: Vec<String>,
+    /// The control number (001), if there is one.
+    pub local: Vec<String>,
+}
+
+impl Citation {
+    /// The citation of a record in UTF-8.
+    pub fn of(record: &MarcRecord) -> Self {
+        let first = |element| values(record, element).into_iter().next();
+        let year = |text: String| year(&text);
+        Self {
+            title: first("title").map(without_full_stop),
+            author: first("creator").map(without_full_stop),
+            year: values(record, "year").into_iter().find_map(year),
+            identifiers: Identifiers::of(record),
+        }
+    }
+
+    /// The members `title`, `author`, `year` and `identifiers` of a JSON object. What is unknown is null; `identifiers` has an
+    /// array for each kind.
+    pub fn to_json(&self) -> Map<String, Value> {
+        let identifiers = Identifiers::KINDS.into_iter();
+        let identifiers: Map<String, Value> = identifiers
+            .map(|kind| (kind.to_owned(), self.identifiers.of_kind(kind).into()))
+            .collect();
+        let members = [
+            ("title", Value::from(self.title.clone())),
+            ("author", self.author.clone().into()),
+            ("year", self.year.into()),
+            ("identifiers", identifiers.into()),
+        ];
+        members
+            .into_iter()
+            .map(|(name, value)| (name.to_owned(), value))
+            .collect()
+    }
+}
+
+impl Identifiers {
+    /// The names of the kinds, which are those of the fields.
+    pub const KINDS: [&str; 5] = ["isbn", "issn", "lccn", "oclc", "local"];
+
+    /// The numbers of a record in UTF-8.
+    pub fn of(record: &MarcRecord) -> Self {
+        let (isbn, issn, lccn_tag) = match is_unimarc(record) {
+            true => ("010", "011", ""),
+            false => ("020", "022", "010"),
+        };
+        let local: Vec<String> = record.control_number().map(clean).into_iter().collect();
+        let oclc = texts(record, "035").chain(local.iter().cloned());
+        Self {
+            isbn: distinct(texts(record, isbn).map(|text| {
+                valid(&text, Isbn::parse).map_or_else(|| number(&text), |isbn| isbn.to_string())
+            })),
+            issn: distinct(texts(record, issn).map(|text| {
+                valid(&text, Issn::parse).map_or_else(|| number(&text), |issn| issn.to_string())
+            })),
+            lccn: distinct(texts(record, lccn_tag).map(|text| lccn(&text).unwrap_or(text))),
+            oclc: distinct(oclc.filter_map(|text| oclc_number(&text).map(str::to_owned))),
+            local: distinct(local.into_iter()),
+        }
+    }
+
+    /// The numbers of one of the [`KINDS`](Self::KINDS); none of any other.
+    pub fn of_kind(&self, kind: &str) -> &[String] {
+        match kind {
+            "isbn" => &self.isbn,
+            "issn" => &self.issn,
+            "lccn" => &self.lccn,
+            "oclc" => &self.oclc,
+            "local" => &self.local,
+            _ => &[],
+        }
+    }
+}
+
+/// The ISBNs of a record whose check digits are right.
+pub fn isbns(record: &MarcRecord) -> impl Iterator<Item = Isbn> {
+    let tag = if is_unimarc(record) { "010" } else { "020" };
+    texts(record, tag).filter_map(|text| valid(&text, Isbn::parse))
+}
+
+/// The texts of each subfield `a` of the fields with a tag.
+fn texts(record: &MarcRecord, tag: &str) -> impl Iterator<Item = String> {
+    let fields = record.fields_by_tag(tag).flat_map(Field::subfields);
+    let fields = fields.filter(|subfield| subfield.code == b"a");
+    fields.map(|subfield| clean(subfield.data))
+}
+
+/// The valid number that a text begins with; cataloguers add words, as in `0141439513 (pbk.) :`.
+fn valid<T>(text: &str, parse: impl Fn(&str) -> Option<T>) -> Option<T> {
+    let is_part = |character: char| {
+        character.is_ascii_digit()
+            || matches!(character, 'X' | 'x' | '-' | ' ' | '\u{2010}'..='\u{2015}')
+    };
+    let end = text.find(|character| !is_part(character));
+    parse(text.get(..end.unwrap_or(text.len()))?)
+}
+
+/// The text before a qualifier or a price.
+fn number(text: &str) -> String {
+    let number = text.split(['(', ':', ';']).next();
+    number.unwrap_or_default().trim().to_owned()
+}
+
+/// The texts that are not empty, each once.
+fn distinct(texts: impl Iterator<Item = String>) -> Vec<String> {
+    let mut all: Vec<String> = Vec::new();
+    for text in texts {
+        if !text.is_empty() && !all.contains(&text) {
+            all.push(text);
+        }
+    }
+    all
+}
+
+/// The first four digits in a row of a date such as `c1813.` or `[1995-1998]`.
+fn year(text: &str) -> Option<u16> {
+    let mut runs = text.split(|character: char| !character.is_ascii_digit());
+    runs.find(|run| run.len() == 4)?.parse().ok()
+}
+
+/// The text without the full stop that ends an area or a heading; that of an abbreviation of one or two letters stays.
+fn without_full_stop(text: String) -> String {
+    let Some(bare) = text.strip_suffix('.') else {
+        return text;
+    };
+    let last = bare.chars().rev().take(3);
+    match last.filter(|character| character.is_alphanumeric()).count() {
+        3 => bare.to_owned(),
+        _ => text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::Leader;
+    use serde_json::json;
+
+    fn check(fields: Vec<Field>, expected: Value) {
+        let leader = Leader::default();
+        let record = MarcRecord { leader, fields };
+        assert_eq!(Value::from(Citation::of(&record).to_json()), expected);
+    }
+
+    #[test]
+    fn a_record_of_marc_21() {
+        check(
+            vec![
+                Field::control(b"001", " ocm00012345 "),
+                Field::control(b"008", "971201s1813    enk           000 1 eng  "),
+                Field::data(b"010", "  ", [("a", "   85000002 ")]),
+                Field::data(b"020", "  ", [("a", "0141439513 (pbk.) :"), ("c", "£5")]),
+                Field::data(b"020", "  ", [("a", "9780141439518")]),
+                Field::data(b"020", "  ", [("a", "0141439514"), ("z", "0306406152")]),
+                Field::data(b"020", "  ", [("a", "0 306 40615 2 hbk")]),
+                Field::data(b"022", "  ", [("a", "03785955")]),
+                Field::data(b"035", "  ", [("a", "(OCoLC)12345")]),
+                Field::data(b"035", "  ", [("a", "(DE-599)7")]),
+                Field::data(b"100", "1 ", [("a", "Austen, Jane,"), ("d", "1775-1817.")]),
+                Field::data(
+                    b"245",
+                    "10",
+                    [("a", "Pride and prejudice."), ("c", "By her.")],
+                ),
+                Field::data(b"260", "  ", [("c", "1894")]),
+            ],
+            json!({
+                "title": "Pride and prejudice",
+                "author": "Austen, Jane, 1775-1817",
+                "year": 1813,
+                "identifiers": {
+                    "isbn": ["9780141439518", "0141439514", "9780306406157"],
+                    "issn": ["0378-5955"],
+                    "lccn": ["85000002"],
+                    "oclc": ["12345"],
+                    "local": ["ocm00012345"],
+                },
+            }),
+        );
+    }
+
+    #[test]
+    fn a_record_of_unimarc() {
+        check(
+            vec![
+                Field::data(b"010", "  ", [("a", "2-07-036002-4"), ("b", "br.")]),
+                Field::data(
+                    b"100",
+                    "  ",
+                    [("a", "20001122d19uu    u  y0frey50      ba")],
+                ),
+                Field::data(
+                    b"200",
+                    "1 ",
+                    [("a", "\u{98}L'\u{9C}étranger"), ("f", "A. Camus")],
+                ),
+                Field::data(b"210", "  ", [("a", "Paris"), ("d", "DL 1972, cop. 1942")]),
+                Field::data(b"700", " |", [("a", "Camus"), ("b", "A.")]),
+            ],
+            json!({
+                "title": "L'étranger",
+                "author": "Camus, A.",
+                "year": 1972,
+                "identifiers": {
+                    "isbn": ["9782070360024"],
+                    "issn": [],
+                    "lccn": [],
+                    "oclc": [],
+                    "local": [],
+                },
+            }),
+        );
+    }
+
+    #[test]
+    fn nothing_is_known_of_an_empty_record() {
+        let none: [&str; 0] = [];
+        let identifiers = Identifiers::KINDS.map(|kind| (kind.to_owned(), none.into()));
+        check(
+            vec![],
+            json!({
+                "title": null,
+                "author": null,
+                "year": null,
+                "identifiers": Map::from_iter(identifiers),
+            }),
+        );
+    }
+}
