@@ -7,6 +7,7 @@
 //! | `destination` | where records go: standard output, a file or a folder |
 //! | `progress` | the progress of a run, on a line of a terminal |
 //! | `inputs` | lines of files and standard input, bounded; each input for each target |
+//! | `column` | one column of a table as lines |
 //! | `sinks` | one file, or a file for each input |
 //! | `report` | a line for each answer, as a table or as JSON |
 //! | `resume` | how far a report goes, and whether it is about the same inputs |
@@ -19,6 +20,7 @@
 //! tell which inputs are done.
 
 mod arguments;
+mod column;
 mod destination;
 mod inputs;
 mod progress;

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use z3950_asn1::file::{Existing, Growing, same};
 
+use super::column::{ColumnReader, InputColumn};
 use super::inputs::{Inputs, refusal};
 use crate::console::input::STANDARD;
 use crate::console::output::Failure;
@@ -23,11 +24,21 @@ pub(crate) struct Batch {
     #[arg(long = "input", value_name = "FILE")]
     pub(crate) inputs: Vec<PathBuf>,
 
+    /// Read the files of --input as tables with commas, semicolons or tabs, and take the inputs from this column: its name
+    /// in the first row, or its number in a table without names.
+    #[arg(
+        long,
+        value_name = "NAME|NUMBER",
+        requires = "inputs",
+        hide_short_help = true
+    )]
+    column: Option<InputColumn>,
+
     /// How many inputs to process in parallel. A profile may limit the number of sessions with its server.
     #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u16).range(1..=MAX_JOBS), hide_short_help = true)]
     jobs: Option<u16>,
 
-    /// Write records to this file. Its extension (.mrc, .xml, .jsonl, .mrk or .txt) selects the format unless
+    /// Write records to this file. Its extension (.mrc, .xml, .jsonl, .csv, .tsv, .mrk or .txt) selects the format unless
     /// --format is given. If it is a folder, or the name ends in a slash, each input gets its own file in it. An existing
     /// file is left alone without --force or --resume, and if no record is found.
     #[arg(long, value_name = "FILE|FOLDER/", conflicts_with = "json")]
@@ -103,7 +114,14 @@ impl Batch {
         let mut inputs = Inputs::given(given);
         for path in &self.inputs {
             if path == Path::new(STANDARD) {
-                inputs.add("standard input", BufReader::new(io::stdin()));
+                let lines = BufReader::new(io::stdin());
+                match &self.column {
+                    Some(column) => {
+                        let cells = ColumnReader::new(lines, column.clone());
+                        inputs.add("standard input", cells);
+                    }
+                    None => inputs.add("standard input", lines),
+                }
                 continue;
             }
             let name = path.display().to_string();
@@ -115,7 +133,15 @@ impl Batch {
             if is_file && let Some(words) = refusal(lines.fill_buf().map_err(unread)?) {
                 return Err(unread(io::Error::other(words)));
             }
-            inputs.add(name, lines);
+            let Some(column) = &self.column else {
+                inputs.add(name, lines);
+                continue;
+            };
+            let mut cells = ColumnReader::new(lines, column.clone());
+            if is_file {
+                cells.fill_buf().map_err(unread)?;
+            }
+            inputs.add(name, cells);
         }
         Ok(inputs)
     }

@@ -9,7 +9,7 @@ use crate::console::input::bounded_line;
 use crate::console::output::Failure;
 
 /// The byte order mark in UTF-8, which a file may begin with.
-const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
+pub(super) const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 
 /// Why a file that begins like this does not hold inputs: it is binary.
 pub(crate) fn refusal(begin: &[u8]) -> Option<&'static str> {
