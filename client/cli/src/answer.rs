@@ -20,7 +20,7 @@ pub(crate) use self::runner::{Event, Recipient, run};
 use crate::console::exit::Exit;
 use crate::console::interrupt::{Interrupt, Stopped};
 use crate::console::output::{Failure, Output, Words};
-use crate::render::{Document, Format, render, shown};
+use crate::render::{Document, Format, Style, render, shown};
 
 /// The longest input, in octets; a longer one is refused.
 pub(crate) const MAX_INPUT: usize = 65_536;
@@ -189,12 +189,12 @@ async fn answer<W: Work>(work: &W, ask: &Ask, recipient: &mut Recipient) -> Answ
 }
 
 /// How the answers of `get`, `lookup` and `search` are written.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(crate) struct Writing {
     /// Whether as JSON objects.
     pub(crate) json: bool,
-    /// The format of records without `json`.
-    pub(crate) format: Format,
+    /// How records are written without `json`.
+    pub(crate) style: Style,
     /// The character set of the records, if the command line or the profile names one.
     pub(crate) charset: Option<Charset>,
 }
@@ -203,14 +203,17 @@ impl Writing {
     /// Writes a record, or why the format cannot hold it. `answer` is what is known so far, and `envelope` makes its
     /// object. Messages begin with `subject`.
     pub(crate) fn record(
-        self,
+        &self,
         answer: Answer,
         envelope: impl FnOnce() -> Envelope,
         record: &External,
         subject: &str,
     ) -> (Piece, Answer) {
-        let format = if self.json { Format::Json } else { self.format };
-        let rendered = render(record, format, self.charset);
+        let json = Style::from(Format::Json);
+        let style = if self.json { &json } else { &self.style };
+        let envelope = style.has_source().then(envelope);
+        let source = envelope.as_ref().and_then(Envelope::source);
+        let rendered = render(record, style, self.charset, source);
         let words = Words::about(&rendered, subject);
         let mut answer = answer.ended(OutcomeName::Delivered);
         answer.exit = Exit::of_record(&rendered);
@@ -220,12 +223,12 @@ impl Writing {
         } else if rendered.is_loss {
             answer.message = Some(rendered.notes.join("; "));
         }
-        let mut piece = match self.json {
-            true => envelope()
+        let mut piece = match envelope.filter(|_| self.json) {
+            Some(envelope) => envelope
                 .answered(&answer)
                 .record(record, &rendered.octets)
                 .piece(),
-            false => Piece {
+            None => Piece {
                 octets: rendered.octets,
                 is_record: true,
                 is_repaired: rendered.is_repaired,
@@ -238,7 +241,7 @@ impl Writing {
 
     /// Writes an answer without a record: its message after `subject`, or its object.
     pub(crate) fn end(
-        self,
+        &self,
         answer: Answer,
         envelope: impl FnOnce() -> Envelope,
         subject: &str,
@@ -250,7 +253,7 @@ impl Writing {
 
     /// Like [`end`](Self::end), with another message.
     pub(crate) fn end_with(
-        self,
+        &self,
         answer: Answer,
         envelope: impl FnOnce() -> Envelope,
         words: String,
@@ -271,7 +274,7 @@ pub(crate) struct Job<W> {
     /// The targets that each input is sent to, by name.
     pub(crate) targets: Vec<String>,
     /// How records are written.
-    pub(crate) format: Format,
+    pub(crate) style: Style,
     /// How many asks are carried out at once.
     pub(crate) jobs: usize,
 }
@@ -282,7 +285,7 @@ impl<W: Work> Job<W> {
     /// # Errors
     /// Standard output is closed or cannot be written.
     pub(crate) async fn print(self, output: &mut Output) -> Result<Exit, Failure> {
-        let mut printer = Printer::new(self.format, output);
+        let mut printer = Printer::new(self.style.clone(), output);
         match Interrupt.or(self.answer(&mut printer)).await {
             Ok(answered) => {
                 answered?;
@@ -298,7 +301,7 @@ impl<W: Work> Job<W> {
 
     /// Like [`print`](Self::print), for a caller that handles signals itself.
     pub(crate) async fn write(self, output: &mut Output) -> Result<Exit, Failure> {
-        let mut printer = Printer::new(self.format, output);
+        let mut printer = Printer::new(self.style.clone(), output);
         self.answer(&mut printer).await?;
         printer.end()
     }
@@ -342,9 +345,9 @@ struct Printer<'a> {
 }
 
 impl<'a> Printer<'a> {
-    fn new(format: Format, output: &'a mut Output) -> Self {
+    fn new(style: Style, output: &'a mut Output) -> Self {
         Self {
-            printed: Printed::new(format),
+            printed: Printed::new(style),
             output,
             exit: Exit::Delivered,
             has_no_match: false,
@@ -375,9 +378,9 @@ pub(crate) struct Printed {
 }
 
 impl Printed {
-    pub(crate) fn new(format: Format) -> Self {
+    pub(crate) fn new(style: Style) -> Self {
         Self {
-            document: Document::new(format, None),
+            document: Document::new(style, None),
             length: 0,
         }
     }
@@ -389,9 +392,9 @@ impl Printed {
         }
         if piece.is_record {
             output.join(&mut self.document);
-            let before = self.document.next().as_bytes();
-            self.count(before);
-            output.octets(before, false)?;
+            let before = self.document.next();
+            self.count(before.as_bytes());
+            output.octets(before.as_bytes(), false)?;
         }
         self.count(&piece.octets);
         if !piece.is_record && output.is_gathered() {

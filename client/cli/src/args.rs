@@ -370,10 +370,10 @@ mod tests {
     #[test]
     fn audit_d13_help_is_short_and_begins_with_examples() {
         for (line, longest) in [
-            ("search -h", 65),
-            ("search --help", 130),
-            ("help search", 130),
-            ("convert --help", 45),
+            ("search -h", 70),
+            ("search --help", 150),
+            ("help search", 150),
+            ("convert --help", 56),
             ("man --help", 15),
         ] {
             let page = read(line).expect_err(line).to_string();

@@ -97,16 +97,16 @@ pub(crate) fn open(
         asker: is_terminal.then(|| Arc::new(asker)),
     };
     let records = &arguments.records;
+    let style = records.style()?;
     let mut state = Prompt::new(
         context,
         arguments.execution.mode(),
-        records.format,
-        records.charset,
+        records,
         arguments.stop_on_error,
     );
     let target = arguments.url.as_ref().map(|url| url.as_encoded_bytes());
     if !is_terminal && !matches!(records.format, Format::Text | Format::Brief) {
-        output.gather(records.format);
+        output.gather(style);
     }
     let exit = run(&mut state, input, target, runtime, output);
     let ended = output.finish();

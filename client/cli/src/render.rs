@@ -2,19 +2,24 @@
 
 mod indent;
 mod other;
+mod style;
 mod terminal;
 
 use std::path::Path;
 
 use bytes::Bytes;
+use z3950::Record;
 use z3950_asn1::apdu::External;
 use z3950_asn1::record::RetrievedRecord;
 use z3950_marc::charset::{Charset, Options, to_utf8};
+use z3950_marc::crosswalk::Citation;
 use z3950_marc::stream::{InputForm, RecordReader};
 use z3950_marc::{Form, MarcRecord, iso2709};
 
 use self::indent::indent;
 pub(crate) use self::other::syntax;
+pub(crate) use self::style::Style;
+use self::style::described;
 pub(crate) use self::terminal::{
     as_message, counted, escape_controls, listed, matching, named, query, shown, term, text_of,
 };
@@ -30,8 +35,17 @@ pub(crate) enum Format {
     Marc,
     /// MARC as MARCXML, with all records in one collection.
     Marcxml,
-    /// One JSON object per line: MARC as MARC-in-JSON, other syntaxes as {"syntax", "text"|"record"|"base64"}.
+    /// MARC as MarcXchange (ISO 25577), with all records in one collection.
+    Marcxchange,
+    /// One JSON object per line: title, author, year, identifiers and source, then MARC as MARC-in-JSON, other syntaxes
+    /// as {"syntax", "text"|"record"|"base64"}.
     Json,
+    /// MARC as a table, one row per record: comma-separated values in UTF-8; --fields chooses the columns.
+    Csv,
+    /// The same with tabs instead of commas.
+    Tsv,
+    /// CSV for spreadsheet programs: with a byte order mark, and an apostrophe before what would be a formula.
+    Spreadsheet,
     /// MARC as MARCMaker text, for editing.
     Mrk,
     /// MARC as Dublin Core in XML.
@@ -58,10 +72,12 @@ impl Format {
             Some("xml") => Self::Marcxml,
             Some("json" | "jsonl") => Self::Json,
             Some("mrk") => Self::Mrk,
+            Some("csv") => Self::Csv,
+            Some("tsv") => Self::Tsv,
             Some("txt") => Self::Text,
             _ => {
                 return Err(format!(
-                    "{}: its name does not say which format to write; end it in .mrc, .xml, .jsonl, .mrk or .txt",
+                    "{}: its name does not say which format to write; end it in .mrc, .xml, .jsonl, .csv, .tsv, .mrk or .txt",
                     path.display()
                 ));
             }
@@ -85,22 +101,26 @@ impl Format {
     pub(crate) fn name(self) -> &'static str {
         match (self, self.form()) {
             (Self::Text, _) => "text",
+            (Self::Csv, _) => "csv",
+            (Self::Tsv, _) => "tsv",
+            (Self::Spreadsheet, _) => "spreadsheet",
             (_, Some(form)) => form.name(),
             (_, None) => "raw",
         }
     }
 
-    /// The form that MARC records are written in; `None` for raw octets.
+    /// The form that MARC records are written in; `None` for tables and raw octets.
     pub(crate) fn form(self) -> Option<Form> {
         Some(match self {
             Self::Text => Form::Line,
             Self::Marc => Form::Marc,
             Self::Marcxml => Form::MarcXml,
+            Self::Marcxchange => Form::MarcXchange,
             Self::Json => Form::Json,
             Self::Mrk => Form::Mrk,
             Self::Dc => Form::DublinCore,
             Self::Brief => Form::Brief,
-            Self::Raw => return None,
+            Self::Csv | Self::Tsv | Self::Spreadsheet | Self::Raw => return None,
         })
     }
 }
@@ -121,20 +141,26 @@ pub(crate) struct Rendered {
     pub(crate) is_repaired: bool,
 }
 
-/// Renders one record; [`Document`] adds what makes several records one document.
+/// Renders one record; [`Document`] adds what makes several records one document. `source` says where it comes from.
 ///
 /// Text is written in UTF-8 and read in `charset`, or else in the character set that the record declares or its octets show.
 /// Without a readable MARC structure, `text` and `json` give the octets, with a note. Records of other syntaxes are text in
-/// `text` and `brief` and an object in `json`; the MARC formats hold them only if they are XML with a MARCXML record inside.
-/// Text and JSON end with a newline; raw octets are unchanged.
-pub(crate) fn render(record: &External, format: Format, charset: Option<Charset>) -> Rendered {
-    let Some(form) = format.form() else {
-        let damage = match RetrievedRecord::of(record) {
-            RetrievedRecord::Marc(octets) => marc(&octets, Form::Line, charset),
+/// `text` and `brief` and an object in `json`; the MARC formats hold them only if they are XML with a MARCXML record inside,
+/// tables also the bibliographic part of OPAC records. Text and JSON end with a newline; raw octets are unchanged.
+pub(crate) fn render(
+    external: &External,
+    style: &Style,
+    charset: Option<Charset>,
+    source: Option<&str>,
+) -> Rendered {
+    let format = style.format();
+    if format == Format::Raw {
+        let damage = match RetrievedRecord::of(external) {
+            RetrievedRecord::Marc(octets) => marc(&octets, &Format::Text.into(), charset, None),
             _ => Rendered::default(),
         };
         return Rendered {
-            octets: RetrievedRecord::octets_of(record).to_vec(),
+            octets: RetrievedRecord::octets_of(external).to_vec(),
             notes: if damage.is_loss {
                 damage.notes
             } else {
@@ -143,15 +169,18 @@ pub(crate) fn render(record: &External, format: Format, charset: Option<Charset>
             failure: None,
             ..damage
         };
-    };
-    let record = RetrievedRecord::of(record);
+    }
+    let record = RetrievedRecord::of(external);
     if let RetrievedRecord::Marc(octets) = &record {
-        return marc(octets, form, charset);
+        return marc(octets, style, charset, source);
     }
     match format {
-        Format::Json => other::json(&record),
+        Format::Json => {
+            let citation = Record::new(external.clone(), None).with_charset(charset);
+            other::json(&record, described(&citation.citation(), source))
+        }
         Format::Text => other::text(&record, charset),
-        _ => within_xml(&record, form).unwrap_or_else(|| match format {
+        _ => within(&record, style, charset, source).unwrap_or_else(|| match format {
             Format::Brief => other::text(&record, charset),
             _ => Rendered {
                 failure: Some(format!(
@@ -166,13 +195,13 @@ pub(crate) fn render(record: &External, format: Format, charset: Option<Charset>
 }
 
 /// A MARC record, read leniently from its ISO 2709 octets.
-fn marc(octets: &Bytes, form: Form, charset: Option<Charset>) -> Rendered {
+fn marc(octets: &Bytes, style: &Style, charset: Option<Charset>, source: Option<&str>) -> Rendered {
     let parsed = match iso2709::parse(octets) {
         Ok(parsed) => parsed,
         Err(error) => {
-            let unread = match form {
-                Form::Line | Form::Brief => other::unread_text(octets),
-                Form::Json => other::unread_json(octets),
+            let unread = match style.format() {
+                Format::Text | Format::Brief => other::unread_text(octets),
+                Format::Json => other::unread_json(octets, described(&Citation::default(), source)),
                 _ => {
                     return Rendered {
                         failure: Some(format!("the record cannot be read: {error}")),
@@ -204,27 +233,52 @@ fn marc(octets: &Bytes, form: Form, charset: Option<Charset>) -> Rendered {
     let is_loss = is_cut || converted.is_loss();
     Rendered {
         is_repaired: !is_cut && !parsed.repairs.is_empty(),
-        ..written(&converted.record, form, notes, is_loss)
+        ..written(&converted.record, style, source, notes, is_loss)
     }
 }
 
-/// The first MARCXML record inside an XML record; `None` if there is none.
-fn within_xml(record: &RetrievedRecord, form: Form) -> Option<Rendered> {
-    let RetrievedRecord::Xml(octets) = record else {
-        return None;
-    };
-    let found = RecordReader::new(&octets[..], InputForm::MarcXml).next()?;
-    let found = found.ok()?;
-    let record = found
-        .record
-        .ok()
-        .filter(|record| !record.fields.is_empty())?;
-    Some(written(&record, form, found.notes, found.incomplete))
+/// The first MARCXML record inside an XML record, for tables also the MARC record inside an OPAC record; `None` if there is none.
+fn within(
+    record: &RetrievedRecord,
+    style: &Style,
+    charset: Option<Charset>,
+    source: Option<&str>,
+) -> Option<Rendered> {
+    match record {
+        RetrievedRecord::Xml(octets) => {
+            let found = RecordReader::new(&octets[..], InputForm::MarcXml).next()?;
+            let found = found.ok()?;
+            let record = found
+                .record
+                .ok()
+                .filter(|record| !record.fields.is_empty())?;
+            Some(written(
+                &record,
+                style,
+                source,
+                found.notes,
+                found.incomplete,
+            ))
+        }
+        RetrievedRecord::Opac(opac) if style.format().is_table() => {
+            match RetrievedRecord::of(opac.bibliographic_record.as_ref()?) {
+                RetrievedRecord::Marc(octets) => Some(marc(&octets, style, charset, source)),
+                inside => within(&inside, style, charset, source),
+            }
+        }
+        _ => None,
+    }
 }
 
-fn written(record: &MarcRecord, form: Form, mut notes: Vec<String>, mut is_loss: bool) -> Rendered {
+fn written(
+    record: &MarcRecord,
+    style: &Style,
+    source: Option<&str>,
+    mut notes: Vec<String>,
+    mut is_loss: bool,
+) -> Rendered {
     let mut octets = Vec::new();
-    let failure = match form.write(record, &mut octets) {
+    let failure = match style.write(record, source, &mut octets) {
         Ok(losses) => {
             is_loss |= !losses.is_empty();
             notes.extend(losses);
@@ -241,30 +295,24 @@ fn written(record: &MarcRecord, form: Form, mut notes: Vec<String>, mut is_loss:
     }
 }
 
-/// What precedes a record in a document; nothing for raw octets.
-pub(crate) fn before(form: Option<Form>, is_first: bool) -> &'static str {
-    match (form, is_first) {
-        (Some(form), true) => form.begin(),
-        (Some(form), false) => form.between(),
-        (None, _) => "",
-    }
-}
-
-/// Several records as one document: a collection in XML, blank lines between texts, a JSON object per line.
+/// Several records as one document: a collection in XML, blank lines between texts, a JSON object or a row per line.
 #[derive(Debug, Clone)]
 pub(crate) struct Document {
-    format: Format,
+    style: Style,
     charset: Option<Charset>,
+    /// Where its records come from.
+    source: Option<String>,
     is_indented: bool,
     records: u64,
 }
 
 impl Document {
     /// A document without records. Their text is read in `charset` if one is given.
-    pub(crate) fn new(format: Format, charset: Option<Charset>) -> Self {
+    pub(crate) fn new(style: impl Into<Style>, charset: Option<Charset>) -> Self {
         Self {
-            format,
+            style: style.into(),
             charset,
+            source: None,
             is_indented: false,
             records: 0,
         }
@@ -277,6 +325,12 @@ impl Document {
             is_indented,
             ..self
         }
+    }
+
+    /// The same document, with records from this source.
+    #[must_use]
+    pub(crate) fn of_source(self, source: Option<String>) -> Self {
+        Self { source, ..self }
     }
 
     /// The number of records.
@@ -292,13 +346,14 @@ impl Document {
     }
 
     pub(crate) fn format(&self) -> Format {
-        self.format
+        self.style.format()
     }
 
     /// Renders the next record with what comes before it. A record that the format cannot hold does not change the
     /// document.
     pub(crate) fn record(&mut self, record: &External) -> Rendered {
-        let mut rendered = render(record, self.format, self.charset);
+        let source = self.source.as_deref();
+        let mut rendered = render(record, &self.style, self.charset, source);
         if self.is_indented && rendered.octets.trim_ascii_start().starts_with(b"<") {
             let indented = str::from_utf8(&rendered.octets).map(indent);
             rendered.octets = indented.map_or(rendered.octets, String::into_bytes);
@@ -310,16 +365,16 @@ impl Document {
     }
 
     /// Begins the next record; returns what comes before it.
-    pub(crate) fn next(&mut self) -> &'static str {
+    pub(crate) fn next(&mut self) -> String {
         self.records += 1;
-        before(self.format.form(), self.records == 1)
+        self.style.before(self.records == 1).to_owned()
     }
 
     /// What follows the last record; nothing if there was none.
     pub(crate) fn end(&mut self) -> &'static str {
         match std::mem::take(&mut self.records) {
             0 => "",
-            _ => self.format.form().map_or("", Form::end),
+            _ => self.style.end(),
         }
     }
 }

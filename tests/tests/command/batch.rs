@@ -153,12 +153,12 @@ fn output_has_the_form_that_its_name_says() {
     for (name, format, begin, end) in [
         ("out.mrc", None, "0", "\u{1d}"),
         ("out.xml", None, "<?xml", "</collection>\n"),
-        ("out.jsonl", None, "{\"leader\"", "}\n"),
-        ("out.json", None, "{\"leader\"", "}\n"),
+        ("out.jsonl", None, "{\"title\"", "}\n"),
+        ("out.json", None, "{\"title\"", "}\n"),
         ("out.mrk", None, "=LDR", "\n"),
         ("out.txt", None, "", "\n"),
         ("out.mrc", Some("marcxml"), "<?xml", "</collection>\n"),
-        ("out", Some("json"), "{\"leader\"", "}\n"),
+        ("out", Some("json"), "{\"title\"", "}\n"),
     ] {
         let folder = folder();
         let output = format!("{{}}/{name}");

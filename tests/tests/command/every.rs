@@ -337,6 +337,7 @@ fn audit_d12_every_command_with_json_answers_in_the_documented_form() {
             let line = line
                 .replace("--format marcxml ", "")
                 .replace("--format json ", "")
+                .replace("--format csv --fields 001,245ab,year,856u ", "")
                 .replace("--format brief", "");
             let line = match line.contains("--json") {
                 true => page.local(&line),
@@ -352,6 +353,39 @@ fn audit_d12_every_command_with_json_answers_in_the_documented_form() {
             "{} answers",
             page.path
         );
+    }
+}
+
+#[test]
+fn records_of_every_syntax_have_the_documented_keys() {
+    let of_every = documented("Records in JSON");
+    for (syntax, own) in [
+        ("marc", &["leader", "fields"][..]),
+        ("xml", &["syntax", "text"]),
+        ("sutrs", &["syntax", "text"]),
+        ("opac", &["syntax", "record"]),
+        ("grs-1", &["syntax", "record"]),
+    ] {
+        let url = format!("z39.50r://localhost/books?pg1342;rs={syntax}");
+        let ran = z3950(["--demo", "get", "--format", "json", &url]);
+        assert_eq!(ran.code, Some(0), "{ran:?}");
+        let record: Value = serde_json::from_str(&ran.stdout).expect("an object");
+        let found: BTreeSet<&str> = record
+            .as_object()
+            .expect("an object")
+            .keys()
+            .map(String::as_str)
+            .collect();
+        let contents = ["text", "record", "base64"];
+        let mut expected: BTreeSet<&str> = of_every.iter().map(String::as_str).collect();
+        expected.retain(|key| *key != "syntax" && !contents.contains(key));
+        expected.extend(own);
+        assert_eq!(found, expected, "{syntax}");
+        assert_eq!(record["source"], url.as_str(), "{syntax}");
+        if syntax != "sutrs" {
+            let title = "Pride and prejudice : a novel : in three volumes";
+            assert_eq!(record["title"], title, "{syntax}");
+        }
     }
 }
 

@@ -18,6 +18,7 @@ mod query;
 mod readme;
 mod scan;
 mod search;
+mod tables;
 mod targets;
 mod transport;
 mod unusual;

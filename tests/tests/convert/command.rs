@@ -48,7 +48,7 @@ fn standard_input_to_standard_output() {
         "{}",
         line.stdout
     );
-    for form in ["marcxml", "json", "mrk", "line"] {
+    for form in ["marcxml", "marcxchange", "json", "mrk", "line"] {
         let there = convert(&["--to", form, "-"], &input);
         assert_eq!((there.code, &*there.stderr), (Some(0), ""), "{form}");
         let back = convert(&["--to", "marc"], &there.stdout);
@@ -168,6 +168,57 @@ fn output_is_split_into_numbered_files() {
 }
 
 #[test]
+fn repeated_records_are_left_out() {
+    let isbn = |number: &str, isbn: &str| {
+        format!("=LDR  00000nam a2200000   4500\n=001  {number}\n=020  \\\\$a{isbn}\n\n")
+    };
+    let books = isbn("a", "0306406152") + &isbn("b", "978-0-306-40615-7") + &isbn("c", "wrong");
+    for (key, input, kept, note) in [
+        (
+            "001",
+            marc(&["a", "b", "a"]),
+            &["a", "b"][..],
+            "note: 3 records, 1 left out because an earlier one is the same\n",
+        ),
+        ("001", marc(&["a", "b"]), &["a", "b"], ""),
+        (
+            "isbn",
+            books,
+            &["a", "c"],
+            "note: 3 records, 1 left out because an earlier one is the same\n",
+        ),
+    ] {
+        let ran = convert(&["--dedupe", key], &input);
+        assert_eq!((ran.code, &*ran.stderr), (Some(0), note), "{key}");
+        assert_eq!(numbers(&ran.stdout), kept, "{key}");
+    }
+    let ran = convert(&["--dedupe", "245"], "");
+    assert_eq!(ran.code, Some(2), "{ran:?}");
+}
+
+#[test]
+fn records_name_their_file() {
+    let folder = tempfile::tempdir().expect("a directory");
+    let path = folder.path().join("old.mrc");
+    std::fs::write(&path, marc(&["a"])).expect("written");
+    let path = path.to_string_lossy();
+    let ran = convert(&["--to", "csv", "--fields", "001,source,title", &path], "");
+    let expected = format!("001,source,title\r\na,{path},Война и мир\r\n");
+    assert_eq!((ran.code, ran.stdout), (Some(0), expected));
+    let ran = convert(&["--to", "json", &path], "");
+    let record: serde_json::Value = serde_json::from_str(&ran.stdout).expect("an object");
+    assert_eq!(record["source"], &*path);
+    assert_eq!(record["title"], "Война и мир");
+    assert_eq!(record["identifiers"]["local"][0], "a");
+    let refused = convert(&["--fields", "001", &path], "");
+    assert_eq!(
+        (refused.code, &*refused.stdout),
+        (Some(2), ""),
+        "{refused:?}"
+    );
+}
+
+#[test]
 fn damage_is_listed_and_spares_the_other_records() {
     let sound = marc(&["a"]);
     let long = sound.replacen(&sound[..5], "00099", 1);
@@ -186,7 +237,16 @@ fn damage_is_listed_and_spares_the_other_records() {
         "{}",
         lines[1]
     );
-    assert_eq!(convert(&["--check"], &sound).code, Some(0));
+    assert!(
+        checked.stderr.ends_with("note: 4 records, 2 with faults\n"),
+        "{}",
+        checked.stderr
+    );
+    let checked = convert(&["--check"], &sound);
+    assert_eq!(
+        (checked.code, &*checked.stdout, &*checked.stderr),
+        (Some(0), "", "note: 1 record, nothing wrong\n")
+    );
 
     let lenient = convert(&[], &input);
     assert_eq!((lenient.code, numbers(&lenient.stdout).len()), (Some(8), 3));

@@ -82,7 +82,13 @@ fn several_records_are_one_document() {
     for (format, begin, each, end) in [
         ("marcxml", "<?xml ", "<record>", "</collection>\n"),
         ("dc", "<?xml ", "<oai_dc:dc ", "</oai_dc:dcCollection>\n"),
-        ("json", "{\"leader\"", "\"fields\":[", "]}\n"),
+        ("json", "{\"title\"", "\"fields\":[", "]}\n"),
+        (
+            "marcxchange",
+            "<?xml ",
+            "<record format=\"MARC21\" ",
+            "</collection>\n",
+        ),
         ("mrk", "=LDR  ", "\n=001  ", "\n"),
         ("line", "", "\n001 ", "\n"),
         ("text", "", "\n001 ", "\n"),

@@ -9,6 +9,7 @@ use z3950_marc::crosswalk::is_unimarc;
 use z3950_marc::iso2709;
 use z3950_marc::marcline;
 use z3950_tests::peer::find;
+use z3950_tests::program::z3950_fed;
 
 use crate::{files, nfc, records};
 
@@ -79,6 +80,46 @@ fn text_is_that_of_yaz_marcdump() {
             .map(|(name, number, _)| ((*name).to_owned(), *number));
         assert_eq!(different, known.collect::<Vec<_>>());
     }
+}
+
+#[test]
+fn yaz_marcdump_reads_and_writes_the_same_marcxchange() {
+    let Some(program) = find("yaz-marcdump") else {
+        return;
+    };
+    let folder = tempfile::tempdir().expect("a directory");
+    let marcdump = |from: &str, to: &str, input: &str| {
+        let path = folder.path().join("input");
+        std::fs::write(&path, input).expect("written");
+        let ended = Command::new(&program)
+            .args(["-f", "utf-8", "-t", "utf-8", "-i", from, "-o", to])
+            .arg(&path)
+            .output()
+            .expect("it runs");
+        String::from_utf8(ended.stdout).expect("UTF-8")
+    };
+    let convert = |to: &str, input: &str| {
+        let ran = z3950_fed(["convert", "--to", to], input);
+        assert_eq!((ran.code, &*ran.stderr), (Some(0), ""), "{to}");
+        ran.stdout
+    };
+    let record =
+        "=LDR  00000nam a2200000   4500\n=001  id1\n=245  10$aВойна & мир\n=500  \\\\$aÉ\n";
+    let lines = convert("line", record);
+    let (_, fields) = lines.split_once('\n').expect("a leader");
+    let ours = convert("marcxchange", record);
+    let (_, read) = marcdump("marcxchange", "line", &ours)
+        .split_once('\n')
+        .map(|(a, b)| (a.to_owned(), b.to_owned()))
+        .expect("a leader");
+    assert_eq!(read.trim_end(), fields.trim_end());
+    let theirs = marcdump("marcxml", "marcxchange", &ours);
+    assert!(theirs.contains("info:lc/xmlns/marcxchange-v1"), "{theirs}");
+    let (_, read) = convert("line", &theirs)
+        .split_once('\n')
+        .map(|(a, b)| (a.to_owned(), b.to_owned()))
+        .expect("a leader");
+    assert_eq!(read.trim_end(), fields.trim_end());
 }
 
 /// The lines without the leader and UNIMARC 100, which hold lengths and the character set.

@@ -94,6 +94,12 @@ impl Envelope {
             .with("record", value)
     }
 
+    /// Where its record comes from: the target, or the URL.
+    pub(crate) fn source(&self) -> Option<&str> {
+        let source = self.0.get("target").or_else(|| self.0.get("url"))?;
+        source.as_str()
+    }
+
     /// The object as a line of an answer.
     pub(crate) fn piece(&self) -> Piece {
         Piece::line(format!("{self}\n").into_bytes())

@@ -35,6 +35,7 @@ const ALL: &[Examples] = &[
         ("Words with index names", "z3950 --demo search localhost/books 'ti:pride au:austen'"),
         ("PQF and CQL; records as MARCXML", "z3950 search lib.example/books --format marcxml '@and @attr 1=4 war @attr 1=1003 tolstoy' > war.xml"),
         ("", "z3950 search lib.example/books --lang cql 'dc.title = war' --count 1"),
+        ("A table for a spreadsheet", "z3950 search lib.example/books --format csv --fields 001,245ab,year,856u ti:war > war.csv"),
         ("The number of records, and their most frequent authors", "z3950 search lib.example/books --count 0 --facets author:5 ti:war"),
         ("Search two targets, with JSON output", "z3950 search lib.example/books lib.example/serials --json ti:american"),
     ]),
@@ -45,6 +46,7 @@ const ALL: &[Examples] = &[
     ("lookup", &[
         ("By ISBN, or by a number of unknown type", "z3950 --demo lookup localhost/books isbn:0-14-143951-3"),
         ("", "z3950 lookup lib.example/books 0141439513 --format brief"),
+        ("The numbers of a column of a table", "z3950 lookup lib.example/books --input books.csv --column isbn --output books.mrc"),
         ("A file of numbers; --resume continues an interrupted run", "z3950 lookup lib.example/books --input ids.txt --jobs 4 --output found.mrc --report found.tsv"),
     ]),
     ("update", &[
@@ -77,6 +79,7 @@ const ALL: &[Examples] = &[
     ("convert", &[
         ("", "z3950 convert --to marcxml records.mrc > records.xml"),
         ("Write MARC-8, 100 records per file", "z3950 convert --to marc --to-charset marc-8 --split 100 --output part-{}.mrc records.mrc"),
+        ("A table of titles and links, each record once", "z3950 convert --to csv --fields 001,title,author,856u --dedupe 001 records.mrc > records.csv"),
         ("List the faults of each record; the exit code is 8 if there are any", "z3950 convert --check records.mrc"),
     ]),
     ("url parse", &[

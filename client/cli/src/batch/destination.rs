@@ -4,14 +4,13 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use z3950_asn1::file::{Existing, Growing, Whole};
-use z3950_marc::Form;
 
 use super::arguments::{Batch, is_folder};
 use super::sinks::{FileSink, FolderSink, Remains, length as length_of};
 use super::sync::Written;
 use crate::answer::{Ask, Piece, Printed};
 use crate::console::output::{Failure, Output};
-use crate::render::{Format, before};
+use crate::render::{Format, Style};
 
 pub(super) enum Destination {
     Standard(Printed),
@@ -35,16 +34,15 @@ pub(super) enum Destination {
 
 impl Destination {
     /// Opens and locks the output without changing it.
-    pub(super) fn open(arguments: &Batch, format: Format, targets: usize) -> Result<Self, Failure> {
+    pub(super) fn open(arguments: &Batch, style: Style, targets: usize) -> Result<Self, Failure> {
         let Some(path) = arguments.file() else {
-            return Ok(Self::Standard(Printed::new(format)));
+            return Ok(Self::Standard(Printed::new(style)));
         };
         let existing = match arguments.resume {
             true => Existing::Replace,
             false => arguments.existing(),
         };
         let hint = arguments.hint();
-        let form = format.form();
         let unopened = |error| Failure::unopened(&error, hint);
         if is_folder(path) {
             // A run creates the folder before it writes the first line of the report.
@@ -55,7 +53,7 @@ impl Destination {
                 let words = format!("cannot resume: there is no folder {}", path.display());
                 return Err(Failure::Usage(words));
             }
-            let sink = FolderSink::new(path, extension(format), form, targets, existing);
+            let sink = FolderSink::new(path, extension(style.format()), style, targets, existing);
             let remains = match arguments.report {
                 Some(_) => Remains::Answers,
                 None => Remains::Records,
@@ -64,12 +62,12 @@ impl Destination {
             return Ok(Self::Folder { sink, remains });
         }
         if arguments.report.is_some() {
-            let sink = FileSink::new(arguments.growing(path)?, form);
+            let sink = FileSink::new(arguments.growing(path)?, style);
             let is_noted = false;
             return Ok(Self::Growing { sink, is_noted });
         }
         let file = Whole::create(path, existing).map_err(unopened)?;
-        let (sink, path) = (FileSink::new(file, form), path.to_owned());
+        let (sink, path) = (FileSink::new(file, style), path.to_owned());
         Ok(Self::Whole { sink, path })
     }
 
@@ -97,12 +95,24 @@ impl Destination {
 
     /// Whether a record may end at this length of a file. If not, the report belongs to another file.
     pub(super) fn may_end_record(&self, length: u64) -> bool {
-        let form = match self {
-            Self::Growing { sink, .. } => sink.form,
+        let last = match self {
+            Self::Growing { sink, .. } => sink.style.last_octet(),
             _ => None,
         };
-        let found = self.octet_before(length).zip(form);
-        found.is_none_or(|(found, form)| found == form.last_octet())
+        let found = self.octet_before(length).zip(last);
+        found.is_none_or(|(found, last)| found == last)
+    }
+
+    /// Whether a file that is a table has the columns of this run.
+    pub(super) fn has_columns(&self) -> bool {
+        match self {
+            Self::Growing { sink, .. } if sink.file.is_file() && sink.style.format().is_table() => {
+                let header = sink.style.before(true).as_bytes();
+                let found = sink.file.octets_after(0, length_of(header));
+                found.is_ok_and(|found| found == header)
+            }
+            _ => true,
+        }
     }
 
     fn octet_before(&self, position: u64) -> Option<u8> {
@@ -123,8 +133,12 @@ impl Destination {
         }
         let path = sink.file.path().to_owned();
         let unwritten = |error| Failure::unwritten(&path, &error);
-        let begin = before(sink.form.filter(|_| length == 0), true);
-        let empty = format!("{begin}{}", sink.form.map_or("", Form::end));
+        let begin = if length == 0 {
+            sink.style.before(true)
+        } else {
+            ""
+        };
+        let empty = format!("{begin}{}", sink.style.end());
         let rest = sink
             .file
             .octets_after(length, length_of(empty.as_bytes()) + 1);
@@ -210,9 +224,11 @@ impl Destination {
 fn extension(format: Format) -> &'static str {
     match format {
         Format::Marc => "mrc",
-        Format::Marcxml | Format::Dc => "xml",
+        Format::Marcxml | Format::Marcxchange | Format::Dc => "xml",
         Format::Json => "json",
         Format::Mrk => "mrk",
+        Format::Csv | Format::Spreadsheet => "csv",
+        Format::Tsv => "tsv",
         Format::Text | Format::Brief => "txt",
         Format::Raw => "raw",
     }

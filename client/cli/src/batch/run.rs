@@ -44,7 +44,7 @@ pub(crate) async fn run_all<W: Work>(
     arguments.check_files()?;
     let mut asks = asks(arguments.inputs(job.given)?, targets.len()).peekable();
     // Nothing is changed until everything is open.
-    let mut destination = Destination::open(arguments, job.format, targets.len())?;
+    let mut destination = Destination::open(arguments, job.style.clone(), targets.len())?;
     let mut resumed = Resumed::default();
     let mut report = None;
     if let Some(path) = &arguments.report {
@@ -162,6 +162,11 @@ fn open_report(
         ));
     }
     let length = resumed.output_length;
+    if length > 0 && !destination.has_columns() {
+        return usage(format!(
+            "cannot resume: {output} has other columns; give the same --format and --fields"
+        ));
+    }
     if !destination.may_end_record(length) {
         return usage(format!(
             "cannot resume: no record of {output} ends at octet {length}, as {name} says; is --output the file of that run?"

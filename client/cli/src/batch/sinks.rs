@@ -6,11 +6,10 @@ use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
 use z3950_asn1::file::{self, Draft, Existing, Growing, Lock, Whole};
-use z3950_marc::Form;
 
 use crate::answer::Ask;
 use crate::console::output::Failure;
-use crate::render::before;
+use crate::render::Style;
 
 /// The most octets that are buffered.
 const BUFFER: usize = 64 * 1024;
@@ -54,7 +53,7 @@ pub(crate) enum Remains {
 #[derive(Debug)]
 pub(crate) struct FileSink<F> {
     pub(super) file: F,
-    pub(super) form: Option<Form>,
+    pub(super) style: Style,
     held: Vec<u8>,
     /// Octets in the file.
     written: u64,
@@ -72,10 +71,10 @@ pub(crate) struct FileSink<F> {
 
 impl<F: Cut> FileSink<F> {
     /// The file is not changed before its first record.
-    pub(crate) fn new(file: F, form: Option<Form>) -> Self {
+    pub(crate) fn new(file: F, style: impl Into<Style>) -> Self {
         Self {
             file,
-            form,
+            style: style.into(),
             held: Vec::new(),
             written: 0,
             complete: 0,
@@ -96,10 +95,10 @@ impl<F: Cut> FileSink<F> {
         Ok(())
     }
 
-    /// Adds a record after what the form puts before it.
+    /// Adds a record after what the format puts before it.
     pub(crate) fn record(&mut self, octets: &[u8]) -> io::Result<()> {
         let is_first = self.written == 0 && self.held.is_empty();
-        let before = before(self.form, is_first);
+        let before = self.style.before(is_first);
         self.held.extend_from_slice(before.as_bytes());
         self.held.extend_from_slice(octets);
         self.ends.push(self.written + length(&self.held));
@@ -140,10 +139,10 @@ impl<F: Cut> FileSink<F> {
         self.file.cut(end)?;
         self.written = end;
         if end == 0 {
-            let begin = before(self.form, true);
+            let begin = self.style.before(true);
             self.held.extend_from_slice(begin.as_bytes());
         }
-        self.held.extend_from_slice(end_of(self.form).as_bytes());
+        self.held.extend_from_slice(self.style.end().as_bytes());
         self.flush()?;
         self.written = end;
         Ok(end > 0)
@@ -209,10 +208,6 @@ impl FileSink<Whole> {
     }
 }
 
-fn end_of(form: Option<Form>) -> &'static str {
-    form.map_or("", Form::end)
-}
-
 pub(super) fn length(held: &[u8]) -> u64 {
     u64::try_from(held.len()).unwrap_or(u64::MAX)
 }
@@ -229,7 +224,7 @@ impl Cut for Draft {
 pub(crate) struct FolderSink {
     folder: PathBuf,
     extension: &'static str,
-    form: Option<Form>,
+    style: Style,
     targets: usize,
     /// The file in progress, once it has a record.
     part: Option<FileSink<Draft>>,
@@ -246,7 +241,7 @@ impl FolderSink {
     pub(crate) fn new(
         folder: &Path,
         extension: &'static str,
-        form: Option<Form>,
+        style: impl Into<Style>,
         targets: usize,
         existing: Existing,
     ) -> Result<Self, file::Error> {
@@ -265,7 +260,7 @@ impl FolderSink {
         Ok(Self {
             folder: folder.to_owned(),
             extension,
-            form,
+            style: style.into(),
             targets,
             part: None,
             new: Vec::new(),
@@ -296,7 +291,7 @@ impl FolderSink {
             Some(part) => part,
             None => self
                 .part
-                .insert(FileSink::new(Draft::hidden(&target)?, self.form)),
+                .insert(FileSink::new(Draft::hidden(&target)?, self.style.clone())),
         };
         part.record(octets)
             .map_err(file::Error::unwritable(&self.folder))
@@ -318,7 +313,7 @@ impl FolderSink {
         let draft = part.file.of_file(path.clone());
         draft.persist(Existing::Replace, false)?;
         self.new.push(path);
-        Ok(complete + length(end_of(self.form).as_bytes()))
+        Ok(complete + length(self.style.end().as_bytes()))
     }
 
     /// Ends the run. If the records of an incomplete answer are to remain, returns their file and number.

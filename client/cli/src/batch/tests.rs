@@ -5,14 +5,13 @@ use std::iter::Peekable;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use z3950_marc::Form;
-
 use super::inputs::{self, Inputs};
 use super::report::{ReportForm, ReportLine};
 use super::resume::{UnansweredTail, resume};
 use super::sinks::{Cut, FileSink, Remains};
 use crate::answer::{Answer, Ask};
 use crate::console::output::Failure;
+use crate::render::Format;
 
 /// The changes to the two files, octet by octet.
 #[derive(Clone, Default)]
@@ -89,7 +88,7 @@ fn asks() -> Peekable<impl Iterator<Item = Result<Ask, Failure>>> {
 }
 
 /// Runs the remaining asks one after the other; each except `none` has two records.
-fn go_on(disk: &Disk, form: Option<Form>, report_form: ReportForm) {
+fn go_on(disk: &Disk, format: Format, report_form: ReportForm) {
     let [_, report] = disk.after(disk.len());
     let mut asks = asks();
     let shown = |ask: &Ask| (String::new(), ask.to_string());
@@ -103,7 +102,7 @@ fn go_on(disk: &Disk, form: Option<Form>, report_form: ReportForm) {
     if resumed.report_length == 0 {
         write(report_form.header());
     }
-    let mut sink = FileSink::new(disk.file(OUTPUT), form);
+    let mut sink = FileSink::new(disk.file(OUTPUT), format);
     sink.go_on(resumed.output_length).expect("in memory");
     for ask in asks {
         let ask = ask.expect("in memory");
@@ -128,29 +127,30 @@ fn go_on(disk: &Disk, form: Option<Form>, report_form: ReportForm) {
 
 #[test]
 fn a_run_killed_at_any_octet_ends_like_an_uninterrupted_one() {
-    for (form, report_form) in [
-        (Some(Form::Marc), ReportForm::Table),
-        (Some(Form::MarcXml), ReportForm::Json),
-        (Some(Form::MarcXml), ReportForm::Table),
-        (Some(Form::Mrk), ReportForm::Json),
-        (None, ReportForm::Table),
+    for (format, report_form) in [
+        (Format::Marc, ReportForm::Table),
+        (Format::Marcxml, ReportForm::Json),
+        (Format::Marcxml, ReportForm::Table),
+        (Format::Mrk, ReportForm::Json),
+        (Format::Csv, ReportForm::Table),
+        (Format::Raw, ReportForm::Table),
     ] {
         let whole = Disk::default();
-        go_on(&whole, form, report_form);
+        go_on(&whole, format, report_form);
         let expected = whole.after(whole.len());
         assert!(expected.iter().all(|file| !file.is_empty()));
         for changes in 0..=whole.len() {
             let disk = Disk::with(&whole.after(changes));
             let before = disk.len();
-            go_on(&disk, form, report_form);
-            assert!(disk.after(disk.len()) == expected, "{form:?} {changes}");
+            go_on(&disk, format, report_form);
+            assert!(disk.after(disk.len()) == expected, "{format:?} {changes}");
             // Killed again while resuming.
             for again in (before..disk.len()).step_by(101) {
                 let disk = Disk::with(&disk.after(again));
-                go_on(&disk, form, report_form);
+                go_on(&disk, format, report_form);
                 assert!(
                     disk.after(disk.len()) == expected,
-                    "{form:?} {changes} {again}"
+                    "{format:?} {changes} {again}"
                 );
             }
         }

@@ -1,6 +1,7 @@
 //! `z3950 convert`: converts files of records to another form, or checks them, in constant memory.
 
 mod arguments;
+mod dedupe;
 mod progress;
 mod sink;
 
@@ -16,9 +17,10 @@ use z3950_marc::charset::{
 };
 use z3950_marc::crosswalk::is_unimarc;
 use z3950_marc::stream::{InputForm, InputRecord, RecordReader};
-use z3950_marc::{Field, Form, MarcRecord, iso2709};
+use z3950_marc::{Field, MarcRecord, iso2709};
 
 pub(crate) use self::arguments::Convert;
+use self::dedupe::Seen;
 use self::progress::ProgressLine;
 use self::sink::Sink;
 use crate::answer::Envelope;
@@ -26,6 +28,7 @@ use crate::console::exit::Exit;
 use crate::console::input::{open, readable};
 use crate::console::interrupt::{Interrupt, Stopped};
 use crate::console::output::{Failure, Output};
+use crate::render::{Format, counted};
 
 /// Converts or checks every file. Records that are left out or lose data, and faults found by a check, give exit code 8.
 pub(crate) fn run(arguments: &Convert, output: &mut Output) -> Result<Exit, Failure> {
@@ -37,20 +40,22 @@ pub(crate) fn run(arguments: &Convert, output: &mut Output) -> Result<Exit, Fail
         output.error(&format!("{} is both input and output", path.display()));
         return Ok(Exit::Usage);
     }
-    let form = arguments.form()?;
-    if arguments.to_charset.is_some() && !matches!(form, Form::Marc | Form::Line) {
+    let style = arguments.style()?;
+    if arguments.to_charset.is_some() && !matches!(style.format(), Format::Marc | Format::Text) {
         output.error("--to-charset is for --to marc and --to line; other formats are always UTF-8");
         return Ok(Exit::Usage);
     }
     let mut run = Run {
         arguments,
         output,
-        sink: Sink::new(arguments, form),
+        sink: Sink::new(arguments, style),
         progress: ProgressLine::new(),
+        seen: arguments.dedupe.map(Seen::new),
         read: 0,
         whole: 0,
         incomplete: 0,
         left_out: 0,
+        repeated: 0,
     };
     let mut result = match arguments.check {
         // Missing files are reported before anything is written.
@@ -106,6 +111,8 @@ struct Run<'a> {
     output: &'a mut Output,
     sink: Sink,
     progress: ProgressLine,
+    /// The records so far, if repeated ones are left out.
+    seen: Option<Seen>,
     /// Records read from all files.
     read: u64,
     /// Records that could be read.
@@ -114,6 +121,8 @@ struct Run<'a> {
     incomplete: u64,
     /// Records that were left out, or have faults.
     left_out: u64,
+    /// Records that were left out because an earlier one is the same.
+    repeated: u64,
 }
 
 impl Run<'_> {
@@ -174,18 +183,34 @@ impl Run<'_> {
             let words = format!("--offset {offset} skips all records: there are {read}");
             self.output.note(&words);
         }
-        if self.arguments.check || incomplete + left_out == 0 {
+        let read = read.saturating_sub(offset);
+        if self.arguments.check {
+            let words = match (read, left_out) {
+                (0, _) => return,
+                (read, 0) => format!("{}, nothing wrong", counted(read, "record")),
+                (read, faulty) => format!("{}, {faulty} with faults", counted(read, "record")),
+            };
+            self.output.note(&words);
             return;
         }
-        let read = read.saturating_sub(offset);
+        if self.repeated > 0 {
+            let words = format!(
+                "{}, {} left out because an earlier one is the same",
+                counted(read, "record"),
+                self.repeated
+            );
+            self.output.note(&words);
+        }
+        if incomplete + left_out == 0 {
+            return;
+        }
         let parts = [(incomplete, "incomplete"), (left_out, "left out")];
         let parts: Vec<String> = parts
             .into_iter()
             .filter(|(count, _)| *count > 0)
             .map(|(count, what)| format!("{count} {what}"))
             .collect();
-        let records = if read == 1 { "record" } else { "records" };
-        let words = format!("{read} {records}, {}", parts.join(", "));
+        let words = format!("{}, {}", counted(read, "record"), parts.join(", "));
         self.output.warning(&words);
     }
 
@@ -241,8 +266,15 @@ impl Run<'_> {
         if self.arguments.strict && !notes.is_empty() {
             return self.left_out(&place, &notes);
         }
+        if let Some(seen) = &mut self.seen
+            && seen.has(&converted.record)
+        {
+            tracing::info!("{place}: left out, an earlier record is the same");
+            self.repeated += 1;
+            return Ok(());
+        }
         let record = self.in_output_charset(converted.record, &mut notes, &mut is_loss);
-        match self.sink.write(&record, self.output)? {
+        match self.sink.write(&record, Some(name), self.output)? {
             Ok(losses) => {
                 is_loss |= !losses.is_empty();
                 notes.extend(losses);

@@ -36,7 +36,7 @@ pub(crate) struct Get {
     pub(crate) execution: Execution,
 
     /// Print one JSON object per line, with the record inside.
-    #[arg(long, conflicts_with = "format")]
+    #[arg(long, conflicts_with_all = ["format", "fields"])]
     pub(crate) json: bool,
 
     #[command(flatten)]
@@ -53,7 +53,9 @@ pub(crate) async fn run(arguments: &Get, output: &mut Output) -> Result<Exit, Fa
     let batch = &arguments.batch;
     let writing = Writing {
         json: arguments.json,
-        format: batch.format(arguments.records.format)?,
+        style: arguments
+            .records
+            .style_in(batch.format(arguments.records.format)?)?,
         charset: arguments.records.charset,
     };
     let setup = Setup::read(&arguments.connection).await?;
@@ -65,7 +67,7 @@ pub(crate) async fn run(arguments: &Get, output: &mut Output) -> Result<Exit, Fa
     let retriever = Retriever {
         client: client.clone(),
         mode: arguments.execution.mode(),
-        writing,
+        writing: writing.clone(),
     };
     let job = |urls: &[OsString]| Job {
         work: retriever.clone(),
@@ -74,7 +76,7 @@ pub(crate) async fn run(arguments: &Get, output: &mut Output) -> Result<Exit, Fa
             .map(|url| url.as_encoded_bytes().to_vec())
             .collect(),
         targets: vec![String::new()],
-        format: writing.format,
+        style: writing.style.clone(),
         jobs: batch.jobs(1),
     };
     let exit = match batch.is_wanted() {
@@ -209,7 +211,7 @@ impl Retriever {
             }
         };
         // The command line and the profile override what the record declares.
-        let mut writing = self.writing;
+        let mut writing = self.writing.clone();
         writing.charset = writing.charset.or(plan.record_charset());
         let record = &delivered.record;
         let (mut piece, answer) = writing.record(answer, envelope, record, &url.to_string());

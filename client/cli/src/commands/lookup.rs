@@ -18,7 +18,7 @@ use crate::commands::target::{NamedTarget, Service, TARGET, TargetClient, Unansw
 use crate::console::exit::Exit;
 use crate::console::interrupt::Interrupt;
 use crate::console::output::{Failure, Output, Words};
-use crate::render::{Format, matching, shown};
+use crate::render::{Style, matching, shown};
 
 #[derive(Debug, Args)]
 #[command(after_help = TARGET)]
@@ -61,8 +61,9 @@ pub(crate) async fn run(arguments: &Lookup, output: &mut Output) -> Result<Exit,
     let (target, connection) = (&arguments.target, &arguments.connection);
     let reached = TargetClient::to(target, &wanted.asked.databases, connection, output);
     let (reach, place) = reached.await?;
-    let format = batch.format(wanted.asked.records.format)?;
-    let mut job = job(&arguments.identifiers, wanted, &reach, &place, format);
+    let records = &wanted.asked.records;
+    let style = records.style_in(batch.format(records.format)?)?;
+    let mut job = job(&arguments.identifiers, wanted, &reach, &place, style);
     job.jobs = batch.jobs(1);
     job.work.is_written = batch.file().is_some();
     let exit = run_all(batch, job, output).await;
@@ -97,8 +98,8 @@ impl Service for LookupHere {
         place: &NamedTarget,
         output: &mut Output,
     ) -> Result<Exit, Failure> {
-        let format = self.wanted.asked.records.format;
-        let job = job(&self.identifiers, &self.wanted, reach, place, format);
+        let style = self.wanted.asked.records.style()?;
+        let job = job(&self.identifiers, &self.wanted, reach, place, style);
         job.write(output).await
     }
 }
@@ -108,10 +109,10 @@ fn job(
     wanted: &Matches,
     reach: &TargetClient,
     place: &NamedTarget,
-    format: Format,
+    style: Style,
 ) -> Job<Desk> {
     let given = identifiers.iter();
-    let mut writing = wanted.asked.writing(format);
+    let mut writing = wanted.asked.writing(style.clone());
     writing.charset = place.charset(writing.charset);
     let (search, records) = place.options(&wanted.asked);
     let options = LookupOptions {
@@ -122,7 +123,7 @@ fn job(
     Job {
         given: given.map(|text| text.clone().into_bytes()).collect(),
         targets: vec![place.text.clone()],
-        format,
+        style,
         jobs: 1,
         work: Desk {
             options,
@@ -310,7 +311,7 @@ impl Desk {
             });
             envelope().with("matched", matched)
         };
-        let (writing, subject) = (self.writing, self.place.to_string());
+        let (writing, subject) = (&self.writing, self.place.to_string());
         let which = format!("{identifier}: record {position}");
         let (mut piece, answer) = self
             .reach

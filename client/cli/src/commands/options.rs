@@ -8,9 +8,11 @@ use serde::{Serialize, Serializer};
 use z3950::RecordForm;
 use z3950_asn1::oid::Oid;
 use z3950_marc::charset::Charset;
+use z3950_marc::table::Columns;
 
 use crate::answer::Writing;
-use crate::render::Format;
+use crate::console::output::Failure;
+use crate::render::{Format, Style};
 
 /// How records are written.
 #[derive(Debug, Args)]
@@ -19,9 +21,39 @@ pub(crate) struct RecordOutput {
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: Format,
 
+    /// The columns of a table: fields such as 001, 020a, 245ab, 008/35-37 or LDR/06, or title, author, year, publisher,
+    /// subject, language, isbn, issn, lccn, oclc or source [default: 001,title,author,year,publisher,isbn,issn].
+    #[arg(long, value_name = "COLUMN,...", hide_short_help = true)]
+    pub(crate) fields: Option<Columns>,
+
     /// The character set of the records, whatever they declare.
     #[arg(long, value_name = "NAME", value_parser = charset, hide_short_help = true)]
     pub(crate) charset: Option<Charset>,
+}
+
+impl RecordOutput {
+    /// How to write records, in the given format.
+    pub(crate) fn style(&self) -> Result<Style, Failure> {
+        self.style_in(self.format)
+    }
+
+    /// How to write records, in this format.
+    ///
+    /// # Errors
+    /// Columns for a format that is no table.
+    pub(crate) fn style_in(&self, format: Format) -> Result<Style, Failure> {
+        style(format, self.fields.as_ref())
+    }
+}
+
+/// How to write records in a format, with these columns if it is a table.
+pub(crate) fn style(format: Format, columns: Option<&Columns>) -> Result<Style, Failure> {
+    match columns {
+        Some(columns) if !format.is_table() => Err(Failure::Usage(format!(
+            "--fields {columns} is for tables: add --format csv, tsv or spreadsheet"
+        ))),
+        columns => Ok(Style::new(format, columns)),
+    }
 }
 
 /// Which records to request, and how to write them.
@@ -43,7 +75,7 @@ pub(crate) struct RecordRequest {
     pub(crate) records: RecordOutput,
 
     /// Print one JSON object per line, with the record inside.
-    #[arg(long, conflicts_with = "format")]
+    #[arg(long, conflicts_with_all = ["format", "fields"])]
     pub(crate) json: bool,
 }
 
@@ -53,11 +85,11 @@ impl RecordRequest {
         RecordForm::new(self.syntax, self.element_set.clone())
     }
 
-    /// How to write them, in this format.
-    pub(crate) fn writing(&self, format: Format) -> Writing {
+    /// How to write them.
+    pub(crate) fn writing(&self, style: Style) -> Writing {
         Writing {
             json: self.json,
-            format,
+            style,
             charset: self.records.charset,
         }
     }

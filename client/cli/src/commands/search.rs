@@ -26,7 +26,7 @@ use crate::commands::target::{
 use crate::console::exit::Exit;
 use crate::console::interrupt::Interrupt;
 use crate::console::output::{Failure, Output, Words};
-use crate::render::{Format, matching};
+use crate::render::{Style, matching};
 
 #[derive(Debug, Args)]
 #[command(after_help = TARGET, override_usage = SEARCH_USAGE)]
@@ -119,8 +119,9 @@ pub(crate) async fn run(arguments: &Search, output: &mut Output) -> Result<Exit,
     if spots.is_empty() {
         return Ok(exit);
     }
-    let format = batch.format(wanted.asked.records.format)?;
-    let mut job = Searcher::job(wanted, reader, &reach, spots, format, count)?;
+    let records = &wanted.asked.records;
+    let style = records.style_in(batch.format(records.format)?)?;
+    let mut job = Searcher::job(wanted, reader, &reach, spots, style, count)?;
     job.given.extend(query);
     job.jobs = batch.jobs(job.targets.len());
     job.work.is_written = is_written;
@@ -182,11 +183,11 @@ impl Service for SearchHere {
         output: &mut Output,
     ) -> Result<Exit, Failure> {
         let wanted = &self.wanted;
-        let format = wanted.asked.records.format;
+        let style = wanted.asked.records.style()?;
         let count = wanted.count.unwrap_or(SHOWN);
         let spots = vec![Spot::new(wanted, count, place.clone())];
         let reader = QueryReader::new(&reach.dialects, &wanted.language)?;
-        let mut job = Searcher::job(wanted, reader, reach, spots, format, count)?;
+        let mut job = Searcher::job(wanted, reader, reach, spots, style, count)?;
         job.given.push(self.query.as_encoded_bytes().to_vec());
         job.write(output).await
     }
@@ -310,13 +311,13 @@ impl Searcher {
         reader: QueryReader,
         reach: &TargetClient,
         spots: Vec<Spot>,
-        format: Format,
+        style: Style,
         count: u64,
     ) -> Result<Job<Self>, Failure> {
         Ok(Job {
             given: Vec::new(),
             targets: spots.iter().map(|spot| spot.place.text.clone()).collect(),
-            format,
+            style: style.clone(),
             jobs: 1,
             work: Self {
                 reach: reach.clone(),
@@ -328,7 +329,7 @@ impl Searcher {
                 count,
                 is_written: false,
                 names_queries: false,
-                writing: wanted.asked.writing(format),
+                writing: wanted.asked.writing(style),
             },
         })
     }
@@ -444,7 +445,7 @@ impl Searcher {
                 .send(Words::Note(format!("{subject}: {words}")))
                 .await;
         }
-        let mut writing = self.writing;
+        let mut writing = self.writing.clone();
         writing.charset = spot.place.charset(writing.charset);
         let mut answer = found.clone();
         let wanted = self.wanted(hits);
@@ -462,7 +463,7 @@ impl Searcher {
                 Ok(slot) => {
                     let which = format!("record {position}");
                     self.reach
-                        .write(writing, found.clone(), envelope, &slot, subject, &which)
+                        .write(&writing, found.clone(), envelope, &slot, subject, &which)
                 }
             };
             written += u64::from(one.outcome == OutcomeName::Delivered);

@@ -271,7 +271,7 @@ impl TargetClient {
     /// `subject`.
     pub(crate) fn write(
         &self,
-        writing: Writing,
+        writing: &Writing,
         found: Answer,
         envelope: impl FnOnce() -> Envelope,
         slot: &ResultRecord,

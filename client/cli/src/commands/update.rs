@@ -128,7 +128,7 @@ impl<'a> Updater<'a> {
             arguments,
             place,
             database,
-            document: Document::new(records.format, charset),
+            document: Document::new(records.style()?, charset).of_source(Some(place.to_string())),
             tally: UpdateCounts::default(),
             has_ended: false,
             output,
@@ -296,7 +296,8 @@ impl<'a> Updater<'a> {
             let envelope = match &fate.record {
                 Some(external) => {
                     let charset = self.place.charset(self.arguments.records.charset);
-                    let rendered = render(external, Format::Json, charset);
+                    let source = self.place.to_string();
+                    let rendered = render(external, &Format::Json.into(), charset, Some(&source));
                     envelope.record(external, &rendered.octets)
                 }
                 None => envelope,

@@ -10,7 +10,7 @@ use z3950_marc::charset::{Charset, Unencodable};
 
 use crate::console::exit::Exit;
 use crate::console::report::chain;
-use crate::render::{Document, Format, Rendered, as_message, escape_controls};
+use crate::render::{Document, Format, Rendered, Style, as_message, escape_controls};
 
 /// The two streams of the program.
 pub(crate) struct Output {
@@ -127,9 +127,9 @@ impl Output {
         }
     }
 
-    /// From now on, writes only records to standard output, all in one document of this format; lines become notes.
-    pub(crate) fn gather(&mut self, format: Format) {
-        self.gathered = Some(Document::new(format, None));
+    /// From now on, writes only records to standard output, all in one document; lines become notes.
+    pub(crate) fn gather(&mut self, style: Style) {
+        self.gathered = Some(Document::new(style, None));
     }
 
     /// Ends the document of [`Output::gather`].

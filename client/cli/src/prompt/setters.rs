@@ -7,6 +7,7 @@ use z3950_asn1::oid::Oid;
 use z3950_asn1::query::{Language, tree};
 use z3950_asn1::types::InternationalString;
 use z3950_marc::charset::Charset;
+use z3950_marc::table::{Columns, DEFAULT_COLUMNS};
 
 use super::command::{CommandResult, Refusal, number, words};
 use super::facets::shown_as;
@@ -276,6 +277,10 @@ pub(super) fn element_set(name: &str) -> Result<InternationalString, Refusal> {
     }
 }
 
+pub(super) fn columns(text: &str) -> Result<Columns, Refusal> {
+    text.parse().map_err(Refusal::wrong)
+}
+
 pub(super) fn query_type(name: &str) -> Result<QueryType, Refusal> {
     let names = || format!("{name} is not a query type: {}", QueryType::names());
     QueryType::by_name(name).ok_or_else(|| Refusal::wrong(names()))
@@ -318,6 +323,10 @@ pub(super) const SETTINGS: &[Setting] = &[
     }),
     ("elements", |set, _| {
         or_none(set.element_set.as_ref().map(|name| name.to_string_lossy()))
+    }),
+    ("fields", |set, _| {
+        let columns = set.columns.as_ref();
+        columns.map_or_else(|| DEFAULT_COLUMNS.to_owned(), ToString::to_string)
     }),
     ("schema", |set, _| {
         or_none(set.schema.as_ref().map(|schema| match schema {

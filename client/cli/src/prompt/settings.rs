@@ -16,10 +16,11 @@ use z3950_asn1::format::facets::FacetList;
 use z3950_asn1::oid::Oid;
 use z3950_asn1::types::InternationalString;
 use z3950_marc::charset::Charset;
+use z3950_marc::table::Columns;
 
 use super::command::Refusal;
 use super::query::QueryType;
-use crate::render::Format;
+use crate::render::{Format, Style};
 
 /// When a search or a scan reconnects after the server has closed the session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -64,6 +65,8 @@ impl Reconnects {
 pub(super) struct Settings {
     /// The format of records.
     pub(super) output: Format,
+    /// The columns of tables, if not the usual ones.
+    pub(super) columns: Option<Columns>,
     pub(super) marc_charset: Option<Charset>,
     pub(super) query_charset: Option<Charset>,
     pub(super) proposed_charsets: Vec<String>,
@@ -109,6 +112,11 @@ impl Settings {
             auto_wait: true,
             ..Self::default()
         }
+    }
+
+    /// How records are written in a format; tables have the columns that were set.
+    pub(super) fn style_in(&self, format: Format) -> Style {
+        Style::new(format, self.columns.as_ref())
     }
 
     /// Adopts what a URL says about later searches.

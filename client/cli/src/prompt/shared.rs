@@ -7,6 +7,7 @@ use clap::{Arg, Command};
 use z3950::service::DEFAULT_RESULT_SET;
 use z3950_asn1::apdu::{DatabaseName, Options};
 use z3950_asn1::query::{Language, nearest};
+use z3950_marc::table::Columns;
 
 use super::command::{CommandResult, PromptWord, Refusal, parsed, unquoted};
 use super::facets::shown_as;
@@ -44,7 +45,21 @@ impl Prompt {
         let mut command = self.command::<A>();
         let mut given = arguments(&command, positionals, line).map_err(Refusal::wrong)?;
         complete(&command, &mut given, self.defaults());
-        let matches = match command.try_get_matches_from_mut(given) {
+        let mut matches = command.try_get_matches_from_mut(given.clone());
+        // A table has the columns of the setting, unless others are given.
+        if let Some(columns) = &self.settings.columns
+            && let Ok(found) = &matches
+            && found
+                .try_get_one("format")
+                .ok()
+                .flatten()
+                .is_some_and(|format: &Format| format.is_table())
+            && matches!(found.try_get_one::<Columns>("fields"), Ok(None))
+        {
+            given.insert(0, format!("--fields={columns}"));
+            matches = command.try_get_matches_from_mut(given);
+        }
+        let matches = match matches {
             Ok(matches) => matches,
             Err(error) if error.kind() == ErrorKind::DisplayHelp => {
                 output.line(error.to_string().trim_end())?;

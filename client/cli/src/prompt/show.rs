@@ -328,12 +328,13 @@ impl Prompt {
         let file = Whole::create(path, existing).map_err(|error| {
             refused(&Failure::unopened(&error, "save --force FILE replaces it"))
         })?;
-        let mut sink = FileSink::new(file, format.form());
-        let charset = self.record_charset();
+        let style = self.settings.style_in(format);
+        let mut sink = FileSink::new(file, style.clone());
+        let (charset, source) = (self.record_charset(), self.record_source());
         let mut count = 0_u64;
         let save = |_: &mut Self, start, records| {
             each(start, records, output, |external, subject, output| {
-                let rendered = render(&external, format, charset);
+                let rendered = render(&external, &style, charset, source.as_deref());
                 if rendered.failure.is_none() {
                     let added = sink.record(&rendered.octets);
                     added.map_err(|error| refused(&Failure::unwritten(path, &error)))?;

@@ -24,11 +24,12 @@ use super::command::{CommandResult, Refusal, number_or};
 use super::questions::Asker;
 use super::settings::{Reconnects, Settings};
 use super::tape::Tape;
+use crate::commands::options::RecordOutput;
 use crate::commands::seen::Seen;
 use crate::commands::target::{NamedTarget, OpenSession};
 use crate::console::exit::Exit;
 use crate::console::output::{Failure, Output};
-use crate::render::{Document, Format};
+use crate::render::Document;
 
 /// How long servers have to answer Close before a signal ends the program.
 const FAREWELL: Duration = Duration::from_secs(1);
@@ -80,17 +81,17 @@ const MAX_HISTORY: usize = 1000;
 const MAX_SETS: usize = 10_000;
 
 impl Prompt {
-    /// A prompt without a session. Records are written in the format `output`, and read in `charset` if one is given.
+    /// A prompt without a session.
     pub(crate) fn new(
         context: SessionContext,
         mode: Mode,
-        output: Format,
-        charset: Option<Charset>,
+        records: &RecordOutput,
         stop_on_error: bool,
     ) -> Self {
         let settings = Settings {
-            output,
-            marc_charset: charset,
+            output: records.format,
+            columns: records.fields.clone(),
+            marc_charset: records.charset,
             ..Settings::new()
         };
         Self {
@@ -114,7 +115,13 @@ impl Prompt {
 
     /// A document for the records of one command.
     pub(super) fn document(&self) -> Document {
-        Document::new(self.settings.output, self.record_charset())
+        let style = self.settings.style_in(self.settings.output);
+        Document::new(style, self.record_charset()).of_source(self.record_source())
+    }
+
+    /// Where records come from: the target as it was opened, without user and password.
+    pub(super) fn record_source(&self) -> Option<String> {
+        self.place().map(|place| redacted(&place.way.text()))
     }
 
     /// The character set of records, if the settings or the profile name one.

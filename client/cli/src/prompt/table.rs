@@ -10,7 +10,7 @@ use z3950_asn1::query::nearest;
 use self::Completes::{Commands, Databases, Files, Indexes, Nothing, Settings, Targets, Words};
 use self::Handler::{Do, Here, Set, There};
 use super::command::{CommandResult, Refusal, number, split};
-use super::setters::{bound, charset, element_set, put, query_type, unless_none, version};
+use super::setters::{bound, charset, columns, element_set, put, query_type, unless_none, version};
 use super::settings::{Reconnects, flag};
 use super::shared::Positionals;
 use super::state::Prompt;
@@ -300,8 +300,10 @@ const OURS: &[CommandEntry] = &[
         Words(&["full"]), Here(Prompt::last)),
     row("sessions", "", "list open sessions", &[], Nothing, Here(Prompt::list_sessions)),
     row("use", "NUMBER", "switch to another session", &["use 2"], Nothing, Here(Prompt::use_session)),
-    row("save", "[--force] FILE [all|N[+M[+SET]]]", "save records to a file, in the format of its extension: mrc, xml, jsonl, mrk or txt; --force overwrites an existing file",
+    row("save", "[--force] FILE [all|N[+M[+SET]]]", "save records to a file, in the format of its extension: mrc, xml, jsonl, csv, tsv, mrk or txt; --force overwrites an existing file",
         &["save war.mrc all", "save first.xml 1", "save --force war.mrc"], Files, There(|state, text, output| Box::pin(state.save(text, output)))),
+    row("fields", "[COLUMN,...|none]", "set or show the columns of tables: fields (001), subfields (245ab), positions (008/35-37), or names such as title, author and year",
+        &["fields 001,245ab,856u", "fields none"], Words(&["none"]), Set(|state, text| put(&mut state.settings.columns, unless_none(text, columns)))),
     row("makeurl", "[N]", "print a z39.50r URL for record N, from its control number", &["makeurl 3"],
         Nothing, There(|state, text, output| Box::pin(state.make_url(text, output)))),
 ];

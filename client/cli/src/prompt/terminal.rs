@@ -285,7 +285,7 @@ mod tests {
             hides: false,
         };
         for (typed, offered) in [
-            ("fi", &["find"][..]),
+            ("fi", &["find", "fields"][..]),
             ("queryt", &["querytype"]),
             ("base b", &["books"]),
             ("base books s", &["serials"]),

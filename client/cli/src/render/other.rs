@@ -2,7 +2,7 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use z3950_asn1::codec::dump;
 use z3950_asn1::describe::Describe;
 use z3950_asn1::oid::{EXPLAIN, GRS_1, OPAC, Oid, SUMMARY, SUTRS, XML};
@@ -10,6 +10,7 @@ use z3950_asn1::record::RetrievedRecord;
 use z3950_marc::charset::Charset;
 
 use super::Rendered;
+use super::style::line;
 
 /// SUTRS and XML as they are; OPAC, GRS-1, Summary and Explain as indented lines; others as a listing of their BER values.
 pub(super) fn text(record: &RetrievedRecord, charset: Option<Charset>) -> Rendered {
@@ -70,9 +71,9 @@ pub(super) fn name(record: &RetrievedRecord) -> String {
     format!("record syntax {name}")
 }
 
-/// An object with the syntax and the elements of the record, its text, or else its octets in base64.
-pub(super) fn json(record: &RetrievedRecord) -> Rendered {
-    let value = match record {
+/// An object with these members, then the syntax and the elements of the record, its text, or else its octets in base64.
+pub(super) fn json(record: &RetrievedRecord, members: Map<String, Value>) -> Rendered {
+    let own = match record {
         RetrievedRecord::Opac(record) => elements(OPAC, record.to_json()),
         RetrievedRecord::Grs1(record) => elements(GRS_1, record.to_json()),
         RetrievedRecord::Summary(record) => elements(SUMMARY, record.describe().to_json()),
@@ -83,14 +84,21 @@ pub(super) fn json(record: &RetrievedRecord) -> Rendered {
         RetrievedRecord::Other(external) => octets_of(external.direct_reference, &record.octets()),
     };
     Rendered {
-        octets: line(&value),
+        octets: joined(members, own),
         ..Rendered::default()
     }
 }
 
-/// Octets that cannot be read, as an object without a syntax.
-pub(super) fn unread_json(octets: &[u8]) -> Vec<u8> {
-    line(&octets_of(None, octets))
+/// Octets that cannot be read, as an object without a syntax, after these members.
+pub(super) fn unread_json(octets: &[u8], members: Map<String, Value>) -> Vec<u8> {
+    joined(members, octets_of(None, octets))
+}
+
+fn joined(mut members: Map<String, Value>, own: Value) -> Vec<u8> {
+    if let Value::Object(own) = own {
+        members.extend(own);
+    }
+    line(&members.into())
 }
 
 /// A syntax as every JSON answer shows it: its name and its object identifier; null for none.
@@ -99,10 +107,6 @@ pub(crate) fn syntax(oid: Option<Oid>) -> Value {
         Value::Null,
         |oid| json!({ "name": oid.name(), "oid": oid.to_string() }),
     )
-}
-
-fn line(value: &Value) -> Vec<u8> {
-    format!("{value}\n").into_bytes()
 }
 
 fn elements(oid: Oid, record: Value) -> Value {

@@ -64,6 +64,10 @@ fn files() -> Vec<(&'static str, Vec<u8>)> {
             b"isbn:0-14-143951-3\n# no identifier\ndocid:pg1342\n".into(),
         ),
         (
+            "books.csv",
+            b"title,isbn\r\n\"Pride, and prejudice\",0-14-143951-3\r\n".into(),
+        ),
+        (
             "urls.txt",
             b"z39.50r://localhost/books?pg1342\nz39.50r://localhost/books?pg2554\n".into(),
         ),

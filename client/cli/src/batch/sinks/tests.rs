@@ -1,6 +1,7 @@
 //! Files and folders of records, complete and interrupted.
 
 use super::*;
+use crate::render::Format;
 
 fn ask(position: u64, target: usize) -> Ask {
     Ask {
@@ -12,21 +13,22 @@ fn ask(position: u64, target: usize) -> Ask {
     }
 }
 
-fn growing(path: &Path, form: Form) -> FileSink<Growing> {
+fn growing(path: &Path, format: Format) -> FileSink<Growing> {
     let file = Growing::resume(path).expect("opens");
-    FileSink::new(file, Some(form))
+    FileSink::new(file, format)
 }
 
 #[test]
 fn a_file_is_a_whole_document_whenever_a_run_ends() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("all.xml");
-    let form = Form::MarcXml;
-    let (begin, end) = (form.begin(), form.end());
+    let format = Format::Marcxml;
+    let style = Style::from(format);
+    let (begin, end) = (style.before(true), style.end());
     let mut complete = 0;
     // Each run completes its first record and is interrupted in its second.
     for (first, second, expected) in [("<a/>", "<b/>", "<a/>"), ("<c/>", "<d/>", "<a/><c/>")] {
-        let mut sink = growing(&path, form);
+        let mut sink = growing(&path, format);
         sink.go_on(complete).expect("cut");
         sink.record(first.as_bytes()).expect("written");
         complete = sink.complete().expect("written");
@@ -38,7 +40,7 @@ fn a_file_is_a_whole_document_whenever_a_run_ends() {
         assert_eq!(found, format!("{begin}{expected}{end}"));
         assert_eq!(length(found.as_bytes()), complete + length(end.as_bytes()));
     }
-    let mut sink = growing(&path, form);
+    let mut sink = growing(&path, format);
     sink.go_on(0).expect("cut");
     assert!(!sink.finish(Remains::Answers).expect("written"));
     drop(sink);
@@ -57,7 +59,7 @@ fn audit_a1_a_file_without_records_is_not_touched() {
             fs::write(&path, text).expect("written");
         }
         let file = Growing::create(&path, Existing::Replace).expect("opens");
-        let mut sink = FileSink::new(file, Some(Form::MarcXml));
+        let mut sink = FileSink::new(file, Format::Marcxml);
         assert_eq!(sink.complete().expect("nothing"), 0);
         assert!(!sink.finish(Remains::Answers).expect("nothing"));
         drop(sink);
@@ -91,7 +93,7 @@ fn records_of_an_interrupted_answer_remain_if_requested() {
     let record = "r".repeat(1000);
     for (room, expected) in [(1_000_000, 200), (150_500, 150), (70_000, 70), (999, 0)] {
         for (remains, expected) in [(Remains::Records, expected), (Remains::Answers, 0)] {
-            let mut sink = FileSink::new(Disk(Vec::new(), room), Some(Form::Marc));
+            let mut sink = FileSink::new(Disk(Vec::new(), room), Format::Marc);
             for _ in 0..200 {
                 if sink.record(record.as_bytes()).is_err() {
                     break;
@@ -114,7 +116,7 @@ fn names(folder: &Path) -> Vec<String> {
 }
 
 fn sink(folder: &Path, existing: Existing) -> Result<FolderSink, file::Error> {
-    FolderSink::new(folder, "xml", Some(Form::MarcXml), 2, existing)
+    FolderSink::new(folder, "xml", Format::Marcxml, 2, existing)
 }
 
 #[test]

@@ -7,11 +7,13 @@ use clap::Args;
 use z3950_marc::Form;
 use z3950_marc::charset::Charset;
 use z3950_marc::stream::InputForm;
+use z3950_marc::table::Columns;
 
-use crate::commands::options::charset;
+use super::dedupe::{DuplicateKey, KEYS};
+use crate::commands::options::{charset, choices, style};
 use crate::console::input::STANDARD;
 use crate::console::output::Failure;
-use crate::render::Format;
+use crate::render::{Format, Style};
 
 /// The end of `convert --help`.
 const EXIT: &str = "\
@@ -25,15 +27,25 @@ pub(crate) struct Convert {
     #[arg(value_name = "FILE", default_value = "-")]
     pub(super) files: Vec<PathBuf>,
 
-    /// The input format: marc, marcxml, json, mrk or line. By default, it is detected from the content, then from the
-    /// file name.
+    /// The input format: marc, marcxml, marcxchange, json, mrk or line. By default, it is detected from the content, then
+    /// from the file name.
     #[arg(long, value_name = "FORM", value_parser = input_form)]
     pub(super) from: Option<InputForm>,
 
-    /// The output format: marc, marcxml, json, mrk, line, dc or brief. By default, the extension of --output (.mrc,
-    /// .xml, .jsonl, .mrk or .txt) selects it; on standard output it is line.
-    #[arg(long, value_name = "FORM", value_parser = form)]
-    pub(super) to: Option<Form>,
+    /// The output format: marc, marcxml, marcxchange, json, csv, tsv, spreadsheet, mrk, line, dc or brief. By default, the
+    /// extension of --output (.mrc, .xml, .jsonl, .csv, .tsv, .mrk or .txt) selects it; on standard output it is line.
+    #[arg(long, value_name = "FORM", value_parser = output_format)]
+    pub(super) to: Option<Format>,
+
+    /// The columns of a table: fields such as 001, 020a, 245ab, 008/35-37 or LDR/06, or title, author, year, publisher,
+    /// subject, language, isbn, issn, lccn, oclc or source [default: 001,title,author,year,publisher,isbn,issn].
+    #[arg(long, value_name = "COLUMN,...")]
+    fields: Option<Columns>,
+
+    /// Keep only the first of several records with the same control number (001 together with 003) or with an ISBN in
+    /// common. Records without one are all kept.
+    #[arg(long, value_name = "001|isbn", value_parser = choices(&KEYS))]
+    pub(super) dedupe: Option<DuplicateKey>,
 
     /// The character set of the records, whatever they declare.
     #[arg(long, value_name = "NAME", value_parser = charset)]
@@ -68,7 +80,7 @@ pub(crate) struct Convert {
     pub(super) split: Option<NonZeroU64>,
 
     /// Convert nothing; list the faults in each record and exit with 8 if there are any.
-    #[arg(long, conflicts_with_all = ["to", "to_charset", "strict", "output", "split"])]
+    #[arg(long, conflicts_with_all = ["to", "to_charset", "strict", "output", "split", "fields", "dedupe"])]
     pub(super) check: bool,
 
     /// Print the results of --check as JSON, one object per faulty record.
@@ -83,38 +95,45 @@ impl Convert {
         output.filter(|path| *path != Path::new(STANDARD))
     }
 
-    /// The form of the output: that of `--to`, else that of the file's extension.
+    /// How the output is written: as `--to` says, else in the format of the file's extension.
     ///
     /// # Errors
-    /// A file without a known extension, or a folder.
-    pub(super) fn form(&self) -> Result<Form, Failure> {
+    /// A file without a known extension, a folder, or columns for a format that is no table.
+    pub(super) fn style(&self) -> Result<Style, Failure> {
         if let Some(path) = self.file()
             && (path.is_dir() || path.as_os_str().as_encoded_bytes().ends_with(b"/"))
         {
             let words = format!("{} is a folder, not a file", path.display());
             return Err(Failure::Usage(words));
         }
-        let by_name = match (self.file(), self.to) {
-            (_, Some(form)) => return Ok(form),
-            (None, None) => return Ok(Form::Line),
+        let format = match (self.file(), self.to) {
+            (_, Some(format)) => Ok(format),
+            (None, None) => Ok(Format::Text),
             (Some(path), None) => Format::for_file(path, Format::default()),
         };
         let format =
-            by_name.map_err(|words| Failure::Usage(format!("--output {words}, or give --to")))?;
-        Ok(format.form().unwrap_or(Form::Line))
+            format.map_err(|words| Failure::Usage(format!("--output {words}, or give --to")))?;
+        style(format, self.fields.as_ref())
     }
 }
 
 fn input_form(text: &str) -> Result<InputForm, String> {
+    // The same elements, whatever their namespace.
+    if text.eq_ignore_ascii_case(Form::MarcXchange.name()) {
+        return Ok(InputForm::MarcXml);
+    }
     let mut known = InputForm::ALL.into_iter();
     known
         .find(|form| form.name().eq_ignore_ascii_case(text))
-        .ok_or_else(|| "must be marc, marcxml, json, mrk or line".to_owned())
+        .ok_or_else(|| "must be marc, marcxml, marcxchange, json, mrk or line".to_owned())
 }
 
-fn form(text: &str) -> Result<Form, String> {
-    let mut known = Form::ALL.into_iter();
-    known
-        .find(|form| form.name().eq_ignore_ascii_case(text))
-        .ok_or_else(|| "must be marc, marcxml, json, mrk, line, dc or brief".to_owned())
+fn output_format(text: &str) -> Result<Format, String> {
+    let format = Format::by_name(text);
+    let is_of_servers =
+        |format: &Format| *format == Format::Raw || text.eq_ignore_ascii_case(Format::Text.name());
+    format.filter(|format| !is_of_servers(format)).ok_or_else(|| {
+        "must be marc, marcxml, marcxchange, json, csv, tsv, spreadsheet, mrk, line, dc or brief"
+            .to_owned()
+    })
 }

@@ -3,14 +3,13 @@
 use std::path::{Path, PathBuf};
 
 use z3950_asn1::file::{Existing, Whole};
-use z3950_marc::Form;
 use z3950_marc::MarcRecord;
 use z3950_marc::WriteError;
 
 use super::Convert;
 use crate::batch::FileSink;
 use crate::console::output::{Failure, Output};
-use crate::render::before;
+use crate::render::Style;
 
 /// How many octets are buffered for standard output.
 const BUFFER: usize = 64 * 1024;
@@ -19,7 +18,7 @@ const DIGITS: usize = 4;
 
 /// Writes one document, or several one after the other.
 pub(super) struct Sink {
-    form: Form,
+    style: Style,
     /// The file, or the pattern of the names of files; `None` for standard output.
     path: Option<PathBuf>,
     /// How many records go into one file.
@@ -35,9 +34,9 @@ pub(super) struct Sink {
 }
 
 impl Sink {
-    pub(super) fn new(arguments: &Convert, form: Form) -> Self {
+    pub(super) fn new(arguments: &Convert, style: Style) -> Self {
         Self {
-            form,
+            style,
             path: arguments.file().map(Path::to_owned),
             split: arguments.split.map(u64::from),
             existing: Existing::forced(arguments.force),
@@ -56,10 +55,11 @@ impl Sink {
         }
     }
 
-    /// Adds a record; the inner result is what the form could not hold, or why it cannot hold the record.
+    /// Adds a record from this source; the inner result is what the form could not hold, or why it cannot hold the record.
     pub(super) fn write(
         &mut self,
         record: &MarcRecord,
+        source: Option<&str>,
         output: &mut Output,
     ) -> Result<Result<Vec<String>, WriteError>, Failure> {
         if self.split == Some(self.records) {
@@ -67,10 +67,10 @@ impl Sink {
         }
         let length = self.held.len();
         if self.path.is_none() {
-            let before = before(Some(self.form), self.records == 0);
+            let before = self.style.before(self.records == 0);
             self.held.extend_from_slice(before.as_bytes());
         }
-        let written = self.form.write(record, &mut self.held);
+        let written = self.style.write(record, source, &mut self.held);
         match &written {
             Ok(_) => self.records += 1,
             Err(_) => self.held.truncate(length),
@@ -99,7 +99,8 @@ impl Sink {
             return Ok(());
         }
         if self.files == 0 && self.path.is_none() {
-            self.held.extend_from_slice(self.form.begin().as_bytes());
+            let begin = self.style.before(true);
+            self.held.extend_from_slice(begin.as_bytes());
             self.close(output)?;
         }
         Ok(())
@@ -140,7 +141,7 @@ impl Sink {
 
     fn close(&mut self, output: &mut Output) -> Result<(), Failure> {
         if self.path.is_none() {
-            self.held.extend_from_slice(self.form.end().as_bytes());
+            self.held.extend_from_slice(self.style.end().as_bytes());
             output.octets(&std::mem::take(&mut self.held), false)?;
         } else if let Some((file, path)) = self.file.take() {
             file.end(&path)?;
@@ -159,7 +160,7 @@ impl Sink {
                 let path = numbered(template, self.split.map(|_| number));
                 let file = Whole::create(&path, self.existing)
                     .map_err(|error| Failure::unopened(&error, "--force replaces it"))?;
-                let sink = FileSink::new(file, Some(self.form));
+                let sink = FileSink::new(file, self.style.clone());
                 self.files = number;
                 (sink, path)
             }
