@@ -129,6 +129,9 @@ pub enum QueryErrorKind {
     /// A `-` before a word, without an operand before it.
     #[error("an exclusion with no word before it (to search for the -, put it in quotes)")]
     Exclusion,
+    /// A range of years whose last is before its first.
+    #[error("the years {0:?} end before they begin")]
+    Years(String),
     /// A backslash that ends the text.
     #[error("a backslash with nothing after it")]
     LoneBackslash,

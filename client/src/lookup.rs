@@ -5,6 +5,8 @@
 //! | `identifier` | `isbn:…`, `issn:…` and so on, or the shape of a number |
 //! | `attempts` | the searches for an identifier, most likely first |
 //! | `matched` | the field of a record that contains the identifier |
+//! | `of_record` | the identifiers of a record, to look up a better one |
+//! | `merit` | which of several records is the best for copy cataloguing |
 
 use std::future::ready;
 
@@ -15,10 +17,14 @@ use z3950_asn1::bib1::diagnostics::Condition;
 pub(crate) mod attempts;
 pub(crate) mod identifier;
 mod matched;
+mod merit;
+mod of_record;
 
 pub use self::attempts::{Attempt, attempts};
 pub use self::identifier::{Identifier, IdentifierError, Kind};
 pub use self::matched::{Match, matched};
+pub use self::merit::{Merit, Preferences, SOURCES, cataloguing_language};
+pub use self::of_record::{MAX_IDENTIFIERS, identifiers};
 use crate::error::Error;
 use crate::protocol::pager::PagerOptions;
 use crate::protocol::service::ResultRecord;

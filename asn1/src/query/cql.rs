@@ -24,7 +24,7 @@ use std::sync::Arc;
 pub use from_rpn::from_rpn;
 pub use parse::{MAX_DEPTH, MAX_MODIFIERS, parse};
 pub use properties::{Properties, PropertiesError, PropertyAttribute};
-pub use to_rpn::{MAX_OPERANDS, to_rpn};
+pub use to_rpn::{MAX_OPERANDS, sort_keys, to_rpn};
 
 /// The index of a clause that names none (CQL 1.2 §Search Clause).
 pub const SERVER_CHOICE: &str = "cql.serverChoice";
@@ -36,7 +36,7 @@ pub const SERVER_CHOICE: &str = "cql.serverChoice";
 pub struct Cql {
     /// What is searched for.
     pub query: Node,
-    /// The keys after `sortby`, the primary one first; RPN has no place for them.
+    /// The keys after `sortby`, the primary one first; [`sort_keys`] translates them, as RPN has no place for them.
     pub sort: Vec<SingleSpec>,
 }
 

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use super::ccl::{self, Bib};
 use super::cql::{self, Properties};
 use super::{CannotSay, QueryError, names, parse_pqf};
-use crate::apdu::RpnQuery;
+use crate::apdu::{RpnQuery, SortKeySpec};
 
 /// A query language.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -83,9 +83,24 @@ impl Dialects {
     }
 
     /// Whether the text requests a sorted result by CQL's `sortby`, which [`Dialects::read`] leaves out because RPN has no
-    /// place for it.
+    /// place for it; see [`sort_keys`](Self::sort_keys).
     pub fn sorts(&self, language: Language, text: &str) -> bool {
         language == Language::Cql && cql::parse(text).is_ok_and(|query| !query.sort.is_empty())
+    }
+
+    /// The sort keys of a query in CQL, most important first; none in other languages.
+    ///
+    /// # Errors
+    /// What is wrong, and at which octet.
+    pub fn sort_keys(
+        &self,
+        language: Language,
+        text: &str,
+    ) -> Result<Vec<SortKeySpec>, QueryError> {
+        match language {
+            Language::Cql => cql::sort_keys(&cql::parse(text)?, &self.properties()),
+            _ => Ok(Vec::new()),
+        }
     }
 
     /// The query in CCL, on one line.

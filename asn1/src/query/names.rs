@@ -6,7 +6,9 @@ use std::collections::BTreeMap;
 use super::suggest::nearest;
 use super::{QueryError, QueryErrorKind, check_length};
 use crate::apdu::{AttributeElement, MAX_RPN_DEPTH, Operator, RpnQuery, RpnStructure};
-use crate::bib1::attributes::{STRUCTURE, STRUCTURE_URX, USE, USE_ANY};
+use crate::bib1::attributes::{
+    RELATION, STRUCTURE, STRUCTURE_URX, USE, USE_ANY, USE_DATE_OF_PUBLICATION,
+};
 
 /// An index with its names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -146,6 +148,9 @@ impl Names {
 /// anywhere (Use 1016). `AND`, `OR` and `NOT` in capitals are operators, evaluated from left to right like adjacent
 /// words; in lower case they are words, as in `war and peace`. Between quotes, `\` escapes a quote or a backslash.
 ///
+/// In the index `year` or `date`, `1850-1860` is a range of years, as are `1850-` and `-1860`: Bib-1 relations 4 (at least)
+/// and 2 (at most). Between quotes it is a term.
+///
 /// # Errors
 /// What is wrong, and at which octet.
 pub fn parse(text: &str) -> Result<RpnQuery, QueryError> {
@@ -257,8 +262,16 @@ impl<'a> Reader<'a> {
                 outer.push(std::mem::replace(&mut scope, Scope::new(attributes, here)));
                 continue;
             }
+            let takes_range = !self.rest().starts_with('"') && is_of_years(&attributes);
             let term = self.term()?;
-            scope.operand(RpnStructure::term(attributes, term.into_bytes()), 0, at)?;
+            let (operand, depth) = match years(&term).filter(|_| takes_range) {
+                Some((first, last)) if !last.is_empty() && first > last => {
+                    return Err(QueryErrorKind::Years(term).at(here));
+                }
+                Some(years) => range(&attributes, years),
+                None => (RpnStructure::term(attributes, term.into_bytes()), 0),
+            };
+            scope.operand(operand, depth, at)?;
         }
     }
 
@@ -330,6 +343,42 @@ impl<'a> Reader<'a> {
     }
 }
 
+/// Whether terms with these attributes are years of publication.
+fn is_of_years(attributes: &[AttributeElement]) -> bool {
+    attributes.contains(&AttributeElement::numeric(USE, USE_DATE_OF_PUBLICATION))
+}
+
+/// The ends of `1850-1860`, `1850-` or `-1860`.
+fn years(term: &str) -> Option<(&str, &str)> {
+    let is_year = |year: &str| year.len() == 4 && year.bytes().all(|octet| octet.is_ascii_digit());
+    let (first, last) = term.split_once('-')?;
+    let are_years = [first, last]
+        .into_iter()
+        .all(|year| year.is_empty() || is_year(year));
+    (are_years && term != "-").then_some((first, last))
+}
+
+/// The terms of a range of years, and the depth of their tree.
+fn range(attributes: &[AttributeElement], (first, last): (&str, &str)) -> (RpnStructure, usize) {
+    let end = |relation, year: &str| {
+        let mut attributes = attributes.to_vec();
+        attributes.push(AttributeElement::numeric(RELATION, relation));
+        RpnStructure::term(attributes, year)
+    };
+    match (first, last) {
+        (first, "") => (end(AT_LEAST, first), 0),
+        ("", last) => (end(AT_MOST, last), 0),
+        (first, last) => {
+            let (first, last) = (end(AT_LEAST, first), end(AT_MOST, last));
+            (RpnStructure::combined(first, Operator::And, last), 1)
+        }
+    }
+}
+
+/// The values of Bib-1's Relation for the ends of a range.
+const AT_LEAST: i64 = 4;
+const AT_MOST: i64 = 2;
+
 /// The operator in capitals that comes next, and its length.
 fn operator(rest: &str) -> Option<(Operator, usize)> {
     [
@@ -378,6 +427,24 @@ mod tests {
             ),
             ("a(b)", "@and @attr 1=1016 a @attr 1=1016 b"),
             ("docid:x", "@attr 4=104 @attr 1=1032 x"),
+            (
+                "year:1850-1860 ti:war",
+                "@and @and @attr 2=4 @attr 1=31 1850 @attr 2=2 @attr 1=31 1860 @attr 1=4 war",
+            ),
+            ("date:1850-", "@attr 2=4 @attr 1=31 1850"),
+            ("yr:-1860", "@attr 2=2 @attr 1=31 1860"),
+            (
+                "year:(1850- OR 1700)",
+                "@or @attr 2=4 @attr 1=31 1850 @attr 1=31 1700",
+            ),
+            ("year:1850-06", "@attr 1=31 1850-06"),
+            ("year:\"1850-1860\"", "@attr 1=31 1850-1860"),
+            ("year:-", "@attr 1=31 -"),
+            ("ti:1850-1860", "@attr 1=4 1850-1860"),
+            (
+                "year:1860-1850",
+                "!the years \"1860-1850\" end before they begin at octet 5 of the query",
+            ),
             (
                 "ti: war",
                 "!a word to search for is missing at octet 3 of the query",

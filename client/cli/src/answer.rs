@@ -13,6 +13,7 @@ use futures_util::stream;
 use serde_json::Value;
 use z3950::retrieve::OutcomeName;
 use z3950_asn1::apdu::{DiagRec, External};
+use z3950_marc::MarcRecord;
 use z3950_marc::charset::Charset;
 
 pub(crate) use self::envelope::Envelope;
@@ -24,6 +25,9 @@ use crate::render::{Document, Format, Style, render, shown};
 
 /// The longest input, in octets; a longer one is refused.
 pub(crate) const MAX_INPUT: usize = 65_536;
+
+/// What the names of several targets that are asked in turn are joined by.
+pub(crate) const OR: &str = " or ";
 
 /// What a command does with each input.
 pub(crate) trait Work {
@@ -45,21 +49,29 @@ pub(crate) struct Ask {
     pub(crate) is_cut: bool,
     /// Where it was read, unless on the command line.
     pub(crate) origin: Option<Origin>,
+    /// The record that `input` names, if it is one of a file of records.
+    pub(crate) record: Option<Arc<MarcRecord>>,
 }
 
-/// A line of a file.
+/// A line or record of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Origin {
     pub(crate) name: Arc<str>,
     /// From 1.
-    pub(crate) line: u64,
+    pub(crate) number: u64,
+    /// Whether it is a record.
+    pub(crate) is_record: bool,
 }
 
 impl fmt::Display for Origin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}, line {}", self.name, self.line)
+        let unit = if self.is_record { "record" } else { "line" };
+        write!(f, "{}, {unit} {}", self.name, self.number)
     }
 }
+
+/// How a command names a record of a file that it takes as an input.
+pub(crate) type NameRecord = fn(&MarcRecord) -> String;
 
 impl fmt::Display for Ask {
     /// The input, with octets that are not text as `\xNN`.
@@ -110,6 +122,10 @@ pub(crate) struct Answer {
     pub(crate) hits: Option<u64>,
     /// Which of several searches succeeded.
     pub(crate) step: Option<String>,
+    /// Which of several targets had the record.
+    pub(crate) target: Option<String>,
+    /// Which of several records was taken, and why.
+    pub(crate) choice: Option<String>,
     /// The server's diagnostic: an object with the keys `set`, `code`, `text` and `addinfo`.
     pub(crate) diagnostic: Option<Value>,
     /// The outcome in words.
@@ -277,6 +293,8 @@ pub(crate) struct Job<W> {
     pub(crate) style: Style,
     /// How many asks are carried out at once.
     pub(crate) jobs: usize,
+    /// Names the records of files; `None` if the command takes no records as inputs.
+    pub(crate) names_records: Option<NameRecord>,
 }
 
 impl<W: Work> Job<W> {
@@ -328,6 +346,7 @@ impl<W: Work> Job<W> {
                 input: Arc::clone(&input),
                 is_cut: text.len() > MAX_INPUT,
                 origin: None,
+                record: None,
             })
         });
         asks.collect()

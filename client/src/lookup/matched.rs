@@ -58,7 +58,16 @@ const UNIMARC_PLACES: [&[Location]; 3] = [
 /// The location of the identifier in a record; `None` if it is not a MARC record, or does not contain it in a known field.
 pub fn matched(identifier: &Identifier, record: &External) -> Option<Match> {
     let marc = marc(record)?;
-    let [isbn, issn, lccn] = match record.direct_reference == Some(UNIMARC) {
+    matched_in(identifier, &marc, record.direct_reference == Some(UNIMARC))
+}
+
+/// The location of the identifier in a MARC record.
+pub(super) fn matched_in(
+    identifier: &Identifier,
+    marc: &MarcRecord,
+    is_unimarc: bool,
+) -> Option<Match> {
+    let [isbn, issn, lccn] = match is_unimarc {
         true => UNIMARC_PLACES,
         false => MARC_21,
     };
@@ -88,7 +97,8 @@ pub fn matched(identifier: &Identifier, record: &External) -> Option<Match> {
     })
 }
 
-fn marc(record: &External) -> Option<MarcRecord> {
+/// The MARC record in an answer of a server.
+pub(super) fn marc(record: &External) -> Option<MarcRecord> {
     match RetrievedRecord::of(record) {
         RetrievedRecord::Marc(octets) => iso2709::parse(&octets).ok().map(|parsed| parsed.record),
         RetrievedRecord::Xml(octets) => {
@@ -99,7 +109,8 @@ fn marc(record: &External) -> Option<MarcRecord> {
     }
 }
 
-fn texts(field: &Field, code: Option<&str>) -> Vec<String> {
+/// The texts of a subfield, or of a control field.
+pub(super) fn texts(field: &Field, code: Option<&str>) -> Vec<String> {
     let text = |octets: &[u8]| String::from_utf8_lossy(octets).into_owned();
     match code {
         None => field.value().map(text).into_iter().collect(),
@@ -111,12 +122,17 @@ fn texts(field: &Field, code: Option<&str>) -> Vec<String> {
     }
 }
 
-/// The normal form of a number, for comparison, without a qualifier as in `0306406152 (pbk.)`.
-fn normal(kind: Kind, text: &str) -> String {
+/// A number without a qualifier as in `0306406152 (pbk.)`.
+pub(super) fn unqualified(text: &str) -> &str {
     let bare = text
         .split(['(', ':', ';'])
         .find(|part| !part.trim().is_empty());
-    let number = bare.unwrap_or(text).trim();
+    bare.unwrap_or(text).trim()
+}
+
+/// The normal form of a number, for comparison, without its qualifier.
+fn normal(kind: Kind, text: &str) -> String {
+    let number = unqualified(text);
     let normal = match kind {
         Kind::Isbn => Isbn::parse(number).map(|isbn| isbn.to_string()),
         Kind::Issn => Issn::parse(number).map(|issn| issn.to_string()),

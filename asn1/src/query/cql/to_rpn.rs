@@ -12,8 +12,10 @@ use crate::apdu::{
 use crate::query::suggest::nearest;
 use crate::query::{QueryError, QueryErrorKind, as_sent, near, number};
 
+mod sort;
 mod term;
 
+pub use sort::sort_keys;
 use term::Pattern;
 
 /// The most operands of a translated query.
@@ -22,7 +24,7 @@ pub const MAX_OPERANDS: usize = 10_000;
 /// The beginning of the identifiers of the context set `cql` in all versions.
 const CQL_URI: &str = "info:srw/cql-context-set/1/cql-";
 
-/// Translates a query. Its sort keys are left out: RPN has no place for them.
+/// Translates a query. Its sort keys are left out, as RPN has no place for them: see [`sort_keys`].
 ///
 /// Terms of `all` and `any` are split at blanks; the words after a term must all occur, and count as words of `all` and
 /// `any`.
@@ -102,8 +104,11 @@ impl<'a> Translator<'a> {
             ))));
         }
         let name = self.without_prefix(&relation.name.text);
-        let common = self.common_attributes(&relation.name, name)?;
         let own = self.own_attributes(relation, index)?;
+        if name.eq_ignore_ascii_case("within") && self.properties.find("relation", name).is_none() {
+            return self.within(clause, &own);
+        }
+        let common = self.common_attributes(&relation.name, name)?;
         let mut words: Vec<&str> = Vec::new();
         for term in std::iter::once(&clause.term).chain(&clause.extra_terms) {
             match name.eq_ignore_ascii_case("all") || name.eq_ignore_ascii_case("any") {
@@ -132,6 +137,28 @@ impl<'a> Translator<'a> {
             });
         }
         let tree = tree.ok_or_else(|| QueryErrorKind::Missing("a term").at(offset))?;
+        self.with_values(tree, relation)
+    }
+
+    /// A range, `date within "1850 1860"`, as at least the one and at most the other, unless the properties have the relation.
+    fn within(
+        &mut self,
+        clause: &'a Clause,
+        own: &[AttributeElement],
+    ) -> Result<RpnStructure, QueryError> {
+        let (relation, offset) = (&*clause.relation, clause.term.offset);
+        let terms = std::iter::once(&clause.term).chain(&clause.extra_terms);
+        let ends: Vec<&str> = terms.flat_map(|term| term::words(&term.text)).collect();
+        let [first, last] = ends.as_slice() else {
+            return Err(QueryErrorKind::Missing("one of the two ends of the range").at(offset));
+        };
+        let mut end = |sign, word| {
+            self.operand(offset)?;
+            let common = self.common_attributes(&relation.name, sign)?;
+            self.term(relation, &common, own, word, offset)
+        };
+        let (first, last) = (end(">=", first)?, end("<=", last)?);
+        let tree = RpnStructure::combined(first, Operator::And, last);
         self.with_values(tree, relation)
     }
 
@@ -442,4 +469,60 @@ fn unit_of(name: &str) -> Option<KnownProximityUnit> {
 /// In the same element, as YAZ joins a clause to a modifier's value.
 fn same_element() -> Operator {
     near(0, false, RelationType(0), KnownProximityUnit::ELEMENT)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::apdu::{AttributeValue, AttributesPlusTerm, Term};
+    use crate::query::cql::parse;
+
+    #[test]
+    fn a_range_has_two_ends() {
+        for (text, expected) in [
+            (
+                "date within \"1850 1860\"",
+                Ok("1=31 2=4 1850, 1=31 2=2 1860"),
+            ),
+            ("date within 1850 1860", Ok("1=31 2=4 1850, 1=31 2=2 1860")),
+            (
+                "date within 1850",
+                Err("one of the two ends of the range is missing"),
+            ),
+            (
+                "date within \"1850 1855 1860\"",
+                Err("one of the two ends of the range is missing"),
+            ),
+        ] {
+            let query = parse(text).expect(text);
+            match (to_rpn(&query, &Properties::default()), expected) {
+                (Ok(found), Ok(expected)) => {
+                    let of = |term: &AttributesPlusTerm| {
+                        let pairs = term.attributes.iter().map(|attribute| {
+                            let kind = attribute.attribute_type;
+                            match (kind, &attribute.attribute_value) {
+                                (1 | 2, AttributeValue::Numeric(value)) => {
+                                    format!("{kind}={value} ")
+                                }
+                                _ => String::new(),
+                            }
+                        });
+                        let Term::General(text) = &term.term else {
+                            panic!("{term:?}");
+                        };
+                        let text = String::from_utf8_lossy(text.as_bytes()).into_owned();
+                        pairs.collect::<String>() + &text
+                    };
+                    let terms: Vec<String> = found.rpn.terms().map(of).collect();
+                    assert_eq!(terms.join(", "), expected, "{text}");
+                    assert!(found.to_string().starts_with("@and "), "{found}");
+                }
+                (found, expected) => {
+                    let error = found.expect_err(text).to_string();
+                    let expected = expected.expect_err(text);
+                    assert!(error.starts_with(expected), "{error}");
+                }
+            }
+        }
+    }
 }

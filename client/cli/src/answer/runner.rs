@@ -184,6 +184,7 @@ mod tests {
             input: line.as_bytes().into(),
             is_cut: false,
             origin: None,
+            record: None,
         });
         stream::iter(asks.map(Ok).collect::<Vec<_>>())
     }

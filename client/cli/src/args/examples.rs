@@ -37,6 +37,7 @@ const ALL: &[Examples] = &[
         ("", "z3950 search lib.example/books --lang cql 'dc.title = war' --count 1"),
         ("A table for a spreadsheet", "z3950 search lib.example/books --format csv --fields 001,245ab,year,856u ti:war > war.csv"),
         ("The number of records, and their most frequent authors", "z3950 search lib.example/books --count 0 --facets author:5 ti:war"),
+        ("Novels of ten years", "z3950 search lib.example/books 'year:1811-1820 su:fiction'"),
         ("Search two targets, with JSON output", "z3950 search lib.example/books lib.example/serials --json ti:american"),
     ]),
     ("scan", &[
@@ -48,6 +49,7 @@ const ALL: &[Examples] = &[
         ("", "z3950 lookup lib.example/books 0141439513 --format brief"),
         ("The numbers of a column of a table", "z3950 lookup lib.example/books --input books.csv --column isbn --output books.mrc"),
         ("A file of numbers; --resume continues an interrupted run", "z3950 lookup lib.example/books --input ids.txt --jobs 4 --output found.mrc --report found.tsv"),
+        ("Copy cataloguing: the best record for each record of a file, from the first target that has one", "z3950 lookup --target lib.example/serials --target lib.example/books --input old.mrc --best --output better.mrc --report better.tsv"),
     ]),
     ("update", &[
         ("Add the records of a file", "z3950 --demo update localhost/books insert new.mrc"),

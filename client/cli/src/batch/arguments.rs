@@ -8,7 +8,8 @@ use clap::Args;
 use z3950_asn1::file::{Existing, Growing, same};
 
 use super::column::{ColumnReader, InputColumn};
-use super::inputs::{Inputs, refusal};
+use super::inputs::{Inputs, record_form, refusal};
+use crate::answer::NameRecord;
 use crate::console::input::STANDARD;
 use crate::console::output::Failure;
 use crate::render::Format;
@@ -20,7 +21,7 @@ const MAX_JOBS: i64 = 256;
 #[command(next_help_heading = "Options for many inputs")]
 pub(crate) struct Batch {
     /// Read inputs from a file, one per line, after those on the command line; - is standard input. Blank lines and
-    /// lines that begin with # are ignored.
+    /// lines that begin with # are ignored. `lookup` also takes the identifiers of MARC records, in any form.
     #[arg(long = "input", value_name = "FILE")]
     pub(crate) inputs: Vec<PathBuf>,
 
@@ -109,9 +110,15 @@ impl Batch {
         file.map_err(|error| Failure::unopened(&error, self.hint()))
     }
 
-    /// The given inputs and those of the files. All files are opened now, to find wrong names at once.
-    pub(super) fn inputs(&self, given: Vec<Vec<u8>>) -> Result<Inputs, Failure> {
-        let mut inputs = Inputs::given(given);
+    /// The given inputs and those of the files, which may be records if these have names. All files are opened now, to find wrong names at once.
+    pub(super) fn inputs(
+        &self,
+        given: Vec<Vec<u8>>,
+        names_records: Option<NameRecord>,
+    ) -> Result<Inputs, Failure> {
+        // The cells of a column are no records.
+        let names_records = names_records.filter(|_| self.column.is_none());
+        let mut inputs = Inputs::given(given).naming_records(names_records);
         for path in &self.inputs {
             if path == Path::new(STANDARD) {
                 let lines = BufReader::new(io::stdin());
@@ -130,8 +137,12 @@ impl Batch {
             let is_file = file.metadata().is_ok_and(|data| data.is_file());
             let mut lines = BufReader::new(file);
             // Checked before anything is written, except for pipes, which may block.
-            if is_file && let Some(words) = refusal(lines.fill_buf().map_err(unread)?) {
-                return Err(unread(io::Error::other(words)));
+            if is_file {
+                let begin = lines.fill_buf().map_err(unread)?;
+                let has_records = names_records.is_some() && record_form(begin).is_some();
+                if let Some(words) = refusal(begin).filter(|_| !has_records) {
+                    return Err(unread(io::Error::other(words)));
+                }
             }
             let Some(column) = &self.column else {
                 inputs.add(name, lines);

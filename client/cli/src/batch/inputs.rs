@@ -1,10 +1,13 @@
-//! Inputs, one per line, from files and standard input: bounded in length and read only on demand.
+//! Inputs from files and standard input, one per line or record: bounded in length and read only on demand.
 
 use std::collections::VecDeque;
-use std::io::{self, BufRead};
+use std::io::{self, BufRead, Cursor, Read};
 use std::sync::Arc;
 
-use crate::answer::{Ask, MAX_INPUT, Origin};
+use z3950_marc::MarcRecord;
+use z3950_marc::stream::{InputForm, RecordReader};
+
+use crate::answer::{Ask, MAX_INPUT, NameRecord, Origin};
 use crate::console::input::bounded_line;
 use crate::console::output::Failure;
 
@@ -24,6 +27,22 @@ pub(crate) fn refusal(begin: &[u8]) -> Option<&'static str> {
 /// How much of a file is checked for being text.
 const PEEKED: usize = 4096;
 
+/// The form of the records in a file that begins like this; `None` if it has an input per line.
+pub(crate) fn record_form(begin: &[u8]) -> Option<InputForm> {
+    let begin = begin.get(..PEEKED).unwrap_or(begin);
+    match InputForm::guess(begin)? {
+        // A number begins like a leader.
+        InputForm::Marc => begin.contains(&0x1E).then_some(InputForm::Marc),
+        InputForm::Mrk => {
+            let lines = begin.split(|octet| *octet == b'\n');
+            let mut lines = lines.map(<[u8]>::trim_ascii_start);
+            let first = lines.find(|line| !matches!(line, [] | [b'#', ..]))?;
+            first.starts_with(b"=").then_some(InputForm::Mrk)
+        }
+        form => Some(form),
+    }
+}
+
 /// Inputs from several sources, one after the other.
 ///
 /// Lines are trimmed; blank lines and those that begin with `#` are skipped. A read error ends all inputs: continuing with the
@@ -34,14 +53,29 @@ pub(crate) struct Inputs {
     sources: VecDeque<Source>,
     /// The number of inputs so far.
     count: u64,
+    /// Names records; `None` if they are no inputs.
+    names_records: Option<NameRecord>,
 }
 
 struct Source {
     name: Arc<str>,
-    /// Lines read so far.
+    /// Lines or records read so far.
     read: u64,
-    lines: Box<dyn BufRead + Send>,
-    is_new: bool,
+    contents: Contents,
+}
+
+/// What a source holds.
+enum Contents {
+    /// Not read yet.
+    Unknown(Box<dyn BufRead + Send>),
+    Lines(Box<dyn BufRead + Send>),
+    Records(Box<RecordReader<Box<dyn BufRead + Send>>>),
+}
+
+/// A line or record of a source.
+enum Item {
+    Line(Vec<u8>),
+    Record(Result<MarcRecord, String>),
 }
 
 impl Inputs {
@@ -53,18 +87,21 @@ impl Inputs {
         }
     }
 
-    /// Adds the lines of a file after all others.
+    /// Takes the records of a file as inputs, under these names.
+    pub(crate) fn naming_records(mut self, names: Option<NameRecord>) -> Self {
+        self.names_records = names;
+        self
+    }
+
+    /// Adds the lines or records of a file after all others.
     pub(crate) fn add(&mut self, name: impl Into<String>, lines: impl BufRead + Send + 'static) {
         self.sources.push_back(Source {
             name: name.into().into(),
             read: 0,
-            lines: Box::new(lines),
-            is_new: true,
+            contents: Contents::Unknown(Box::new(lines)),
         });
     }
-}
 
-impl Inputs {
     fn ask(&mut self, input: &[u8], origin: Option<Origin>) -> Ask {
         self.count += 1;
         Ask {
@@ -73,6 +110,24 @@ impl Inputs {
             input: input.get(..MAX_INPUT).unwrap_or(input).into(),
             is_cut: input.len() > MAX_INPUT,
             origin,
+            record: None,
+        }
+    }
+
+    /// The ask for a record; a damaged one has no name.
+    fn ask_record(&mut self, found: Result<MarcRecord, String>, origin: Origin) -> Ask {
+        let name = match (&found, self.names_records) {
+            (Ok(record), Some(name)) => name(record),
+            _ => String::new(),
+        };
+        let input = match (&found, name.as_str()) {
+            (Err(damage), _) => format!("record {}: {damage}", origin.number),
+            (Ok(_), "") => format!("record {}", origin.number),
+            (Ok(_), name) => name.to_owned(),
+        };
+        Ask {
+            record: found.ok().map(Arc::new),
+            ..self.ask(input.as_bytes(), Some(origin))
         }
     }
 }
@@ -86,18 +141,20 @@ impl Iterator for Inputs {
             return Some(Ok(self.ask(&given, None)));
         }
         loop {
+            let takes_records = self.names_records.is_some();
             let source = self.sources.front_mut()?;
-            match source.line() {
+            let found = source.next(takes_records);
+            let origin = Origin {
+                name: Arc::clone(&source.name),
+                number: source.read,
+                is_record: matches!(found, Ok(Some(Item::Record(_)))),
+            };
+            match found {
                 Ok(None) => drop(self.sources.pop_front()),
-                Ok(Some(line)) => match line.trim_ascii() {
+                Ok(Some(Item::Record(record))) => return Some(Ok(self.ask_record(record, origin))),
+                Ok(Some(Item::Line(line))) => match line.trim_ascii() {
                     [] | [b'#', ..] => {}
-                    input => {
-                        let origin = Origin {
-                            name: Arc::clone(&source.name),
-                            line: source.read,
-                        };
-                        return Some(Ok(self.ask(input, Some(origin))));
-                    }
+                    input => return Some(Ok(self.ask(input, Some(origin)))),
                 },
                 Err(error) => {
                     let failure = Failure::input(&source.name, &error);
@@ -110,21 +167,59 @@ impl Iterator for Inputs {
 }
 
 impl Source {
-    /// The next line, or just enough of a line that is too long to detect that.
-    fn line(&mut self) -> io::Result<Option<Vec<u8>>> {
-        let Some(mut line) = bounded_line(&mut self.lines, MAX_INPUT)? else {
-            return Ok(None);
+    /// The next line or record; of a line that is too long, just enough to detect that.
+    fn next(&mut self, takes_records: bool) -> io::Result<Option<Item>> {
+        if let Contents::Unknown(_) = self.contents {
+            self.begin(takes_records)?;
+        }
+        let item = match &mut self.contents {
+            Contents::Records(records) => match records.next().transpose()? {
+                Some(found) => Item::Record(found.record),
+                None => return Ok(None),
+            },
+            Contents::Lines(lines) | Contents::Unknown(lines) => {
+                match bounded_line(lines, MAX_INPUT)? {
+                    Some(line) => Item::Line(line),
+                    None => return Ok(None),
+                }
+            }
         };
         self.read += 1;
-        if self.is_new
-            && let Some(words) = refusal(&line)
-        {
-            return Err(io::Error::new(io::ErrorKind::InvalidData, words));
+        Ok(Some(item))
+    }
+
+    /// Finds out what the source holds. Of a pipe, no more than the first line is waited for.
+    fn begin(&mut self, takes_records: bool) -> io::Result<()> {
+        let nothing = Contents::Lines(Box::new(io::empty()));
+        let Contents::Unknown(mut rest) = std::mem::replace(&mut self.contents, nothing) else {
+            return Ok(());
+        };
+        let mut begin = Vec::new();
+        while begin.len() < PEEKED && !begin.contains(&b'\n') {
+            let chunk = rest.fill_buf()?;
+            let length = chunk.len();
+            if length == 0 {
+                break;
+            }
+            begin.extend_from_slice(chunk);
+            rest.consume(length);
         }
-        if std::mem::take(&mut self.is_new) && line.starts_with(BYTE_ORDER_MARK) {
-            line.drain(..BYTE_ORDER_MARK.len());
+        let form = record_form(&begin).filter(|_| takes_records);
+        if form.is_none() {
+            let line = begin.split_inclusive(|octet| *octet == b'\n').next();
+            if let Some(words) = refusal(line.unwrap_or_default()) {
+                return Err(io::Error::new(io::ErrorKind::InvalidData, words));
+            }
+            if begin.starts_with(BYTE_ORDER_MARK) {
+                begin.drain(..BYTE_ORDER_MARK.len());
+            }
         }
-        Ok(Some(line))
+        let all: Box<dyn BufRead + Send> = Box::new(Cursor::new(begin).chain(rest));
+        self.contents = match form {
+            Some(form) => Contents::Records(Box::new(RecordReader::new(all, form))),
+            None => Contents::Lines(all),
+        };
+        Ok(())
     }
 }
 
@@ -171,6 +266,44 @@ mod tests {
             inputs.add("it", io::Cursor::new(begin));
             let first = inputs.next().expect("a line");
             assert_eq!(first.is_err(), !words.is_empty());
+        }
+    }
+
+    #[test]
+    fn records_are_inputs_where_they_are_taken() {
+        let marc = b"00045nam a2200037 a 4500001000300000\x1Eb1\x1E\x1D";
+        let control_number = |record: &MarcRecord| {
+            let number = record.control_number().unwrap_or_default();
+            String::from_utf8_lossy(number).into_owned()
+        };
+        let two = [&marc[..], marc].concat();
+        let damaged = [&marc[..], b"00045 nothing of a record\x1D", marc].concat();
+        for (begin, expected) in [
+            (&marc[..], &["1 b1"][..]),
+            (&two, &["1 b1", "2 b1"]),
+            (&damaged, &["1 b1", "2 -", "3 b1"]),
+            (b"=LDR  00000nam a2200000 a 4500\n=001  b2\n", &["1 b2"]),
+            (
+                b"# a comment\n=LDR  00000nam a2200000 a 4500\n=001  b3\n",
+                &["1 b3"],
+            ),
+            (b"# a comment\n0306406152\n", &["1 - 0306406152"]),
+            (b"030640615X\n", &["1 - 030640615X"]),
+            (b"", &[]),
+        ] {
+            let mut inputs = Inputs::default().naming_records(Some(control_number));
+            inputs.add("it", io::Cursor::new(begin.to_vec()));
+            let found: Vec<String> = inputs
+                .map(|ask| {
+                    let ask = ask.expect("an input");
+                    match (&ask.record, &ask.origin) {
+                        (Some(_), _) => format!("{} {ask}", ask.position),
+                        (None, Some(origin)) if origin.is_record => format!("{} -", ask.position),
+                        (None, _) => format!("{} - {ask}", ask.position),
+                    }
+                })
+                .collect();
+            assert_eq!(found, expected, "{}", String::from_utf8_lossy(begin));
         }
     }
 

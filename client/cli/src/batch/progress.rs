@@ -11,6 +11,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 
 use super::arguments::Batch;
 use super::resume::Tally;
+use crate::answer::NameRecord;
 use crate::console::input::STANDARD;
 
 /// The most updates of the line per second.
@@ -27,14 +28,19 @@ pub(super) struct Progress {
 
 impl Progress {
     /// Shown if standard error is a terminal and records do not go to one.
-    pub(super) fn new(arguments: &Batch, given: usize, targets: usize) -> Self {
+    pub(super) fn new(
+        arguments: &Batch,
+        given: usize,
+        names_records: Option<NameRecord>,
+        targets: usize,
+    ) -> Self {
         let fills_terminal = arguments.file().is_none() && io::stdout().is_terminal();
         let total = Arc::new(AtomicU64::new(0));
         if fills_terminal || !io::stderr().is_terminal() {
             let bar = ProgressBar::hidden();
             return Self { bar, total };
         }
-        count(arguments, given, targets, Arc::clone(&total));
+        count(arguments, given, names_records, targets, Arc::clone(&total));
         let target = ProgressDrawTarget::stderr_with_hz(REFRESHES);
         let bar = ProgressBar::with_draw_target(None, target).with_style(style(false));
         Self { bar, total }
@@ -75,7 +81,13 @@ impl Progress {
 }
 
 /// Counts the inputs, if all can be read twice.
-fn count(arguments: &Batch, given: usize, targets: usize, total: Arc<AtomicU64>) {
+fn count(
+    arguments: &Batch,
+    given: usize,
+    names_records: Option<NameRecord>,
+    targets: usize,
+    total: Arc<AtomicU64>,
+) {
     let is_file = |path: &Path| {
         path != Path::new(STANDARD) && path.metadata().is_ok_and(|data| data.is_file())
     };
@@ -83,7 +95,7 @@ fn count(arguments: &Batch, given: usize, targets: usize, total: Arc<AtomicU64>)
         return;
     }
     // The run itself reports files that cannot be opened.
-    let Ok(inputs) = arguments.inputs(Vec::new()) else {
+    let Ok(inputs) = arguments.inputs(Vec::new(), names_records) else {
         return;
     };
     std::thread::spawn(move || {

@@ -5,6 +5,7 @@
 //! | `position`, `target`, `input` | the number of the input, from 1; the target; the input, with octets that are not text as `\xNN` |
 //! | `outcome`, `exit` | a word of `OutcomeName` such as `no match`; the exit code for this input alone |
 //! | `hits`, `step` | how many records match; which search found them |
+//! | `choice` | which of several records was taken, and why |
 //! | `diagnostic`, `message` | the server's diagnostic; a message if there is no record |
 //! | `milliseconds` | how long it took |
 //! | `length` | octets of the output so far, or of the file for this input |
@@ -22,7 +23,7 @@ use crate::answer::Answer;
 use crate::render::shown;
 
 /// The columns, in the order of the table.
-const COLUMNS: [&str; 11] = [
+const COLUMNS: [&str; 12] = [
     "position",
     "target",
     "input",
@@ -30,6 +31,7 @@ const COLUMNS: [&str; 11] = [
     "exit",
     "hits",
     "step",
+    "choice",
     "diagnostic",
     "message",
     "milliseconds",
@@ -115,6 +117,7 @@ impl ReportForm {
             "exit": answer.exit as u8,
             "hits": answer.hits,
             "step": answer.step,
+            "choice": answer.choice.as_deref().map(bounded),
             "diagnostic": answer.diagnostic.as_ref().map(bounded_values),
             "message": answer.message.as_deref().map(bounded),
             "milliseconds": milliseconds,
@@ -207,6 +210,8 @@ mod tests {
                 exit: Exit::Refused,
                 hits: None,
                 step: Some("1=7".to_owned()),
+                target: None,
+                choice: Some("2 of 3".to_owned()),
                 diagnostic: Some(json!({
                     "set": "1.2.840.10003.4.1",
                     "code": 114,
@@ -225,13 +230,13 @@ mod tests {
         for (form, expected) in [
             (
                 ReportForm::Table,
-                "7\tlib.example/books\tisbn:0\\x09\tsearch refused\t5\t\t1=7\t114 Unsupported Use attribute (1=\\x099)\t\
+                "7\tlib.example/books\tisbn:0\\x09\tsearch refused\t5\t\t1=7\t2 of 3\t114 Unsupported Use attribute (1=\\x099)\t\
                  refused\\x0aby the server\t12\t4096\n",
             ),
             (
                 ReportForm::Json,
                 "{\"position\":7,\"target\":\"lib.example/books\",\"input\":\"isbn:0\\\\x09\",\"outcome\":\"search refused\",\
-                 \"exit\":5,\"hits\":null,\"step\":\"1=7\",\"diagnostic\":{\"set\":\"1.2.840.10003.4.1\",\"code\":114,\
+                 \"exit\":5,\"hits\":null,\"step\":\"1=7\",\"choice\":\"2 of 3\",\"diagnostic\":{\"set\":\"1.2.840.10003.4.1\",\"code\":114,\
                  \"text\":\"Unsupported Use attribute\",\"addinfo\":\"1=\\t9\"},\"message\":\"refused\\nby the server\",\
                  \"milliseconds\":12,\"length\":4096}\n",
             ),

@@ -8,7 +8,7 @@ use std::iter::Peekable;
 use z3950::retrieve::OutcomeName;
 
 use super::report::ReportForm;
-use crate::answer::Ask;
+use crate::answer::{Ask, OR};
 use crate::console::exit::Exit;
 use crate::console::output::Failure;
 
@@ -185,7 +185,8 @@ pub(crate) fn resume(
             }
         };
         let of_ask = shown(ask);
-        if ask.position != kept.position || of_report != of_ask {
+        let is_same = of_report.1 == of_ask.1 && is_of(&of_report.0, &of_ask.0);
+        if ask.position != kept.position || !is_same {
             let (reported, asked) = (reported(), named(ask.position, &of_ask));
             return Err(format!(
                 "line {number} is about {reported}, but the inputs now have {asked}"
@@ -201,6 +202,11 @@ pub(crate) fn resume(
         resumed.output_length = kept.length;
         resumed.tally.add(Exit::of(kept.exit), outcome);
     }
+}
+
+/// Whether a report has a target, or one of several as in `a or b`.
+fn is_of(reported: &str, asked: &str) -> bool {
+    reported == asked || asked.split(OR).any(|one| one == reported)
 }
 
 fn unread(error: io::Error) -> String {

@@ -40,9 +40,13 @@ pub(crate) async fn run_all<W: Work>(
     }
     let targets = job.targets.iter();
     let targets: Vec<String> = targets.map(|target| shown(target.as_bytes())).collect();
-    let progress = Progress::new(arguments, job.given.len(), targets.len());
+    let progress = Progress::new(arguments, job.given.len(), job.names_records, targets.len());
     arguments.check_files()?;
-    let mut asks = asks(arguments.inputs(job.given)?, targets.len()).peekable();
+    let mut asks = asks(
+        arguments.inputs(job.given, job.names_records)?,
+        targets.len(),
+    )
+    .peekable();
     // Nothing is changed until everything is open.
     let mut destination = Destination::open(arguments, job.style.clone(), targets.len())?;
     let mut resumed = Resumed::default();
@@ -277,7 +281,10 @@ impl BatchState<'_> {
     }
 
     fn answered(&mut self, ask: &Ask, mut answer: Answer, took: Duration) -> Result<(), Failure> {
-        let (target, input) = names(&self.targets, ask);
+        let (mut target, input) = names(&self.targets, ask);
+        if let Some(found) = answer.target.take() {
+            target = shown(found.as_bytes());
+        }
         let is_unanswered = answer.exit == Exit::Transport;
         let length = match &self.destination {
             // The records of an earlier run stay.

@@ -78,6 +78,7 @@ pub(crate) async fn run(arguments: &Get, output: &mut Output) -> Result<Exit, Fa
         targets: vec![String::new()],
         style: writing.style.clone(),
         jobs: batch.jobs(1),
+        names_records: None,
     };
     let exit = match batch.is_wanted() {
         true => run_all(batch, job(&arguments.urls), output).await?,

@@ -319,6 +319,7 @@ impl Searcher {
             targets: spots.iter().map(|spot| spot.place.text.clone()).collect(),
             style: style.clone(),
             jobs: 1,
+            names_records: None,
             work: Self {
                 reach: reach.clone(),
                 spots,

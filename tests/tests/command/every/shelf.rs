@@ -6,6 +6,7 @@ use std::sync::LazyLock;
 use tempfile::TempDir;
 use z3950::service::init;
 use z3950_asn1::codec::encode;
+use z3950_marc::{Field, MarcRecord, iso2709};
 use z3950_tests::program::{self, Daemon, Ran, z3950};
 use z3950_tests::{hex, peer};
 
@@ -66,6 +67,14 @@ fn files() -> Vec<(&'static str, Vec<u8>)> {
         (
             "books.csv",
             b"title,isbn\r\n\"Pride, and prejudice\",0-14-143951-3\r\n".into(),
+        ),
+        (
+            "old.mrc",
+            iso2709::encode(&MarcRecord {
+                fields: vec![Field::data(b"020", "  ", [("a", "0141439513 (pbk.)")])],
+                ..MarcRecord::default()
+            })
+            .expect("fits"),
         ),
         (
             "urls.txt",

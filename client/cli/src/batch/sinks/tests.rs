@@ -10,6 +10,7 @@ fn ask(position: u64, target: usize) -> Ask {
         input: [].into(),
         is_cut: false,
         origin: None,
+        record: None,
     }
 }
 

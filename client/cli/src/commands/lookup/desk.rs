@@ -1,0 +1,518 @@
+//! The lookup of one input at one or more targets: what is asked, which of the records found is taken, and what is said about it.
+
+use futures_util::future::join_all;
+use serde_json::json;
+use z3950::lookup::{
+    Attempt, Identifier, Kind, LookupHits, LookupOptions, Match, Merit, Preferences, attempts,
+    cataloguing_language, identifiers, lookup, matched,
+};
+use z3950::retrieve::OutcomeName;
+use z3950::service::ResultRecord;
+
+use super::Matches;
+use crate::answer::{Answer, Ask, Envelope, OR, Piece, Recipient, Work, Writing, refuse};
+use crate::commands::target::{NamedTarget, TargetClient, Unanswered};
+use crate::console::output::Words;
+use crate::render::{Style, matching, shown};
+
+/// The keys that `--json` adds.
+const KEYS: [&str; 5] = ["identifier", "position", "terms", "matched", "choice"];
+
+/// Looks up identifiers at targets.
+pub(super) struct Desk {
+    pub(super) reach: TargetClient,
+    pub(super) spots: Vec<Spot>,
+    /// Whether an ask is one for all targets, and not for each.
+    pub(super) is_joint: bool,
+    /// Whether an ask for all targets goes to each of them, and not to each until one has the record.
+    pub(super) asks_all: bool,
+    /// By what the best of several records is chosen; `None` if all are shown.
+    pub(super) preferences: Option<Preferences>,
+    /// How many records of a target to fetch.
+    pub(super) count: u64,
+    /// Whether records go to a file, so that their number is not seen.
+    pub(super) is_written: bool,
+    pub(super) writing: Writing,
+}
+
+/// A target, and how to ask it.
+pub(super) struct Spot {
+    place: NamedTarget,
+    options: LookupOptions,
+}
+
+impl Spot {
+    pub(super) fn new(wanted: &Matches, place: NamedTarget) -> Self {
+        let (search, records) = place.options(&wanted.asked);
+        let options = LookupOptions {
+            search,
+            records,
+            count: wanted.count,
+        };
+        Self { place, options }
+    }
+}
+
+/// What was found by an identifier at a target.
+struct Find<'a> {
+    spot: &'a Spot,
+    identifier: &'a Identifier,
+    /// The attributes of the search, and the forms of the identifier that it was for.
+    step: String,
+    terms: Vec<String>,
+    hits: u64,
+    records: Vec<ResultRecord>,
+    /// The error after the last record, if any.
+    failure: Option<z3950::Error>,
+}
+
+/// The answer of a target.
+struct Searched<'a> {
+    spot: &'a Spot,
+    result: Result<Option<Find<'a>>, Unanswered>,
+}
+
+impl Work for Desk {
+    async fn answer(&self, ask: &Ask, recipient: &mut Recipient) -> Answer {
+        let identifiers = match identifiers_of(ask) {
+            Ok(identifiers) => identifiers,
+            Err(words) => return refuse(ask, words, recipient).await,
+        };
+        let spots = match self.is_joint {
+            true => self.spots.as_slice(),
+            false => self
+                .spots
+                .get(ask.target)
+                .map_or(&[][..], std::slice::from_ref),
+        };
+        let most = if self.asks_all { spots.len() } else { 1 };
+        let most = u64::try_from(most).unwrap_or(u64::MAX);
+        recipient.ready_for(self.count.saturating_mul(most)).await;
+        let searched = self.search(spots, &identifiers).await;
+        let has_no_match = searched.iter().all(|one| matches!(one.result, Ok(None)));
+        let doubt = identifiers.first().filter(|_| identifiers.len() == 1);
+        let doubt = doubt.and_then(Identifier::doubt);
+        if let (Some(words), false) = (&doubt, has_no_match) {
+            recipient.send(Words::Warning(words.clone())).await;
+        }
+        let mut finds = Vec::new();
+        let mut failed: Option<Answer> = None;
+        for Searched { spot, result } in searched {
+            match result {
+                Ok(found) => finds.extend(found),
+                Err(failure) => {
+                    let answer = failure.answer();
+                    if spots.len() > 1 {
+                        let message = answer.message.as_deref().unwrap_or_default();
+                        let words = format!("{}: {ask}: {message}", spot.place);
+                        recipient.send(Words::Warning(words)).await;
+                    }
+                    failed = Some(match failed {
+                        Some(other) => other.graver(answer),
+                        None => answer,
+                    });
+                }
+            }
+        }
+        if finds.is_empty() {
+            let answer = failed.unwrap_or_else(|| {
+                let hint = || identifiers.first().and_then(Identifier::hint);
+                let words = match doubt.or_else(hint) {
+                    Some(doubt) => format!("no record matches; {doubt}"),
+                    None => "no record matches".to_owned(),
+                };
+                let mut answer = Answer::default().ended(OutcomeName::NoMatch).saying(words);
+                answer.hits = Some(0);
+                answer
+            });
+            return self.end(spots, &identifiers, answer, recipient).await;
+        }
+        match &self.preferences {
+            Some(preferences) => {
+                let mut preferences = preferences.clone();
+                if let (None, Some(record)) = (&preferences.language, &ask.record) {
+                    preferences.language = cataloguing_language(record);
+                }
+                self.show_best(finds, &preferences, recipient).await
+            }
+            None => {
+                let mut answer: Option<Answer> = None;
+                for found in finds {
+                    let next = self.show(found, recipient).await;
+                    answer = Some(match answer {
+                        Some(answer) => answer.graver(next),
+                        None => next,
+                    });
+                }
+                answer.unwrap_or_default()
+            }
+        }
+    }
+}
+
+/// The identifiers of an ask, or why there are none.
+fn identifiers_of(ask: &Ask) -> Result<Vec<Identifier>, String> {
+    let is_record = ask.origin.as_ref().is_some_and(|origin| origin.is_record);
+    match &ask.record {
+        Some(record) => {
+            let found = identifiers(record);
+            match found.is_empty() {
+                true => Err(format!("{ask}: no identifier in 010, 020, 022 or 035 $a")),
+                false => Ok(found),
+            }
+        }
+        None if is_record => Err(ask.to_string()),
+        None => {
+            let identifier = shown(&ask.input).parse();
+            let identifier: Identifier =
+                identifier.map_err(|error: z3950::lookup::IdentifierError| error.to_string())?;
+            Ok(vec![identifier])
+        }
+    }
+}
+
+impl Desk {
+    pub(super) fn new(
+        wanted: &Matches,
+        reach: &TargetClient,
+        spots: Vec<Spot>,
+        style: &Style,
+    ) -> Self {
+        Self {
+            reach: reach.clone(),
+            spots,
+            is_joint: false,
+            asks_all: false,
+            preferences: None,
+            count: wanted.count,
+            is_written: false,
+            writing: wanted.asked.writing(style.clone()),
+        }
+    }
+
+    /// The targets as given.
+    pub(super) fn names(&self) -> impl Iterator<Item = &str> {
+        self.spots.iter().map(|spot| spot.place.text.as_str())
+    }
+
+    /// Asks targets in order until one has a record, or all at once.
+    async fn search<'a>(
+        &self,
+        spots: &'a [Spot],
+        identifiers: &'a [Identifier],
+    ) -> Vec<Searched<'a>> {
+        if self.asks_all {
+            return join_all(spots.iter().map(|spot| self.search_at(spot, identifiers))).await;
+        }
+        let mut searched = Vec::new();
+        for spot in spots {
+            let one = self.search_at(spot, identifiers).await;
+            let is_found = matches!(one.result, Ok(Some(_)));
+            searched.push(one);
+            if is_found {
+                break;
+            }
+        }
+        searched
+    }
+
+    /// Looks up identifiers at a target, in order until one finds something. If a target refuses one, another may do.
+    async fn search_at<'a>(&self, spot: &'a Spot, identifiers: &'a [Identifier]) -> Searched<'a> {
+        let mut refusal = None;
+        let mut has_answered = false;
+        for identifier in identifiers {
+            match self.find(spot, identifier).await {
+                Ok(None) => has_answered = true,
+                Err(Unanswered {
+                    error: error @ z3950::Error::Refused { .. },
+                    hint,
+                }) => refusal = Some(Unanswered { error, hint }),
+                result => return Searched { spot, result },
+            }
+        }
+        let result = match refusal {
+            Some(refusal) if !has_answered => Err(refusal),
+            _ => Ok(None),
+        };
+        Searched { spot, result }
+    }
+
+    async fn find<'a>(
+        &self,
+        spot: &'a Spot,
+        identifier: &'a Identifier,
+    ) -> Result<Option<Find<'a>>, Unanswered> {
+        let attempts = self.attempts(spot, identifier)?;
+        let found = self.ask(spot, &attempts).await?;
+        Ok(found.map(|found| Find {
+            spot,
+            identifier,
+            step: found.attempt.attributes.clone(),
+            terms: found.attempt.terms.clone(),
+            hits: found.hits,
+            records: found.records,
+            failure: found.failure,
+        }))
+    }
+
+    /// The searches for an identifier, as a target wants them.
+    fn attempts(&self, spot: &Spot, identifier: &Identifier) -> Result<Vec<Attempt>, Unanswered> {
+        let habits = &spot.place.resolved.profile.docid;
+        let of_profile = habits.iter().filter(|_| identifier.kind == Kind::Docid);
+        let of_profile = of_profile.map(|habit| Attempt::by(habit, identifier));
+        let mut all: Vec<Attempt> = of_profile.collect();
+        all.extend(attempts(identifier));
+        for attempt in &mut all {
+            attempt.query = spot.place.adapted(&attempt.query)?;
+        }
+        Ok(all)
+    }
+
+    async fn ask<'a>(
+        &self,
+        spot: &Spot,
+        attempts: &'a [Attempt],
+    ) -> Result<Option<LookupHits<'a>>, Unanswered> {
+        let mut lease = self.reach.borrow(&spot.place).await?;
+        // If the connection is lost between records, a new session continues after them.
+        let mut options = spot.options.clone();
+        options.records.reconnect = lease.reconnect();
+        options.search.result_set = lease.own_set();
+        let options = &options;
+        self.reach.note_search();
+        let found = lease.read(|session| async move { lookup(&session, attempts, options).await });
+        Ok(found.await?)
+    }
+
+    fn envelope(&self, place: &NamedTarget, identifier: String) -> Envelope {
+        let syntax = self.spots.first();
+        let syntax = syntax.and_then(|spot| spot.options.search.record_syntax);
+        Envelope::of(place, &KEYS)
+            .with("identifier", identifier)
+            .requested(syntax)
+    }
+
+    /// Sends an answer without records, of one target or several.
+    async fn end(
+        &self,
+        spots: &[Spot],
+        identifiers: &[Identifier],
+        answer: Answer,
+        recipient: &mut Recipient,
+    ) -> Answer {
+        let Some(last) = spots.last() else {
+            return answer;
+        };
+        let places: Vec<String> = spots.iter().map(|spot| spot.place.to_string()).collect();
+        let names: Vec<&str> = spots.iter().map(|spot| spot.place.text.as_str()).collect();
+        let identifiers: Vec<String> = identifiers.iter().map(ToString::to_string).collect();
+        let identifiers = identifiers.join(" ");
+        let subject = format!("{}: {identifiers}", places.join(OR));
+        let envelope = || {
+            let envelope = self.envelope(&last.place, identifiers);
+            envelope.with("target", names.join(OR))
+        };
+        recipient
+            .last(self.writing.end(answer, envelope, &subject))
+            .await
+    }
+
+    /// Shows the records of a target.
+    async fn show(&self, found: Find<'_>, recipient: &mut Recipient) -> Answer {
+        let Find {
+            spot: Spot { place, .. },
+            identifier,
+            hits,
+            ..
+        } = found;
+        let count = self.count;
+        let base = found.base();
+        let envelope = || self.envelope_of(&found);
+        let mut answer = base.clone();
+        if hits != 1 {
+            answer = answer.ended(OutcomeName::Ambiguous).saying(matching(hits));
+        }
+        if count == 0 {
+            answer.outcome = OutcomeName::Found;
+        }
+        if !self.writing.json {
+            let words = found.in_words();
+            // A batch shows only warnings.
+            let words = match hits {
+                1 => Words::Note(words),
+                _ => Words::Warning(words),
+            };
+            recipient.send(words).await;
+        } else if count == 0 {
+            recipient.send(envelope().answered(&answer).piece()).await;
+        }
+        for (position, slot) in (1_u64..).zip(&found.records) {
+            let (piece, one) = self.record(&found, base.clone(), position, slot);
+            recipient.send(piece).await;
+            answer = answer.graver(one);
+        }
+        if let Some(failure) = &found.failure {
+            let failed = Answer {
+                hits: base.hits,
+                step: base.step,
+                target: base.target,
+                ..Unanswered::from(failure.clone()).answer()
+            };
+            let subject = format!("{place}: {identifier}");
+            let failed = self.writing.end(failed, envelope, &subject);
+            return answer.graver(recipient.last(failed).await);
+        }
+        if self.is_written && count < hits {
+            let words = format!("{count} of {hits} written (--count {count})");
+            let warning = format!("{place}: {identifier}: {words}");
+            recipient.send(Words::Warning(warning)).await;
+            answer.message = Some(words);
+        }
+        answer
+    }
+
+    /// Shows the best record of all targets, and says why it is.
+    async fn show_best(
+        &self,
+        finds: Vec<Find<'_>>,
+        preferences: &Preferences,
+        recipient: &mut Recipient,
+    ) -> Answer {
+        let mut candidates = Vec::new();
+        for found in &finds {
+            for (position, slot) in (1_u64..).zip(&found.records) {
+                if let ResultRecord::Record { external, .. } = slot {
+                    let merit = Merit::of(external, found.identifier, preferences);
+                    candidates.push((merit, found, position, slot));
+                }
+            }
+        }
+        let number = candidates.len();
+        // Of equals, the first stays first.
+        candidates.sort_by(|(one, ..), (other, ..)| one.compare(other));
+        let mut candidates = candidates.into_iter();
+        let Some((best, found, position, slot)) = candidates.next() else {
+            // There are only diagnostics.
+            let mut finds = finds.into_iter();
+            return match finds.next() {
+                Some(found) => self.show(found, recipient).await,
+                None => Answer::default(),
+            };
+        };
+        let hits = finds.iter().map(|found| found.hits).sum();
+        let mut base = Answer {
+            hits: Some(hits),
+            ..found.base()
+        };
+        if let Some((next, ..)) = candidates.next() {
+            let of = match u64::try_from(number).unwrap_or(u64::MAX) < hits {
+                true => format!("the first {number} of {hits}"),
+                false => number.to_string(),
+            };
+            let words = format!(
+                "record {position} as the best of {of}: {}",
+                best.reason(&next)
+            );
+            base.choice = Some(words);
+        }
+        if !self.writing.json {
+            let words = found.in_words();
+            recipient.send(Words::Note(words)).await;
+        }
+        if let Some(choice) = &base.choice {
+            let words = format!("{}: {}: {choice}", found.spot.place, found.identifier);
+            recipient.send(Words::Note(words)).await;
+        }
+        let failures = finds
+            .iter()
+            .filter_map(|found| Some((found, found.failure.as_ref()?)));
+        for (found, failure) in failures {
+            let words = format!("{}: {}: {failure}", found.spot.place, found.identifier);
+            recipient.send(Words::Warning(words)).await;
+        }
+        recipient
+            .last(self.record(found, base, position, slot))
+            .await
+    }
+
+    fn envelope_of(&self, found: &Find<'_>) -> Envelope {
+        let identifier = found.identifier.to_string();
+        self.envelope(&found.spot.place, identifier)
+            .with("terms", found.terms.clone())
+    }
+
+    fn record(
+        &self,
+        found: &Find<'_>,
+        answer: Answer,
+        position: u64,
+        slot: &ResultRecord,
+    ) -> (Piece, Answer) {
+        let (place, identifier) = (&found.spot.place, found.identifier);
+        let field = match slot {
+            ResultRecord::Record { external, .. } => matched(identifier, external),
+            ResultRecord::Diagnostic { .. } => None,
+        };
+        let choice = answer.choice.clone();
+        let envelope = || {
+            let matched = field.as_ref().map(|field| {
+                json!({
+                    "field": field.tag,
+                    "subfield": field.code,
+                    "text": field.text,
+                    "cancelled": field.is_cancelled,
+                })
+            });
+            self.envelope_of(found)
+                .with("position", position)
+                .with("matched", matched)
+                .with("choice", choice)
+        };
+        let mut writing = self.writing.clone();
+        writing.charset = place.charset(writing.charset);
+        let which = format!("{identifier}: record {position}");
+        let (mut piece, answer) =
+            self.reach
+                .write(&writing, answer, envelope, slot, &place.to_string(), &which);
+        if let Some(field) = field.filter(|_| !self.writing.json) {
+            piece.words.insert(0, said(identifier, position, &field));
+        }
+        (piece, answer)
+    }
+}
+
+impl Find<'_> {
+    /// The answer with what is known before any record.
+    fn base(&self) -> Answer {
+        Answer {
+            hits: Some(self.hits),
+            step: Some(self.step.clone()),
+            target: Some(self.spot.place.text.clone()),
+            ..Answer::default()
+        }
+    }
+
+    /// `lib.example: isbn:0306406152: 1 record matches 1=7 9780306406157 or 0306406152`
+    fn in_words(&self) -> String {
+        format!(
+            "{}: {}: {} {} {}",
+            self.spot.place,
+            self.identifier,
+            matching(self.hits),
+            self.step,
+            self.terms.join(OR)
+        )
+    }
+}
+
+/// Where the identifier is found; a field of cancelled numbers is worth a warning.
+fn said(identifier: &Identifier, position: u64, place: &Match) -> Words {
+    let text = place.text.trim();
+    let words = format!("{identifier}: record {position} has {text} in {place}");
+    match place.is_cancelled {
+        true => Words::Warning(format!(
+            "{words}, a field for cancelled and invalid numbers"
+        )),
+        false => Words::Note(words),
+    }
+}

@@ -1,0 +1,351 @@
+//! Which of several records is the best for copy cataloguing: by encoding level (leader position 17), and by source, language and
+//! rules of the cataloguing (MARC 21 field 040, UNIMARC field 801).
+
+use std::cmp::{Ordering, Reverse};
+
+use z3950_asn1::apdu::External;
+use z3950_asn1::oid::UNIMARC;
+use z3950_marc::MarcRecord;
+use z3950_marc::crosswalk::is_unimarc;
+
+use super::identifier::Identifier;
+use super::matched::{marc, matched_in, texts};
+
+/// What is preferred of records that are otherwise equal.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Preferences {
+    /// The codes of cataloguing agencies (040 `$a`), best first; by default those of [`SOURCES`].
+    pub sources: Vec<String>,
+    /// The language of cataloguing (040 `$b`), such as `eng`; by default any.
+    pub language: Option<String>,
+}
+
+/// The agencies preferred by default: national libraries, by the codes of MARC, OCLC and ISIL.
+pub const SOURCES: [&str; 11] = [
+    "DLC",
+    "DNLM",
+    "DNAL",
+    "Uk",
+    "UKM",
+    "CaOONL",
+    "NLC",
+    "AuCNL",
+    "DE-101",
+    "FrPBN",
+    "FR-751131015",
+];
+
+/// How good a record is for copy cataloguing. Better ones are less; the first criterion on which two records differ decides.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Merit {
+    /// Whether it contains the identifier as a valid number, as a cancelled one, or not at all.
+    number: Number,
+    /// The rank of its encoding level, and the level in words.
+    level: (usize, &'static str),
+    /// The rank of its source, and its code.
+    source: (usize, String),
+    /// Whether it is in another than the preferred language, and its code.
+    language: (bool, String),
+    /// Whether its rules are unknown, and their code; RDA comes before others.
+    rules: (u8, String),
+    /// The number of fields; more are better.
+    fields: Reverse<usize>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Number {
+    Valid,
+    Cancelled,
+    Absent,
+}
+
+/// The encoding levels of MARC 21, with those of OCLC, best first.
+const LEVELS: [(u8, &str); 14] = [
+    (b' ', "full"),
+    (b'I', "full (OCLC)"),
+    (b'1', "full, material not examined"),
+    (b'L', "full (batch)"),
+    (b'4', "core"),
+    (b'2', "less than full"),
+    (b'7', "minimal"),
+    (b'K', "minimal (OCLC)"),
+    (b'M', "minimal (batch)"),
+    (b'5', "preliminary"),
+    (b'3', "abbreviated"),
+    (b'8', "prepublication"),
+    (b'u', "unknown"),
+    (b'z', "not applicable"),
+];
+
+/// Those of UNIMARC.
+const UNIMARC_LEVELS: [(u8, &str); 4] = [
+    (b' ', "full"),
+    (b'1', "full, material not examined"),
+    (b'3', "abbreviated"),
+    (b'2', "prepublication"),
+];
+
+impl Merit {
+    /// The merit of a record that was found by an identifier. One that is not MARC has the least.
+    pub fn of(record: &External, identifier: &Identifier, preferences: &Preferences) -> Self {
+        let Some(marc) = marc(record) else {
+            return Self {
+                number: Number::Absent,
+                level: (usize::MAX, "no MARC"),
+                source: (usize::MAX, String::new()),
+                language: (true, String::new()),
+                rules: (u8::MAX, String::new()),
+                fields: Reverse(0),
+            };
+        };
+        let is_unimarc = record.direct_reference == Some(UNIMARC) || is_unimarc(&marc);
+        let number = match matched_in(identifier, &marc, is_unimarc) {
+            Some(place) if place.is_cancelled => Number::Cancelled,
+            Some(_) => Number::Valid,
+            None => Number::Absent,
+        };
+        let (source, language, rules) = match is_unimarc {
+            true => (
+                first(&marc, "801", "b"),
+                language_of_unimarc(&marc),
+                first(&marc, "801", "g"),
+            ),
+            false => (
+                first(&marc, "040", "a"),
+                first(&marc, "040", "b"),
+                rules(&marc),
+            ),
+        };
+        Self {
+            number,
+            level: level(marc.leader.octet(17), is_unimarc),
+            source: (rank(&source, preferences), source),
+            language: (
+                preferences
+                    .language
+                    .as_ref()
+                    .is_some_and(|wanted| !wanted.eq_ignore_ascii_case(&language)),
+                language,
+            ),
+            rules: (
+                match rules.as_str() {
+                    "rda" => 0,
+                    "" => 2,
+                    _ => 1,
+                },
+                rules,
+            ),
+            fields: Reverse(marc.fields.len()),
+        }
+    }
+
+    /// Why this record is better than another, in words: `encoding level full before minimal`.
+    pub fn reason(&self, other: &Self) -> String {
+        let known = |code: &str| match code {
+            "" => "unknown".to_owned(),
+            code => code.to_owned(),
+        };
+        let told = |what: &str, one: &str, other: &str| {
+            format!("{what} {} before {}", known(one), known(other))
+        };
+        match self.criterion(other) {
+            Some(Criterion::Number) => {
+                let of = |number| match number {
+                    Number::Valid => "valid",
+                    Number::Cancelled => "cancelled",
+                    Number::Absent => "absent",
+                };
+                told("number", of(self.number), of(other.number))
+            }
+            Some(Criterion::Level) => told("encoding level", self.level.1, other.level.1),
+            Some(Criterion::Source) => told("source", &self.source.1, &other.source.1),
+            Some(Criterion::Language) => told("language", &self.language.1, &other.language.1),
+            Some(Criterion::Rules) => told("rules", &self.rules.1, &other.rules.1),
+            Some(Criterion::Fields) => {
+                let (Reverse(one), Reverse(other)) = (self.fields, other.fields);
+                told("fields", &one.to_string(), &other.to_string())
+            }
+            None => "the first of equals".to_owned(),
+        }
+    }
+
+    /// The comparisons in their order.
+    fn comparisons(&self, other: &Self) -> [(Criterion, Ordering); 6] {
+        [
+            (Criterion::Number, self.number.cmp(&other.number)),
+            (Criterion::Level, self.level.0.cmp(&other.level.0)),
+            (Criterion::Source, self.source.0.cmp(&other.source.0)),
+            (Criterion::Language, self.language.0.cmp(&other.language.0)),
+            (Criterion::Rules, self.rules.0.cmp(&other.rules.0)),
+            (Criterion::Fields, self.fields.cmp(&other.fields)),
+        ]
+    }
+
+    fn criterion(&self, other: &Self) -> Option<Criterion> {
+        let mut comparisons = self.comparisons(other).into_iter();
+        let differs =
+            |(criterion, ordering): (Criterion, Ordering)| ordering.is_ne().then_some(criterion);
+        comparisons.find_map(differs)
+    }
+
+    /// Whether a record is better than another, or as good.
+    pub fn compare(&self, other: &Self) -> Ordering {
+        let comparisons = self.comparisons(other).into_iter();
+        comparisons.fold(Ordering::Equal, |so_far, (_, next)| so_far.then(next))
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Criterion {
+    Number,
+    Level,
+    Source,
+    Language,
+    Rules,
+    Fields,
+}
+
+/// The language in which a record is catalogued: 040 `$b`, in UNIMARC 100 `$a`.
+pub fn cataloguing_language(record: &MarcRecord) -> Option<String> {
+    let language = match is_unimarc(record) {
+        true => language_of_unimarc(record),
+        false => first(record, "040", "b"),
+    };
+    (!language.is_empty()).then_some(language)
+}
+
+/// The rank of an encoding level, and its name.
+fn level(octet: u8, is_unimarc: bool) -> (usize, &'static str) {
+    let octet = match octet {
+        b'#' | b'|' => b' ',
+        octet => octet,
+    };
+    let of_unimarc = UNIMARC_LEVELS.iter().filter(|_| is_unimarc);
+    let name = of_unimarc.chain(&LEVELS).find(|(known, _)| *known == octet);
+    let name = name.map_or("unknown", |(_, name)| *name);
+    let rank = LEVELS.iter().position(|(_, known)| *known == name);
+    (rank.unwrap_or(LEVELS.len()), name)
+}
+
+/// The rank of a cataloguing source; all others come last.
+fn rank(source: &str, preferences: &Preferences) -> usize {
+    let is_it = |known: &str| known.eq_ignore_ascii_case(source);
+    let known = match preferences.sources.as_slice() {
+        [] => SOURCES.iter().position(|known| is_it(known)).map(|_| 0),
+        own => own.iter().position(|known| is_it(known)),
+    };
+    known.unwrap_or(usize::MAX)
+}
+
+/// The description conventions: 040 `$e`, else those of leader position 18.
+fn rules(record: &MarcRecord) -> String {
+    match (first(record, "040", "e"), record.leader.octet(18)) {
+        (code, b'a') if code.is_empty() => "aacr".to_owned(),
+        (code, b'i') if code.is_empty() => "isbd".to_owned(),
+        (code, _) => code,
+    }
+}
+
+/// Positions 22 to 24 of 100 `$a`.
+fn language_of_unimarc(record: &MarcRecord) -> String {
+    let general = first(record, "100", "a");
+    general.get(22..25).unwrap_or_default().trim().to_owned()
+}
+
+/// The first text of a subfield, or nothing.
+fn first(record: &MarcRecord, tag: &str, code: &str) -> String {
+    let mut found = record
+        .fields_by_tag(tag)
+        .flat_map(|field| texts(field, Some(code)));
+    found.next().unwrap_or_default().trim().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use z3950_asn1::oid::USMARC;
+    use z3950_marc::{iso2709, mrk};
+
+    use super::*;
+
+    fn external(level: &str, lines: &str) -> External {
+        let text = format!("=LDR  00000nam a2200000{level}a 4500\n{lines}\n");
+        let records = mrk::parse_all(&text).expect("a record");
+        let record = records.first().expect("a record");
+        External::octet_aligned(USMARC, iso2709::encode(record).expect("fits"))
+    }
+
+    #[test]
+    fn the_first_difference_decides() {
+        let preferences = Preferences {
+            sources: vec!["NLC".to_owned(), "DLC".to_owned()],
+            language: Some("eng".to_owned()),
+        };
+        for (one, other, reason) in [
+            (
+                (" ", "=020  \\\\$a0306406152"),
+                (" ", "=020  \\\\$z0306406152\n=245  00$aA"),
+                "number valid before cancelled",
+            ),
+            (
+                (" ", "=020  \\\\$a0306406152"),
+                ("7", "=020  \\\\$a0306406152\n=245  00$aA"),
+                "encoding level full before minimal",
+            ),
+            (
+                ("8", "=020  \\\\$a0306406152"),
+                ("q", "=020  \\\\$a0306406152"),
+                "encoding level prepublication before unknown",
+            ),
+            (
+                (" ", "=020  \\\\$a0306406152\n=040  \\\\$aNLC"),
+                (" ", "=020  \\\\$a0306406152\n=040  \\\\$aDLC"),
+                "source NLC before DLC",
+            ),
+            (
+                (" ", "=020  \\\\$a0306406152\n=040  \\\\$aX$beng"),
+                (" ", "=020  \\\\$a0306406152\n=040  \\\\$aX"),
+                "language eng before unknown",
+            ),
+            (
+                (" ", "=020  \\\\$a0306406152\n=040  \\\\$aX$beng$erda"),
+                (" ", "=020  \\\\$a0306406152\n=040  \\\\$aX$beng"),
+                "rules rda before aacr",
+            ),
+            (
+                (" ", "=020  \\\\$a0306406152\n=245  00$aA"),
+                (" ", "=020  \\\\$a0306406152"),
+                "fields 2 before 1",
+            ),
+            (
+                (" ", "=020  \\\\$a0306406152"),
+                (" ", "=020  \\\\$a0306406152"),
+                "the first of equals",
+            ),
+        ] {
+            let identifier = "isbn:9780306406157".parse().expect("an identifier");
+            let merit =
+                |(level, lines)| Merit::of(&external(level, lines), &identifier, &preferences);
+            let (better, worse) = (merit(one), merit(other));
+            assert_eq!(better.reason(&worse), reason);
+            let expected = match reason {
+                "the first of equals" => Ordering::Equal,
+                _ => Ordering::Less,
+            };
+            assert_eq!(better.compare(&worse), expected, "{reason}");
+            assert_eq!(worse.compare(&better), expected.reverse(), "{reason}");
+        }
+    }
+
+    #[test]
+    fn the_default_sources_are_equal_and_other_syntaxes_come_last() {
+        let identifier = "isbn:9780306406157".parse().expect("an identifier");
+        let preferences = Preferences::default();
+        let of = |record: &External| Merit::of(record, &identifier, &preferences);
+        let by = |code: &str| external(" ", &format!("=020  \\\\$a0306406152\n=040  \\\\$a{code}"));
+        assert_eq!(of(&by("DLC")).compare(&of(&by("uk"))), Ordering::Equal);
+        assert_eq!(of(&by("DLC")).compare(&of(&by("XYZ"))), Ordering::Less);
+        let text = External::octet_aligned(z3950_asn1::oid::SUTRS, "a text");
+        assert_eq!(of(&by("XYZ")).compare(&of(&text)), Ordering::Less);
+    }
+}

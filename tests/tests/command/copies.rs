@@ -1,0 +1,296 @@
+//! `z3950 lookup` for copy cataloguing: identifiers from records, the best of several records, several targets.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+use z3950_marc::{Field, Form, MarcRecord, iso2709};
+use z3950_server::testing::TestServer;
+use z3950_tests::program::{Ran, z3950};
+
+/// A record by its control number, encoding level, source with language, and ISBN.
+fn record(id: &str, level: u8, source: &[(&str, &str)], isbn: (&str, &str)) -> MarcRecord {
+    let mut record = MarcRecord {
+        fields: vec![
+            Field::control(b"001", id.to_owned()),
+            Field::data(b"020", "  ", [isbn]),
+            Field::data(b"040", "  ", source.iter().copied()),
+            Field::data(b"245", "00", [("a", "A title")]),
+        ],
+        ..MarcRecord::default()
+    };
+    record.leader.0[17] = level;
+    record
+}
+
+const ISBN: &str = "0306406152";
+const OTHER: &str = "0140449132";
+
+/// Database `a` has three records with the first ISBN, of which the second is the best; `b` has a better one, and the only one
+/// with the other ISBN.
+fn server() -> TestServer {
+    let valid = ("a", ISBN);
+    TestServer::builder()
+        .database(
+            "a",
+            [
+                record("a1", b'7', &[("a", "DLC"), ("b", "eng")], valid),
+                record("a2", b'4', &[("a", "XYZ"), ("b", "ger")], valid),
+                record("a3", b'8', &[("a", "DLC"), ("b", "eng")], valid),
+            ],
+        )
+        .database(
+            "b",
+            [
+                record("b1", b' ', &[("a", "XYZ"), ("b", "eng")], valid),
+                record("b2", b' ', &[("a", "XYZ"), ("b", "eng")], ("a", OTHER)),
+            ],
+        )
+        .start()
+}
+
+/// The old records: one with each ISBN, one with a number that nobody has, one without any.
+fn old() -> Vec<MarcRecord> {
+    let old = |id: &str, isbn| {
+        let fields = vec![
+            Field::control(b"001", id.to_owned()),
+            Field::data(b"020", "  ", [("a", isbn)]),
+        ];
+        MarcRecord {
+            fields,
+            ..MarcRecord::default()
+        }
+    };
+    let mut none = old("o4", ISBN);
+    none.fields.pop();
+    vec![
+        old("o1", ISBN),
+        old("o2", OTHER),
+        old("o3", "9780131103627"),
+        none,
+    ]
+}
+
+fn path(folder: &Path, name: &str) -> String {
+    folder.join(name).to_str().expect("text").to_owned()
+}
+
+/// The given columns of a report.
+fn rows<const N: usize>(report: &Path, columns: [&str; N]) -> Vec<[String; N]> {
+    let report = fs::read_to_string(report).expect("a report");
+    let mut lines = report.lines().map(|line| line.split('\t').collect());
+    let header: Vec<&str> = lines.next().expect("a header");
+    let place = |name| header.iter().position(|column| *column == name);
+    lines
+        .map(|cells: Vec<&str>| columns.map(|name| cells[place(name).expect(name)].to_owned()))
+        .collect()
+}
+
+#[test]
+fn records_in_any_form_are_inputs() {
+    let server = server();
+    let target = format!("{}/b", server.addr());
+    let folder = tempfile::tempdir().expect("a folder");
+    for form in Form::ALL.into_iter().take(5) {
+        let name = form.name();
+        let mut octets = form.begin().as_bytes().to_vec();
+        for (number, record) in old().iter().enumerate() {
+            if number > 0 {
+                octets.extend_from_slice(form.between().as_bytes());
+            }
+            form.write(record, &mut octets).expect("fits");
+        }
+        octets.extend_from_slice(form.end().as_bytes());
+        let input = path(folder.path(), name);
+        fs::write(&input, octets).expect("written");
+        let report = path(folder.path(), &format!("{name}.tsv"));
+        let ran = z3950([
+            "lookup", &target, "--input", &input, "--report", &report, "--format", "brief",
+        ]);
+        assert_eq!(ran.code, Some(2), "{name}: {ran:?}");
+        let found = rows(
+            &PathBuf::from(report),
+            ["position", "input", "outcome", "message"],
+        );
+        let without = "001 o4: no identifier in 010, 020, 022 or 035 $a";
+        let expected = [
+            ["1", "isbn:9780306406157", "delivered", ""],
+            ["2", "isbn:9780140449136", "delivered", ""],
+            ["3", "isbn:9780131103627", "no match", "no record matches"],
+            ["4", "001 o4", "not sent", without],
+        ];
+        assert_eq!(found, expected, "{name}");
+    }
+}
+
+#[test]
+fn the_best_record_is_taken_and_the_choice_told() {
+    let server = server();
+    let target = format!("{}/a", server.addr());
+    for (options, id, position, choice) in [
+        (
+            &[][..],
+            "a2",
+            2,
+            "record 2 as the best of 3: encoding level core before minimal",
+        ),
+        (&["--count", "1"], "a1", 1, ""),
+    ] {
+        let line = ["lookup", &target, ISBN, "--best", "--json"];
+        let ran = z3950([&line[..], options].concat());
+        assert_eq!(ran.code, Some(0), "{ran:?}");
+        let line: Value = serde_json::from_str(&ran.stdout).expect("one object");
+        assert_eq!(line["record"]["fields"][0]["001"], id, "{line}");
+        assert_eq!(
+            line["choice"].as_str().unwrap_or_default(),
+            choice,
+            "{line}"
+        );
+        assert_eq!(
+            (&line["position"], &line["hits"]),
+            (&position.into(), &3.into())
+        );
+    }
+    let ran = z3950(["lookup", &target, ISBN, "--best"]);
+    assert!(
+        ran.stderr.contains("encoding level core before minimal"),
+        "{ran:?}"
+    );
+    assert_eq!(ran.stdout.matches("001 a").count(), 1, "{ran:?}");
+    let ran = z3950(["lookup", &target, ISBN]);
+    assert_eq!(ran.code, Some(4), "{ran:?}");
+    assert_eq!(ran.stdout.matches("001 a").count(), 3, "{ran:?}");
+}
+
+#[test]
+fn targets_are_asked_in_order_until_one_has_the_record() {
+    let server = server();
+    let (a, b) = (
+        format!("{}/a", server.addr()),
+        format!("{}/b", server.addr()),
+    );
+    let closed = "127.0.0.1:1/x";
+    let isbns = [ISBN, OTHER];
+    for (targets, options, code, lines) in [
+        (&[&a, &b][..], &["--best"][..], 0, &["a a2", "b b2"][..]),
+        (&[&b, &a], &["--best"], 0, &["b b1", "b b2"]),
+        (
+            &[&a, &b],
+            &["--best", "--all-targets"],
+            0,
+            &["b b1", "b b2"],
+        ),
+        (
+            &[&a, &b],
+            &["--all-targets"],
+            4,
+            &["a a1", "a a2", "a a3", "b b1", "a -", "b b2"],
+        ),
+        (&[&closed.to_owned(), &b], &[], 0, &["b b1", "b b2"]),
+        (&[&b, &closed.to_owned()], &[], 0, &["b b1", "b b2"]),
+        (&[&a], &["--best"], 3, &["a a2", "a -"]),
+        (&[&closed.to_owned(), &a], &["--best"], 6, &["a a2", "? -"]),
+    ] {
+        let mut line = vec!["lookup", "--json", "--jobs", "1", "--timeout", "10"];
+        for target in targets {
+            line.extend(["--target", target]);
+        }
+        line.extend(options);
+        line.extend(isbns);
+        let ran = z3950(&line);
+        assert_eq!(ran.code, Some(code), "{line:?}: {ran:?}");
+        let found: Vec<String> = ran
+            .stdout
+            .lines()
+            .map(|line| {
+                let line: Value = serde_json::from_str(line).expect("JSON");
+                let id = line["record"]["fields"][0]["001"].as_str().unwrap_or("-");
+                let target = match line["target"].as_str().expect("a target") {
+                    target if target == a => "a",
+                    target if target == b => "b",
+                    _ => "?",
+                };
+                format!("{target} {id}")
+            })
+            .collect();
+        assert_eq!(found, lines, "{line:?}: {ran:?}");
+        let is_closed = targets.first().is_some_and(|target| *target == closed);
+        assert_eq!(
+            ran.stderr.contains("warning: 127.0.0.1:1/x"),
+            is_closed,
+            "{ran:?}"
+        );
+    }
+}
+
+#[test]
+fn the_report_says_where_a_record_was_found_and_is_continued() {
+    let server = server();
+    let (a, b) = (
+        format!("{}/a", server.addr()),
+        format!("{}/b", server.addr()),
+    );
+    let folder = tempfile::tempdir().expect("a folder");
+    let input = path(folder.path(), "old.mrc");
+    let octets: Vec<u8> = old()
+        .iter()
+        .flat_map(|record| iso2709::encode(record).expect("fits"))
+        .collect();
+    let (report, output) = (path(folder.path(), "r.tsv"), path(folder.path(), "o.mrc"));
+    let run = |octets: &[u8]| -> Ran {
+        fs::write(&input, octets).expect("written");
+        z3950([
+            "lookup", "--target", &a, "--target", &b, "--best", "--input", &input, "--report",
+            &report, "--output", &output, "--resume",
+        ])
+    };
+    let first = iso2709::encode(&old()[0]).expect("fits").len();
+    let ran = run(&octets[..first]);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    let ran = run(&octets);
+    assert_eq!(ran.code, Some(2), "{ran:?}");
+    assert!(
+        ran.stderr.contains("1 input was answered before"),
+        "{ran:?}"
+    );
+    let found = rows(&PathBuf::from(&report), ["target", "outcome", "choice"]);
+    let choice = "record 2 as the best of 3: encoding level core before minimal";
+    let both = format!("{a} or {b}");
+    let expected = [
+        [a.as_str(), "delivered", choice],
+        [&b, "delivered", ""],
+        [&both, "no match", ""],
+        [&both, "not sent", ""],
+    ];
+    assert_eq!(found, expected);
+    let written = fs::read(&output).expect("an output");
+    assert_eq!(written.iter().filter(|octet| **octet == 0x1D).count(), 2);
+}
+
+#[test]
+fn what_is_missing_is_named() {
+    for (line, words) in [
+        (
+            &["lookup"][..],
+            "the target is missing: z3950 lookup TARGET ID",
+        ),
+        (&["lookup", "lib.example"], "what to look up is missing"),
+        (
+            &["lookup", "--target", "lib.example"],
+            "what to look up is missing",
+        ),
+        (&["lookup", "lib.example", "1", "--all-targets"], "--target"),
+        (
+            &["lookup", "lib.example", "1", "--best", "--count", "0"],
+            "--best chooses among the records of --count, which is 0",
+        ),
+        (
+            &["lookup", "lib.example", "1", "--best-source", "DLC"],
+            "--best",
+        ),
+    ] {
+        let ran = z3950(line);
+        assert_eq!(ran.code, Some(2), "{line:?}: {ran:?}");
+        assert!(ran.stderr.contains(words), "{line:?}: {ran:?}");
+    }
+}
