@@ -69,7 +69,7 @@ impl Connection {
         }
     }
 
-    /// Searches. The records stay at the server until they are read.
+    /// Searches, and sorts the result if the query says how. The records stay at the server until they are read.
     ///
     /// # Errors
     /// [`Error::Refused`] with the server's diagnostics; [`Error::Term`] for a term that the target's character set
@@ -87,6 +87,8 @@ impl Connection {
         query: impl Into<Query>,
         count: u64,
     ) -> Result<ResultSet, Error> {
+        let query = query.into();
+        let keys = query.sort_keys().to_vec();
         let query = self.adapted(query)?;
         let name = self.inner.names.take();
         let target = &self.inner.target;
@@ -101,10 +103,14 @@ impl Connection {
         turn.take();
         let mut lease = self.inner.lease().await;
         options.reconnect = Some(lease.reconnect());
-        let (query, search, options) = (&query, &search, &options);
+        let (query, search, options, keys) = (&query, &search, &options, &keys);
         let pager = lease.run(Repeat::IfLost, |session| async move {
             let (query, options) = (query.clone(), options.clone());
-            session.pager(query, search, options).await
+            let mut set = session.pager(query, search, options).await?;
+            if !keys.is_empty() && set.found().count().is_none_or(|hits| hits > 1) {
+                set.sort(keys.clone()).await?;
+            }
+            Ok(set)
         });
         let pager = pager.await?;
         drop(turn);

@@ -20,7 +20,7 @@ mod matched;
 mod merit;
 mod of_record;
 
-pub use self::attempts::{Attempt, attempts};
+pub use self::attempts::{Attempt, anywhere, attempts};
 pub use self::identifier::{Identifier, IdentifierError, Kind};
 pub use self::matched::{Match, matched};
 pub use self::merit::{Merit, Preferences, SOURCES, cataloguing_language};

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::ops::{BitAnd, BitOr, Sub};
 
-use z3950_asn1::apdu::{AttributeElement, Operator, RpnQuery, RpnStructure};
+use z3950_asn1::apdu::{AttributeElement, Operator, RpnQuery, RpnStructure, SortKeySpec};
 use z3950_asn1::query::names::Names;
 use z3950_asn1::query::{Dialects, Language};
 
@@ -23,7 +23,11 @@ pub use z3950_asn1::query::{QueryError, QueryErrorKind};
 /// The language of a text is never guessed: there are [`words`](Self::words), [`pqf`](Self::pqf), [`cql`](Self::cql) and
 /// [`ccl`](Self::ccl). `Display` writes PQF, which [`pqf`](Self::pqf) reads.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Query(RpnQuery);
+pub struct Query {
+    rpn: RpnQuery,
+    /// How its result is sorted, most important key first.
+    sort: Vec<SortKeySpec>,
+}
 
 /// Declares constructors for one term in an index.
 macro_rules! indexes {
@@ -102,7 +106,8 @@ impl Query {
         Self::read(Language::Pqf, text)
     }
 
-    /// Reads CQL 1.1 or 1.2: `dc.title="war and peace" and dc.creator=tolstoy`. Sort keys are left out.
+    /// Reads CQL 1.1 or 1.2: `dc.title="war and peace" and dc.creator=tolstoy`. By the keys after `sortby`,
+    /// [`Connection::search`](crate::Connection::search) sorts the result.
     ///
     /// # Errors
     /// The error, or what a type-1 query cannot express, and its octet.
@@ -120,11 +125,20 @@ impl Query {
 
     /// The query as sent, before a target's profile is applied.
     pub fn as_rpn(&self) -> &RpnQuery {
-        &self.0
+        &self.rpn
+    }
+
+    /// The keys by which the result is to be sorted.
+    pub(crate) fn sort_keys(&self) -> &[SortKeySpec] {
+        &self.sort
     }
 
     fn read(language: Language, text: &str) -> Result<Self, QueryError> {
-        Dialects::default().read(language, text).map(Self)
+        let dialects = Dialects::default();
+        Ok(Self {
+            rpn: dialects.read(language, text)?,
+            sort: dialects.sort_keys(language, text)?,
+        })
     }
 
     /// A term in an index of the table, which has all indexes with a method above.
@@ -134,12 +148,12 @@ impl Query {
     }
 
     fn term(attributes: Vec<AttributeElement>, term: &str) -> Self {
-        Self(RpnQuery::bib1(RpnStructure::term(attributes, term)))
+        RpnQuery::bib1(RpnStructure::term(attributes, term)).into()
     }
 
     fn joined(self, other: Self, op: Operator) -> Self {
-        let Self(left) = self;
-        let Self(mut right) = other;
+        let Self { rpn: left, sort } = self;
+        let (mut right, other_sort) = (other.rpn, other.sort);
         // A query has one attribute set; attributes of another name theirs.
         if right.attribute_set != left.attribute_set {
             let operands = right.rpn.terms_mut();
@@ -147,10 +161,13 @@ impl Query {
                 attribute.attribute_set.get_or_insert(right.attribute_set);
             }
         }
-        Self(RpnQuery {
-            attribute_set: left.attribute_set,
-            rpn: RpnStructure::combined(left.rpn, op, right.rpn),
-        })
+        Self {
+            rpn: RpnQuery {
+                attribute_set: left.attribute_set,
+                rpn: RpnStructure::combined(left.rpn, op, right.rpn),
+            },
+            sort: if sort.is_empty() { other_sort } else { sort },
+        }
     }
 }
 
@@ -182,20 +199,21 @@ impl Sub for Query {
 }
 
 impl From<RpnQuery> for Query {
-    fn from(query: RpnQuery) -> Self {
-        Self(query)
+    fn from(rpn: RpnQuery) -> Self {
+        let sort = Vec::new();
+        Self { rpn, sort }
     }
 }
 
 impl From<Query> for RpnQuery {
     fn from(query: Query) -> Self {
-        query.0
+        query.rpn
     }
 }
 
 impl fmt::Display for Query {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
+        self.rpn.fmt(f)
     }
 }
 
@@ -266,6 +284,17 @@ mod tests {
             error.to_string().contains("did you mean \"title\"?"),
             "{error}"
         );
+    }
+
+    #[test]
+    fn sort_keys_stay_with_the_query() {
+        let sorted = || Query::cql("war sortby date title").expect("a query");
+        let keys = |query: Query| query.sort_keys().len();
+        assert_eq!(keys(sorted()), 2);
+        assert_eq!(keys(sorted() & Query::any("peace")), 2);
+        assert_eq!(keys(Query::any("peace") - sorted()), 2);
+        assert_eq!(keys(Query::any("peace")), 0);
+        assert!(Query::cql("war sortby tilte").is_err());
     }
 
     #[test]

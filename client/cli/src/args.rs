@@ -371,8 +371,8 @@ mod tests {
     fn audit_d13_help_is_short_and_begins_with_examples() {
         for (line, longest) in [
             ("search -h", 70),
-            ("search --help", 150),
-            ("help search", 150),
+            ("search --help", 175),
+            ("help search", 175),
             ("convert --help", 56),
             ("man --help", 15),
         ] {

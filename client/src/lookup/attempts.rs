@@ -2,8 +2,8 @@
 
 use z3950_asn1::apdu::{Operator, RpnQuery, RpnStructure};
 use z3950_asn1::bib1::attributes::{
-    STRUCTURE, STRUCTURE_URX, TRUNCATION, TRUNCATION_RIGHT, USE, USE_DOC_ID, USE_ISBN, USE_ISSN,
-    USE_LOCAL_NUMBER, USE_STANDARD_IDENTIFIER,
+    STRUCTURE, STRUCTURE_URX, TRUNCATION, TRUNCATION_RIGHT, USE, USE_ANY, USE_DOC_ID, USE_ISBN,
+    USE_ISSN, USE_LOCAL_NUMBER, USE_STANDARD_IDENTIFIER,
 };
 use z3950_marc::standard_number::{Isbn, Issn, lccn, oclc_number};
 
@@ -87,6 +87,17 @@ fn forms(identifier: &Identifier) -> Vec<String> {
         forms.push(written);
     }
     forms
+}
+
+/// The searches for a number in any index, as a last resort; none for identifiers that mean nothing outside their own.
+pub fn anywhere(identifier: &Identifier) -> Vec<Attempt> {
+    match identifier.kind {
+        Kind::Local | Kind::Docid => Vec::new(),
+        _ => {
+            let attributes = &Attributes::numeric(&[(USE, USE_ANY)]);
+            vec![Attempt::of(attributes, &forms(identifier), false)]
+        }
+    }
 }
 
 impl Attempt {

@@ -4,7 +4,8 @@
 use z3950_asn1::apdu::DiagRec;
 use z3950_asn1::bib1::diagnostics::Condition;
 
-/// What to try after a refusal; by default nothing. [`Retrieval::steps`] lists what was tried.
+/// What to try after a refusal; by default nothing. [`Retrieval::steps`] lists what was tried. For searches that are no
+/// retrievals, [`SearchCourse`](super::SearchCourse) carries it out.
 ///
 /// [`Retrieval::steps`]: crate::retrieve::Retrieval::steps
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -14,7 +15,8 @@ pub struct Fallback {
     pub structure: bool,
     /// After a refusal of the attributes (3, 113 to 126, 247, 1024, 1056), or when nothing is found, try other searches for the
     /// docid: those of the server's profile, that of RFC 2056, the same without the Structure attribute, local number,
-    /// standard identifier, and the kind of number that the docid looks like.
+    /// standard identifier, and the kind of number that the docid looks like. A query is searched for with fewer attributes, in
+    /// broader indexes, and in any index.
     pub attributes: bool,
     /// After diagnostic 23 or 111, search the databases one by one until a record is found.
     pub databases: bool,

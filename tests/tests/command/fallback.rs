@@ -1,5 +1,7 @@
-//! `--fallback`: what `get` and `plan` report about searches other than that of RFC 2056 §4.
+//! `--fallback`: what `get` and `plan` report about searches other than that of RFC 2056 §4, and `search` and `lookup` about
+//! others than the one given.
 
+use serde_json::Value;
 use z3950_tests::program::z3950;
 
 const ISBN: &str = "z39.50r://localhost/books?0141439513";
@@ -71,4 +73,47 @@ fn a_plan_shows_the_other_searches() {
         "{}",
         ran.stdout
     );
+}
+
+#[test]
+fn searches_and_lookups_are_made_in_other_ways() {
+    let structure = "@attr 1=1003 @attr 4=999 austen";
+    for (line, without, step) in [
+        (&["search", structure][..], 5, Some("@attr 1=1003 austen")),
+        (&["search", "ti:tolstoy"], 3, Some("@attr 1=1016 tolstoy")),
+        (&["search", "au:austen"], 0, None),
+        (
+            &["search", "--element-set", "X", "au:austen"],
+            5,
+            Some("esn=none"),
+        ),
+        (
+            &["search", "--syntax", "1.2.840.10003.5.999", "au:austen"],
+            5,
+            None,
+        ),
+        (
+            &["lookup", "--element-set", "X", "isbn:0141439513"],
+            5,
+            Some("1=7;esn=none"),
+        ),
+        (&["lookup", "isbn:0141439513"], 0, Some("1=7")),
+    ] {
+        let (last, options) = line.split_last().expect("words");
+        let line = [&["--demo"], options, &["--json", "localhost/books", last]].concat();
+        let ran = z3950(&line);
+        assert_eq!(ran.code, Some(without), "{line:?}: {}", ran.stderr);
+        let ran = z3950([&line[..], &["--fallback"]].concat());
+        assert_eq!(ran.code, Some(0), "{line:?}: {}{}", ran.stderr, ran.stdout);
+        let first = ran.stdout.lines().next().expect("an object");
+        let envelope: Value = serde_json::from_str(first).expect("JSON");
+        assert_eq!(envelope["outcome"], "delivered", "{envelope}");
+        assert_eq!(envelope["step"].as_str(), step, "{line:?}: {}", ran.stderr);
+        let is_told = ran.stderr.contains("; asked again: ");
+        let is_other = step.is_some_and(|step| step != "1=7");
+        assert_eq!(is_told, is_other, "{line:?}: {}", ran.stderr);
+    }
+    let line = ["--demo", "search", "localhost/books", structure];
+    let ran = z3950([&line[..], &["--fallback=databases"]].concat());
+    assert_eq!(ran.code, Some(5), "{}", ran.stderr);
 }

@@ -353,3 +353,63 @@ fn an_interrupted_list_is_resumed() {
     let all: Vec<_> = (0..50).map(|number| format!("id{number:02}")).collect();
     assert_eq!(docids, all, "{ran:?}");
 }
+
+#[test]
+fn sortby_of_cql_is_carried_out() {
+    let search = |options: &[&str], query: &str| {
+        let line = [
+            "search",
+            "localhost/books",
+            "--format",
+            "brief",
+            "--count",
+            "5",
+        ];
+        demo(&[&line[..], options, &[query]].concat())
+    };
+    let by_option = |key| search(&["--sort", key], "cql:title = war");
+    let (ascending, descending) = (by_option("date"), by_option("date:desc"));
+    assert_ne!(ascending.stdout, descending.stdout);
+    for (query, options, expected) in [
+        ("cql:title = war sortby date", &[][..], &ascending),
+        (
+            "cql:title = war sortby date/sort.descending",
+            &[],
+            &descending,
+        ),
+        (
+            "cql:title = war sortby date",
+            &["--sort", "date:desc"],
+            &descending,
+        ),
+    ] {
+        let ran = search(options, query);
+        assert_eq!(ran.code, Some(0), "{query}: {ran:?}");
+        assert_eq!(ran.stdout, expected.stdout, "{query}");
+        assert!(!ran.stderr.contains("sortby"), "{ran:?}");
+    }
+    let ran = search(&[], "cql:title = war sortby dat");
+    assert_eq!(ran.code, Some(2), "{ran:?}");
+    assert!(ran.stderr.contains("index \"dat\" is not known"), "{ran:?}");
+}
+
+#[test]
+fn years_have_ranges() {
+    let count = |query: &str| {
+        let ran = demo(&["search", "localhost/books", "--count", "0", query]);
+        let hits = ran.stdout.split(' ').next().unwrap_or_default();
+        hits.parse::<u64>()
+            .unwrap_or_else(|_| panic!("{query}: {ran:?}"))
+    };
+    let (all, between) = (count("year:1000-2100"), count("year:1850-1860"));
+    for part in [between, count("year:-1849"), count("year:1861-")] {
+        assert!((1..all).contains(&part), "{part} of {all}");
+    }
+    for query in [
+        "ccl:year=1850-1860",
+        "cql:year within \"1850 1860\"",
+        "@and @attr 2=4 @attr 1=31 1850 @attr 2=2 @attr 1=31 1860",
+    ] {
+        assert_eq!(count(query), between, "{query}");
+    }
+}

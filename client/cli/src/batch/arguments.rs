@@ -21,7 +21,7 @@ const MAX_JOBS: i64 = 256;
 #[command(next_help_heading = "Options for many inputs")]
 pub(crate) struct Batch {
     /// Read inputs from a file, one per line, after those on the command line; - is standard input. Blank lines and
-    /// lines that begin with # are ignored. `lookup` also takes the identifiers of MARC records, in any form.
+    /// lines that begin with # are ignored. `lookup` also takes files of MARC records.
     #[arg(long = "input", value_name = "FILE")]
     pub(crate) inputs: Vec<PathBuf>,
 

@@ -61,11 +61,11 @@ struct Source {
     name: Arc<str>,
     /// Lines or records read so far.
     read: u64,
-    contents: Contents,
+    contents: SourceContents,
 }
 
 /// What a source holds.
-enum Contents {
+enum SourceContents {
     /// Not read yet.
     Unknown(Box<dyn BufRead + Send>),
     Lines(Box<dyn BufRead + Send>),
@@ -73,7 +73,7 @@ enum Contents {
 }
 
 /// A line or record of a source.
-enum Item {
+enum SourceItem {
     Line(Vec<u8>),
     Record(Result<MarcRecord, String>),
 }
@@ -98,7 +98,7 @@ impl Inputs {
         self.sources.push_back(Source {
             name: name.into().into(),
             read: 0,
-            contents: Contents::Unknown(Box::new(lines)),
+            contents: SourceContents::Unknown(Box::new(lines)),
         });
     }
 
@@ -147,12 +147,14 @@ impl Iterator for Inputs {
             let origin = Origin {
                 name: Arc::clone(&source.name),
                 number: source.read,
-                is_record: matches!(found, Ok(Some(Item::Record(_)))),
+                is_record: matches!(found, Ok(Some(SourceItem::Record(_)))),
             };
             match found {
                 Ok(None) => drop(self.sources.pop_front()),
-                Ok(Some(Item::Record(record))) => return Some(Ok(self.ask_record(record, origin))),
-                Ok(Some(Item::Line(line))) => match line.trim_ascii() {
+                Ok(Some(SourceItem::Record(record))) => {
+                    return Some(Ok(self.ask_record(record, origin)));
+                }
+                Ok(Some(SourceItem::Line(line))) => match line.trim_ascii() {
                     [] | [b'#', ..] => {}
                     input => return Some(Ok(self.ask(input, Some(origin)))),
                 },
@@ -168,18 +170,18 @@ impl Iterator for Inputs {
 
 impl Source {
     /// The next line or record; of a line that is too long, just enough to detect that.
-    fn next(&mut self, takes_records: bool) -> io::Result<Option<Item>> {
-        if let Contents::Unknown(_) = self.contents {
+    fn next(&mut self, takes_records: bool) -> io::Result<Option<SourceItem>> {
+        if let SourceContents::Unknown(_) = self.contents {
             self.begin(takes_records)?;
         }
         let item = match &mut self.contents {
-            Contents::Records(records) => match records.next().transpose()? {
-                Some(found) => Item::Record(found.record),
+            SourceContents::Records(records) => match records.next().transpose()? {
+                Some(found) => SourceItem::Record(found.record),
                 None => return Ok(None),
             },
-            Contents::Lines(lines) | Contents::Unknown(lines) => {
+            SourceContents::Lines(lines) | SourceContents::Unknown(lines) => {
                 match bounded_line(lines, MAX_INPUT)? {
-                    Some(line) => Item::Line(line),
+                    Some(line) => SourceItem::Line(line),
                     None => return Ok(None),
                 }
             }
@@ -190,8 +192,9 @@ impl Source {
 
     /// Finds out what the source holds. Of a pipe, no more than the first line is waited for.
     fn begin(&mut self, takes_records: bool) -> io::Result<()> {
-        let nothing = Contents::Lines(Box::new(io::empty()));
-        let Contents::Unknown(mut rest) = std::mem::replace(&mut self.contents, nothing) else {
+        let nothing = SourceContents::Lines(Box::new(io::empty()));
+        let SourceContents::Unknown(mut rest) = std::mem::replace(&mut self.contents, nothing)
+        else {
             return Ok(());
         };
         let mut begin = Vec::new();
@@ -216,8 +219,8 @@ impl Source {
         }
         let all: Box<dyn BufRead + Send> = Box::new(Cursor::new(begin).chain(rest));
         self.contents = match form {
-            Some(form) => Contents::Records(Box::new(RecordReader::new(all, form))),
-            None => Contents::Lines(all),
+            Some(form) => SourceContents::Records(Box::new(RecordReader::new(all, form))),
+            None => SourceContents::Lines(all),
         };
         Ok(())
     }

@@ -4,20 +4,21 @@
 use std::ffi::OsString;
 
 use clap::{Args, ValueEnum};
-use z3950::plan::Fallback;
+use z3950::plan::{Fallback, SearchCourse};
 use z3950::retrieve::{Asked, Step};
 
 #[derive(Debug, Args)]
 pub(crate) struct Fallbacks {
     /// If the server refuses a search or finds nothing, try other ways of searching: those given, or all. Each
-    /// attempt is reported. Several matching records are never a result.
+    /// attempt is reported.
     #[arg(
         long,
         value_enum,
         value_name = "WHAT",
         value_delimiter = ',',
         num_args = 0..=1,
-        default_missing_value = "all"
+        default_missing_value = "all",
+        hide_short_help = true
     )]
     fallback: Vec<What>,
 }
@@ -27,14 +28,15 @@ enum What {
     /// All of the following.
     All,
     /// Try other attributes: those of the target's profile, Use 1032 with and without Structure, 12, 1007, and the
-    /// number that the docid looks like; after a diagnostic about attributes (such as 114), or if nothing is found.
+    /// number that the docid looks like; for a query fewer attributes, broader indexes and any index; after a
+    /// diagnostic about attributes (such as 114), or if nothing is found.
     Attributes,
-    /// After diagnostic 118, try Use 1032 without the Structure attribute.
+    /// After diagnostic 118, try without the Structure attribute.
     Structure,
     /// After diagnostics 23 and 111, try the databases one by one until one has the record.
     Databases,
     /// After diagnostics 227, 238 and 239, try the next record syntax of `rs=`, then that of the target's profile,
-    /// then none.
+    /// then none; `search` and `lookup` also try others without this option, unless --syntax is given.
     Syntax,
     /// After diagnostics 25 and 26, try without an element set.
     ElementSet,
@@ -75,6 +77,12 @@ pub(crate) fn complete(arguments: &mut [OsString]) {
             *argument = "--fallback=all".into();
         }
     }
+}
+
+/// The message about an attempt of a search or lookup, and the next one.
+pub(crate) fn again_as(subject: &str, reason: &str, course: &SearchCourse) -> String {
+    let form = course.form().unwrap_or_default();
+    format!("{subject}: {reason}; asked again: {form}")
 }
 
 /// Messages about each failed attempt and the next one, and about the step that found something if it was not the search of

@@ -13,6 +13,7 @@ use self::desk::{Desk, Spot};
 use crate::answer::{Job, OR};
 use crate::batch::{Batch, run_all};
 use crate::commands::connection::ConnectionOptions;
+use crate::commands::fallback::Fallbacks;
 use crate::commands::options::RecordRequest;
 use crate::commands::target::{NamedTarget, Service, TARGET, TargetClient};
 use crate::console::exit::Exit;
@@ -55,6 +56,9 @@ const USAGE: &str = "z3950 lookup [OPTIONS] <TARGET> <ID>...
 pub(crate) struct Matches {
     #[command(flatten)]
     pub(crate) asked: RecordRequest,
+
+    #[command(flatten)]
+    pub(crate) fallbacks: Fallbacks,
 
     /// How many records to show if several match, and with --best among how many to choose.
     #[arg(long, value_name = "NUMBER", default_value_t = 10)]

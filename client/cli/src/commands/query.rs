@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
 use serde_json::json;
-use z3950_asn1::apdu::{External, Query, RpnQuery};
+use z3950_asn1::apdu::{External, Query, RpnQuery, SortKeySpec};
 use z3950_asn1::codec::encode_value;
 use z3950_asn1::input;
 use z3950_asn1::oid::CQL;
@@ -198,6 +198,15 @@ pub(crate) fn check<'a>(
     Ok(())
 }
 
+/// A query, and how its result is sorted.
+pub(crate) struct SortedQuery {
+    pub(crate) query: RpnQuery,
+    /// Most important first.
+    pub(crate) keys: Vec<SortKeySpec>,
+    /// A note on how it was read.
+    pub(crate) remark: Option<String>,
+}
+
 /// Reads queries; without a language, they are PQF if they begin with `@`, else words.
 pub(crate) struct QueryReader {
     dialects: Dialects,
@@ -210,6 +219,21 @@ impl QueryReader {
         Ok(Self {
             dialects: read_tables(dialects.clone(), &arguments.tables)?,
             lang: arguments.lang,
+        })
+    }
+
+    /// Reads a query that is searched for: with its sort keys, and a note on how it was read.
+    pub(crate) fn read_sorted(&self, text: &[u8]) -> Result<SortedQuery, String> {
+        let (query, remark) = self.read(text)?;
+        let text = String::from_utf8_lossy(text);
+        let (language, text) = self
+            .lang
+            .map_or_else(|| guessed(&text), |lang| (lang, &*text));
+        let keys = self.dialects.sort_keys(language, text);
+        Ok(SortedQuery {
+            query,
+            keys: keys.map_err(|error| pointed_out(&error, text))?,
+            remark: remark.filter(|words| words != SORT_LEFT_OUT),
         })
     }
 

@@ -7,19 +7,23 @@ use clap::Args;
 use futures_util::StreamExt;
 use z3950::error::{Error, Phase};
 use z3950::pager::{Pager, PagerOptions};
+use z3950::plan::{Fallback, SearchCourse};
 use z3950::retrieve::OutcomeName;
+use z3950::service::ResultRecord;
 use z3950::service::search::SearchOptions;
 use z3950::target::redacted;
 use z3950::{SortKey, SortKeyError};
-use z3950_asn1::apdu::{Query, RpnQuery};
+use z3950_asn1::apdu::{Query, RpnQuery, SortKeySpec};
+use z3950_asn1::bib1::diagnostics::Condition;
 use z3950_asn1::query::Dialects;
 
 use crate::answer::{Answer, Ask, Envelope, Job, Piece, Recipient, Work, Writing, refuse};
 use crate::batch::{Batch, run_all};
 use crate::commands::connection::ConnectionOptions;
 use crate::commands::facets;
+use crate::commands::fallback::{Fallbacks, again_as};
 use crate::commands::options::RecordRequest;
-use crate::commands::query::{QueryLanguage, QueryReader};
+use crate::commands::query::{QueryLanguage, QueryReader, SortedQuery};
 use crate::commands::target::{
     Borrowed, Made, NamedTarget, Service, TARGET, TargetClient, Unanswered,
 };
@@ -64,6 +68,9 @@ pub(crate) struct Wanted {
     #[command(flatten)]
     pub(crate) facets: facets::Arguments,
 
+    #[command(flatten)]
+    pub(crate) fallbacks: Fallbacks,
+
     /// The position of the first record to show.
     #[arg(long, value_name = "POSITION", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..), hide_short_help = true)]
     pub(crate) start: u64,
@@ -95,7 +102,7 @@ pub(crate) async fn run(arguments: &Search, output: &mut Output) -> Result<Exit,
     let query = query.map(|query| query.as_encoded_bytes().to_vec());
     // A wrong query is wrong at every target.
     if let Some(query) = &query {
-        reader.read(query).map_err(Failure::Usage)?;
+        reader.read_sorted(query).map_err(Failure::Usage)?;
     }
     let reach = TargetClient::new(&arguments.connection).await?;
     let is_written = batch.file().is_some();
@@ -194,9 +201,10 @@ impl Service for SearchHere {
 }
 
 impl Wanted {
-    fn keys(&self) -> Result<Vec<SortKey>, Failure> {
+    fn keys(&self) -> Result<Vec<SortKeySpec>, Failure> {
         let keys = self.sort.iter().map(|text| text.parse());
-        let keys: Result<Vec<_>, SortKeyError> = keys.collect();
+        let specs = keys.map(|key| key.map(|key: SortKey| key.as_spec().clone()));
+        let keys: Result<Vec<_>, SortKeyError> = specs.collect();
         keys.map_err(|error| Failure::Usage(format!("--sort: {error}")))
     }
 }
@@ -230,7 +238,9 @@ struct Searcher {
     reach: TargetClient,
     spots: Vec<Spot>,
     reader: QueryReader,
-    keys: Vec<SortKey>,
+    /// The keys of the command line, which replace those of queries.
+    keys: Vec<SortKeySpec>,
+    fallback: Fallback,
     facets: facets::Arguments,
     start: u64,
     count: u64,
@@ -245,8 +255,15 @@ struct Searcher {
 struct Searched<'a> {
     spot: &'a Spot,
     query: RpnQuery,
+    keys: Vec<SortKeySpec>,
     /// The beginning of messages.
     subject: String,
+}
+
+/// A result set, and the way in which it was found unless that is the query as given.
+struct FoundSet {
+    set: Pager,
+    step: Option<String>,
 }
 
 impl Searched<'_> {
@@ -262,33 +279,50 @@ impl Work for Searcher {
         let Some(spot) = self.spots.get(ask.target) else {
             return Answer::default();
         };
-        let query = match self.reader.read(&ask.input) {
-            Ok((query, remark)) => {
-                if let Some(words) = remark.filter(|_| ask.target == 0) {
-                    recipient.send(Words::Note(words)).await;
-                }
-                query
-            }
+        let read = match self.reader.read_sorted(&ask.input) {
+            Ok(read) => read,
             Err(words) => return refuse(ask, words, recipient).await,
         };
+        let SortedQuery {
+            query,
+            keys,
+            remark,
+        } = read;
+        if let Some(words) = remark.filter(|_| ask.target == 0) {
+            recipient.send(Words::Note(words)).await;
+        }
         let searched = Searched {
             spot,
             query,
+            keys: match self.keys.as_slice() {
+                [] => keys,
+                own => own.to_vec(),
+            },
             subject: match self.names_queries {
                 true => format!("{}: {ask}", spot.place),
                 false => spot.place.to_string(),
             },
         };
         // The session is lent until the last record has come.
-        let (_lease, set) = loop {
-            match self.found(&searched).await {
-                Ok((lease, set)) => {
-                    let wanted = self.wanted(set.found().count());
+        let (_lease, found) = loop {
+            let mut notes = Vec::new();
+            let result = self.found(&searched, &mut notes).await;
+            if let Ok((_, FoundSet { set, .. })) = &result
+                && self.wanted(set.found().count()) > recipient.room()
+            {
+                notes.clear();
+            }
+            for words in notes {
+                recipient.send(Words::Note(words)).await;
+            }
+            match result {
+                Ok((lease, found)) => {
+                    let wanted = self.wanted(found.set.found().count());
                     if wanted <= recipient.room() {
-                        break (lease, set);
+                        break (lease, found);
                     }
                     // Another ask may wait for the session, so it is given back, and the search repeated later.
-                    drop(set);
+                    drop(found);
                     drop(lease);
                     recipient.ready_for(wanted).await;
                 }
@@ -300,7 +334,7 @@ impl Work for Searcher {
                 }
             }
         };
-        self.show(&searched, set, recipient).await
+        self.show(&searched, found, recipient).await
     }
 }
 
@@ -325,6 +359,7 @@ impl Searcher {
                 spots,
                 reader,
                 keys: wanted.keys()?,
+                fallback: wanted.fallbacks.allowed(),
                 facets: wanted.facets.clone(),
                 start: wanted.start,
                 count,
@@ -336,11 +371,46 @@ impl Searcher {
     }
 
     /// Searches; returns the session and what was found in it.
-    async fn found(&self, searched: &Searched<'_>) -> Result<(Borrowed, Pager), Unanswered> {
-        let adapted = searched.spot.place.adapted(&searched.query)?;
-        let mut lease = self.reach.borrow(&searched.spot.place).await?;
-        let set = self.search(&mut lease, searched.spot, adapted).await?;
-        Ok((lease, set))
+    async fn found(
+        &self,
+        searched: &Searched<'_>,
+        notes: &mut Vec<String>,
+    ) -> Result<(Borrowed, FoundSet), Unanswered> {
+        let Searched { spot, keys, .. } = searched;
+        let adapted = spot.place.adapted(&searched.query)?;
+        let mut lease = self.reach.borrow(&spot.place).await?;
+        let (search, records) = (spot.search.clone(), spot.options.clone());
+        let mut course = SearchCourse::new(Some(&adapted), search, records, self.fallback);
+        let mut empty = None;
+        loop {
+            let query = course.query().unwrap_or(&adapted);
+            let result = self.search(&mut lease, query, &course, keys).await;
+            let step = course.form();
+            let (reason, has_next) = match &result {
+                Ok(set) if set.found().count() == Some(0) => {
+                    ("no record matches".to_owned(), course.after_nothing())
+                }
+                Err(Error::Refused {
+                    phase: Phase::Search | Phase::Present,
+                    diagnostics,
+                }) => {
+                    let next = course.after_refusal(&diagnostics.0);
+                    (diagnostics.to_string(), next)
+                }
+                _ => (String::new(), false),
+            };
+            match result {
+                _ if has_next => {
+                    notes.push(again_as(&searched.subject, &reason, &course));
+                    empty = empty.or(result.ok());
+                }
+                Ok(set) => return Ok((lease, FoundSet { set, step })),
+                Err(error) => {
+                    let set = empty.ok_or(error)?;
+                    return Ok((lease, FoundSet { set, step: None }));
+                }
+            }
+        }
     }
 
     /// How many of the matching records to send.
@@ -353,19 +423,26 @@ impl Searcher {
     async fn search(
         &self,
         lease: &mut Borrowed,
-        spot: &Spot,
-        query: RpnQuery,
+        query: &RpnQuery,
+        course: &SearchCourse,
+        keys: &[SortKeySpec],
     ) -> Result<Pager, Error> {
-        let search = self.facets.asked(spot.search.clone());
+        let search = self.facets.asked(course.search());
         let mut search = search.map_err(|error| Error::fault(Phase::Search, error))?;
+        if !keys.is_empty() {
+            // The first records are others after the sort.
+            search.small_set_upper_bound = 0;
+            search.large_set_lower_bound = 1;
+            search.medium_set_present_number = 0;
+        }
         search.result_set = match self.reach.result_set() {
             Some(name) => name.into(),
             None => lease.own_set(),
         };
         self.reach.note_search();
-        let (query, search) = (&Query::Type1(query), &search);
+        let (query, search) = (&Query::Type1(query.clone()), &search);
         // If the connection is lost between records, a new session continues after them.
-        let mut options = spot.options.clone();
+        let mut options = course.records();
         options.reconnect = lease.reconnect();
         let options = &options;
         lease
@@ -373,9 +450,14 @@ impl Searcher {
                 let mut set = session
                     .pager(query.clone(), search, options.clone())
                     .await?;
-                if !self.keys.is_empty() && set.found().count().is_none_or(|hits| hits > 1) {
-                    let keys = self.keys.iter().map(|key| key.as_spec().clone());
-                    set.sort(keys.collect()).await?;
+                if !keys.is_empty() && set.found().count().is_none_or(|hits| hits > 1) {
+                    set.sort(keys.to_vec()).await?;
+                }
+                if course.minds_records()
+                    && set.found().count() != Some(0)
+                    && let Some(refusal) = of_element_set(set.record(self.start).await)
+                {
+                    return Err(refusal);
                 }
                 Ok(set)
             })
@@ -386,9 +468,10 @@ impl Searcher {
     async fn show(
         &self,
         searched: &Searched<'_>,
-        mut set: Pager,
+        found: FoundSet,
         recipient: &mut Recipient,
     ) -> Answer {
+        let FoundSet { mut set, step } = found;
         let hits = set.found().count();
         self.reach.note(Made { hits, next: 1 });
         let (spot, subject) = (searched.spot, &searched.subject);
@@ -399,6 +482,7 @@ impl Searcher {
         recipient.send(facets).await;
         let answer = Answer {
             hits,
+            step,
             ..Answer::default()
         };
         let envelope = || searched.envelope();
@@ -523,6 +607,24 @@ impl Searcher {
         }
         format!("{wanted} of {hits} written ({})", options.join(", "))
     }
+}
+
+/// The refusal of a record because of its element set.
+fn of_element_set(first: Result<ResultRecord, Error>) -> Option<Error> {
+    let diagnostics = match first {
+        Ok(ResultRecord::Diagnostic { diagnostic, .. }) => diagnostic.into(),
+        Err(Error::Refused { diagnostics, .. }) => diagnostics,
+        _ => return None,
+    };
+    let phase = Phase::Present;
+    let conditions = [
+        Condition::ELEMENT_SET_NAME,
+        Condition::GENERIC_ELEMENT_SET_NAME_ONLY,
+    ];
+    let is_it = conditions
+        .iter()
+        .any(|condition| diagnostics.has(condition.0));
+    is_it.then_some(Error::Refused { phase, diagnostics })
 }
 
 fn no_match(answer: Answer) -> Answer {

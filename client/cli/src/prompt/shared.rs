@@ -253,7 +253,11 @@ fn arguments(
                     };
                     return Err(format!("there is no option --{name}; {hint}"));
                 };
-                let takes_next = arg.get_action().takes_values() && name == option;
+                // The value of --fallback is optional, so it has to follow an equals sign.
+                let needs_value = arg
+                    .get_num_args()
+                    .is_none_or(|count| count.min_values() > 0);
+                let takes_next = arg.get_action().takes_values() && needs_value && name == option;
                 options.push(word.meant);
                 if takes_next {
                     options.extend(words.next().map(|value| value.meant));

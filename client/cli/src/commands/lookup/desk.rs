@@ -2,15 +2,18 @@
 
 use futures_util::future::join_all;
 use serde_json::json;
+use z3950::Error;
 use z3950::lookup::{
-    Attempt, Identifier, Kind, LookupHits, LookupOptions, Match, Merit, Preferences, attempts,
-    cataloguing_language, identifiers, lookup, matched,
+    Attempt, Identifier, Kind, LookupHits, LookupOptions, Match, Merit, Preferences, anywhere,
+    attempts, cataloguing_language, identifiers, lookup, matched,
 };
+use z3950::plan::{Fallback, SearchCourse};
 use z3950::retrieve::OutcomeName;
 use z3950::service::ResultRecord;
 
 use super::Matches;
 use crate::answer::{Answer, Ask, Envelope, OR, Piece, Recipient, Work, Writing, refuse};
+use crate::commands::fallback::again_as;
 use crate::commands::target::{NamedTarget, TargetClient, Unanswered};
 use crate::console::output::Words;
 use crate::render::{Style, matching, shown};
@@ -28,6 +31,7 @@ pub(super) struct Desk {
     pub(super) asks_all: bool,
     /// By what the best of several records is chosen; `None` if all are shown.
     pub(super) preferences: Option<Preferences>,
+    pub(super) fallback: Fallback,
     /// How many records of a target to fetch.
     pub(super) count: u64,
     /// Whether records go to a file, so that their number is not seen.
@@ -63,13 +67,14 @@ struct Find<'a> {
     hits: u64,
     records: Vec<ResultRecord>,
     /// The error after the last record, if any.
-    failure: Option<z3950::Error>,
+    failure: Option<Error>,
 }
 
 /// The answer of a target.
 struct Searched<'a> {
     spot: &'a Spot,
     result: Result<Option<Find<'a>>, Unanswered>,
+    notes: Vec<String>,
 }
 
 impl Work for Desk {
@@ -97,7 +102,15 @@ impl Work for Desk {
         }
         let mut finds = Vec::new();
         let mut failed: Option<Answer> = None;
-        for Searched { spot, result } in searched {
+        for one in searched {
+            let Searched {
+                spot,
+                result,
+                notes,
+            } = one;
+            for words in notes {
+                recipient.send(Words::Note(words)).await;
+            }
             match result {
                 Ok(found) => finds.extend(found),
                 Err(failure) => {
@@ -184,6 +197,7 @@ impl Desk {
             is_joint: false,
             asks_all: false,
             preferences: None,
+            fallback: wanted.fallbacks.allowed(),
             count: wanted.count,
             is_written: false,
             writing: wanted.asked.writing(style.clone()),
@@ -220,39 +234,96 @@ impl Desk {
     async fn search_at<'a>(&self, spot: &'a Spot, identifiers: &'a [Identifier]) -> Searched<'a> {
         let mut refusal = None;
         let mut has_answered = false;
+        let mut notes = Vec::new();
         for identifier in identifiers {
-            match self.find(spot, identifier).await {
+            match self.find(spot, identifier, &mut notes).await {
                 Ok(None) => has_answered = true,
                 Err(Unanswered {
-                    error: error @ z3950::Error::Refused { .. },
+                    error: error @ Error::Refused { .. },
                     hint,
                 }) => refusal = Some(Unanswered { error, hint }),
-                result => return Searched { spot, result },
+                result => {
+                    return Searched {
+                        spot,
+                        result,
+                        notes,
+                    };
+                }
             }
         }
         let result = match refusal {
             Some(refusal) if !has_answered => Err(refusal),
             _ => Ok(None),
         };
-        Searched { spot, result }
+        Searched {
+            spot,
+            result,
+            notes,
+        }
     }
 
+    /// Looks up an identifier, with fallbacks, whose attempts are noted.
     async fn find<'a>(
         &self,
         spot: &'a Spot,
         identifier: &'a Identifier,
+        notes: &mut Vec<String>,
     ) -> Result<Option<Find<'a>>, Unanswered> {
         let attempts = self.attempts(spot, identifier)?;
-        let found = self.ask(spot, &attempts).await?;
-        Ok(found.map(|found| Find {
-            spot,
-            identifier,
-            step: found.attempt.attributes.clone(),
-            terms: found.attempt.terms.clone(),
-            hits: found.hits,
-            records: found.records,
-            failure: found.failure,
-        }))
+        let LookupOptions {
+            search,
+            records,
+            count,
+        } = spot.options.clone();
+        let mut course = SearchCourse::new(None, search, records, self.fallback);
+        loop {
+            let options = LookupOptions {
+                search: course.search(),
+                records: course.records(),
+                count,
+            };
+            let result = self.ask(spot, &attempts, options).await;
+            let (reason, has_next) = match &result {
+                Ok(None) => ("no record matches".to_owned(), course.after_nothing()),
+                Ok(Some(found)) => match found.records.first() {
+                    Some(ResultRecord::Diagnostic { diagnostic, .. }) => {
+                        let next = course.after_refusal(std::slice::from_ref(diagnostic));
+                        (diagnostic.to_string(), next)
+                    }
+                    _ => (String::new(), false),
+                },
+                Err(Unanswered {
+                    error: Error::Refused { diagnostics, .. },
+                    ..
+                }) => {
+                    let next = course.after_refusal(&diagnostics.0);
+                    (diagnostics.to_string(), next)
+                }
+                Err(_) => (String::new(), false),
+            };
+            if has_next {
+                let subject = format!("{}: {identifier}", spot.place);
+                notes.push(again_as(&subject, &reason, &course));
+                continue;
+            }
+            return result.map(|found| {
+                found.map(|found| {
+                    let attributes = &found.attempt.attributes;
+                    Find {
+                        spot,
+                        identifier,
+                        step: match course.form() {
+                            Some(form) => format!("{attributes};{form}"),
+                            None => attributes.clone(),
+                        },
+                        terms: found.attempt.terms.clone(),
+                        hits: found.hits,
+                        records: found.records,
+                        failure: found.failure,
+                    }
+                })
+            });
+        }
     }
 
     /// The searches for an identifier, as a target wants them.
@@ -262,6 +333,9 @@ impl Desk {
         let of_profile = of_profile.map(|habit| Attempt::by(habit, identifier));
         let mut all: Vec<Attempt> = of_profile.collect();
         all.extend(attempts(identifier));
+        if self.fallback.attributes {
+            all.extend(anywhere(identifier));
+        }
         for attempt in &mut all {
             attempt.query = spot.place.adapted(&attempt.query)?;
         }
@@ -272,10 +346,10 @@ impl Desk {
         &self,
         spot: &Spot,
         attempts: &'a [Attempt],
+        mut options: LookupOptions,
     ) -> Result<Option<LookupHits<'a>>, Unanswered> {
         let mut lease = self.reach.borrow(&spot.place).await?;
         // If the connection is lost between records, a new session continues after them.
-        let mut options = spot.options.clone();
         options.records.reconnect = lease.reconnect();
         options.search.result_set = lease.own_set();
         let options = &options;

@@ -1,0 +1,347 @@
+//! The ways in which a search may be made after a refusal or an empty result: what a [`Fallback`] allows, in order and bounded.
+//! Unlike that for a docid, such a search may find several records.
+
+use z3950_asn1::apdu::{AttributeElement, AttributeValue, DatabaseName, DiagRec, RpnQuery};
+use z3950_asn1::bib1::attributes::{RELATION, STRUCTURE, TRUNCATION, USE, USE_ANY};
+use z3950_asn1::oid::{BIB_1, UNIMARC, USMARC, XML};
+
+use super::fallback::{Fallback, Objection};
+use crate::protocol::pager::PagerOptions;
+use crate::protocol::service::search::SearchOptions;
+
+/// The most searches made for one query.
+const MAX_SEARCHES: usize = 100;
+
+/// A search, and what may follow it.
+#[derive(Debug, Clone)]
+pub struct SearchCourse {
+    fallback: Fallback,
+    /// The query as given, then others; none for a lookup, which has its own.
+    queries: Vec<RpnQuery>,
+    query: usize,
+    databases: Vec<DatabaseName>,
+    /// The database to search, if they are searched one by one.
+    database: Option<usize>,
+    search: SearchOptions,
+    records: PagerOptions,
+    has_element_set: bool,
+    searches_left: usize,
+}
+
+impl SearchCourse {
+    /// Begins with the request as given; a lookup has no `query`. If another syntax is allowed, the pager asks for MARC 21,
+    /// UNIMARC, XML and the server's choice.
+    pub fn new(
+        query: Option<&RpnQuery>,
+        search: SearchOptions,
+        mut records: PagerOptions,
+        fallback: Fallback,
+    ) -> Self {
+        if fallback.syntax && records.alternatives.is_empty() {
+            let asked = records.present.record_syntax;
+            let others = [Some(USMARC), Some(UNIMARC), Some(XML), None].into_iter();
+            records.alternatives = others.filter(|syntax| *syntax != asked).collect();
+        }
+        Self {
+            fallback,
+            queries: query.map_or_else(Vec::new, |query| wider(query, fallback)),
+            query: 0,
+            databases: search.databases.clone(),
+            database: None,
+            search,
+            records,
+            has_element_set: true,
+            searches_left: MAX_SEARCHES,
+        }
+    }
+
+    /// The current query.
+    pub fn query(&self) -> Option<&RpnQuery> {
+        self.queries.get(self.query)
+    }
+
+    /// How to search now.
+    pub fn search(&self) -> SearchOptions {
+        let mut search = self.search.clone();
+        if let Some(name) = self.database.and_then(|one| self.databases.get(one)) {
+            search.databases = vec![name.clone()];
+        }
+        if !self.has_element_set {
+            search.element_set = None;
+        }
+        search
+    }
+
+    /// How to fetch records now.
+    pub fn records(&self) -> PagerOptions {
+        let mut records = self.records.clone();
+        if !self.has_element_set {
+            records.present.element_set = None;
+        }
+        records
+    }
+
+    /// The deviations from the request as given: `@attr 1=1016 war;database=books;esn=none`. `None` for the request itself.
+    pub fn form(&self) -> Option<String> {
+        let query = self.query().filter(|_| self.query > 0);
+        let query = query.map(ToString::to_string);
+        let database = self.database.and_then(|one| self.databases.get(one));
+        let database = database.map(|name| format!("database={}", name.0.to_string_lossy()));
+        let element_set = (!self.has_element_set).then(|| "esn=none".to_owned());
+        let parts: Vec<String> = [query, database, element_set]
+            .into_iter()
+            .flatten()
+            .collect();
+        (!parts.is_empty()).then(|| parts.join(";"))
+    }
+
+    /// Whether it helps to know that the first record is refused.
+    pub fn minds_records(&self) -> bool {
+        self.fallback.element_set && self.has_element_set && self.search.element_set.is_some()
+    }
+
+    /// Advances after a refused search or record; false if nothing is left to try.
+    pub fn after_refusal(&mut self, diagnostics: &[DiagRec]) -> bool {
+        let objection = Objection::of(diagnostics);
+        let has_changed = match objection {
+            Objection::ElementSet if self.minds_records() => {
+                self.has_element_set = false;
+                true
+            }
+            Objection::Databases
+                if self.fallback.databases
+                    && self.database.is_none()
+                    && self.databases.len() > 1 =>
+            {
+                self.database = Some(0);
+                true
+            }
+            objection => self.next_search(objection),
+        };
+        has_changed && self.spend()
+    }
+
+    /// Advances after an empty result; false if nothing is left to try.
+    pub fn after_nothing(&mut self) -> bool {
+        self.next_search(Objection::Attributes) && self.spend()
+    }
+
+    fn spend(&mut self) -> bool {
+        let left = self.searches_left.checked_sub(1);
+        self.searches_left = left.unwrap_or_default();
+        left.is_some()
+    }
+
+    /// Advances to the next database, or to the next query.
+    fn next_search(&mut self, objection: Objection) -> bool {
+        let last = self.databases.len().saturating_sub(1);
+        if let Some(one) = self.database.filter(|one| *one < last) {
+            self.database = Some(one + 1);
+            return true;
+        }
+        let may_go_on = match objection {
+            Objection::Structure => self.fallback.structure || self.fallback.attributes,
+            Objection::Attributes => self.fallback.attributes,
+            _ => false,
+        };
+        if may_go_on && self.query + 1 < self.queries.len() {
+            self.query += 1;
+            self.database = self.database.map(|_| 0);
+            return true;
+        }
+        false
+    }
+}
+
+/// The position and completeness of terms in Bib-1 (Z39.50-2003 Appendix ATR.3).
+const POSITION: i64 = 3;
+const COMPLETENESS: i64 = 6;
+/// The relation "equal".
+const EQUAL: i64 = 3;
+
+/// Narrow indexes and those that contain them.
+const BROADER: [(i64, i64); 9] = [
+    (1004, 1003),
+    (1005, 1003),
+    (1006, 1003),
+    (1, 1003),
+    (6, 4),
+    (33, 4),
+    (5, 4),
+    (25, 21),
+    (27, 21),
+];
+
+/// Indexes of words, for which any index may stand.
+const OF_WORDS: [i64; 6] = [4, 21, 62, 63, 1003, 1018];
+
+/// A query and wider ones, each once: without Structure; without position, completeness and "equal"; without truncation; in
+/// broader indexes; in any index.
+fn wider(query: &RpnQuery, fallback: Fallback) -> Vec<RpnQuery> {
+    let mut queries = vec![query.clone()];
+    let mut change = |change: &dyn Fn(&mut Vec<AttributeElement>)| {
+        let mut next = queries.last().unwrap_or(query).clone();
+        let set = next.attribute_set;
+        for term in next.rpn.terms_mut() {
+            // Attributes of other sets stay.
+            let is_own =
+                |attribute: &AttributeElement| attribute.attribute_set.unwrap_or(set) == BIB_1;
+            let all = std::mem::take(&mut term.attributes).into_iter();
+            let (mut own, others): (Vec<_>, Vec<_>) = all.partition(is_own);
+            change(&mut own);
+            own.extend(others);
+            term.attributes = own;
+        }
+        if !queries.contains(&next) {
+            queries.push(next);
+        }
+    };
+    if fallback.structure || fallback.attributes {
+        change(&|attributes| attributes.retain(|one| one.attribute_type != STRUCTURE));
+    }
+    if fallback.attributes {
+        change(&|attributes| {
+            attributes.retain(|one| {
+                !matches!(one.attribute_type, POSITION | COMPLETENESS)
+                    && (one.attribute_type, value(one)) != (RELATION, Some(EQUAL))
+            });
+        });
+        change(&|attributes| attributes.retain(|one| one.attribute_type != TRUNCATION));
+        change(&|attributes| {
+            replace_use(attributes, |narrow| {
+                let found = BROADER.iter().find(|(known, _)| *known == narrow);
+                found.map(|(_, broader)| *broader)
+            });
+        });
+        change(&|attributes| {
+            replace_use(attributes, |index| {
+                OF_WORDS.contains(&index).then_some(USE_ANY)
+            });
+        });
+    }
+    queries
+}
+
+fn value(attribute: &AttributeElement) -> Option<i64> {
+    match attribute.attribute_value {
+        AttributeValue::Numeric(value) => Some(value),
+        AttributeValue::Complex(_) => None,
+    }
+}
+
+fn replace_use(attributes: &mut [AttributeElement], other: impl Fn(i64) -> Option<i64>) {
+    for attribute in attributes {
+        if attribute.attribute_type == USE
+            && let Some(value) = value(attribute).and_then(&other)
+        {
+            attribute.attribute_value = AttributeValue::Numeric(value);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use z3950_asn1::apdu::DefaultDiagFormat;
+
+    use super::*;
+
+    /// Reports each condition, or 0 for an empty result, and lists what follows.
+    fn check(query: &str, fallback: Fallback, conditions: &[i64], expected: &[Option<&str>]) {
+        let search = SearchOptions {
+            databases: vec!["a".into(), "b".into()],
+            element_set: Some("X".into()),
+            ..SearchOptions::default()
+        };
+        let mut records = PagerOptions::default();
+        records.present.element_set = Some("X".into());
+        let query: RpnQuery = query.parse().expect(query);
+        let mut course = SearchCourse::new(Some(&query), search, records, fallback);
+        assert_eq!(course.form(), None);
+        let found: Vec<Option<String>> = conditions
+            .iter()
+            .map(|condition| {
+                let has_changed = match condition {
+                    0 => course.after_nothing(),
+                    condition => {
+                        let diagnostic = DefaultDiagFormat::bib1(*condition, "");
+                        course.after_refusal(&[DiagRec::DefaultFormat(diagnostic)])
+                    }
+                };
+                has_changed.then(|| course.form().unwrap_or_default())
+            })
+            .collect();
+        let expected: Vec<_> = expected
+            .iter()
+            .map(|form| form.map(str::to_owned))
+            .collect();
+        assert_eq!(found, expected, "{conditions:?}");
+        let search = course.search();
+        assert_eq!(search.element_set, course.records().present.element_set);
+    }
+
+    #[test]
+    fn what_is_allowed_follows_a_refusal() {
+        let structure = Fallback {
+            structure: true,
+            ..Fallback::default()
+        };
+        let databases = Fallback {
+            databases: true,
+            ..Fallback::default()
+        };
+        let query = "@attr 1=1004 @attr 3=1 @attr 4=1 @attr 5=1 tolstoy";
+        check(
+            query,
+            Fallback::default(),
+            &[114, 0, 118, 23, 25],
+            &[None; 5],
+        );
+        check(
+            query,
+            structure,
+            &[114, 118, 118],
+            &[None, Some("@attr 1=1004 @attr 3=1 @attr 5=1 tolstoy"), None],
+        );
+        check(
+            query,
+            databases,
+            &[23, 0, 0],
+            &[Some("database=a"), Some("database=b"), None],
+        );
+        check(
+            query,
+            Fallback::ALL,
+            &[118, 119, 120, 114, 114, 25, 0],
+            &[
+                Some("@attr 1=1004 @attr 3=1 @attr 5=1 tolstoy"),
+                Some("@attr 1=1004 @attr 5=1 tolstoy"),
+                Some("@attr 1=1004 tolstoy"),
+                Some("@attr 1=1003 tolstoy"),
+                Some("@attr 1=1016 tolstoy"),
+                Some("@attr 1=1016 tolstoy;esn=none"),
+                None,
+            ],
+        );
+        // Ranges stay ranges, and numbers in their index.
+        check(
+            "@and @attr 1=31 @attr 2=4 1850 @attr 1=7 @attr 2=3 0306406152",
+            Fallback::ALL,
+            &[0, 0],
+            &[
+                Some("@and @attr 1=31 @attr 2=4 1850 @attr 1=7 0306406152"),
+                None,
+            ],
+        );
+    }
+
+    #[test]
+    fn other_syntaxes_are_asked_for() {
+        let mut records = PagerOptions::default();
+        records.present.record_syntax = Some(XML);
+        for (fallback, count) in [(Fallback::default(), 0), (Fallback::ALL, 3)] {
+            let search = SearchOptions::default();
+            let course = SearchCourse::new(None, search, records.clone(), fallback);
+            assert_eq!(course.records().alternatives.len(), count);
+        }
+    }
+}
