@@ -4,11 +4,13 @@
 //! |---|---|
 //! | `retrieved` | [`RetrievedRecord`]: what an EXTERNAL holds, by its record syntax |
 //! | [`opac`], [`grs1`], [`summary`], [`explain`] | the record syntaxes of ASN.1: types, text, JSON, XML |
+//! | [`holdings`] | copies and their availability, from OPAC and MARC records |
 //! | `write` | how values are written, as [`describe`](crate::describe) gives them; `embedded`: a record inside another |
 
 mod embedded;
 pub mod explain;
 pub mod grs1;
+pub mod holdings;
 pub mod opac;
 mod retrieved;
 pub mod summary;

@@ -91,7 +91,7 @@ pub use plan::{Plan, PlanError, PlanOptions, plan};
 pub use pool::{Lease, SharedLease};
 pub use protocol::{pager, service, session};
 pub use query::{Query, QueryError, QueryErrorKind};
-pub use record::{Holding, Item, Record};
+pub use record::{Holding, Record};
 pub use result_set::{Records, ResultSet, SortKey, SortKeyError};
 pub use retrieve::{Outcome, Retrieval};
 pub use scan_set::{ScanSet, ScanTerm};

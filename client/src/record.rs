@@ -6,8 +6,8 @@ use z3950_asn1::apdu::External;
 use z3950_asn1::codec::dump;
 use z3950_asn1::describe::Describe;
 use z3950_asn1::oid::Oid;
-use z3950_asn1::record::RetrievedRecord;
-use z3950_asn1::record::opac::{HoldingsAndCircData, HoldingsRecord};
+pub use z3950_asn1::record::holdings::Holding;
+use z3950_asn1::record::{RetrievedRecord, holdings};
 use z3950_asn1::types::InternationalString;
 use z3950_marc::charset::{self, Charset, utf8_or_latin1};
 use z3950_marc::crosswalk::{Citation, dublin_core};
@@ -27,42 +27,6 @@ pub struct Record {
     database: Option<String>,
     position: Option<u64>,
     charset: Option<Charset>,
-}
-
-/// A copy that a library holds.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Holding {
-    /// The code or name of the library (852 $a).
-    pub library: Option<String>,
-    /// The branch or collection (852 $b).
-    pub location: Option<String>,
-    /// The shelving location (852 $c).
-    pub shelving_location: Option<String>,
-    /// The call number (852 $h and $i).
-    pub call_number: Option<String>,
-    /// The volumes and issues, as text (853 to 868).
-    pub extent: Option<String>,
-    /// The public note (852 $z).
-    pub note: Option<String>,
-    /// The items, if the server sends them.
-    pub items: Vec<Item>,
-}
-
-/// An item of a holding, and whether it is available.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Item {
-    /// Its number, such as the bar code.
-    pub id: Option<String>,
-    /// Whether it is available for loan now.
-    pub is_available: bool,
-    /// When it becomes available, as the server writes it.
-    pub available_from: Option<String>,
-    /// The restrictions on loans.
-    pub restrictions: Option<String>,
-    /// Whether it is on hold.
-    pub is_on_hold: bool,
 }
 
 impl Record {
@@ -218,23 +182,15 @@ impl Record {
         self.marc().map(|record| marcxml::to_xml(&record).text)
     }
 
-    /// The holdings in an OPAC record; empty for others. A MARC holdings record provides what field 852 contains.
+    /// The copies that the record tells of, and whether they are available: those of an OPAC record, or fields 852 to 878 of a
+    /// MARC 21 record. Empty if it tells of none.
     pub fn holdings(&self) -> Vec<Holding> {
-        let RetrievedRecord::Opac(record) = self.retrieved() else {
-            return Vec::new();
-        };
-        let holdings = record.holdings_data.into_iter().flatten();
-        holdings
-            .filter_map(|holding| match holding {
-                HoldingsRecord::HoldingsAndCirc(data) => Some(of_data(&data)),
-                HoldingsRecord::MarcHoldingsRecord(external) => {
-                    match RetrievedRecord::of(&external) {
-                        RetrievedRecord::Marc(octets) => Some(of_marc(&self.marc_of(&octets)?)),
-                        _ => None,
-                    }
-                }
-            })
-            .collect()
+        match self.retrieved() {
+            RetrievedRecord::Opac(record) => holdings::of_opac(&record, self.charset),
+            _ => self
+                .marc()
+                .map_or_else(Vec::new, |record| holdings::of_marc(&record)),
+        }
     }
 
     fn marc_of(&self, octets: &Bytes) -> Option<MarcRecord> {
@@ -257,43 +213,4 @@ fn text(value: Option<&InternationalString>) -> Option<String> {
     let text = utf8_or_latin1(value?.as_bytes());
     let text = text.trim();
     (!text.is_empty()).then(|| text.to_owned())
-}
-
-fn of_data(data: &HoldingsAndCircData) -> Holding {
-    let items = data.circulation_data.iter().flatten();
-    Holding {
-        library: text(data.nuc_code.as_ref()),
-        location: text(data.local_location.as_ref()),
-        shelving_location: text(data.shelving_location.as_ref()),
-        call_number: text(data.call_number.as_ref()),
-        extent: text(data.enum_and_chron.as_ref()),
-        note: text(data.public_note.as_ref()),
-        items: items
-            .map(|item| Item {
-                id: text(item.item_id.as_ref()),
-                is_available: item.available_now,
-                available_from: text(item.availability_date.as_ref()),
-                restrictions: text(item.restrictions.as_ref()),
-                is_on_hold: item.on_hold,
-            })
-            .collect(),
-    }
-}
-
-/// Field 852 of MARC 21 for Holdings.
-fn of_marc(record: &MarcRecord) -> Holding {
-    let field = record.fields_by_tag("852").next();
-    let of = |code| {
-        let data = field.and_then(|field| field.subfield(code))?;
-        Some(text_lossless(data).trim().to_owned()).filter(|text| !text.is_empty())
-    };
-    let call_number: Vec<String> = ["h", "i"].into_iter().filter_map(of).collect();
-    Holding {
-        library: of("a"),
-        location: of("b"),
-        shelving_location: of("c"),
-        call_number: (!call_number.is_empty()).then(|| call_number.join(" ")),
-        note: of("z"),
-        ..Holding::default()
-    }
 }

@@ -5,8 +5,9 @@
     reason = "fields and variants are the standard's; a type's doc names its part"
 )]
 
-mod from_marc;
+pub(super) mod from_marc;
 mod show;
+pub(super) mod status;
 
 use crate::apdu::External;
 use crate::describe::described;

@@ -37,7 +37,7 @@ pub(crate) enum Format {
     Marcxml,
     /// MARC as MarcXchange (ISO 25577), with all records in one collection.
     Marcxchange,
-    /// One JSON object per line: title, author, year, identifiers and source, then MARC as MARC-in-JSON, other syntaxes
+    /// One JSON object per line: title, author, year, identifiers, source and holdings, then MARC as MARC-in-JSON, other syntaxes
     /// as {"syntax", "text"|"record"|"base64"}.
     Json,
     /// MARC as a table, one row per record: comma-separated values in UTF-8; --fields chooses the columns.
@@ -176,8 +176,9 @@ pub(crate) fn render(
     }
     match format {
         Format::Json => {
-            let citation = Record::new(external.clone(), None).with_charset(charset);
-            other::json(&record, described(&citation.citation(), source))
+            let whole = Record::new(external.clone(), None).with_charset(charset);
+            let members = described(&whole.citation(), source, &whole.holdings());
+            other::json(&record, members)
         }
         Format::Text => other::text(&record, charset),
         _ => within(&record, style, charset, source).unwrap_or_else(|| match format {
@@ -201,7 +202,9 @@ fn marc(octets: &Bytes, style: &Style, charset: Option<Charset>, source: Option<
         Err(error) => {
             let unread = match style.format() {
                 Format::Text | Format::Brief => other::unread_text(octets),
-                Format::Json => other::unread_json(octets, described(&Citation::default(), source)),
+                Format::Json => {
+                    other::unread_json(octets, described(&Citation::default(), source, &[]))
+                }
                 _ => {
                     return Rendered {
                         failure: Some(format!("the record cannot be read: {error}")),

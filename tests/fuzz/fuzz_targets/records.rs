@@ -1,9 +1,10 @@
-//! Files of records; the first octet selects the form. Every record read is written in all forms, and its ISO 2709 form is
-//! read back.
+//! Files of records; the first octet selects the form. Every record read is written in all forms, its holdings are read, and its
+//! ISO 2709 form is read back.
 #![no_main]
 
 use bytes::Bytes;
 use libfuzzer_sys::fuzz_target;
+use z3950_asn1::record::holdings;
 use z3950_marc::stream::{InputForm, MAX_NOTES, RecordReader};
 use z3950_marc::Form;
 use z3950_marc::iso2709;
@@ -24,6 +25,7 @@ fuzz_target!(|octets: &[u8]| {
         let Ok(found) = found else { break };
         assert!(found.notes.len() <= MAX_NOTES + 1);
         let Ok(record) = found.record else { continue };
+        let _ = holdings::table(&holdings::of_marc(&record));
         for form in Form::ALL {
             // A form may refuse a record that it cannot hold.
             let _ = form.write(&record, &mut Vec::new());

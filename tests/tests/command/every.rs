@@ -239,7 +239,7 @@ fn a_closed_pipe_is_no_error_of_any_command() {
 const FORMATS: &str = include_str!("../../../client/docs/formats.md");
 
 /// The keys in the first column of the tables under a heading of the page.
-fn documented(heading: &str) -> BTreeSet<String> {
+pub(crate) fn documented(heading: &str) -> BTreeSet<String> {
     let mut lines = FORMATS
         .lines()
         .skip_while(|line| line.trim_start_matches('#').trim() != heading);

@@ -10,6 +10,7 @@ mod every;
 mod fallback;
 mod files;
 mod get;
+mod holdings;
 mod locators;
 mod lookup;
 mod open;

@@ -19,12 +19,20 @@ fn holdings_of_yaz_ztest_are_shown() {
     let (Some(text), Some(json)) = (fetched("opac", "text"), fetched("opac", "json")) else {
         return;
     };
-    let (record, holdings) = text.split_once("Holding 1:\n").expect("a holding");
+    let (record, holdings) = text.split_once("Holdings:\n").expect("holdings");
     assert!(record.contains("\n245 "), "{record}");
-    assert!(
-        holdings.contains("  Call number: ") && holdings.contains("Circulation data:\n"),
-        "{holdings}"
-    );
+    let (heading, copies) = holdings.split_once('\n').expect("a heading");
+    for name in [
+        "Library",
+        "Location",
+        "Call number",
+        "Copy",
+        "Available",
+        "Item",
+    ] {
+        assert!(heading.contains(name), "{name} is in {heading}");
+    }
+    assert!(copies.contains("  Copy 1  yes  "), "{copies}");
     let json: serde_json::Value = serde_json::from_str(&json).expect("one JSON object");
     assert_eq!(
         json.pointer("/syntax/oid"),
@@ -34,6 +42,7 @@ fn holdings_of_yaz_ztest_are_shown() {
         "/record/bibliographicRecord/leader",
         "/record/holdingsData/0/holdingsAndCirc/callNumber",
         "/record/holdingsData/0/holdingsAndCirc/circulationData/0/availableNow",
+        "/holdings/0/call_number",
     ] {
         assert!(json.pointer(pointer).is_some(), "{pointer} of {json:#}");
     }

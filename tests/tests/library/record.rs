@@ -6,7 +6,7 @@ use z3950_asn1::oid::{OPAC, SUTRS, UNIMARC, USMARC, XML};
 use z3950_asn1::record::opac::{CircRecord, HoldingsAndCircData, HoldingsRecord, OpacRecord};
 use z3950_asn1::record::sutrs_external;
 use z3950_marc::charset::Charset;
-use z3950_marc::{iso2709, mrk};
+use z3950_marc::{iso2709, marcxml, mrk};
 
 fn marc(text: &str) -> Vec<u8> {
     let records = mrk::parse_all(text).expect("a record");
@@ -123,10 +123,30 @@ fn holdings_give_location_and_availability() {
     let holdings = record.holdings();
     assert_eq!(holdings.len(), 2);
     assert_eq!(holdings[0].library.as_deref(), Some("DLC"));
-    assert_eq!(holdings[0].items[0].id.as_deref(), Some("39001"));
-    assert!(holdings[0].items[0].is_available);
+    assert_eq!(holdings[0].item_id.as_deref(), Some("39001"));
+    assert_eq!(holdings[0].available, Some(true));
     assert_eq!(holdings[1].call_number.as_deref(), Some("PR4034 .E5"));
+    assert_eq!(holdings[1].available, None);
     assert_eq!(holdings[1].note.as_deref(), Some("Ask at the desk"));
-    let plain = Record::new(External::octet_aligned(USMARC, marc(EMMA)), None);
-    assert!(plain.holdings().is_empty());
+}
+
+#[test]
+fn holdings_are_in_marc_records_too() {
+    let located = format!("{EMMA}=852  0\\$bMain$hPR4034\n=876  \\\\$p1$jDUE 2026-12-01\n");
+    let xml = marcxml::to_xml(&mrk::parse_all(&located).expect("a record")[0]).text;
+    for (external, copies) in [
+        (External::octet_aligned(USMARC, marc(EMMA)), 0),
+        (External::octet_aligned(USMARC, marc(&located)), 1),
+        (External::octet_aligned(XML, xml.into_bytes()), 1),
+        (External::octet_aligned(XML, "<a>"), 0),
+        (sutrs_external("Title: Emma").expect("a record"), 0),
+    ] {
+        let holdings = Record::new(external, None).holdings();
+        assert_eq!(holdings.len(), copies, "{holdings:?}");
+        for holding in holdings {
+            assert_eq!(holding.location.as_deref(), Some("Main"));
+            assert_eq!(holding.available, Some(false));
+            assert_eq!(holding.due.as_deref(), Some("2026-12-01"));
+        }
+    }
 }

@@ -89,6 +89,7 @@ const HOUSES: &[House] = &[
             "format",
             "record::opac::show",
             "record::grs1::show",
+            "record::holdings",
             "record::write",
             "record::embedded",
             "record::retrieved",

@@ -1,27 +1,106 @@
 //! Holdings in the fields of a bibliographic record (MARC 21 Format for Holdings Data, 841 to 878), as the elements of an
 //! OPAC record.
 
-use z3950_marc::record::Subfield;
-use z3950_marc::{Field, MarcRecord};
+use std::collections::HashMap;
 
-use super::{HoldingsAndCircData, HoldingsRecord, OpacRecord, Volume};
+use z3950_marc::record::Subfield;
+use z3950_marc::{Field, MarcRecord, text_lossless};
+
+use super::status::CircStatus;
+use super::{CircRecord, HoldingsAndCircData, HoldingsRecord, OpacRecord, Volume};
 use crate::apdu::External;
 use crate::types::InternationalString;
 
 impl OpacRecord {
     /// The OPAC record of a MARC 21 record: `bibliographic` as it is, and a holding for each location (852) in `record`.
     ///
-    /// The fields after an 852 belong to it, those before the first one to the first; without an 852 they are one holding. Items
-    /// (876 to 878) do not say whether they are available, so there is no circulation data. A record without such fields has no
-    /// holdings.
+    /// The fields after an 852 belong to it, those before the first one to the first; without an 852 they are one holding. An
+    /// item (876 to 878) with the barcode of an 852 belongs to that one. There is circulation data if each item of a holding
+    /// has a status in known words. A record without such fields has no holdings.
     pub fn of_marc(bibliographic: External, record: &MarcRecord) -> Self {
-        let holdings = holdings(record);
-        let data = holdings
-            .iter()
-            .map(|fields| HoldingsRecord::HoldingsAndCirc(Box::new(holding(fields))));
+        let holdings = MarcHolding::all(record).map(|holding| {
+            let items = holding.items.iter().map(MarcItem::circulation);
+            let items: Option<Vec<CircRecord>> = items.collect();
+            HoldingsRecord::HoldingsAndCirc(Box::new(HoldingsAndCircData {
+                circulation_data: items.filter(|items| !items.is_empty()),
+                ..holding.data
+            }))
+        });
+        let holdings: Vec<HoldingsRecord> = holdings.collect();
         Self {
             bibliographic_record: Some(bibliographic),
-            holdings_data: (!holdings.is_empty()).then(|| data.collect()),
+            holdings_data: (!holdings.is_empty()).then_some(holdings),
+        }
+    }
+}
+
+/// A holding in the fields of a MARC 21 record.
+pub(in crate::record) struct MarcHolding {
+    /// Its elements, without circulation data.
+    pub(in crate::record) data: HoldingsAndCircData,
+    pub(in crate::record) items: Vec<MarcItem>,
+}
+
+/// An item in 876 to 878, or in the 852 of a holding without such fields.
+#[derive(Default)]
+pub(in crate::record) struct MarcItem {
+    /// $p, else $a.
+    pub(in crate::record) id: Option<InternationalString>,
+    /// $t.
+    pub(in crate::record) copy_number: Option<InternationalString>,
+    /// $j.
+    pub(in crate::record) status: Option<InternationalString>,
+    /// $h.
+    pub(in crate::record) restrictions: Option<InternationalString>,
+    /// $l.
+    pub(in crate::record) temporary_location: Option<InternationalString>,
+    /// The 863 to 865 with the same $8, else $3.
+    pub(in crate::record) volume: Option<InternationalString>,
+    /// $z.
+    pub(in crate::record) note: Option<InternationalString>,
+}
+
+impl MarcHolding {
+    /// The holdings of a record, in the order of its fields.
+    pub(in crate::record) fn all(record: &MarcRecord) -> impl Iterator<Item = Self> {
+        let holdings = holdings(record).into_iter();
+        holdings.map(|fields| Self {
+            data: holding(&fields),
+            items: items(&fields),
+        })
+    }
+}
+
+impl MarcItem {
+    /// The item as an element of an OPAC record; `None` if its status is not known.
+    fn circulation(&self) -> Option<CircRecord> {
+        let status = CircStatus::of(&self.status.as_ref()?.to_string_lossy());
+        Some(CircRecord {
+            available_now: status.available?,
+            availability_date: status.due.as_deref().map(Into::into),
+            restrictions: self.restrictions.clone(),
+            item_id: self.id.clone(),
+            on_hold: status.holds.is_some_and(|holds| holds > 0),
+            enum_and_chron: self.volume.clone(),
+            temporary_location: self.temporary_location.clone(),
+            ..CircRecord::default()
+        })
+    }
+}
+
+impl Volume {
+    /// Enumeration and chronology as text: `v.1:no.2 (1911)`.
+    pub(in crate::record) fn text(&self) -> Option<InternationalString> {
+        let present = |text: &Option<InternationalString>| {
+            let text = text.clone();
+            text.filter(|text| !text.as_bytes().trim_ascii().is_empty())
+        };
+        match (present(&self.enumeration), present(&self.chronology)) {
+            (Some(enumeration), Some(chronology)) => {
+                let parts = [enumeration.as_bytes(), b" (", chronology.as_bytes(), b")"];
+                Some((&*parts.concat()).into())
+            }
+            (one, other) => one.or(other).or(present(&self.enum_and_chron)),
         }
     }
 }
@@ -29,17 +108,31 @@ impl OpacRecord {
 /// The holdings fields of a record, those of each location together.
 fn holdings(record: &MarcRecord) -> Vec<Vec<&Field>> {
     let mut holdings: Vec<Vec<&Field>> = Vec::new();
+    // The holding of each barcode in an 852.
+    let mut barcodes: HashMap<&[u8], usize> = HashMap::new();
     let mut located = false;
     for field in &record.fields {
         let location = field.tag.as_ref() == b"852";
         match field.tag.as_ref() {
             b"852" | b"843" | b"845" | b"853" | b"854" | b"855" | b"863" | b"864" | b"865"
             | b"866" | b"867" | b"868" => {}
+            _ if is_item(field) => {}
             _ => continue,
         }
-        match holdings.last_mut() {
+        let barcode = field.subfield("p").filter(|_| location || is_item(field));
+        let known = barcode
+            .filter(|_| !location)
+            .and_then(|code| barcodes.get(code));
+        let last = match known {
+            Some(index) => holdings.get_mut(*index),
+            None => holdings.last_mut(),
+        };
+        match last {
             Some(last) if !(location && located) => last.push(field),
             _ => holdings.push(vec![field]),
+        }
+        if let (true, Some(barcode)) = (location, barcode) {
+            barcodes.insert(barcode, holdings.len() - 1);
         }
         located |= location;
     }
@@ -52,6 +145,58 @@ fn is_caption(field: &Field) -> bool {
     matches!(field.tag.as_ref(), b"853" | b"854" | b"855")
 }
 
+fn is_item(field: &Field) -> bool {
+    matches!(field.tag.as_ref(), b"876" | b"877" | b"878")
+}
+
+/// The items of a holding. Without item fields, an 852 with a barcode or a status is one.
+fn items(fields: &[&Field]) -> Vec<MarcItem> {
+    let of = |field: &Field, code: &str| text(std::iter::once(joined(field, code, " ")), "");
+    let captions = captions(fields);
+    let values = fields.iter().rev().filter(|field| is_value(field));
+    let values = values.filter_map(|value| Some((value.subfield("8")?, *value)));
+    let values: HashMap<&[u8], &Field> = values.collect();
+    let volume_of = |item: &Field| {
+        let value = values.get(item.subfield("8")?)?;
+        volume(value, &captions).text()
+    };
+    let items = fields.iter().copied().filter(|field| is_item(field));
+    let items = items.map(|field| MarcItem {
+        id: of(field, "p").or_else(|| of(field, "a")),
+        copy_number: of(field, "t"),
+        status: of(field, "j"),
+        restrictions: of(field, "h"),
+        temporary_location: of(field, "l"),
+        volume: volume_of(field).or_else(|| of(field, "3")),
+        note: of(field, "z"),
+    });
+    let items: Vec<MarcItem> = items.collect();
+    if !items.is_empty() {
+        return items;
+    }
+    let location = fields.iter().find(|field| field.tag.as_ref() == b"852");
+    let item = location.map(|field| MarcItem {
+        id: of(field, "p"),
+        status: status_in_location(field),
+        ..MarcItem::default()
+    });
+    let is_one = |item: &MarcItem| item.id.is_some() || item.status.is_some();
+    item.filter(is_one).into_iter().collect()
+}
+
+/// The status in an 852, which MARC 21 has no subfield for: Evergreen writes it in $n, Polaris in $r.
+fn status_in_location(field: &Field) -> Option<InternationalString> {
+    let mut known = wanted(field, "nr").filter(|subfield| {
+        let status = CircStatus::of(&text_lossless(subfield.data));
+        status.available.is_some()
+    });
+    known.next().map(|subfield| subfield.data.into())
+}
+
+fn is_value(field: &Field) -> bool {
+    matches!(field.tag.as_ref(), b"863" | b"864" | b"865")
+}
+
 fn holding(fields: &[&Field]) -> HoldingsAndCircData {
     let tagged = |tags: &'static [&'static [u8; 3]]| {
         let fields = fields.iter().copied();
@@ -62,8 +207,10 @@ fn holding(fields: &[&Field]) -> HoldingsAndCircData {
         text(parts, "; ")
     };
     let note = |tags| text(tagged(tags).map(|field| joined(field, LETTERS, " ")), "; ");
-    let volumes: Vec<Volume> = tagged(&[b"863", b"864", b"865"])
-        .map(|field| volume(field, fields))
+    let captions = captions(fields);
+    let values = fields.iter().filter(|field| is_value(field));
+    let volumes: Vec<Volume> = values
+        .map(|field| volume(field, &captions))
         .filter(|volume| *volume != Volume::default())
         .collect();
     let statements = tagged(&[b"866", b"867", b"868"]).map(|field| joined(field, "a", "; "));
@@ -105,18 +252,25 @@ fn wanted<'f>(field: &'f Field, codes: &str) -> impl Iterator<Item = Subfield<'f
     })
 }
 
+/// The captions (853 to 855) by the last digit of their tags and by their link.
+type Captions<'f> = HashMap<(u8, Option<&'f [u8]>), &'f Field>;
+
+fn captions<'f>(fields: &[&'f Field]) -> Captions<'f> {
+    // The first of several is kept.
+    let all = fields.iter().rev().filter(|field| is_caption(field));
+    all.map(|field| (pair(field), *field)).collect()
+}
+
+/// What captions and their values have in common.
+fn pair(field: &Field) -> (u8, Option<&[u8]>) {
+    let digit = field.tag.as_ref().last();
+    (digit.copied().unwrap_or_default(), link(field))
+}
+
 /// Enumeration ($a to $h) and chronology ($i to $m) of 863 to 865, each value after the caption that the linked 853 to 855
 /// has under the same code. A caption in brackets, such as `(year)`, is not shown (853 $i).
-fn volume(field: &Field, fields: &[&Field]) -> Volume {
-    let captions = fields.iter().copied().find(|caption| {
-        is_caption(caption)
-            && caption
-                .tag
-                .as_ref()
-                .last()
-                .is_some_and(|kind| field.tag.as_ref().last() == Some(kind))
-            && link(caption) == link(field)
-    });
+fn volume(field: &Field, captions: &Captions<'_>) -> Volume {
+    let captions = captions.get(&pair(field));
     let part = |codes: &str| {
         let levels: Vec<Vec<u8>> = wanted(field, codes)
             .map(|level| {
@@ -142,6 +296,7 @@ fn link(field: &Field) -> Option<&[u8]> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::describe::Describe as _;
     use crate::oid;
 
     /// Tag, and subfields by code.
@@ -156,7 +311,14 @@ mod tests {
             ..MarcRecord::default()
         };
         let opac = OpacRecord::of_marc(External::octet_aligned(oid::SUTRS, &b"War"[..]), &record);
-        assert_eq!(opac.to_text(), format!("War\n{expected}"), "{record:?}");
+        let mut text = String::new();
+        for (number, holding) in (1..).zip(opac.holdings_data.iter().flatten()) {
+            let HoldingsRecord::HoldingsAndCirc(data) = holding else {
+                panic!("{holding:?}")
+            };
+            text.push_str(&format!("Holding {number}:\n{}", data.describe().to_text()));
+        }
+        assert_eq!(text, expected, "{record:?}");
     }
 
     #[test]
@@ -173,7 +335,7 @@ mod tests {
                     ("z", "Fragile"),
                 ],
             )],
-            "Holding 1:\n  Nuc code: DLC\n  Local location: Main\n  Call number: PG3366 .V6\n  Public note: Fragile\n",
+            "Holding 1:\nNuc code: DLC\nLocal location: Main\nCall number: PG3366 .V6\nPublic note: Fragile\n",
         );
         check(
             &[
@@ -184,8 +346,8 @@ mod tests {
                 (b"866", &[("8", "0"), ("a", "v.3")]),
                 (b"867", &[("a", "suppl.")]),
             ],
-            "Holding 1:\n  Local location: Main\n  Reproduction note: Microfilm. London\n  Enum and chron: v.1-2\n\
-             Holding 2:\n  Local location: Annex\n  Copy number: 2\n  Enum and chron: v.3; suppl.\n",
+            "Holding 1:\nLocal location: Main\nReproduction note: Microfilm. London\nEnum and chron: v.1-2\n\
+             Holding 2:\nLocal location: Annex\nCopy number: 2\nEnum and chron: v.3; suppl.\n",
         );
         check(
             &[
@@ -199,8 +361,68 @@ mod tests {
                 ),
                 (b"863", &[("8", "2.1"), ("a", "7")]),
             ],
-            "Holding 1:\n  Volumes:\n    Enumeration: v.1:no.2\n    Chronology: 1911\n  Volumes:\n    Enumeration: 7\n",
+            "Holding 1:\nVolumes:\n  Enumeration: v.1:no.2\n  Chronology: 1911\nVolumes:\n  Enumeration: 7\n",
         );
         check(&[(b"853", &[("a", "v.")])], "");
+    }
+
+    #[test]
+    fn circulation_of_items() {
+        let item = "Circulation data:\n  Available now: yes\n  Item id: 1\n  Renewable: no\n  On hold: no\n";
+        let available = [("p", "1"), ("j", "Available")];
+        check(&[(b"876", &available)], &format!("Holding 1:\n{item}"));
+        check(
+            &[(b"852", &[("b", "Main")]), (b"876", &available)],
+            &format!("Holding 1:\nLocal location: Main\n{item}"),
+        );
+        // Evergreen has a barcode elsewhere and the status in $n; a country code is none.
+        check(
+            &[
+                (b"852", &[("p", "1"), ("n", "Available")]),
+                (b"852", &[("p", "2"), ("n", "dcu")]),
+            ],
+            &format!("Holding 1:\n{item}Holding 2:\n"),
+        );
+        check(
+            &[(
+                b"876",
+                &[
+                    ("a", "7"),
+                    ("h", "Building use"),
+                    ("j", "DUE 01-11-23 +2 HOLDS"),
+                    ("l", "Reserve"),
+                    ("3", "v.1"),
+                ],
+            )],
+            "Holding 1:\nCirculation data:\n  Available now: no\n  Availability date: 01-11-23\n  Restrictions: Building use\n  \
+             Item id: 7\n  Renewable: no\n  On hold: yes\n  Enum and chron: v.1\n  Temporary location: Reserve\n",
+        );
+        // One item of unknown status: nothing is said of the others.
+        let unknown = [("p", "2"), ("j", "Ask")];
+        check(&[(b"876", &available), (b"876", &unknown)], "Holding 1:\n");
+    }
+
+    #[test]
+    fn an_item_belongs_to_the_location_with_its_barcode() {
+        let (first, second) = ([("p", "1"), ("j", "In")], [("p", "2"), ("j", "Out")]);
+        let item = |available, id| {
+            format!(
+                "Circulation data:\n  Available now: {available}\n  Item id: {id}\n  Renewable: no\n  On hold: no\n"
+            )
+        };
+        let of = |location, item| format!("Local location: {location}\n{item}");
+        check(
+            &[
+                (b"852", &[("b", "Main"), ("p", "1")]),
+                (b"852", &[("b", "Annex"), ("p", "2")]),
+                (b"876", &first),
+                (b"876", &second),
+            ],
+            &format!(
+                "Holding 1:\n{}Holding 2:\n{}",
+                of("Main", item("yes", 1)),
+                of("Annex", item("no", 2))
+            ),
+        );
     }
 }

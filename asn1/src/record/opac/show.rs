@@ -5,11 +5,10 @@ use z3950_marc::xmltext::put_content;
 use super::{HoldingsRecord, OpacRecord};
 use crate::apdu::External;
 use crate::describe::{Describe, Value};
-use crate::record::embedded;
-use crate::record::write::{INDENT, put_line};
+use crate::record::{embedded, holdings};
 
 impl OpacRecord {
-    /// The bibliographic record as usual, then the holdings, numbered, as indented lines.
+    /// The bibliographic record as usual, then its holdings as a table.
     pub fn to_text(&self) -> String {
         let mut out = String::new();
         if let Some(record) = &self.bibliographic_record {
@@ -18,15 +17,10 @@ impl OpacRecord {
                 out.push('\n');
             }
         }
-        for (number, holding) in (1..).zip(self.holdings_data.iter().flatten()) {
-            let elements = match holding {
-                HoldingsRecord::MarcHoldingsRecord(record) => record.describe().to_text(),
-                HoldingsRecord::HoldingsAndCirc(data) => data.describe().to_text(),
-            };
-            out.push_str(&format!("Holding {number}:\n"));
-            for line in elements.lines() {
-                put_line(line, INDENT, &mut out);
-            }
+        let table = holdings::table(&holdings::of_opac(self, None));
+        if !table.is_empty() {
+            out.push_str("Holdings:\n");
+            out.push_str(&table);
         }
         out
     }

@@ -93,15 +93,16 @@ fn a_record_round_trips() {
 #[test]
 fn text_shows_the_record_and_then_its_holdings() {
     let text = sample().to_text();
-    let (record, holdings) = text.split_once("Holding 1:\n").expect("a holding");
+    let (record, holdings) = text.split_once("Holdings:\n").expect("holdings");
     assert!(
         record.ends_with("001 id7\n245 10 $a War & peace\n"),
         "{record}"
     );
     assert_eq!(
         holdings,
-        "  Nuc code: DLC\n  Call number: PG3366 .V6 <1911>\n  Volumes:\n    Enumeration: v.1\n  Circulation data:\n    \
-         Available now: yes\n    Item id: 0001\n    Renewable: no\n    On hold: no\nHolding 2:\n  852 $a DLC\n"
+        "  Library  Call number        Volume  Available  Item  Note\n  \
+         DLC      PG3366 .V6 <1911>  v.1     yes        0001\n  \
+         \x20                                                    852 $a DLC\n"
     );
 }
 

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
+use z3950_asn1::record::holdings::{self, Holding};
 use z3950_marc::crosswalk::Citation;
 use z3950_marc::table::{Columns, Table, TableForm};
 use z3950_marc::{Form, MarcRecord, WriteError, marcjson};
@@ -79,7 +80,8 @@ impl Style {
             return Ok(table.write(record, source, out));
         }
         if self.format == Format::Json {
-            let mut members = described(&Citation::of(record), source);
+            let holdings = holdings::of_marc(record);
+            let mut members = described(&Citation::of(record), source, &holdings);
             if let Value::Object(fields) = marcjson::to_value(record) {
                 members.extend(fields);
             }
@@ -108,9 +110,16 @@ impl Format {
 }
 
 /// The members with which every record in JSON begins, whatever its syntax.
-pub(super) fn described(citation: &Citation, source: Option<&str>) -> Map<String, Value> {
+pub(super) fn described(
+    citation: &Citation,
+    source: Option<&str>,
+    holdings: &[Holding],
+) -> Map<String, Value> {
     let mut members = citation.to_json();
     members.insert("source".to_owned(), source.into());
+    let copies = holdings.iter().map(Holding::to_json);
+    let copies = (!holdings.is_empty()).then(|| copies.collect::<Value>());
+    members.insert("holdings".to_owned(), copies.into());
     members
 }
 

@@ -99,18 +99,13 @@ fn every_syntax_has_its_element_sets() {
         (
             OPAC,
             "F",
-            vec![
-                "War and peace",
-                "A note",
-                "Nuc code: DLC",
-                "Call number: PG3366",
-            ],
+            vec!["War and peace", "A note", "Library", "DLC", "PG3366"],
             "<",
         ),
         (
             OPAC,
             "B",
-            vec!["War and peace", "Public note: Fragile"],
+            vec!["War and peace", "Note\n", "Fragile"],
             "A note",
         ),
     ] {

@@ -1,0 +1,270 @@
+//! Copies, and whether they are available, in one form for all records that tell: OPAC records (Z39.50-2003 Appendix REC.3)
+//! and fields 852 to 878 of MARC 21 (Format for Holdings Data).
+
+mod table;
+
+use serde_json::{Value, json};
+use z3950_marc::charset::{self, Charset};
+use z3950_marc::crosswalk::is_unimarc;
+use z3950_marc::{MarcRecord, iso2709};
+
+pub use self::table::table;
+use super::opac::from_marc::{MarcHolding, MarcItem};
+use super::opac::status::CircStatus;
+use super::opac::{CircRecord, HoldingsAndCircData, HoldingsRecord, OpacRecord};
+use super::retrieved::RetrievedRecord;
+use crate::apdu::External;
+use crate::types::InternationalString;
+
+/// The most octets of text in the holdings of one record; further holdings are left out. Items repeat what is said of their
+/// location, so a small record could describe very many.
+const MAX_OCTETS: usize = 16 << 20;
+
+/// A copy that a library holds: an item, or a location whose items are not known. Texts are on one line.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Holding {
+    /// The code or name of the library (852 $a).
+    pub library: Option<String>,
+    /// The branch or collection (852 $b).
+    pub location: Option<String>,
+    /// The shelving location (852 $c).
+    pub shelving_location: Option<String>,
+    /// Where the item is for now (876 $l).
+    pub temporary_location: Option<String>,
+    /// The call number (852 $h and $i).
+    pub call_number: Option<String>,
+    /// The volume or issue of the item, or those at this location (853 to 868).
+    pub volume: Option<String>,
+    /// The number of the copy (852 or 876 $t).
+    pub copy: Option<String>,
+    /// The number of the item, such as its barcode (852 or 876 $p).
+    pub item_id: Option<String>,
+    /// Whether it can be lent now, if the record says.
+    pub available: Option<bool>,
+    /// When it is due back, as the server writes it.
+    pub due: Option<String>,
+    /// Whether a reader waits for it.
+    pub on_hold: Option<bool>,
+    /// How many readers wait for it.
+    pub holds: Option<u32>,
+    /// The status in the words of the server (876 $j).
+    pub status: Option<String>,
+    /// The restrictions on loans (876 $h).
+    pub restrictions: Option<String>,
+    /// The public note (852 or 876 $z).
+    pub note: Option<String>,
+}
+
+/// The holdings of an OPAC record; if it has none, those in its bibliographic record. MARC records inside are read in
+/// `charset`, or else in the character set that they declare.
+pub fn of_opac(record: &OpacRecord, charset: Option<Charset>) -> Vec<Holding> {
+    let holdings = record.holdings_data.iter().flatten();
+    let found = bounded(holdings.flat_map(|holding| {
+        let (data, record) = match holding {
+            HoldingsRecord::HoldingsAndCirc(data) => (Some(data), None),
+            HoldingsRecord::MarcHoldingsRecord(external) => (None, Some(external)),
+        };
+        let of_record = record
+            .into_iter()
+            .flat_map(move |it| of_record(it, charset));
+        data.into_iter()
+            .flat_map(|data| of_data(data))
+            .chain(of_record)
+    }));
+    match &record.bibliographic_record {
+        Some(external) if found.is_empty() => {
+            marc(external, charset).map_or(found, |record| of_marc(&record))
+        }
+        _ => found,
+    }
+}
+
+/// The holdings in a MARC 21 record in UTF-8. UNIMARC has none of these fields.
+pub fn of_marc(record: &MarcRecord) -> Vec<Holding> {
+    if is_unimarc(record) {
+        return Vec::new();
+    }
+    bounded(
+        MarcHolding::all(record).flat_map(|MarcHolding { data, items }| {
+            let location = Holding::at(&data);
+            let alone = items.is_empty().then(|| location.clone().without_items());
+            let items = items
+                .into_iter()
+                .map(move |item| location.clone().with_marc(&item));
+            alone.into_iter().chain(items)
+        }),
+    )
+}
+
+impl Holding {
+    /// An object with all its elements under their names; null for those that are not known.
+    pub fn to_json(&self) -> Value {
+        json!({
+            "library": self.library,
+            "location": self.location,
+            "shelving_location": self.shelving_location,
+            "temporary_location": self.temporary_location,
+            "call_number": self.call_number,
+            "volume": self.volume,
+            "copy": self.copy,
+            "item_id": self.item_id,
+            "available": self.available,
+            "due": self.due,
+            "on_hold": self.on_hold,
+            "holds": self.holds,
+            "status": self.status,
+            "restrictions": self.restrictions,
+            "note": self.note,
+        })
+    }
+
+    /// What is said of a location.
+    fn at(data: &HoldingsAndCircData) -> Self {
+        Self {
+            library: text(&data.nuc_code),
+            location: text(&data.local_location),
+            shelving_location: text(&data.shelving_location),
+            call_number: text(&data.call_number),
+            volume: text(&data.enum_and_chron).or_else(|| volumes(data)),
+            copy: text(&data.copy_number),
+            note: text(&data.public_note),
+            ..Self::default()
+        }
+    }
+
+    /// The location as a copy. Innovative's servers send no items, but the status of the only one as the public note.
+    fn without_items(self) -> Self {
+        let status = CircStatus::of(self.note.as_deref().unwrap_or_default());
+        if status.available.is_none() {
+            return self;
+        }
+        let located = Self {
+            status: self.note,
+            note: None,
+            ..self
+        };
+        located.with_status(status)
+    }
+
+    fn with_status(self, status: CircStatus) -> Self {
+        Self {
+            available: status.available,
+            due: status.due,
+            on_hold: status.holds.map(|holds| holds > 0),
+            holds: status.holds,
+            ..self
+        }
+    }
+
+    /// An item at this location; the volumes of the location are those of its only item.
+    fn with_item(self, item: &CircRecord, is_only: bool) -> Self {
+        let of_note = || CircStatus::of(self.note.as_deref()?).due;
+        let due = text(&item.availability_date).or_else(of_note);
+        Self {
+            volume: text(&item.enum_and_chron).or(self.volume.filter(|_| is_only)),
+            temporary_location: text(&item.temporary_location),
+            item_id: text(&item.item_id),
+            available: Some(item.available_now),
+            due: due.filter(|_| !item.available_now),
+            on_hold: Some(item.on_hold),
+            restrictions: text(&item.restrictions),
+            ..self
+        }
+    }
+
+    /// An item of a MARC record at this location.
+    fn with_marc(self, item: &MarcItem) -> Self {
+        let status = text(&item.status);
+        let said = CircStatus::of(status.as_deref().unwrap_or_default());
+        let located = Self {
+            volume: text(&item.volume).or(self.volume),
+            copy: text(&item.copy_number).or(self.copy),
+            temporary_location: text(&item.temporary_location),
+            item_id: text(&item.id),
+            restrictions: text(&item.restrictions),
+            note: text(&item.note).or(self.note),
+            status,
+            ..self
+        };
+        located.with_status(said)
+    }
+
+    /// The octets of its texts.
+    fn octets(&self) -> usize {
+        let texts = [
+            &self.library,
+            &self.location,
+            &self.shelving_location,
+            &self.temporary_location,
+            &self.call_number,
+            &self.volume,
+            &self.copy,
+            &self.item_id,
+            &self.due,
+            &self.status,
+            &self.restrictions,
+            &self.note,
+        ];
+        texts.into_iter().flatten().map(String::len).sum()
+    }
+}
+
+fn bounded(holdings: impl Iterator<Item = Holding>) -> Vec<Holding> {
+    let mut octets = 0_usize;
+    let fits = |holding: &Holding| {
+        octets = octets.saturating_add(size_of::<Holding>() + holding.octets());
+        octets <= MAX_OCTETS
+    };
+    holdings.take_while(fits).collect()
+}
+
+/// The items of a holding in an OPAC record, or the holding without items.
+fn of_data(data: &HoldingsAndCircData) -> impl Iterator<Item = Holding> {
+    let items = data.circulation_data.as_deref().unwrap_or_default();
+    let location = Holding::at(data);
+    let alone = items.is_empty().then(|| location.clone().without_items());
+    let is_only = items.len() == 1;
+    let items = items
+        .iter()
+        .map(move |item| location.clone().with_item(item, is_only));
+    alone.into_iter().chain(items)
+}
+
+/// A holdings record inside an OPAC record: MARC, or text.
+fn of_record(external: &External, charset: Option<Charset>) -> Vec<Holding> {
+    match RetrievedRecord::of(external) {
+        RetrievedRecord::Sutrs(words) => vec![Holding {
+            note: text(&Some(words)),
+            ..Holding::default()
+        }],
+        _ => marc(external, charset).map_or_else(Vec::new, |record| of_marc(&record)),
+    }
+}
+
+/// The MARC record in UTF-8.
+fn marc(external: &External, charset: Option<Charset>) -> Option<MarcRecord> {
+    let RetrievedRecord::Marc(octets) = RetrievedRecord::of(external) else {
+        return None;
+    };
+    let record = iso2709::parse(&octets).ok()?.record;
+    let mut options = charset::Options::default();
+    options.charset = charset;
+    Some(charset::to_utf8(&record, &options).record)
+}
+
+/// The text on one line; `None` if there is none.
+fn text(value: &Option<InternationalString>) -> Option<String> {
+    let text = value.as_ref()?.to_string_lossy();
+    let words: Vec<&str> = text.split_whitespace().collect();
+    (!words.is_empty()).then(|| words.join(" "))
+}
+
+fn volumes(data: &HoldingsAndCircData) -> Option<String> {
+    let volumes = data.volumes.iter().flatten();
+    let volumes: Vec<String> = volumes.filter_map(|volume| text(&volume.text())).collect();
+    (!volumes.is_empty()).then(|| volumes.join("; "))
+}
+
+#[cfg(test)]
+mod tests;

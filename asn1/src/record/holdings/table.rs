@@ -1,0 +1,69 @@
+//! Holdings as a table for people.
+
+use super::Holding;
+
+/// A cell with more characters does not widen its column.
+pub(super) const WIDEST: usize = 60;
+
+type Column = (&'static str, fn(&Holding) -> Option<String>);
+
+const COLUMNS: &[Column] = &[
+    ("Library", |holding| holding.library.clone()),
+    ("Location", |holding| holding.location.clone()),
+    ("Shelf", |holding| holding.shelving_location.clone()),
+    ("Now at", |holding| holding.temporary_location.clone()),
+    ("Call number", |holding| holding.call_number.clone()),
+    ("Volume", |holding| holding.volume.clone()),
+    ("Copy", |holding| holding.copy.clone()),
+    ("Available", |holding| holding.available.map(yes_or_no)),
+    ("Due", |holding| holding.due.clone()),
+    ("Holds", holds),
+    ("Item", |holding| holding.item_id.clone()),
+    ("Status", |holding| holding.status.clone()),
+    ("Restrictions", |holding| holding.restrictions.clone()),
+    ("Note", |holding| holding.note.clone()),
+];
+
+/// The holdings as lines, each after two spaces: a heading, then a line for each holding. Columns without a value are left
+/// out. Empty if there is nothing to say.
+pub fn table(holdings: &[Holding]) -> String {
+    let has_value = |column: &&Column| holdings.iter().any(|holding| (column.1)(holding).is_some());
+    let columns: Vec<&Column> = COLUMNS.iter().filter(has_value).collect();
+    if columns.is_empty() {
+        return String::new();
+    }
+    let heading: Vec<String> = columns.iter().map(|(name, _)| (*name).to_owned()).collect();
+    let mut rows = vec![heading];
+    rows.extend(holdings.iter().map(|holding| {
+        let cells = columns
+            .iter()
+            .map(|(_, value)| value(holding).unwrap_or_default());
+        cells.collect()
+    }));
+    let mut widths = vec![0; columns.len()];
+    for row in &rows {
+        for (width, cell) in widths.iter_mut().zip(row) {
+            *width = cell.chars().count().min(WIDEST).max(*width);
+        }
+    }
+    let mut out = String::new();
+    for row in rows {
+        let cells = row.iter().zip(&widths);
+        let line: String = cells
+            .map(|(cell, width)| format!("  {cell:<width$}"))
+            .collect();
+        out.push_str(line.trim_end());
+        out.push('\n');
+    }
+    out
+}
+
+fn yes_or_no(flag: bool) -> String {
+    if flag { "yes" } else { "no" }.to_owned()
+}
+
+/// Their number, or whether there are any.
+fn holds(holding: &Holding) -> Option<String> {
+    let number = holding.holds.map(|holds| holds.to_string());
+    number.or(holding.on_hold.filter(|is_held| *is_held).map(yes_or_no))
+}
