@@ -89,14 +89,14 @@ pub(crate) fn rounds<C, F>(
     figures
 }
 
-fn median(figures: &[f64]) -> Option<f64> {
+pub(crate) fn median(figures: &[f64]) -> Option<f64> {
     let mut sorted = figures.to_vec();
     sorted.sort_by(f64::total_cmp);
     sorted.get(sorted.len() / 2).copied()
 }
 
 /// Three significant digits.
-fn short(figure: f64) -> String {
+pub(crate) fn short(figure: f64) -> String {
     let magnitude = figure.abs();
     match magnitude {
         _ if magnitude >= 100.0 => format!("{figure:.0}"),

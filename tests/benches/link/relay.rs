@@ -1,0 +1,162 @@
+//! A slow link on loopback: a relay that delays what it passes on, and passes on only so much per second.
+
+use std::io::{Read, Write};
+use std::net::{Ipv4Addr, Shutdown, TcpListener, TcpStream};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// A link between clients and a server.
+#[derive(Clone, Copy)]
+pub(crate) struct Link {
+    pub(crate) round_trip: Duration,
+    /// Octets per second in each direction, shared by all connections.
+    pub(crate) rate: Option<f64>,
+}
+
+/// A running relay; it ends with the process.
+pub(crate) struct Relay {
+    pub(crate) port: u16,
+    traffic: Arc<Mutex<Traffic>>,
+}
+
+/// What came from the server.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Traffic {
+    pub(crate) octets: u64,
+    first: Option<Instant>,
+    last: Option<Instant>,
+}
+
+impl Traffic {
+    /// Seconds from the first octets to the last ones.
+    pub(crate) fn seconds(&self) -> f64 {
+        let time = self.last.zip(self.first).map(|(last, first)| last - first);
+        time.unwrap_or_default().as_secs_f64()
+    }
+}
+
+impl Relay {
+    /// A relay to a port on this machine.
+    pub(crate) fn to(server: u16, link: Link) -> Self {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a free port");
+        let port = listener.local_addr().expect("its address").port();
+        let traffic = Arc::new(Mutex::new(Traffic::default()));
+        let (up, down) = (
+            Arc::new(Wire::new(link, None)),
+            Arc::new(Wire::new(link, Some(&traffic))),
+        );
+        thread::spawn(move || {
+            for client in listener.incoming().map_while(Result::ok) {
+                // A client may send one round trip after it began to connect.
+                let connected = Instant::now() + link.round_trip;
+                let Ok(server) = TcpStream::connect((Ipv4Addr::LOCALHOST, server)) else {
+                    continue;
+                };
+                for stream in [&client, &server] {
+                    stream.set_nodelay(true).expect("an open socket");
+                }
+                let twin = |stream: &TcpStream| stream.try_clone().expect("a second handle");
+                pump(twin(&client), twin(&server), Arc::clone(&up), connected);
+                pump(server, client, Arc::clone(&down), connected);
+            }
+        });
+        Self { port, traffic }
+    }
+
+    /// What came from the server since the last call.
+    pub(crate) fn traffic(&self) -> Traffic {
+        std::mem::take(&mut *lock(&self.traffic))
+    }
+}
+
+/// One direction of a link.
+struct Wire {
+    link: Link,
+    /// When it has taken all that was given to it.
+    free: Mutex<Instant>,
+    traffic: Option<Arc<Mutex<Traffic>>>,
+}
+
+impl Wire {
+    fn new(link: Link, traffic: Option<&Arc<Mutex<Traffic>>>) -> Self {
+        Self {
+            link,
+            free: Mutex::new(Instant::now()),
+            traffic: traffic.map(Arc::clone),
+        }
+    }
+
+    /// When octets given to the wire at a time have left it.
+    fn take(&self, at: Instant, octets: usize) -> Instant {
+        let mut free = lock(&self.free);
+        let began = at.max(*free);
+        let octets = f64::from(u32::try_from(octets).expect("a small chunk"));
+        *free = began
+            + self.link.rate.map_or(Duration::ZERO, |rate| {
+                Duration::from_secs_f64(octets / rate)
+            });
+        *free
+    }
+
+    fn count(&self, octets: usize) {
+        if let Some(traffic) = &self.traffic {
+            let (mut traffic, now) = (lock(traffic), Instant::now());
+            traffic.octets += u64::try_from(octets).expect("a small chunk");
+            traffic.first.get_or_insert(now);
+            traffic.last = Some(now);
+        }
+    }
+}
+
+/// The most octets that travel together.
+const CHUNK: usize = 16 << 10;
+/// How long octets may wait before the wire; a sender that is faster is held back.
+const QUEUE: Duration = Duration::from_millis(20);
+
+/// Octets, and when they arrive; none at the end of the stream.
+type Arrival = (Instant, Vec<u8>);
+
+/// Passes on one direction of a connection, from `connected` on.
+fn pump(mut from: TcpStream, to: TcpStream, wire: Arc<Wire>, connected: Instant) {
+    let (sender, receiver) = channel();
+    let sending = Arc::clone(&wire);
+    thread::spawn(move || {
+        let wire = sending;
+        let mut chunk = vec![0; CHUNK];
+        loop {
+            let octets = from.read(&mut chunk).unwrap_or(0);
+            let gone = wire.take(connected.max(Instant::now()), octets);
+            let arrival = (gone + wire.link.round_trip / 2, chunk[..octets].to_vec());
+            if send(&sender, arrival).is_none() || octets == 0 {
+                break;
+            }
+            wait_until(gone.checked_sub(QUEUE).unwrap_or(gone));
+        }
+    });
+    thread::spawn(move || deliver(to, receiver, &wire));
+}
+
+fn send(sender: &Sender<Arrival>, arrival: Arrival) -> Option<()> {
+    sender.send(arrival).ok()
+}
+
+fn deliver(mut to: TcpStream, arrivals: Receiver<Arrival>, wire: &Wire) {
+    for (at, octets) in arrivals {
+        wait_until(at);
+        if octets.is_empty() || to.write_all(&octets).is_err() {
+            break;
+        }
+        wire.count(octets.len());
+    }
+    let _ = to.shutdown(Shutdown::Write);
+}
+
+fn wait_until(at: Instant) {
+    thread::sleep(at.saturating_duration_since(Instant::now()));
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
