@@ -168,7 +168,7 @@ fn other_scripts_come_through() {
 }
 
 /// The APDUs that `-vv` names, in order.
-fn apdus(ran: &Ran) -> Vec<String> {
+pub(crate) fn apdus(ran: &Ran) -> Vec<String> {
     let name = |line: &str| Some(line.split_once("apdu=\"")?.1.split_once('"')?.0.to_owned());
     ran.stderr.lines().filter_map(name).collect()
 }

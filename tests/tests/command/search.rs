@@ -6,6 +6,8 @@ use z3950_server::testing::{TestServer, record};
 use z3950_tests::peer;
 use z3950_tests::program::{Daemon, Ran, z3950};
 
+use crate::get::apdus;
+
 fn demo(arguments: &[&str]) -> Ran {
     z3950(["--demo"].iter().chain(arguments))
 }
@@ -109,6 +111,52 @@ fn records_of_another_kind_from_each_present_cost_no_others() {
         assert!(ran.stderr.contains(words), "{words}: {}", ran.stderr);
     }
     assert_eq!(ran.stderr.matches("error: ").count(), 6, "{}", ran.stderr);
+}
+
+#[test]
+fn records_take_one_search_and_close_is_always_sent() {
+    let server = TestServer::demo();
+    let target = format!("{}/books", server.addr());
+    let url = server.url("books?pg158;rs=marc");
+    const SEARCH: [&str; 4] = [
+        "initRequest",
+        "initResponse",
+        "searchRequest",
+        "searchResponse",
+    ];
+    const PRESENT: [&str; 2] = ["presentRequest", "presentResponse"];
+    const SORT: [&str; 2] = ["sortRequest", "sortResponse"];
+    for (arguments, more) in [
+        (&["get", &url][..], vec![]),
+        (&["lookup", &target, "local:pg158"], vec![]),
+        (&["search", &target, "ti:emma"], vec![]),
+        (&["search", &target, "novel"], vec![]),
+        // The number of hits is all that is wanted.
+        (&["search", &target, "novel", "--count", "0"], vec![]),
+        (
+            &["search", &target, "fiction", "--count", "30"],
+            PRESENT.to_vec(),
+        ),
+        (
+            &["search", &target, "novel", "--start", "2"],
+            PRESENT.to_vec(),
+        ),
+        (
+            &["search", &target, "novel", "--sort", "title"],
+            [SORT, PRESENT].concat(),
+        ),
+    ] {
+        let ran = z3950(std::iter::once(&"-vv").chain(arguments));
+        assert_eq!(ran.code, Some(0), "{arguments:?}: {ran:?}");
+        let expected = [&SEARCH[..], &more, &["close", "close"]].concat();
+        assert_eq!(apdus(&ran), expected, "{arguments:?}");
+        let sessions = server.sessions();
+        let ran = z3950(arguments);
+        assert_eq!(ran.code, Some(0), "{arguments:?}: {ran:?}");
+        server.wait_for_end();
+        assert_eq!(server.sessions(), sessions + 1);
+        assert_eq!(server.names().last(), Some(&"close"), "{arguments:?}");
+    }
 }
 
 #[test]
