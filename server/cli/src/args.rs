@@ -162,7 +162,7 @@ Examples:
   z3950d --print-config > z3950d.toml
   z3950d --config z3950d.toml --check
   z3950d --demo --listen tls:127.0.0.1:2101 --certificate cert.pem --key key.pem
-  z3950d --demo --fault 'on search db=books nth=2: delay 500ms' --fault 'on present: surrogate 14'
+  z3950d --demo --fault 'on search db=books nth=2: delay 500ms' --fault 'on search: surrogate 14'
   z3950d --imitate yaz-ztest --listen 127.0.0.1:0 --transcript said.jsonl
   z3950d --replay said.jsonl";
 
