@@ -303,8 +303,10 @@ impl<W: Work> Job<W> {
     /// # Errors
     /// Standard output is closed or cannot be written.
     pub(crate) async fn print(self, output: &mut Output) -> Result<Exit, Failure> {
+        let waiting = output.waiting();
         let mut printer = Printer::new(self.style.clone(), output);
-        match Interrupt.or(self.answer(&mut printer)).await {
+        let answers = Interrupt.or(self.answer(&mut printer));
+        match waiting.during(answers).await {
             Ok(answered) => {
                 answered?;
                 printer.end()

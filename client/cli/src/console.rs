@@ -6,3 +6,4 @@ pub(crate) mod interrupt;
 pub(crate) mod logging;
 pub(crate) mod output;
 pub(crate) mod report;
+pub(crate) mod waiting;

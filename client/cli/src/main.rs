@@ -48,7 +48,7 @@ fn run(arguments: impl IntoIterator<Item = OsString>) -> Exit {
                 _ if message.use_stderr() => Exit::Usage,
                 Ok(()) | Err(Failure::BrokenPipe) => Exit::Delivered,
                 Err(failure) => {
-                    Output::new(ColorChoice::Auto).error(&failure.to_string());
+                    Output::new(ColorChoice::Auto, false).error(&failure.to_string());
                     Exit::Unexpected
                 }
             };
@@ -57,7 +57,7 @@ fn run(arguments: impl IntoIterator<Item = OsString>) -> Exit {
     console::logging::install(cli.messages.verbose, cli.messages.color);
     // Otherwise a signal ends the program when a file grows too large. If this fails, nothing else changes.
     let _ = z3950_asn1::file::survive_size_limit();
-    let mut output = Output::new(cli.messages.color);
+    let mut output = Output::new(cli.messages.color, cli.messages.verbose > 0);
     match execute(&cli, &mut output) {
         Ok(exit) => exit,
         Err(Failure::BrokenPipe) => Exit::Delivered,

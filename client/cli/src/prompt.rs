@@ -47,6 +47,7 @@ use crate::console::input::Lines;
 use crate::console::interrupt::{Interrupt, Stopped};
 use crate::console::logging::shows_apdus;
 use crate::console::output::{Failure, Output};
+use crate::console::waiting::WaitingLine;
 use crate::render::Format;
 
 #[derive(Debug, Args)]
@@ -148,13 +149,20 @@ impl Input {
     }
 
     /// Does work while answering questions of servers; a signal ends it.
-    async fn attend<T>(&mut self, work: impl Future<Output = T>) -> Result<T, Stopped> {
-        let mut work = pin!(Interrupt.or(work));
+    async fn attend<T>(
+        &mut self,
+        waiting: &WaitingLine,
+        work: impl Future<Output = T>,
+    ) -> Result<T, Stopped> {
+        let mut work = pin!(waiting.during(Interrupt.or(work)));
         loop {
             tokio::select! {
                 result = &mut work => return result,
                 Some(question) = self.questions.recv() => match &mut self.source {
-                    CommandSource::Terminal(terminal) => question.put_to(&mut **terminal),
+                    CommandSource::Terminal(terminal) => {
+                        let _held = waiting.hold();
+                        question.put_to(&mut **terminal);
+                    }
                     // Dropping the question gives no answer.
                     CommandSource::Pipe(_) => {}
                 },
@@ -219,7 +227,9 @@ fn run(
     runtime: &Runtime,
     output: &mut Output,
 ) -> Result<Exit, Failure> {
-    let exit = match runtime.block_on(input.attend(begin(state, target, output))) {
+    let waiting = output.waiting();
+    let begun = input.attend(&waiting, begin(state, target, output));
+    let exit = match runtime.block_on(begun) {
         Ok(exit) => exit?,
         Err(Stopped(exit)) => {
             Interrupt.dealt_with();
@@ -275,6 +285,7 @@ fn read(
             .iter()
             .for_each(|line| state.remember(line));
     }
+    let waiting = output.waiting();
     let mut of_all = Exit::Delivered;
     while !state.is_leaving {
         let farewell = state.farewell(runtime.handle().clone());
@@ -283,20 +294,23 @@ fn read(
             Err(Stopped(exit)) => return Ok(exit),
         };
         let exit = match line {
-            Typed::Line(line) => match runtime.block_on(input.attend(state.line(&line, output))) {
-                Ok(exit) => exit?,
-                Err(Stopped(exit)) if is_to_end(exit) => {
-                    output.error("interrupted");
-                    return Ok(exit);
+            Typed::Line(line) => {
+                let done = input.attend(&waiting, state.line(&line, output));
+                match runtime.block_on(done) {
+                    Ok(exit) => exit?,
+                    Err(Stopped(exit)) if is_to_end(exit) => {
+                        output.error("interrupted");
+                        return Ok(exit);
+                    }
+                    Err(Stopped(exit)) => {
+                        Interrupt.dealt_with();
+                        input.give_up();
+                        let words = runtime.block_on(state.interrupted());
+                        output.error(words);
+                        exit
+                    }
                 }
-                Err(Stopped(exit)) => {
-                    Interrupt.dealt_with();
-                    input.give_up();
-                    let words = runtime.block_on(state.interrupted());
-                    output.error(words);
-                    exit
-                }
-            },
+            }
             Typed::Malformed(at) => {
                 output.error(&format!("the line is not UTF-8 from octet {at} on"));
                 Exit::Usage

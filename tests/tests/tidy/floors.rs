@@ -349,6 +349,7 @@ const HOUSES: &[House] = &[
             "console::input",
             "console::output",
             "console::report",
+            "console::waiting",
             "console::interrupt",
             "console::exit",
             "console",

@@ -11,7 +11,7 @@ use serde::Serialize;
 use tokio::time::Instant;
 use z3950::client::{Client, ClientOptions};
 use z3950::plan::{Hints, PlanOptions, Strategy};
-use z3950::profile::{Credentials, Profiles};
+use z3950::profile::{Credentials, Profile, Profiles};
 use z3950::service::init;
 use z3950::transport::{
     ClientCertificate, NoProxy, Proxy, Routes, Tcp, Timeouts, TlsError, TlsOptions,
@@ -21,7 +21,7 @@ use z3950_server::{Limits, MemoryBackend, Server};
 
 use crate::commands::fallback::Fallbacks;
 use crate::commands::options::{Wait, choices, seconds};
-use crate::console::output::Failure;
+use crate::console::output::{Failure, Output};
 use crate::console::report::chain;
 use z3950_asn1::apdu::InitializeRequest;
 
@@ -303,6 +303,19 @@ pub(crate) async fn init(
         init.id_authentication = Some(authentication.map_err(|error| usage(&error))?);
     }
     Ok(init)
+}
+
+/// Whether a profile has a password command, which may prompt on the terminal.
+pub(crate) fn may_prompt(profile: &Profile) -> bool {
+    let credentials = profile.credentials.as_ref();
+    credentials.is_some_and(|credentials| credentials.password_command.is_some())
+}
+
+/// Keeps the terminal free for the password command of a profile.
+pub(crate) fn make_room(profile: &Profile, output: &Output) {
+    if may_prompt(profile) {
+        output.waiting().give_up();
+    }
 }
 
 /// The user's identity and the source of the password; `None` without such options.

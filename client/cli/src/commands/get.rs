@@ -12,7 +12,7 @@ use z3950::url::{GopherUrl, Kind, Mode, Z3950Url};
 
 use crate::answer::{Answer, Ask, Envelope, Job, Piece, Recipient, Work, Writing, refuse};
 use crate::batch::{Batch, run_all};
-use crate::commands::connection::{ConnectionOptions, Execution, Setup};
+use crate::commands::connection::{ConnectionOptions, Execution, Setup, make_room};
 use crate::commands::options::RecordOutput;
 use crate::commands::plan::databases;
 use crate::commands::{fallback, gopher};
@@ -64,6 +64,12 @@ pub(crate) async fn run(arguments: &Get, output: &mut Output) -> Result<Exit, Fa
     options.awaits_close = shows_apdus();
     options.keep_open = arguments.execution.keep_open || batch.is_wanted();
     let client = Client::with_routes(options, setup.routes).with_profiles(setup.profiles);
+    for url in &arguments.urls {
+        let url = Z3950Url::parse(url.as_encoded_bytes(), Mode::Lenient);
+        if let Some((_, entry)) = url.ok().and_then(|url| client.profiles().of_url(&url)) {
+            make_room(&entry.profile, output);
+        }
+    }
     let retriever = Retriever {
         client: client.clone(),
         mode: arguments.execution.mode(),
@@ -107,7 +113,11 @@ async fn print(
     let mut exit = Exit::Delivered;
     for urls in urls.chunk_by(|one, other| !is_gopher(one) && !is_gopher(other)) {
         let one = match urls {
-            [url] if is_gopher(url) => Interrupt.exit(gopher.run(url, output)).await?,
+            [url] if is_gopher(url) => {
+                let waiting = output.waiting();
+                let fetched = Interrupt.exit(gopher.run(url, output));
+                waiting.during(fetched).await?
+            }
             urls => job(urls).print(output).await?,
         };
         exit = exit.and(one);

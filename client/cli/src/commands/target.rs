@@ -126,8 +126,9 @@ pub(crate) async fn run<S: Service>(
     let asked = &arguments.asked;
     asked.check()?;
     let (reach, place) = arguments.reach(output).await?;
-    let performed = asked.perform(&reach, &place, output);
-    match Interrupt.or(performed).await {
+    let waiting = output.waiting();
+    let performed = Interrupt.or(asked.perform(&reach, &place, output));
+    match waiting.during(performed).await {
         Ok(exit) => exit,
         Err(Stopped(exit)) => {
             if let Some(words) = S::INTERRUPTED {
@@ -320,6 +321,7 @@ impl TargetClient {
                 self.of_tls.join(" and ")
             ));
         }
+        connection::make_room(&resolved.profile, output);
         Ok(NamedTarget {
             text: redacted(&text),
             resolved,

@@ -4,12 +4,14 @@ use std::io::{self, IsTerminal, StdoutLock, Write};
 use std::path::Path;
 
 use clap::ColorChoice;
+use terminal_size::{Height, Width};
 use z3950_asn1::apdu::External;
 use z3950_asn1::file;
 use z3950_marc::charset::{Charset, Unencodable};
 
 use crate::console::exit::Exit;
 use crate::console::report::chain;
+use crate::console::waiting::WaitingLine;
 use crate::render::{Document, Format, Rendered, Style, as_message, escape_controls};
 
 /// The two streams of the program.
@@ -19,6 +21,8 @@ pub(crate) struct Output {
     /// The character set of data; `None` for UTF-8.
     charset: Option<Charset>,
     colored: bool,
+    /// Erased before anything is written.
+    waiting: WaitingLine,
     /// The one document that the records of all commands form; see [`Output::gather`].
     gathered: Option<Document>,
 }
@@ -117,14 +121,32 @@ impl Words {
 }
 
 impl Output {
-    pub(crate) fn new(color: ColorChoice) -> Self {
+    /// A log shows that something happens, so that no line moves while a server is awaited.
+    pub(crate) fn new(color: ColorChoice, has_log: bool) -> Self {
         Self {
             data: io::stdout().lock(),
             data_is_terminal: io::stdout().is_terminal(),
             charset: None,
             colored: is_colored(color),
+            waiting: WaitingLine::new(!has_log),
             gathered: None,
         }
+    }
+
+    /// The line that moves while a server is awaited.
+    pub(crate) fn waiting(&self) -> WaitingLine {
+        self.waiting.clone()
+    }
+
+    /// Whether data goes to a terminal.
+    pub(crate) fn is_terminal(&self) -> bool {
+        self.data_is_terminal
+    }
+
+    /// The columns and rows of the terminal that data goes to.
+    pub(crate) fn screen(&self) -> Option<(usize, usize)> {
+        let (Width(columns), Height(rows)) = terminal_size::terminal_size_of(io::stdout())?;
+        (self.data_is_terminal && columns > 0 && rows > 0).then_some((columns.into(), rows.into()))
     }
 
     /// From now on, writes only records to standard output, all in one document; lines become notes.
@@ -145,6 +167,11 @@ impl Output {
         self.charset = charset;
     }
 
+    /// Whether data is written in another character set than UTF-8.
+    pub(crate) fn is_converted(&self) -> bool {
+        self.charset.is_some()
+    }
+
     /// Writes a line of data; on a terminal, control characters are escaped.
     pub(crate) fn line(&mut self, line: &str) -> Result<(), Failure> {
         if self.gathered.is_some() {
@@ -162,17 +189,27 @@ impl Output {
         document: &mut Document,
         subject: &str,
     ) -> Result<Exit, Failure> {
+        let rendered = self.rendered(record, document);
+        self.of_record(&rendered.octets, document.format())?;
+        self.say(&Words::about(&rendered, subject));
+        Ok(Exit::of_record(&rendered))
+    }
+
+    /// Renders the next record of a document.
+    pub(crate) fn rendered(&self, record: &External, document: &mut Document) -> Rendered {
         self.join(document);
-        let rendered = document.record(record);
-        let is_kept = match document.format() {
+        document.record(record)
+    }
+
+    /// Writes octets of a rendered record.
+    pub(crate) fn of_record(&mut self, octets: &[u8], format: Format) -> Result<(), Failure> {
+        let is_kept = match format {
             Format::Raw => true,
             // Its lengths count octets, so escapes would damage it.
             Format::Marc => !self.data_is_terminal,
             _ => false,
         };
-        self.octets(&rendered.octets, is_kept)?;
-        self.say(&Words::about(&rendered, subject));
-        Ok(Exit::of_record(&rendered))
+        self.octets(octets, is_kept)
     }
 
     /// Whether all records go into one document; see [`Output::gather`].
@@ -203,6 +240,7 @@ impl Output {
 
     /// Writes octets of data; on a terminal, control characters are escaped unless `raw`.
     pub(crate) fn octets(&mut self, octets: &[u8], raw: bool) -> Result<(), Failure> {
+        self.waiting.clear();
         if raw || !(self.data_is_terminal || self.charset.is_some()) {
             self.data.write_all(octets)?;
         } else {
@@ -220,6 +258,9 @@ impl Output {
             }
         }
         self.data.flush()?;
+        if self.data_is_terminal {
+            self.waiting.follows(octets);
+        }
         Ok(())
     }
 
@@ -250,6 +291,7 @@ impl Output {
     }
 
     fn words(&self, label: &str, color: &str, message: &str) {
+        self.waiting.clear();
         let message = as_message(message);
         let mut words = io::stderr().lock();
         // If standard error is closed too, the message is lost.

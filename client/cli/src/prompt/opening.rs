@@ -76,7 +76,7 @@ impl Prompt {
             Some(name) => format!("{target} ({name})"),
             None => target.to_string(),
         };
-        let way = self.way(name, resolved, self.init()?).await?;
+        let way = self.way(name, resolved, self.init()?, output).await?;
         let session = self.connect(&way, output).await?;
         self.opened(session, way, target.databases, output);
         Ok(Exit::Delivered)
@@ -96,7 +96,10 @@ impl Prompt {
         name: String,
         target: Resolved,
         init: InitializeRequest,
+        output: &Output,
     ) -> Result<ConnectInfo, Refusal> {
+        // The password command of a profile may prompt.
+        let _held = output.waiting().hold();
         let options = self.context.client.options_at(&target, init).await;
         let mut init = options.map_err(Refusal::caused)?.init;
         let through = match self.settings.proxy.as_deref() {
@@ -181,7 +184,7 @@ impl Prompt {
         }
         let databases = resolved.databases.clone();
         let init = plan.options.init.clone();
-        let way = self.way(url.to_string(), resolved, init).await?;
+        let way = self.way(url.to_string(), resolved, init, output).await?;
         let mut known = self.places.iter().find(|place| {
             let there = &place.way;
             there.first() == way.first() && there.init == way.init && place.session.is_open()

@@ -264,7 +264,7 @@ const YAZ: &[CommandEntry] = &[
     row("list_all", "", "show all settings", &[], Nothing, Here(Prompt::list_all)),
     row("wait_response", "[COUNT]", "wait for the responses to pending requests, oldest first", &["wait_response", "wait_response 2"],
         Nothing, There(|state, text, output| Box::pin(state.wait_response(text, output)))),
-    row("sleep", "SECONDS", "wait for some seconds", &["sleep 1"], Nothing, There(|_, text, _| Box::pin(super::waiting::sleep(text)))),
+    row("sleep", "SECONDS", "wait for some seconds", &["sleep 1"], Nothing, There(|_, text, output| Box::pin(super::waiting::sleep(text, output)))),
     row("register_oid", "NAME CLASS OID", "name an object identifier, for use with format and schema",
         &["register_oid mine recsyn 1.2.840.10003.5.1000.99.1"], Nothing, Do(Prompt::register_oid)),
     row("cclparse", "QUERY", "show a CCL query as a tree", &["cclparse ti=war and au=tolstoy"], Nothing, Here(Prompt::ccl_parse)),

@@ -213,7 +213,10 @@ pub(super) async fn shell(command: &str, output: &mut Output) -> CommandResult {
     if !io::stdin().is_terminal() {
         shell.stdin(Stdio::null());
     }
-    let status = shell.kill_on_drop(true).status().await;
+    let status = {
+        let _held = output.waiting().hold();
+        shell.kill_on_drop(true).status().await
+    };
     let status =
         status.map_err(|error| Refusal::wrong(format!("cannot run {command}: {error}")))?;
     if status.success() {
@@ -223,9 +226,10 @@ pub(super) async fn shell(command: &str, output: &mut Output) -> CommandResult {
     Ok(Exit::Unexpected)
 }
 
-pub(super) async fn sleep(text: &str) -> CommandResult {
+pub(super) async fn sleep(text: &str, output: &Output) -> CommandResult {
     let seconds: f64 = number(text)?;
     let wait = Duration::try_from_secs_f64(seconds).map_err(|_| Refusal::Usage)?;
+    let _held = output.waiting().hold();
     tokio::time::sleep(wait).await;
     Ok(Exit::Delivered)
 }

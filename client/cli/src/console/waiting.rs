@@ -1,0 +1,179 @@
+//! A line on the terminal that moves while a server is awaited, so that a slow server does not look like a stuck program. It is
+//! erased before anything else is written.
+
+use std::cell::{Cell, RefCell};
+use std::future::Future;
+use std::io::{self, IsTerminal};
+use std::pin::pin;
+use std::rc::Rc;
+use std::time::Duration;
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use tokio::time::{Instant, sleep};
+
+/// How long nothing is written before the line appears.
+const PATIENCE: Duration = Duration::from_millis(500);
+/// How often it moves.
+const TICK: Duration = Duration::from_millis(100);
+/// The most updates of the line per second.
+const REFRESHES: u8 = 20;
+
+/// The line, if there is a terminal for it. A clone is another handle on it.
+#[derive(Clone)]
+pub(crate) struct WaitingLine(Option<Rc<LineState>>);
+
+struct LineState {
+    /// `None` while the line is not shown.
+    bar: RefCell<Option<ProgressBar>>,
+    /// When something was last written.
+    since: Cell<Instant>,
+    /// How many others use the terminal.
+    held: Cell<u32>,
+    /// Whether data on the terminal ended within a line, which the moving line would overwrite.
+    is_within_line: Cell<bool>,
+    /// What is being done, if more is known than that a server is awaited.
+    doing: RefCell<Option<String>>,
+}
+
+impl WaitingLine {
+    /// The line on standard error, if that is a terminal and `wanted`.
+    pub(crate) fn new(wanted: bool) -> Self {
+        let is_dumb = || std::env::var_os("TERM").is_some_and(|name| name == "dumb");
+        let is_shown = wanted && io::stderr().is_terminal() && !is_dumb();
+        Self(is_shown.then(|| {
+            Rc::new(LineState {
+                bar: RefCell::default(),
+                since: Cell::new(Instant::now()),
+                held: Cell::new(0),
+                is_within_line: Cell::new(false),
+                doing: RefCell::default(),
+            })
+        }))
+    }
+
+    /// Does work; the line appears if nothing is written for half a second.
+    pub(crate) async fn during<T>(&self, work: impl Future<Output = T>) -> T {
+        let Some(line) = &self.0 else {
+            return work.await;
+        };
+        line.clear();
+        // Also erased if the work is given up.
+        let _erased = Erased(line);
+        let mut work = pin!(work);
+        loop {
+            tokio::select! {
+                biased;
+                result = &mut work => return result,
+                () = sleep(line.next()) => line.tick(),
+            }
+        }
+    }
+
+    /// Says what is being done, at once and until the next call.
+    pub(crate) fn says(&self, words: Option<String>) {
+        if let Some(line) = &self.0 {
+            let is_shown = words.is_some();
+            *line.doing.borrow_mut() = words;
+            match is_shown {
+                true => line.tick(),
+                false => line.clear(),
+            }
+        }
+    }
+
+    /// Erases the line before something is written.
+    pub(crate) fn clear(&self) {
+        if let Some(line) = &self.0 {
+            line.clear();
+        }
+    }
+
+    /// Notes how data on the terminal ended.
+    pub(crate) fn follows(&self, data: &[u8]) {
+        if let (Some(line), Some(last)) = (&self.0, data.last()) {
+            line.is_within_line.set(*last != b'\n');
+        }
+    }
+
+    /// Keeps the terminal free for something else until the result is dropped.
+    pub(crate) fn hold(&self) -> Held {
+        if let Some(line) = &self.0 {
+            line.clear();
+            line.held.set(line.held.get() + 1);
+        }
+        Held(self.clone())
+    }
+
+    /// Leaves the terminal to others until the program ends.
+    pub(crate) fn give_up(&self) {
+        std::mem::forget(self.hold());
+    }
+}
+
+impl LineState {
+    /// When to look again.
+    fn next(&self) -> Duration {
+        match self.bar.borrow().is_some() || self.doing.borrow().is_some() {
+            true => TICK,
+            false => PATIENCE
+                .saturating_sub(self.since.get().elapsed())
+                .max(TICK / 2),
+        }
+    }
+
+    fn tick(&self) {
+        let doing = self.doing.borrow();
+        let waited = self.since.get().elapsed();
+        if self.held.get() > 0
+            || self.is_within_line.get()
+            || (doing.is_none() && waited < PATIENCE)
+        {
+            return;
+        }
+        let words = doing.clone().unwrap_or_else(|| {
+            format!(
+                "waiting for the server, {} s; Ctrl-C stops",
+                waited.as_secs()
+            )
+        });
+        let mut bar = self.bar.borrow_mut();
+        let bar = bar.get_or_insert_with(|| {
+            let target = ProgressDrawTarget::stderr_with_hz(REFRESHES);
+            // The template is valid; the default is not needed.
+            let style = ProgressStyle::with_template("{spinner} {wide_msg}");
+            let style = style.unwrap_or_else(|_| ProgressStyle::default_spinner());
+            ProgressBar::with_draw_target(None, target).with_style(style)
+        });
+        bar.set_message(words);
+        bar.tick();
+    }
+
+    fn clear(&self) {
+        self.since.set(Instant::now());
+        if let Some(bar) = self.bar.borrow_mut().take() {
+            bar.finish_and_clear();
+        }
+    }
+}
+
+/// Erases the line when it is dropped.
+struct Erased<'a>(&'a LineState);
+
+impl Drop for Erased<'_> {
+    fn drop(&mut self) {
+        *self.0.doing.borrow_mut() = None;
+        self.0.clear();
+    }
+}
+
+/// While it exists, the line is not shown.
+pub(crate) struct Held(WaitingLine);
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        if let Some(line) = &self.0.0 {
+            line.held.set(line.held.get().saturating_sub(1));
+            line.since.set(Instant::now());
+        }
+    }
+}
