@@ -31,6 +31,7 @@ mod sinks;
 mod sync;
 
 pub(crate) use self::arguments::Batch;
+pub(crate) use self::resume::Tally;
 pub(crate) use self::run::run_all;
 pub(crate) use self::sinks::FileSink;
 

@@ -127,3 +127,26 @@ fn an_unknown_target_is_reported() {
     assert!(ran.stderr.contains("cannot connect"), "{ran:?}");
     assert_eq!(z3950(["targets", "show", "nosuch.example"]).code, Some(3));
 }
+
+/// Several are checked at once, and answered in the order they were given.
+#[test]
+fn several_targets_are_checked() {
+    let slow = Daemon::start(["--demo", "--fault", "on init: delay 500ms"]);
+    let quick = Daemon::start(["--demo"]);
+    let (slow, quick) = (slow.address().to_string(), quick.address().to_string());
+    let ran = z3950(["targets", "check", &slow, "127.0.0.1:1", "bad host", &quick]);
+    assert_eq!(ran.code, Some(6), "{ran:?}");
+    let names: Vec<&str> = ran
+        .stdout
+        .lines()
+        .map(|line| line.split(": ").next().unwrap_or_default())
+        .collect();
+    assert_eq!(names, [&slow, &quick], "{ran:?}");
+    assert!(
+        ran.stderr
+            .ends_with("note: 4 targets: 2 ok, 1 not sent, 1 unavailable\n"),
+        "{ran:?}"
+    );
+    let ran = z3950(["targets", "check", &quick]);
+    assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), ""), "{ran:?}");
+}

@@ -17,13 +17,14 @@ use z3950::session::Session;
 
 use self::perform::{Attempts, NoResult, Trial};
 use crate::answer::Envelope;
+use crate::batch::Tally;
 use crate::commands::connection::ConnectionOptions;
 use crate::commands::options::{Wait, seconds};
 use crate::commands::target::{TARGET, TargetClient, Unanswered};
 use crate::console::exit::Exit;
 use crate::console::interrupt::Interrupt;
 use crate::console::output::{Failure, Output};
-use crate::render::{shown, text_of};
+use crate::render::{counted, shown, text_of};
 use z3950_asn1::types::InternationalString;
 
 #[derive(Debug, Args)]
@@ -63,10 +64,19 @@ pub(crate) async fn run(arguments: &Probe, output: &mut Output) -> Result<Exit, 
         place: &place,
         output,
         found: None,
+        tally: Tally::default(),
         record_size: 0,
         noticed: Arc::default(),
     };
-    Interrupt.exit(attempts.all()).await
+    let waiting = attempts.output.waiting();
+    let exit = waiting.during(Interrupt.exit(attempts.all())).await?;
+    if attempts.tally.total() > 0 {
+        let tests = counted(attempts.tally.total(), "test");
+        attempts
+            .output
+            .note(&format!("{tests}: {}", attempts.tally));
+    }
+    Ok(exit)
 }
 
 impl Attempts<'_> {
@@ -76,7 +86,11 @@ impl Attempts<'_> {
             Err(failure) => return self.unreachable(&failure),
         };
         self.server(session.server_info())?;
-        for trial in Trial::all() {
+        let (trials, waiting) = (Trial::all(), self.output.waiting());
+        let count = trials.len();
+        for (index, trial) in trials.into_iter().enumerate() {
+            let number = index + 1;
+            waiting.says(Some(format!("{number} of {count}: {}", trial.name())));
             self.pause().await;
             // If the server has closed the session, the next trial gets a new one.
             if !trial.is_apart() && !is_open(&session).await {
@@ -149,33 +163,39 @@ impl Attempts<'_> {
 
     /// Writes the result of a trial.
     fn line(&mut self, name: &str, result: Result<String, NoResult>) -> Result<(), Failure> {
-        let failure = match result {
-            Ok(detail) => return self.say(name, OutcomeName::Ok, &detail, None),
-            Err(NoResult::NotGranted(option)) => {
-                let words = format!("{option} was not granted at Init");
-                return self.say(name, OutcomeName::NotGranted, &words, None);
+        let (outcome, words) = match &result {
+            Ok(detail) => (OutcomeName::Ok, detail.clone()),
+            Err(NoResult::NotGranted(option)) => (
+                OutcomeName::NotGranted,
+                format!("{option} was not granted at Init"),
+            ),
+            Err(NoResult::NotTried(why)) => (OutcomeName::NotTried, (*why).to_owned()),
+            Err(NoResult::Failed(failure)) => {
+                let words = failure.explain().1;
+                match &failure.error {
+                    _ if failure.hint.is_some() => (OutcomeName::NotTried, words),
+                    Error::Refused { diagnostics, .. } => {
+                        (OutcomeName::Diagnostic, diagnostics.to_string())
+                    }
+                    Error::ProtocolError {
+                        fault: ProtocolFault::NotGranted(_),
+                        ..
+                    } => (OutcomeName::NotGranted, words),
+                    _ => (OutcomeName::Dropped, words),
+                }
             }
-            Err(NoResult::NotTried(why)) => {
-                return self.say(name, OutcomeName::NotTried, why, None);
-            }
-            Err(NoResult::Failed(failure)) => failure,
         };
-        let words = failure.explain().1;
-        if failure.hint.is_some() {
-            return self.say(name, OutcomeName::NotTried, &words, None);
-        }
-        let error = &failure.error;
-        let (outcome, words) = match error {
-            Error::Refused { diagnostics, .. } => {
-                (OutcomeName::Diagnostic, diagnostics.to_string())
-            }
-            Error::ProtocolError {
-                fault: ProtocolFault::NotGranted(_),
-                ..
-            } => (OutcomeName::NotGranted, words),
-            _ => (OutcomeName::Dropped, words),
+        // In the summary, what works comes first.
+        let exit = match outcome {
+            OutcomeName::Ok => Exit::Delivered,
+            _ => Exit::Refused,
         };
-        self.say(name, outcome, &words, Some(error))
+        self.tally.add(exit, outcome);
+        let error = match &result {
+            Err(NoResult::Failed(failure)) if failure.hint.is_none() => Some(&failure.error),
+            _ => None,
+        };
+        self.say(name, outcome, &words, error)
     }
 
     fn say(

@@ -1,25 +1,29 @@
 //! `z3950 targets`: target profiles, and the user's file of them.
 
+use std::cell::Cell;
 use std::ffi::OsString;
 use std::fs;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
+use std::pin::pin;
 
 use clap::{Args, Subcommand};
+use futures_util::{StreamExt, stream};
 use serde::Serialize;
 use serde_json::{Value, json};
 use z3950::profile::{Origin, ProfileEntry, ProfileError, Profiles};
 use z3950::retrieve::OutcomeName;
-use z3950::session::Session;
+use z3950::service::init::ServerInfo;
 use z3950::target::{Endpoint, Target, redacted};
 use z3950_asn1::file::{Draft, Existing, Lock};
 
 use crate::answer::Envelope;
-use crate::commands::connection::{self, ConnectionOptions, Identity, TargetsFile};
+use crate::batch::Tally;
+use crate::commands::connection::{self, ConnectionOptions, Identity, TargetsFile, may_prompt};
 use crate::commands::options::{Wait, seconds};
 use crate::commands::target::{NamedTarget, TARGET, TargetClient, Unanswered, did_you_mean};
 use crate::console::exit::Exit;
-use crate::console::interrupt::{Interrupt, Stopped};
+use crate::console::interrupt::Interrupt;
 use crate::console::output::{Failure, Output};
 use crate::console::report::chain;
 use crate::render::{syntax, text_of};
@@ -375,39 +379,74 @@ async fn check(
     output: &mut Output,
 ) -> Result<Exit, Failure> {
     let reach = TargetClient::new(&arguments.options).await?;
-    let mut exit = Exit::Delivered;
-    for text in &arguments.targets {
-        let place = match reach.place(text, &[], output) {
-            Ok(place) => place,
-            Err(failure) => {
-                output.error(&failure.to_string());
-                exit = exit.and(Exit::Usage);
-                continue;
-            }
-        };
-        let session = match Interrupt.or(reach.session(&place)).await {
-            Ok(session) => session,
-            Err(Stopped(exit)) => return Ok(exit),
-        };
-        exit = exit.and(answer(arguments, &place, &session, output)?);
-        if let Ok(session) = session {
-            // The session may have ended already.
-            let _ = session.close().await;
+    let places = arguments.targets.iter();
+    let places: Vec<_> = places.map(|text| reach.place(text, &[], output)).collect();
+    let (count, waiting) = (places.len(), output.waiting());
+    let done = Cell::new(0);
+    let mut known = places.iter().flatten();
+    // Only one password command may prompt at a time.
+    let at_once = match known.any(|place| may_prompt(&place.resolved.profile)) {
+        true => 1,
+        false => CHECKS,
+    };
+    let checks = stream::iter(places).map(|place| {
+        let (reach, done, waiting) = (&reach, &done, &waiting);
+        async move {
+            let place = place?;
+            let answer = server(reach, &place).await;
+            done.set(done.get() + 1);
+            waiting.says(Some(format!("{} of {count} targets checked", done.get())));
+            Ok::<_, Failure>((place, answer))
         }
+    });
+    let mut checks = pin!(checks.buffered(at_once));
+    let mut tally = Tally::default();
+    let checked = Interrupt.exit(async {
+        while let Some(check) = checks.next().await {
+            let (exit, outcome) = match check {
+                Ok((place, found)) => answer(arguments.json, &place, &found, output)?,
+                Err(failure) => {
+                    output.error(&failure.to_string());
+                    (Exit::Usage, OutcomeName::NotSent)
+                }
+            };
+            tally.add(exit, outcome);
+        }
+        Ok::<_, Failure>(tally.exits().fold(Exit::Delivered, Exit::and))
+    });
+    let exit = waiting.during(checked).await?;
+    if count > 1 {
+        let done = match tally.total() == u64::try_from(count).unwrap_or(u64::MAX) {
+            true => String::new(),
+            false => format!("{} of ", tally.total()),
+        };
+        output.note(&format!("{done}{count} targets: {tally}"));
     }
     Ok(exit)
 }
 
+/// Opens and closes a session; returns what the server said at Init.
+async fn server(reach: &TargetClient, place: &NamedTarget) -> Result<ServerInfo, Unanswered> {
+    let session = reach.session(place).await?;
+    let server = session.server_info().clone();
+    // The session may have ended already.
+    let _ = session.close().await;
+    Ok(server)
+}
+
+/// How many targets are checked at once.
+const CHECKS: usize = 8;
+
+/// Writes what a check has found; returns its exit code and outcome.
 fn answer(
-    arguments: &EachTarget<ConnectionOptions>,
+    json: bool,
     place: &NamedTarget,
-    session: &Result<Session, Unanswered>,
+    found: &Result<ServerInfo, Unanswered>,
     output: &mut Output,
-) -> Result<Exit, Failure> {
+) -> Result<(Exit, OutcomeName), Failure> {
     let envelope = Envelope::of(place, &["implementation"]);
-    match session {
-        Ok(session) => {
-            let server = session.server_info();
+    match found {
+        Ok(server) => {
             let InitializeResponse {
                 implementation_name: name,
                 implementation_version: version,
@@ -415,7 +454,7 @@ fn answer(
             } = &server.response;
             let words: Vec<String> = [name, version].into_iter().flatten().map(text_of).collect();
             let name = words.join(" ");
-            match arguments.json {
+            match json {
                 true => envelope
                     .with("outcome", OutcomeName::Ok.as_str())
                     .with("implementation", name)
@@ -424,11 +463,13 @@ fn answer(
                     output.line(&format!("{place}: ok, version {}, {name}", server.version))?
                 }
             }
-            Ok(Exit::Delivered)
+            Ok((Exit::Delivered, OutcomeName::Ok))
         }
-        Err(failure) => failure
-            .answer()
-            .report(arguments.json, envelope, place, output),
+        Err(failure) => {
+            let answer = failure.answer();
+            let outcome = answer.outcome;
+            Ok((answer.report(json, envelope, place, output)?, outcome))
+        }
     }
 }
 

@@ -32,6 +32,7 @@ use z3950_asn1::record::RetrievedRecord;
 use z3950_asn1::types::Bits;
 
 use super::Probe;
+use crate::batch::Tally;
 use crate::commands::options::Wait;
 use crate::commands::target::{NamedTarget, TargetClient, Unanswered};
 use crate::console::output::Output;
@@ -51,6 +52,8 @@ pub(super) struct Attempts<'a> {
     pub(super) output: &'a mut Output,
     /// The first search with hits, and their number.
     pub(super) found: Option<(RpnQuery, u64)>,
+    /// How the trials ended.
+    pub(super) tally: Tally,
     /// The size of the largest record received, in octets.
     pub(super) record_size: usize,
     pub(super) noticed: Arc<Noticed>,
