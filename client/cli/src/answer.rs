@@ -85,6 +85,8 @@ impl fmt::Display for Ask {
 pub(crate) struct Piece {
     /// Messages for standard error.
     pub(crate) words: Vec<Words>,
+    /// The line before the octets on a terminal, if they are a record in a format for people to read.
+    pub(crate) heading: Option<String>,
     /// Data for the output; may be empty.
     pub(crate) octets: Vec<u8>,
     /// Whether the octets are a record rather than a line of text or JSON.
@@ -416,6 +418,12 @@ impl Printed {
             let before = self.document.next();
             self.count(before.as_bytes());
             output.octets(before.as_bytes(), false)?;
+            if let Some(heading) = &piece.heading
+                && output.is_terminal()
+                && self.document.format().is_to_read()
+            {
+                output.line(heading)?;
+            }
         }
         self.count(&piece.octets);
         if !piece.is_record && output.is_gathered() {

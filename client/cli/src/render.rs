@@ -21,7 +21,8 @@ pub(crate) use self::other::syntax;
 pub(crate) use self::style::Style;
 use self::style::described;
 pub(crate) use self::terminal::{
-    as_message, counted, escape_controls, listed, matching, named, query, shown, term, text_of,
+    as_message, counted, escape_controls, listed, matching, named, numbered, query, shown, term,
+    text_of,
 };
 
 /// How a record is written.
@@ -107,6 +108,11 @@ impl Format {
             (_, Some(form)) => form.name(),
             (_, None) => "raw",
         }
+    }
+
+    /// Whether people read it rather than programs.
+    pub(crate) fn is_to_read(self) -> bool {
+        matches!(self, Self::Text | Self::Brief)
     }
 
     /// The form that MARC records are written in; `None` for tables and raw octets.
@@ -306,6 +312,8 @@ pub(crate) struct Document {
     /// Where its records come from.
     source: Option<String>,
     is_indented: bool,
+    /// The line before the next record.
+    heading: Option<String>,
     records: u64,
 }
 
@@ -317,6 +325,7 @@ impl Document {
             charset,
             source: None,
             is_indented: false,
+            heading: None,
             records: 0,
         }
     }
@@ -334,6 +343,11 @@ impl Document {
     #[must_use]
     pub(crate) fn of_source(self, source: Option<String>) -> Self {
         Self { source, ..self }
+    }
+
+    /// Puts a line before the next record, if people read the format.
+    pub(crate) fn head(&mut self, line: String) {
+        self.heading = self.format().is_to_read().then_some(line);
     }
 
     /// The number of records.
@@ -361,8 +375,11 @@ impl Document {
             let indented = str::from_utf8(&rendered.octets).map(indent);
             rendered.octets = indented.map_or(rendered.octets, String::into_bytes);
         }
+        let heading = self.heading.take();
         if rendered.failure.is_none() {
-            rendered.octets.splice(..0, self.next().bytes());
+            let heading = heading.map_or_else(String::new, |line| format!("{line}\n"));
+            let before = self.next() + &heading;
+            rendered.octets.splice(..0, before.into_bytes());
         }
         rendered
     }

@@ -1,6 +1,8 @@
 //! What a search returns besides its hits: the requested facets, and the hits of parts of the query (facets of Index Data;
 //! SearchResult-1, Z39.50-2003 Appendix USR.1).
 
+use std::io::{self, IsTerminal};
+
 use clap::Args;
 use serde_json::{Value, json};
 use z3950::retrieve::OutcomeName;
@@ -63,6 +65,10 @@ impl Arguments {
         json: bool,
         alone: bool,
     ) -> Piece {
+        let bars = match alone {
+            true => io::stdout().is_terminal(),
+            false => io::stderr().is_terminal(),
+        };
         let parts = found.report().map(|report| report.0).unwrap_or_default();
         let facets = found.facets().map(|list| list.0).unwrap_or_default();
         let wants_facets = !self.facets.is_empty();
@@ -79,12 +85,14 @@ impl Arguments {
                 .with("parts", parts.iter().map(part_json).collect::<Value>());
             return envelope.piece();
         }
-        let mut lines = Vec::new();
+        let mut blocks = Vec::new();
         if self.parts || (found.count() == Some(0) && parts.len() > 1) {
-            lines.extend(parts.iter().map(part_line));
+            let lines: Vec<String> = parts.iter().map(part_line).collect();
+            blocks.push(lines.join("\n"));
         }
         if wants_facets {
-            lines.extend(facets.iter().flat_map(facet_lines));
+            let facets = facets.iter();
+            blocks.extend(facets.map(|facet| facet_lines(facet, bars).join("\n")));
         }
         let mut piece = Piece::default();
         for (holds, words) in [
@@ -104,12 +112,12 @@ impl Arguments {
         }
         match alone && found.count() != Some(0) {
             true => {
-                piece.octets = lines
-                    .iter()
-                    .flat_map(|line| [line, "\n"].concat().into_bytes())
-                    .collect()
+                let blocks = blocks.iter();
+                piece.octets = blocks
+                    .flat_map(|block| [block, "\n"].concat().into_bytes())
+                    .collect();
             }
-            false => piece.words.extend(lines.into_iter().map(Words::Note)),
+            false => piece.words.extend(blocks.into_iter().map(Words::Note)),
         }
         piece
     }
@@ -145,12 +153,31 @@ pub(crate) fn field_name(facet: &FacetField) -> String {
     }
 }
 
-pub(crate) fn facet_lines(facet: &FacetField) -> Vec<String> {
-    let terms = facet.terms.iter().flatten();
-    let terms = terms.map(|found| format!("{:>9}  {}", found.count, term(&found.term)));
+/// The name of a field, and a line for each term; with `bars`, these show how the counts compare.
+pub(crate) fn facet_lines(facet: &FacetField, bars: bool) -> Vec<String> {
+    let terms = || facet.terms.iter().flatten();
+    let most = terms().map(|found| found.count).max().unwrap_or_default();
+    let lines = terms().map(|found| {
+        let bar = match bars {
+            true => format!("{:<BAR$}  ", bar(found.count, most)),
+            false => String::new(),
+        };
+        format!("{:>9}  {bar}{}", found.count, term(&found.term))
+    });
     std::iter::once(format!("{}:", field_name(facet)))
-        .chain(terms)
+        .chain(lines)
         .collect()
+}
+
+/// The length of the longest bar.
+const BAR: usize = 20;
+
+/// A bar for a count of which `most` is the largest; at least one block unless there is nothing.
+fn bar(count: i64, most: i64) -> String {
+    let (count, most) = (i128::from(count.max(0)), i128::from(most.max(1)));
+    // Both are less than 2^63, so nothing overflows; rounded up.
+    let length = (count * BAR as i128 + most - 1) / most;
+    "█".repeat(usize::try_from(length).unwrap_or(BAR).min(BAR))
 }
 
 fn facet_json(facet: &FacetField) -> Value {
@@ -214,6 +241,41 @@ mod tests {
     }
 
     #[test]
+    fn bars_are_as_long_as_the_counts_are_large() {
+        for (count, most, length) in [
+            (10, 10, BAR),
+            (5, 10, BAR / 2),
+            (1, 1_000_000, 1),
+            (0, 10, 0),
+            (0, 0, 0),
+            (-5, -1, 0),
+            (i64::MIN, i64::MAX, 0),
+            (i64::MAX, i64::MAX, BAR),
+        ] {
+            assert_eq!(
+                bar(count, most).chars().count(),
+                length,
+                "{count} of {most}"
+            );
+        }
+        let term = |text: &str, count| FacetTerm {
+            term: Term::General(text.into()),
+            count,
+        };
+        let facet = FacetField {
+            terms: Some(vec![term("Austen", 2), term("Tolstoy", 1)]),
+            ..FacetField::request("author", 2)
+        };
+        let bars = ["█".repeat(20), format!("{:<20}", "█".repeat(10))];
+        let expected = [
+            "author:".to_owned(),
+            format!("        2  {}  Austen", bars[0]),
+            format!("        1  {}  Tolstoy", bars[1]),
+        ];
+        assert_eq!(facet_lines(&facet, true), expected);
+    }
+
+    #[test]
     fn what_the_server_reports_is_put_in_words() {
         let facet = FacetField {
             terms: Some(vec![FacetTerm {
@@ -222,7 +284,8 @@ mod tests {
             }]),
             ..FacetField::request("author", 1)
         };
-        assert_eq!(facet_lines(&facet), ["author:", "        3  Austen\\x1b"]);
+        let lines = facet_lines(&facet, false);
+        assert_eq!(lines, ["author:", "        3  Austen\\x1b"]);
         let part = SubqueryReport::of_term(Term::General("war".into()), 7);
         assert_eq!(part_line(&part), "        7  war");
         let whole = SubqueryReport {

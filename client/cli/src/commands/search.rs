@@ -30,7 +30,7 @@ use crate::commands::target::{
 use crate::console::exit::Exit;
 use crate::console::interrupt::Interrupt;
 use crate::console::output::{Failure, Output, Words};
-use crate::render::{Style, matching};
+use crate::render::{Style, matching, numbered};
 
 #[derive(Debug, Args)]
 #[command(after_help = TARGET, override_usage = SEARCH_USAGE)]
@@ -539,7 +539,7 @@ impl Searcher {
         let mut written = 0_u64;
         while let Some(slot) = slots.next().await {
             let envelope = || searched.envelope().with("position", position);
-            let (piece, one) = match slot {
+            let (mut piece, one) = match slot {
                 Err(error) => {
                     let mut failed = Unanswered::from(error).answer();
                     failed.hits = hits;
@@ -551,6 +551,7 @@ impl Searcher {
                         .write(&writing, found.clone(), envelope, &slot, subject, &which)
                 }
             };
+            piece.heading = self.heading(searched, position, hits);
             written += u64::from(one.outcome == OutcomeName::Delivered);
             recipient.send(piece).await;
             answer = answer.graver(one);
@@ -594,6 +595,15 @@ impl Searcher {
             answer.message = Some(format!("{written} of {asked} records written; {reason}"));
         }
         answer
+    }
+
+    /// `3 of 17`, after the target if there are several; `None` for a record that is the only one.
+    fn heading(&self, searched: &Searched<'_>, position: u64, hits: Option<u64>) -> Option<String> {
+        let numbered = numbered(position, hits);
+        match self.names_queries || self.spots.len() > 1 {
+            true => Some(format!("{}: {numbered}", searched.subject)),
+            false => (hits != Some(1)).then_some(numbered),
+        }
     }
 
     /// `10 of 17 written (--count 10)`

@@ -95,7 +95,9 @@ pub(super) fn say_details(result: &SearchResult, output: &mut Output) -> Result<
         output.note(&remark);
     }
     for facet in result.facets().map(|list| list.0).unwrap_or_default() {
-        for line in facet_lines(&facet) {
+        // Another character set may have no bars.
+        let bars = output.is_terminal() && !output.is_converted();
+        for line in facet_lines(&facet, bars) {
             output.line(&line)?;
         }
     }

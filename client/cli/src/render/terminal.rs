@@ -82,6 +82,14 @@ pub(crate) fn counted(count: impl Into<i128>, what: &str) -> String {
     format!("{count} {what}{plural}")
 }
 
+/// `3 of 17`, or `3` if the number of hits is unknown.
+pub(crate) fn numbered(position: u64, hits: Option<u64>) -> String {
+    match hits {
+        Some(hits) => format!("{position} of {hits}"),
+        None => position.to_string(),
+    }
+}
+
 /// `1 record matches`, `2 records match`
 pub(crate) fn matching(hits: u64) -> String {
     let verb = if hits == 1 { "matches" } else { "match" };
