@@ -9,8 +9,10 @@ mod help;
 mod logs;
 mod makeurl;
 mod opening;
+mod pages;
 mod query;
 mod questions;
+mod save;
 mod script;
 mod search;
 mod setters;
@@ -22,6 +24,7 @@ mod table;
 mod tape;
 mod tasks;
 mod terminal;
+mod titles;
 mod waiting;
 
 use std::ffi::OsString;
@@ -98,7 +101,8 @@ pub(crate) fn open(
         asker: is_terminal.then(|| Arc::new(asker)),
     };
     let records = &arguments.records;
-    let style = records.style()?;
+    // Only checks the options, as the format may change.
+    records.style()?;
     let mut state = Prompt::new(
         context,
         arguments.execution.mode(),
@@ -106,9 +110,7 @@ pub(crate) fn open(
         arguments.stop_on_error,
     );
     let target = arguments.url.as_ref().map(|url| url.as_encoded_bytes());
-    if !is_terminal && !matches!(records.format, Format::Text | Format::Brief) {
-        output.gather(style);
-    }
+    state.write_as(records.format, output)?;
     let exit = run(&mut state, input, target, runtime, output);
     let ended = output.finish();
     exit.and_then(|exit| ended.map(|()| exit))
@@ -187,7 +189,12 @@ fn typed(terminal: &mut Terminal, state: &mut Prompt, line: String) -> Result<Ty
     };
     let entry = table::entry(name);
     let name = entry.map_or("", |entry| entry.name);
-    state.goes_on = Some(name).filter(|name| matches!(*name, "show" | "scan"));
+    state.goes_on = match name {
+        "show" | "scan" | "titles" => Some(name),
+        "find" | "sort" | "sort+" => Some("titles"),
+        "search" => Some("show"),
+        _ => None,
+    };
     if !table::is_secret(&line) {
         terminal.remember(&line);
         state.remember(&line);
@@ -264,7 +271,12 @@ async fn begin(
     target: Option<&[u8]>,
     output: &mut Output,
 ) -> Result<Exit, Failure> {
+    let given = state.settings.output;
     let exit = state.own_file(output).await?;
+    // The command line has the last word.
+    if given != Format::default() {
+        state.write_as(given, output)?;
+    }
     match target {
         Some(target) if !(state.is_leaving || state.stops_after(exit)) => {
             Ok(exit.and(state.first(target, output).await?))

@@ -1,5 +1,6 @@
 //! The prompt in a real terminal, as a person sees it.
 
+mod display;
 mod editing;
 mod interrupts;
 mod secrets;

@@ -1,11 +1,15 @@
 //! `help` and `settings`: the commands, one command with its examples, topics on queries, and all settings.
 
+use z3950_asn1::query::nearest;
+
 use super::command::{CommandResult, Refusal};
+use super::pages::Pages;
 use super::setters::SETTINGS;
 use super::state::Prompt;
 use super::table::{self, CommandEntry, Handler, entry};
 use crate::console::exit::Exit;
 use crate::console::output::Output;
+use crate::render::Format;
 
 /// Topics besides the commands.
 const TOPICS: &[(&str, &str)] = &[("queries", QUERIES), ("prox", PROXIMITY)];
@@ -33,25 +37,33 @@ const PROXIMITY: &str = "\
   UNIT       1 character, 2 word, 3 sentence, 4 paragraph, 5 section, 6 chapter, 7 document, 8 element
   e.g. find @prox 0 3 1 2 k 2 war peace";
 
+/// The end of the list of commands.
+const HELP: &str = "\nhelp COMMAND shows the arguments and examples of a command, help queries the syntax of queries\n";
+
 impl Prompt {
-    pub(super) fn help(&mut self, name: &str, output: &mut Output) -> CommandResult {
+    pub(super) async fn help(&mut self, name: &str, output: &mut Output) -> CommandResult {
         if let Some((_, text)) = TOPICS.iter().find(|(topic, _)| *topic == name) {
             output.line(text)?;
             return Ok(Exit::Delivered);
         }
         if !name.is_empty() {
-            let entry = entry(name).ok_or_else(|| Refusal::wrong(table::unknown(name)))?;
+            let topics = TOPICS.iter().map(|(topic, _)| *topic);
+            let entry = entry(name).ok_or_else(|| Refusal::wrong(table::unknown(name, topics)))?;
             output.line(&entry.help())?;
             if entry.name == "find" {
                 output.line(QUERIES)?;
             }
             return Ok(Exit::Delivered);
         }
-        for entry in table::all() {
-            output.line(&format!("{:<20} {}", entry.name, entry.summary))?;
+        let lines = table::all().map(|entry| format!("{:<20} {}\n", entry.name, entry.summary));
+        let text: String = lines.chain([HELP.to_owned()]).collect();
+        if output.is_gathered() {
+            output.line(&text)?;
+            return Ok(Exit::Delivered);
         }
-        output
-            .line("\nhelp COMMAND shows the arguments and examples of a command, help queries the syntax of queries")?;
+        let mut pages = Pages::new(self.context.asker.as_ref(), output);
+        let shown = pages.write(text.as_bytes(), Format::Text, "commands", output);
+        shown.await?;
         Ok(Exit::Delivered)
     }
 
@@ -80,9 +92,13 @@ impl Prompt {
                 entry(name).filter(|entry| SETTINGS.iter().any(|(known, _)| *known == entry.name));
             return match found {
                 Some(found) => self.run_here(found, value, output),
-                None => Err(Refusal::wrong(format!(
-                    "{name} is not a setting; settings lists them"
-                ))),
+                None => {
+                    let hint = match nearest(name, SETTINGS.iter().map(|(known, _)| *known)) {
+                        Some(nearest) => format!("did you mean {nearest}?"),
+                        None => "settings lists them".to_owned(),
+                    };
+                    Err(Refusal::wrong(format!("{name} is not a setting; {hint}")))
+                }
             };
         }
         for (name, value) in SETTINGS {

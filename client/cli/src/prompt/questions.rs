@@ -20,6 +20,8 @@ pub(super) trait Person {
     fn hears(&mut self, words: &str);
     /// Asks for a line, which is not echoed if secret; `None` if there is no answer.
     fn answers(&mut self, prompt: &str, is_secret: bool) -> Option<String>;
+    /// Asks whether to go on after a page. Another answer than those offered is the next command.
+    fn turns_page(&mut self, prompt: &str) -> GoOn;
 }
 
 /// A question for the user, and the channel for the answer.
@@ -31,6 +33,16 @@ pub(crate) enum Question {
     ),
     /// Whether to continue an operation, or only a report.
     Whether(ResourceQuestion, oneshot::Sender<Decision>),
+    /// Whether to show more after this, such as `3 of 17`; the program's own question.
+    More(String, oneshot::Sender<GoOn>),
+}
+
+/// How to continue after a page.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum GoOn {
+    Page,
+    All,
+    Stop,
 }
 
 /// Sends questions of sessions to the prompt.
@@ -63,6 +75,28 @@ impl Handler<ResourceQuestion, Decision> for Asker {
     }
 }
 
+impl Asker {
+    /// Asks whether to go on after a page.
+    pub(super) async fn goes_on(&self, last: &str) -> GoOn {
+        let (reply, answer) = oneshot::channel();
+        // A question that is not asked drops the reply channel.
+        let _ = self.0.send(Question::More(last.to_owned(), reply)).await;
+        answer.await.unwrap_or(GoOn::Stop)
+    }
+}
+
+impl GoOn {
+    /// What a line means; `None` if it is something else.
+    pub(super) fn read(line: &str) -> Option<Self> {
+        match line.trim() {
+            "" => Some(Self::Page),
+            "a" | "all" => Some(Self::All),
+            "q" | "quit" => Some(Self::Stop),
+            _ => None,
+        }
+    }
+}
+
 impl Question {
     /// Asks the user, and sends the answer to the session.
     pub(super) fn put_to(self, person: &mut dyn Person) {
@@ -73,6 +107,10 @@ impl Question {
             }
             Self::Whether(question, reply) => {
                 let _ = reply.send(whether::decision(&question, person));
+            }
+            Self::More(last, reply) => {
+                let prompt = format!("{last}; Enter shows more, a all, q stops: ");
+                let _ = reply.send(person.turns_page(&prompt));
             }
         }
     }
@@ -98,6 +136,12 @@ mod tests {
             let mark = if is_secret { "*" } else { "" };
             self.seen.push(format!("{mark}{prompt}"));
             (!self.lines.is_empty()).then(|| self.lines.remove(0).to_owned())
+        }
+
+        fn turns_page(&mut self, prompt: &str) -> GoOn {
+            let line = self.answers(prompt, false);
+            line.and_then(|line| GoOn::read(&line))
+                .unwrap_or(GoOn::Stop)
         }
     }
 }

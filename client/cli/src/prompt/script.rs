@@ -25,7 +25,7 @@ impl Prompt {
             return Ok(Exit::Delivered);
         };
         let Some(entry) = table::entry(name) else {
-            output.error(&table::unknown(name));
+            output.error(&table::unknown(name, std::iter::empty()));
             return Ok(Exit::Usage);
         };
         let answer = match entry.run {

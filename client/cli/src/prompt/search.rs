@@ -20,10 +20,18 @@ use crate::console::exit::Exit;
 use crate::console::output::{Failure, Output};
 use crate::render::{counted, shown};
 
+/// How many titles are listed at once.
+pub(super) const TITLES: u64 = 10;
+
 impl Prompt {
     pub(super) async fn find(&mut self, text: &str, output: &mut Output) -> CommandResult {
+        let lists_titles = self.finds_titles(output);
         let search = self.search(text, output)?;
-        self.send_anywhere(search, output).await
+        let exit = self.send_anywhere(search, output).await?;
+        if lists_titles && self.settings.auto_wait {
+            self.first_titles(output).await?;
+        }
+        Ok(exit)
     }
 
     /// The request of a search.
@@ -43,7 +51,11 @@ impl Prompt {
         }
         let text = unquoted(text);
         let query = self.query(text, output)?;
-        let options = self.search_options()?;
+        let lists_titles = self.finds_titles(output);
+        let mut options = self.search_options()?;
+        if lists_titles {
+            options = options.with_records(TITLES.min(self.chunk()));
+        }
         if let Some(place) = self.place_mut() {
             place.result_set = None;
         }
@@ -59,7 +71,7 @@ impl Prompt {
             let query = query.clone();
             let answer = async move { session.search(query, &options).await };
             request(answer, move |state, result, output| {
-                state.searched_into(name, result, output)
+                state.searched_into(name, result, lists_titles, output)
             })
         })
     }
@@ -68,12 +80,18 @@ impl Prompt {
         &mut self,
         name: String,
         result: SearchResult,
+        lists_titles: bool,
         output: &mut Output,
     ) -> CommandResult {
         self.found(name, result.count());
         say_hits(result.count(), output)?;
         say_details(&result, output)?;
         let mut exit = of_hits(result.count());
+        if lists_titles {
+            // Diagnostics in place of records are repeated by the Present that follows.
+            self.list_first(result.count(), &result.records, output)?;
+            return Ok(exit);
+        }
         if !result.diagnostics.is_empty() {
             output.warning(&format!("no records came: {}", result.diagnostics));
             exit = Exit::Refused;

@@ -1,10 +1,11 @@
 //! The commands that change settings. Without a value, they show the setting.
 
+use clap::ValueEnum;
 use z3950::service::init::id_pass;
 use z3950::target::redacted;
 use z3950_asn1::apdu::{DatabaseName, IdAuthentication, Options, Schema};
 use z3950_asn1::oid::Oid;
-use z3950_asn1::query::{Language, tree};
+use z3950_asn1::query::{Language, nearest, tree};
 use z3950_asn1::types::InternationalString;
 use z3950_marc::charset::Charset;
 use z3950_marc::table::{Columns, DEFAULT_COLUMNS};
@@ -15,7 +16,7 @@ use super::query::QueryType;
 use super::settings::{Settings, flag, on_off};
 use super::state::Prompt;
 use crate::console::exit::Exit;
-use crate::console::output::Output;
+use crate::console::output::{Failure, Output};
 use crate::render::{Format, shown};
 
 /// How many texts `set_otherinfo` keeps.
@@ -35,28 +36,46 @@ impl Prompt {
         Ok(())
     }
 
-    pub(super) fn record_syntax(&mut self, names: &str) -> Result<(), Refusal> {
-        match names {
-            "none" => self.settings.record_syntaxes.clear(),
-            names => {
-                let syntaxes = names.split_whitespace().map(|name| {
-                    let known = Oid::record_syntax_by_name(name.as_bytes());
-                    known.or_else(|| self.registered(name)).ok_or_else(|| {
-                        let hint = match Format::by_name(name) {
-                            Some(format) => format!(
-                                "; z3950 open --format {} prints records that way",
-                                format.name()
-                            ),
-                            None => String::new(),
-                        };
-                        Refusal::wrong(format!(
-                            "{name} is not a known record syntax: use a name such as usmarc, unimarc, xml, sutrs, opac or \
-                             grs-1, or an object identifier{hint}"
-                        ))
-                    })
-                });
-                self.settings.record_syntaxes = syntaxes.collect::<Result<_, _>>()?;
+    /// Sets the record syntaxes to request, the format to show records in, or both: `usmarc`, `brief`, `mrk xml usmarc`.
+    pub(super) fn format(&mut self, names: &str, output: &mut Output) -> CommandResult {
+        if names.is_empty() {
+            return self.say("format", output);
+        }
+        let mut display = None;
+        let mut syntaxes = (names == "none").then(Vec::new);
+        for name in names.split_whitespace().filter(|_| names != "none") {
+            let syntax = Oid::record_syntax_by_name(name.as_bytes());
+            match (
+                syntax.or_else(|| self.registered(name)),
+                Format::by_name(name),
+            ) {
+                (Some(syntax), _) => syntaxes.get_or_insert_default().push(syntax),
+                (None, Some(format)) if display.is_none() => display = Some(format),
+                (None, Some(_)) => {
+                    let words = format!("{name}: records are shown in one format at a time");
+                    return Err(Refusal::wrong(words));
+                }
+                (None, None) => return Err(Refusal::wrong(no_format(name))),
             }
+        }
+        if let Some(syntaxes) = syntaxes {
+            self.settings.record_syntaxes = syntaxes;
+        }
+        if let Some(format) = display {
+            self.write_as(format, output)?;
+        }
+        Ok(Exit::Delivered)
+    }
+
+    /// Shows records in a format. A script without a terminal writes them as one document, unless people read it.
+    pub(super) fn write_as(&mut self, format: Format, output: &mut Output) -> Result<(), Failure> {
+        let before = std::mem::replace(&mut self.settings.output, format);
+        if before == format || self.context.asker.is_some() {
+            return Ok(());
+        }
+        output.finish()?;
+        if !format.is_to_read() {
+            output.gather(self.settings.style_in(format));
         }
         Ok(())
     }
@@ -248,6 +267,26 @@ fn oid(text: &str) -> Option<Oid> {
     text.parse().ok().or_else(|| Oid::by_name(text))
 }
 
+/// The name of a record syntax, else its identifier.
+fn syntax_name(syntax: Oid) -> String {
+    let mut known = Oid::record_syntaxes();
+    let found = known.find(|(_, oid)| *oid == syntax);
+    found.map_or_else(|| syntax.to_string(), |(name, _)| name.to_owned())
+}
+
+/// The message for an unknown name of a record syntax or a format, with a suggestion.
+fn no_format(name: &str) -> String {
+    let syntaxes = Oid::record_syntax_names().map(|(name, _)| name);
+    let formats = Format::value_variants().iter().map(|format| format.name());
+    let hint = match nearest(name, formats.chain(syntaxes)) {
+        Some(nearest) => format!("did you mean {nearest}?"),
+        None => "name a record syntax such as usmarc, unimarc, xml, sutrs, opac or grs-1, its object identifier, or a format \
+                 such as text, brief, mrk or json"
+            .to_owned(),
+    };
+    format!("{name} is neither a record syntax nor a format; {hint}")
+}
+
 /// Changes a setting, unless the value is invalid.
 pub(super) fn put<T>(setting: &mut T, value: Result<T, Refusal>) -> Result<(), Refusal> {
     *setting = value?;
@@ -319,7 +358,8 @@ pub(super) const SETTINGS: &[Setting] = &[
     }),
     ("querytype", |set, _| set.query_type.name().into()),
     ("format", |set, _| {
-        joined(set.record_syntaxes.iter().map(|oid| format!("{oid:?}")))
+        let syntaxes = set.record_syntaxes.iter().map(|oid| syntax_name(*oid));
+        format!("{}; record syntax {}", set.output.name(), joined(syntaxes))
     }),
     ("elements", |set, _| {
         or_none(set.element_set.as_ref().map(|name| name.to_string_lossy()))
@@ -337,6 +377,7 @@ pub(super) const SETTINGS: &[Setting] = &[
     ("setnames", |set, _| {
         set.named_sets.map_or("as the server allows", on_off).into()
     }),
+    ("set_titles", |set, _| on_off(set.lists_titles).into()),
     ("lslb", |set, _| set.large_set_lower_bound.to_string()),
     ("ssub", |set, _| set.small_set_upper_bound.to_string()),
     ("mspn", |set, _| set.medium_set_present_number.to_string()),

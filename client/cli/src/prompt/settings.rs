@@ -77,6 +77,8 @@ pub(super) struct Settings {
     pub(super) record_syntaxes: Vec<Oid>,
     pub(super) element_set: Option<InternationalString>,
     pub(super) schema: Option<Schema>,
+    /// Whether `find` lists the first titles on a terminal.
+    pub(super) lists_titles: bool,
     /// `None`: if the server supports it.
     pub(super) named_sets: Option<bool>,
     pub(super) small_set_upper_bound: i64,
@@ -110,6 +112,7 @@ impl Settings {
             scan_position: Some(1),
             version: 3,
             auto_wait: true,
+            lists_titles: true,
             ..Self::default()
         }
     }
@@ -117,6 +120,15 @@ impl Settings {
     /// How records are written in a format; tables have the columns that were set.
     pub(super) fn style_in(&self, format: Format) -> Style {
         Style::new(format, self.columns.as_ref())
+    }
+
+    /// Whether no bounds are set for the records that come with a search.
+    pub(super) fn has_default_bounds(&self) -> bool {
+        let bounds = |set: &Self| {
+            let (small, large) = (set.small_set_upper_bound, set.large_set_lower_bound);
+            (small, large, set.medium_set_present_number)
+        };
+        bounds(self) == bounds(&Self::new())
     }
 
     /// Adopts what a URL says about later searches.

@@ -1,7 +1,4 @@
-//! `show` and `save`: the records of a result set (Z39.50-2003 §3.2.3), a few per request. A file that `save` writes appears
-//! when it is complete.
-
-use std::path::Path;
+//! `show`: the records of a result set (Z39.50-2003 §3.2.3), a few per request.
 
 use z3950::error::Error;
 use z3950::profile::Profile;
@@ -10,18 +7,17 @@ use z3950::service::present::PresentOptions;
 use z3950::session::Session;
 use z3950_asn1::apdu::{CompSpec, External, Specification};
 use z3950_asn1::bib1::diagnostics::Condition;
-use z3950_asn1::file::{Existing, Whole};
 use z3950_asn1::oid::Oid;
 use z3950_asn1::types::InternationalString;
 
 use super::command::{CommandResult, Refusal};
+use super::pages::Pages;
 use super::search::say_diagnostics;
 use super::state::Prompt;
 use super::waiting::request;
-use crate::batch::FileSink;
 use crate::console::exit::Exit;
 use crate::console::output::{Failure, Output, Words};
-use crate::render::{Document, Format, counted, render};
+use crate::render::{Document, numbered};
 
 /// How many records to request at once by default.
 const CHUNK: u64 = 20;
@@ -55,12 +51,59 @@ impl Prompt {
             return self.show_later(span, is_indented, output).await;
         }
         let mut document = self.document().indented(is_indented);
-        let write = |state: &mut Self, start, records| {
-            Ok(state.write_all(start, records, &mut document, output)?)
-        };
-        let exit = self.present(&span, write).await;
+        let exit = self.show_pages(&span, &mut document, output).await;
         output.end(&mut document)?;
         exit
+    }
+
+    /// Shows records, a screen at a time.
+    async fn show_pages(
+        &mut self,
+        span: &RecordRange,
+        document: &mut Document,
+        output: &mut Output,
+    ) -> CommandResult {
+        let hits = self.hits(span);
+        let mut pages = Pages::new(self.context.asker.as_ref(), output);
+        let mut reader = self.reader(span)?;
+        let mut exit = Exit::Delivered;
+        while let Some((start, records)) = reader.next().await? {
+            for (position, record) in (start..).zip(records) {
+                let subject = format!("record {position}");
+                self.passed(position);
+                let external = match record {
+                    ResultRecord::Record { external, .. } => external,
+                    ResultRecord::Diagnostic { diagnostic, .. } => {
+                        output.error(&format!("{subject}: {diagnostic}"));
+                        exit = exit.and(Exit::Refused);
+                        continue;
+                    }
+                };
+                let which = numbered(position, hits);
+                if output.is_terminal() {
+                    document.head(which.clone());
+                }
+                let rendered = output.rendered(&external, document);
+                let format = document.format();
+                let goes_on = pages.write(&rendered.octets, format, &which, output);
+                let goes_on = goes_on.await?;
+                output.say(&Words::about(&rendered, &subject));
+                exit = exit.and(self.keep(&external, Exit::of_record(&rendered), output));
+                if !goes_on {
+                    return Ok(exit);
+                }
+            }
+        }
+        Ok(exit)
+    }
+
+    /// The number of records in the set of a range, if known.
+    pub(super) fn hits(&self, span: &RecordRange) -> Option<u64> {
+        let place = self.place()?;
+        match &span.set {
+            Some(name) => place.hits.get(name).copied().flatten(),
+            None => place.result_set.as_ref()?.hits,
+        }
     }
 
     /// Requests records by one Present without waiting for the answer.
@@ -114,29 +157,15 @@ impl Prompt {
         }
     }
 
-    /// Presents until all records of the range have come, as a server may send fewer than requested. Passes them to `take` with
-    /// the position of the first.
-    pub(super) async fn present(
-        &mut self,
-        span: &RecordRange,
-        mut take: impl FnMut(&mut Self, u64, Vec<ResultRecord>) -> CommandResult,
-    ) -> CommandResult {
-        let options = self.present_options(span)?;
-        let session = self.session()?;
-        let mut exit = Exit::Delivered;
-        let mut position = span.start;
-        let end = span.start.saturating_add(span.count);
-        let mut chunk = self.chunk();
-        while position < end {
-            let records = fetch(&session, position, end - position, &mut chunk, &options).await?;
-            if records.is_empty() {
-                break;
-            }
-            let came = u64::try_from(records.len()).unwrap_or(u64::MAX);
-            exit = exit.and(take(self, position, records)?);
-            position = position.saturating_add(came);
-        }
-        Ok(exit)
+    /// Reads the records of a range.
+    pub(super) fn reader(&self, span: &RecordRange) -> Result<RangeReader, Refusal> {
+        Ok(RangeReader {
+            options: self.present_options(span)?,
+            session: self.session()?,
+            position: span.start,
+            end: span.start.saturating_add(span.count),
+            chunk: self.chunk(),
+        })
     }
 
     pub(super) fn present_options(&self, span: &RecordRange) -> Result<PresentOptions, Refusal> {
@@ -221,12 +250,19 @@ impl Prompt {
         subject: &str,
         output: &mut Output,
     ) -> Result<Exit, Failure> {
-        let mut exit = output.record(&record, document, subject)?;
-        if let Err(words) = self.seen.take(&record) {
-            output.error(&words);
-            exit = exit.and(Exit::Unexpected);
+        let exit = output.record(&record, document, subject)?;
+        Ok(self.keep(&record, exit, output))
+    }
+
+    /// Keeps a record as the last one shown; `exit` is the exit code so far.
+    fn keep(&self, record: &External, exit: Exit, output: &Output) -> Exit {
+        match self.seen.take(record) {
+            Ok(()) => exit,
+            Err(words) => {
+                output.error(&words);
+                exit.and(Exit::Unexpected)
+            }
         }
-        Ok(exit)
     }
 
     /// Notes that the record at a position has been shown.
@@ -234,6 +270,31 @@ impl Prompt {
         if let Some(set) = self.place_mut().and_then(|place| place.result_set.as_mut()) {
             set.next = position.saturating_add(1);
         }
+    }
+}
+
+/// Presents records until all of a range have come, as a server may send fewer than requested.
+pub(super) struct RangeReader {
+    session: Session,
+    options: PresentOptions,
+    position: u64,
+    /// The position after the last record.
+    end: u64,
+    chunk: u64,
+}
+
+impl RangeReader {
+    /// The next records, after the position of the first; `None` after the last.
+    pub(super) async fn next(&mut self) -> Result<Option<(u64, Vec<ResultRecord>)>, Refusal> {
+        let (position, count) = (self.position, self.end.saturating_sub(self.position));
+        if count == 0 {
+            return Ok(None);
+        }
+        let chunk = &mut self.chunk;
+        let records = fetch(&self.session, position, count, chunk, &self.options).await?;
+        let came = u64::try_from(records.len()).unwrap_or(u64::MAX);
+        self.position = position.saturating_add(came);
+        Ok((came > 0).then_some((position, records)))
     }
 }
 
@@ -288,7 +349,7 @@ pub(super) fn span(text: &str) -> Option<RecordRange> {
 }
 
 /// Handles records from a position on, each with its name for messages, and prints the diagnostics in place of others.
-fn each<E>(
+pub(super) fn each<E>(
     start: u64,
     records: Vec<ResultRecord>,
     output: &mut Output,
@@ -306,79 +367,6 @@ fn each<E>(
         });
     }
     Ok(exit)
-}
-
-impl Prompt {
-    pub(super) async fn save(&mut self, text: &str, output: &mut Output) -> CommandResult {
-        let (existing, text) = match text.strip_prefix("--force") {
-            Some(rest) if rest.starts_with(char::is_whitespace) => {
-                (Existing::Replace, rest.trim_start())
-            }
-            _ => (Existing::Refuse, text),
-        };
-        let (path, rest) = match text.split_once(char::is_whitespace) {
-            Some((path, rest)) => (path, rest.trim()),
-            None if text.is_empty() => return Err(Refusal::Usage),
-            None => (text, "all"),
-        };
-        self.session()?;
-        let span = self.span(rest)?;
-        let path = Path::new(path);
-        let format = Format::by_extension(path, self.settings.output).map_err(Refusal::wrong)?;
-        let file = Whole::create(path, existing).map_err(|error| {
-            refused(&Failure::unopened(&error, "save --force FILE replaces it"))
-        })?;
-        let style = self.settings.style_in(format);
-        let mut sink = FileSink::new(file, style.clone());
-        let (charset, source) = (self.record_charset(), self.record_source());
-        let mut count = 0_u64;
-        let save = |_: &mut Self, start, records| {
-            each(start, records, output, |external, subject, output| {
-                let rendered = render(&external, &style, charset, source.as_deref());
-                if rendered.failure.is_none() {
-                    let added = sink.record(&rendered.octets);
-                    added.map_err(|error| refused(&Failure::unwritten(path, &error)))?;
-                    count += 1;
-                }
-                output.say(&Words::about(&rendered, subject));
-                Ok(match Exit::of_record(&rendered) {
-                    Exit::Usage => Exit::Refused,
-                    exit => exit,
-                })
-            })
-        };
-        let exit = match self.present(&span, save).await {
-            Ok(exit) => exit,
-            Err(stop) => {
-                if let Ok(Some((part, _))) = sink.keep() {
-                    output.note(&format!(
-                        "incomplete; what was written is in {}",
-                        part.display()
-                    ));
-                }
-                return Err(stop);
-            }
-        };
-        if !sink.end(path).map_err(|failure| refused(&failure))? {
-            output.note(&format!("no records; {} was not written", path.display()));
-            return Ok(exit.and(Exit::NoMatch));
-        }
-        output.note(&format!(
-            "{} in {}",
-            counted(count, "record"),
-            path.display()
-        ));
-        Ok(exit)
-    }
-}
-
-/// A failure that ends the command but not the program.
-fn refused(failure: &Failure) -> Refusal {
-    let exit = match failure {
-        Failure::Usage(_) => Exit::Usage,
-        _ => Exit::Unexpected,
-    };
-    Refusal::Because(exit, failure.to_string())
 }
 
 #[cfg(test)]

@@ -81,7 +81,7 @@ const MAX_HISTORY: usize = 1000;
 const MAX_SETS: usize = 10_000;
 
 impl Prompt {
-    /// A prompt without a session.
+    /// A prompt without a session, which writes records as text.
     pub(crate) fn new(
         context: SessionContext,
         mode: Mode,
@@ -89,7 +89,6 @@ impl Prompt {
         stop_on_error: bool,
     ) -> Self {
         let settings = Settings {
-            output: records.format,
             columns: records.fields.clone(),
             marc_charset: records.charset,
             ..Settings::new()
@@ -324,6 +323,7 @@ impl Prompt {
                 name,
                 hits,
                 next: 1,
+                next_title: 1,
             });
         }
     }
@@ -436,6 +436,8 @@ pub(super) struct CurrentSet {
     pub(super) hits: Option<u64>,
     /// The position that `show` shows next.
     pub(super) next: u64,
+    /// The position of the title that `titles` lists next.
+    pub(super) next_title: u64,
 }
 
 /// The end of the last scan.

@@ -93,9 +93,10 @@ pub(super) fn entry(name: &str) -> Option<&'static CommandEntry> {
         .or_else(|| YAZ.iter().find(|entry| entry.name.starts_with(&lower)))
 }
 
-/// The message for an unknown command, with a suggestion.
-pub(super) fn unknown(name: &str) -> String {
-    let hint = match nearest(name, all().map(|entry| entry.name)) {
+/// The message for an unknown command, with a suggestion among the commands and `others`.
+pub(super) fn unknown(name: &str, others: impl Iterator<Item = &'static str>) -> String {
+    let names = all().map(|entry| entry.name).chain(others);
+    let hint = match nearest(name, names) {
         Some(nearest) => format!("; did you mean {nearest}?"),
         None => "; help lists them".to_owned(),
     };
@@ -121,8 +122,9 @@ pub(super) fn is_secret(line: &str) -> bool {
 }
 
 const ON_OFF: Completes = Words(&["on", "off"]);
-const SYNTAXES: Completes = Words(&[
-    "usmarc", "unimarc", "marc21", "sutrs", "xml", "opac", "grs-1", "summary", "none",
+const FORMATS: Completes = Words(&[
+    "text", "line", "brief", "mrk", "json", "csv", "tsv", "marcxml", "dc", "raw", "usmarc",
+    "unimarc", "marc21", "sutrs", "xml", "opac", "grs-1", "summary", "none",
 ]);
 const QUERY_TYPES: Completes = Words(&[
     "auto", "prefix", "rpn", "ccl", "ccl2rpn", "cql", "cql2rpn", "names",
@@ -197,9 +199,9 @@ const YAZ: &[CommandEntry] = &[
         Words(&["wait"]), There(|state, text, output| Box::pin(state.cancel(text, output)))),
     row("cancel_find", "QUERY", "search, and cancel the search at once", &["cancel_find @attr 1=4 war"],
         Indexes, There(|state, text, output| Box::pin(state.cancel_find(text, output)))),
-    row("format", "[SYNTAX...|none]", "set or show the record syntax to request: usmarc, unimarc, xml, sutrs, opac, grs-1 … or an object identifier; the server chooses among several",
-        &["format usmarc", "format sutrs", "format xml usmarc", "format 1.2.840.10003.5.109.10", "format none"],
-        SYNTAXES, Set(Prompt::record_syntax)),
+    row("format", "[text|brief|mrk|json|csv|marcxml|dc|raw] [SYNTAX...|none]", "set or show the format to show records in (text is also called line), and the record syntax to request: usmarc, unimarc, xml, sutrs, opac, grs-1 … or an object identifier; the server chooses among several",
+        &["format brief", "format mrk", "format usmarc", "format xml usmarc", "format text opac", "format 1.2.840.10003.5.109.10", "format none", "format"],
+        FORMATS, Here(Prompt::format)),
     row("schema", "[OID|NAME|URI|none]", "set or show the schema to request", &["schema marcxml", "schema none"],
         Nothing, Set(Prompt::schema)),
     row("elements", "[NAME|none]", "set or show the element set to request", &["elements F", "elements B", "elements none"],
@@ -275,7 +277,7 @@ const YAZ: &[CommandEntry] = &[
     row("zversion", "[1|2|3]", "set or show the highest version of Z39.50 to propose", &["zversion 2"], Words(&["2", "3"]), Set(|state, text| put(&mut state.settings.version, version(text)))),
     row("init", "[TARGET]", "send Init again in this session, with the current settings; with a target, open a session there", &["init"],
         Targets, There(|state, text, output| Box::pin(state.init_again(text, output)))),
-    row("help", "[COMMAND]", "list the commands, or describe one; help queries and help prox describe queries", &["help find", "help prox"], Commands, Here(Prompt::help)),
+    row("help", "[COMMAND]", "list the commands, or describe one; help queries and help prox describe queries", &["help find", "help prox"], Commands, There(|state, text, output| Box::pin(state.help(text, output)))),
     // Last, as in yaz-client, so that `e` means `elements`.
     row("exit", "", "same as quit", &[], Nothing, Do(Prompt::quit)),
 ];
@@ -298,6 +300,10 @@ const OURS: &[CommandEntry] = &[
     row("history", "[COUNT]", "show the last lines entered, which ~/.z3950_history keeps unless Z3950_HISTORY names another file or is empty", &["history", "history 10"], Nothing, Here(Prompt::show_history)),
     row("last", "[COUNT] [full]", "show the last APDUs; full lists their contents", &["last", "last 6", "last 2 full"],
         Words(&["full"]), Here(Prompt::last)),
+    row("titles", "[all|N[+M[+SET]]]", "list the titles of the next 10 records, of those from N on, or of M records (Enter lists more)",
+        &["titles", "titles 11", "titles 1+50", "titles all"], Words(&["all"]), There(|state, text, output| Box::pin(state.titles(text, output)))),
+    row("set_titles", "[on|off]", "list the first titles after find, on a terminal; without them, find sends no request for records",
+        &["set_titles off"], ON_OFF, Set(|state, text| put(&mut state.settings.lists_titles, flag(text)))),
     row("sessions", "", "list open sessions", &[], Nothing, Here(Prompt::list_sessions)),
     row("use", "NUMBER", "switch to another session", &["use 2"], Nothing, Here(Prompt::use_session)),
     row("save", "[--force] FILE [all|N[+M[+SET]]]", "save records to a file, in the format of its extension: mrc, xml, jsonl, csv, tsv, mrk or txt; --force overwrites an existing file",

@@ -15,7 +15,7 @@ use rustyline::validate::Validator;
 use rustyline::{ColorMode, CompletionType, Config, Context, Editor, Helper};
 use z3950_asn1::query::names;
 
-use super::questions::Person;
+use super::questions::{GoOn, Person};
 use super::script::at_home;
 use super::setters::SETTINGS;
 use super::state::Prompt;
@@ -177,6 +177,20 @@ impl Person for Terminal {
             Ok(Typed::Line(line)) => Some(line),
             _ => None,
         }
+    }
+
+    fn turns_page(&mut self, prompt: &str) -> GoOn {
+        let line = self.answers(prompt, false);
+        // The question makes room for the next page: up a line, and erase it.
+        let _ = write!(io::stderr(), "\x1b[A\x1b[2K");
+        let Some(line) = line else {
+            return GoOn::Stop;
+        };
+        GoOn::read(&line).unwrap_or_else(|| {
+            let lines = line.lines().map(str::to_owned).rev();
+            lines.for_each(|line| self.pasted.push_front(line));
+            GoOn::Stop
+        })
     }
 }
 

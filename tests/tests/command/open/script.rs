@@ -185,3 +185,115 @@ fn a_save_without_records_and_a_search_without_hits_are_no_match_but_no_failure(
     let ran = demo("z39.50s://localhost/books", commands, &["--stop-on-error"]);
     assert_eq!((ran.code, &*ran.stdout), (Some(3), "0 hits\n1 hit\n"));
 }
+
+#[test]
+fn a_script_changes_the_format_of_records() {
+    let show = "find @attr 1=1032 pg1342\nshow 1\n";
+    for (commands, flags, shown, notes) in [
+        (
+            "format brief\nformat\n",
+            &[][..],
+            "brief; record syntax none\n1 hit\nAusten, Jane",
+            "",
+        ),
+        (
+            "format line sutrs\nformat\n",
+            &[],
+            "text; record syntax sutrs\n1 hit\nTitle: Pride",
+            "",
+        ),
+        // Other formats are for programs, so that words are notes.
+        (
+            "format mrk\nformat\n",
+            &[],
+            "=LDR  ",
+            "note: mrk; record syntax none\n",
+        ),
+        ("format mrk\nformat mrk\n", &[], "=LDR  ", "note: 1 hit\n"),
+        ("format brief\n", &["--format", "json"], "1 hit\nAusten", ""),
+        (
+            "format marcxml\n",
+            &["--format", "json"],
+            "<?xml",
+            "note: 1 hit\n",
+        ),
+    ] {
+        let commands = format!("{commands}{show}");
+        let ran = demo("localhost/books", &commands, flags);
+        assert_eq!(ran.code, Some(0), "{commands}: {ran:?}");
+        assert!(ran.stdout.starts_with(shown), "{commands}: {ran:?}");
+        assert!(ran.stderr.contains(notes), "{commands}: {ran:?}");
+    }
+    // Each format is a document of its own.
+    let commands = format!("{show}format json\n{show}{show}format brief\nshow 1\n");
+    let ran = demo("localhost/books", &commands, &["--format", "marcxml"]);
+    let (xml, rest) = ran.stdout.split_once("</collection>\n").expect("XML");
+    assert_eq!(xml.matches("<record").count(), 1, "{ran:?}");
+    assert_eq!(rest.matches("\"leader\":").count(), 2, "{ran:?}");
+    assert!(ran.stdout.contains("}\nAusten, Jane"), "{ran:?}");
+}
+
+#[test]
+fn titles_are_listed_in_scripts_too() {
+    let find = "find ti:war\n";
+    let ran = demo(
+        "localhost/books",
+        &format!("{find}titles\ntitles\ntitles 2+1\n"),
+        &[],
+    );
+    let lines: Vec<&str> = ran.stdout.lines().collect();
+    assert_eq!(ran.code, Some(2), "{ran:?}");
+    assert!(ran.stderr.contains("titles have been listed"), "{ran:?}");
+    let hits: usize = lines[0]
+        .split(' ')
+        .next()
+        .and_then(|hits| hits.parse().ok())
+        .expect("hits");
+    assert_eq!(lines.len(), hits + 2, "{ran:?}");
+    assert!(
+        lines[1].starts_with(" 1  ") && lines.last() == Some(&lines[2]),
+        "{ran:?}"
+    );
+    for (commands, words) in [
+        ("titles\n", "there is no result set"),
+        ("find ti:nosuchword\ntitles\n", "the result set is empty"),
+        ("find ti:war\ntitles 0\n", "usage: titles [all|N[+M[+SET]]]"),
+        ("find ti:war\ntitles 1+1+9\n", "diagnostic 30"),
+    ] {
+        let ran = demo("localhost/books", commands, &[]);
+        assert!(ran.stderr.contains(words), "{commands}: {ran:?}");
+    }
+    let ran = demo(
+        "localhost/books",
+        "find ti:war\ntitles 1+1\nshow\n",
+        &["--format", "mrk"],
+    );
+    assert!(ran.stderr.contains("note:  1  "), "{ran:?}");
+    assert!(ran.stdout.starts_with("=LDR"), "{ran:?}");
+}
+
+#[test]
+fn a_misspelt_name_gets_a_suggestion() {
+    for (command, words) in [
+        ("fnid war", "unknown command fnid; did you mean find?"),
+        ("format usmrac", "; did you mean usmarc?"),
+        ("format breif", "; did you mean brief?"),
+        (
+            "format mrk json",
+            "json: records are shown in one format at a time",
+        ),
+        (
+            "set fromat mrk",
+            "fromat is not a setting; did you mean format?",
+        ),
+        (
+            "help quries",
+            "unknown command quries; did you mean queries?",
+        ),
+        ("find titel:war", "did you mean \"title\"?"),
+    ] {
+        let ran = demo("localhost/books", &format!("{command}\n"), &[]);
+        assert_eq!(ran.code, Some(2), "{command}: {ran:?}");
+        assert!(ran.stderr.contains(words), "{command}: {ran:?}");
+    }
+}

@@ -1,0 +1,114 @@
+//! Data a screen at a time: after each, the user is asked whether to go on.
+
+use std::sync::Arc;
+
+use super::questions::{Asker, GoOn};
+use crate::console::output::{Failure, Output};
+use crate::render::Format;
+
+/// The fewest rows of a terminal that is worth filling.
+const FEWEST_ROWS: usize = 4;
+
+/// The screen that a command fills; without one, everything is written at once.
+pub(super) struct Pages(Option<Screen>);
+
+struct Screen {
+    asker: Arc<Asker>,
+    columns: usize,
+    /// The rows for data; one more is for the question.
+    rows: usize,
+    used: usize,
+    /// What was written last, for the question.
+    last: String,
+}
+
+impl Pages {
+    /// The terminal of a user, if that is where data goes.
+    pub(super) fn new(asker: Option<&Arc<Asker>>, output: &Output) -> Self {
+        let screen = output.screen().filter(|(_, rows)| *rows >= FEWEST_ROWS);
+        Self(asker.zip(screen).map(|(asker, (columns, rows))| Screen {
+            asker: Arc::clone(asker),
+            columns,
+            rows: rows - 1,
+            used: 0,
+            last: String::new(),
+        }))
+    }
+
+    /// Writes the octets of a record, or lines in the format text. Returns false if the user wants no more. Questions name what
+    /// was written last: `what`, such as `3 of 17`.
+    pub(super) async fn write(
+        &mut self,
+        octets: &[u8],
+        format: Format,
+        what: &str,
+        output: &mut Output,
+    ) -> Result<bool, Failure> {
+        let mut rest = octets;
+        while let Some(screen) = &mut self.0 {
+            let (page, after) = rest.split_at(screen.fitting(rest));
+            if !page.is_empty() {
+                output.of_record(page, format)?;
+                what.clone_into(&mut screen.last);
+            }
+            if after.is_empty() {
+                return Ok(true);
+            }
+            rest = after;
+            match screen.asker.goes_on(&screen.last).await {
+                GoOn::Page => screen.used = 0,
+                GoOn::All => self.0 = None,
+                GoOn::Stop => return Ok(false),
+            }
+        }
+        output.of_record(rest, format)?;
+        Ok(true)
+    }
+}
+
+impl Screen {
+    /// The length of the lines that fit on the rest of the screen. A line taller than the screen is on one of its own.
+    fn fitting(&mut self, octets: &[u8]) -> usize {
+        fitting(octets, self.columns, self.rows, &mut self.used)
+    }
+}
+
+fn fitting(octets: &[u8], columns: usize, rows: usize, used: &mut usize) -> usize {
+    let mut length = 0;
+    for line in octets.split_inclusive(|octet| *octet == b'\n') {
+        let text = String::from_utf8_lossy(line);
+        let height = text.trim_end().chars().count().div_ceil(columns).max(1);
+        if *used > 0 && used.saturating_add(height) > rows {
+            break;
+        }
+        *used += height;
+        length += line.len();
+    }
+    length
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_is_as_many_lines_as_fit() {
+        for (text, before, fits, after) in [
+            ("", 0, "", 0),
+            ("a\nb\n", 0, "a\nb\n", 2),
+            ("a\nb\nc\nd\n", 0, "a\nb\nc\n", 3),
+            ("a\nb\n", 2, "a\n", 3),
+            ("a\n", 3, "", 3),
+            // Lines of 10 columns wrap; an empty one has a row too.
+            ("12345678901\nb\nc\n", 0, "12345678901\nb\n", 3),
+            ("\n\n\n\n", 0, "\n\n\n", 3),
+            // Taller than the screen.
+            (&"x".repeat(45), 0, &"x".repeat(45), 5),
+            (&"x".repeat(45), 1, "", 1),
+        ] {
+            let mut used = before;
+            let length = fitting(text.as_bytes(), 10, 3, &mut used);
+            assert_eq!((&text[..length], used), (fits, after), "{text:?}");
+        }
+    }
+}

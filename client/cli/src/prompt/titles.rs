@@ -1,0 +1,252 @@
+//! Titles, a numbered line for each record: the `titles` command, and the list after `find` on a terminal.
+
+use z3950::Record;
+use z3950::service::ResultRecord;
+
+use super::command::{CommandResult, Refusal};
+use super::pages::Pages;
+use super::search::TITLES;
+use super::show::RecordRange;
+use super::state::Prompt;
+use crate::console::exit::Exit;
+use crate::console::output::{Failure, Output};
+use crate::render::{Format, counted, numbered, shown};
+
+impl Prompt {
+    /// Whether `find` lists titles: a person has typed it and sees the list, and the records that come with a search are not
+    /// asked for by `ssub`, `lslb` and `mspn`.
+    pub(super) fn finds_titles(&self, output: &Output) -> bool {
+        let settings = &self.settings;
+        let is_seen = self.context.asker.is_some() && output.is_terminal();
+        is_seen && settings.lists_titles && self.depth == 0 && settings.has_default_bounds()
+    }
+
+    /// Lists the titles that did not come with the search. What goes wrong is only noted, as the search has succeeded.
+    pub(super) async fn first_titles(&mut self, output: &mut Output) -> Result<(), Failure> {
+        let Ok(set) = self.result_set() else {
+            return Ok(());
+        };
+        let end = set.hits.unwrap_or(TITLES).min(TITLES);
+        if set.next_title <= end {
+            let span = RecordRange {
+                start: set.next_title,
+                count: end - set.next_title + 1,
+                set: None,
+            };
+            match self.list(&span, output).await {
+                Err(Refusal::Machine(failure)) => return Err(failure),
+                Err(Refusal::Because(_, reason)) => output.note(&format!("no titles: {reason}")),
+                Ok(_) | Err(Refusal::Usage) => {}
+            }
+        }
+        self.say_how_to_go_on(output);
+        Ok(())
+    }
+
+    pub(super) async fn titles(&mut self, text: &str, output: &mut Output) -> CommandResult {
+        let set = self.result_set();
+        let span = match text {
+            "" => RecordRange {
+                start: set?.next_title,
+                count: TITLES,
+                set: None,
+            },
+            text => {
+                let span = self.span(text)?;
+                match text.contains('+') || text == "all" {
+                    true => span,
+                    false => RecordRange {
+                        count: TITLES,
+                        ..span
+                    },
+                }
+            }
+        };
+        let count = match self.hits(&span) {
+            Some(hits) if span.start > hits => {
+                let words = match hits {
+                    0 => "the result set is empty".to_owned(),
+                    hits => format!("all {} have been listed", counted(hits, "title")),
+                };
+                return Err(Refusal::wrong(words));
+            }
+            Some(hits) => span.count.min(hits - span.start + 1),
+            None => span.count,
+        };
+        let exit = self.list(&RecordRange { count, ..span }, output).await?;
+        if self.context.asker.is_some() && text.is_empty() {
+            self.say_how_to_go_on(output);
+        }
+        Ok(exit)
+    }
+
+    /// Lists the titles of a range, a screen at a time.
+    async fn list(&mut self, span: &RecordRange, output: &mut Output) -> CommandResult {
+        let hits = self.hits(span);
+        let mut pages = Pages::new(self.context.asker.as_ref(), output);
+        let mut reader = self.reader(span)?;
+        let mut exit = Exit::Delivered;
+        while let Some((start, records)) = reader.next().await? {
+            for (position, record) in (start..).zip(&records) {
+                let line = self.title_line(position, hits, record, output);
+                if matches!(record, ResultRecord::Diagnostic { .. }) {
+                    exit = exit.and(Exit::Refused);
+                }
+                if output.is_gathered() {
+                    output.line(&line)?;
+                } else {
+                    let (line, which) = (format!("{line}\n"), numbered(position, hits));
+                    let line = line.as_bytes();
+                    if !pages.write(line, Format::Text, &which, output).await? {
+                        return Ok(exit);
+                    }
+                }
+                if span.set.is_none() {
+                    self.listed(position);
+                }
+            }
+        }
+        Ok(exit)
+    }
+
+    /// Lists titles that came with a search.
+    pub(super) fn list_first(
+        &mut self,
+        hits: Option<u64>,
+        records: &[ResultRecord],
+        output: &mut Output,
+    ) -> Result<(), Failure> {
+        for (position, record) in (1..).zip(records) {
+            let line = self.title_line(position, hits, record, output);
+            output.line(&line)?;
+            self.listed(position);
+        }
+        Ok(())
+    }
+
+    /// Notes that the title of the record at a position of the current set has been listed.
+    fn listed(&mut self, position: u64) {
+        if let Some(set) = self.place_mut().and_then(|place| place.result_set.as_mut()) {
+            set.next_title = position.saturating_add(1);
+        }
+    }
+
+    /// `10 of 17; …`, if there are more titles.
+    fn say_how_to_go_on(&self, output: &Output) {
+        if let Ok(set) = self.result_set()
+            && set.next_title > 1
+            && set.hits.is_none_or(|hits| hits >= set.next_title)
+        {
+            let at = numbered(set.next_title - 1, set.hits);
+            output.note(&format!(
+                "{at}; Enter lists more, show N shows record N in full"
+            ));
+        }
+    }
+
+    /// The line of a record, cut at the width of the terminal.
+    fn title_line(
+        &self,
+        position: u64,
+        hits: Option<u64>,
+        record: &ResultRecord,
+        output: &Output,
+    ) -> String {
+        let width = hits.unwrap_or(position).max(TITLES).to_string().len();
+        let text = match record {
+            ResultRecord::Record { external, .. } => {
+                let record = Record::new(external.clone(), Some(position));
+                title(&record.with_charset(self.record_charset()))
+            }
+            ResultRecord::Diagnostic { diagnostic, .. } => diagnostic.to_string(),
+        };
+        let line = format!("{position:>width$}  {}", shown(text.as_bytes()));
+        match output.screen() {
+            Some((columns, _)) => cut(&line, columns),
+            None => line,
+        }
+    }
+}
+
+/// `1869  War and peace – Tolstoy, Leo`, as far as the record says; the first line of a record without a title.
+fn title(record: &Record) -> String {
+    let citation = record.citation();
+    let year = citation
+        .year
+        .map_or_else(String::new, |year| year.to_string());
+    let title = citation.title.or_else(|| {
+        let text = record.text();
+        let mut lines = text.lines().map(str::trim);
+        lines.find(|line| !line.is_empty()).map(str::to_owned)
+    });
+    let title = title.unwrap_or_else(|| "(no title)".to_owned());
+    let author = citation
+        .author
+        .map_or_else(String::new, |author| format!(" – {author}"));
+    format!("{year:<4}  {title}{author}")
+}
+
+/// The line, cut to this many characters.
+fn cut(line: &str, columns: usize) -> String {
+    match line.char_indices().nth(columns) {
+        None => line.to_owned(),
+        Some(_) => line
+            .chars()
+            .take(columns.saturating_sub(1))
+            .chain(['…'])
+            .collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use z3950_asn1::apdu::External;
+    use z3950_asn1::oid::USMARC;
+    use z3950_asn1::record::sutrs_external;
+    use z3950_marc::{iso2709, mrk};
+
+    use super::*;
+
+    fn check(external: External, expected: &str) {
+        assert_eq!(title(&Record::new(external, None)), expected);
+    }
+
+    #[test]
+    fn a_title_line_has_year_title_and_author() {
+        for (fields, expected) in [
+            (
+                "=100  1\\$aTolstoy, Leo.\n=245  10$aWar and peace /$cby Leo Tolstoy.\n=260  \\\\$bNelson,$c[c1912]\n",
+                "1912  War and peace – Tolstoy, Leo",
+            ),
+            ("=245  00$aProceedings\n", "      Proceedings"),
+            ("=260  \\\\$c19--\n=245  00$aA\n", "      A"),
+            (
+                "=500  \\\\$aOnly a note\n",
+                "      00000nam a2200000 a 4500",
+            ),
+        ] {
+            let text = format!("=LDR  00000nam a2200000 a 4500\n{fields}");
+            let record = mrk::parse_all(&text).expect("a record").remove(0);
+            let octets = iso2709::encode(&record).expect("fits");
+            let line = title(&Record::new(External::octet_aligned(USMARC, octets), None));
+            match expected.contains("nam a22") {
+                true => assert!(line.contains("nam a22"), "{line}"),
+                false => assert_eq!(line, expected),
+            }
+        }
+        let text = sutrs_external("\n Title: Emma\nAuthor: x\n").expect("fits");
+        check(text, "      Title: Emma");
+    }
+
+    #[test]
+    fn lines_are_cut_at_the_width() {
+        for (line, columns, expected) in [
+            ("abc", 3, "abc"),
+            ("abcd", 3, "ab…"),
+            ("äöü", 2, "ä…"),
+            ("", 0, ""),
+        ] {
+            assert_eq!(cut(line, columns), expected);
+        }
+    }
+}

@@ -1,0 +1,239 @@
+//! What a person sees of records: titles, numbers, formats, pages, bars, and a line that moves while a server is awaited.
+
+use std::process::Command;
+use std::time::Duration;
+
+use expectrl::{ControlCode, Expect, Session};
+use z3950_asn1::apdu::Apdu;
+use z3950_server::fault::{Fault, When};
+use z3950_server::testing::{TestServer, record};
+use z3950_tests::program;
+
+use super::{PATIENCE, Person, catalogue, home};
+
+/// A server with records `id1`, `id2` … whose titles are `Book 1`, `Book 2` …
+fn books(count: u32) -> TestServer {
+    let records =
+        (1..=count).map(|number| record(&format!("id{number}"), &format!("Book {number}")));
+    TestServer::builder().database("cat", records).start()
+}
+
+fn requests(server: &TestServer, is_one: impl Fn(&Apdu) -> bool) -> usize {
+    let entries = server.transcript().into_iter();
+    entries
+        .filter_map(|entry| entry.apdu)
+        .filter(|apdu| is_one(apdu))
+        .count()
+}
+
+#[test]
+fn find_lists_titles_and_enter_lists_more() {
+    let (server, home) = (books(12), home());
+    let mut person = Person::at(&server, home.path());
+    person.enters("find ti:book");
+    person.sees("12 hits");
+    let list = person.sees("10 of 12; Enter lists more");
+    for number in 1..=10 {
+        let line = format!("{number:>2}        Book {number}\r\n");
+        assert!(list.contains(&line), "{line:?} in {list}");
+    }
+    person.sees("z3950> ");
+    // All titles came with the search.
+    assert_eq!(
+        requests(&server, |apdu| matches!(apdu, Apdu::PresentRequest(_))),
+        0
+    );
+    person.enters("");
+    person.sees("12        Book 12");
+    person.sees("z3950> ");
+    person.enters("");
+    person.sees("all 12 titles have been listed");
+    person.sees("z3950> ");
+    // The list does not move `show`.
+    person.enters("show");
+    person.sees("1 of 12");
+    person.sees("001 id");
+    person.sees("z3950> ");
+    person.enters("find ti:nosuch");
+    person.sees("0 hits");
+    person.sees("z3950> ");
+    person.enters("");
+    person.sees("the result set is empty");
+}
+
+#[test]
+fn without_titles_find_requests_no_record() {
+    let (server, home) = (books(3), home());
+    let mut person = Person::at(&server, home.path());
+    for setting in ["set_titles off", "set_titles on\rlslb 5"] {
+        person.enters(setting);
+        person.sees("z3950> ");
+        person.enters("find ti:book");
+        person.sees("3 hits");
+        assert!(!person.sees("z3950> ").contains("Book"), "{setting}");
+    }
+}
+
+/// A server may ignore what a search asks for besides the number of hits (Z39.50-2003 §3.2.2.1.3).
+#[test]
+fn titles_that_do_not_come_with_the_search_are_presented() {
+    for rule in ["no-piggyback", "piggyback-fails 14"] {
+        let home = home();
+        let records = (1..=3).map(|number| record(&format!("id{number}"), "Book"));
+        let server = TestServer::builder()
+            .database("cat", records)
+            .rule(&format!("on search: {rule}"))
+            .start();
+        let mut person = Person::at(&server, home.path());
+        person.enters("find ti:book");
+        person.sees("3 hits");
+        person.sees("3        Book");
+        person.sees("z3950> ");
+    }
+    let server = TestServer::builder()
+        .database("cat", [record("id7", "Seven")])
+        .rule("on search: no-piggyback")
+        .rule("on present: fail 14")
+        .start();
+    let home = home();
+    let mut person = Person::at(&server, home.path());
+    person.enters("find ti:seven");
+    person.sees("1 hit");
+    person.sees("no titles: ");
+    person.sees("z3950> ");
+}
+
+#[test]
+fn records_are_numbered_and_their_format_changes() {
+    let (server, home) = (books(3), home());
+    let mut person = Person::at(&server, home.path());
+    person.enters("find ti:book");
+    person.sees("3 hits");
+    for (format, shown) in [
+        ("line", "2 of 3\r\n"),
+        ("brief", "2 of 3\r\nBook"),
+        ("mrk", "=001  id"),
+        ("json", "\"leader\":"),
+    ] {
+        person.enters(&format!("format {format}"));
+        person.sees("z3950> ");
+        person.enters("show 2");
+        let before = person.sees(shown);
+        assert!(!before.contains(" of 3"), "{before}");
+        person.sees("z3950> ");
+    }
+    person.enters("format");
+    person.sees("json; record syntax ");
+}
+
+#[test]
+fn long_output_is_shown_in_pages() {
+    let (server, home) = (books(30), home());
+    let mut person = Person::at(&server, home.path());
+    let size = |person: &mut Person| {
+        let process = person.session.get_process_mut();
+        process.set_window_size(80, 12).expect("a terminal");
+    };
+    size(&mut person);
+    person.enters("find ti:book");
+    person.sees("30 hits");
+    person.sees("z3950> ");
+    person.enters("show all");
+    let page = person.sees("; Enter shows more, a all, q stops: ");
+    assert!(
+        page.contains("1 of 30") && !page.contains("5 of 30"),
+        "{page}"
+    );
+    person.enters("");
+    person.sees("Enter shows more");
+    person.enters("q");
+    let rest = person.sees("z3950> ");
+    assert!(!rest.contains("001 id"), "{rest}");
+    person.enters("show all");
+    person.sees("Enter shows more");
+    person.enters("a");
+    person.sees("30 of 30");
+    person.sees("z3950> ");
+    // Another answer is the next command.
+    person.enters("show all");
+    person.sees("Enter shows more");
+    person.enters("base");
+    person.sees("z3950> base");
+    person.sees("cat\r\n");
+    person.enters("show all");
+    person.sees("Enter shows more");
+    person.presses(ControlCode::EndOfText);
+    person.sees("z3950> ");
+}
+
+#[test]
+fn something_moves_while_a_server_is_awaited() {
+    let home = home();
+    let server = TestServer::builder()
+        .database("cat", [record("id7", "Seven")])
+        .fault(When::search().nth(1), Fault::Delay(Duration::from_secs(2)))
+        .start();
+    let mut person = Person::at(&server, home.path());
+    person.enters("find @attr 1=1032 id7");
+    person.sees("waiting for the server, 0 s; Ctrl-C stops");
+    person.sees("waiting for the server, 1 s");
+    person.sees("1 hit");
+    // The line is erased before the answer, and does not come back.
+    let rest = person.sees("z3950> ");
+    assert!(!rest.contains("waiting"), "{rest}");
+    person.enters("sleep 1");
+    assert!(!person.sees("z3950> ").contains("waiting"));
+    person.enters("!sleep 1");
+    assert!(!person.sees("z3950> ").contains("waiting"));
+}
+
+/// The terminal's output of `z3950` with these arguments.
+fn seen(arguments: &[&str]) -> String {
+    let mut command = Command::new(program::path("z3950"));
+    command.args(arguments).env("TERM", "xterm");
+    let mut session = Session::spawn(command).expect("a terminal");
+    session.set_expect_timeout(Some(PATIENCE));
+    let found = session.expect(expectrl::Eof).expect("it ends");
+    String::from_utf8_lossy(found.as_bytes()).into_owned()
+}
+
+#[test]
+fn a_search_on_a_terminal_names_number_and_target() {
+    let (one, two) = (books(2), catalogue());
+    let (one, two) = (format!("{}/cat", one.addr()), format!("{}/cat", two.addr()));
+    let shown = seen(&["search", &one, "ti:book"]);
+    assert!(shown.contains("\r\n2 of 2\r\n"), "{shown}");
+    let shown = seen(&["search", &one, &two, "ti:book OR ti:seven"]);
+    assert!(shown.contains(&format!("{one}: 2 of 2\r\n")), "{shown}");
+    assert!(shown.contains(&format!("{two}: 1 of 1\r\n")), "{shown}");
+    let shown = seen(&["search", &two, "ti:seven"]);
+    assert!(!shown.contains("1 of 1"), "{shown}");
+    let shown = seen(&["search", &one, "ti:book", "--format", "mrk"]);
+    assert!(!shown.contains("2 of 2"), "{shown}");
+    let shown = seen(&[
+        "search", &one, "ti:book", "--count", "0", "--facets", "title:2",
+    ]);
+    assert!(shown.contains("1  ████████████████████  book 1"), "{shown}");
+}
+
+#[test]
+fn a_search_on_a_terminal_shows_that_it_waits() {
+    let server = TestServer::builder()
+        .database("cat", [record("id7", "Seven")])
+        .fault(When::search(), Fault::Delay(Duration::from_secs(1)))
+        .start();
+    let target = format!("{}/cat", server.addr());
+    for arguments in [
+        &["search", &target, "ti:seven"][..],
+        &["lookup", &target, "docid:id7"],
+        &["get", &server.url("/cat?id7")],
+    ] {
+        let shown = seen(arguments);
+        assert!(
+            shown.contains("waiting for the server, 0 s"),
+            "{arguments:?}: {shown}"
+        );
+    }
+    let shown = seen(&["-v", "search", &target, "ti:seven"]);
+    assert!(!shown.contains("waiting for the server"), "{shown}");
+}
