@@ -2,6 +2,7 @@
 //! adapts to the server.
 
 mod chunks;
+mod forms;
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -13,8 +14,10 @@ use futures_util::{FutureExt, StreamExt, TryStreamExt};
 use z3950_asn1::apdu::{DiagRec, Options, Query, SortKeySpec, SortRequest};
 use z3950_asn1::bib1::diagnostics::Condition;
 use z3950_asn1::oid::Oid;
+use z3950_asn1::types::InternationalString;
 
 use self::chunks::Chunks;
+use self::forms::is_unusable;
 use crate::error::{Diagnostics, Error, Phase, ProtocolFault};
 use crate::protocol::service::ResultRecord;
 use crate::protocol::service::delete::{Delete, DeleteResult};
@@ -31,6 +34,8 @@ pub struct PagerOptions {
     /// Record syntaxes to try in turn if the server does not support the one of `present`; `None` leaves the choice to the
     /// server.
     pub alternatives: Vec<Option<Oid>>,
+    /// Element sets to try in turn for a record that is too large even alone, or empty; then `alternatives` are tried.
+    pub element_sets: Vec<InternationalString>,
     /// The records per Present. Chunks get smaller if a server refuses this many or sends fewer.
     pub chunk_size: u64,
     /// The records per Present up to which chunks grow while a long range is read, unless they get large; by default they do
@@ -45,6 +50,7 @@ impl Default for PagerOptions {
         Self {
             present: PresentOptions::default(),
             alternatives: Vec::new(),
+            element_sets: Vec::new(),
             chunk_size: 20,
             max_chunk_size: 0,
             reconnect: None,
@@ -82,6 +88,8 @@ pub struct Pager {
     pushed: Vec<ResultRecord>,
     /// The requests for the next chunks of a long range, in order.
     ahead: VecDeque<Ahead>,
+    /// For how many unusable records in a row no other form helped.
+    without_form: u32,
 }
 
 /// A Present sent before its records are needed.
@@ -132,9 +140,9 @@ impl Session {
         }
         // A record that is too large for a response with others may come alone.
         let may_change = !options.alternatives.is_empty();
-        let usable = pushed.iter().position(|record| {
-            is_oversized(record) || (may_change && is_in_no_such_syntax(record))
-        });
+        let usable = pushed
+            .iter()
+            .position(|record| is_unusable(record) || (may_change && is_in_no_such_syntax(record)));
         pushed.truncate(usable.unwrap_or(pushed.len()));
         options.present.result_set = search.result_set.clone();
         Ok(Pager {
@@ -147,6 +155,7 @@ impl Session {
             found,
             sorted_by: None,
             ahead: VecDeque::new(),
+            without_form: 0,
         })
     }
 }
@@ -258,7 +267,8 @@ impl Pager {
                     if let Some(before) = others.filter(|_| !self.options.alternatives.is_empty()) {
                         records.truncate(before + 1);
                     }
-                    return self.without_oversized(start, asked, records).await;
+                    let records = self.without_oversized(start, asked, records).await?;
+                    return self.in_other_forms(start, records).await;
                 }
                 // Success without records violates the standard, but some servers do that for large requests.
                 Ok(_) if asked > 1 => self.chunks.shrink(asked),
@@ -281,10 +291,12 @@ impl Pager {
                     // The diagnostic takes the place of the record.
                     let diagnostic = diagnostics.0.into_iter().next();
                     let diagnostic = diagnostic.ok_or_else(|| refused(Diagnostics::default()))?;
-                    return Ok(vec![ResultRecord::Diagnostic {
-                        database: None,
+                    let database = None;
+                    let record = ResultRecord::Diagnostic {
+                        database,
                         diagnostic,
-                    }]);
+                    };
+                    return self.in_other_forms(start, vec![record]).await;
                 }
                 Err(error)
                     if !has_reconnected
@@ -357,7 +369,7 @@ impl Pager {
         asked: u64,
         mut records: Vec<ResultRecord>,
     ) -> Result<Vec<ResultRecord>, Error> {
-        let oversized = records.iter().position(is_oversized);
+        let oversized = records.iter().position(is_unusable);
         match oversized.filter(|_| asked > 1) {
             None => Ok(records),
             Some(0) => {
@@ -541,11 +553,6 @@ fn is_syntax_refused(result: &Result<PresentResult, Error>) -> bool {
 /// Whether a record is not available in the requested syntax.
 fn is_in_no_such_syntax(record: &ResultRecord) -> bool {
     is_diagnostic(record, &OF_SYNTAX)
-}
-
-/// Whether a record may be available alone.
-fn is_oversized(record: &ResultRecord) -> bool {
-    is_diagnostic(record, &[16, 17])
 }
 
 fn is_diagnostic(record: &ResultRecord, conditions: &[i64]) -> bool {

@@ -68,6 +68,7 @@ impl Resolved {
                 ..PresentOptions::default()
             },
             alternatives: self.alternatives(form),
+            element_sets: self.smaller_sets(form),
             chunk_size: self.profile.chunk.map_or(CHUNK, u64::from).max(1),
             max_chunk_size: self.profile.chunk.map_or(MAX_CHUNK, u64::from),
             ..PagerOptions::default()
@@ -89,6 +90,16 @@ impl Resolved {
         let others = [USMARC, UNIMARC, XML].into_iter();
         let others = others.filter(|syntax| *syntax != first);
         others.map(Some).chain([None]).collect()
+    }
+
+    /// The element sets to try for a record that is too large or empty, if none was requested explicitly: full, then brief.
+    fn smaller_sets(&self, form: &RecordForm) -> Vec<InternationalString> {
+        if form.element_set.is_some() {
+            return Vec::new();
+        }
+        let first = self.element_set(form);
+        let sets = ["F", "B"].into_iter().map(InternationalString::from);
+        sets.filter(|name| Some(name) != first.as_ref()).collect()
     }
 
     fn element_set(&self, form: &RecordForm) -> Option<InternationalString> {
@@ -136,6 +147,7 @@ mod tests {
         let options = target.pager_options(&RecordForm::default());
         assert_eq!(options.present.record_syntax, Some(USMARC));
         assert_eq!(options.alternatives, [Some(UNIMARC), Some(XML), None]);
+        assert_eq!(options.element_sets, ["F".into(), "B".into()]);
         let options = target.pager_options(&RecordForm::new(Some(XML), None));
         assert_eq!(
             (options.present.record_syntax, options.alternatives.len()),

@@ -47,6 +47,23 @@ async fn titles(hits: &z3950::ResultSet) -> Vec<String> {
 }
 
 #[tokio::test]
+async fn sort_keys_of_a_query_are_carried_out() {
+    let server = serving(EMMAS).start();
+    let cat = connected(&server).await;
+    for (query, expected) in [
+        ("title=emma sortby title", ["Emma a", "Emma b", "Emma c"]),
+        (
+            "title=emma sortby title/sort.descending",
+            ["Emma c", "Emma b", "Emma a"],
+        ),
+    ] {
+        let query = Query::cql(query).expect("a query");
+        let hits = cat.search_first(query, 2).await.expect("hits");
+        assert_eq!(titles(&hits).await, expected);
+    }
+}
+
+#[tokio::test]
 async fn a_search_counts_and_its_records_page_by_themselves() {
     let server = serving(EMMAS).start();
     let cat = connected(&server).await;

@@ -26,6 +26,9 @@ enum Habit {
     Spoilt(i64),
     /// A surrogate diagnostic with this condition for record 5, and whether it is available alone.
     Surrogate(i64, bool),
+    /// Record 5 is too large, or empty, except with this element set.
+    Large(&'static str),
+    Blank(&'static str),
     /// Hangs up when asked for more.
     Fragile(i64),
     /// Hangs up at every Present.
@@ -68,8 +71,9 @@ impl Server {
             Apdu::PresentRequest(present) => {
                 let start = present.result_set_start_point;
                 let count = present.number_of_records_requested;
-                self.note(format!("{start}+{count}"));
-                Some(vec![self.present(start, count)?.into()])
+                let element_set = element_set(&present);
+                self.note(format!("{start}+{count}{element_set}"));
+                Some(vec![self.present(start, count, &element_set)?.into()])
             }
             _ => Some(vec![Close::new(CloseReason::FINISHED, None).into()]),
         }
@@ -81,7 +85,7 @@ impl Server {
         asked.iter().filter(|word| *word == "search").count()
     }
 
-    fn present(&self, start: i64, count: i64) -> Option<PresentResponse> {
+    fn present(&self, start: i64, count: i64, element_set: &str) -> Option<PresentResponse> {
         let refused =
             |condition| Some(presented(PresentStatus::FAILURE, diagnostic(condition, "")));
         let has_five = (start..start + count).contains(&5);
@@ -100,6 +104,8 @@ impl Server {
             Habit::Surrogate(condition, helps) if position == 5 && !(helps && count == 1) => {
                 surrogate(condition)
             }
+            Habit::Large(name) if position == 5 && element_set != name => surrogate(17),
+            Habit::Blank(name) if position == 5 && element_set != name => text(""),
             _ => numbered(position),
         };
         let records = (start..start + given).map(record).collect();
@@ -111,12 +117,23 @@ impl Server {
 }
 
 fn numbered(position: i64) -> NamePlusRecord {
+    text(&position.to_string())
+}
+
+fn text(text: &str) -> NamePlusRecord {
     NamePlusRecord {
         name: None,
-        record: Record::RetrievalRecord(External::octet_aligned(
-            oid::SUTRS,
-            position.to_string().as_str(),
-        )),
+        record: Record::RetrievalRecord(External::octet_aligned(oid::SUTRS, text)),
+    }
+}
+
+/// The element set that is asked for, or nothing.
+fn element_set(present: &PresentRequest) -> String {
+    match &*present.record_composition {
+        Some(RecordComposition::Simple(ElementSetNames::GenericElementSetName(name))) => {
+            name.to_string_lossy().into_owned()
+        }
+        _ => String::new(),
     }
 }
 
@@ -501,5 +518,59 @@ async fn audit_d6_other_syntaxes_are_tried_if_one_is_unavailable() {
     ] {
         let records = in_syntaxes(has, is_whole, alternatives).await;
         assert_eq!(records, came, "{has:?} {is_whole} {alternatives:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_record_that_is_too_large_or_empty_is_asked_for_in_other_forms() {
+    for (habit, sets, given, asked) in [
+        (
+            Habit::Large("F"),
+            &["F", "B"][..],
+            "5 6",
+            "5+2 5+1 5+1F 6+1",
+        ),
+        (
+            Habit::Large("B"),
+            &["F", "B"],
+            "5 6",
+            "5+2 5+1 5+1F 5+1B 6+1",
+        ),
+        (
+            Habit::Large("X"),
+            &["F", "B"],
+            "!17 6",
+            "5+2 5+1 5+1F 5+1B 6+1",
+        ),
+        (Habit::Large("B"), &[], "!17 6", "5+2 5+1 6+1"),
+        (
+            Habit::Blank("B"),
+            &["F", "B"],
+            "5 6",
+            "5+2 5+1 5+1F 5+1B 6+1",
+        ),
+        (Habit::Blank("B"), &[], " 6", "5+2 5+1 6+1"),
+        (Habit::Honest, &["F", "B"], "5 6", "5+2"),
+    ] {
+        let server = Server {
+            habit,
+            hits: 6,
+            asked: Arc::default(),
+        };
+        let options = PagerOptions {
+            element_sets: sets.iter().map(|name| (*name).into()).collect(),
+            ..PagerOptions::default()
+        };
+        let session = server.open().await.expect("a session");
+        let search = SearchOptions::default();
+        let mut set = session
+            .pager(query(), &search, options)
+            .await
+            .expect("found");
+        let records = set.range(5, 2).await.expect("records");
+        let records: Vec<String> = records.iter().map(words).collect();
+        assert_eq!(records.join(" "), given, "{habit:?}");
+        let seen = server.asked.lock().expect("no panic").join(" ");
+        assert_eq!(seen, format!("search {asked}"), "{habit:?}");
     }
 }

@@ -1,0 +1,79 @@
+//! Other forms of a record that is too large even alone, or empty (Z39.50-2003 §3.2.3.1.5, §3.3.1).
+
+use z3950_asn1::record::RetrievedRecord;
+
+use super::{Pager, is_diagnostic};
+use crate::error::Error;
+use crate::protocol::service::ResultRecord;
+use crate::protocol::service::present::PresentOptions;
+
+/// The octets of an ISO 2709 record without fields: a leader and two terminators.
+const NO_FIELDS: usize = 26;
+
+/// After this many records in a row for which no other form helped, none is tried.
+const MAX_WITHOUT_FORM: u32 = 10;
+
+/// Whether a record is too large, so that it may come alone or in another form, or empty.
+pub(super) fn is_unusable(record: &ResultRecord) -> bool {
+    match record {
+        ResultRecord::Diagnostic { .. } => is_diagnostic(record, &[16, 17]),
+        ResultRecord::Record { external, .. } => {
+            let octets = RetrievedRecord::octets_of(external);
+            let is_bare = octets.len() <= NO_FIELDS && octets.ends_with(b"\x1E\x1D");
+            is_bare || octets.trim_ascii().is_empty()
+        }
+    }
+}
+
+impl Pager {
+    /// Asks again for the first record if it is too large or empty: with other element sets, then in other syntaxes. If none
+    /// helps, what came first stays.
+    pub(super) async fn in_other_forms(
+        &mut self,
+        position: u64,
+        mut records: Vec<ResultRecord>,
+    ) -> Result<Vec<ResultRecord>, Error> {
+        let Some(first) = records.first_mut().filter(|first| is_unusable(first)) else {
+            return Ok(records);
+        };
+        if self.without_form == MAX_WITHOUT_FORM {
+            return Ok(records);
+        }
+        self.without_form += 1;
+        let present = &self.options.present;
+        let sets = self.options.element_sets.iter();
+        let sets = sets.map(|name| PresentOptions {
+            element_set: Some(name.clone()),
+            ..present.clone()
+        });
+        let syntaxes = self.options.alternatives.iter();
+        let syntaxes = syntaxes.map(|syntax| PresentOptions {
+            record_syntax: *syntax,
+            ..present.clone()
+        });
+        for form in sets.chain(syntaxes) {
+            let presented = match self.session.present(position, 1, &form).await {
+                Ok(presented) => presented,
+                Err(Error::Refused { .. }) => continue,
+                Err(error) => return Err(error),
+            };
+            let record = presented.records.into_iter().next();
+            let is_it = |record: &ResultRecord| {
+                matches!(record, ResultRecord::Record { .. }) && !is_unusable(record)
+            };
+            if let Some(record) = record.filter(is_it) {
+                let element_set = form.element_set.as_ref().map(|name| name.to_string_lossy());
+                tracing::warn!(
+                    position,
+                    element_set = element_set.as_deref(),
+                    syntax = ?form.record_syntax,
+                    "the record is too large or empty, so it is in another form",
+                );
+                *first = record;
+                self.without_form = 0;
+                break;
+            }
+        }
+        Ok(records)
+    }
+}
