@@ -72,8 +72,11 @@ impl Kind {
 }
 
 impl Identifier {
-    /// A hint if no record is found: it begins with an unknown prefix.
+    /// A hint if no record is found: it begins with an unknown prefix, or may be an ISSN without its hyphen.
     pub fn hint(&self) -> Option<String> {
+        if self.kind == Kind::Lccn && !self.is_certain && Issn::parse(&self.text).is_some() {
+            return Some(format!("if it is an ISSN, write issn:{}", self.text));
+        }
         let (prefix, _) = self.text.split_once(':')?;
         let is_word =
             !prefix.is_empty() && prefix.chars().all(|letter| letter.is_ascii_alphabetic());
@@ -118,6 +121,17 @@ impl Identifier {
             }
             _ => None,
         }
+    }
+}
+
+/// An ISBN or ISSN without what catalogues and tables put around it, as in `0471383147 (pbk.) :` and `"0471383147"`; other texts
+/// as they are.
+fn unqualified(text: &str) -> &str {
+    let number = text.split(['(', ',', ';']).next().unwrap_or_default();
+    let number = number.trim_matches(|mark: char| mark.is_whitespace() || "\"'.:".contains(mark));
+    match Kind::of_shape(number) {
+        Kind::Isbn | Kind::Issn => number,
+        _ => text,
     }
 }
 
@@ -209,11 +223,14 @@ impl FromStr for Identifier {
                 text: rest.to_owned(),
                 is_certain: true,
             }),
-            None => Ok(Self {
-                kind: Kind::of_shape(text),
-                text: text.to_owned(),
-                is_certain: false,
-            }),
+            None => {
+                let text = unqualified(text);
+                Ok(Self {
+                    kind: Kind::of_shape(text),
+                    text: text.to_owned(),
+                    is_certain: false,
+                })
+            }
         }
     }
 }
@@ -245,6 +262,11 @@ mod tests {
             ("docid:0306406152", "docid:0306406152"),
             ("urn:isbn:0306406152", "docid:urn:isbn:0306406152"),
             ("ISBN 0141439513", "isbn:0141439513"),
+            ("0306406152 (pbk.) : $9.95", "isbn:0306406152"),
+            ("\"0306406152\"", "isbn:0306406152"),
+            ("9780306406157.", "isbn:9780306406157"),
+            ("0378-5955 ;", "issn:0378-5955"),
+            ("pg1342 (text)", "docid:pg1342 (text)"),
             ("issn  0378-5955", "issn:0378-5955"),
             ("isbn and barcode", "docid:isbn and barcode"),
             ("local 12", "docid:local 12"),
@@ -277,6 +299,19 @@ mod tests {
                 prefix,
                 "{text}"
             );
+        }
+    }
+
+    #[test]
+    fn eight_digits_may_be_an_issn() {
+        for (text, hint) in [
+            ("03785955", "if it is an ISSN, write issn:03785955"),
+            ("03785954", ""),
+            ("lccn:03785955", ""),
+            ("0378-5955", ""),
+        ] {
+            let identifier: Identifier = text.parse().expect("an identifier");
+            assert_eq!(identifier.hint().unwrap_or_default(), hint, "{text}");
         }
     }
 
