@@ -233,15 +233,11 @@ impl Lease {
     where
         F: Future<Output = Result<T, Error>>,
     {
-        self.run(self.repeat(), request).await
-    }
-
-    /// When to repeat a request that changes nothing.
-    fn repeat(&self) -> Repeat {
-        match self.is_reused {
+        let repeat = match self.is_reused {
             true => Repeat::IfLost,
             false => Repeat::IfUnsent,
-        }
+        };
+        self.run(repeat, request).await
     }
 
     /// Replaces the session by a new one; the old one is closed if it has not ended.

@@ -267,17 +267,6 @@ impl Tcp {
         }
     }
 
-    async fn addresses(&self, host: &Host, port: u16) -> io::Result<Vec<SocketAddr>> {
-        let key = (host.clone(), port);
-        if let Some((_, addresses)) = self.remembered().get(&key) {
-            return Ok(addresses.clone());
-        }
-        let addresses = self.resolver.resolve(host, port).await?;
-        let known = (Instant::now(), addresses.clone());
-        self.remembered().insert(key, known);
-        Ok(addresses)
-    }
-
     fn remembered(&self) -> MutexGuard<'_, HashMap<(Host, u16), KnownAddresses>> {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         known.retain(|_, (found, _)| found.elapsed() < REMEMBERED);
@@ -295,16 +284,22 @@ impl Connect for Tcp {
     fn connect<'a>(&'a self, host: &'a Host, port: u16, timeouts: &'a Timeouts) -> Connecting<'a> {
         Box::pin(async move {
             let limit = timeouts.to_connect();
+            let key = (host.clone(), port);
+            let remembered = self.remembered().get(&key).cloned();
+            if let Some((_, addresses)) = remembered {
+                if let Ok(stream) = first_reachable(in_turn(addresses), &limit).await {
+                    return Ok(Box::new(stream) as BoxStream);
+                }
+                // The host may have moved.
+                self.remembered().remove(&key);
+            }
             let addresses = limit
-                .hold(Phase::Resolve, self.addresses(host, port))
+                .hold(Phase::Resolve, self.resolver.resolve(host, port))
                 .await?
                 .map_err(no_address)?;
-            let connected = first_reachable(in_turn(addresses), &limit).await;
-            if connected.is_err() {
-                // The host may have moved.
-                self.remembered().remove(&(host.clone(), port));
-            }
-            Ok(Box::new(connected?) as BoxStream)
+            let stream = first_reachable(in_turn(addresses.clone()), &limit).await?;
+            self.remembered().insert(key, (Instant::now(), addresses));
+            Ok(Box::new(stream) as BoxStream)
         })
     }
 }

@@ -2,6 +2,7 @@
 //! serves, each with a result set of its own.
 
 use std::fmt;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, Weak};
 
 use tokio::sync::Notify;
@@ -11,9 +12,10 @@ use z3950_asn1::types::InternationalString;
 use super::{Key, Lease, Pool, Server, lock};
 use crate::error::{Error, Phase};
 use crate::protocol::service::DEFAULT_RESULT_SET;
-use crate::protocol::session::{Reconnect, Session, SessionOptions};
+use crate::protocol::session::{Reconnect, Repeat, Session, SessionOptions};
 use crate::target::Endpoint;
 use crate::target::profile::TargetLimits;
+use crate::transport::connect::BoxFuture;
 
 /// The sessions with a server that others may join.
 #[derive(Default)]
@@ -27,11 +29,20 @@ pub(super) struct SharedSessions {
 struct SharedSession {
     key: Key,
     server: Arc<Server>,
-    lease: tokio::sync::Mutex<Lease>,
-    reconnect: Arc<dyn Reconnect>,
+    current: tokio::sync::Mutex<CurrentSession>,
     /// The names of the result sets that nobody uses: a free place each.
     free: Mutex<Vec<InternationalString>>,
 }
+
+/// The session in use.
+struct CurrentSession {
+    lease: Lease,
+    /// Whether it has answered a user, so that a loss may be the end of its time.
+    has_answered: Arc<AtomicBool>,
+}
+
+/// How often a request is made again on another session, if the first had answered others.
+const MAX_REPEATS: usize = 4;
 
 /// A place in a session, which others may use at the same time. When the last user drops its place, the session goes back to the
 /// pool like a [`Lease`].
@@ -83,8 +94,10 @@ fn share(server: Arc<Server>, key: Key, lease: Lease, max_operations: usize) -> 
     let session = Arc::new(SharedSession {
         key,
         server,
-        reconnect: lease.reconnect(),
-        lease: tokio::sync::Mutex::new(lease),
+        current: tokio::sync::Mutex::new(CurrentSession {
+            has_answered: Arc::new(AtomicBool::new(lease.is_reused())),
+            lease,
+        }),
         free: Mutex::new(free.collect()),
     });
     if is_shared {
@@ -143,30 +156,71 @@ impl SharedLease {
     where
         F: Future<Output = Result<T, Error>>,
     {
-        let (session, repeat) = {
-            let lease = self.session.lease.lock().await;
-            (Session::clone(&lease), lease.repeat())
-        };
-        match request(session.clone()).await {
-            Err(error) if repeat.allows(&error) => {
-                let renewed = {
-                    let mut lease = self.session.lease.lock().await;
-                    // Another user may have renewed it.
-                    if lease.is_same(&session) {
-                        tracing::info!(%error, "session lost, opening another");
-                        lease.renew().await?;
-                    }
-                    Session::clone(&lease)
-                };
-                request(renewed).await
+        let mut repeats = 0;
+        let (mut session, mut has_answered) = self.session.now().await;
+        loop {
+            let result = request(session.clone()).await;
+            let error = match result {
+                Ok(found) => {
+                    has_answered.store(true, Ordering::Release);
+                    return Ok(found);
+                }
+                Err(error) => error,
+            };
+            let repeat = match repeats > 0 || has_answered.load(Ordering::Acquire) {
+                true => Repeat::IfLost,
+                false => Repeat::IfUnsent,
+            };
+            // A request of another user may have ended the session.
+            let is_over = matches!(error, Error::Ended { .. }) || repeat.allows(&error);
+            if repeats == MAX_REPEATS || !is_over {
+                return Err(error);
             }
-            result => result,
+            repeats += 1;
+            tracing::info!(%error, "session lost, opening another");
+            (session, has_answered) = self.session.other_than(&session).await?;
         }
     }
 
-    /// Opens sessions like this one when it is lost: see [`Lease::reconnect`].
+    /// Returns the session that replaces a lost one, for all its users: see
+    /// [`PagerOptions::reconnect`](crate::pager::PagerOptions::reconnect).
     pub fn reconnect(&self) -> Arc<dyn Reconnect> {
-        Arc::clone(&self.session.reconnect)
+        Arc::clone(&self.session) as Arc<dyn Reconnect>
+    }
+}
+
+impl SharedSession {
+    async fn now(&self) -> (Session, Arc<AtomicBool>) {
+        let current = self.current.lock().await;
+        current.handle()
+    }
+
+    /// The session in place of a lost one; opens it unless another user has.
+    async fn other_than(&self, lost: &Session) -> Result<(Session, Arc<AtomicBool>), Error> {
+        let mut current = self.current.lock().await;
+        if current.lease.is_same(lost) {
+            current.lease.renew().await?;
+            current.has_answered = Arc::default();
+        }
+        Ok(current.handle())
+    }
+}
+
+impl CurrentSession {
+    fn handle(&self) -> (Session, Arc<AtomicBool>) {
+        (Session::clone(&self.lease), Arc::clone(&self.has_answered))
+    }
+}
+
+impl Reconnect for SharedSession {
+    fn reconnect(&self) -> BoxFuture<'_, Result<Session, Error>> {
+        Box::pin(async move {
+            let (now, _) = self.now().await;
+            match now.is_open() {
+                true => Ok(now),
+                false => Ok(self.other_than(&now).await?.0),
+            }
+        })
     }
 }
 

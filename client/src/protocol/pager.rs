@@ -11,6 +11,7 @@ use std::sync::Arc;
 use futures_util::future::{BoxFuture, Either, ready};
 use futures_util::stream::{self, BoxStream};
 use futures_util::{FutureExt, StreamExt, TryStreamExt};
+use tokio::time::Instant;
 use z3950_asn1::apdu::{DiagRec, Options, Query, SortKeySpec, SortRequest};
 use z3950_asn1::bib1::diagnostics::Condition;
 use z3950_asn1::oid::Oid;
@@ -18,7 +19,7 @@ use z3950_asn1::types::InternationalString;
 
 use self::chunks::Chunks;
 use self::forms::is_unusable;
-use crate::error::{Diagnostics, Error, Phase, ProtocolFault};
+use crate::error::{Cause, Diagnostics, Error, Phase, ProtocolFault};
 use crate::protocol::service::ResultRecord;
 use crate::protocol::service::delete::{Delete, DeleteResult};
 use crate::protocol::service::present::{PresentOptions, PresentResult};
@@ -242,6 +243,7 @@ impl Pager {
         let mut has_reconnected = false;
         let mut alternatives_left = self.options.alternatives.len();
         loop {
+            let asking = Instant::now();
             let (asked, result) = match self.take_ahead(start, count) {
                 Some(ahead) => (ahead.count, ahead.answer.await),
                 None => {
@@ -261,7 +263,7 @@ impl Pager {
             }
             match result.map(|presented| (presented.records, presented.diagnostics)) {
                 Ok((mut records, _)) if !records.is_empty() => {
-                    self.chunks.came(asked, &records);
+                    self.chunks.came(asked, &records, asking.elapsed());
                     // The first record in another syntax and those after it are requested separately.
                     let others = records.iter().skip(1).position(is_in_no_such_syntax);
                     if let Some(before) = others.filter(|_| !self.options.alternatives.is_empty()) {
@@ -301,12 +303,13 @@ impl Pager {
                 Err(error)
                     if !has_reconnected
                         && self.options.reconnect.is_some()
-                        && error.is_connection_lost() =>
+                        && (error.is_connection_lost()
+                            || (asked > self.options.chunk_size && is_timeout(&error))) =>
                 {
                     has_reconnected = true;
                     self.reopen(&error).await?;
                     if !matches!(error, Error::Ended { .. }) {
-                        self.chunks.lost(asked);
+                        self.chunks.lost(asked, self.options.chunk_size);
                     }
                 }
                 Err(error) => return Err(error),
@@ -522,6 +525,11 @@ fn is_whole(result: &Result<PresentResult, Error>, asked: u64) -> bool {
     result
         .as_ref()
         .is_ok_and(|presented| came(presented) == Ok(asked))
+}
+
+fn is_timeout(error: &Error) -> bool {
+    let is_late = |cause: &Cause| matches!(cause, Cause::Timeout(_));
+    matches!(error, Error::Unavailable { cause, .. } if is_late(cause))
 }
 
 /// Conditions that a smaller chunk may avoid.

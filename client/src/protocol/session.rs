@@ -92,8 +92,14 @@ impl Session {
     {
         let handle = Arc::new(Handle::spawn(stream, options, span));
         let timeouts = options.timeouts;
+        let server = handle.init(&options.init, timeouts).await;
+        let server = server.map_err(|error| match error {
+            // The server may close the connection before Init is sent.
+            Error::Ended { cause: Some(cause) } => (*cause).clone().in_phase(Phase::Init),
+            error => error,
+        });
         Ok(Self {
-            server: handle.init(&options.init, timeouts).await?,
+            server: server?,
             handle,
             timeouts,
             reference_id: None,

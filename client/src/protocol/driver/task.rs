@@ -27,7 +27,9 @@ use z3950_asn1::apdu::{Apdu, Close, CloseReason, Options, Segment, TriggerResour
 use z3950_asn1::codec::frame::StreamError;
 
 use super::server_requests::Verdict;
-use super::{Command, End, Operations, State, Trigger, Wire, examine, received, stream_error};
+use super::{
+    Command, End, Operation, Operations, State, Trigger, Wire, examine, received, stream_error,
+};
 use crate::error::{Cause, Error, Phase, ProtocolFault};
 use crate::protocol::service::init::{self, Agreed};
 use crate::protocol::session::options::SessionOptions;
@@ -301,6 +303,13 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Driver<S> {
         if let Some(mut operation) = self.operations.finish(number) {
             operation.answer(Ok(answer));
         }
+        // Many servers begin an operation only when those before it are over.
+        let later = |operation: &&mut Operation| operation.number > number;
+        self.operations
+            .list
+            .iter_mut()
+            .filter(later)
+            .for_each(Operation::wait);
         Ok(())
     }
 

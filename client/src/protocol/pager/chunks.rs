@@ -1,5 +1,7 @@
 //! How many records a Present asks for: fewer after a refusal, more while whole chunks come.
 
+use std::time::Duration;
+
 use crate::protocol::service::ResultRecord;
 use crate::protocol::service::init::PREFERRED_MESSAGE_SIZE;
 
@@ -8,6 +10,9 @@ const CHUNKS_TO_GROWTH: u32 = 4;
 
 /// Chunks with more octets do not grow, so that twice as many records still fit into the preferred message size.
 const LARGE_CHUNK: usize = PREFERRED_MESSAGE_SIZE as usize / 4;
+
+/// Chunks that take longer do not grow, so that they stay far below the time for an answer.
+const LONG_WAIT: Duration = Duration::from_millis(500);
 
 /// The number of records per Present.
 #[derive(Debug)]
@@ -18,6 +23,8 @@ pub(super) struct Chunks {
     whole: u32,
     /// The number of whole chunks after which the size grows.
     to_growth: u32,
+    /// Whether a chunk was received since the last loss.
+    has_come: bool,
 }
 
 impl Chunks {
@@ -28,6 +35,7 @@ impl Chunks {
             ceiling: most.max(size),
             whole: 0,
             to_growth: 1,
+            has_come: false,
         }
     }
 
@@ -46,9 +54,15 @@ impl Chunks {
         self.to_growth = CHUNKS_TO_GROWTH;
     }
 
-    /// The connection was lost on a chunk of this size, so it is not tried again.
-    pub(super) fn lost(&mut self, asked: u64) {
-        self.limit(asked / 2);
+    /// The session was lost on a chunk of `asked` records. Chunks larger than usual are not tried again. Others are tried again if
+    /// the session had delivered a chunk before, since some servers end every session after a while.
+    pub(super) fn lost(&mut self, asked: u64, usual: u64) {
+        match asked > usual {
+            true => self.limit(usual),
+            false if self.has_come => {}
+            false => self.limit(asked / 2),
+        }
+        self.has_come = false;
     }
 
     /// No chunk may be larger.
@@ -57,14 +71,16 @@ impl Chunks {
         self.ceiling = self.size;
     }
 
-    /// A chunk of `asked` records, or a part of it, was received.
-    pub(super) fn came(&mut self, asked: u64, records: &[ResultRecord]) {
+    /// A chunk of `asked` records, or a part of it, was received after a wait.
+    pub(super) fn came(&mut self, asked: u64, records: &[ResultRecord], waited: Duration) {
+        self.has_come = true;
         let count = u64::try_from(records.len()).unwrap_or(u64::MAX);
         if count < asked {
             self.set(count);
         }
         let octets: usize = records.iter().map(octets).sum();
-        if count < self.size || self.size >= self.ceiling || octets > LARGE_CHUNK {
+        let is_large = octets > LARGE_CHUNK || waited > LONG_WAIT;
+        if count < self.size || self.size >= self.ceiling || is_large {
             return;
         }
         self.whole += 1;
