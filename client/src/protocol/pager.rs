@@ -7,6 +7,7 @@ mod forms;
 use std::collections::VecDeque;
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures_util::future::{BoxFuture, Either, ready};
 use futures_util::stream::{self, BoxStream};
@@ -238,6 +239,7 @@ impl Pager {
     /// At least one and at most `count` records from `start`.
     async fn fetch(&mut self, start: u64, count: u64) -> Result<Vec<ResultRecord>, Error> {
         if let Some(records) = self.pushed(start, count) {
+            self.chunks.grow(&records, Duration::ZERO);
             return Ok(records);
         }
         let mut has_reconnected = false;
@@ -446,7 +448,7 @@ pub(crate) struct Cursor {
     next: u64,
     left: u64,
     come: VecDeque<ResultRecord>,
-    /// Whether a chunk has been read to its end, so that the range is long.
+    /// Whether the whole range will be read, as far as one can tell: it has an end, or a chunk has been read to its end.
     is_long: bool,
 }
 
@@ -462,7 +464,7 @@ impl Cursor {
             next: start,
             left: count.min(there_are),
             come: VecDeque::new(),
-            is_long: false,
+            is_long: count < u64::MAX,
         }
     }
 

@@ -534,7 +534,7 @@ impl Searcher {
         writing.charset = spot.place.charset(writing.charset);
         let mut answer = found.clone();
         let wanted = self.wanted(hits);
-        let mut slots = set.stream_range(self.start, self.count);
+        let mut slots = set.stream_range(self.start, wanted);
         let mut position = self.start;
         let mut written = 0_u64;
         while let Some(slot) = slots.next().await {

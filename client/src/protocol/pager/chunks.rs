@@ -8,8 +8,11 @@ use crate::protocol::service::init::PREFERRED_MESSAGE_SIZE;
 /// The number of whole chunks after which the size grows again.
 const CHUNKS_TO_GROWTH: u32 = 4;
 
-/// Chunks with more octets do not grow, so that twice as many records still fit into the preferred message size.
-const LARGE_CHUNK: usize = PREFERRED_MESSAGE_SIZE as usize / 4;
+/// How many times more records a chunk has that has grown.
+const GROWTH: u64 = 4;
+
+/// Chunks with more octets do not grow, so that larger ones still fit into the preferred message size.
+const LARGE_CHUNK: usize = PREFERRED_MESSAGE_SIZE as usize / 8;
 
 /// Chunks that take longer do not grow, so that they stay far below the time for an answer.
 const LONG_WAIT: Duration = Duration::from_millis(500);
@@ -78,6 +81,12 @@ impl Chunks {
         if count < asked {
             self.set(count);
         }
+        self.grow(records, waited);
+    }
+
+    /// Grows if the records are a whole chunk that was easy to get.
+    pub(super) fn grow(&mut self, records: &[ResultRecord], waited: Duration) {
+        let count = u64::try_from(records.len()).unwrap_or(u64::MAX);
         let octets: usize = records.iter().map(octets).sum();
         let is_large = octets > LARGE_CHUNK || waited > LONG_WAIT;
         if count < self.size || self.size >= self.ceiling || is_large {
@@ -85,7 +94,7 @@ impl Chunks {
         }
         self.whole += 1;
         if self.whole >= self.to_growth {
-            self.size = self.size.saturating_mul(2).min(self.ceiling);
+            self.size = self.size.saturating_mul(GROWTH).min(self.ceiling);
             self.whole = 0;
         }
     }

@@ -260,9 +260,15 @@ async fn each_position_comes_once_and_in_order() {
     .await;
 }
 
-/// Reads a set of 100 records in chunks of 4 to `most`, and returns what the server was asked for by the time that the first
-/// `count` records were read, and the number of records.
-async fn read_ahead(habit: Habit, is_concurrent: bool, most: u64, count: usize) -> (String, usize) {
+/// Reads a range of a set of 100 records in chunks of 4 to `most`, and returns what the server was asked for by the time that
+/// the first `count` records were read, and the number of records.
+async fn read_ahead(
+    habit: Habit,
+    is_concurrent: bool,
+    most: u64,
+    range: u64,
+    count: usize,
+) -> (String, usize) {
     let server = Server {
         habit,
         hits: 100,
@@ -292,7 +298,7 @@ async fn read_ahead(habit: Habit, is_concurrent: bool, most: u64, count: usize) 
     let search = SearchOptions::default();
     let set = session.pager(query(), &search, options).await;
     let mut set = set.expect("found");
-    let mut stream = set.stream_range(1, u64::MAX);
+    let mut stream = set.stream_range(1, range);
     let mut seen = Vec::new();
     while seen.len() < count
         && let Some(record) = stream.next().await
@@ -313,44 +319,64 @@ async fn read_ahead(habit: Habit, is_concurrent: bool, most: u64, count: usize) 
 
 #[tokio::test(start_paused = true)]
 async fn long_ranges_are_requested_ahead_in_growing_chunks() {
-    for (habit, is_concurrent, most, count, asked) in [
-        // One chunk is a page; the second makes the range long.
-        (Habit::Honest, false, 0, 4, "search 1+4"),
-        (Habit::Honest, false, 0, 5, "search 1+4 5+4 9+4"),
+    let all = u64::MAX;
+    for (habit, is_concurrent, most, range, count, asked) in [
+        // One chunk is a page; the second makes a range without an end long.
+        (Habit::Honest, false, 0, all, 4, "search 1+4"),
+        (Habit::Honest, false, 0, all, 5, "search 1+4 5+4 9+4"),
         (
             Habit::Honest,
             true,
             0,
+            all,
             5,
             "search 1+4 5+4 9+4 13+4 17+4 21+4",
         ),
-        (Habit::Honest, false, 16, 5, "search 1+4 5+8 13+16"),
-        (Habit::Honest, false, 16, 13, "search 1+4 5+8 13+16 29+16"),
+        (
+            Habit::Honest,
+            true,
+            0,
+            100,
+            1,
+            "search 1+4 5+4 9+4 13+4 17+4",
+        ),
+        (Habit::Honest, false, 16, all, 5, "search 1+4 5+16 21+16"),
+        (
+            Habit::Honest,
+            false,
+            16,
+            all,
+            21,
+            "search 1+4 5+16 21+16 37+16",
+        ),
         (
             Habit::Honest,
             true,
             16,
+            all,
             99,
-            "search 1+4 5+8 13+16 29+16 45+16 61+16 77+16 93+8",
+            "search 1+4 5+16 21+16 37+16 53+16 69+16 85+16",
         ),
         // What was requested after a short answer is of no use.
         (
             Habit::Short(6),
             true,
             16,
+            all,
             5,
-            "search 1+4 5+8 11+6 17+6 23+6 29+6",
+            "search 1+4 5+16 11+6 17+6 23+6 29+6",
         ),
         // Chunks that have grown too large shrink for good.
         (
             Habit::Refuses(1, 8),
             false,
             64,
+            all,
             13,
-            "search 1+4 5+8 13+16 13+4 17+4",
+            "search 1+4 5+16 5+4 9+4 13+4 17+4",
         ),
     ] {
-        let (seen, read) = read_ahead(habit, is_concurrent, most, count).await;
+        let (seen, read) = read_ahead(habit, is_concurrent, most, range, count).await;
         assert_eq!((seen.as_str(), read), (asked, 100), "{habit:?}");
     }
 }
