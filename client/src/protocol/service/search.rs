@@ -115,7 +115,7 @@ impl SearchOptions {
 #[derive(Debug, Clone, PartialEq, Default)]
 #[non_exhaustive]
 pub struct SearchResult {
-    /// The number of matching records, `resultCount`; 0 if the server does not know it.
+    /// The number of matching records, `resultCount`, or that of `records` if it is larger; 0 if the server does not know it.
     pub hits: u64,
     /// `resultCount` if it is negative, which means that the server does not know the number.
     pub negative_count: Option<i64>,
@@ -175,8 +175,28 @@ impl Session {
         query: Query,
         options: &SearchOptions,
     ) -> Result<SearchResult, Error> {
-        self.send_search(options.request(query), options.takes_unknown_count)
-            .await
+        let request = options.request(query);
+        let mut found = self
+            .send_search(request, options.takes_unknown_count)
+            .await?;
+        if let Ok(came) = u64::try_from(found.records.len())
+            && came > found.hits
+            && found.negative_count.is_none()
+        {
+            let hits = found.hits;
+            tracing::warn!("the server sent {came} records and counts {hits}; taking {came}");
+            found.hits = came;
+        }
+        Ok(found)
+    }
+
+    /// Ends the session because of a count in the response to a search.
+    pub(crate) async fn miscounted(&self, words: String) -> Error {
+        let fault = ProtocolFault::Count(words);
+        let farewell = Close::new(CloseReason::PROTOCOL_ERROR, Some(&fault.to_string()));
+        // Errors: the session has ended otherwise.
+        let _ = self.close_with(farewell).await;
+        Error::fault(Phase::Search, fault)
     }
 
     pub(crate) async fn send_search(
@@ -195,11 +215,7 @@ impl Session {
         }
         let negative_count = Some(response.result_count).filter(|count| *count < 0);
         if let Some(value) = negative_count.filter(|_| !takes_unknown_count) {
-            let fault = ProtocolFault::Count(format!("resultCount is {value}"));
-            let farewell = Close::new(CloseReason::PROTOCOL_ERROR, Some(&fault.to_string()));
-            // Errors: the session has ended otherwise.
-            let _ = self.close_with(farewell).await;
-            return Err(Error::fault(phase, fault));
+            return Err(self.miscounted(format!("resultCount is {value}")).await);
         }
         Ok(SearchResult {
             hits: u64::try_from(response.result_count).unwrap_or(0),

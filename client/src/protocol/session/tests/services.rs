@@ -459,3 +459,18 @@ async fn explain_is_searched_for_and_decoded() {
     assert_eq!(search.database_names, ["IR-Explain-1".into()]);
     assert_eq!(present.preferred_record_syntax, Some(oid::EXPLAIN));
 }
+
+/// A count that is too small costs no records.
+#[tokio::test(start_paused = true)]
+async fn records_that_are_not_counted_are_delivered() {
+    for (count, hits) in [(0, 2), (1, 2), (2, 2), (3, 3)] {
+        let response = SearchResponse {
+            result_count: count,
+            ..found(0, vec![marc(), marc()])
+        };
+        let (session, _) = asked(response).await;
+        let result = session.search(query(), &SearchOptions::default()).await;
+        let result = result.expect("found");
+        assert_eq!((result.hits, result.records.len()), (hits, 2), "{count}");
+    }
+}
