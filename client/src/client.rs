@@ -17,7 +17,7 @@ use crate::record::Record;
 use crate::retrieve::{self, Outcome, Retrieval};
 use crate::target::Endpoint;
 use crate::target::profile::{
-    Credentials, CredentialsError, ProfileError, Profiles, Resolved, TargetLimits,
+    Credentials, CredentialsError, Profile, ProfileError, Profiles, Resolved, TargetLimits,
 };
 #[cfg(feature = "proxy")]
 use crate::transport::Proxy;
@@ -189,8 +189,22 @@ impl Client {
         if let Some(port) = plan.refused_port() {
             return Ok(Outcome::Failed(Error::PortRefused(port)).into());
         }
-        let options = self.session_options(plan);
+        let options = self.options_of(plan);
         let (endpoint, limits) = (plan.endpoint(), plan.limits());
+        if self.options.keep_open {
+            let shared = self.pool.share(&endpoint, None, &options, &limits).await;
+            let retrieval = match shared {
+                Ok(lease) => {
+                    let set = lease.result_set();
+                    let attempt = lease.read(|session| async move {
+                        retrieve::attempt_among_others(&session, plan, set).await
+                    });
+                    attempt.await
+                }
+                Err(error) => Err(error),
+            };
+            return Ok(retrieval.unwrap_or_else(|error| Outcome::from(error).into()));
+        }
         let lease = self.pool.lease(&endpoint, None, &options, &limits).await;
         let mut lease = match lease {
             Ok(lease) => lease,
@@ -198,9 +212,7 @@ impl Client {
         };
         let attempt = lease.read(|session| async move { retrieve::attempt(&session, plan).await });
         let retrieval = attempt.await;
-        if !(self.options.keep_open && lease.is_fit()) {
-            self.close(&lease).await;
-        }
+        self.close(&lease).await;
         Ok(retrieval.unwrap_or_else(|error| Outcome::from(error).into()))
     }
 
@@ -223,7 +235,7 @@ impl Client {
             return Err(Error::PortRefused(port));
         }
         let endpoint = plan.endpoint();
-        let options = self.session_options(plan);
+        let options = self.options_of(plan);
         let key = Key::new(&endpoint, None, &options);
         let server = self.pool.server(&endpoint);
         let pace = Pace::new(&server.clock, plan.limits().pause);
@@ -353,11 +365,7 @@ impl Client {
             init.id_authentication =
                 Some(authentication.map_err(|error| Error::Credentials(Arc::new(error)))?);
         }
-        Ok(SessionOptions {
-            init,
-            timeouts: self.options.timeouts,
-            ..SessionOptions::default()
-        })
+        Ok(self.session_options(init, Some(&target.profile)))
     }
 
     /// Opens a session outside the pool, through `proxy` if there is one. Only `options` apply, not those of
@@ -390,12 +398,23 @@ impl Client {
         };
     }
 
-    fn session_options(&self, plan: &Plan) -> SessionOptions {
+    fn session_options(
+        &self,
+        init: InitializeRequest,
+        profile: Option<&Profile>,
+    ) -> SessionOptions {
+        let default = SessionOptions::default();
+        let pipelined = profile.and_then(|profile| profile.pipelined);
         SessionOptions {
-            init: plan.options.init.clone(),
+            init,
             timeouts: self.options.timeouts,
-            ..SessionOptions::default()
+            max_pipelined: pipelined.unwrap_or(default.max_pipelined),
+            ..default
         }
+    }
+
+    fn options_of(&self, plan: &Plan) -> SessionOptions {
+        self.session_options(plan.options.init.clone(), plan.profile())
     }
 }
 

@@ -26,6 +26,7 @@ pub use self::matched::{Match, matched};
 pub use self::merit::{Merit, Preferences, SOURCES, cataloguing_language};
 pub use self::of_record::{MAX_IDENTIFIERS, identifiers};
 use crate::error::Error;
+use crate::pool::SharedLease;
 use crate::protocol::pager::PagerOptions;
 use crate::protocol::service::ResultRecord;
 use crate::protocol::service::search::SearchOptions;
@@ -115,6 +116,39 @@ pub async fn lookup<'a>(
         Some(refusal) if !has_answered => Err(refusal),
         _ => Ok(None),
     }
+}
+
+/// Looks up an identifier in a session with other users. A record without the identifier may be the answer to another request, which
+/// a server that confuses referenceIds gives: then the lookup is repeated while no other user makes a request.
+///
+/// # Errors
+/// Those of [`lookup`].
+pub async fn lookup_shared<'a>(
+    lease: &SharedLease,
+    identifier: &Identifier,
+    attempts: &'a [Attempt],
+    options: &LookupOptions,
+) -> Result<Option<LookupHits<'a>>, Error> {
+    let request = |session: Session| async move { lookup(&session, attempts, options).await };
+    let found = lease.read(request).await?;
+    if !lease.has_others() || !has_others_records(&found, identifier) {
+        return Ok(found);
+    }
+    let again = lease.read_alone(request).await?;
+    if !has_others_records(&again, identifier) {
+        lease.distrust();
+    }
+    Ok(again)
+}
+
+/// Whether a record lacks the identifier by which it was found. A docid need not be in the record.
+fn has_others_records(found: &Option<LookupHits<'_>>, identifier: &Identifier) -> bool {
+    let records = found.iter().flat_map(|found| &found.records);
+    let mut records = records.filter_map(|slot| match slot {
+        ResultRecord::Record { external, .. } => Some(external),
+        ResultRecord::Diagnostic { .. } => None,
+    });
+    identifier.kind != Kind::Docid && records.any(|record| matched(identifier, record).is_none())
 }
 
 #[cfg(test)]

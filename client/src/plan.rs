@@ -240,7 +240,8 @@ fn choose_syntaxes(
     Ok(supported)
 }
 
-fn id_pass(userinfo: &Userinfo) -> IdAuthentication {
+/// The credentials of a URL as Init sends them.
+pub fn id_pass(userinfo: &Userinfo) -> IdAuthentication {
     IdAuthentication::IdPass(IdPass {
         user_id: Some(userinfo.user().as_bytes().into()),
         password: userinfo
@@ -274,6 +275,11 @@ impl Plan {
             Some(profile) => profile.endpoint(),
             None => Endpoint::Tcp(self.host.clone(), self.port),
         }
+    }
+
+    /// The profile of the server, if there is one.
+    pub(crate) fn profile(&self) -> Option<&Profile> {
+        self.profile.as_deref()
     }
 
     /// The limits that the server asks for.

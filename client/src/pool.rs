@@ -1,12 +1,14 @@
 //! Sessions that outlive a request: kept open, lent to one user at a time, and counted per server.
 //! RFC 2056 §3 and §4 allow the reuse of a session for the same host and port.
 
+mod repeat;
 mod shared;
 
 use std::collections::HashMap;
 use std::fmt;
 use std::io;
 use std::ops::Deref;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use futures_util::future::join_all;
@@ -14,6 +16,7 @@ use tokio::sync::watch;
 use z3950_asn1::apdu::IdAuthentication;
 use z3950_asn1::codec;
 
+use self::repeat::{Replaceable, repeated};
 pub use self::shared::SharedLease;
 use self::shared::SharedSessions;
 use crate::error::{Cause, Error, Phase};
@@ -98,6 +101,9 @@ impl Pool {
             key: Key::new(endpoint, proxy, options),
         });
         let idle = server.take(&opener.key);
+        if idle.is_some() {
+            server.note_answer();
+        }
         Ok(Lease {
             is_reused: idle.is_some(),
             session: match idle {
@@ -202,7 +208,7 @@ impl Reconnect for Opener {
 
 impl Lease {
     /// Makes a request. If the session was lost, for instance dropped by the server while idle, and `repeat` allows it,
-    /// the request is made once more in a new session. The handle passed to `request` must not outlive the lease.
+    /// the request is made again in a new session, up to four times. The handle passed to `request` must not outlive the lease.
     ///
     /// # Errors
     /// Those of the last request, or of opening the session for it.
@@ -214,18 +220,12 @@ impl Lease {
     where
         F: Future<Output = Result<T, Error>>,
     {
-        match request(self.session.clone()).await {
-            Err(error) if repeat.allows(&error) => {
-                tracing::info!(%error, "session lost, opening another");
-                self.renew().await?;
-                request(self.session.clone()).await
-            }
-            result => result,
-        }
+        let session = self.session.clone();
+        repeated(self, session, Some(repeat), request).await
     }
 
-    /// Like [`run`](Self::run), for requests that change nothing: repeated after any loss of a reused session, whose
-    /// connection may have died while idle, but in a new session only if nothing was sent.
+    /// Like [`run`](Self::run), for requests that change nothing: repeated after any loss if the server has answered others, but
+    /// otherwise only if nothing was sent, since the request may be what the server fails at.
     ///
     /// # Errors
     /// Those of [`run`](Self::run).
@@ -233,11 +233,8 @@ impl Lease {
     where
         F: Future<Output = Result<T, Error>>,
     {
-        let repeat = match self.is_reused {
-            true => Repeat::IfLost,
-            false => Repeat::IfUnsent,
-        };
-        self.run(repeat, request).await
+        let session = self.session.clone();
+        repeated(self, session, None, request).await
     }
 
     /// Replaces the session by a new one; the old one is closed if it has not ended.
@@ -270,6 +267,21 @@ impl Lease {
     /// Whether the session can be lent to another user afterwards.
     pub(crate) fn is_fit(&self) -> bool {
         self.session.is_at_rest()
+    }
+}
+
+impl Replaceable for Lease {
+    fn server(&self) -> &Server {
+        &self.opener.server
+    }
+
+    fn is_by_others(&self, _: &Error) -> bool {
+        false
+    }
+
+    async fn replace(&mut self, _: &Session) -> Result<Session, Error> {
+        self.renew().await?;
+        Ok(self.session.clone())
     }
 }
 
@@ -347,6 +359,8 @@ pub(crate) struct Server {
     /// The number of permits given out.
     taken: watch::Sender<usize>,
     shared: SharedSessions,
+    /// Whether it has answered a request.
+    has_answered: AtomicBool,
 }
 
 impl Default for Server {
@@ -357,6 +371,7 @@ impl Default for Server {
             turn: tokio::sync::Mutex::default(),
             taken: watch::Sender::new(0),
             shared: SharedSessions::default(),
+            has_answered: AtomicBool::default(),
         }
     }
 }
@@ -373,6 +388,14 @@ impl Server {
         let _ = taken.wait_for(|taken| *taken < limit.max(1)).await;
         self.taken.send_modify(|taken| *taken += 1);
         Permit(Arc::clone(self))
+    }
+
+    fn note_answer(&self) {
+        self.has_answered.store(true, Ordering::Release);
+    }
+
+    fn has_answered(&self) -> bool {
+        self.has_answered.load(Ordering::Acquire)
     }
 
     fn open_idle(&self) -> MutexGuard<'_, Vec<(Key, Session)>> {

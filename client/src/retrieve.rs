@@ -4,12 +4,14 @@
 mod name;
 mod outcome;
 
+use z3950_asn1::apdu::ResultSetId;
 use z3950_asn1::oid::Oid;
+use z3950_asn1::types::InternationalString;
 
 use crate::error::{Diagnostics, Error, Phase};
 use crate::plan::{Course, Plan};
-use crate::protocol::service::ResultRecord;
 use crate::protocol::service::search::SearchResult;
+use crate::protocol::service::{DEFAULT_RESULT_SET, ResultRecord};
 use crate::protocol::session::Session;
 use crate::record::Record;
 pub use name::{OutcomeName, UnknownOutcome};
@@ -84,24 +86,68 @@ impl From<Outcome> for Retrieval {
 /// # Errors
 /// The first search has no answer, since the session may have been lost before.
 pub(crate) async fn attempt(session: &Session, plan: &Plan) -> Result<Retrieval, Error> {
+    match Quest::new(session, plan) {
+        Some(quest) => Ok(quest.carry_out().await?.0),
+        None => Ok(Outcome::Failed(Error::NoMatch).into()),
+    }
+}
+
+/// Carries out `plan` in a session with other users, in a result set of its own.
+///
+/// # Errors
+/// The session was lost, perhaps by the request of another user.
+pub(crate) async fn attempt_among_others(
+    session: &Session,
+    plan: &Plan,
+    result_set: &InternationalString,
+) -> Result<Retrieval, Error> {
     let Some(mut quest) = Quest::new(session, plan) else {
         return Ok(Outcome::Failed(Error::NoMatch).into());
     };
-    let outcome = match quest.search().await {
-        Err(error) if quest.is_unanswered(&error) => return Err(error),
-        Err(error) => error.into(),
-        Ok(found) => match found.hits {
-            0 => Outcome::Failed(Error::NoMatch),
-            1 => quest.record(found).await,
-            hits => Outcome::Failed(Error::Ambiguous { hits }),
-        },
-    };
-    Ok(Retrieval {
-        outcome,
-        step: quest.step(),
-        conforming: quest.course.is_prescribed(),
-        steps: quest.steps,
-    })
+    quest.result_set = result_set.clone();
+    match quest.carry_out().await? {
+        (_, Some(lost)) => Err(lost),
+        (retrieval, None) => Ok(retrieval),
+    }
+}
+
+impl Quest<'_> {
+    /// The result, and the error if the last request was lost with the session.
+    async fn carry_out(mut self) -> Result<(Retrieval, Option<Error>), Error> {
+        let outcome = match self.search().await {
+            Err(error) if self.is_unanswered(&error) => return Err(error),
+            Err(error) => self.failed(error),
+            // Exactly one record must be meant, so the count matters.
+            Ok(found) if u64::try_from(found.records.len()).is_ok_and(|came| came > found.hits) => {
+                let words = format!(
+                    "more records than hits: {} for {}",
+                    found.records.len(),
+                    found.hits
+                );
+                self.session.miscounted(words).await.into()
+            }
+            Ok(found) => match found.hits {
+                0 => Outcome::Failed(Error::NoMatch),
+                1 => self.record(found).await,
+                hits => Outcome::Failed(Error::Ambiguous { hits }),
+            },
+        };
+        let retrieval = Retrieval {
+            outcome,
+            step: self.step(),
+            conforming: self.course.is_prescribed(),
+            steps: self.steps,
+        };
+        Ok((retrieval, self.lost))
+    }
+
+    /// The outcome of a failed request.
+    fn failed(&mut self, error: Error) -> Outcome {
+        if error.is_connection_lost() || matches!(error, Error::Ended { .. }) {
+            self.lost = Some(error.clone());
+        }
+        error.into()
+    }
 }
 
 /// A known-item search in progress, with its steps.
@@ -112,6 +158,9 @@ pub(crate) struct Quest<'a> {
     /// As in [`SearchOptions`](crate::service::search::SearchOptions): a person can look at a set of unknown size, but a
     /// retrieval needs exactly one record.
     pub(crate) takes_unknown_count: bool,
+    result_set: InternationalString,
+    /// The error of the last request, if the session was lost.
+    lost: Option<Error>,
 }
 
 impl<'a> Quest<'a> {
@@ -122,6 +171,8 @@ impl<'a> Quest<'a> {
             course: Course::new(plan)?,
             steps: Vec::new(),
             takes_unknown_count: false,
+            result_set: DEFAULT_RESULT_SET.into(),
+            lost: None,
         })
     }
 
@@ -130,7 +181,8 @@ impl<'a> Quest<'a> {
     pub(crate) async fn search(&mut self) -> Result<SearchResult, Error> {
         let mut empty = None;
         loop {
-            let request = self.course.search();
+            let mut request = self.course.search();
+            request.result_set_name = self.result_set.clone();
             let result = self
                 .session
                 .send_search(request, self.takes_unknown_count)
@@ -200,7 +252,9 @@ impl<'a> Quest<'a> {
     }
 
     async fn present(&mut self) -> Outcome {
-        let result = self.session.present_request(self.course.present(1)).await;
+        let mut request = self.course.present(1);
+        request.result_set_id = ResultSetId(self.result_set.clone());
+        let result = self.session.present_request(request).await;
         let outcome = match result.map(|presented| presented.records.into_iter().next()) {
             Ok(Some(slot)) => judge(slot, self.course.record_syntax()),
             // Success without a record violates the standard, but some servers do that.
@@ -208,7 +262,7 @@ impl<'a> Quest<'a> {
                 phase: Phase::Present,
                 diagnostics: Diagnostics::default(),
             }),
-            Err(error) => error.into(),
+            Err(error) => self.failed(error),
         };
         let diagnostics = Diagnostics(outcome.diagnostics().to_vec());
         self.note(Asked::Present, None, diagnostics);

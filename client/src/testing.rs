@@ -153,7 +153,7 @@ pub(crate) struct Peer {
 }
 
 impl Peer {
-    fn on(stream: DuplexStream) -> Self {
+    pub(crate) fn on(stream: DuplexStream) -> Self {
         let (reader, writer) = tokio::io::split(stream);
         Self {
             requests: FramedRead::new(reader, ApduCodec::new(1 << 20)),
@@ -181,7 +181,7 @@ impl Peer {
         Self::accept(options, response).await
     }
 
-    async fn next(&mut self) -> Option<Apdu> {
+    pub(crate) async fn next(&mut self) -> Option<Apdu> {
         let octets = self.requests.next().await?.expect("an APDU");
         Some(codec::decode(&octets).expect("decodes"))
     }

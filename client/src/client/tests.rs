@@ -3,6 +3,7 @@
 mod fallback;
 mod faults;
 mod leases;
+mod pipelined;
 mod profiles;
 mod sessions;
 

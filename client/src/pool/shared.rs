@@ -1,18 +1,18 @@
-//! Sessions whose operations go side by side (concurrentOperations, Z39.50-2003 §3.5): as many users at once as the server
-//! serves, each with a result set of its own.
+//! Sessions whose operations go side by side (concurrentOperations, Z39.50-2003 §3.5), or are sent ahead: as many users at once
+//! as operations may be in progress, each with a result set of its own.
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, Weak};
 
-use tokio::sync::Notify;
+use tokio::sync::{Notify, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use z3950_asn1::apdu::Options;
 use z3950_asn1::types::InternationalString;
 
-use super::{Key, Lease, Pool, Server, lock};
-use crate::error::{Error, Phase};
+use super::{Key, Lease, Pool, Replaceable, Server, lock, repeated};
+use crate::error::{Cause, Error, Phase};
 use crate::protocol::service::DEFAULT_RESULT_SET;
-use crate::protocol::session::{Reconnect, Repeat, Session, SessionOptions};
+use crate::protocol::session::{Reconnect, Session, SessionOptions};
 use crate::target::Endpoint;
 use crate::target::profile::TargetLimits;
 use crate::transport::connect::BoxFuture;
@@ -29,20 +29,19 @@ pub(super) struct SharedSessions {
 struct SharedSession {
     key: Key,
     server: Arc<Server>,
-    current: tokio::sync::Mutex<CurrentSession>,
+    /// The session in use.
+    current: tokio::sync::Mutex<Lease>,
+    /// How many users it may have.
+    places: usize,
+    /// Whether requests are sent ahead of answers, although the server does not carry out operations side by side.
+    is_pipelined: bool,
+    /// Whether the server has failed at several requests in progress, so that they are made one at a time.
+    has_tripped: AtomicBool,
+    /// Locked for reading by requests that may be made at the same time, for writing by one that is made alone.
+    gate: RwLock<()>,
     /// The names of the result sets that nobody uses: a free place each.
     free: Mutex<Vec<InternationalString>>,
 }
-
-/// The session in use.
-struct CurrentSession {
-    lease: Lease,
-    /// Whether it has answered a user, so that a loss may be the end of its time.
-    has_answered: Arc<AtomicBool>,
-}
-
-/// How often a request is made again on another session, if the first had answered others.
-const MAX_REPEATS: usize = 4;
 
 /// A place in a session, which others may use at the same time. When the last user drops its place, the session goes back to the
 /// pool like a [`Lease`].
@@ -73,34 +72,34 @@ impl Pool {
         match limit.hold(Phase::Connect, place).await? {
             Ok(permit) => {
                 let lease = self.lease_with(permit, endpoint, proxy, options, limits);
-                Ok(share(server, key, lease.await?, options.max_operations))
+                Ok(share(server, key, lease.await?))
             }
             Err(joined) => Ok(joined),
         }
     }
 }
 
-/// Lets others join a session if its server carries out operations side by side, on result sets with names.
-fn share(server: Arc<Server>, key: Key, lease: Lease, max_operations: usize) -> SharedLease {
-    let needed = Options::CONCURRENT_OPERATIONS | Options::NAMED_RESULT_SETS;
-    let is_shared = lease.server_info().options.contains(needed);
-    let others = match is_shared {
-        true => 1..max_operations,
-        false => 0..0,
+/// Lets others join a session with several operations in progress, if result sets have names.
+fn share(server: Arc<Server>, key: Key, lease: Lease) -> SharedLease {
+    let options = lease.server_info().options;
+    let places = match options.contains(Options::NAMED_RESULT_SETS) {
+        true => lease.max_in_progress(),
+        false => 1,
     };
-    let free = others
+    let free = (1..places)
         .rev()
         .map(|number| number.to_string().as_str().into());
     let session = Arc::new(SharedSession {
         key,
         server,
-        current: tokio::sync::Mutex::new(CurrentSession {
-            has_answered: Arc::new(AtomicBool::new(lease.is_reused())),
-            lease,
-        }),
+        current: tokio::sync::Mutex::new(lease),
+        places,
+        is_pipelined: places > 1 && !options.contains(Options::CONCURRENT_OPERATIONS),
+        has_tripped: AtomicBool::default(),
+        gate: RwLock::default(),
         free: Mutex::new(free.collect()),
     });
-    if is_shared {
+    if places > 1 {
         let shared = &session.server.shared;
         lock(&shared.list).push(Arc::downgrade(&session));
         shared.freed.notify_waiters();
@@ -148,7 +147,8 @@ impl SharedLease {
         &self.result_set
     }
 
-    /// Makes a request that changes nothing outside of the own result set: see [`Lease::read`].
+    /// Makes a request that changes nothing outside of the own result set: see [`Lease::read`]. After a second loss it is repeated
+    /// while no other user makes a request, so that only its own can end the session.
     ///
     /// # Errors
     /// Those of [`Lease::run`].
@@ -156,29 +156,43 @@ impl SharedLease {
     where
         F: Future<Output = Result<T, Error>>,
     {
-        let mut repeats = 0;
-        let (mut session, mut has_answered) = self.session.now().await;
-        loop {
-            let result = request(session.clone()).await;
-            let error = match result {
-                Ok(found) => {
-                    has_answered.store(true, Ordering::Release);
-                    return Ok(found);
-                }
-                Err(error) => error,
-            };
-            let repeat = match repeats > 0 || has_answered.load(Ordering::Acquire) {
-                true => Repeat::IfLost,
-                false => Repeat::IfUnsent,
-            };
-            // A request of another user may have ended the session.
-            let is_over = matches!(error, Error::Ended { .. }) || repeat.allows(&error);
-            if repeats == MAX_REPEATS || !is_over {
-                return Err(error);
-            }
-            repeats += 1;
-            tracing::info!(%error, "session lost, opening another");
-            (session, has_answered) = self.session.other_than(&session).await?;
+        let is_alone = self.session.has_tripped.load(Ordering::Acquire);
+        self.request(is_alone, request).await
+    }
+
+    /// Like [`read`](Self::read), while no other user makes a request, so that the answer cannot be that to another one.
+    ///
+    /// # Errors
+    /// Those of [`Lease::run`].
+    pub async fn read_alone<T, F>(&self, request: impl Fn(Session) -> F) -> Result<T, Error>
+    where
+        F: Future<Output = Result<T, Error>>,
+    {
+        self.request(true, request).await
+    }
+
+    async fn request<T, F>(
+        &self,
+        is_alone: bool,
+        request: impl Fn(Session) -> F,
+    ) -> Result<T, Error>
+    where
+        F: Future<Output = Result<T, Error>>,
+    {
+        let mut turn = SharedRequest::begin(&self.session, is_alone).await;
+        let session = self.session.now().await?;
+        repeated(&mut turn, session, None, request).await
+    }
+
+    /// Whether the session may have other users.
+    pub fn has_others(&self) -> bool {
+        self.session.places > 1
+    }
+
+    /// Makes the requests of all users one at a time from now on, because the server confuses them.
+    pub fn distrust(&self) {
+        if !self.session.has_tripped.swap(true, Ordering::AcqRel) {
+            tracing::warn!("the server confuses requests in progress; sending one at a time");
         }
     }
 
@@ -189,38 +203,85 @@ impl SharedLease {
     }
 }
 
-impl SharedSession {
-    async fn now(&self) -> (Session, Arc<AtomicBool>) {
-        let current = self.current.lock().await;
-        current.handle()
-    }
+/// A request of a user, which keeps those that have to be alone from beginning.
+struct SharedRequest<'a> {
+    session: &'a SharedSession,
+    together: Option<RwLockReadGuard<'a, ()>>,
+    /// Held to be alone.
+    alone: Option<RwLockWriteGuard<'a, ()>>,
+    losses: usize,
+}
 
-    /// The session in place of a lost one; opens it unless another user has.
-    async fn other_than(&self, lost: &Session) -> Result<(Session, Arc<AtomicBool>), Error> {
-        let mut current = self.current.lock().await;
-        if current.lease.is_same(lost) {
-            current.lease.renew().await?;
-            current.has_answered = Arc::default();
+impl<'a> SharedRequest<'a> {
+    async fn begin(session: &'a SharedSession, is_alone: bool) -> Self {
+        let mut request = Self {
+            session,
+            together: None,
+            alone: None,
+            losses: 0,
+        };
+        match is_alone {
+            true => request.alone = Some(session.gate.write().await),
+            false => request.together = Some(session.gate.read().await),
         }
-        Ok(current.handle())
+        request
     }
 }
 
-impl CurrentSession {
-    fn handle(&self) -> (Session, Arc<AtomicBool>) {
-        (Session::clone(&self.lease), Arc::clone(&self.has_answered))
+impl Replaceable for SharedRequest<'_> {
+    fn server(&self) -> &Server {
+        &self.session.server
+    }
+
+    fn is_by_others(&self, error: &Error) -> bool {
+        self.alone.is_none()
+            && match error {
+                Error::Ended { .. } => true,
+                // An answer before its own did not come.
+                Error::Unavailable { cause, .. } => {
+                    self.session.is_pipelined && matches!(cause, Cause::Timeout(_))
+                }
+                _ => false,
+            }
+    }
+
+    async fn replace(&mut self, lost: &Session) -> Result<Session, Error> {
+        self.losses += 1;
+        let is_pipelined = self.session.is_pipelined;
+        if (is_pipelined || self.losses > 1) && self.alone.is_none() {
+            if is_pipelined && !self.session.has_tripped.swap(true, Ordering::AcqRel) {
+                tracing::warn!("session lost with requests sent ahead; sending one at a time");
+            }
+            self.together = None;
+            self.alone = Some(self.session.gate.write().await);
+        }
+        self.session.other_than(lost).await
+    }
+}
+
+impl SharedSession {
+    /// The session in use; opens another if it has ended.
+    async fn now(&self) -> Result<Session, Error> {
+        let mut current = self.current.lock().await;
+        if !current.is_open() {
+            current.renew().await?;
+        }
+        Ok(Session::clone(&current))
+    }
+
+    /// The session in place of a lost one; opens it unless another user has, or that has ended too.
+    async fn other_than(&self, lost: &Session) -> Result<Session, Error> {
+        let mut current = self.current.lock().await;
+        if current.is_same(lost) || !current.is_open() {
+            current.renew().await?;
+        }
+        Ok(Session::clone(&current))
     }
 }
 
 impl Reconnect for SharedSession {
     fn reconnect(&self) -> BoxFuture<'_, Result<Session, Error>> {
-        Box::pin(async move {
-            let (now, _) = self.now().await;
-            match now.is_open() {
-                true => Ok(now),
-                false => Ok(self.other_than(&now).await?.0),
-            }
-        })
+        Box::pin(self.now())
     }
 }
 

@@ -56,6 +56,8 @@ struct Handle {
     answered: Options,
     /// Requests that are in progress, were given up, or failed.
     unanswered: AtomicUsize,
+    /// The most operations in progress at once if the server grants concurrentOperations, and otherwise.
+    in_progress: (usize, usize),
 }
 
 impl Session {
@@ -128,6 +130,16 @@ impl Session {
     /// What the server is, and the options in force.
     pub fn server_info(&self) -> &ServerInfo {
         &self.server
+    }
+
+    /// The most operations in progress at once in this session: more than one if the server grants concurrentOperations, or with
+    /// [`SessionOptions::max_pipelined`].
+    pub fn max_in_progress(&self) -> usize {
+        let (concurrent, pipelined) = self.handle.in_progress;
+        match self.server.options.contains(Options::CONCURRENT_OPERATIONS) {
+            true => concurrent,
+            false => pipelined,
+        }
     }
 
     /// Asks what an operation or the session has cost (Z39.50-2003 §3.2.6.3). A failure status is data: it says which kind of
@@ -340,6 +352,10 @@ impl Handle {
                     Options::RESOURCE_CONTROL,
                 ),
             unanswered: AtomicUsize::new(0),
+            in_progress: (
+                options.max_in_progress(true),
+                options.max_in_progress(false),
+            ),
         }
     }
 

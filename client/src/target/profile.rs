@@ -17,6 +17,7 @@
 //! chunk = 20                                # records in one Present
 //! pause = 0.5                               # seconds between two requests
 //! sessions = 2                              # at once
+//! pipelined = 4                             # requests sent before earlier ones are answered
 //! ```
 //!
 //! | file | holds |
@@ -44,6 +45,9 @@ use crate::url::{DEFAULT_PORT, Host, Mode};
 
 /// The longest pause between two requests.
 pub const MAX_PAUSE: Duration = Duration::from_secs(3600);
+
+/// The most that [`Profile::pipelined`] can be.
+pub const MAX_PIPELINED: usize = 64;
 
 /// The profile of a target. Absent fields are left to the server or the command line.
 #[derive(Clone, Debug, Deserialize, PartialEq)]
@@ -92,6 +96,10 @@ pub struct Profile {
     /// The most sessions at once.
     #[serde(default, deserialize_with = "at_least_one")]
     pub sessions: Option<usize>,
+    /// The most requests sent in a session before they are answered, if the server does not grant concurrentOperations; at most
+    /// [`MAX_PIPELINED`]. See [`SessionOptions::max_pipelined`](crate::session::SessionOptions::max_pipelined).
+    #[serde(default, deserialize_with = "pipelined")]
+    pub pipelined: Option<usize>,
     /// The source of this information.
     pub source: Option<String>,
     /// A note for users.
@@ -117,6 +125,7 @@ impl Profile {
             chunk: None,
             pause: None,
             sessions: None,
+            pipelined: None,
             source: None,
             note: None,
         }
@@ -205,6 +214,14 @@ fn seconds<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Duration
             let most = MAX_PAUSE.as_secs();
             custom(format!("a pause is from 0 to {most} seconds"))
         })
+}
+
+fn pipelined<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<usize>, D::Error> {
+    let count = usize::deserialize(deserializer)?;
+    match (1..=MAX_PIPELINED).contains(&count) {
+        true => Ok(Some(count)),
+        false => Err(custom(format!("it must be from 1 to {MAX_PIPELINED}"))),
+    }
 }
 
 /// A count that must not be zero.

@@ -103,22 +103,22 @@ async fn operations_go_side_by_side_in_one_session() {
 
 #[tokio::test]
 async fn a_session_has_as_many_places_as_operations() {
-    for (options, count) in [
-        (Options::SEARCH | Options::PRESENT, 1),
-        (
-            Options::SEARCH | Options::PRESENT | Options::CONCURRENT_OPERATIONS,
-            1,
-        ),
-        (
-            Options::SEARCH
-                | Options::PRESENT
-                | Options::NAMED_RESULT_SETS
-                | Options::CONCURRENT_OPERATIONS,
-            8,
-        ),
+    let plain = Options::SEARCH | Options::PRESENT;
+    let (named, concurrent) = (Options::NAMED_RESULT_SETS, Options::CONCURRENT_OPERATIONS);
+    for (options, pipelined, count) in [
+        (plain, None, 1),
+        (plain | concurrent, None, 1),
+        (plain | named, None, 1),
+        (plain | named, Some(1), 1),
+        (plain | named, Some(3), 3),
+        // Without names, one search would replace the result set of another.
+        (plain, Some(3), 1),
+        (plain | named | concurrent, None, 8),
+        (plain | named | concurrent, Some(3), 8),
     ] {
         let server = serving(options);
-        let (client, target) = (Client::new(), target(&server));
+        let (client, mut target) = (Client::new(), target(&server));
+        target.profile.pipelined = pipelined;
         let mut places = Vec::new();
         for _ in 0..count {
             places.push(place(&client, &target).await.expect("a place"));

@@ -319,30 +319,73 @@ async fn a_lost_session_is_replaced_once_and_never_during_a_change() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_retrieval_repeats_a_request_that_an_idle_session_lost() {
-    let mut keep = options(|_| ());
-    keep.keep_open = true;
+async fn a_retrieval_repeats_a_request_that_was_lost() {
     let pushed = || send(found(1, vec![marc()]));
-    let (client, transcript) = client(
-        keep,
-        [
-            vec![accepted(), pushed(), Turn::HangUp],
-            vec![accepted(), pushed(), send(found(1, vec![])), Turn::HangUp],
-            vec![accepted(), Turn::HangUp],
-        ],
-    );
-    for expected in [
-        "Delivered usmarc",
-        "Delivered usmarc",
-        // The search was answered: the session was not lost before.
-        "Unavailable Present connection closed by the server",
-        // A request that fails in a new session is not repeated.
-        "Unavailable Search connection closed by the server",
+    let lost = || vec![accepted(), Turn::HangUp];
+    let delivered = "Delivered usmarc";
+    let unavailable = "Unavailable Search connection closed by the server";
+    for (what, scripts, expected, sessions) in [
+        (
+            "in an idle session",
+            vec![
+                vec![accepted(), pushed(), Turn::HangUp],
+                vec![accepted(), pushed()],
+            ],
+            &[delivered, delivered][..],
+            2,
+        ),
+        (
+            "after the search",
+            vec![
+                vec![accepted(), pushed(), send(found(1, vec![])), Turn::HangUp],
+                lost(),
+                vec![accepted(), pushed()],
+            ],
+            &[delivered, delivered],
+            3,
+        ),
+        (
+            "by a server that has answered nothing yet",
+            vec![lost(), vec![accepted(), pushed()]],
+            &[unavailable],
+            1,
+        ),
+        (
+            "as often as it is repeated",
+            vec![
+                vec![accepted(), pushed(), Turn::HangUp],
+                lost(),
+                lost(),
+                lost(),
+                vec![accepted(), pushed()],
+            ],
+            &[delivered, delivered],
+            5,
+        ),
+        (
+            "once more",
+            vec![
+                vec![accepted(), pushed(), Turn::HangUp],
+                lost(),
+                lost(),
+                lost(),
+                lost(),
+                vec![accepted(), pushed()],
+            ],
+            &[delivered, unavailable],
+            5,
+        ),
     ] {
-        let retrieval = client.retrieve(&url(ID7)).await.expect("a plan");
-        assert_eq!(say(&retrieval.outcome), expected);
+        let mut keep = options(|_| ());
+        keep.keep_open = true;
+        let (client, transcript) = client(keep, scripts);
+        for expected in expected {
+            let retrieval = client.retrieve(&url(ID7)).await.expect("a plan");
+            assert_eq!(say(&retrieval.outcome), *expected, "{what}");
+        }
+        let opened = transcript.text().matches("initRequest").count();
+        assert_eq!(opened, sessions, "{what}");
     }
-    assert_eq!(transcript.text().matches("initRequest").count(), 3);
 }
 
 #[test]

@@ -187,10 +187,10 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Driver<S> {
     fn room(&self) -> usize {
         match &self.agreed {
             None => 1,
-            Some(_) if self.offers(Options::CONCURRENT_OPERATIONS) => {
-                self.options.max_operations.max(1)
+            Some(_) => {
+                let is_concurrent = self.offers(Options::CONCURRENT_OPERATIONS);
+                self.options.max_in_progress(is_concurrent)
             }
-            Some(_) => self.options.max_pipelined.max(1),
         }
     }
 

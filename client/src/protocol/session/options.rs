@@ -32,6 +32,16 @@ pub struct SessionOptions {
     pub resource_control: Option<Arc<ResourceControl>>,
 }
 
+impl SessionOptions {
+    /// The most operations in progress at once in a session, whose server may have granted concurrentOperations.
+    pub(crate) fn max_in_progress(&self, is_concurrent: bool) -> usize {
+        match is_concurrent {
+            true => self.max_operations.max(1),
+            false => self.max_pipelined.max(1),
+        }
+    }
+}
+
 impl Default for SessionOptions {
     fn default() -> Self {
         Self {
