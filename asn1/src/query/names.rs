@@ -7,7 +7,8 @@ use super::suggest::nearest;
 use super::{QueryError, QueryErrorKind, check_length};
 use crate::apdu::{AttributeElement, MAX_RPN_DEPTH, Operator, RpnQuery, RpnStructure};
 use crate::bib1::attributes::{
-    RELATION, STRUCTURE, STRUCTURE_URX, USE, USE_ANY, USE_DATE_OF_PUBLICATION,
+    RELATION, STRUCTURE, STRUCTURE_URX, TRUNCATION, TRUNCATION_LEFT, TRUNCATION_LEFT_AND_RIGHT,
+    TRUNCATION_RIGHT, USE, USE_ANY, USE_DATE_OF_PUBLICATION,
 };
 
 /// An index with its names.
@@ -151,6 +152,9 @@ impl Names {
 /// In the index `year` or `date`, `1850-1860` is a range of years, as are `1850-` and `-1860`: Bib-1 relations 4 (at least)
 /// and 2 (at most). Between quotes it is a term.
 ///
+/// `libr*` finds words with this beginning, `*ology` those with this end, and `*port*` those that contain it (Bib-1 type 5, which
+/// some servers refuse). Between quotes an asterisk is part of the term.
+///
 /// # Errors
 /// What is wrong, and at which octet.
 pub fn parse(text: &str) -> Result<RpnQuery, QueryError> {
@@ -262,14 +266,16 @@ impl<'a> Reader<'a> {
                 outer.push(std::mem::replace(&mut scope, Scope::new(attributes, here)));
                 continue;
             }
-            let takes_range = !self.rest().starts_with('"') && is_of_years(&attributes);
+            let is_quoted = self.rest().starts_with('"');
+            let takes_range = !is_quoted && is_of_years(&attributes);
             let term = self.term()?;
             let (operand, depth) = match years(&term).filter(|_| takes_range) {
                 Some((first, last)) if !last.is_empty() && first > last => {
                     return Err(QueryErrorKind::Years(term).at(here));
                 }
                 Some(years) => range(&attributes, years),
-                None => (RpnStructure::term(attributes, term.into_bytes()), 0),
+                None if is_quoted => (RpnStructure::term(attributes, term.into_bytes()), 0),
+                None => (word(attributes, &term), 0),
             };
             scope.operand(operand, depth, at)?;
         }
@@ -343,6 +349,33 @@ impl<'a> Reader<'a> {
     }
 }
 
+/// A word, truncated (Bib-1 type 5) where an asterisk stands at its end, its beginning or both. Elsewhere an asterisk is part of
+/// the word, as are those of a docid.
+fn word(mut attributes: Vec<AttributeElement>, text: &str) -> RpnStructure {
+    let (left, stem) = match text.strip_prefix('*') {
+        Some(stem) => (true, stem),
+        None => (false, text),
+    };
+    let (right, stem) = match stem.strip_suffix('*') {
+        Some(stem) => (true, stem),
+        None => (false, stem),
+    };
+    let truncation = match (left, right) {
+        (false, true) => TRUNCATION_RIGHT,
+        (true, false) => TRUNCATION_LEFT,
+        (true, true) => TRUNCATION_LEFT_AND_RIGHT,
+        (false, false) => return RpnStructure::term(attributes, text),
+    };
+    let has_structure = attributes
+        .iter()
+        .any(|attribute| attribute.attribute_type == STRUCTURE);
+    if stem.is_empty() || stem.contains('*') || has_structure {
+        return RpnStructure::term(attributes, text);
+    }
+    attributes.push(AttributeElement::numeric(TRUNCATION, truncation));
+    RpnStructure::term(attributes, stem)
+}
+
 /// Whether terms with these attributes are years of publication.
 fn is_of_years(attributes: &[AttributeElement]) -> bool {
     attributes.contains(&AttributeElement::numeric(USE, USE_DATE_OF_PUBLICATION))
@@ -407,6 +440,15 @@ mod tests {
             ("war", "@attr 1=1016 war"),
             ("ti:war", "@attr 1=4 war"),
             ("TI:War", "@attr 1=4 War"),
+            ("ti:libr*", "@attr 5=1 @attr 1=4 libr"),
+            ("*ology", "@attr 5=2 @attr 1=1016 ology"),
+            ("*port*", "@attr 5=3 @attr 1=1016 port"),
+            ("\"libr*\"", "@attr 1=1016 libr*"),
+            (
+                "* a*b a**",
+                "@and @and @attr 1=1016 * @attr 1=1016 a*b @attr 1=1016 a**",
+            ),
+            ("docid:a*", "@attr 4=104 @attr 1=1032 a*"),
             (
                 "ti:\"pride and prejudice\" au:austen",
                 "@and @attr 1=4 \"pride and prejudice\" @attr 1=1003 austen",
