@@ -9,7 +9,7 @@ use tempfile::TempPath;
 
 use super::{Error, Existing, folder, sync_folder};
 
-/// The most drafts of one file that are kept.
+/// The most drafts of one file that are kept; the next one replaces the oldest.
 const MAX_PARTS: u32 = 100;
 
 /// An unfinished file, created new and removed on drop.
@@ -21,27 +21,26 @@ pub struct Draft {
 }
 
 impl Draft {
-    /// A draft that is useful even if unfinished: `NAME.part`, or `NAME.part.2` and so on if an earlier one exists. `target` is
-    /// a path without links.
+    /// A draft that is useful even if unfinished: `NAME.part`, or `NAME.part.2` and so on if an earlier one exists, up to 100; then
+    /// the oldest is replaced. `target` is a path without links.
     ///
     /// # Errors
     /// The file cannot be created.
     pub fn visible(target: &Path) -> Result<Self, Error> {
         let unwritable = Error::unwritable(target);
         for number in 1..=MAX_PARTS {
-            let mut name = target.file_name().unwrap_or_default().to_owned();
-            name.push(".part");
-            if number > 1 {
-                name.push(format!(".{number}"));
-            }
-            match new(&folder(target).join(name)) {
+            match new(&part(target, number)) {
                 Ok((file, path)) => return Ok(Self::of(file, path, target)),
                 Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
                 Err(error) => return Err(unwritable(error)),
             }
         }
-        let error = io::Error::other(format!("{MAX_PARTS} unfinished drafts of it exist"));
-        Err(unwritable(error))
+        let written = |part: &PathBuf| part.metadata().and_then(|data| data.modified()).ok();
+        let parts = (1..=MAX_PARTS).map(|number| part(target, number));
+        let oldest = parts.min_by_key(written).unwrap_or_else(|| part(target, 1));
+        let replaced = fs::remove_file(&oldest).and_then(|()| new(&oldest));
+        let (file, path) = replaced.map_err(unwritable)?;
+        Ok(Self::of(file, path, target))
     }
 
     /// A draft that is useless unless finished: `.NAME.draft`. An existing one was left by a killed process, since the caller
@@ -149,6 +148,16 @@ impl Write for Draft {
     fn flush(&mut self) -> io::Result<()> {
         self.file.flush()
     }
+}
+
+/// The name of a draft that is kept.
+fn part(target: &Path, number: u32) -> PathBuf {
+    let mut name = target.file_name().unwrap_or_default().to_owned();
+    name.push(".part");
+    if number > 1 {
+        name.push(format!(".{number}"));
+    }
+    folder(target).join(name)
 }
 
 /// The name of a hidden draft.

@@ -418,3 +418,26 @@ fn at_most_forty_links_are_followed() {
     let error = Lock::take(&at(41)).expect_err("too many").to_string();
     assert!(error.contains("link41"), "{error}");
 }
+
+#[test]
+fn the_oldest_of_too_many_drafts_is_replaced() {
+    let (_guard, folder) = folder();
+    let path = folder.join("y.mrc");
+    let keep = |text: &str| {
+        let mut whole = Whole::create(&path, Existing::Refuse).expect("begins");
+        whole.write_all(text.as_bytes()).expect("written");
+        whole.keep().expect("kept").expect("a file")
+    };
+    for number in 1..=100 {
+        let part = keep(&number.to_string());
+        if number == 7 {
+            let file = fs::File::options().write(true).open(&part).expect("there");
+            let long_ago = std::time::SystemTime::UNIX_EPOCH;
+            file.set_modified(long_ago).expect("dated");
+        }
+    }
+    assert_eq!(keep("new"), folder.join("y.mrc.part.7"));
+    let all = files(&folder);
+    assert_eq!(all.len(), 100);
+    assert!(!all.iter().any(|(_, text)| text == "7"), "{all:?}");
+}
