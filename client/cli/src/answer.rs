@@ -21,6 +21,7 @@ pub(crate) use self::runner::{Event, Recipient, run};
 use crate::console::exit::Exit;
 use crate::console::interrupt::{Interrupt, Stopped};
 use crate::console::output::{Failure, Output, Words};
+use crate::console::pages::Pages;
 use crate::render::{Document, Format, Style, render, shown};
 
 /// The longest input, in octets; a longer one is refused.
@@ -322,22 +323,35 @@ impl<W: Work> Job<W> {
     }
 
     /// Like [`print`](Self::print), for a caller that handles signals itself.
-    pub(crate) async fn write(self, output: &mut Output) -> Result<Exit, Failure> {
-        let mut printer = Printer::new(self.style.clone(), output);
+    ///
+    /// Records fill `pages`. Also returns the number of records shown, if the user wants no more.
+    pub(crate) async fn write(
+        self,
+        pages: Pages,
+        output: &mut Output,
+    ) -> Result<(Exit, Option<u64>), Failure> {
+        let mut printer = Printer {
+            pages: Some(pages),
+            ..Printer::new(self.style.clone(), output)
+        };
         self.answer(&mut printer).await?;
-        printer.end()
+        let shown = printer.is_stopped.then_some(printer.records);
+        Ok((printer.end()?, shown))
     }
 
     async fn answer(&self, printer: &mut Printer<'_>) -> Result<(), Failure> {
         let asks = stream::iter(self.asks().into_iter().map(Ok));
-        let take = |_: &Ask, event| match event {
-            Event::Piece(piece) => printer.piece(&piece),
+        let take = async |_: &Ask, event| match event {
+            Event::Piece(piece) => printer.piece(&piece).await,
             Event::Answer(answer, _) => {
                 printer.answered(&answer);
                 Ok(())
             }
         };
-        run(asks, self.jobs, &self.work, take).await
+        match run(asks, self.jobs, &self.work, take).await {
+            Err(_) if printer.is_stopped => Ok(()),
+            result => result,
+        }
     }
 
     fn asks(&self) -> Vec<Ask> {
@@ -365,6 +379,11 @@ struct Printer<'a> {
     exit: Exit,
     /// Whether an input had no match.
     has_no_match: bool,
+    /// The pages that records fill, if a user reads them.
+    pages: Option<Pages>,
+    records: u64,
+    /// Whether the user wants no more.
+    is_stopped: bool,
 }
 
 impl<'a> Printer<'a> {
@@ -374,12 +393,26 @@ impl<'a> Printer<'a> {
             output,
             exit: Exit::Delivered,
             has_no_match: false,
+            pages: None,
+            records: 0,
+            is_stopped: false,
         }
     }
 
-    fn piece(&mut self, piece: &Piece) -> Result<(), Failure> {
+    async fn piece(&mut self, piece: &Piece) -> Result<(), Failure> {
         self.output.say(&piece.words);
-        self.printed.write(piece, self.output)
+        let Some(pages) = self.pages.as_mut().filter(|_| piece.is_record) else {
+            return self.printed.write(piece, self.output);
+        };
+        self.records += 1;
+        match self.printed.fill(piece, pages, self.output).await? {
+            true => Ok(()),
+            false => {
+                self.is_stopped = true;
+                // Ends the run.
+                Err(Failure::BrokenPipe)
+            }
+        }
     }
 
     fn answered(&mut self, answer: &Answer) {
@@ -406,6 +439,24 @@ impl Printed {
             document: Document::new(style, None),
             length: 0,
         }
+    }
+
+    /// Writes a record to pages; returns false if the user wants no more.
+    async fn fill(
+        &mut self,
+        piece: &Piece,
+        pages: &mut Pages,
+        output: &mut Output,
+    ) -> Result<bool, Failure> {
+        output.join(&mut self.document);
+        let (format, mut octets) = (self.document.format(), self.document.next().into_bytes());
+        let what = piece.heading.as_deref().unwrap_or_default();
+        if !what.is_empty() && output.is_terminal() && format.is_to_read() {
+            octets.extend_from_slice(format!("{what}\n").as_bytes());
+        }
+        octets.extend_from_slice(&piece.octets);
+        self.count(&octets);
+        pages.write(&octets, format, what, output).await
     }
 
     /// Writes the octets of a piece.

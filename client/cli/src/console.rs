@@ -5,5 +5,6 @@ pub(crate) mod input;
 pub(crate) mod interrupt;
 pub(crate) mod logging;
 pub(crate) mod output;
+pub(crate) mod pages;
 pub(crate) mod report;
 pub(crate) mod waiting;

@@ -9,7 +9,6 @@ mod help;
 mod logs;
 mod makeurl;
 mod opening;
-mod pages;
 mod query;
 mod questions;
 mod save;
@@ -90,7 +89,8 @@ pub(crate) fn open(
     let input = Input { source, questions };
     let setup = runtime.block_on(Setup::read(&arguments.connection))?;
     let mut options = ClientOptions::default();
-    options.plan = arguments.execution.plan_options(setup.init);
+    let identity = &arguments.connection.identity;
+    options.plan = arguments.execution.plan_options(setup.init, identity);
     options.timeouts = setup.timeouts;
     options.awaits_close = shows_apdus();
     let tape = Tape::default();

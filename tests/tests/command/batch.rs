@@ -260,7 +260,7 @@ fn without_output_records_go_to_standard_output_in_order() {
         assert_eq!(ids, ["2600", "1342"], "{ran:?}");
         assert_eq!(
             ran.stderr,
-            "error: localhost/books: docid:nosuch: no record matches\n\
+            "error: localhost/books (--demo): docid:nosuch: no record matches\n\
              note: 3 inputs: 2 delivered, 1 no match\n"
         );
     }
@@ -413,7 +413,7 @@ fn a_line_that_is_too_long_is_refused() {
         &inputs.replace("docid:", "@attr 1=1032 "),
     );
     assert_eq!(ran.code, Some(2), "{ran:?}");
-    let lines = "1 localhost/books: @attr 1=1032 pg84\n1 localhost/books: @attr 1=1032 pg1342\n";
+    let lines = "1 localhost/books (--demo): @attr 1=1032 pg84\n1 localhost/books (--demo): @attr 1=1032 pg1342\n";
     assert_eq!(ran.stdout, lines);
     assert!(
         ran.stderr.contains("input 2 has more than 65536 octets"),

@@ -127,3 +127,16 @@ fn six_records(faults: &[(When, Fault)]) -> (Ran, tempfile::TempDir, Vec<(String
     let files = files.filter(|(name, _)| !name.starts_with('.')).collect();
     (ran, folder, files)
 }
+
+#[test]
+fn an_empty_input_is_named() {
+    let ran = z3950([
+        "--demo",
+        "lookup",
+        "localhost/books",
+        "--input",
+        "/dev/null",
+    ]);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    assert_eq!(ran.stderr, "note: there are no inputs\n");
+}

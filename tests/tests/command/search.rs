@@ -1,6 +1,7 @@
 //! `z3950 search` and `z3950 scan`: targets, records, several servers at once.
 
 use serde_json::Value;
+use z3950_asn1::apdu::Apdu;
 use z3950_server::fault::{Fault, When};
 use z3950_server::testing::{TestServer, record};
 use z3950_tests::peer;
@@ -24,7 +25,10 @@ fn records_come_in_every_format() {
     let ran = demo(&["search", "localhost/books", "ti:pride"]);
     assert_eq!(ran.code, Some(0), "{ran:?}");
     assert!(ran.stdout.contains("001 pg1342"), "{ran:?}");
-    assert_eq!(ran.stderr, "note: localhost/books: 1 record matches\n");
+    assert_eq!(
+        ran.stderr,
+        "note: localhost/books (--demo): 1 record matches\n"
+    );
     let query = "@attr 1=4 \"pride and prejudice\"";
     let ran = demo(&["search", "localhost/books", query, "--format", "marcxml"]);
     assert!(
@@ -439,6 +443,72 @@ fn sortby_of_cql_is_carried_out() {
     let ran = search(&[], "cql:title = war sortby dat");
     assert_eq!(ran.code, Some(2), "{ran:?}");
     assert!(ran.stderr.contains("index \"dat\" is not known"), "{ran:?}");
+}
+
+#[test]
+fn words_are_truncated_with_an_asterisk() {
+    let count = |query: &str| demo(&["search", "localhost/books", "--count", "0", query]);
+    for (words, pqf) in [
+        ("ti:prid*", "@attr 5=1 @attr 1=4 prid"),
+        ("ti:*ride", "@attr 5=2 @attr 1=4 ride"),
+        ("ti:*rid*", "@attr 5=3 @attr 1=4 rid"),
+    ] {
+        let ran = count(words);
+        assert_eq!(ran.code, Some(0), "{ran:?}");
+        assert_eq!(ran.stdout, count(pqf).stdout, "{words}");
+    }
+    assert_eq!(count("ti:\"prid*\"").code, Some(3));
+}
+
+/// Credentials of a URL are sent by every command if that is allowed, and named otherwise.
+#[test]
+fn credentials_of_urls_are_sent_or_named() {
+    let server = TestServer::builder()
+        .database("cat", [record("id7", "Seven")])
+        .start();
+    let url = |scheme: &str, docid: &str| format!("{scheme}://ann:pw@{}/cat{docid}", server.addr());
+    let (target, record) = (url("z39.50s", ""), url("z39.50r", "?id7"));
+    for (arguments, exit) in [
+        (&["search", &target, "ti:seven"][..], 0),
+        (&["lookup", &target, "docid:id7"], 0),
+        (&["scan", &target, "ti:s"], 0),
+        (&["get", &record], 0),
+    ] {
+        for is_allowed in [false, true] {
+            let option = is_allowed.then_some("--allow-url-credentials");
+            let before = server.transcript().len();
+            let ran = z3950(arguments.iter().copied().chain(option));
+            assert_eq!(ran.code, Some(exit), "{ran:?}");
+            let is_named = ran.stderr.contains("--allow-url-credentials sends them");
+            assert_eq!(is_named, !is_allowed, "{ran:?}");
+            assert!(!ran.stderr.contains("pw@"), "{ran:?}");
+            let sent = server.transcript().into_iter().skip(before);
+            let who = sent
+                .filter_map(|entry| entry.apdu)
+                .find_map(|apdu| match apdu {
+                    Apdu::InitializeRequest(init) => Some(init.id_authentication.is_some()),
+                    _ => None,
+                });
+            assert_eq!(who, Some(is_allowed), "{arguments:?}");
+        }
+    }
+}
+
+#[test]
+fn log_lines_of_apdus_have_the_time_since_the_start() {
+    for level in ["-vv", "-vvv"] {
+        let ran = demo(&["search", "localhost/books", "ti:pride", level]);
+        let lines = ran
+            .stderr
+            .lines()
+            .filter(|line| line.contains("connection{"));
+        let lines: Vec<&str> = lines.collect();
+        assert!(!lines.is_empty(), "{ran:?}");
+        for line in lines {
+            let first = line.split_whitespace().next().unwrap_or_default();
+            assert!(first.parse::<f64>().is_ok(), "{line}");
+        }
+    }
 }
 
 #[test]

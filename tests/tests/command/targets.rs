@@ -39,6 +39,8 @@ fn profiles_are_added_and_used_by_name() {
         "0.5",
         "--sessions",
         "2",
+        "--pipelined",
+        "64",
         "--note",
         "by day only",
     ]);
@@ -51,6 +53,7 @@ fn profiles_are_added_and_used_by_name() {
             &shown["chunk"],
             &shown["pause"],
             &shown["sessions"],
+            &shown["pipelined"],
             &shown["note"]
         ],
         [
@@ -58,9 +61,23 @@ fn profiles_are_added_and_used_by_name() {
             &5.into(),
             &0.5.into(),
             &2.into(),
+            &64.into(),
             &"by day only".into()
         ]
     );
+    let refused = targets(&["add", "many", "lib.example", "--pipelined", "65"]);
+    assert!(
+        refused.code == Some(2) && refused.stderr.contains("from 1 to 64"),
+        "{refused:?}"
+    );
+    let replacing = targets(&["add", "loc", "lib.example"]);
+    assert!(
+        replacing
+            .stderr
+            .contains("it replaces the built-in target loc (lx2.loc.gov:210)"),
+        "{replacing:?}"
+    );
+    assert!(!ran.stderr.contains("replaces"), "{ran:?}");
     let text = std::fs::read_to_string(file).expect("read");
     assert!(
         text.contains("[targets.closed.credentials]\npassword_env = \"SECRET\""),

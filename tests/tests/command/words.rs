@@ -445,6 +445,6 @@ fn missing_facets_are_reported() {
         "ti:war",
     ];
     let ran = z3950(search);
-    let words = "localhost/books: the server gives no facets by bogus\n";
+    let words = "localhost/books (--demo): the server gives no facets by bogus\n";
     assert!(ran.stderr.contains(words), "{ran:?}");
 }

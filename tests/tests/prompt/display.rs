@@ -154,6 +154,19 @@ fn long_output_is_shown_in_pages() {
     person.enters("a");
     person.sees("30 of 30");
     person.sees("z3950> ");
+    // So are the records of a search; after those seen, `show` goes on.
+    person.enters("search --count 30 ti:book");
+    let page = person.sees("Enter shows more");
+    assert!(
+        page.contains("1 of 30") && !page.contains("5 of 30"),
+        "{page}"
+    );
+    person.enters("q");
+    let rest = person.sees("z3950> ");
+    assert!(!rest.contains("001 id"), "{rest}");
+    person.enters("show");
+    person.sees(" of 30");
+    person.sees("z3950> ");
     // Another answer is the next command.
     person.enters("show all");
     person.sees("Enter shows more");

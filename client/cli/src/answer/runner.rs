@@ -76,7 +76,7 @@ pub(crate) async fn run<W: Work>(
     mut asks: impl Stream<Item = Result<Ask, Failure>> + Unpin,
     jobs: usize,
     work: &W,
-    mut take: impl FnMut(&Ask, Event) -> Result<(), Failure>,
+    mut take: impl AsyncFnMut(&Ask, Event) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     let jobs = jobs.max(1);
     let mut at_work = FuturesUnordered::new();
@@ -110,7 +110,7 @@ pub(crate) async fn run<W: Work>(
             else => return end.unwrap_or(Ok(())),
         };
         let is_last = matches!(event, Event::Answer(..));
-        take(&ask, event)?;
+        take(&ask, event).await?;
         if is_last {
             under_way.pop_front();
             done.send_modify(|done| *done += 1);
@@ -194,22 +194,27 @@ mod tests {
         let (busy, seen) = watch::channel((0, 0));
         let begin = Instant::now();
         let (mut hits, mut pieces, mut position) = (Vec::new(), 0, 0);
-        let result = run(asks(inputs), jobs, &Sleeper { busy }, |ask, event| {
-            match event {
-                Event::Piece(_) => pieces += 1,
-                Event::Answer(answer, _) => {
-                    position += 1;
-                    assert_eq!(ask.position, position);
-                    assert!(
-                        answer.hits.is_none_or(|hits| hits == pieces),
-                        "{ask}: {answer:?}"
-                    );
-                    hits.push(answer.hits);
-                    pieces = 0;
+        let result = run(
+            asks(inputs),
+            jobs,
+            &Sleeper { busy },
+            async |ask: &Ask, event| {
+                match event {
+                    Event::Piece(_) => pieces += 1,
+                    Event::Answer(answer, _) => {
+                        position += 1;
+                        assert_eq!(ask.position, position);
+                        assert!(
+                            answer.hits.is_none_or(|hits| hits == pieces),
+                            "{ask}: {answer:?}"
+                        );
+                        hits.push(answer.hits);
+                        pieces = 0;
+                    }
                 }
-            }
-            Ok(())
-        })
+                Ok(())
+            },
+        )
         .await;
         result.expect("in memory");
         let most = seen.borrow().1;
@@ -248,7 +253,10 @@ mod tests {
         let (busy, _) = watch::channel((0, 0));
         let full = || Failure::Unwritten("full".to_owned());
         let sleeper = Sleeper { busy };
-        let result = run(asks("1 1\n1 1\n"), 2, &sleeper, |_, _| Err(full())).await;
+        let result = run(asks("1 1\n1 1\n"), 2, &sleeper, async |_: &Ask, _| {
+            Err(full())
+        })
+        .await;
         let words = result.map_err(|failure| failure.to_string());
         assert_eq!(words, Err("full".to_owned()));
     }

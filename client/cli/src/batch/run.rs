@@ -97,7 +97,7 @@ pub(crate) async fn run_all<W: Work>(
         output,
     };
     state.begin();
-    let ran = run(feed(asks), job.jobs, &job.work, |ask, event| {
+    let ran = run(feed(asks), job.jobs, &job.work, async |ask: &Ask, event| {
         state.take(ask, event)
     });
     let ran = Interrupt.or(ran).await;
@@ -356,9 +356,10 @@ impl BatchState<'_> {
     }
 
     /// `3 inputs: 2 delivered, 1 no match; 2 records written`, the last part if records go to a file.
-    fn sum(&self, is_written: bool) -> String {
+    fn sum(&self, is_written: bool, is_over: bool) -> String {
         let total = self.tally.total();
         let begin = match (total, self.targets.len()) {
+            (0, _) if is_over => return "there are no inputs".to_owned(),
             (0, _) => return "no input was completed".to_owned(),
             (_, 0 | 1) => counted(total, "input"),
             (_, targets) => format!("{total} searches at {targets} targets"),
@@ -402,7 +403,8 @@ impl BatchState<'_> {
         let is_deaf = matches!(&ran, Ok(Err(Failure::BrokenPipe | Failure::Write(_))));
         let is_standard = matches!(self.destination, Destination::Standard(_));
         let synced = self.synced();
-        let sum = self.sum(arguments.file().is_some());
+        let is_over = matches!(ran, Ok(Ok(())));
+        let sum = self.sum(arguments.file().is_some(), is_over);
         let finished = match is_deaf && is_standard {
             true => Ok(None),
             false => self.destination.finish(remains, is_empty, self.output),

@@ -118,7 +118,16 @@ pub(crate) struct Identity {
     #[arg(long, hide_short_help = true)]
     #[serde(skip_serializing_if = "is_off")]
     pub(crate) anonymous: bool,
+
+    /// Send the user and password given in a URL to the server.
+    #[arg(long, hide_short_help = true)]
+    #[serde(skip)]
+    pub(crate) allow_url_credentials: bool,
 }
+
+/// What to say about credentials of a URL that are not sent.
+pub(crate) const NOT_SENT: &str =
+    "the user and password in the URL are not sent; --allow-url-credentials sends them";
 
 fn is_off(flag: &bool) -> bool {
     !flag
@@ -158,10 +167,6 @@ pub(crate) struct Execution {
     #[arg(long, hide_short_help = true)]
     pub(crate) allow_reserved_port: bool,
 
-    /// Send the user and password given in a URL to the server.
-    #[arg(long, hide_short_help = true)]
-    pub(crate) allow_url_credentials: bool,
-
     #[command(flatten)]
     pub(crate) fallbacks: Fallbacks,
 }
@@ -171,7 +176,7 @@ impl Execution {
         mode(self.strict)
     }
 
-    pub(crate) fn plan_options(&self, init: InitializeRequest) -> PlanOptions {
+    pub(crate) fn plan_options(&self, init: InitializeRequest, identity: &Identity) -> PlanOptions {
         let mut options = PlanOptions::default();
         options.init = init;
         options.strict = self.strict;
@@ -179,7 +184,7 @@ impl Execution {
         options.hints = self.hints;
         options.auto_present = !self.no_auto_present;
         options.allow_reserved_port = self.allow_reserved_port;
-        options.allow_url_credentials = self.allow_url_credentials;
+        options.allow_url_credentials = identity.allow_url_credentials;
         options.fallback = self.fallbacks.allowed();
         options
     }

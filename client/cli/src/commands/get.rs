@@ -6,13 +6,13 @@ use clap::Args;
 use tracing::info;
 use z3950::Error;
 use z3950::client::{Client, ClientOptions};
-use z3950::plan::Plan;
+use z3950::plan::{Caution, Plan};
 use z3950::retrieve::{Outcome, Retrieval};
 use z3950::url::{GopherUrl, Kind, Mode, Z3950Url};
 
 use crate::answer::{Answer, Ask, Envelope, Job, Piece, Recipient, Work, Writing, refuse};
 use crate::batch::{Batch, run_all};
-use crate::commands::connection::{ConnectionOptions, Execution, Setup, make_room};
+use crate::commands::connection::{ConnectionOptions, Execution, NOT_SENT, Setup, make_room};
 use crate::commands::options::RecordOutput;
 use crate::commands::plan::databases;
 use crate::commands::{fallback, gopher};
@@ -60,7 +60,8 @@ pub(crate) async fn run(arguments: &Get, output: &mut Output) -> Result<Exit, Fa
     };
     let setup = Setup::read(&arguments.connection).await?;
     let mut options = ClientOptions::default().with_timeouts(setup.timeouts);
-    options.plan = arguments.execution.plan_options(setup.init);
+    let identity = &arguments.connection.identity;
+    options.plan = arguments.execution.plan_options(setup.init, identity);
     options.awaits_close = shows_apdus();
     options.keep_open = arguments.execution.keep_open || batch.is_wanted();
     let client = Client::with_routes(options, setup.routes).with_profiles(setup.profiles);
@@ -73,6 +74,7 @@ pub(crate) async fn run(arguments: &Get, output: &mut Output) -> Result<Exit, Fa
     let retriever = Retriever {
         client: client.clone(),
         mode: arguments.execution.mode(),
+        is_demo: arguments.connection.network.demo,
         writing: writing.clone(),
     };
     let job = |urls: &[OsString]| Job {
@@ -133,6 +135,8 @@ async fn print(
 struct Retriever {
     client: Client,
     mode: Mode,
+    /// Whether the built-in catalogue answers.
+    is_demo: bool,
     writing: Writing,
 }
 
@@ -153,6 +157,13 @@ impl Work for Retriever {
         );
         for warning in &plan.warnings {
             recipient.send(Words::Warning(warning.to_string())).await;
+        }
+        if plan
+            .cautions
+            .contains(&Caution::Credentials { sent: false })
+        {
+            let words = format!("{url}: {NOT_SENT}");
+            recipient.send(Words::Warning(words)).await;
         }
         let retrieval = match self.client.retrieve_plan(&plan).await {
             Ok(retrieval) => retrieval,
@@ -207,11 +218,12 @@ impl Retriever {
             outcome => {
                 let (exit, message) = explain_outcome(outcome);
                 let words = format!(
-                    "{message} (docid {}, {}, server {}:{})",
+                    "{message} (docid {}, {}, server {}:{}{})",
                     docid(plan),
                     listed(&databases(plan)),
                     plan.host,
-                    plan.port
+                    plan.port,
+                    if self.is_demo { ", --demo" } else { "" }
                 );
                 let mut answer = answer
                     .ended(outcome.name())

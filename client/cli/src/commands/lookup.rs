@@ -190,7 +190,8 @@ impl Service for LookupHere {
             preferences: self.wanted.preferences()?,
             ..Desk::new(&self.wanted, reach, spots, &style)
         };
-        job(&self.identifiers, desk, style).write(output).await
+        let job = job(&self.identifiers, desk, style);
+        Ok(reach.write_pages(job, output).await?.0)
     }
 }
 

@@ -58,7 +58,7 @@ pub(crate) async fn run(arguments: &Arguments, output: &mut Output) -> Result<Ex
     };
     let init = connection::init(&arguments.identity, Timeouts::default()).await?;
     let mut options = ClientOptions::default();
-    options.plan = arguments.execution.plan_options(init);
+    options.plan = arguments.execution.plan_options(init, &arguments.identity);
     let profiles = Arc::new(connection::profiles(&arguments.known)?);
     let client = Client::with(options).with_profiles(Arc::clone(&profiles));
     let plan = match client.plan(&url).await {

@@ -224,25 +224,34 @@ impl QueryReader {
 
     /// Reads a query that is searched for: with its sort keys, and a note on how it was read.
     pub(crate) fn read_sorted(&self, text: &[u8]) -> Result<SortedQuery, String> {
-        let (query, remark) = self.read(text)?;
-        let text = String::from_utf8_lossy(text);
-        let (language, text) = self
-            .lang
-            .map_or_else(|| guessed(&text), |lang| (lang, &*text));
-        let keys = self.dialects.sort_keys(language, text);
-        Ok(SortedQuery {
-            query,
-            keys: keys.map_err(|error| pointed_out(&error, text))?,
-            remark: remark.filter(|words| words != SORT_LEFT_OUT),
-        })
+        read_sorted(&self.dialects, self.lang, text_of_query(text)?)
     }
 
     /// Reads a query; also returns a note on how it was read.
     pub(crate) fn read(&self, text: &[u8]) -> Result<(RpnQuery, Option<String>), String> {
-        let text = std::str::from_utf8(text)
-            .map_err(|error| format!("octet {} of the query is not UTF-8", error.valid_up_to()))?;
-        read(&self.dialects, self.lang, text)
+        read(&self.dialects, self.lang, text_of_query(text)?)
     }
+}
+
+fn text_of_query(text: &[u8]) -> Result<&str, String> {
+    std::str::from_utf8(text)
+        .map_err(|error| format!("octet {} of the query is not UTF-8", error.valid_up_to()))
+}
+
+/// Like [`read`], with the sort keys of a query in CQL.
+pub(crate) fn read_sorted(
+    dialects: &Dialects,
+    lang: Option<Language>,
+    text: &str,
+) -> Result<SortedQuery, String> {
+    let (query, remark) = read(dialects, lang, text)?;
+    let (language, text) = lang.map_or_else(|| guessed(text), |lang| (lang, text));
+    let keys = dialects.sort_keys(language, text);
+    Ok(SortedQuery {
+        query,
+        keys: keys.map_err(|error| pointed_out(&error, text))?,
+        remark: remark.filter(|words| words != SORT_LEFT_OUT),
+    })
 }
 
 /// Reads a query in a language, or else in that of its prefix or beginning; also returns a note on how it was read.

@@ -36,7 +36,7 @@ use crate::render::{Style, matching, numbered};
 #[command(after_help = TARGET, override_usage = SEARCH_USAGE)]
 pub(crate) struct Search {
     /// One or more targets, then the query: words with optional index names (ti:war au:tolstoy), joined by AND, OR or
-    /// NOT in capitals, or PQF if it begins with @. Every target is searched, even if another one fails. With --input, give targets only: each line of the
+    /// NOT in capitals, cut off with an asterisk (libr*), or PQF if it begins with @. Every target is searched, even if another one fails. With --input, give targets only: each line of the
     /// file is a query.
     #[arg(required = true, value_name = "TARGET... QUERY")]
     pub(crate) words: Vec<OsString>,
@@ -75,7 +75,7 @@ pub(crate) struct Wanted {
     #[arg(long, value_name = "POSITION", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..), hide_short_help = true)]
     pub(crate) start: u64,
 
-    /// How many records of each target to show; 0 prints only the number of hits [default: 10, or all with --output].
+    /// How many records of each target to show; 0 prints only the number of hits [default: 10; all if they go to a file].
     #[arg(long, value_name = "NUMBER")]
     pub(crate) count: Option<u64>,
 }
@@ -196,7 +196,11 @@ impl Service for SearchHere {
         let reader = QueryReader::new(&reach.dialects, &wanted.language)?;
         let mut job = Searcher::job(wanted, reader, reach, spots, style, count)?;
         job.given.push(self.query.as_encoded_bytes().to_vec());
-        job.write(output).await
+        let (exit, shown) = reach.write_pages(job, output).await?;
+        if let Some(shown) = shown {
+            reach.note_seen(wanted.start.saturating_add(shown));
+        }
+        Ok(exit)
     }
 }
 

@@ -8,20 +8,22 @@ use clap::Args;
 use z3950::SharedLease;
 use z3950::client::{Client, ClientOptions};
 use z3950::error::{Cause, Error, Phase};
+use z3950::lookup::{Attempt, Identifier, LookupHits, LookupOptions, lookup, lookup_shared};
 use z3950::pager::PagerOptions;
+use z3950::plan::id_pass;
 use z3950::profile::{Profiles, Resolved};
 use z3950::retrieve::OutcomeName;
 use z3950::service::search::SearchOptions;
 use z3950::service::{DEFAULT_RESULT_SET, ResultRecord};
 use z3950::session::{Reconnect, Session, SessionOptions};
 use z3950::target::{Endpoint, redacted};
-use z3950::url::Host;
-use z3950_asn1::apdu::{DatabaseName, InitializeRequest, RpnQuery};
+use z3950::url::{self, Host, Mode, Z3950Url};
+use z3950_asn1::apdu::{DatabaseName, IdAuthentication, InitializeRequest, RpnQuery};
 use z3950_asn1::query::Dialects;
 use z3950_asn1::types::InternationalString;
 use z3950_marc::charset::Charset;
 
-use crate::answer::{Answer, Envelope, Piece, Writing};
+use crate::answer::{Answer, Envelope, Job, Piece, Work, Writing};
 use crate::commands::connection::{self, ConnectionOptions, Setup};
 use crate::commands::options::RecordRequest;
 use crate::commands::seen::Seen;
@@ -29,6 +31,7 @@ use crate::console::exit::Exit;
 use crate::console::interrupt::{Interrupt, Stopped};
 use crate::console::logging::shows_apdus;
 use crate::console::output::{Failure, Output, Words};
+use crate::console::pages::{PageReader, Pages};
 use crate::console::report::{chain, explain, outcome_name};
 use crate::render::shown;
 
@@ -53,6 +56,10 @@ pub(crate) struct TargetClient {
     pub(crate) dialects: Dialects,
     /// The given options that have no effect without TLS.
     of_tls: Vec<&'static str>,
+    /// Whether the user and password of a URL are sent.
+    sends_url_credentials: bool,
+    /// Whether the built-in catalogue answers for all targets.
+    is_demo: bool,
 }
 
 /// A command for one target, the same on the command line and at the prompt.
@@ -147,6 +154,8 @@ pub(crate) struct OpenSession {
     pub(crate) set: String,
     left: Arc<Mutex<Left>>,
     seen: Seen,
+    /// The user who reads pages.
+    reader: Option<Arc<dyn PageReader>>,
 }
 
 /// What a command has changed in a session, even if it was interrupted.
@@ -167,8 +176,14 @@ pub(crate) struct Made {
 }
 
 impl OpenSession {
-    pub(crate) fn new(session: Session, set: String, seen: Seen) -> Self {
+    pub(crate) fn new(
+        session: Session,
+        set: String,
+        seen: Seen,
+        reader: Option<Arc<dyn PageReader>>,
+    ) -> Self {
         Self {
+            reader,
             session,
             set,
             left: Arc::default(),
@@ -202,6 +217,10 @@ pub(crate) struct NamedTarget {
     pub(crate) resolved: Resolved,
     /// A hint for the message that the host has no address.
     pub(crate) hint: Option<String>,
+    /// The user and password of its URL, if they are sent.
+    pub(crate) identity: Option<IdAuthentication>,
+    /// Whether the built-in catalogue answers for it.
+    pub(crate) is_demo: bool,
 }
 
 /// Why a request has no answer.
@@ -224,6 +243,8 @@ impl TargetClient {
             open: None,
             dialects: Dialects::default(),
             of_tls: connection::of_tls(&connection.network),
+            sends_url_credentials: connection.identity.allow_url_credentials,
+            is_demo: connection.network.demo,
         })
     }
 
@@ -246,6 +267,8 @@ impl TargetClient {
             open: Some(session),
             dialects,
             of_tls: Vec::new(),
+            sends_url_credentials: false,
+            is_demo: false,
         }
     }
 
@@ -258,6 +281,26 @@ impl TargetClient {
     pub(crate) fn note(&self, made: Made) {
         if let Some(open) = &self.open {
             open.lock().made = Some(made);
+        }
+    }
+
+    /// Carries out a job at the prompt, whose user reads its records a page at a time. Returns how many were shown if the user
+    /// wants no more.
+    pub(crate) async fn write_pages<W: Work>(
+        &self,
+        job: Job<W>,
+        output: &mut Output,
+    ) -> Result<(Exit, Option<u64>), Failure> {
+        let reader = self.open.as_ref().and_then(|open| open.reader.clone());
+        job.write(Pages::new(reader, output), output).await
+    }
+
+    /// Notes that a user has seen the records before this position.
+    pub(crate) fn note_seen(&self, next: u64) {
+        if let Some(open) = &self.open
+            && let Some(made) = &mut open.lock().made
+        {
+            made.next = next;
         }
     }
 
@@ -309,6 +352,16 @@ impl TargetClient {
         let text = shown(text.as_encoded_bytes());
         let resolved = self.client.profiles().resolve(&text);
         let mut resolved = resolved.map_err(|error| connection::usage(&error))?;
+        let url = url::classify(&text).and_then(|_| Z3950Url::parse(&text, Mode::Lenient).ok());
+        let mut identity = url.as_ref().and_then(Z3950Url::userinfo).map(id_pass);
+        if identity.is_some() {
+            // They replace those of the profile, even if they are not sent.
+            resolved.profile.credentials = None;
+            if !self.sends_url_credentials {
+                output.warning(&format!("{}: {}", redacted(&text), connection::NOT_SENT));
+                identity = None;
+            }
+        }
         if !databases.is_empty() {
             let names = databases.iter().map(String::as_str);
             resolved.databases = names.map(DatabaseName::from).collect();
@@ -326,12 +379,18 @@ impl TargetClient {
             text: redacted(&text),
             resolved,
             hint: None,
+            identity,
+            is_demo: self.is_demo,
         })
     }
 
-    /// What Init sends, without what profiles add.
-    pub(crate) fn init(&self) -> &InitializeRequest {
-        &self.client.options().plan.init
+    /// What Init sends, without what the profile adds.
+    pub(crate) fn init(&self, place: &NamedTarget) -> InitializeRequest {
+        let mut init = self.client.options().plan.init.clone();
+        if place.identity.is_some() {
+            init.id_authentication.clone_from(&place.identity);
+        }
+        init
     }
 
     /// Opens a session with a target, or returns the prompt's; see [`leave`](Self::leave).
@@ -357,7 +416,7 @@ impl TargetClient {
     ) -> Result<Session, Unanswered> {
         let mut options = self
             .client
-            .options_at(&place.resolved, self.init().clone())
+            .options_at(&place.resolved, self.init(place))
             .await?;
         change(&mut options);
         let (endpoint, proxy) = (&place.resolved.endpoint, place.resolved.proxy.as_deref());
@@ -370,10 +429,7 @@ impl TargetClient {
         if let Some(open) = &self.open {
             return Ok(Borrowed::Open(open.session.clone()));
         }
-        let lease = self
-            .client
-            .share(&place.resolved, self.init().clone())
-            .await;
+        let lease = self.client.share(&place.resolved, self.init(place)).await;
         let lease = lease.map_err(|error| self.unanswered(place, error))?;
         Ok(Borrowed::Shared(lease))
     }
@@ -412,6 +468,19 @@ impl Borrowed {
         match self {
             Self::Shared(lease) => lease.read(request).await,
             Self::Open(session) => request(session.clone()).await,
+        }
+    }
+
+    /// Looks up an identifier; see [`lookup_shared`].
+    pub(crate) async fn lookup<'a>(
+        &self,
+        identifier: &Identifier,
+        attempts: &'a [Attempt],
+        options: &LookupOptions,
+    ) -> Result<Option<LookupHits<'a>>, Error> {
+        match self {
+            Self::Shared(lease) => lookup_shared(lease, identifier, attempts, options).await,
+            Self::Open(session) => lookup(session, attempts, options).await,
         }
     }
 
@@ -483,11 +552,12 @@ impl NamedTarget {
 }
 
 impl fmt::Display for NamedTarget {
-    /// As given, with the server if that is the name of a profile.
+    /// As given, with the server if that is the name of a profile, or that the built-in catalogue answers.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let written = self.text.split('/').next().unwrap_or_default();
         let name = self.resolved.name.as_deref();
         match name.filter(|name| name.eq_ignore_ascii_case(written)) {
+            _ if self.is_demo => write!(f, "{} (--demo)", self.text),
             Some(_) => write!(f, "{} ({})", self.text, self.resolved.endpoint),
             None => f.write_str(&self.text),
         }

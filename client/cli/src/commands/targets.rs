@@ -126,6 +126,11 @@ pub(crate) struct Add {
     #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u16).range(1..), hide_short_help = true)]
     pub(crate) sessions: Option<u16>,
 
+    /// How many requests to send in a session before they are answered, if the server does not carry out operations side by
+    /// side. Most servers answer them in turn; some lose all but the first.
+    #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u16).range(1..), hide_short_help = true)]
+    pub(crate) pipelined: Option<u16>,
+
     /// A note to display, such as restrictions on use.
     #[arg(long, value_name = "TEXT")]
     pub(crate) note: Option<String>,
@@ -268,6 +273,7 @@ fn object(name: &str, entry: &ProfileEntry) -> Value {
         "chunk": profile.chunk,
         "pause": profile.pause.map(|pause| pause.as_secs_f64()),
         "sessions": profile.sessions,
+        "pipelined": profile.pipelined,
         "source": profile.source,
         "note": profile.note,
         "origin": origin,
@@ -304,7 +310,19 @@ fn add(arguments: &Add, output: &mut Output) -> Result<Exit, Failure> {
     }
     text.push_str(&section);
     replace(&lock, text.trim_start())?;
-    output.note(&format!("{} is now in {}", arguments.name, path.display()));
+    let built_in = Profiles::built_in();
+    let replaced = match built_in.named(&arguments.name) {
+        Some((name, entry)) => {
+            let endpoint = entry.profile.endpoint();
+            format!("; it replaces the built-in target {name} ({endpoint})")
+        }
+        None => String::new(),
+    };
+    output.note(&format!(
+        "{} is now in {}{replaced}",
+        arguments.name,
+        path.display()
+    ));
     Ok(Exit::Delivered)
 }
 

@@ -38,8 +38,10 @@ pub(crate) async fn run(
     let asked = &arguments.asked;
     let supply = Supply::new(asked)?;
     let (reach, place) = arguments.reach(output).await?;
+    let waiting = output.waiting();
     let mut updater = Updater::new(asked, &place, output)?;
-    let mut ended = Interrupt.or(updater.all(&reach, supply)).await;
+    let all = Interrupt.or(updater.all(&reach, supply));
+    let mut ended = waiting.during(all).await;
     // A signal also makes reading the input fail.
     if let (Ok(Err(_)), Some(stopped)) = (&ended, Interrupt.arrived()) {
         ended = Err(stopped);

@@ -1,10 +1,14 @@
-//! Logging to standard error: `-v` logs what is done, `-vv` each APDU, `-vvv` its contents.
+//! Logging to standard error: `-v` logs what is done, `-vv` each APDU and when, `-vvv` its contents.
 
 use std::io::{self, Write};
 
+use std::time::Instant;
+
 use clap::ColorChoice;
 use tracing_subscriber::filter::{LevelFilter, Targets};
-use tracing_subscriber::fmt;
+use tracing_subscriber::fmt::format::Writer;
+use tracing_subscriber::fmt::time::FormatTime;
+use tracing_subscriber::fmt::{self};
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 
@@ -21,16 +25,27 @@ pub(crate) fn install(verbose: u8, color: ColorChoice) {
     let layer = fmt::layer()
         .with_writer(|| Events(io::stderr()))
         .with_ansi(is_colored(color))
-        .with_target(false)
-        .without_time();
+        .with_target(false);
     let shown = Targets::new()
         .with_target("z3950", level)
         // Its name begins with that of the client.
         .with_target("z3950_server", LevelFilter::OFF);
-    tracing_subscriber::registry()
-        .with(layer)
-        .with(shown)
-        .init();
+    let registry = tracing_subscriber::registry().with(shown);
+    match verbose {
+        0 | 1 => registry.with(layer.without_time()).init(),
+        _ => registry
+            .with(layer.with_timer(Elapsed(Instant::now())))
+            .init(),
+    }
+}
+
+/// The seconds since the start of the program.
+struct Elapsed(Instant);
+
+impl FormatTime for Elapsed {
+    fn format_time(&self, writer: &mut Writer<'_>) -> std::fmt::Result {
+        write!(writer, "{:7.3}", self.0.elapsed().as_secs_f64())
+    }
 }
 
 /// Whether APDUs are logged: at `-vv`.

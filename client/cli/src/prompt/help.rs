@@ -3,7 +3,6 @@
 use z3950_asn1::query::nearest;
 
 use super::command::{CommandResult, Refusal};
-use super::pages::Pages;
 use super::setters::SETTINGS;
 use super::state::Prompt;
 use super::table::{self, CommandEntry, Handler, entry};
@@ -61,7 +60,7 @@ impl Prompt {
             output.line(&text)?;
             return Ok(Exit::Delivered);
         }
-        let mut pages = Pages::new(self.context.asker.as_ref(), output);
+        let mut pages = self.pages(output);
         let shown = pages.write(text.as_bytes(), Format::Text, "commands", output);
         shown.await?;
         Ok(Exit::Delivered)

@@ -20,6 +20,7 @@ use z3950_asn1::format::conventions::Convention;
 use super::command::{CommandResult, Refusal, number};
 use super::search::{hits_in_words, of_hits, say_hits};
 use super::state::{ConnectInfo, OpenedSession, Prompt};
+use crate::commands::connection::NOT_SENT;
 use crate::commands::fallback::attempts;
 use crate::commands::target::{did_you_mean, is_unresolved};
 use crate::console::exit::Exit;
@@ -127,7 +128,7 @@ impl Prompt {
         options.init = way.init.clone();
         options.timeouts = client.options().timeouts;
         options.max_pipelined = match self.settings.auto_wait {
-            true => 1,
+            true => way.target.profile.pipelined.unwrap_or(1),
             false => PIPELINED,
         };
         options.access_control = self.context.asker.clone().map(|asker| asker as _);
@@ -181,6 +182,9 @@ impl Prompt {
         if url.userinfo().is_some() {
             // Credentials in the URL replace those of the profile, even if they are not sent.
             resolved.profile.credentials = None;
+            if !options.allow_url_credentials {
+                output.warning(&format!("{url}: {NOT_SENT}"));
+            }
         }
         let databases = resolved.databases.clone();
         let init = plan.options.init.clone();

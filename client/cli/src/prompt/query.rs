@@ -1,6 +1,6 @@
 //! The language of `find`: that of `querytype` or of a prefix such as `cql:`, else PQF if it begins with `@`, else words.
 
-use z3950_asn1::apdu::Query;
+use z3950_asn1::apdu::{Query, SortKeySpec};
 use z3950_asn1::query::{Dialects, Language};
 
 use crate::commands;
@@ -55,21 +55,24 @@ impl QueryType {
     }
 }
 
-/// Reads a query; also returns a note on how it was read. A prefix (`pqf:`, `ccl:`, `cql:`, `names:`) overrides the type.
+/// A query, the keys to sort its result by, and a note on how it was read.
+pub(super) type ReadQuery = (Query, Vec<SortKeySpec>, Option<String>);
+
+/// Reads a query. A prefix (`pqf:`, `ccl:`, `cql:`, `names:`) overrides the type.
 pub(super) fn read(
     query_type: QueryType,
     dialects: &Dialects,
     text: &str,
-) -> Result<(Query, Option<String>), String> {
+) -> Result<ReadQuery, String> {
     let language = match query_type {
         _ if commands::query::prefixed(text).is_some() => None,
         QueryType::Auto => None,
         QueryType::Rpn(language) => Some(language),
-        QueryType::Ccl => return Ok((Query::Type2(text.into()), None)),
-        QueryType::Cql => return Ok((commands::query::cql(text), None)),
+        QueryType::Ccl => return Ok((Query::Type2(text.into()), Vec::new(), None)),
+        QueryType::Cql => return Ok((commands::query::cql(text), Vec::new(), None)),
     };
-    let (query, remark) = commands::query::read(dialects, language, text)?;
-    Ok((Query::Type1(query), remark))
+    let read = commands::query::read_sorted(dialects, language, text)?;
+    Ok((Query::Type1(read.query), read.keys, read.remark))
 }
 
 #[cfg(test)]
@@ -79,8 +82,8 @@ mod tests {
     fn check(query_type: &str, text: &str, expected: &str) {
         let query_type = QueryType::by_name(query_type).expect("a type");
         let query = match read(query_type, &Dialects::default(), text) {
-            Ok((Query::Type1(query), _)) => query.to_string(),
-            Ok((other, _)) => format!("type-{}", other.type_number()),
+            Ok((Query::Type1(query), ..)) => query.to_string(),
+            Ok((other, ..)) => format!("type-{}", other.type_number()),
             Err(words) => words,
         };
         assert_eq!(query, expected, "{text}");

@@ -11,6 +11,8 @@ use z3950::service::resource::{Decision, ResourceQuestion};
 use z3950::transport::BoxFuture;
 use z3950_asn1::apdu::SecurityChallengeResponse;
 
+use crate::console::pages::{GoOn, PageReader};
+
 /// The most waiting questions.
 const MAX_WAITING: usize = 8;
 
@@ -35,14 +37,6 @@ pub(crate) enum Question {
     Whether(ResourceQuestion, oneshot::Sender<Decision>),
     /// Whether to show more after this, such as `3 of 17`; the program's own question.
     More(String, oneshot::Sender<GoOn>),
-}
-
-/// How to continue after a page.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum GoOn {
-    Page,
-    All,
-    Stop,
 }
 
 /// Sends questions of sessions to the prompt.
@@ -75,25 +69,14 @@ impl Handler<ResourceQuestion, Decision> for Asker {
     }
 }
 
-impl Asker {
-    /// Asks whether to go on after a page.
-    pub(super) async fn goes_on(&self, last: &str) -> GoOn {
-        let (reply, answer) = oneshot::channel();
-        // A question that is not asked drops the reply channel.
-        let _ = self.0.send(Question::More(last.to_owned(), reply)).await;
-        answer.await.unwrap_or(GoOn::Stop)
-    }
-}
-
-impl GoOn {
-    /// What a line means; `None` if it is something else.
-    pub(super) fn read(line: &str) -> Option<Self> {
-        match line.trim() {
-            "" => Some(Self::Page),
-            "a" | "all" => Some(Self::All),
-            "q" | "quit" => Some(Self::Stop),
-            _ => None,
-        }
+impl PageReader for Asker {
+    fn goes_on<'a>(&'a self, last: &'a str) -> BoxFuture<'a, GoOn> {
+        Box::pin(async move {
+            let (reply, answer) = oneshot::channel();
+            // A question that is not asked drops the reply channel.
+            let _ = self.0.send(Question::More(last.to_owned(), reply)).await;
+            answer.await.unwrap_or(GoOn::Stop)
+        })
     }
 }
 

@@ -50,12 +50,18 @@ impl Prompt {
             )));
         }
         let text = unquoted(text);
-        let query = self.query(text, output)?;
+        let (query, keys) = self.query(text, output)?;
         let lists_titles = self.finds_titles(output);
         let mut options = self.search_options()?;
-        if lists_titles {
+        if !keys.is_empty() {
+            // The first records are others after the sort.
+            options.small_set_upper_bound = 0;
+            options.large_set_lower_bound = 1;
+            options.medium_set_present_number = 0;
+        } else if lists_titles {
             options = options.with_records(TITLES.min(self.chunk()));
         }
+        let other_info = self.settings.other_info();
         if let Some(place) = self.place_mut() {
             place.result_set = None;
         }
@@ -68,8 +74,19 @@ impl Prompt {
                 false => DEFAULT_RESULT_SET.into(),
             };
             let name = options.result_set.to_string_lossy().into_owned();
-            let query = query.clone();
-            let answer = async move { session.search(query, &options).await };
+            let (query, keys) = (query.clone(), keys.clone());
+            let sorting = SortRequest {
+                other_info: other_info.clone(),
+                ..SortRequest::in_place(options.result_set.clone(), keys)
+            };
+            let answer = async move {
+                let found = session.search(query, &options).await?;
+                let is_sorted = !sorting.sort_sequence.is_empty();
+                if is_sorted && found.count().is_none_or(|hits| hits > 1) {
+                    session.sort(sorting).await?;
+                }
+                Ok(found)
+            };
             request(answer, move |state, result, output| {
                 state.searched_into(name, result, lists_titles, output)
             })
@@ -102,16 +119,16 @@ impl Prompt {
         Ok(exit)
     }
 
-    /// Reads a query, with terms in the character set of the settings.
-    fn query(&self, text: &str, output: &Output) -> Result<Query, Refusal> {
+    /// Reads a query, with terms in the character set of the settings, and the keys to sort its result by.
+    fn query(&self, text: &str, output: &Output) -> Result<(Query, Vec<SortKeySpec>), Refusal> {
         let query_type = self.settings.query_type;
         let read = query::read(query_type, &self.dialects, text);
-        let (mut query, remark) = read.map_err(Refusal::wrong)?;
+        let (mut query, keys, remark) = read.map_err(Refusal::wrong)?;
         remark.inspect(|words| output.note(words));
         if let (Query::Type1(rpn), Some(place)) = (&mut query, self.here()) {
             *rpn = place.adapted(rpn)?;
         }
-        Ok(query)
+        Ok((query, keys))
     }
 
     fn search_options(&self) -> Result<SearchOptions, Refusal> {

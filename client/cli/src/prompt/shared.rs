@@ -123,7 +123,8 @@ impl Prompt {
             failure @ Failure::Input { .. } => Refusal::wrong(failure),
             failure => failure.into(),
         };
-        let session = OpenSession::new(session, set, self.seen.clone());
+        let reader = self.reader_of_pages();
+        let session = OpenSession::new(session, set, self.seen.clone(), reader);
         if let Some(place) = self.place_mut() {
             place.lent = Some(Lent {
                 session: session.clone(),

@@ -11,7 +11,6 @@ use z3950_asn1::oid::Oid;
 use z3950_asn1::types::InternationalString;
 
 use super::command::{CommandResult, Refusal};
-use super::pages::Pages;
 use super::search::say_diagnostics;
 use super::state::Prompt;
 use super::waiting::request;
@@ -64,7 +63,7 @@ impl Prompt {
         output: &mut Output,
     ) -> CommandResult {
         let hits = self.hits(span);
-        let mut pages = Pages::new(self.context.asker.as_ref(), output);
+        let mut pages = self.pages(output);
         let mut reader = self.reader(span)?;
         let mut exit = Exit::Delivered;
         while let Some((start, records)) = reader.next().await? {

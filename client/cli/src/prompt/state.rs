@@ -29,6 +29,7 @@ use crate::commands::seen::Seen;
 use crate::commands::target::{NamedTarget, OpenSession};
 use crate::console::exit::Exit;
 use crate::console::output::{Failure, Output};
+use crate::console::pages::{PageReader, Pages};
 use crate::render::Document;
 
 /// How long servers have to answer Close before a signal ends the program.
@@ -152,7 +153,19 @@ impl Prompt {
             text: redacted(&opened.way.text()),
             resolved,
             hint: None,
+            identity: None,
+            is_demo: false,
         })
+    }
+
+    /// The user who reads pages, if there is one.
+    pub(super) fn reader_of_pages(&self) -> Option<Arc<dyn PageReader>> {
+        self.context.asker.clone().map(|asker| asker as _)
+    }
+
+    /// The screen that a command fills.
+    pub(super) fn pages(&self, output: &Output) -> Pages {
+        Pages::new(self.reader_of_pages(), output)
     }
 
     /// Whether there is a session, open or ended by the server.

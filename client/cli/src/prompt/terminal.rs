@@ -15,13 +15,14 @@ use rustyline::validate::Validator;
 use rustyline::{ColorMode, CompletionType, Config, Context, Editor, Helper};
 use z3950_asn1::query::names;
 
-use super::questions::{GoOn, Person};
+use super::questions::Person;
 use super::script::at_home;
 use super::setters::SETTINGS;
 use super::state::Prompt;
 use super::table::{self, Completes};
 use crate::console::interrupt::Interrupt;
 use crate::console::output::{Failure, Output};
+use crate::console::pages::GoOn;
 use crate::render::{as_message, escape_controls};
 
 /// The most lines of history.

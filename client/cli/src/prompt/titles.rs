@@ -4,7 +4,6 @@ use z3950::Record;
 use z3950::service::ResultRecord;
 
 use super::command::{CommandResult, Refusal};
-use super::pages::Pages;
 use super::search::TITLES;
 use super::show::RecordRange;
 use super::state::Prompt;
@@ -83,7 +82,7 @@ impl Prompt {
     /// Lists the titles of a range, a screen at a time.
     async fn list(&mut self, span: &RecordRange, output: &mut Output) -> CommandResult {
         let hits = self.hits(span);
-        let mut pages = Pages::new(self.context.asker.as_ref(), output);
+        let mut pages = self.pages(output);
         let mut reader = self.reader(span)?;
         let mut exit = Exit::Delivered;
         while let Some((start, records)) = reader.next().await? {

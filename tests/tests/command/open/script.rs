@@ -297,3 +297,16 @@ fn a_misspelt_name_gets_a_suggestion() {
         assert!(ran.stderr.contains(words), "{command}: {ran:?}");
     }
 }
+
+/// `find` sorts by `sortby` of CQL, as `search` does.
+#[test]
+fn find_sorts_as_cql_says() {
+    let found = |order: &str| {
+        let commands = format!("find cql:title = war sortby date{order}\nformat brief\nshow 1+5\n");
+        let ran = z3950_fed(["--demo", "open", "localhost/books"], &commands);
+        assert_eq!(ran.code, Some(0), "{ran:?}");
+        ran.stdout
+    };
+    let (ascending, descending) = (found(""), found("/sort.descending"));
+    assert_ne!(ascending, descending);
+}

@@ -5,7 +5,7 @@ use serde_json::json;
 use z3950::Error;
 use z3950::lookup::{
     Attempt, Identifier, Kind, LookupHits, LookupOptions, Match, Merit, Preferences, anywhere,
-    attempts, cataloguing_language, identifiers, lookup, matched,
+    attempts, cataloguing_language, identifiers, matched,
 };
 use z3950::plan::{Fallback, SearchCourse};
 use z3950::retrieve::OutcomeName;
@@ -16,7 +16,7 @@ use crate::answer::{Answer, Ask, Envelope, OR, Piece, Recipient, Work, Writing, 
 use crate::commands::fallback::again_as;
 use crate::commands::target::{NamedTarget, TargetClient, Unanswered};
 use crate::console::output::Words;
-use crate::render::{Style, matching, shown};
+use crate::render::{Style, matching, numbered, shown};
 
 /// The keys that `--json` adds.
 const KEYS: [&str; 5] = ["identifier", "position", "terms", "matched", "choice"];
@@ -282,7 +282,7 @@ impl Desk {
                 records: course.records(),
                 count,
             };
-            let result = self.ask(spot, &attempts, options).await;
+            let result = self.ask(spot, identifier, &attempts, options).await;
             let (reason, has_next) = match &result {
                 Ok(None) => ("no record matches".to_owned(), course.after_nothing()),
                 Ok(Some(found)) => match found.records.first() {
@@ -345,17 +345,16 @@ impl Desk {
     async fn ask<'a>(
         &self,
         spot: &Spot,
+        identifier: &Identifier,
         attempts: &'a [Attempt],
         mut options: LookupOptions,
     ) -> Result<Option<LookupHits<'a>>, Unanswered> {
-        let mut lease = self.reach.borrow(&spot.place).await?;
+        let lease = self.reach.borrow(&spot.place).await?;
         // If the connection is lost between records, a new session continues after them.
         options.records.reconnect = lease.reconnect();
         options.search.result_set = lease.own_set();
-        let options = &options;
         self.reach.note_search();
-        let found = lease.read(|session| async move { lookup(&session, attempts, options).await });
-        Ok(found.await?)
+        Ok(lease.lookup(identifier, attempts, &options).await?)
     }
 
     fn envelope(&self, place: &NamedTarget, identifier: String) -> Envelope {
@@ -421,7 +420,12 @@ impl Desk {
             recipient.send(envelope().answered(&answer).piece()).await;
         }
         for (position, slot) in (1_u64..).zip(&found.records) {
-            let (piece, one) = self.record(&found, base.clone(), position, slot);
+            let (mut piece, one) = self.record(&found, base.clone(), position, slot);
+            let numbered = numbered(position, Some(hits));
+            piece.heading = match self.spots.len() > 1 {
+                true => Some(format!("{place}: {numbered}")),
+                false => (hits != 1).then_some(numbered),
+            };
             recipient.send(piece).await;
             answer = answer.graver(one);
         }

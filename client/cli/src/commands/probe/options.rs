@@ -214,7 +214,7 @@ impl Attempts<'_> {
     /// Opens another session with a proposed character set.
     async fn negotiation(&self) -> Tried {
         let proposal = OriginProposal::named(&["utf-8"], &[], true);
-        let init = init::negotiating(self.reach.init().clone(), proposal);
+        let init = init::negotiating(self.reach.init(self.place), proposal);
         let init = init.map_err(|error| Error::fault(Phase::Init, error))?;
         let session = self
             .reach

@@ -2,18 +2,45 @@
 
 use std::sync::Arc;
 
-use super::questions::{Asker, GoOn};
+use z3950::transport::BoxFuture;
+
 use crate::console::output::{Failure, Output};
 use crate::render::Format;
 
 /// The fewest rows of a terminal that is worth filling.
 const FEWEST_ROWS: usize = 4;
 
+/// How to continue after a page.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum GoOn {
+    Page,
+    All,
+    Stop,
+}
+
+impl GoOn {
+    /// What a line means; `None` if it is something else.
+    pub(crate) fn read(line: &str) -> Option<Self> {
+        match line.trim() {
+            "" => Some(Self::Page),
+            "a" | "all" => Some(Self::All),
+            "q" | "quit" => Some(Self::Stop),
+            _ => None,
+        }
+    }
+}
+
+/// A user who reads pages.
+pub(crate) trait PageReader: Send + Sync {
+    /// Asks whether to go on after a page that ends with this, such as `3 of 17`.
+    fn goes_on<'a>(&'a self, last: &'a str) -> BoxFuture<'a, GoOn>;
+}
+
 /// The screen that a command fills; without one, everything is written at once.
-pub(super) struct Pages(Option<Screen>);
+pub(crate) struct Pages(Option<Screen>);
 
 struct Screen {
-    asker: Arc<Asker>,
+    reader: Arc<dyn PageReader>,
     columns: usize,
     /// The rows for data; one more is for the question.
     rows: usize,
@@ -24,10 +51,10 @@ struct Screen {
 
 impl Pages {
     /// The terminal of a user, if that is where data goes.
-    pub(super) fn new(asker: Option<&Arc<Asker>>, output: &Output) -> Self {
+    pub(crate) fn new(reader: Option<Arc<dyn PageReader>>, output: &Output) -> Self {
         let screen = output.screen().filter(|(_, rows)| *rows >= FEWEST_ROWS);
-        Self(asker.zip(screen).map(|(asker, (columns, rows))| Screen {
-            asker: Arc::clone(asker),
+        Self(reader.zip(screen).map(|(reader, (columns, rows))| Screen {
+            reader,
             columns,
             rows: rows - 1,
             used: 0,
@@ -37,7 +64,7 @@ impl Pages {
 
     /// Writes the octets of a record, or lines in the format text. Returns false if the user wants no more. Questions name what
     /// was written last: `what`, such as `3 of 17`.
-    pub(super) async fn write(
+    pub(crate) async fn write(
         &mut self,
         octets: &[u8],
         format: Format,
@@ -55,7 +82,7 @@ impl Pages {
                 return Ok(true);
             }
             rest = after;
-            match screen.asker.goes_on(&screen.last).await {
+            match screen.reader.goes_on(&screen.last).await {
                 GoOn::Page => screen.used = 0,
                 GoOn::All => self.0 = None,
                 GoOn::Stop => return Ok(false),
