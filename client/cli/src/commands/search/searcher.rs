@@ -1,0 +1,454 @@
+//! A query at one target: the search, with fallbacks, and the records that are shown.
+
+use futures_util::StreamExt;
+use z3950::error::{Error, Phase};
+use z3950::pager::{Pager, PagerOptions};
+use z3950::plan::{Fallback, SearchCourse};
+use z3950::retrieve::OutcomeName;
+use z3950::service::ResultRecord;
+use z3950::service::search::SearchOptions;
+use z3950_asn1::apdu::{Query, RpnQuery, SortKeySpec};
+use z3950_asn1::bib1::diagnostics::Condition;
+
+use super::Wanted;
+use crate::answer::{Answer, Ask, Envelope, Job, Piece, Recipient, Work, Writing, refuse};
+use crate::commands::facets;
+use crate::commands::fallback::again_as;
+use crate::commands::query::{QueryReader, SortedQuery};
+use crate::commands::target::{Borrowed, Made, NamedTarget, TargetClient, Unanswered};
+use crate::console::output::{Failure, Words};
+use crate::render::{Style, matching, numbered};
+
+/// A target, and how to search it.
+pub(super) struct Spot {
+    place: NamedTarget,
+    search: SearchOptions,
+    options: PagerOptions,
+}
+
+impl Spot {
+    pub(super) fn new(wanted: &Wanted, count: u64, place: NamedTarget) -> Self {
+        let (mut search, mut options) = place.options(&wanted.asked);
+        search.takes_unknown_count = true;
+        options.chunk_size = options.chunk_size.min(count.max(1));
+        // The first records come with the search, unless others are to be shown first.
+        if wanted.start == 1 && wanted.sort.is_empty() {
+            search = search.with_records(options.chunk_size.min(count));
+        }
+        Self {
+            search,
+            options,
+            place,
+        }
+    }
+}
+
+/// Searches targets and shows what each has.
+pub(super) struct Searcher {
+    reach: TargetClient,
+    spots: Vec<Spot>,
+    reader: QueryReader,
+    /// The keys of the command line, which replace those of queries.
+    keys: Vec<SortKeySpec>,
+    fallback: Fallback,
+    facets: facets::Arguments,
+    start: u64,
+    count: u64,
+    /// Whether records go to a file, so that their number is not seen.
+    pub(super) is_written: bool,
+    /// Whether messages name the query, because there may be several.
+    pub(super) names_queries: bool,
+    writing: Writing,
+}
+
+/// A query at one target.
+struct Searched<'a> {
+    spot: &'a Spot,
+    query: RpnQuery,
+    keys: Vec<SortKeySpec>,
+    /// The beginning of messages.
+    subject: String,
+}
+
+/// A result set, and the way in which it was found unless that is the query as given.
+struct FoundSet {
+    set: Pager,
+    step: Option<String>,
+}
+
+impl Searched<'_> {
+    fn envelope(&self) -> Envelope {
+        Envelope::of(&self.spot.place, &facets::KEYS)
+            .with("query", self.query.to_string())
+            .requested(self.spot.search.record_syntax)
+    }
+}
+
+impl Work for Searcher {
+    async fn answer(&self, ask: &Ask, recipient: &mut Recipient) -> Answer {
+        let Some(spot) = self.spots.get(ask.target) else {
+            return Answer::default();
+        };
+        let read = match self.reader.read_sorted(&ask.input) {
+            Ok(read) => read,
+            Err(words) => return refuse(ask, words, recipient).await,
+        };
+        let SortedQuery {
+            query,
+            keys,
+            remark,
+        } = read;
+        if let Some(words) = remark.filter(|_| ask.target == 0) {
+            recipient.send(Words::Note(words)).await;
+        }
+        let searched = Searched {
+            spot,
+            query,
+            keys: match self.keys.as_slice() {
+                [] => keys,
+                own => own.to_vec(),
+            },
+            subject: match self.names_queries {
+                true => format!("{}: {ask}", spot.place),
+                false => spot.place.to_string(),
+            },
+        };
+        // The session is lent until the last record has come.
+        let (_lease, found) = loop {
+            let mut notes = Vec::new();
+            let result = self.found(&searched, &mut notes).await;
+            if let Ok((_, FoundSet { set, .. })) = &result
+                && self.wanted(set.found().count()) > recipient.room()
+            {
+                notes.clear();
+            }
+            for words in notes {
+                recipient.send(Words::Note(words)).await;
+            }
+            match result {
+                Ok((lease, found)) => {
+                    let wanted = self.wanted(found.set.found().count());
+                    if wanted <= recipient.room() {
+                        break (lease, found);
+                    }
+                    // Another ask may wait for the session, so it is given back, and the search repeated later.
+                    drop(found);
+                    drop(lease);
+                    recipient.ready_for(wanted).await;
+                }
+                Err(failure) => {
+                    let envelope = || searched.envelope();
+                    let subject = &searched.subject;
+                    let ended = self.writing.end(failure.answer(), envelope, subject);
+                    return recipient.last(ended).await;
+                }
+            }
+        };
+        self.show(&searched, found, recipient).await
+    }
+}
+
+impl Searcher {
+    /// A job without inputs.
+    pub(super) fn job(
+        wanted: &Wanted,
+        reader: QueryReader,
+        reach: &TargetClient,
+        spots: Vec<Spot>,
+        style: Style,
+        count: u64,
+    ) -> Result<Job<Self>, Failure> {
+        Ok(Job {
+            given: Vec::new(),
+            targets: spots.iter().map(|spot| spot.place.text.clone()).collect(),
+            style: style.clone(),
+            jobs: 1,
+            names_records: None,
+            work: Self {
+                reach: reach.clone(),
+                spots,
+                reader,
+                keys: wanted.keys()?,
+                fallback: wanted.fallbacks.allowed(),
+                facets: wanted.facets.clone(),
+                start: wanted.start,
+                count,
+                is_written: false,
+                names_queries: false,
+                writing: wanted.asked.writing(style),
+            },
+        })
+    }
+
+    /// Searches; returns the session and what was found in it.
+    async fn found(
+        &self,
+        searched: &Searched<'_>,
+        notes: &mut Vec<String>,
+    ) -> Result<(Borrowed, FoundSet), Unanswered> {
+        let Searched { spot, keys, .. } = searched;
+        let adapted = spot.place.adapted(&searched.query)?;
+        let mut lease = self.reach.borrow(&spot.place).await?;
+        let (search, records) = (spot.search.clone(), spot.options.clone());
+        let mut course = SearchCourse::new(Some(&adapted), search, records, self.fallback);
+        let mut empty = None;
+        loop {
+            let query = course.query().unwrap_or(&adapted);
+            let result = self.search(&mut lease, query, &course, keys).await;
+            let step = course.form();
+            let (reason, has_next) = match &result {
+                Ok(set) if set.found().count() == Some(0) => {
+                    ("no record matches".to_owned(), course.after_nothing())
+                }
+                Err(Error::Refused {
+                    phase: Phase::Search | Phase::Present,
+                    diagnostics,
+                }) => {
+                    let next = course.after_refusal(&diagnostics.0);
+                    (diagnostics.to_string(), next)
+                }
+                _ => (String::new(), false),
+            };
+            match result {
+                _ if has_next => {
+                    notes.push(again_as(&searched.subject, &reason, &course));
+                    empty = empty.or(result.ok());
+                }
+                Ok(set) => return Ok((lease, FoundSet { set, step })),
+                Err(error) => {
+                    let set = empty.ok_or(error)?;
+                    return Ok((lease, FoundSet { set, step: None }));
+                }
+            }
+        }
+    }
+
+    /// How many of the matching records to send.
+    fn wanted(&self, hits: Option<u64>) -> u64 {
+        let hits = hits.unwrap_or(u64::MAX);
+        hits.saturating_sub(self.start - 1).min(self.count)
+    }
+
+    /// Searches and sorts.
+    async fn search(
+        &self,
+        lease: &mut Borrowed,
+        query: &RpnQuery,
+        course: &SearchCourse,
+        keys: &[SortKeySpec],
+    ) -> Result<Pager, Error> {
+        let search = self.facets.asked(course.search());
+        let mut search = search.map_err(|error| Error::fault(Phase::Search, error))?;
+        if !keys.is_empty() {
+            // The first records are others after the sort.
+            search.small_set_upper_bound = 0;
+            search.large_set_lower_bound = 1;
+            search.medium_set_present_number = 0;
+        }
+        search.result_set = match self.reach.result_set() {
+            Some(name) => name.into(),
+            None => lease.own_set(),
+        };
+        self.reach.note_search();
+        let (query, search) = (&Query::Type1(query.clone()), &search);
+        // If the connection is lost between records, a new session continues after them.
+        let mut options = course.records();
+        options.reconnect = lease.reconnect();
+        let options = &options;
+        lease
+            .read(|session| async move {
+                let mut set = session
+                    .pager(query.clone(), search, options.clone())
+                    .await?;
+                if !keys.is_empty() && set.found().count().is_none_or(|hits| hits > 1) {
+                    set.sort(keys.to_vec()).await?;
+                }
+                if course.minds_records()
+                    && set.found().count() != Some(0)
+                    && let Some(refusal) = of_element_set(set.record(self.start).await)
+                {
+                    return Err(refusal);
+                }
+                Ok(set)
+            })
+            .await
+    }
+
+    /// Shows what was found.
+    async fn show(
+        &self,
+        searched: &Searched<'_>,
+        found: FoundSet,
+        recipient: &mut Recipient,
+    ) -> Answer {
+        let FoundSet { mut set, step } = found;
+        let hits = set.found().count();
+        self.reach.note(Made { hits, next: 1 });
+        let (spot, subject) = (searched.spot, &searched.subject);
+        let (json, is_counted) = (self.writing.json, self.count == 0);
+        let facets = self
+            .facets
+            .shown(&spot.place, &searched.query, set.found(), json, is_counted);
+        recipient.send(facets).await;
+        let answer = Answer {
+            hits,
+            step,
+            ..Answer::default()
+        };
+        let envelope = || searched.envelope();
+        let ended = match hits {
+            Some(0) => self.writing.end(no_match(answer), envelope, subject),
+            _ if is_counted => {
+                let answer = answer.ended(OutcomeName::Found);
+                let piece = match json {
+                    true => envelope().answered(&answer).piece(),
+                    false => {
+                        let hits = hits.map_or("unknown".to_owned(), |hits| hits.to_string());
+                        Piece::line(format!("{hits} {subject}\n").into_bytes())
+                    }
+                };
+                (piece, answer)
+            }
+            Some(hits) if self.start > hits => {
+                let words = format!("{}, fewer than --start says", matching(hits));
+                let answer = answer.ended(OutcomeName::OutOfRange).saying(words);
+                self.writing.end(answer, envelope, subject)
+            }
+            _ => {
+                return self.records(searched, answer, &mut set, recipient).await;
+            }
+        };
+        recipient.last(ended).await
+    }
+
+    /// Sends the wanted records as they come. `found` is the answer with the number of hits.
+    async fn records(
+        &self,
+        searched: &Searched<'_>,
+        found: Answer,
+        set: &mut Pager,
+        recipient: &mut Recipient,
+    ) -> Answer {
+        let Searched { spot, subject, .. } = searched;
+        let hits = found.hits;
+        if !self.writing.json {
+            let words = hits.map_or_else(
+                || "the server returned a negative number of hits; its records are requested regardless".to_owned(),
+                matching,
+            );
+            recipient
+                .send(Words::Note(format!("{subject}: {words}")))
+                .await;
+        }
+        let mut writing = self.writing.clone();
+        writing.charset = spot.place.charset(writing.charset);
+        let mut answer = found.clone();
+        let wanted = self.wanted(hits);
+        let mut slots = set.stream_range(self.start, wanted);
+        let mut position = self.start;
+        let mut written = 0_u64;
+        while let Some(slot) = slots.next().await {
+            let envelope = || searched.envelope().with("position", position);
+            let (mut piece, one) = match slot {
+                Err(error) => {
+                    let mut failed = Unanswered::from(error).answer();
+                    failed.hits = hits;
+                    writing.end(failed, envelope, subject)
+                }
+                Ok(slot) => {
+                    let which = format!("record {position}");
+                    self.reach
+                        .write(&writing, found.clone(), envelope, &slot, subject, &which)
+                }
+            };
+            piece.heading = self.heading(searched, position, hits);
+            written += u64::from(one.outcome == OutcomeName::Delivered);
+            recipient.send(piece).await;
+            answer = answer.graver(one);
+            position += 1;
+            let next = position;
+            self.reach.note(Made { hits, next });
+        }
+        drop(slots);
+        if hits.is_none() && position == self.start {
+            let envelope = || searched.envelope();
+            let ended = writing.end(no_match(found), envelope, subject);
+            return recipient.last(ended).await;
+        }
+        let (asked, had) = (spot.options.present.record_syntax, set.record_syntax());
+        if let Some(asked) = asked.filter(|_| asked != had) {
+            let had = had.map_or_else(
+                || "the server's own choice".to_owned(),
+                |had| format!("{had:?}"),
+            );
+            let words = format!("{subject}: no records in {asked:?}; requested them in {had}");
+            recipient.send(Words::Note(words)).await;
+        }
+        if self.is_written
+            && let Some(hits) = hits
+            && wanted < hits
+            && answer.outcome == OutcomeName::Delivered
+        {
+            let words = self.part_of(hits, wanted);
+            recipient
+                .send(Words::Warning(format!("{subject}: {words}")))
+                .await;
+            answer.message = Some(match answer.message {
+                Some(lost) => format!("{words}; {lost}"),
+                None => words,
+            });
+        }
+        // Some servers answer each Present in another syntax; the records that could be written stay.
+        if answer.outcome == OutcomeName::NotWritten && written > 0 {
+            let asked = position - self.start;
+            let reason = answer.message.unwrap_or_default();
+            answer.message = Some(format!("{written} of {asked} records written; {reason}"));
+        }
+        answer
+    }
+
+    /// `3 of 17`, after the target if there are several; `None` for a record that is the only one.
+    fn heading(&self, searched: &Searched<'_>, position: u64, hits: Option<u64>) -> Option<String> {
+        let numbered = numbered(position, hits);
+        match self.names_queries || self.spots.len() > 1 {
+            true => Some(format!("{}: {numbered}", searched.subject)),
+            false => (hits != Some(1)).then_some(numbered),
+        }
+    }
+
+    /// `10 of 17 written (--count 10)`
+    fn part_of(&self, hits: u64, wanted: u64) -> String {
+        let mut options = Vec::new();
+        if self.start > 1 {
+            options.push(format!("--start {}", self.start));
+        }
+        if self.count < hits.saturating_sub(self.start - 1) {
+            options.push(format!("--count {}", self.count));
+        }
+        format!("{wanted} of {hits} written ({})", options.join(", "))
+    }
+}
+
+/// The refusal of a record because of its element set.
+fn of_element_set(first: Result<ResultRecord, Error>) -> Option<Error> {
+    let diagnostics = match first {
+        Ok(ResultRecord::Diagnostic { diagnostic, .. }) => diagnostic.into(),
+        Err(Error::Refused { diagnostics, .. }) => diagnostics,
+        _ => return None,
+    };
+    let phase = Phase::Present;
+    let conditions = [
+        Condition::ELEMENT_SET_NAME,
+        Condition::GENERIC_ELEMENT_SET_NAME_ONLY,
+    ];
+    let is_it = conditions
+        .iter()
+        .any(|condition| diagnostics.has(condition.0));
+    is_it.then_some(Error::Refused { phase, diagnostics })
+}
+
+fn no_match(answer: Answer) -> Answer {
+    answer
+        .ended(OutcomeName::NoMatch)
+        .saying("no record matches")
+}
