@@ -1,25 +1,23 @@
-//! The lookup of one input at one or more targets: what is asked, which of the records found is taken, and what is said about it.
+//! The lookup of one input at one or more targets: what is asked, and which of the records found is taken.
+
+mod answers;
 
 use futures_util::future::join_all;
-use serde_json::json;
 use z3950::Error;
 use z3950::lookup::{
-    Attempt, Identifier, Kind, LookupHits, LookupOptions, Match, Merit, Preferences, anywhere,
-    attempts, cataloguing_language, identifiers, matched,
+    Attempt, Identifier, Kind, LookupHits, LookupOptions, Preferences, anywhere, attempts,
+    cataloguing_language, identifiers,
 };
 use z3950::plan::{Fallback, SearchCourse};
 use z3950::retrieve::OutcomeName;
 use z3950::service::ResultRecord;
 
 use super::Matches;
-use crate::answer::{Answer, Ask, Envelope, OR, Piece, Recipient, Work, Writing, refuse};
+use crate::answer::{Answer, Ask, Recipient, Work, Writing, refuse};
 use crate::commands::fallback::again_as;
 use crate::commands::target::{NamedTarget, TargetClient, Unanswered};
 use crate::console::output::Words;
-use crate::render::{Style, matching, numbered, shown};
-
-/// The keys that `--json` adds.
-const KEYS: [&str; 5] = ["identifier", "position", "terms", "matched", "choice"];
+use crate::render::{Style, shown};
 
 /// Looks up identifiers at targets.
 pub(super) struct Desk {
@@ -355,242 +353,5 @@ impl Desk {
         options.search.result_set = lease.own_set();
         self.reach.note_search();
         Ok(lease.lookup(identifier, attempts, &options).await?)
-    }
-
-    fn envelope(&self, place: &NamedTarget, identifier: String) -> Envelope {
-        let syntax = self.spots.first();
-        let syntax = syntax.and_then(|spot| spot.options.search.record_syntax);
-        Envelope::of(place, &KEYS)
-            .with("identifier", identifier)
-            .requested(syntax)
-    }
-
-    /// Sends an answer without records, of one target or several.
-    async fn end(
-        &self,
-        spots: &[Spot],
-        identifiers: &[Identifier],
-        answer: Answer,
-        recipient: &mut Recipient,
-    ) -> Answer {
-        let Some(last) = spots.last() else {
-            return answer;
-        };
-        let places: Vec<String> = spots.iter().map(|spot| spot.place.to_string()).collect();
-        let names: Vec<&str> = spots.iter().map(|spot| spot.place.text.as_str()).collect();
-        let identifiers: Vec<String> = identifiers.iter().map(ToString::to_string).collect();
-        let identifiers = identifiers.join(" ");
-        let subject = format!("{}: {identifiers}", places.join(OR));
-        let envelope = || {
-            let envelope = self.envelope(&last.place, identifiers);
-            envelope.with("target", names.join(OR))
-        };
-        recipient
-            .last(self.writing.end(answer, envelope, &subject))
-            .await
-    }
-
-    /// Shows the records of a target.
-    async fn show(&self, found: Find<'_>, recipient: &mut Recipient) -> Answer {
-        let Find {
-            spot: Spot { place, .. },
-            identifier,
-            hits,
-            ..
-        } = found;
-        let count = self.count;
-        let base = found.base();
-        let envelope = || self.envelope_of(&found);
-        let mut answer = base.clone();
-        if hits != 1 {
-            answer = answer.ended(OutcomeName::Ambiguous).saying(matching(hits));
-        }
-        if count == 0 {
-            answer.outcome = OutcomeName::Found;
-        }
-        if !self.writing.json {
-            let words = found.in_words();
-            // A batch shows only warnings.
-            let words = match hits {
-                1 => Words::Note(words),
-                _ => Words::Warning(words),
-            };
-            recipient.send(words).await;
-        } else if count == 0 {
-            recipient.send(envelope().answered(&answer).piece()).await;
-        }
-        for (position, slot) in (1_u64..).zip(&found.records) {
-            let (mut piece, one) = self.record(&found, base.clone(), position, slot);
-            let numbered = numbered(position, Some(hits));
-            piece.heading = match self.spots.len() > 1 {
-                true => Some(format!("{place}: {numbered}")),
-                false => (hits != 1).then_some(numbered),
-            };
-            recipient.send(piece).await;
-            answer = answer.graver(one);
-        }
-        if let Some(failure) = &found.failure {
-            let failed = Answer {
-                hits: base.hits,
-                step: base.step,
-                target: base.target,
-                ..Unanswered::from(failure.clone()).answer()
-            };
-            let subject = format!("{place}: {identifier}");
-            let failed = self.writing.end(failed, envelope, &subject);
-            return answer.graver(recipient.last(failed).await);
-        }
-        if self.is_written && count < hits {
-            let words = format!("{count} of {hits} written (--count {count})");
-            let warning = format!("{place}: {identifier}: {words}");
-            recipient.send(Words::Warning(warning)).await;
-            answer.message = Some(words);
-        }
-        answer
-    }
-
-    /// Shows the best record of all targets, and says why it is.
-    async fn show_best(
-        &self,
-        finds: Vec<Find<'_>>,
-        preferences: &Preferences,
-        recipient: &mut Recipient,
-    ) -> Answer {
-        let mut candidates = Vec::new();
-        for found in &finds {
-            for (position, slot) in (1_u64..).zip(&found.records) {
-                if let ResultRecord::Record { external, .. } = slot {
-                    let merit = Merit::of(external, found.identifier, preferences);
-                    candidates.push((merit, found, position, slot));
-                }
-            }
-        }
-        let number = candidates.len();
-        // Of equals, the first stays first.
-        candidates.sort_by(|(one, ..), (other, ..)| one.compare(other));
-        let mut candidates = candidates.into_iter();
-        let Some((best, found, position, slot)) = candidates.next() else {
-            // There are only diagnostics.
-            let mut finds = finds.into_iter();
-            return match finds.next() {
-                Some(found) => self.show(found, recipient).await,
-                None => Answer::default(),
-            };
-        };
-        let hits = finds.iter().map(|found| found.hits).sum();
-        let mut base = Answer {
-            hits: Some(hits),
-            ..found.base()
-        };
-        if let Some((next, ..)) = candidates.next() {
-            let of = match u64::try_from(number).unwrap_or(u64::MAX) < hits {
-                true => format!("the first {number} of {hits}"),
-                false => number.to_string(),
-            };
-            let words = format!(
-                "record {position} as the best of {of}: {}",
-                best.reason(&next)
-            );
-            base.choice = Some(words);
-        }
-        if !self.writing.json {
-            let words = found.in_words();
-            recipient.send(Words::Note(words)).await;
-        }
-        if let Some(choice) = &base.choice {
-            let words = format!("{}: {}: {choice}", found.spot.place, found.identifier);
-            recipient.send(Words::Note(words)).await;
-        }
-        let failures = finds
-            .iter()
-            .filter_map(|found| Some((found, found.failure.as_ref()?)));
-        for (found, failure) in failures {
-            let words = format!("{}: {}: {failure}", found.spot.place, found.identifier);
-            recipient.send(Words::Warning(words)).await;
-        }
-        recipient
-            .last(self.record(found, base, position, slot))
-            .await
-    }
-
-    fn envelope_of(&self, found: &Find<'_>) -> Envelope {
-        let identifier = found.identifier.to_string();
-        self.envelope(&found.spot.place, identifier)
-            .with("terms", found.terms.clone())
-    }
-
-    fn record(
-        &self,
-        found: &Find<'_>,
-        answer: Answer,
-        position: u64,
-        slot: &ResultRecord,
-    ) -> (Piece, Answer) {
-        let (place, identifier) = (&found.spot.place, found.identifier);
-        let field = match slot {
-            ResultRecord::Record { external, .. } => matched(identifier, external),
-            ResultRecord::Diagnostic { .. } => None,
-        };
-        let choice = answer.choice.clone();
-        let envelope = || {
-            let matched = field.as_ref().map(|field| {
-                json!({
-                    "field": field.tag,
-                    "subfield": field.code,
-                    "text": field.text,
-                    "cancelled": field.is_cancelled,
-                })
-            });
-            self.envelope_of(found)
-                .with("position", position)
-                .with("matched", matched)
-                .with("choice", choice)
-        };
-        let mut writing = self.writing.clone();
-        writing.charset = place.charset(writing.charset);
-        let which = format!("{identifier}: record {position}");
-        let (mut piece, answer) =
-            self.reach
-                .write(&writing, answer, envelope, slot, &place.to_string(), &which);
-        if let Some(field) = field.filter(|_| !self.writing.json) {
-            piece.words.insert(0, said(identifier, position, &field));
-        }
-        (piece, answer)
-    }
-}
-
-impl Find<'_> {
-    /// The answer with what is known before any record.
-    fn base(&self) -> Answer {
-        Answer {
-            hits: Some(self.hits),
-            step: Some(self.step.clone()),
-            target: Some(self.spot.place.text.clone()),
-            ..Answer::default()
-        }
-    }
-
-    /// `lib.example: isbn:0306406152: 1 record matches 1=7 9780306406157 or 0306406152`
-    fn in_words(&self) -> String {
-        format!(
-            "{}: {}: {} {} {}",
-            self.spot.place,
-            self.identifier,
-            matching(self.hits),
-            self.step,
-            self.terms.join(OR)
-        )
-    }
-}
-
-/// Where the identifier is found; a field of cancelled numbers is worth a warning.
-fn said(identifier: &Identifier, position: u64, place: &Match) -> Words {
-    let text = place.text.trim();
-    let words = format!("{identifier}: record {position} has {text} in {place}");
-    match place.is_cancelled {
-        true => Words::Warning(format!(
-            "{words}, a field for cancelled and invalid numbers"
-        )),
-        false => Words::Note(words),
     }
 }
