@@ -171,6 +171,22 @@ impl Daemon {
         assert!(status.expect("sh starts").success(), "the signal is sent");
     }
 
+    /// Its resident memory in octets, from Linux's `/proc`; 0 elsewhere.
+    pub fn memory(&self) -> u64 {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id()));
+        let status = status.unwrap_or_default();
+        let mut lines = status.lines();
+        let kib = lines.find_map(|line| line.strip_prefix("VmRSS:"));
+        let kib = kib.and_then(|rest| rest.trim().trim_end_matches(" kB").parse().ok());
+        kib.map_or(0, |kib: u64| kib * 1024)
+    }
+
+    /// How many descriptors it has open, from Linux's `/proc`; 0 elsewhere.
+    pub fn descriptors(&self) -> usize {
+        let open = std::fs::read_dir(format!("/proc/{}/fd", self.child.id()));
+        open.map_or(0, Iterator::count)
+    }
+
     /// Waits for it to end.
     pub fn wait(&mut self) -> ExitStatus {
         self.child.wait().expect("the program ends")

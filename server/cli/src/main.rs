@@ -10,6 +10,8 @@
     clippy::unwrap_used
 )]
 
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+mod allocator;
 mod args;
 mod config;
 mod failure;
@@ -43,6 +45,10 @@ fn main() -> ExitCode {
             .into();
     }
     trace(arguments.verbose, arguments.color);
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    if !arguments.check {
+        allocator::return_freed_memory();
+    }
     // Otherwise exceeding the file size limit would kill the program.
     let _ = z3950_asn1::file::survive_size_limit();
     let check = arguments.check;

@@ -295,6 +295,16 @@ fn arguments_take_precedence_over_the_settings_file() {
     assert_eq!(daemon.hits("Default", "@attr 1=1032 b1"), 1);
 }
 
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+#[test]
+fn freed_memory_is_returned_to_the_system() {
+    let daemon = Daemon::start(&["--demo", "--listen", "127.0.0.1:0"]);
+    let environment = fs::read(format!("/proc/{}/environ", daemon.child.id()));
+    let environment = environment.expect("Linux has it");
+    let mut variables = environment.split(|octet| *octet == 0);
+    assert!(variables.any(|variable| variable == b"MALLOC_TRIM_THRESHOLD_=131072"));
+}
+
 #[test]
 fn sighup_reloads_the_databases() {
     let folder = tempfile::tempdir().expect("a folder");

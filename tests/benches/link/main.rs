@@ -18,6 +18,7 @@ mod relay;
 #[expect(dead_code, reason = "these tables have other columns")]
 mod table;
 
+use std::ffi::OsStr;
 use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -139,7 +140,8 @@ impl Bench {
     fn session(&self) {
         for server in self.servers() {
             let relay = Relay::to(server.port, slow(100));
-            let contenders = self.many(&server, relay.port, LOOKUPS, 1);
+            let mut contenders = self.many(&server, relay.port, LOOKUPS, 1);
+            contenders.push(self.side_by_side(&server, relay.port));
             let costs = self.costs(&contenders, self.effort.long_rounds, 1, Some(&relay));
             let title = format!("{LOOKUPS} lookups in one session, 100 ms, {}", server.name);
             let aim = "at most 1.05 round trips each in turn (yaz-ztest), or that divided by the operations that the server \
@@ -322,11 +324,7 @@ impl Bench {
 
     /// Commands that look up records, one after the other.
     fn many(&self, server: &Peer, port: u16, count: usize, sessions: usize) -> Vec<Contender> {
-        let mut lines = String::new();
-        for number in 1..=count {
-            writeln!(lines, "docid:{}", known_item(server, number).0).expect("a String");
-        }
-        let input = self.written(&format!("docids-{port}.txt"), &lines);
+        let input = self.docids(server, port, count);
         let place = place(server, port);
         let mut contenders = self.each(|z3950| {
             let arguments = [
@@ -347,6 +345,31 @@ impl Bench {
         contenders.push(library);
         contenders.push(self.zoom(server, port, query, count, sessions));
         contenders
+    }
+
+    /// Lookups in one session, as many at a time as it allows.
+    fn side_by_side(&self, server: &Peer, port: u16) -> Contender {
+        let database = server.database;
+        let profile = format!(
+            "[targets.one]\nhost = \"127.0.0.1\"\nport = {port}\ndatabases = [\"{database}\"]\nsessions = 1\n"
+        );
+        let targets = self.written(&format!("one-session-{port}.toml"), &profile);
+        let (_, z3950) = &self.ours[0];
+        let arguments = ["lookup", "one", "--syntax", "usmarc", "--jobs", "8"];
+        let mut command = Contender::of("z3950 lookup --jobs 8", z3950, &arguments);
+        command.add(&[Path::new("--targets"), &targets]);
+        command.add(&[Path::new("--input"), &self.docids(server, port, LOOKUPS)]);
+        command.writes("--output", self.programs.file("side-by-side.mrc"));
+        command
+    }
+
+    /// A file of docids.
+    fn docids(&self, server: &Peer, port: u16, count: usize) -> PathBuf {
+        let mut lines = String::new();
+        for number in 1..=count {
+            writeln!(lines, "docid:{}", known_item(server, number).0).expect("a String");
+        }
+        self.written(&format!("docids-{port}.txt"), &lines)
     }
 
     fn zoom(
@@ -445,7 +468,7 @@ impl Contender {
         contender
     }
 
-    fn add<S: AsRef<str>>(&mut self, arguments: &[S]) {
+    fn add<S: AsRef<OsStr>>(&mut self, arguments: &[S]) {
         let arguments = arguments.iter().map(|argument| argument.as_ref().into());
         self.command.extend(arguments);
     }

@@ -277,7 +277,15 @@ const HOUSES: &[House] = &[
     House {
         package: "server/cli",
         floors: &[
-            "serve", "signals", "manual", "load", "settings", "failure", "args", "config",
+            "serve",
+            "signals",
+            "manual",
+            "load",
+            "settings",
+            "failure",
+            "args",
+            "config",
+            "allocator",
         ],
     },
     House {
