@@ -13,7 +13,7 @@ use futures_util::future::{BoxFuture, Either, ready};
 use futures_util::stream::{self, BoxStream};
 use futures_util::{FutureExt, StreamExt, TryStreamExt};
 use tokio::time::Instant;
-use z3950_asn1::apdu::{DiagRec, Options, Query, SortKeySpec, SortRequest};
+use z3950_asn1::apdu::{DiagRec, Query, SortKeySpec, SortRequest};
 use z3950_asn1::bib1::diagnostics::Condition;
 use z3950_asn1::oid::Oid;
 use z3950_asn1::types::InternationalString;
@@ -72,7 +72,7 @@ impl PagerOptions {
     }
 }
 
-/// How many chunks of a long range are requested ahead where the server grants concurrentOperations, otherwise one.
+/// The most chunks of a long range that are requested ahead, if as many operations may be in progress.
 const CHUNKS_AHEAD: usize = 4;
 
 /// A result set at a server. At each position is a record or a diagnostic in its place.
@@ -90,6 +90,8 @@ pub struct Pager {
     pushed: Vec<ResultRecord>,
     /// The requests for the next chunks of a long range, in order.
     ahead: VecDeque<Ahead>,
+    /// Whether the server has failed at requests sent ahead.
+    has_tripped: bool,
     /// For how many unusable records in a row no other form helped.
     without_form: u32,
 }
@@ -157,6 +159,7 @@ impl Session {
             found,
             sorted_by: None,
             ahead: VecDeque::new(),
+            has_tripped: false,
             without_form: 0,
         })
     }
@@ -246,8 +249,12 @@ impl Pager {
         let mut alternatives_left = self.options.alternatives.len();
         loop {
             let asking = Instant::now();
+            let mut is_ahead = false;
             let (asked, result) = match self.take_ahead(start, count) {
-                Some(ahead) => (ahead.count, ahead.answer.await),
+                Some(ahead) => {
+                    is_ahead = self.session.max_in_progress() > 1;
+                    (ahead.count, ahead.answer.await)
+                }
                 None => {
                     let asked = self.chunks.at_most(count);
                     let present = &self.options.present;
@@ -306,9 +313,11 @@ impl Pager {
                     if !has_reconnected
                         && self.options.reconnect.is_some()
                         && (error.is_connection_lost()
-                            || (asked > self.options.chunk_size && is_timeout(&error))) =>
+                            || ((is_ahead || asked > self.options.chunk_size)
+                                && is_timeout(&error))) =>
                 {
                     has_reconnected = true;
+                    self.has_tripped |= is_ahead;
                     self.reopen(&error).await?;
                     if !matches!(error, Error::Ended { .. }) {
                         self.chunks.lost(asked, self.options.chunk_size);
@@ -335,10 +344,9 @@ impl Pager {
             left = left.saturating_sub(next.saturating_sub(start));
             start = next;
         }
-        let options = self.session.server_info().options;
-        let most = match options.contains(Options::CONCURRENT_OPERATIONS) {
-            true => CHUNKS_AHEAD,
-            false => 1,
+        let most = match self.has_tripped {
+            true => 0,
+            false => self.session.max_in_progress().min(CHUNKS_AHEAD),
         };
         while left > 0 && self.ahead.len() < most {
             let count = self.chunks.at_most(left);

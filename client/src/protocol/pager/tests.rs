@@ -269,16 +269,32 @@ async fn read_ahead(
     range: u64,
     count: usize,
 ) -> (String, usize) {
+    let granted = match is_concurrent {
+        true => Options::CONCURRENT_OPERATIONS,
+        false => Options::default(),
+    };
+    read_with(habit, granted, 1, most, range, count).await
+}
+
+/// The same at a server that grants these options, with requests pipelined.
+async fn read_with(
+    habit: Habit,
+    granted: Options,
+    max_pipelined: usize,
+    most: u64,
+    range: u64,
+    count: usize,
+) -> (String, usize) {
     let server = Server {
         habit,
         hits: 100,
         asked: Arc::default(),
     };
-    let granted = match is_concurrent {
-        true => Options::CONCURRENT_OPERATIONS,
-        false => Options::default(),
+    let session = SessionOptions {
+        max_pipelined,
+        ..SessionOptions::default()
     };
-    let (session, mut peer) = Peer::granting(SessionOptions::default(), granted).await;
+    let (session, mut peer) = Peer::granting(session, granted).await;
     let answers = server.clone();
     tokio::spawn(async move {
         loop {
@@ -315,6 +331,19 @@ async fn read_ahead(
         .collect();
     assert_eq!(seen, positions, "{habit:?}");
     (asked, seen.len())
+}
+
+#[tokio::test(start_paused = true)]
+async fn as_many_chunks_are_pipelined_as_requests_may_be() {
+    for (max_pipelined, asked) in [
+        (1, "search 1+4 5+4"),
+        (2, "search 1+4 5+4 9+4"),
+        (4, "search 1+4 5+4 9+4 13+4 17+4"),
+        (64, "search 1+4 5+4 9+4 13+4 17+4"),
+    ] {
+        let read = read_with(Habit::Honest, Options::default(), max_pipelined, 0, 100, 1).await;
+        assert_eq!(read, (asked.to_owned(), 100), "{max_pipelined}");
+    }
 }
 
 #[tokio::test(start_paused = true)]
