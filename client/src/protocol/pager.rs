@@ -2,7 +2,9 @@
 //! adapts to the server.
 
 mod chunks;
+mod cursor;
 mod forms;
+mod refusals;
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -13,14 +15,19 @@ use futures_util::future::{BoxFuture, Either, ready};
 use futures_util::stream::{self, BoxStream};
 use futures_util::{FutureExt, StreamExt, TryStreamExt};
 use tokio::time::Instant;
-use z3950_asn1::apdu::{DiagRec, Query, SortKeySpec, SortRequest};
+use z3950_asn1::apdu::{Query, SortKeySpec, SortRequest};
 use z3950_asn1::bib1::diagnostics::Condition;
 use z3950_asn1::oid::Oid;
 use z3950_asn1::types::InternationalString;
 
 use self::chunks::Chunks;
+pub(crate) use self::cursor::Cursor;
 use self::forms::is_unusable;
-use crate::error::{Cause, Diagnostics, Error, Phase, ProtocolFault};
+use self::refusals::{
+    OF_ONE_RECORD, OF_SYNTAX, TOO_MANY, has_any, is_in_no_such_syntax, is_syntax_refused,
+    is_timeout,
+};
+use crate::error::{Diagnostics, Error, Phase, ProtocolFault};
 use crate::protocol::service::ResultRecord;
 use crate::protocol::service::delete::{Delete, DeleteResult};
 use crate::protocol::service::present::{PresentOptions, PresentResult};
@@ -449,138 +456,12 @@ impl Pager {
     }
 }
 
-/// A position in a result set that is read sequentially.
-#[derive(Debug)]
-pub(crate) struct Cursor {
-    /// The position after the last one fetched.
-    next: u64,
-    left: u64,
-    come: VecDeque<ResultRecord>,
-    /// Whether the whole range will be read, as far as one can tell: it has an end, or a chunk has been read to its end.
-    is_long: bool,
-}
-
-impl Cursor {
-    /// `count` positions from `start`, 1-based, or up to the end of the set.
-    pub(crate) fn new(found: &SearchResult, start: u64, count: u64) -> Self {
-        let start = start.max(1);
-        let there_are = match found.count() {
-            Some(count) => count.saturating_add(1).saturating_sub(start),
-            None => u64::MAX,
-        };
-        Self {
-            next: start,
-            left: count.min(there_are),
-            come: VecDeque::new(),
-            is_long: count < u64::MAX,
-        }
-    }
-
-    /// The position of the next record.
-    pub(crate) fn position(&self) -> u64 {
-        let fetched = u64::try_from(self.come.len()).unwrap_or(u64::MAX);
-        self.next.saturating_sub(fetched)
-    }
-
-    /// The next record, if it is already fetched.
-    pub(crate) fn buffered(&mut self) -> Option<ResultRecord> {
-        self.come.pop_front()
-    }
-
-    /// Ends the stream.
-    pub(crate) fn end(&mut self) {
-        self.left = 0;
-    }
-
-    /// The next record. An error is the last item.
-    pub(crate) async fn next(&mut self, pager: &mut Pager) -> Option<Result<ResultRecord, Error>> {
-        if let Some(record) = self.buffered() {
-            return Some(Ok(record));
-        }
-        if self.left == 0 {
-            return None;
-        }
-        match pager.fetch(self.next, self.left).await {
-            Ok(records) => {
-                self.come = records.into();
-                let came = u64::try_from(self.come.len()).unwrap_or(u64::MAX);
-                self.next = self.next.saturating_add(came);
-                self.left = self.left.saturating_sub(came);
-                if self.is_long && pager.found.count().is_some() && !pager.found.is_estimate() {
-                    pager.look_ahead(self.next, self.left);
-                }
-                self.is_long = true;
-                self.buffered().map(Ok)
-            }
-            Err(Error::Refused { diagnostics, .. }) if is_end(&pager.found, &diagnostics) => None,
-            Err(error) => {
-                self.end();
-                Some(Err(error))
-            }
-        }
-    }
-}
-
-/// Whether a refusal marks the end of a set whose size the server estimated, or did not know.
-fn is_end(found: &SearchResult, diagnostics: &Diagnostics) -> bool {
-    let is_unknown = found.count().is_none();
-    let is_out_of_range = diagnostics.has(Condition::OUT_OF_RANGE.0);
-    (is_out_of_range && (is_unknown || found.is_estimate()))
-        || (is_unknown && diagnostics.is_empty())
-}
-
 /// Whether an answer has all records that were asked for.
 fn is_whole(result: &Result<PresentResult, Error>, asked: u64) -> bool {
     let came = |presented: &PresentResult| u64::try_from(presented.records.len());
     result
         .as_ref()
         .is_ok_and(|presented| came(presented) == Ok(asked))
-}
-
-fn is_timeout(error: &Error) -> bool {
-    let is_late = |cause: &Cause| matches!(cause, Cause::Timeout(_));
-    matches!(error, Error::Unavailable { cause, .. } if is_late(cause))
-}
-
-/// Conditions that a smaller chunk may avoid.
-const TOO_MANY: [i64; 6] = [14, 16, 17, 31, 32, 33];
-
-/// Conditions that concern a single record.
-const OF_ONE_RECORD: [i64; 5] = [14, 15, 16, 17, 238];
-
-fn has_any(diagnostics: &Diagnostics, conditions: &[i64]) -> bool {
-    let mut conditions = conditions.iter();
-    conditions.any(|condition| diagnostics.has(*condition))
-}
-
-/// Conditions that another record syntax may avoid.
-const OF_SYNTAX: [i64; 3] = [227, 238, 239];
-
-/// Whether the first record was refused because of the record syntax.
-fn is_syntax_refused(result: &Result<PresentResult, Error>) -> bool {
-    match result {
-        Ok(presented) => match presented.records.first() {
-            Some(first) => is_in_no_such_syntax(first),
-            None => has_any(&presented.diagnostics, &OF_SYNTAX),
-        },
-        Err(Error::Refused { diagnostics, .. }) => has_any(diagnostics, &OF_SYNTAX),
-        Err(_) => false,
-    }
-}
-
-/// Whether a record is not available in the requested syntax.
-fn is_in_no_such_syntax(record: &ResultRecord) -> bool {
-    is_diagnostic(record, &OF_SYNTAX)
-}
-
-fn is_diagnostic(record: &ResultRecord, conditions: &[i64]) -> bool {
-    match record {
-        ResultRecord::Diagnostic {
-            diagnostic: DiagRec::DefaultFormat(diagnostic),
-            ..
-        } => conditions.contains(&diagnostic.condition),
-        _ => false,
-    }
 }
 
 fn refused(diagnostics: Diagnostics) -> Error {

@@ -2,7 +2,8 @@
 
 use z3950_asn1::record::RetrievedRecord;
 
-use super::{Pager, is_diagnostic};
+use super::Pager;
+use super::refusals::is_diagnostic;
 use crate::error::Error;
 use crate::protocol::service::ResultRecord;
 use crate::protocol::service::present::PresentOptions;

@@ -1,0 +1,90 @@
+//! A result set that is read from a position on.
+
+use std::collections::VecDeque;
+
+use z3950_asn1::bib1::diagnostics::Condition;
+
+use super::Pager;
+use crate::error::{Diagnostics, Error};
+use crate::protocol::service::ResultRecord;
+use crate::protocol::service::search::SearchResult;
+
+/// A position in a result set that is read sequentially.
+#[derive(Debug)]
+pub(crate) struct Cursor {
+    /// The position after the last one fetched.
+    next: u64,
+    left: u64,
+    come: VecDeque<ResultRecord>,
+    /// Whether the whole range will be read, as far as one can tell: it has an end, or a chunk has been read to its end.
+    is_long: bool,
+}
+
+impl Cursor {
+    /// `count` positions from `start`, 1-based, or up to the end of the set.
+    pub(crate) fn new(found: &SearchResult, start: u64, count: u64) -> Self {
+        let start = start.max(1);
+        let there_are = match found.count() {
+            Some(count) => count.saturating_add(1).saturating_sub(start),
+            None => u64::MAX,
+        };
+        Self {
+            next: start,
+            left: count.min(there_are),
+            come: VecDeque::new(),
+            is_long: count < u64::MAX,
+        }
+    }
+
+    /// The position of the next record.
+    pub(crate) fn position(&self) -> u64 {
+        let fetched = u64::try_from(self.come.len()).unwrap_or(u64::MAX);
+        self.next.saturating_sub(fetched)
+    }
+
+    /// The next record, if it is already fetched.
+    pub(crate) fn buffered(&mut self) -> Option<ResultRecord> {
+        self.come.pop_front()
+    }
+
+    /// Ends the stream.
+    pub(crate) fn end(&mut self) {
+        self.left = 0;
+    }
+
+    /// The next record. An error is the last item.
+    pub(crate) async fn next(&mut self, pager: &mut Pager) -> Option<Result<ResultRecord, Error>> {
+        if let Some(record) = self.buffered() {
+            return Some(Ok(record));
+        }
+        if self.left == 0 {
+            return None;
+        }
+        match pager.fetch(self.next, self.left).await {
+            Ok(records) => {
+                self.come = records.into();
+                let came = u64::try_from(self.come.len()).unwrap_or(u64::MAX);
+                self.next = self.next.saturating_add(came);
+                self.left = self.left.saturating_sub(came);
+                if self.is_long && pager.found.count().is_some() && !pager.found.is_estimate() {
+                    pager.look_ahead(self.next, self.left);
+                }
+                self.is_long = true;
+                self.buffered().map(Ok)
+            }
+            Err(Error::Refused { diagnostics, .. }) if is_end(&pager.found, &diagnostics) => None,
+            Err(error) => {
+                self.end();
+                Some(Err(error))
+            }
+        }
+    }
+}
+
+/// Whether a refusal marks the end of a set whose size the server estimated, or did not know.
+fn is_end(found: &SearchResult, diagnostics: &Diagnostics) -> bool {
+    let is_unknown = found.count().is_none();
+    let is_out_of_range = diagnostics.has(Condition::OUT_OF_RANGE.0);
+    (is_out_of_range && (is_unknown || found.is_estimate()))
+        || (is_unknown && diagnostics.is_empty())
+}

@@ -1,0 +1,53 @@
+//! What refusals of records mean, and which of them another request may avoid.
+
+use z3950_asn1::apdu::DiagRec;
+
+use crate::error::{Cause, Diagnostics, Error};
+use crate::protocol::service::ResultRecord;
+use crate::protocol::service::present::PresentResult;
+
+pub(super) fn is_timeout(error: &Error) -> bool {
+    let is_late = |cause: &Cause| matches!(cause, Cause::Timeout(_));
+    matches!(error, Error::Unavailable { cause, .. } if is_late(cause))
+}
+
+/// Conditions that a smaller chunk may avoid.
+pub(super) const TOO_MANY: [i64; 6] = [14, 16, 17, 31, 32, 33];
+
+/// Conditions that concern a single record.
+pub(super) const OF_ONE_RECORD: [i64; 5] = [14, 15, 16, 17, 238];
+
+pub(super) fn has_any(diagnostics: &Diagnostics, conditions: &[i64]) -> bool {
+    let mut conditions = conditions.iter();
+    conditions.any(|condition| diagnostics.has(*condition))
+}
+
+/// Conditions that another record syntax may avoid.
+pub(super) const OF_SYNTAX: [i64; 3] = [227, 238, 239];
+
+/// Whether the first record was refused because of the record syntax.
+pub(super) fn is_syntax_refused(result: &Result<PresentResult, Error>) -> bool {
+    match result {
+        Ok(presented) => match presented.records.first() {
+            Some(first) => is_in_no_such_syntax(first),
+            None => has_any(&presented.diagnostics, &OF_SYNTAX),
+        },
+        Err(Error::Refused { diagnostics, .. }) => has_any(diagnostics, &OF_SYNTAX),
+        Err(_) => false,
+    }
+}
+
+/// Whether a record is not available in the requested syntax.
+pub(super) fn is_in_no_such_syntax(record: &ResultRecord) -> bool {
+    is_diagnostic(record, &OF_SYNTAX)
+}
+
+pub(super) fn is_diagnostic(record: &ResultRecord, conditions: &[i64]) -> bool {
+    match record {
+        ResultRecord::Diagnostic {
+            diagnostic: DiagRec::DefaultFormat(diagnostic),
+            ..
+        } => conditions.contains(&diagnostic.condition),
+        _ => false,
+    }
+}
