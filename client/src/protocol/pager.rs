@@ -80,7 +80,7 @@ impl PagerOptions {
 }
 
 /// The most chunks of a long range that are requested ahead, if as many operations may be in progress.
-const CHUNKS_AHEAD: usize = 4;
+const CHUNKS_AHEAD: usize = 8;
 
 /// A result set at a server. At each position is a record or a diagnostic in its place.
 #[derive(Debug)]

@@ -339,7 +339,8 @@ async fn as_many_chunks_are_pipelined_as_requests_may_be() {
         (1, "search 1+4 5+4"),
         (2, "search 1+4 5+4 9+4"),
         (4, "search 1+4 5+4 9+4 13+4 17+4"),
-        (64, "search 1+4 5+4 9+4 13+4 17+4"),
+        (8, "search 1+4 5+4 9+4 13+4 17+4 21+4 25+4 29+4 33+4"),
+        (64, "search 1+4 5+4 9+4 13+4 17+4 21+4 25+4 29+4 33+4"),
     ] {
         let read = read_with(Habit::Honest, Options::default(), max_pipelined, 0, 100, 1).await;
         assert_eq!(read, (asked.to_owned(), 100), "{max_pipelined}");
@@ -359,7 +360,7 @@ async fn long_ranges_are_requested_ahead_in_growing_chunks() {
             0,
             all,
             5,
-            "search 1+4 5+4 9+4 13+4 17+4 21+4",
+            "search 1+4 5+4 9+4 13+4 17+4 21+4 25+4 29+4 33+4 37+4",
         ),
         (
             Habit::Honest,
@@ -367,7 +368,7 @@ async fn long_ranges_are_requested_ahead_in_growing_chunks() {
             0,
             100,
             1,
-            "search 1+4 5+4 9+4 13+4 17+4",
+            "search 1+4 5+4 9+4 13+4 17+4 21+4 25+4 29+4 33+4",
         ),
         (Habit::Honest, false, 16, all, 5, "search 1+4 5+16 21+16"),
         (
@@ -393,7 +394,7 @@ async fn long_ranges_are_requested_ahead_in_growing_chunks() {
             16,
             all,
             5,
-            "search 1+4 5+16 11+6 17+6 23+6 29+6",
+            "search 1+4 5+16 11+6 17+6 23+6 29+6 35+6 41+6 47+6 53+6",
         ),
         // Chunks that have grown too large shrink for good.
         (
