@@ -5,7 +5,7 @@
 pub(crate) mod lobby;
 mod operations;
 mod stream;
-mod tally;
+pub(crate) mod tally;
 
 use std::io;
 use std::pin::{Pin, pin};
@@ -28,18 +28,21 @@ use self::tally::Tally;
 use crate::diagnostic::{Condition, diagnostic};
 use crate::fault::{Faults, Item, Output, Script};
 use crate::limits::Limits;
+use crate::metrics::{Metrics, SessionEnd};
 use crate::observer::{Observer, Peer};
 use crate::session::Session;
 use crate::target::Target;
 use crate::transcript::{Player, Replay};
 
 /// What all connections of a server share.
+#[derive(Clone)]
 pub(crate) struct Context {
     pub(crate) target: Arc<Target>,
     pub(crate) faults: Arc<Faults>,
     /// Recorded conversations, which replace the target's answers.
     pub(crate) replayed: Option<Arc<Replay>>,
     pub(crate) observer: Arc<dyn Observer>,
+    pub(crate) metrics: Arc<Metrics>,
 }
 
 /// The client of a connection.
@@ -59,6 +62,7 @@ pub(crate) async fn serve<S: Transport>(
     client: Client,
     context: Arc<Context>,
     stopping: watch::Receiver<bool>,
+    tally: &mut Tally,
 ) {
     let mut session = Session::new(Arc::clone(&context.target));
     if let Some(address) = client.peer.ip() {
@@ -76,7 +80,7 @@ pub(crate) async fn serve<S: Transport>(
         left: None,
         stopping,
         client,
-        tally: Tally::if_logged(),
+        tally,
         context,
     };
     match connection.run().await {
@@ -87,14 +91,14 @@ pub(crate) async fn serve<S: Transport>(
             stream::linger(&mut connection.stream, limit).await;
         }
         Ok(End::Reset) => connection.stream.reset(),
-        Err(error) => debug!(%error, "connection lost"),
-    }
-    if let Some(tally) = &connection.tally {
-        tally.log();
+        Err(error) => {
+            debug!(%error, "connection lost");
+            connection.tally.ends(SessionEnd::Lost, Some(&error));
+        }
     }
 }
 
-struct Connection<S> {
+struct Connection<'a, S> {
     stream: S,
     inlet: Inlet,
     session: Session,
@@ -106,8 +110,7 @@ struct Connection<S> {
     left: Option<Instant>,
     stopping: watch::Receiver<bool>,
     client: Client,
-    /// `None` if nothing about the session is logged.
-    tally: Option<Tally>,
+    tally: &'a mut Tally,
     context: Arc<Context>,
 }
 
@@ -129,7 +132,7 @@ enum Event {
     Stop,
 }
 
-impl<S: Transport> Connection<S> {
+impl<S: Transport> Connection<'_, S> {
     async fn run(&mut self) -> io::Result<End> {
         let mut stopping = self.stopping.clone();
         // An error means that the server was dropped.
@@ -139,11 +142,16 @@ impl<S: Transport> Connection<S> {
             let output = match self.event(stopped.as_mut(), alarm.as_mut()).await {
                 Event::Ended(ended) => self.answer(ended),
                 Event::Arrived(Arrival::Apdu(octets)) => self.receive(&octets).await?,
-                Event::Arrived(Arrival::Close) => Some(self.give_up()),
+                Event::Arrived(Arrival::Close) => {
+                    self.tally.ends(SessionEnd::Closed, None);
+                    Some(self.give_up())
+                }
                 Event::Arrived(Arrival::End) if self.operations.list.is_empty() => {
+                    self.tally.ends(SessionEnd::Left, None);
                     return Ok(End::Closed);
                 }
                 Event::Arrived(Arrival::End) => {
+                    self.tally.ends(SessionEnd::Left, None);
                     // The client may still read, but the server does not wait for it long.
                     self.left = Instant::now().checked_add(self.limits().drain_time);
                     None
@@ -151,6 +159,7 @@ impl<S: Transport> Connection<S> {
                 Event::Arrived(Arrival::Fault(StreamError::Io(error))) => return Err(error),
                 Event::Arrived(Arrival::Fault(fault)) => {
                     debug!(%fault, "no APDU");
+                    self.tally.ends(SessionEnd::ProtocolError, Some(&fault));
                     Some(self.session.fault(&fault).into())
                 }
                 Event::TimeOver if !self.operations.list.is_empty() => {
@@ -159,15 +168,18 @@ impl<S: Transport> Connection<S> {
                 }
                 Event::TimeOver if self.is_open() => {
                     info!("no activity");
+                    self.tally.ends(SessionEnd::Idle, None);
                     let message = Some("no request in time");
                     let end = self.session.end(CloseReason::LACK_OF_ACTIVITY, message);
                     Some(end.into())
                 }
                 Event::TimeOver => {
                     info!("no Init in time");
+                    self.tally.ends(SessionEnd::NoInit, None);
                     return Ok(End::Closed);
                 }
                 Event::Stop => {
+                    self.tally.ends(SessionEnd::Stopped, None);
                     let message = Some("the server is stopping");
                     Some(self.session.end(CloseReason::SHUTDOWN, message).into())
                 }
@@ -232,9 +244,7 @@ impl<S: Transport> Connection<S> {
         let request = codec::decode(octets);
         let observer = &self.context.observer;
         observer.received(self.client.number, octets, request.as_ref());
-        if let Some(tally) = &mut self.tally {
-            tally.received(octets.len(), request.as_ref().ok());
-        }
+        self.tally.received(octets.len(), request.as_ref().ok());
         if let Some(player) = &mut self.player {
             return Ok(Some(player.answer(octets)));
         }
@@ -253,6 +263,7 @@ impl<S: Transport> Connection<S> {
             }
             Err(error) => {
                 debug!(%error, octets = octets.len(), "malformed APDU");
+                self.tally.ends(SessionEnd::ProtocolError, Some(&error));
                 Ok(Some(self.session.fault(&error).into()))
             }
         }
@@ -260,7 +271,7 @@ impl<S: Transport> Connection<S> {
 
     /// Begins a request, with the faults that strike it; returns what to send at once.
     async fn take_on(&mut self, mut request: Apdu) -> Option<Output> {
-        let begun = self.tally.as_ref().map(|_| std::time::Instant::now());
+        let timer = self.tally.timer(&request);
         let striking = match &mut self.script {
             None => Vec::new(),
             Some(script) => match script.request(&mut request) {
@@ -271,7 +282,7 @@ impl<S: Transport> Connection<S> {
         let asked = Asked {
             request: Arc::new(request),
             striking,
-            begun,
+            timer,
         };
         let ended = self.operations.take_on(asked, &mut self.session).await;
         ended.and_then(|ended| self.answer(ended))
@@ -279,15 +290,24 @@ impl<S: Transport> Connection<S> {
 
     /// The answer to a request that has ended, unless it is delayed.
     fn answer(&mut self, ended: Ended) -> Option<Output> {
-        let (asked, reply) = match ended {
+        let (mut asked, reply) = match ended {
             Ended::Done(asked, done) => (asked, self.session.finish(done)),
             Ended::Output(output) => {
                 self.operations.begin(&mut self.session);
                 return Some(output);
             }
         };
-        if let Some(begun) = asked.begun {
-            tally::log_access(&asked.request, reply.apdus.last(), begun);
+        let (timer, answer) = (asked.timer.take(), reply.apdus.last());
+        let user = self.session.user();
+        self.tally.answered(timer, &asked.request, answer, user);
+        if reply.hang_up {
+            match self.session.is_refused() {
+                true => self.tally.ends(SessionEnd::Refused, None),
+                false => {
+                    let why = format_args!("{} out of place", asked.request.name());
+                    self.tally.ends(SessionEnd::ProtocolError, Some(&why));
+                }
+            }
         }
         let output = match &mut self.script {
             None => reply.into(),
@@ -353,6 +373,10 @@ impl<S: Transport> Connection<S> {
                 Box::pin(stream::trickle(&mut self.stream, octets, pause, limit)).await?;
             }
         }
+        if output.hang_up || output.cut_after.is_some() {
+            // Every other end is known by now.
+            self.tally.ends(SessionEnd::Fault, None);
+        }
         Ok(
             match (output.hang_up || output.cut_after.is_some(), output.reset) {
                 (false, _) => None,
@@ -378,9 +402,7 @@ impl<S: Transport> Connection<S> {
                     (octets.into(), None)
                 }
             };
-            if let Some(tally) = &mut self.tally {
-                tally.sent(octets.len(), apdu.as_ref());
-            }
+            self.tally.sent(octets.len(), apdu.as_ref());
             let observer = &self.context.observer;
             observer.sent(self.client.number, &octets, apdu.as_ref());
             if all.is_empty() {

@@ -25,6 +25,7 @@
 //! - [`Target`]: what all sessions share: databases, limits, the offer, and who has access ([`access`]);
 //! - [`Session`]: one session without any input or output;
 //! - [`fault`]: scripted misbehaviour; [`imitate`]: another server's habits;
+//! - [`metrics`]: what a running server counts;
 //! - [`transcript`]: recorded conversations, as values and as JSON, and their replay;
 //! - `tls`: certificates and keys of listeners, with the feature `tls`;
 //! - [`testing::TestServer`]: all of it inside a test, with a transcript.
@@ -63,6 +64,7 @@ mod limits;
 mod listener;
 mod lock;
 pub mod memory;
+pub mod metrics;
 mod observer;
 mod offer;
 #[cfg(test)]
@@ -80,9 +82,11 @@ pub use association::Interrupt;
 pub use diagnostic::{Diagnostic, diagnostic};
 pub use explain::{EXPLAIN_DATABASE, ExplainDatabase};
 pub use limits::Limits;
-pub use listener::{Endpoint, Server, Summary};
+pub use listener::{Endpoint, Server, ServerHandle, Summary};
+#[cfg(unix)]
+pub use listener::{SocketFile, listen_unix};
 pub use memory::MemoryBackend;
-pub use observer::{Observer, Peer, Unobserved};
+pub use observer::{Observer, Peer, SessionTotals, Unobserved};
 pub use offer::Offer;
 pub use session::{Reply, Session};
 pub use target::Target;

@@ -7,7 +7,7 @@ use std::io;
 use std::net::SocketAddr;
 #[cfg(unix)]
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use tokio::net::{TcpStream, ToSocketAddrs};
@@ -19,10 +19,17 @@ use tracing::{Instrument, error, info, info_span, warn};
 use self::acceptor::{Acceptor, Admitted, Room};
 pub use self::socket::Endpoint;
 use self::socket::{Accepted, Socket, listen};
+#[cfg(unix)]
+pub use self::socket::{SocketFile, listen_unix};
 use crate::backend::Backend;
+use crate::connection::tally::Tally;
 use crate::connection::{self, Client, Context};
 use crate::fault::Faults;
 use crate::limits::Limits;
+use crate::lock::lock;
+use crate::metrics::Metrics;
+#[cfg(feature = "tls")]
+use crate::metrics::SessionEnd;
 use crate::observer::{Observer, Unobserved};
 use crate::target::Target;
 #[cfg(feature = "tls")]
@@ -50,10 +57,40 @@ use crate::transcript::{Recording, Replay};
 /// ```
 pub struct Server {
     sockets: Vec<Socket>,
-    target: Target,
-    faults: Faults,
-    pub(crate) replayed: Option<Replay>,
-    observer: Arc<dyn Observer>,
+    handle: ServerHandle,
+}
+
+/// Changes a server while it runs, and reads what it counts. Clones are handles to the same server.
+#[derive(Clone)]
+pub struct ServerHandle(Arc<Mutex<Arc<Context>>>);
+
+impl ServerHandle {
+    /// Gives new sessions another target and another observer, and other faults unless these are `None`. Sessions that are open keep those they have. The
+    /// limits that concern all sessions together, such as [`Limits::sessions`], stay those that the server began with.
+    pub fn replace(&self, mut target: Target, faults: Option<Faults>, observer: Arc<dyn Observer>) {
+        self.change(|context| {
+            target.succeed(&context.target);
+            context.target = Arc::new(target);
+            if let Some(faults) = faults {
+                context.faults = Arc::new(faults);
+            }
+            context.observer = observer;
+        });
+    }
+
+    /// What the server counts.
+    pub fn metrics(&self) -> Arc<Metrics> {
+        Arc::clone(&self.context().metrics)
+    }
+
+    fn change(&self, change: impl FnOnce(&mut Context)) {
+        change(Arc::make_mut(&mut lock(&self.0)));
+    }
+
+    /// What a session that begins now gets.
+    fn context(&self) -> Arc<Context> {
+        Arc::clone(&lock(&self.0))
+    }
 }
 
 /// The totals of a server that has stopped.
@@ -71,12 +108,16 @@ pub struct Summary {
 impl Server {
     /// A server without sockets.
     pub fn new(target: Target) -> Self {
-        Self {
-            sockets: Vec::new(),
-            target,
-            faults: Faults::default(),
+        let context = Context {
+            target: Arc::new(target),
+            faults: Arc::default(),
             replayed: None,
             observer: Arc::new(Unobserved),
+            metrics: Arc::default(),
+        };
+        Self {
+            sockets: Vec::new(),
+            handle: ServerHandle(Arc::new(Mutex::new(Arc::new(context)))),
         }
     }
 
@@ -124,25 +165,37 @@ impl Server {
 
     /// Sets the faults.
     pub fn with_faults(self, faults: Faults) -> Self {
-        Self { faults, ..self }
+        self.handle
+            .change(|context| context.faults = Arc::new(faults));
+        self
     }
 
     /// Replays recorded conversations instead of asking the target: a request gets the answer of the same recorded request, or
     /// a diagnostic if there is none.
-    pub fn with_replay(mut self, recording: Recording) -> Self {
-        self.replayed = Some(Replay::new(&recording, false));
-        self
+    pub fn with_replay(self, recording: Recording) -> Self {
+        self.replaying(Some(Replay::new(&recording, false)))
     }
 
     /// [`Server::with_replay`], but a request that was not recorded gets the next answer to a request of its kind.
-    pub fn with_replay_in_order(mut self, recording: Recording) -> Self {
-        self.replayed = Some(Replay::new(&recording, true));
+    pub fn with_replay_in_order(self, recording: Recording) -> Self {
+        self.replaying(Some(Replay::new(&recording, true)))
+    }
+
+    pub(crate) fn replaying(self, replayed: Option<Replay>) -> Self {
+        self.handle
+            .change(|context| context.replayed = replayed.map(Arc::new));
         self
     }
 
     /// Sets the observer.
     pub fn with_observer(self, observer: Arc<dyn Observer>) -> Self {
-        Self { observer, ..self }
+        self.handle.change(|context| context.observer = observer);
+        self
+    }
+
+    /// A handle, which remains valid while the server runs.
+    pub fn handle(&self) -> ServerHandle {
+        self.handle.clone()
     }
 
     /// The addresses it listens on, in the order of binding, without Unix sockets.
@@ -161,14 +214,10 @@ impl Server {
     ///
     /// Every connection is a task. The future needs a Tokio runtime with I/O and time.
     pub async fn run(self, stop: impl Future<Output = ()>) -> Summary {
-        let drain_time = self.target.limits.drain_time;
-        let mut acceptor = Acceptor::new(self.sockets, &self.target.limits);
-        let context = Arc::new(Context {
-            target: Arc::new(self.target),
-            faults: Arc::new(self.faults),
-            replayed: self.replayed.map(Arc::new),
-            observer: self.observer,
-        });
+        let begun = self.handle.context();
+        let limits = &begun.target.limits;
+        let mut acceptor = Acceptor::new(self.sockets, limits, Arc::clone(&begun.metrics));
+        let drain_time = limits.drain_time;
         let (stopping, stopping_seen) = watch::channel(false);
         let mut sessions = JoinSet::new();
         let mut summary = Summary::default();
@@ -189,7 +238,8 @@ impl Server {
                         begun: Instant::now(),
                         greeting: Some(greeting),
                     };
-                    let session = session(room, stream, client, &context, &stopping_seen);
+                    let context = self.handle.context();
+                    let session = session(room, stream, client, context, &stopping_seen);
                     let session = async move {
                         tokio::select! {
                             biased;
@@ -240,38 +290,41 @@ impl Summary {
     }
 }
 
-/// Serves one connection. Its end is also observed if the task panics or is aborted.
+/// Serves one connection.
 fn session(
     room: Room,
     stream: Accepted,
     client: Client,
-    context: &Arc<Context>,
+    context: Arc<Context>,
     stopping: &watch::Receiver<bool>,
 ) -> impl Future<Output = ()> + Send + use<> {
-    let (context, stopping) = (Arc::clone(context), stopping.clone());
+    let stopping = stopping.clone();
     async move {
-        let observer = Arc::clone(&context.observer);
-        observer.opened(client.number, client.peer);
-        let _open = ConnectionGuard {
-            number: client.number,
-            observer,
-            _room: room,
-        };
-        info!("connected");
+        let _room = room;
+        let mut tally = Tally::new(
+            client.number,
+            client.peer,
+            Arc::clone(&context.metrics),
+            Arc::clone(&context.observer),
+            stopping.clone(),
+        );
         match stream {
             Accepted::Tcp(stream) => {
                 without_delay(&stream);
-                connection::serve(stream, client, context, stopping).await;
+                connection::serve(stream, client, context, stopping, &mut tally).await;
             }
             #[cfg(unix)]
             Accepted::Unix(stream) => {
-                connection::serve(stream, client, context, stopping).await;
+                connection::serve(stream, client, context, stopping, &mut tally).await;
             }
             // Boxed, because it is several times as large as the others.
             #[cfg(feature = "tls")]
             Accepted::Tls(stream, tls) => {
                 without_delay(&stream);
-                Box::pin(encrypted(stream, tls, client, context, stopping)).await;
+                Box::pin(encrypted(
+                    stream, tls, client, context, stopping, &mut tally,
+                ))
+                .await;
             }
         }
     }
@@ -285,6 +338,7 @@ async fn encrypted(
     client: Client,
     context: Arc<Context>,
     mut stopping: watch::Receiver<bool>,
+    tally: &mut Tally,
 ) {
     let handshake = timeout(
         context.target.limits.init_time,
@@ -295,28 +349,20 @@ async fn encrypted(
         _ = stopping.wait_for(|stopping| *stopping) => return,
     };
     match stream {
-        Ok(Ok(stream)) => connection::serve(stream, client, context, stopping).await,
-        Ok(Err(error)) => info!(%error, "no TLS"),
-        Err(_) => info!("no TLS in time"),
+        Ok(Ok(stream)) => connection::serve(stream, client, context, stopping, tally).await,
+        Ok(Err(error)) => {
+            info!(%error, "no TLS");
+            tally.ends(SessionEnd::NoTls, Some(&error));
+        }
+        Err(_) => {
+            info!("no TLS in time");
+            tally.ends(SessionEnd::NoTls, None);
+        }
     }
 }
 
 fn without_delay(stream: &TcpStream) {
     if let Err(error) = stream.set_nodelay(true) {
         warn!(%error, "small answers may be delayed");
-    }
-}
-
-/// Reports the end of a connection when it is dropped.
-struct ConnectionGuard {
-    number: u64,
-    observer: Arc<dyn Observer>,
-    _room: Room,
-}
-
-impl Drop for ConnectionGuard {
-    fn drop(&mut self) {
-        info!("disconnected");
-        self.observer.closed(self.number);
     }
 }

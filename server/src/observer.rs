@@ -1,11 +1,14 @@
-//! Observers of sessions: a transcript, a log of APDUs, a test.
+//! Observers of sessions: a transcript, a log of APDUs or of sessions, a test.
 
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
+use std::time::{Duration, SystemTime};
 
 use z3950_asn1::apdu::Apdu;
 use z3950_asn1::error::DecodeError;
+
+use crate::metrics::{OperationKind, SessionEnd};
 
 /// The other end of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,6 +56,87 @@ pub trait Observer: Send + Sync {
 
     /// The connection has ended.
     fn closed(&self, session: u64) {}
+
+    /// Whether [`Observer::ended`] does something, so that the totals of sessions are kept.
+    fn wants_totals(&self) -> bool {
+        false
+    }
+
+    /// The totals of a session whose connection has ended.
+    fn ended(&self, totals: &SessionTotals) {}
+}
+
+/// The totals of a session.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct SessionTotals {
+    /// Its number, from 1.
+    pub session: u64,
+    /// The client.
+    pub peer: Peer,
+    /// The name of the user, once the client has authenticated.
+    pub user: Option<String>,
+    /// When the connection was accepted.
+    pub started: SystemTime,
+    /// From the connection to its end.
+    pub duration: Duration,
+    /// The operations that were answered, by kind.
+    operations: [u64; OperationKind::ALL.len()],
+    /// APDUs received.
+    pub requests: u64,
+    /// Records sent, including surrogate diagnostics.
+    pub records: u64,
+    /// Diagnostics sent in place of all records.
+    pub diagnostics: u64,
+    /// Octets of the APDUs received.
+    pub octets_received: u64,
+    /// Octets sent.
+    pub octets_sent: u64,
+    /// The last failure, cut after 300 characters. It may hold text from the client.
+    pub last_error: Option<String>,
+    /// How the session ended.
+    pub end: SessionEnd,
+}
+
+/// The most characters of an error that are kept.
+const MAX_ERROR: usize = 300;
+
+impl SessionTotals {
+    /// The totals of a session that has just begun.
+    pub fn new(session: u64, peer: Peer, started: SystemTime) -> Self {
+        Self {
+            session,
+            peer,
+            user: None,
+            started,
+            duration: Duration::ZERO,
+            operations: Default::default(),
+            requests: 0,
+            records: 0,
+            diagnostics: 0,
+            octets_received: 0,
+            octets_sent: 0,
+            last_error: None,
+            end: SessionEnd::Left,
+        }
+    }
+
+    /// How many operations of this kind were answered.
+    pub fn operations(&self, kind: OperationKind) -> u64 {
+        self.operations.get(kind as usize).copied().unwrap_or(0)
+    }
+
+    /// Counts an operation that was answered.
+    pub fn count(&mut self, kind: OperationKind) {
+        if let Some(count) = self.operations.get_mut(kind as usize) {
+            *count += 1;
+        }
+    }
+
+    /// Keeps an error as the last one.
+    pub fn fail(&mut self, error: &dyn fmt::Display) {
+        self.last_error = Some(error.to_string().chars().take(MAX_ERROR).collect());
+    }
 }
 
 /// An observer that does nothing.
@@ -79,5 +163,13 @@ impl Observer for Vec<Arc<dyn Observer>> {
 
     fn closed(&self, session: u64) {
         self.iter().for_each(|each| each.closed(session));
+    }
+
+    fn wants_totals(&self) -> bool {
+        self.iter().any(|each| each.wants_totals())
+    }
+
+    fn ended(&self, totals: &SessionTotals) {
+        self.iter().for_each(|each| each.ended(totals));
     }
 }

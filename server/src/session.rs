@@ -199,6 +199,19 @@ impl Session {
         matches!(self.state, State::Open(..))
     }
 
+    /// Whether the client was refused as often as it may be.
+    pub(crate) fn is_refused(&self) -> bool {
+        self.refusals >= self.target.limits.refusals
+    }
+
+    /// The name of the user, if the client has authenticated.
+    pub(crate) fn user(&self) -> Option<&str> {
+        match &self.state {
+            State::Open(open) => open.association.user().map(|user| user.name.as_str()),
+            State::Greeting | State::Closed => None,
+        }
+    }
+
     /// The size limit of the next APDU, in octets.
     pub fn max_apdu_size(&self) -> usize {
         match self.state {

@@ -23,7 +23,7 @@ pub struct Target {
     pub(crate) tasks: Arc<Tasks>,
     explain: OnceLock<Arc<dyn Backend>>,
     /// The number of open sessions of each user.
-    sessions: Vec<AtomicUsize>,
+    sessions: Vec<Arc<AtomicUsize>>,
 }
 
 impl Target {
@@ -62,11 +62,21 @@ impl Target {
 
     /// Restricts access to the users that are listed.
     pub fn with_access(self, access: Access) -> Self {
-        let sessions = access.users.iter().map(|_| AtomicUsize::new(0)).collect();
+        let sessions = access.users.iter().map(|_| Arc::default()).collect();
         Self {
             access,
             sessions,
             ..self
+        }
+    }
+
+    /// Counts the sessions of its users together with those that the users still have with the target before.
+    pub(crate) fn succeed(&mut self, before: &Self) {
+        for (user, sessions) in self.access.users.iter().zip(&mut self.sessions) {
+            let mut known = before.access.users.iter().zip(&before.sessions);
+            if let Some((_, open)) = known.find(|(known, _)| known.name == user.name) {
+                *sessions = Arc::clone(open);
+            }
         }
     }
 

@@ -404,8 +404,8 @@ impl TestServerBuilder {
             if let Some(path) = self.unix {
                 server = server.and_bind_unix(path).await?;
             }
-            server.replayed = self.replayed;
-            let server = server.with_faults(faults).with_observer(observer);
+            let server = server.replaying(self.replayed).with_faults(faults);
+            let server = server.with_observer(observer);
             // The receiver only disappears with the test.
             let _ = tell_endpoints.send(server.endpoints());
             let summary = server.run(async { drop(stopped.await) }).await;

@@ -13,6 +13,7 @@ use z3950_asn1::apdu::{Apdu, ReferenceId};
 use z3950_asn1::concurrency::ResultSetUse;
 
 use crate::fault::{Fault, Output};
+use crate::metrics::OperationTimer;
 use crate::session::{Done, Session, carry_out};
 
 /// Requests that are not answered yet, in the order received.
@@ -26,8 +27,8 @@ pub(super) struct Asked {
     pub(super) request: Arc<Apdu>,
     /// The faults that strike its answer.
     pub(super) striking: Vec<Fault>,
-    /// When it was received, if that is logged.
-    pub(super) begun: Option<std::time::Instant>,
+    /// Times the operation, if it is one.
+    pub(super) timer: Option<OperationTimer>,
 }
 
 /// How a request ends.

@@ -1,82 +1,236 @@
-//! The log of a session: a line for each request, and its totals at the end.
+//! What is counted of a session, and its log: a line for each request, and its totals at the end.
 
-use std::time::Instant;
+use std::fmt::Display;
+use std::sync::Arc;
+use std::time::SystemTime;
 
+use tokio::sync::watch;
+use tokio::time::Instant;
 use tracing::{Level, debug, enabled, info};
-use z3950_asn1::apdu::{Apdu, Query, Records};
+use z3950_asn1::apdu::{
+    Apdu, DeleteSetStatus, ExternalValue, InitializeResponse, OperationStatus, PresentStatus,
+    Query, Records, ScanStatus, SortStatus,
+};
+use z3950_asn1::format::diag1::{Diagnostic, DiagnosticFormat};
+use z3950_asn1::format::user_info1::UserInfo1;
 
-/// The totals of a session.
-#[derive(Debug)]
-pub(super) struct Tally {
+use crate::metrics::{Metrics, OperationKind, OperationOutcome, OperationTimer, SessionEnd};
+use crate::observer::{Observer, Peer, SessionTotals};
+
+/// Counts a session. Its end is counted and observed when this is dropped, even if the task panics or is aborted.
+pub(crate) struct Tally {
+    session: u64,
+    metrics: Arc<Metrics>,
+    observer: Arc<dyn Observer>,
     begun: Instant,
-    requests: usize,
-    searches: usize,
-    records: usize,
-    diagnostics: usize,
-    octets_in: usize,
-    octets_out: usize,
+    /// `None` if nobody wants them. Boxed, so that idle sessions stay small.
+    totals: Option<Box<SessionTotals>>,
+    /// How the session ended, once that is known.
+    end: Option<SessionEnd>,
+    stopping: watch::Receiver<bool>,
 }
 
 impl Tally {
-    /// No totals yet; `None` if the log takes neither requests nor totals.
-    pub(super) fn if_logged() -> Option<Self> {
-        let is_logged =
-            enabled!(target: ACCESS, Level::INFO) || enabled!(target: METRICS, Level::INFO);
-        is_logged.then(|| Self {
+    /// Begins with an accepted connection.
+    pub(crate) fn new(
+        session: u64,
+        peer: Peer,
+        metrics: Arc<Metrics>,
+        observer: Arc<dyn Observer>,
+        stopping: watch::Receiver<bool>,
+    ) -> Self {
+        metrics.session_began();
+        observer.opened(session, peer);
+        info!("connected");
+        let is_wanted = enabled!(target: METRICS, Level::INFO) || observer.wants_totals();
+        let totals = || Box::new(SessionTotals::new(session, peer, SystemTime::now()));
+        Self {
+            session,
+            metrics,
+            observer,
             begun: Instant::now(),
-            requests: 0,
-            searches: 0,
-            records: 0,
-            diagnostics: 0,
-            octets_in: 0,
-            octets_out: 0,
-        })
+            totals: is_wanted.then(totals),
+            end: None,
+            stopping,
+        }
     }
 
     /// Counts an APDU that was received.
     pub(super) fn received(&mut self, octets: usize, apdu: Option<&Apdu>) {
-        self.requests += 1;
-        self.octets_in += octets;
-        self.searches += usize::from(matches!(apdu, Some(Apdu::SearchRequest(_))));
+        self.metrics.received(octets);
+        if let Some(Apdu::Close(_)) = apdu {
+            self.ends(SessionEnd::Closed, None);
+        }
+        if let Some(totals) = &mut self.totals {
+            totals.requests += 1;
+            totals.octets_received += octets as u64;
+        }
+    }
+
+    /// Begins to time a request, if it is an operation.
+    pub(super) fn timer(&self, request: &Apdu) -> Option<OperationTimer> {
+        OperationTimer::of(request, &self.metrics)
+    }
+
+    /// Counts and logs the answer to a request.
+    pub(super) fn answered(
+        &mut self,
+        timer: Option<OperationTimer>,
+        request: &Apdu,
+        answer: Option<&Apdu>,
+        user: Option<&str>,
+    ) {
+        let Some(timer) = timer else { return };
+        let outcome = answer.map_or(OperationOutcome::Ok, outcome);
+        log_access(request, answer, timer.begun);
+        if let Some(totals) = &mut self.totals {
+            totals.count(timer.kind);
+            if totals.user.is_none() {
+                totals.user = user.map(str::to_owned);
+            }
+            if outcome == OperationOutcome::Failed {
+                let why = answer.and_then(why).unwrap_or_default();
+                let name = timer.kind.name();
+                totals.fail(&format_args!("{name}: {why}"));
+            }
+        }
+        timer.answered(outcome);
     }
 
     /// Counts octets that are sent, and the records of their APDU.
     pub(super) fn sent(&mut self, octets: usize, apdu: Option<&Apdu>) {
-        self.octets_out += octets;
-        let records = match apdu {
-            Some(Apdu::SearchResponse(search)) => &search.records,
-            Some(Apdu::PresentResponse(present)) => &present.records,
-            Some(Apdu::Segment(segment)) => {
-                self.records += segment.segment_records.len();
-                return;
-            }
-            _ => return,
+        let (records, diagnostics) = match apdu {
+            Some(Apdu::SearchResponse(search)) => records(&search.records),
+            Some(Apdu::PresentResponse(present)) => records(&present.records),
+            Some(Apdu::Segment(segment)) => (segment.segment_records.len(), 0),
+            _ => (0, 0),
         };
-        match &**records {
-            Some(Records::ResponseRecords(records)) => self.records += records.len(),
-            Some(_) => self.diagnostics += 1,
-            None => {}
+        self.metrics.sent(octets, records);
+        if let Some(totals) = &mut self.totals {
+            totals.records += records as u64;
+            totals.diagnostics += diagnostics;
+            totals.octets_sent += octets as u64;
         }
     }
 
-    /// Logs the totals at the end of the session.
-    pub(super) fn log(&self) {
-        info!(
-            target: METRICS,
-            milliseconds = self.begun.elapsed().as_millis(),
-            requests = self.requests,
-            searches = self.searches,
-            records = self.records,
-            diagnostics = self.diagnostics,
-            octets_in = self.octets_in,
-            octets_out = self.octets_out,
-            "session over"
-        );
+    /// Notes how the session ends, and why if that is a failure. The first end counts.
+    pub(crate) fn ends(&mut self, end: SessionEnd, why: Option<&dyn Display>) {
+        if self.end.is_none() {
+            self.end = Some(end);
+            if let (Some(totals), Some(why)) = (&mut self.totals, why) {
+                totals.fail(why);
+            }
+        }
+    }
+}
+
+impl Drop for Tally {
+    fn drop(&mut self) {
+        let end = self.end.unwrap_or_else(|| match *self.stopping.borrow() {
+            _ if std::thread::panicking() => SessionEnd::Bug,
+            true => SessionEnd::Stopped,
+            false => SessionEnd::GaveWay,
+        });
+        self.metrics.session_ended(end);
+        info!(end = end.name(), "disconnected");
+        if let Some(totals) = &mut self.totals {
+            totals.duration = self.begun.elapsed();
+            totals.end = end;
+            log_totals(totals);
+            self.observer.ended(totals);
+        }
+        self.observer.closed(self.session);
+    }
+}
+
+fn log_totals(totals: &SessionTotals) {
+    info!(
+        target: METRICS,
+        milliseconds = totals.duration.as_millis(),
+        requests = totals.requests,
+        searches = totals.operations(OperationKind::Search),
+        records = totals.records,
+        diagnostics = totals.diagnostics,
+        octets_in = totals.octets_received,
+        octets_out = totals.octets_sent,
+        "session over"
+    );
+}
+
+/// The numbers of records and of diagnostics in place of all records.
+fn records(records: &Option<Records>) -> (usize, u64) {
+    match records {
+        Some(Records::ResponseRecords(records)) => (records.len(), 0),
+        Some(_) => (0, 1),
+        None => (0, 0),
+    }
+}
+
+/// Whether an answer is a success, at least in part.
+fn outcome(answer: &Apdu) -> OperationOutcome {
+    let is_ok = match answer {
+        Apdu::InitializeResponse(init) => init.result,
+        Apdu::SearchResponse(search) => search.search_status,
+        Apdu::PresentResponse(present) => present.present_status != PresentStatus::FAILURE,
+        Apdu::ScanResponse(scan) => scan.scan_status != ScanStatus::FAILURE,
+        Apdu::SortResponse(sort) => sort.sort_status != SortStatus::FAILURE,
+        Apdu::DeleteResultSetResponse(delete) => {
+            delete.delete_operation_status == DeleteSetStatus::SUCCESS
+        }
+        Apdu::ExtendedServicesResponse(extended) => {
+            extended.operation_status != OperationStatus::FAILURE
+        }
+        Apdu::DuplicateDetectionResponse(_) => false,
+        _ => true,
+    };
+    match is_ok {
+        true => OperationOutcome::Ok,
+        false => OperationOutcome::Failed,
+    }
+}
+
+/// The diagnostic of a failure, in words.
+fn why(answer: &Apdu) -> Option<String> {
+    let first = match answer {
+        Apdu::InitializeResponse(init) => return why_not(init),
+        Apdu::SearchResponse(search) => return in_place(&search.records),
+        Apdu::PresentResponse(present) => return in_place(&present.records),
+        Apdu::DeleteResultSetResponse(delete) => {
+            let message = delete.delete_message.as_ref();
+            return message.map(|message| message.to_string_lossy().into_owned());
+        }
+        Apdu::ScanResponse(scan) => &scan.entries.as_ref()?.nonsurrogate_diagnostics,
+        Apdu::SortResponse(sort) => &sort.diagnostics,
+        Apdu::ExtendedServicesResponse(extended) => &extended.diagnostics,
+        _ => return None,
+    };
+    first.as_ref()?.first().map(ToString::to_string)
+}
+
+/// Why Init was refused.
+fn why_not(init: &InitializeResponse) -> Option<String> {
+    let information = UserInfo1::from_external(init.user_information_field.as_ref()?).ok()?;
+    let DiagnosticFormat(units) = information.0.value()?;
+    match units.into_iter().next()?.diagnostic? {
+        Diagnostic::DefaultDiagRec(diagnostic) => Some(diagnostic.to_string()),
+        Diagnostic::ExplicitDiagnostic(_) => None,
+    }
+}
+
+/// The diagnostic in place of records.
+fn in_place(records: &Option<Records>) -> Option<String> {
+    match records.as_ref()? {
+        Records::NonSurrogateDiagnostic(diagnostic) => Some(diagnostic.to_string()),
+        Records::MultipleNonSurDiagnostics(several) => several.first().map(ToString::to_string),
+        Records::ResponseRecords(_) => None,
     }
 }
 
 /// Logs a request and its answer.
-pub(super) fn log_access(request: &Apdu, answer: Option<&Apdu>, begun: Instant) {
+fn log_access(request: &Apdu, answer: Option<&Apdu>, begun: std::time::Instant) {
+    if !enabled!(target: ACCESS, Level::INFO) {
+        return;
+    }
     let microseconds = begun.elapsed().as_micros();
     match (request, answer) {
         (Apdu::SearchRequest(search), Some(Apdu::SearchResponse(found))) => {
@@ -114,7 +268,6 @@ pub(super) fn log_access(request: &Apdu, answer: Option<&Apdu>, begun: Instant) 
         }
     }
 }
-
 /// The targets of the lines, for filters.
 const ACCESS: &str = "z3950_server::access";
 const METRICS: &str = "z3950_server::metrics";

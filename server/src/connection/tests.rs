@@ -2,12 +2,14 @@
 
 mod concurrency;
 mod operations;
+mod totals;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use futures_util::{SinkExt, StreamExt};
 use tokio::io::{AsyncWriteExt, DuplexStream};
+use tokio::task::JoinHandle;
 use tokio::time::sleep;
 use tokio_util::codec::Framed;
 use z3950_asn1::apdu::{
@@ -27,6 +29,7 @@ use crate::requests::{catalogue, init, init_of, present, search, shown};
 struct Client {
     stream: Framed<DuplexStream, ApduCodec>,
     stop: watch::Sender<bool>,
+    task: JoinHandle<()>,
 }
 
 /// The capacity of the pipe between client and server, in octets.
@@ -38,12 +41,17 @@ impl Client {
     }
 
     fn of(backend: Arc<dyn Backend>, limits: Limits, faults: Faults) -> Self {
+        Self::on(Target::new(backend, limits), faults, Arc::new(Unobserved))
+    }
+
+    fn on(target: Target, faults: Faults, observer: Arc<dyn Observer>) -> Self {
         let (ours, theirs) = tokio::io::duplex(CAPACITY);
         let context = Arc::new(Context {
-            target: Arc::new(Target::new(backend, limits)),
+            target: Arc::new(target),
             faults: Arc::new(faults),
             replayed: None,
-            observer: Arc::new(Unobserved),
+            observer: Arc::clone(&observer),
+            metrics: Arc::default(),
         });
         let (stop, stopping) = watch::channel(false);
         let client = super::Client {
@@ -52,10 +60,15 @@ impl Client {
             begun: Instant::now(),
             greeting: None,
         };
-        tokio::spawn(serve(theirs, client, context, stopping));
+        let metrics = Arc::clone(&context.metrics);
+        let task = tokio::spawn(async move {
+            let mut tally = Tally::new(1, Peer::Unix, metrics, observer, stopping.clone());
+            serve(theirs, client, context, stopping, &mut tally).await;
+        });
         Self {
             stream: Framed::new(ours, ApduCodec::new(1 << 20)),
             stop,
+            task,
         }
     }
 
@@ -430,6 +443,6 @@ async fn an_idle_connection_holds_no_buffer() {
         }
         assert_eq!(inlet.capacity(), 0);
     }
-    let connection = size_of::<Connection<tokio::net::TcpStream>>();
+    let connection = size_of::<Connection<'_, tokio::net::TcpStream>>();
     assert!(connection <= 1024, "{connection} octets");
 }

@@ -16,6 +16,7 @@ use tracing::warn;
 use super::socket::{Accepted, Socket};
 use crate::connection::lobby::{Greeting, Lobby};
 use crate::limits::Limits;
+use crate::metrics::{ConnectionRefusal, Metrics};
 use crate::observer::Peer;
 
 /// Accepts connections from all sockets.
@@ -26,6 +27,7 @@ pub(super) struct Acceptor {
     /// How long a connection without a session may stay when there is no room for others.
     patience: Duration,
     crowd: Option<Crowd>,
+    metrics: Arc<Metrics>,
     /// A connection that waits for room.
     waiting: Option<Arrived>,
     /// The socket to poll first next time, so that none is starved.
@@ -59,7 +61,7 @@ const FIRST_PAUSE: Duration = Duration::from_millis(10);
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 
 impl Acceptor {
-    pub(super) fn new(sockets: Vec<Socket>, limits: &Limits) -> Self {
+    pub(super) fn new(sockets: Vec<Socket>, limits: &Limits, metrics: Arc<Metrics>) -> Self {
         let sessions = limits.sessions.min(Semaphore::MAX_PERMITS);
         Self {
             sockets,
@@ -68,6 +70,7 @@ impl Acceptor {
             patience: limits.init_patience,
             waiting: None,
             crowd: limits.sessions_per_address.map(Crowd::new),
+            metrics,
             first: 0,
             retry: None,
             pause: FIRST_PAUSE,
@@ -132,6 +135,7 @@ impl Acceptor {
                     };
                     let Some(place) = place else {
                         warn!(%peer, "too many sessions from this address");
+                        self.metrics.connection_refused(ConnectionRefusal::Address);
                         continue;
                     };
                     return (stream, peer, place);

@@ -136,18 +136,27 @@ impl Socket {
         })
     }
 
-    /// Listens on a path. A socket file without a server is replaced.
     #[cfg(unix)]
     pub(super) async fn unix(path: &Path) -> io::Result<Self> {
-        let listener = match UnixListener::bind(path) {
-            Err(error) if error.kind() == io::ErrorKind::AddrInUse && is_left_over(path).await => {
-                std::fs::remove_file(path)?;
-                UnixListener::bind(path)?
-            }
-            bound => bound?,
-        };
-        Ok(Self::Unix(listener, SocketFile(path.to_owned())))
+        let (listener, file) = listen_unix(path).await?;
+        Ok(Self::Unix(listener, file))
     }
+}
+
+/// Listens on the path of a Unix socket. A socket file that a previous server left is replaced.
+///
+/// # Errors
+/// If the socket cannot be bound.
+#[cfg(unix)]
+pub async fn listen_unix(path: &Path) -> io::Result<(UnixListener, SocketFile)> {
+    let listener = match UnixListener::bind(path) {
+        Err(error) if error.kind() == io::ErrorKind::AddrInUse && is_left_over(path).await => {
+            std::fs::remove_file(path)?;
+            UnixListener::bind(path)?
+        }
+        bound => bound?,
+    };
+    Ok((listener, SocketFile(path.to_owned())))
 }
 
 /// Whether there is a socket file without a server.
@@ -161,7 +170,8 @@ async fn is_left_over(path: &Path) -> bool {
 
 /// The file of a Unix socket, removed when this is dropped.
 #[cfg(unix)]
-pub(super) struct SocketFile(PathBuf);
+#[derive(Debug)]
+pub struct SocketFile(PathBuf);
 
 #[cfg(unix)]
 impl Drop for SocketFile {

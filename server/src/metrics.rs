@@ -1,0 +1,401 @@
+//! Counters of a running server, for its operator: sessions, operations with their outcomes and durations, octets. Counting
+//! takes a few atomic additions per request.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::{Duration, Instant};
+
+use z3950_asn1::apdu::Apdu;
+use z3950_asn1::oid::{DATABASE_UPDATE, DATABASE_UPDATE_1, DATABASE_UPDATE_2, Oid, XML_ES};
+
+/// What has been counted since the server started.
+#[derive(Debug, Default)]
+pub struct Metrics {
+    begun: AtomicU64,
+    ended: [AtomicU64; SessionEnd::ALL.len()],
+    refused: [AtomicU64; ConnectionRefusal::ALL.len()],
+    operations: [Counters; OperationKind::ALL.len()],
+    in_progress: AtomicU64,
+    records: AtomicU64,
+    received: AtomicU64,
+    sent: AtomicU64,
+}
+
+#[derive(Debug, Default)]
+struct Counters {
+    outcomes: [AtomicU64; OperationOutcome::ALL.len()],
+    /// For each of [`BOUNDS`], the operations that took at most this time but longer than the bound before.
+    durations: [AtomicU64; BOUNDS.len()],
+    nanoseconds: AtomicU64,
+}
+
+/// The upper bounds of the classes of durations.
+const BOUNDS: [Duration; 12] = [
+    Duration::from_micros(100),
+    Duration::from_micros(500),
+    Duration::from_millis(1),
+    Duration::from_millis(5),
+    Duration::from_millis(10),
+    Duration::from_millis(50),
+    Duration::from_millis(100),
+    Duration::from_millis(500),
+    Duration::from_secs(1),
+    Duration::from_secs(5),
+    Duration::from_secs(10),
+    Duration::from_secs(30),
+];
+
+/// Enumerations whose values have a place in an array and a name.
+macro_rules! named {
+    ($(#[$about:meta])* $type:ident { $($(#[$meaning:meta])* $variant:ident $name:literal,)+ }) => {
+        $(#[$about])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[non_exhaustive]
+        pub enum $type {
+            $($(#[$meaning])* $variant,)+
+        }
+
+        impl $type {
+            /// All values.
+            pub const ALL: &[Self] = &[$(Self::$variant,)+];
+
+            /// Its name in logs.
+            pub fn name(self) -> &'static str {
+                match self {
+                    $(Self::$variant => $name,)+
+                }
+            }
+        }
+    };
+}
+
+named! {
+    /// The operations that are counted separately.
+    OperationKind {
+        /// Init.
+        Init "init",
+        /// Search.
+        Search "search",
+        /// Present.
+        Present "present",
+        /// Scan.
+        Scan "scan",
+        /// Sort.
+        Sort "sort",
+        /// Delete of result sets.
+        Delete "delete",
+        /// The extended service Update.
+        Update "update",
+        /// Any other extended service.
+        Extended "extended",
+        /// Resource reports and duplicate detection.
+        Other "other",
+    }
+}
+
+named! {
+    /// How an operation ended.
+    OperationOutcome {
+        /// It succeeded, at least in part.
+        Ok "ok",
+        /// It was answered with a diagnostic.
+        Failed "failed",
+        /// The session ended before the answer.
+        Abandoned "abandoned",
+    }
+}
+
+named! {
+    /// How a session ended.
+    SessionEnd {
+        /// The client sent Close.
+        Closed "closed",
+        /// The client closed the connection without Close.
+        Left "left",
+        /// The connection failed, or the client did not take an answer.
+        Lost "lost",
+        /// The client sent something that is no request.
+        ProtocolError "protocol-error",
+        /// The client sent no request in time.
+        Idle "idle",
+        /// The client sent no Init in time.
+        NoInit "no-init",
+        /// There was no TLS handshake, or none in time.
+        NoTls "no-tls",
+        /// Authentication failed too often.
+        Refused "refused",
+        /// The connection was closed to make room for another one.
+        GaveWay "gave-way",
+        /// A fault ended it on request.
+        Fault "fault",
+        /// The server stopped.
+        Stopped "stopped",
+        /// A bug in the server ended it.
+        Bug "bug",
+    }
+}
+
+named! {
+    /// Why a connection was closed at once.
+    ConnectionRefusal {
+        /// The address holds as many sessions as it may.
+        Address "address",
+    }
+}
+
+/// The packages of the extended service Update.
+const UPDATES: [Oid; 4] = [
+    DATABASE_UPDATE,
+    DATABASE_UPDATE_1,
+    DATABASE_UPDATE_2,
+    XML_ES,
+];
+
+impl OperationKind {
+    /// The kind of a request; `None` for a request that is no operation.
+    pub(crate) fn of(request: &Apdu) -> Option<Self> {
+        Some(match request {
+            Apdu::InitializeRequest(_) => Self::Init,
+            Apdu::SearchRequest(_) => Self::Search,
+            Apdu::PresentRequest(_) => Self::Present,
+            Apdu::ScanRequest(_) => Self::Scan,
+            Apdu::SortRequest(_) => Self::Sort,
+            Apdu::DeleteResultSetRequest(_) => Self::Delete,
+            Apdu::ExtendedServicesRequest(request) if UPDATES.contains(&request.package_type) => {
+                Self::Update
+            }
+            Apdu::ExtendedServicesRequest(_) => Self::Extended,
+            Apdu::ResourceReportRequest(_) | Apdu::DuplicateDetectionRequest(_) => Self::Other,
+            _ => return None,
+        })
+    }
+}
+
+/// How long operations of one kind took.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct OperationDurations {
+    /// Upper bounds, ascending, each with the number of operations that took no longer.
+    pub within: Vec<(Duration, u64)>,
+    /// The number of all operations.
+    pub count: u64,
+    /// The sum of all durations.
+    pub sum: Duration,
+}
+
+impl Metrics {
+    /// Connections accepted.
+    pub fn sessions_begun(&self) -> u64 {
+        self.begun.load(Relaxed)
+    }
+
+    /// Connections that ended in this way.
+    pub fn sessions_ended(&self, end: SessionEnd) -> u64 {
+        read(&self.ended, end as usize)
+    }
+
+    /// Connections that are open.
+    pub fn sessions(&self) -> u64 {
+        let ends = SessionEnd::ALL.iter();
+        let ended: u64 = ends.map(|end| self.sessions_ended(*end)).sum();
+        self.sessions_begun().saturating_sub(ended)
+    }
+
+    /// Connections closed at once for this reason.
+    pub fn refused(&self, refusal: ConnectionRefusal) -> u64 {
+        read(&self.refused, refusal as usize)
+    }
+
+    /// Operations of this kind that ended in this way.
+    pub fn operations(&self, kind: OperationKind, outcome: OperationOutcome) -> u64 {
+        let counters = self.operations.get(kind as usize);
+        counters.map_or(0, |counters| read(&counters.outcomes, outcome as usize))
+    }
+
+    /// The durations of operations of this kind, however they ended, from the request to the answer.
+    pub fn durations(&self, kind: OperationKind) -> OperationDurations {
+        let Some(counters) = self.operations.get(kind as usize) else {
+            return OperationDurations::default();
+        };
+        let mut sum = 0;
+        let within = BOUNDS.iter().zip(&counters.durations);
+        let within: Vec<_> = within
+            .map(|(bound, count)| {
+                sum += count.load(Relaxed);
+                (*bound, sum)
+            })
+            .collect();
+        OperationDurations {
+            within,
+            // Read last, because it is counted first: no class exceeds it.
+            count: counters
+                .outcomes
+                .iter()
+                .map(|count| count.load(Relaxed))
+                .sum(),
+            sum: Duration::from_nanos(counters.nanoseconds.load(Relaxed)),
+        }
+    }
+
+    /// Operations that are not answered yet.
+    pub fn operations_in_progress(&self) -> u64 {
+        self.in_progress.load(Relaxed)
+    }
+
+    /// Records sent, including surrogate diagnostics.
+    pub fn records_sent(&self) -> u64 {
+        self.records.load(Relaxed)
+    }
+
+    /// Octets of the APDUs received.
+    pub fn octets_received(&self) -> u64 {
+        self.received.load(Relaxed)
+    }
+
+    /// Octets sent.
+    pub fn octets_sent(&self) -> u64 {
+        self.sent.load(Relaxed)
+    }
+
+    pub(crate) fn session_began(&self) {
+        self.begun.fetch_add(1, Relaxed);
+    }
+
+    pub(crate) fn session_ended(&self, end: SessionEnd) {
+        add(&self.ended, end as usize, 1);
+    }
+
+    pub(crate) fn connection_refused(&self, refusal: ConnectionRefusal) {
+        add(&self.refused, refusal as usize, 1);
+    }
+
+    pub(crate) fn received(&self, octets: usize) {
+        self.received.fetch_add(octets as u64, Relaxed);
+    }
+
+    pub(crate) fn sent(&self, octets: usize, records: usize) {
+        self.sent.fetch_add(octets as u64, Relaxed);
+        if records > 0 {
+            self.records.fetch_add(records as u64, Relaxed);
+        }
+    }
+}
+
+fn read(counters: &[AtomicU64], place: usize) -> u64 {
+    let counter = counters.get(place);
+    counter.map_or(0, |counter| counter.load(Relaxed))
+}
+
+fn add(counters: &[AtomicU64], place: usize, number: u64) {
+    if let Some(counter) = counters.get(place) {
+        counter.fetch_add(number, Relaxed);
+    }
+}
+
+/// An operation in progress; counted when it is dropped.
+pub(crate) struct OperationTimer {
+    metrics: Arc<Metrics>,
+    pub(crate) kind: OperationKind,
+    pub(crate) begun: Instant,
+    outcome: OperationOutcome,
+}
+
+impl OperationTimer {
+    /// Begins with the request; `None` for one that is no operation.
+    pub(crate) fn of(request: &Apdu, metrics: &Arc<Metrics>) -> Option<Self> {
+        let kind = OperationKind::of(request)?;
+        metrics.in_progress.fetch_add(1, Relaxed);
+        Some(Self {
+            metrics: Arc::clone(metrics),
+            kind,
+            begun: Instant::now(),
+            outcome: OperationOutcome::Abandoned,
+        })
+    }
+
+    /// Ends with an answer.
+    pub(crate) fn answered(mut self, outcome: OperationOutcome) {
+        self.outcome = outcome;
+    }
+}
+
+impl Drop for OperationTimer {
+    fn drop(&mut self) {
+        let time = self.begun.elapsed();
+        self.metrics.in_progress.fetch_sub(1, Relaxed);
+        let Some(counters) = self.metrics.operations.get(self.kind as usize) else {
+            return;
+        };
+        add(&counters.outcomes, self.outcome as usize, 1);
+        let nanoseconds = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+        counters.nanoseconds.fetch_add(nanoseconds, Relaxed);
+        if let Some(class) = BOUNDS.iter().position(|bound| time <= *bound) {
+            add(&counters.durations, class, 1);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use z3950_asn1::apdu::{Close, CloseReason};
+
+    use super::*;
+    use crate::requests::{init, search};
+
+    #[test]
+    fn places_are_those_of_the_names() {
+        for (place, kind) in OperationKind::ALL.iter().enumerate() {
+            assert_eq!(*kind as usize, place);
+        }
+        for (place, end) in SessionEnd::ALL.iter().enumerate() {
+            assert_eq!(*end as usize, place);
+        }
+    }
+
+    #[test]
+    fn operations_are_counted_by_outcome_and_duration() {
+        let metrics = Arc::default();
+        let begun = |request: Apdu, ago: Duration| {
+            let mut timer = OperationTimer::of(&request, &metrics).expect("an operation");
+            timer.begun -= ago;
+            timer
+        };
+        begun(init(), Duration::ZERO).answered(OperationOutcome::Ok);
+        let query = || search("@attr 1=4 emma");
+        begun(query(), Duration::from_secs(2)).answered(OperationOutcome::Ok);
+        begun(query(), Duration::from_secs(3)).answered(OperationOutcome::Failed);
+        drop(begun(query(), Duration::from_secs(3600)));
+        let open = begun(query(), Duration::ZERO);
+        assert_eq!(metrics.operations_in_progress(), 1);
+        drop(open);
+        assert_eq!(metrics.operations_in_progress(), 0);
+        let counts = |kind| {
+            let outcomes = OperationOutcome::ALL.iter();
+            outcomes
+                .map(|outcome| metrics.operations(kind, *outcome))
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(counts(OperationKind::Init), [1, 0, 0]);
+        assert_eq!(counts(OperationKind::Search), [1, 1, 2]);
+        assert_eq!(counts(OperationKind::Present), [0, 0, 0]);
+        let durations = metrics.durations(OperationKind::Search);
+        assert_eq!(durations.count, 4);
+        assert!(durations.sum >= Duration::from_secs(3605));
+        let within: Vec<_> = durations.within.iter().map(|(_, count)| *count).collect();
+        // One longer than the last bound, two of at most 5 s, and one at once.
+        assert_eq!(within[8..], [1, 3, 3, 3], "{durations:?}");
+        let close = Close::new(CloseReason::FINISHED, None).into();
+        assert_eq!(OperationKind::of(&close), None);
+    }
+
+    #[test]
+    fn open_sessions_are_those_that_have_not_ended() {
+        let metrics = Metrics::default();
+        metrics.session_began();
+        metrics.session_began();
+        metrics.session_ended(SessionEnd::Idle);
+        assert_eq!((metrics.sessions_begun(), metrics.sessions()), (2, 1));
+        assert_eq!(metrics.sessions_ended(SessionEnd::Idle), 1);
+    }
+}
