@@ -8,7 +8,7 @@ use z3950_asn1::apdu::{IdAuthentication, IdPass};
 use crate::diagnostic::{Condition, Diagnostic, diagnostic};
 
 /// Who may open a session: by default everybody, with any credentials or none.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Access {
     /// The users; if none is listed, everybody may open a session.
@@ -22,7 +22,7 @@ pub struct Access {
 }
 
 /// A user and its rights.
-#[derive(Clone, Default)]
+#[derive(Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct User {
     /// The userId; for an open authentication string, the part before its last `/`.

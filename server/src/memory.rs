@@ -50,6 +50,7 @@ use self::catalogue::Catalogue;
 pub use self::catalogue::DatabaseFiles;
 pub use self::docid::{DocidField, DocidFieldError};
 use self::eval::Evaluated;
+use self::fields::Fields;
 pub use self::fields::{
     AccessPoint, AccessPoints, AccessPointsError, Kind, Source, SourceError, Sources,
 };
@@ -132,6 +133,32 @@ impl MemoryBackend {
     /// incomplete, or none is intact; [`LoadError::NoRecord`] for a file without a record, unless its database is empty and
     /// saved to it; and [`LoadError::Removed`] for a file to save to that was removed. On errors nothing changes.
     pub fn reload(&self, progress: &dyn Fn(&Progress)) -> Result<Vec<FileNotes>, LoadError> {
+        let current = self.current();
+        let (fields, databases) = (&current.fields, &current.databases);
+        self.reload_of(Arc::clone(fields), Arc::clone(databases), progress)
+    }
+
+    /// [`MemoryBackend::reload`] with the databases of a builder and those of files in place of the current ones. A database that
+    /// is saved must have its place in the list and its file as before; others may be added, changed and removed.
+    ///
+    /// # Errors
+    /// As [`MemoryBackend::reload`]; [`LoadError::OtherSaves`].
+    pub fn reload_as(
+        &self,
+        builder: MemoryBackendBuilder,
+        databases: impl IntoIterator<Item = DatabaseFiles>,
+        progress: &dyn Fn(&Progress),
+    ) -> Result<Vec<FileNotes>, LoadError> {
+        let (fields, databases) = builder.with_files(databases).finished();
+        self.reload_of(fields, databases, progress)
+    }
+
+    fn reload_of(
+        &self,
+        fields: Arc<Fields>,
+        databases: Arc<[DatabaseFiles]>,
+        progress: &dyn Fn(&Progress),
+    ) -> Result<Vec<FileNotes>, LoadError> {
         let mut saved = lock(&self.0.changing);
         let stamps = saved.stamps();
         if let Some(path) = saved.removed() {
@@ -140,10 +167,19 @@ impl MemoryBackend {
             });
         }
         let current = self.current();
-        let served = Some(&*current.counts);
-        let (index, notes) = load::load(&current.fields, &current.databases, served, progress)?;
+        #[cfg(feature = "save")]
+        if !catalogue::have_same_saves(&current.databases, &databases) {
+            return Err(LoadError::OtherSaves);
+        }
+        let served = databases.iter().map(|database| {
+            let number = current.number(&database.name);
+            let count = number.and_then(|number| current.counts.get(usize::from(number)));
+            count.copied().unwrap_or(0)
+        });
+        let served: Vec<_> = served.collect();
+        let (index, notes) = load::load(&fields, &databases, Some(&served), progress)?;
         saved.read(stamps);
-        self.replace(current.with(index));
+        self.replace(Catalogue::new(fields, databases, index));
         Ok(notes)
     }
 

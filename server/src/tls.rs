@@ -3,22 +3,34 @@
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::rustls;
+use tokio_rustls::rustls::client::verify_server_cert_signed_by_trust_anchor;
 use tokio_rustls::rustls::crypto::ring::default_provider;
 use tokio_rustls::rustls::pki_types::pem::{self, PemObject};
-use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer, UnixTime};
 use tokio_rustls::rustls::server::{
-    ClientCertVerifierBuilder, VerifierBuilderError, WantsServerCert, WebPkiClientVerifier,
+    ClientCertVerifierBuilder, ParsedCertificate, VerifierBuilderError, WantsServerCert,
+    WebPkiClientVerifier,
 };
-use tokio_rustls::rustls::{ConfigBuilder, RootCertStore, ServerConfig};
+use tokio_rustls::rustls::{CertificateError, ConfigBuilder, RootCertStore, ServerConfig};
 use z3950_asn1::{input, pem as pem_file};
 
-/// The TLS configuration of a listener. Clones share it.
+use crate::lock::lock;
+
+/// The TLS configuration of a listener. Clones share it, so that [`Tls::replace`] changes a listener that is in use.
 #[derive(Clone)]
-pub struct Tls(Arc<ServerConfig>);
+pub struct Tls(Arc<Mutex<Settings>>);
+
+#[derive(Clone)]
+struct Settings {
+    config: Arc<ServerConfig>,
+    /// The end of the validity of the server's certificate.
+    expires: Option<SystemTime>,
+}
 
 /// Whether clients must have a certificate.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -149,6 +161,7 @@ impl Tls {
         chain: Vec<CertificateDer<'static>>,
         key: PrivateKeyDer<'static>,
     ) -> Result<Self, TlsError> {
+        let expires = chain.first().and_then(expiry);
         let config = builder.with_single_cert(chain, key);
         let mut config = config.map_err(|error| match error {
             rustls::Error::InconsistentKeys(_) => TlsError::KeyMismatch {
@@ -160,11 +173,24 @@ impl Tls {
         // A ticket arrives after the handshake without an answer. yaz-client takes it for a readable answer, and from then on
         // shows each answer one request late.
         config.send_tls13_tickets = 0;
-        Ok(Self(Arc::new(config)))
+        let config = Arc::new(config);
+        Ok(Self(Arc::new(Mutex::new(Settings { config, expires }))))
+    }
+
+    /// Uses another certificate, key and verification of clients from now on, on every listener with a clone of this.
+    /// Connections that are open keep theirs.
+    pub fn replace(&self, other: &Self) {
+        let other = lock(&other.0).clone();
+        *lock(&self.0) = other;
+    }
+
+    /// The end of the validity of the server's certificate; `None` if it cannot be read.
+    pub fn expires(&self) -> Option<SystemTime> {
+        lock(&self.0).expires
     }
 
     pub(crate) fn acceptor(&self) -> TlsAcceptor {
-        TlsAcceptor::from(Arc::clone(&self.0))
+        TlsAcceptor::from(Arc::clone(&lock(&self.0).config))
     }
 }
 
@@ -187,6 +213,20 @@ fn builder(
             builder.with_client_cert_verifier(verifier(authorities)?.build()?)
         }
     })
+}
+
+/// The end of the validity of a certificate, which a verification at the end of time reports.
+fn expiry(certificate: &CertificateDer<'static>) -> Option<SystemTime> {
+    let certificate = ParsedCertificate::try_from(certificate).ok()?;
+    let now = UnixTime::since_unix_epoch(Duration::from_secs(u64::MAX));
+    let roots = RootCertStore::empty();
+    match verify_server_cert_signed_by_trust_anchor(&certificate, &roots, &[], now, &[]) {
+        Err(rustls::Error::InvalidCertificate(CertificateError::ExpiredContext {
+            not_after,
+            ..
+        })) => UNIX_EPOCH.checked_add(Duration::from_secs(not_after.as_secs())),
+        _ => None,
+    }
 }
 
 fn private_key(pem: &[u8]) -> Result<PrivateKeyDer<'static>, TlsError> {

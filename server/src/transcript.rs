@@ -200,7 +200,7 @@ impl fmt::Display for Recording {
 
 /// A time in RFC 3339 form, in UTC to the microsecond: `2026-01-31T23:59:59.123456Z`. Times before 1970 become the
 /// beginning of 1970.
-fn format_time(time: SystemTime) -> String {
+pub fn format_time(time: SystemTime) -> String {
     let Moment {
         year,
         month,

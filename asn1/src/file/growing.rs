@@ -1,10 +1,10 @@
 //! A file that is written in place and can be continued later.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-use super::destination::Destination;
+use super::destination::{Destination, is_same};
 use super::whole::{cut, stream};
 use super::{Draft, Error, Existing, Lock, sync_folder};
 
@@ -162,6 +162,34 @@ impl Growing {
     /// Errors from the operating system.
     pub fn handle(&self) -> io::Result<Option<File>> {
         self.regular().map(File::try_clone).transpose()
+    }
+
+    /// If the file was moved away or removed, continues in the one that its path leads to now, created if necessary. Programs
+    /// that rotate logs ask for this.
+    ///
+    /// # Errors
+    /// Errors from the operating system; then the old file is continued.
+    pub fn follow(&mut self) -> io::Result<()> {
+        let (Some(lock), Some(file)) = (&self.lock, &self.file) else {
+            return Ok(());
+        };
+        let now = match fs::metadata(lock.target()) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            found => Some(found?),
+        };
+        if let Some(now) = now
+            && is_same(&now, &file.metadata()?).unwrap_or(true)
+        {
+            return Ok(());
+        }
+        let mut options = File::options();
+        let options = options.read(true).write(true).create(true);
+        let mut file = options.open(lock.target())?;
+        // Without support for locks, there is nothing to do.
+        let _ = file.try_lock();
+        file.seek(SeekFrom::End(0))?;
+        self.file = Some(file);
+        Ok(())
     }
 
     /// Writes all data to the disk.

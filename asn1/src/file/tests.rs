@@ -117,6 +117,43 @@ fn audit_a1_a_growing_file_changes_with_its_first_octet() {
     has(&folder, &[("report.tsv", "3")]);
 }
 
+/// As programs that rotate logs do it: they move the file away, and some create an empty one in its place.
+#[test]
+fn a_growing_file_follows_its_path() {
+    let (_guard, folder) = folder();
+    let path = folder.join("apdus.log");
+    let mut growing = Growing::resume(&path).expect("opens");
+    growing.follow().expect("there is nothing to follow");
+    growing.write_all(b"one").expect("written");
+    growing.follow().expect("it is still there");
+    growing.write_all(b" more").expect("written");
+    for (moved, text) in [("apdus.1", ""), ("apdus.2", "found ")] {
+        std::fs::rename(&path, folder.join(moved)).expect("moved");
+        if !text.is_empty() {
+            std::fs::write(&path, text).expect("written");
+        }
+        growing.follow().expect("opens");
+        growing.write_all(b"two").expect("written");
+    }
+    let busy = Growing::resume(&path).expect_err("it is locked");
+    assert!(matches!(busy, Error::Busy { .. }), "{busy}");
+    let folder_in_its_place = folder.join("apdus.3");
+    std::fs::rename(&path, &folder_in_its_place).expect("moved");
+    std::fs::create_dir(&path).expect("created");
+    growing.follow().expect_err("it is a folder");
+    growing.write_all(b"!").expect("the old file is continued");
+    std::fs::remove_dir(&path).expect("removed");
+    drop(growing);
+    has(
+        &folder,
+        &[
+            ("apdus.1", "one more"),
+            ("apdus.2", "two"),
+            ("apdus.3", "found two!"),
+        ],
+    );
+}
+
 #[test]
 fn audit_a3_one_run_writes_and_the_other_is_refused() {
     let (_guard, folder) = folder();

@@ -96,11 +96,22 @@ impl MemoryBackendBuilder {
     /// # Errors
     /// The first file that cannot be read, or has no records. Damaged records are reported as notes.
     pub fn load(
-        mut self,
+        self,
         databases: impl IntoIterator<Item = DatabaseFiles>,
         progress: &dyn Fn(&Progress),
     ) -> Result<(MemoryBackend, Vec<FileNotes>), LoadError> {
-        for files in databases {
+        let (fields, databases) = self.with_files(databases).finished();
+        let mut saved = SavedFiles::lock(&databases)?;
+        let stamps = saved.stamps();
+        let (index, notes) = load::load(&fields, &databases, None, progress)?;
+        saved.read(stamps);
+        let catalogue = Catalogue::new(fields, databases, index);
+        Ok((MemoryBackend::new(catalogue, saved), notes))
+    }
+
+    /// Adds databases of files.
+    pub(super) fn with_files(mut self, files: impl IntoIterator<Item = DatabaseFiles>) -> Self {
+        for files in files {
             let known = self.database(&files.name);
             known.paths.extend(files.paths);
             known.title = files.title.or(known.title.take());
@@ -111,13 +122,7 @@ impl MemoryBackendBuilder {
                 known.save = files.save.or(known.save.take());
             }
         }
-        let (fields, databases) = self.finished();
-        let mut saved = SavedFiles::lock(&databases)?;
-        let stamps = saved.stamps();
-        let (index, notes) = load::load(&fields, &databases, None, progress)?;
-        saved.read(stamps);
-        let catalogue = Catalogue::new(fields, databases, index);
-        Ok((MemoryBackend::new(catalogue, saved), notes))
+        self
     }
 
     #[expect(clippy::indexing_slicing, reason = "the place was found or made here")]
@@ -134,7 +139,7 @@ impl MemoryBackendBuilder {
         &mut self.databases[place]
     }
 
-    fn finished(self) -> (Arc<Fields>, Arc<[DatabaseFiles]>) {
+    pub(super) fn finished(self) -> (Arc<Fields>, Arc<[DatabaseFiles]>) {
         let databases = self.databases.iter();
         let docids = databases.map(|database| database.docid.unwrap_or(self.docid));
         let fields = Fields::new(self.access_points, self.profile, docids);

@@ -166,6 +166,19 @@ impl Catalogue {
     }
 }
 
+/// Whether the same databases, by their numbers, are saved to the same files.
+#[cfg(feature = "save")]
+pub(super) fn have_same_saves(before: &[DatabaseFiles], after: &[DatabaseFiles]) -> bool {
+    let saves = |databases: &[DatabaseFiles]| -> Vec<_> {
+        let databases = databases.iter().enumerate();
+        let saved = databases.filter(|(_, database)| database.save.is_some());
+        saved
+            .map(|(number, database)| (number, database.name.to_lowercase(), database.save.clone()))
+            .collect()
+    };
+    saves(before) == saves(after)
+}
+
 /// Compares database names without case (Z39.50-2003 §3.1.2).
 pub(super) fn same_name(left: &str, right: &str) -> bool {
     left.eq_ignore_ascii_case(right) || left.to_lowercase() == right.to_lowercase()

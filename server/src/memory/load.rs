@@ -146,6 +146,10 @@ pub enum LoadError {
         /// The file.
         path: PathBuf,
     },
+    /// A reload names other databases to save, or other files for them.
+    #[cfg(feature = "save")]
+    #[error("which databases are saved, their files and their order change at the next start only")]
+    OtherSaves,
     /// A folder has no file with a known extension.
     #[error("no file of records in {}", path.display())]
     NoFile {

@@ -349,6 +349,39 @@ mod tls {
     }
 
     #[test]
+    fn a_certificate_is_replaced_while_the_server_runs() {
+        let [before, after] = [keys(), keys()];
+        let none = ClientCertificates::Unasked;
+        let tls = |keys: &Keys| {
+            let (certificate, key) = &keys.server;
+            Tls::from_pem(certificate.as_bytes(), key.as_bytes(), &none).expect("TLS")
+        };
+        let used = tls(&before);
+        let server = TestServer::builder().tls(used.clone()).start();
+        let trusted =
+            || [&before, &after].map(|keys| greeted(server.addr_tls(), keys, false).is_some());
+        assert_eq!(trusted(), [true, false]);
+        used.replace(&tls(&after));
+        assert_eq!(trusted(), [false, true]);
+    }
+
+    #[test]
+    fn the_end_of_a_certificate_is_known() {
+        for (year, seconds) in [(2001, 981_158_400), (2100, 4_105_296_000)] {
+            let key = KeyPair::generate().expect("a key");
+            let names = vec!["localhost".to_owned()];
+            let mut params = CertificateParams::new(names).expect("a name");
+            params.not_after = rcgen::date_time_ymd(year, 2, 3);
+            let certificate = params.self_signed(&key).expect("a certificate").pem();
+            let key = key.serialize_pem();
+            let none = ClientCertificates::Unasked;
+            let tls = Tls::from_pem(certificate.as_bytes(), key.as_bytes(), &none).expect("TLS");
+            let end = std::time::UNIX_EPOCH + Duration::from_secs(seconds);
+            assert_eq!(tls.expires(), Some(end), "{year}");
+        }
+    }
+
+    #[test]
     fn errors_in_certificates_are_reported() {
         let keys = keys();
         let (certificate, key) = (keys.server.0.as_bytes(), keys.server.1.as_bytes());

@@ -39,6 +39,11 @@ impl<W: Write + Send> JsonLog<W> {
         }
         self.0.write(&format!("{}\n", Value::Object(object)));
     }
+
+    /// Changes the writer, as when log files are rotated. A log that ended because it could not be written continues.
+    pub fn change<T>(&self, change: impl FnOnce(&mut W) -> T) -> T {
+        self.0.change(change)
+    }
 }
 
 impl<W: Write + Send> ApduLog<W> {
@@ -53,6 +58,11 @@ impl<W: Write + Send> ApduLog<W> {
         self.0.write(&format!(
             "{time} session {session} {direction} {name}\n{octets}\n"
         ));
+    }
+
+    /// [`JsonLog::change`].
+    pub fn change<T>(&self, change: impl FnOnce(&mut W) -> T) -> T {
+        self.0.change(change)
     }
 }
 
@@ -85,20 +95,33 @@ impl<W: Write + Send> Observer for ApduLog<W> {
 }
 
 /// Writes whole lines of several sessions, until one cannot be written.
-struct Lines<W>(Mutex<Option<W>>);
+struct Lines<W>(Mutex<(W, Health)>);
+
+#[derive(PartialEq)]
+enum Health {
+    Sound,
+    Broken,
+}
 
 impl<W: Write> Lines<W> {
     fn new(to: W) -> Self {
-        Self(Mutex::new(Some(to)))
+        Self(Mutex::new((to, Health::Sound)))
     }
 
     fn write(&self, lines: &str) {
-        let mut to = lock(&self.0);
-        let written = to.as_mut().map_or(Ok(()), |to| all(to, lines));
-        if let Err(error) = written {
+        let (to, health) = &mut *lock(&self.0);
+        if *health == Health::Sound
+            && let Err(error) = all(to, lines)
+        {
             warn!(%error, "the log ends here");
-            *to = None;
+            *health = Health::Broken;
         }
+    }
+
+    fn change<T>(&self, change: impl FnOnce(&mut W) -> T) -> T {
+        let (to, health) = &mut *lock(&self.0);
+        *health = Health::Sound;
+        change(to)
     }
 }
 

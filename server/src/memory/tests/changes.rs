@@ -533,6 +533,66 @@ fn a_change_that_cannot_be_saved_is_not_made() {
     assert_eq!(error, "no database nosuch");
 }
 
+/// Databases are added, removed and changed; what is saved stays as it is.
+#[test]
+fn a_reload_takes_other_databases() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = |name: &str| folder.path().join(name);
+    let write = |name: &str, records: &[(&str, &str)]| {
+        let records = records.iter();
+        let octets = records.map(|(id, title)| iso2709::encode(&record(id, title)).expect("sound"));
+        fs::write(at(name), octets.collect::<Vec<_>>().concat()).expect("written");
+    };
+    write("a.mrc", &[("a", "War")]);
+    write("b.mrc", &[("b", "Emma"), ("c", "Peace")]);
+    let of = |name: &str, path: &str, saved: Option<&str>| {
+        let saved = saved.map(at);
+        let mut files = files(&at(path), saved.as_deref());
+        files.name = name.to_owned();
+        files
+    };
+    let cat = || of("cat", "a.mrc", Some("s.mrc"));
+    let builder = MemoryBackend::builder;
+    let (backend, _) = builder().load([cat()], &|_| {}).expect("records");
+    let counts = || -> Vec<_> {
+        let databases = backend.databases().into_iter();
+        databases
+            .map(|database| (database.name, database.records))
+            .collect()
+    };
+    let outcomes = change(
+        &backend,
+        UpdateAction::Insert,
+        &[marc(&record("d", "Faust"))],
+    );
+    assert!(outcomes.iter().all(Result::is_ok), "{outcomes:?}");
+    let before = hits(&backend, "faust");
+    let reload = |files: Vec<DatabaseFiles>| backend.reload_as(builder(), files, &|_| {});
+    reload(vec![cat(), of("more", "b.mrc", None)]).expect("records");
+    let expected = [("cat", 2), ("more", 2)];
+    let expected = expected.map(|(name, count)| (name.to_owned(), Some(count)));
+    assert_eq!(counts(), expected);
+    assert_eq!(title(&backend, &before, before.ids(0..1)[0]), "Faust");
+    for files in [
+        vec![of("cat", "a.mrc", None)],
+        vec![of("cat", "a.mrc", Some("t.mrc"))],
+        vec![of("more", "b.mrc", None), cat()],
+        vec![cat(), of("more", "b.mrc", Some("t.mrc"))],
+        vec![cat(), of("lost", "lost.mrc", None)],
+    ] {
+        reload(files).map(drop).expect_err("refused");
+        assert_eq!(counts(), expected);
+    }
+    reload(vec![cat()]).expect("records");
+    assert_eq!(counts(), expected[..1]);
+    let outcomes = change(
+        &backend,
+        UpdateAction::Insert,
+        &[marc(&record("e", "Iris"))],
+    );
+    assert!(outcomes.iter().all(Result::is_ok), "{outcomes:?}");
+}
+
 #[test]
 fn a_reload_that_fails_changes_nothing() {
     let folder = tempfile::tempdir().expect("a folder");
