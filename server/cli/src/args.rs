@@ -12,7 +12,7 @@ use z3950_server::fault::Rule;
 use z3950_server::imitate::Imitated;
 use z3950_server::memory::{DocidField, Profile};
 
-use crate::config::ListenAddress;
+use crate::config::{ListenAddress, LogFormat};
 
 /// Headings of the help.
 const SERVED: &str = "What to serve";
@@ -20,7 +20,7 @@ const LISTENERS: &str = "Where to listen";
 const LOGS: &str = "Logs";
 
 /// Serve MARC records over Z39.50
-#[derive(Debug, Parser)]
+#[derive(Clone, Debug, Parser)]
 #[command(
     name = "z3950d",
     version,
@@ -120,6 +120,19 @@ pub(crate) struct Arguments {
     #[arg(long, help_heading = "Settings")]
     pub(crate) check: bool,
 
+    /// Write a line for each session to a file, or to standard error for `-`: who, how long, how many operations, how it ended
+    #[arg(long, value_name = "FILE", help_heading = LOGS)]
+    pub(crate) access_log: Option<PathBuf>,
+
+    /// How lines of the access log are written: text or json [default: text]
+    #[arg(long, value_name = "FORMAT", help_heading = LOGS)]
+    pub(crate) access_log_format: Option<LogFormat>,
+
+    /// Answer HTTP requests for /metrics (Prometheus) and /healthz on an address, such as 127.0.0.1:9210 or
+    /// unix:/run/z3950d.status
+    #[arg(long, value_name = "ADDR", help_heading = LISTENERS)]
+    pub(crate) status: Option<ListenAddress>,
+
     /// Write every APDU to a file as a line of JSON, which --replay reads
     #[arg(long, value_name = "FILE", help_heading = LOGS)]
     pub(crate) transcript: Option<PathBuf>,
@@ -163,17 +176,20 @@ Examples:
   z3950d --config z3950d.toml --check
   z3950d --demo --listen tls:127.0.0.1:2101 --certificate cert.pem --key key.pem
   z3950d --demo --fault 'on search db=books nth=2: delay 500ms' --fault 'on search: surrogate 14'
+  z3950d --demo --access-log access.log --status 127.0.0.1:9210
   z3950d --imitate yaz-ztest --listen 127.0.0.1:0 --transcript said.jsonl
   z3950d --replay said.jsonl";
 
 pub(crate) const AFTERWARDS: &str = "\
 Output:
-  One line per address on standard output: `listening on ADDR`. Everything else goes to standard error.
+  One line per address on standard output: `listening on ADDR`. Everything else goes to standard error:
+  a line for each database, and for what a reload changes or why it is refused, and the totals at the end.
 
 Signals:
   SIGINT, SIGTERM  stop after answers in progress; a second signal stops at once
-  SIGHUP           reload the databases; if a file is damaged, or empty or removed where there
-                   were records, all of them stay as they are
+  SIGHUP           reload the settings file, certificates and databases, and open log files again;
+                   if a setting is wrong, a certificate has expired, or a file is damaged, or empty
+                   or removed where there were records, everything stays as it is
 
 Exit codes:
   0    stopped by a signal, or --check found nothing wrong

@@ -52,6 +52,12 @@ pub(crate) struct Config {
     pub(crate) faults: Faults,
     /// The server to imitate, by its name.
     pub(crate) imitate: Option<z3950_server::imitate::Imitated>,
+    /// Where the status is shown over HTTP.
+    pub(crate) status: Option<ListenAddress>,
+    /// The file for the log of sessions; `-` for standard error.
+    pub(crate) access_log: Option<PathBuf>,
+    /// The form of its lines.
+    pub(crate) access_log_format: LogFormat,
     /// The file for the log of APDUs.
     pub(crate) apdu_log: Option<PathBuf>,
     /// The file for the transcript.
@@ -60,6 +66,26 @@ pub(crate) struct Config {
     pub(crate) replay: Option<PathBuf>,
     /// Whether a request that is not in the recording gets the next answer to a request of its kind.
     pub(crate) replay_in_order: bool,
+}
+
+/// How lines of a log are written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum LogFormat {
+    #[default]
+    Text,
+    Json,
+}
+
+impl FromStr for LogFormat {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text {
+            "text" => Ok(Self::Text),
+            "json" => Ok(Self::Json),
+            _ => Err("expected text or json"),
+        }
+    }
 }
 
 /// A settings file with every setting explained; optional settings are commented out.
@@ -130,7 +156,17 @@ impl Config {
         profile::indexes(top, &mut self.access_points);
         self.faults = scripted_faults(top);
         self.imitate = top.parse("imitate", str::parse);
+        let status = top.parse("status", ListenAddress::from_str);
+        self.status = status.map(|place| place.in_folder(folder));
         top.section("log", |section| {
+            let access = section.read("access", "a path", word);
+            // `-` is standard error.
+            self.access_log = access.map(|path| match path {
+                "-" => path.into(),
+                path => folder.join(path),
+            });
+            let format = section.parse("access-format", LogFormat::from_str);
+            self.access_log_format = format.unwrap_or_default();
             self.apdu_log = section.path("apdus", folder);
             self.transcript = section.path("transcript", folder);
         });

@@ -6,27 +6,61 @@ use std::path::Path;
 use indicatif::{ProgressBar, ProgressStyle};
 use z3950_server::MemoryBackend;
 use z3950_server::backend::Backend;
-use z3950_server::memory::{self, Checked, FileNotes, LoadError, Progress};
+use z3950_server::memory::{self, Checked, FileNotes, LoadError, MemoryBackendBuilder, Progress};
 
 use crate::config::Config;
 use crate::failure::{Exit, Failure, chain, complain};
 use crate::settings::SettingOrigin;
+use crate::words::counted;
 
 /// Loads the databases.
 pub(crate) fn databases(config: &Config) -> Result<MemoryBackend, Failure> {
-    let mut builder = MemoryBackend::builder()
-        .docid(config.docid)
-        .access_points(config.access_points.clone())
-        .profile(config.profile.clone());
-    if config.demo {
-        builder = builder.add_demo();
-    }
     let shown = Shown::new();
-    let loaded = builder.load(config.databases.clone(), &|progress| shown.tell(progress));
+    let files = config.databases.clone();
+    let loaded = builder(config).load(files, &|progress| shown.tell(progress));
     shown.end();
     let (backend, notes) = loaded.map_err(|error| unloaded(config, error))?;
     tell(&notes);
+    for database in backend.databases() {
+        let records = counted(database.records.unwrap_or_default() as u64, "record");
+        let place = origin(config, &database.name);
+        complain(&format_args!(
+            "database {}: {records}{place}",
+            database.name
+        ));
+    }
     Ok(backend)
+}
+
+fn builder(config: &Config) -> MemoryBackendBuilder {
+    let builder = MemoryBackend::builder()
+        .docid(config.docid)
+        .access_points(config.access_points.clone())
+        .profile(config.profile.clone());
+    match config.demo {
+        true => builder.add_demo(),
+        false => builder,
+    }
+}
+
+/// Where the records of a database come from, and where they are saved: ` from a.mrc and 2 more, saved to b.mrc`.
+fn origin(config: &Config, name: &str) -> String {
+    let mut databases = config.databases.iter();
+    let name = name.to_lowercase();
+    let Some(database) = databases.find(|known| known.name.to_lowercase() == name) else {
+        return String::new();
+    };
+    let saved = database.save.as_ref();
+    let mut words = match (saved.filter(|path| path.exists()), &*database.paths) {
+        (Some(path), _) => format!(" from {}", path.display()),
+        (None, []) => String::new(),
+        (None, [path]) => format!(" from {}", path.display()),
+        (None, [path, more @ ..]) => format!(" from {} and {} more", path.display(), more.len()),
+    };
+    if let Some(path) = saved {
+        words.push_str(&format!(", saved to {}", path.display()));
+    }
+    words
 }
 
 /// The failure of a database, with advice.
@@ -58,30 +92,12 @@ fn path_of(error: &LoadError) -> Option<&Path> {
     }
 }
 
-/// Reloads the databases, which stay as they are if that fails, and reports what is served.
-pub(crate) fn again(backend: &MemoryBackend) {
-    let before = backend.databases();
-    let reloaded = backend.reload(&|_| {});
-    match &reloaded {
-        Ok(notes) => tell(notes),
-        Err(error) => {
-            let cause = chain(error);
-            complain(&format_args!("no database is reloaded: {cause}"));
-        }
-    }
-    let after = backend.databases();
-    for (before, after) in before.iter().zip(&after) {
-        let name = &after.name;
-        let [before, after] = [before, after].map(|database| database.records.unwrap_or_default());
-        match reloaded.is_ok() {
-            true => complain(&format_args!(
-                "database {name} is reloaded: {after} records are served, {before} before"
-            )),
-            false => complain(&format_args!(
-                "database {name} is unchanged: {after} records are served"
-            )),
-        }
-    }
+/// Reloads the databases. They stay as they are if that fails.
+pub(crate) fn again(backend: &MemoryBackend, config: &Config) -> Result<(), Failure> {
+    let files = config.databases.clone();
+    let notes = backend.reload_as(builder(config), files, &|_| {});
+    tell(&notes.map_err(Failure::usage)?);
+    Ok(())
 }
 
 /// Checks the files of the databases. Errors in records are data, and go to standard output.

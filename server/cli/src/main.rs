@@ -10,16 +10,22 @@
     clippy::unwrap_used
 )]
 
+mod access_log;
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 mod allocator;
 mod args;
 mod config;
 mod failure;
 mod load;
+mod logs;
 mod manual;
+mod notify;
+mod reload;
 mod serve;
 mod settings;
 mod signals;
+mod status;
+mod words;
 
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
@@ -53,9 +59,9 @@ fn main() -> ExitCode {
     let _ = z3950_asn1::file::survive_size_limit();
     let check = arguments.check;
     let origin = SettingOrigin::of(&arguments);
-    let outcome = settings::settings(arguments).and_then(|config| match check {
+    let outcome = settings::settings(arguments.clone()).and_then(|config| match check {
         true => checked(&config, &origin),
-        false => served(config),
+        false => served(arguments, config),
     });
     outcome
         .unwrap_or_else(|failure| {
@@ -82,12 +88,12 @@ fn checked(config: &Config, origin: &SettingOrigin) -> Result<Exit, Failure> {
 }
 
 /// Loads the databases and serves them.
-fn served(config: Config) -> Result<Exit, Failure> {
+fn served(arguments: Arguments, config: Config) -> Result<Exit, Failure> {
     // A server that only imitates or replays has no databases.
     let own = config.demo || !config.databases.is_empty();
     let backend = own.then(|| load::databases(&config)).transpose()?;
     let runtime = runtime().map_err(Failure::unexpected)?;
-    let summary = runtime.block_on(serve::serve(config, backend));
+    let summary = runtime.block_on(serve::serve(arguments, config, backend));
     // Tasks hold the databases, and these hold the locks of the files that they are saved to.
     runtime.shutdown_timeout(LAST_WORDS);
     Ok(match summary? {

@@ -1,31 +1,43 @@
 //! Runs the server: its sockets and logs, until a signal.
 
 use std::io::{self, Write};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
-use z3950_asn1::file::{self, Growing};
 use z3950_server::extended::Tasks;
-use z3950_server::transcript::{ApduLog, JsonLog};
-use z3950_server::{MemoryBackend, Observer, Server, Summary, Target};
+use z3950_server::metrics::{Metrics, OperationKind, OperationOutcome};
+use z3950_server::tls::Tls;
+use z3950_server::{MemoryBackend, Server, Summary};
 
+use crate::args::Arguments;
 use crate::config::{Config, ListenAddress, ListenerConfig};
-use crate::failure::Failure;
-use crate::{load, settings, signals};
+use crate::failure::{Failure, complain};
+use crate::logs::Logs;
+use crate::notify::ServiceManager;
+use crate::reload::Service;
+use crate::status::StatusListener;
+use crate::status::page::Status;
+use crate::words::{counted, span};
+use crate::{reload, settings, signals};
 
 /// Serves until a signal comes.
 pub(crate) async fn serve(
+    arguments: Arguments,
     config: Config,
     backend: Option<MemoryBackend>,
 ) -> Result<Summary, Failure> {
+    let begun = Instant::now();
+    let manager = Arc::new(ServiceManager::of_environment());
     let stop = signals::stop().map_err(Failure::unexpected)?;
-    let mut reload = signals::Reload::new().map_err(Failure::unexpected)?;
-    let mut server = Server::new(target(&config, backend.clone()));
+    let signals = signals::Reload::new().map_err(Failure::unexpected)?;
+    let tasks = Arc::new(Tasks::new(config.tasks));
+    let mut server = Server::new(reload::target(&config, backend.clone(), &tasks));
+    let mut tls = Vec::new();
     for listener in &config.listeners {
-        server = bind(server, listener).await?;
-    }
-    let mut faults = config.faults.clone();
-    if let Some(imitated) = config.imitate {
-        faults = imitated.faults().and(faults);
+        let own = listener.tls.as_ref().map(settings::tls).transpose();
+        let own = own.map_err(Failure::usage)?;
+        server = bind(server, listener, own.clone()).await?;
+        tls.push(own);
     }
     if let Some(path) = &config.replay {
         let recording = settings::recording(path)?;
@@ -34,51 +46,112 @@ pub(crate) async fn serve(
             false => server.with_replay(recording),
         };
     }
+    let logs = Logs::of(&config)?;
     let server = server
-        .with_faults(faults)
-        .with_observer(Arc::new(logs(&config)?));
+        .with_faults(reload::faults(&config))
+        .with_observer(Arc::new(logs.observers()));
+    let metrics = server.handle().metrics();
+    let status = Arc::new(Status::new(
+        Arc::clone(&metrics),
+        backend.clone(),
+        config.limits.sessions,
+        certificates(&config, &tls),
+    ));
+    if let Some(place) = &config.status {
+        show_status(place, &status).await?;
+    }
+    for (listener, tls) in config.listeners.iter().zip(&tls) {
+        if let (Some(files), Some(tls)) = (&listener.tls, tls) {
+            let expiry = reload::expiry(files, tls);
+            complain(&format_args!("certificate {expiry}"));
+        }
+    }
     for endpoint in server.endpoints() {
         let mut stdout = io::stdout().lock();
         // Standard output may be closed.
         let _ = writeln!(stdout, "listening on {endpoint}").and_then(|()| stdout.flush());
     }
-    tokio::spawn(async move {
-        let aside = async |work: fn(&MemoryBackend)| {
-            if let Some(backend) = backend.clone() {
-                // The failure was reported by the work itself.
-                let _ = tokio::task::spawn_blocking(move || work(&backend)).await;
-            }
-        };
-        loop {
-            aside(MemoryBackend::prepare).await;
-            reload.next().await;
-            aside(load::again).await;
-        }
-    });
-    Ok(server.run(async { drop(stop.await) }).await)
-}
-
-/// What all sessions share.
-fn target(config: &Config, backend: Option<MemoryBackend>) -> Target {
-    let limits = config.limits.clone();
-    let target = match (config.imitate, backend) {
-        (Some(imitated), _) => imitated.target(limits),
-        (None, Some(backend)) => Target::new(Arc::new(backend), limits),
-        (None, None) => Target::new(Arc::new(MemoryBackend::builder().build()), limits),
+    let service = Service {
+        arguments,
+        config,
+        backend,
+        handle: server.handle(),
+        tasks,
+        tls,
+        logs,
+        status: Arc::clone(&status),
     };
-    target
-        .with_offer(config.offer.clone())
-        .with_access(config.access.clone())
-        .with_tasks(Arc::new(Tasks::new(config.tasks)))
+    manager.ready(&service.summary());
+    tokio::spawn(maintain(service, signals, Arc::clone(&manager)));
+    let stop = async {
+        drop(stop.await);
+        manager.stopping();
+        status.stop();
+    };
+    let summary = server.run(stop).await;
+    complain(&stopped(&metrics, begun.elapsed()));
+    Ok(summary)
 }
 
-async fn bind(server: Server, listener: &ListenerConfig) -> Result<Server, Failure> {
-    let bound = match (&listener.place, &listener.tls) {
+/// Indexes the databases, and reloads at each signal.
+async fn maintain(service: Service, mut signals: signals::Reload, manager: Arc<ServiceManager>) {
+    let service = Arc::new(Mutex::new(service));
+    // Files are read on another thread.
+    let aside = async |work: fn(&mut Service)| {
+        let service = Arc::clone(&service);
+        let work = move || work(&mut service.lock().unwrap_or_else(PoisonError::into_inner));
+        // A panic was reported by the work itself.
+        let _ = tokio::task::spawn_blocking(work).await;
+    };
+    aside(Service::prepare).await;
+    loop {
+        signals.next().await;
+        manager.reloading();
+        aside(Service::reload).await;
+        manager.ready(&summary(&service));
+        aside(Service::prepare).await;
+    }
+}
+
+fn summary(service: &Mutex<Service>) -> String {
+    let service = service.lock();
+    service.unwrap_or_else(PoisonError::into_inner).summary()
+}
+
+/// Answers questions about the status from now on.
+async fn show_status(place: &ListenAddress, status: &Arc<Status>) -> Result<(), Failure> {
+    let failure = |error: io::Error| {
+        let what = format!("cannot show the status on {place} (--status names another address)");
+        Failure::cannot(&what, error)
+    };
+    let listener = StatusListener::bind(place).await.map_err(failure)?;
+    let (address, is_reachable) = listener.address().map_err(failure)?;
+    complain(&format_args!("status on {address}"));
+    if is_reachable {
+        complain(&"other machines may read the status: 127.0.0.1 and unix: keep it to this one");
+    }
+    tokio::spawn(listener.serve(Arc::clone(status)));
+    Ok(())
+}
+
+/// The listeners with TLS, by their addresses.
+fn certificates(config: &Config, tls: &[Option<Tls>]) -> Vec<(String, Tls)> {
+    let listeners = config.listeners.iter().zip(tls);
+    let certificates = listeners.filter_map(|(listener, tls)| {
+        let tls = tls.clone()?;
+        Some((listener.place.to_string(), tls))
+    });
+    certificates.collect()
+}
+
+async fn bind(
+    server: Server,
+    listener: &ListenerConfig,
+    tls: Option<Tls>,
+) -> Result<Server, Failure> {
+    let bound = match (&listener.place, tls) {
         (ListenAddress::Address(address), None) => server.and_bind(address).await,
-        (ListenAddress::Address(address), Some(files)) => {
-            let tls = settings::tls(files).map_err(Failure::usage)?;
-            server.and_bind_tls(address, tls).await
-        }
+        (ListenAddress::Address(address), Some(tls)) => server.and_bind_tls(address, tls).await,
         #[cfg(unix)]
         (ListenAddress::Unix(path), _) => server.and_bind_unix(path).await,
         #[cfg(not(unix))]
@@ -93,24 +166,21 @@ async fn bind(server: Server, listener: &ListenerConfig) -> Result<Server, Failu
     })
 }
 
-/// The configured logs, written as events happen.
-fn logs(config: &Config) -> Result<Vec<Arc<dyn Observer>>, Failure> {
-    let mut logs: Vec<Arc<dyn Observer>> = Vec::new();
-    if let Some(log) = settings::apdu_log(config) {
-        logs.push(Arc::new(ApduLog::new(begun("--apdu-log", log)?)));
-    }
-    if let Some(log) = settings::transcript(config) {
-        logs.push(Arc::new(JsonLog::new(begun("--transcript", log)?)));
-    }
-    Ok(logs)
-}
-
-/// Creates the log of an option at once, so that other programs can follow it.
-fn begun(option: &str, log: Result<Growing, file::Error>) -> Result<Growing, Failure> {
-    let begun = log.and_then(|mut log| {
-        let path = log.path().to_owned();
-        log.begin().map_err(file::Error::unwritable(&path))?;
-        Ok(log)
-    });
-    begun.map_err(|error| settings::unwritten(option, error))
+/// What the server did, for its last line.
+fn stopped(metrics: &Metrics, time: Duration) -> String {
+    let kinds = OperationKind::ALL.iter();
+    let of = |outcome| -> u64 {
+        let counts = kinds.clone().map(|kind| metrics.operations(*kind, outcome));
+        counts.sum()
+    };
+    let outcomes = OperationOutcome::ALL.iter();
+    let operations = outcomes.map(|outcome| of(*outcome)).sum();
+    format!(
+        "stopped after {}: {}, {} ({} failed), {} sent",
+        span(time),
+        counted(metrics.sessions_begun(), "session"),
+        counted(operations, "operation"),
+        of(OperationOutcome::Failed),
+        counted(metrics.records_sent(), "record"),
+    )
 }

@@ -11,6 +11,7 @@ use z3950_server::memory::DatabaseFiles;
 use z3950_server::tls::{ClientCertificates, Tls, TlsError, read};
 use z3950_server::transcript::Recording;
 
+use crate::access_log::{AccessLog, STDERR};
 use crate::args::{Arguments, FaultArgument, Listen, NOTHING, NamedFile};
 use crate::config::{Config, ListenAddress, ListenerConfig, TlsFiles};
 use crate::failure::{Failure, chain};
@@ -33,6 +34,7 @@ impl SettingOrigin {
         let replaced = [
             ("listener", !arguments.listen.is_empty()),
             ("replay", arguments.replay.is_some()),
+            ("access", arguments.access_log.is_some()),
             ("apdu-log", arguments.apdu_log.is_some()),
             ("transcript", arguments.transcript.is_some()),
         ];
@@ -78,6 +80,10 @@ pub(crate) fn settings(arguments: Arguments) -> Result<Config, Failure> {
     config.docid = arguments.docid.unwrap_or(config.docid);
     config.profile = arguments.profile.unwrap_or(config.profile);
     config.imitate = arguments.imitate.or(config.imitate);
+    config.status = arguments.status.or(config.status);
+    config.access_log = arguments.access_log.or(config.access_log);
+    let format = arguments.access_log_format;
+    config.access_log_format = format.unwrap_or(config.access_log_format);
     config.apdu_log = arguments.apdu_log.or(config.apdu_log);
     config.transcript = arguments.transcript.or(config.transcript);
     config.replay = arguments.replay.or(config.replay);
@@ -217,6 +223,15 @@ pub(crate) fn check(config: &Config, origin: &SettingOrigin) -> Vec<String> {
             }
         }
     }
+    if let Some(path) = config
+        .access_log
+        .as_deref()
+        .filter(|path| *path != Path::new(STDERR))
+        && let Err(error) = Growing::resume(path)
+    {
+        let failure = unwritten("--access-log", error);
+        wrong.push(format!("{}{}", origin.key("access"), failure.words));
+    }
     for database in &config.databases {
         let Some(path) = &database.save else { continue };
         match savable(path) {
@@ -246,6 +261,14 @@ pub(crate) fn check(config: &Config, origin: &SettingOrigin) -> Vec<String> {
 /// The log of APDUs, appended to that of earlier runs.
 pub(crate) fn apdu_log(config: &Config) -> Option<Result<Growing, file::Error>> {
     config.apdu_log.as_deref().map(Growing::resume)
+}
+
+/// The log of sessions, appended to that of earlier runs.
+pub(crate) fn access_log(config: &Config) -> Option<Result<AccessLog, Failure>> {
+    let path = config.access_log.as_deref()?;
+    let log = AccessLog::open(path, config.access_log_format);
+    let unwritable = file::Error::unwritable(path);
+    Some(log.map_err(|error| unwritten("--access-log", unwritable(error))))
 }
 
 /// The transcript. Because each run counts its sessions from 1, an existing transcript is not appended to.

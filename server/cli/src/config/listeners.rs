@@ -87,7 +87,7 @@ pub(super) fn read(top: &Section<'_>, folder: &Path) -> Vec<ListenerConfig> {
 }
 
 impl ListenAddress {
-    fn in_folder(self, folder: &Path) -> Self {
+    pub(super) fn in_folder(self, folder: &Path) -> Self {
         match self {
             Self::Unix(path) => Self::Unix(folder.join(path)),
             address => address,

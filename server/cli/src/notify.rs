@@ -1,0 +1,84 @@
+//! Tells the service manager how the server is doing, as sd_notify(3) of systemd: datagrams to the socket that `NOTIFY_SOCKET`
+//! names. Without it, nothing is sent.
+
+#[cfg(unix)]
+use std::os::unix::net::{SocketAddr, UnixDatagram};
+
+/// The service manager, if there is one.
+pub(crate) struct ServiceManager(#[cfg(unix)] Option<(UnixDatagram, SocketAddr)>);
+
+/// The variable with the path of the socket; `@` begins the name of an abstract one.
+#[cfg(unix)]
+const VARIABLE: &str = "NOTIFY_SOCKET";
+
+impl ServiceManager {
+    /// The service manager that the environment names.
+    #[cfg(unix)]
+    pub(crate) fn of_environment() -> Self {
+        let name = std::env::var_os(VARIABLE);
+        Self(name.and_then(|name| {
+            use std::os::unix::ffi::OsStrExt;
+            let address = address(name.as_bytes())?;
+            Some((UnixDatagram::unbound().ok()?, address))
+        }))
+    }
+
+    #[cfg(not(unix))]
+    pub(crate) fn of_environment() -> Self {
+        Self()
+    }
+
+    /// The server is ready, for the first time or after a reload.
+    pub(crate) fn ready(&self, status: &str) {
+        self.send(&format!("READY=1\nSTATUS={status}"));
+    }
+
+    /// A reload begins; [`ServiceManager::ready`] ends it.
+    pub(crate) fn reloading(&self) {
+        let microseconds = monotonic_microseconds();
+        self.send(&format!("RELOADING=1\nMONOTONIC_USEC={microseconds}"));
+    }
+
+    /// The server is stopping.
+    pub(crate) fn stopping(&self) {
+        self.send("STOPPING=1\nSTATUS=stopping");
+    }
+
+    fn send(&self, state: &str) {
+        #[cfg(unix)]
+        if let Some((socket, address)) = &self.0 {
+            // The server serves all the same.
+            let _ = socket.send_to_addr(state.as_bytes(), address);
+        }
+        #[cfg(not(unix))]
+        let _ = state;
+    }
+}
+
+/// The address of a socket by its name in the environment; `None` for other kinds, such as `vsock:`.
+#[cfg(unix)]
+fn address(name: &[u8]) -> Option<SocketAddr> {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt;
+    match name {
+        [b'/', ..] => SocketAddr::from_pathname(OsStr::from_bytes(name)).ok(),
+        #[cfg(target_os = "linux")]
+        [b'@', name @ ..] => {
+            use std::os::linux::net::SocketAddrExt;
+            SocketAddr::from_abstract_name(name).ok()
+        }
+        _ => None,
+    }
+}
+
+/// The time of the system's monotonic clock.
+#[cfg(unix)]
+fn monotonic_microseconds() -> i64 {
+    let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
+    now.tv_sec * 1_000_000 + now.tv_nsec / 1_000
+}
+
+#[cfg(not(unix))]
+fn monotonic_microseconds() -> i64 {
+    0
+}

@@ -1,0 +1,305 @@
+//! Reloads a running server: its settings, certificates, log files and databases, all of them or none.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use z3950_server::backend::{Backend, DatabaseInfo};
+use z3950_server::extended::Tasks;
+use z3950_server::fault::Faults;
+use z3950_server::tls::Tls;
+use z3950_server::{MemoryBackend, ServerHandle, Target};
+
+use crate::args::Arguments;
+use crate::config::{Config, TlsFiles};
+use crate::failure::{Failure, complain};
+use crate::logs::Logs;
+use crate::status::page::Status;
+use crate::words::{counted, date};
+use crate::{load, settings};
+
+/// A running server.
+pub(crate) struct Service {
+    pub(crate) arguments: Arguments,
+    pub(crate) config: Config,
+    /// `None` for a server that only imitates or replays.
+    pub(crate) backend: Option<MemoryBackend>,
+    pub(crate) handle: ServerHandle,
+    pub(crate) tasks: Arc<Tasks>,
+    /// The TLS of each listener.
+    pub(crate) tls: Vec<Option<Tls>>,
+    pub(crate) logs: Logs,
+    pub(crate) status: Arc<Status>,
+}
+
+impl Service {
+    /// Indexes what is indexed by the first search otherwise.
+    pub(crate) fn prepare(&mut self) {
+        if let Some(backend) = &self.backend {
+            backend.prepare();
+        }
+    }
+
+    /// Reloads everything, and reports what has changed, or why nothing has.
+    pub(crate) fn reload(&mut self) {
+        let reloaded = self.reloaded();
+        self.status.reloaded(reloaded.is_ok());
+        match reloaded {
+            Ok(changes) => changes
+                .iter()
+                .for_each(|change| complain(&format_args!("reloaded: {change}"))),
+            Err(reasons) => {
+                for reason in reasons.iter().flat_map(|reason| reason.lines()) {
+                    complain(&format_args!("not reloaded: {reason}"));
+                }
+                complain(&format_args!(
+                    "nothing has changed: still serving {}",
+                    self.summary()
+                ));
+            }
+        }
+    }
+
+    /// What is served, in short.
+    pub(crate) fn summary(&self) -> String {
+        let databases = self.databases();
+        let records = databases.iter().filter_map(|database| database.records);
+        let records: usize = records.sum();
+        match databases.len() {
+            0 => "no databases".to_owned(),
+            number => format!(
+                "{} of {}",
+                counted(records as u64, "record"),
+                counted(number as u64, "database"),
+            ),
+        }
+    }
+
+    fn databases(&self) -> Vec<DatabaseInfo> {
+        let backend = self.backend.as_ref();
+        backend.map_or_else(Vec::new, MemoryBackend::databases)
+    }
+
+    /// What has changed.
+    ///
+    /// # Errors
+    /// Why nothing has.
+    fn reloaded(&mut self) -> Result<Vec<String>, Vec<String>> {
+        let mut config =
+            settings::settings(self.arguments.clone()).map_err(|failure| vec![failure.words])?;
+        let kept = keep(&self.config, &mut config);
+        let mut reasons = Vec::new();
+        let mut note = |failure: Failure| reasons.push(failure.words);
+        let tls: Vec<_> = config
+            .listeners
+            .iter()
+            .map(|listener| {
+                let tls = listener.tls.as_ref().map(renewed).transpose();
+                tls.map_err(&mut note).ok().flatten()
+            })
+            .collect();
+        let access = settings::access_log(&config).transpose();
+        let access = access.map_err(&mut note).ok().flatten();
+        if let Err(failure) = self.logs.follow() {
+            note(failure);
+        }
+        if !reasons.is_empty() {
+            return Err(reasons);
+        }
+        let before = self.databases();
+        // The last step that may fail.
+        if let Some(backend) = &self.backend {
+            load::again(backend, &config).map_err(|failure| vec![failure.words])?;
+        }
+        let mut changes = compare(&before, &self.databases());
+        let listeners = config.listeners.iter().zip(&self.tls).zip(&tls);
+        for ((listener, known), new) in listeners {
+            if let (Some(files), Some(known), Some(new)) = (&listener.tls, known, new) {
+                known.replace(new);
+                changes.push(format!("certificate {}", expiry(files, new)));
+            }
+        }
+        self.logs.replace_access(access);
+        let target = target(&config, self.backend.clone(), &self.tasks);
+        let observers = Arc::new(self.logs.observers());
+        // Rules that stay go on counting requests.
+        let faults = has_other_faults(&self.config, &config).then(|| faults(&config));
+        self.handle.replace(target, faults, observers);
+        let changed = differences(&self.config, &config);
+        if !changed.is_empty() {
+            changes.push(format!("settings of new sessions: {}", changed.join(", ")));
+        }
+        if !kept.is_empty() {
+            changes.push(format!(
+                "unchanged until the server is restarted: {}",
+                kept.join(", ")
+            ));
+        }
+        self.config = config;
+        Ok(changes)
+    }
+}
+
+/// What all sessions share.
+pub(crate) fn target(
+    config: &Config,
+    backend: Option<MemoryBackend>,
+    tasks: &Arc<Tasks>,
+) -> Target {
+    let limits = config.limits.clone();
+    let target = match (config.imitate, backend) {
+        (Some(imitated), _) => imitated.target(limits),
+        (None, Some(backend)) => Target::new(Arc::new(backend), limits),
+        (None, None) => Target::new(Arc::new(MemoryBackend::builder().build()), limits),
+    };
+    target
+        .with_offer(config.offer.clone())
+        .with_access(config.access.clone())
+        .with_tasks(Arc::clone(tasks))
+}
+
+/// The faults, those of an imitated server first.
+pub(crate) fn faults(config: &Config) -> Faults {
+    let faults = config.faults.clone();
+    match config.imitate {
+        Some(imitated) => imitated.faults().and(faults),
+        None => faults,
+    }
+}
+
+/// A certificate and when it expires, in words.
+pub(crate) fn expiry(files: &TlsFiles, tls: &Tls) -> String {
+    let path = files.certificate.display();
+    match tls.expires() {
+        Some(expires) if expires < SystemTime::now() => {
+            format!(
+                "{path}: it expired on {}, and clients will refuse it",
+                date(expires)
+            )
+        }
+        Some(expires) => format!("{path}: valid until {}", date(expires)),
+        None => path.to_string(),
+    }
+}
+
+/// A certificate to use from now on.
+///
+/// # Errors
+/// As [`settings::tls`]; the certificate has expired.
+fn renewed(files: &TlsFiles) -> Result<Tls, Failure> {
+    let tls = settings::tls(files).map_err(Failure::usage)?;
+    match tls.expires() {
+        Some(expires) if expires < SystemTime::now() => Err(Failure::usage(format!(
+            "the certificate in {} expired on {}",
+            files.certificate.display(),
+            date(expires)
+        ))),
+        _ => Ok(tls),
+    }
+}
+
+/// Keeps the settings that a running server cannot change, and returns the keys of those that would have changed.
+fn keep(running: &Config, new: &mut Config) -> Vec<&'static str> {
+    let mut kept = Vec::new();
+    fn same<T: Clone + PartialEq>(
+        key: &'static str,
+        running: &T,
+        new: &mut T,
+        kept: &mut Vec<&'static str>,
+    ) {
+        if running != new {
+            *new = running.clone();
+            kept.push(key);
+        }
+    }
+    let places = |config: &Config| -> Vec<_> {
+        let listeners = config.listeners.iter();
+        listeners
+            .map(|listener| (listener.place.clone(), listener.tls.is_some()))
+            .collect()
+    };
+    if places(running) != places(new) {
+        new.listeners = running.listeners.clone();
+        kept.push("listen");
+    }
+    same("imitate", &running.imitate, &mut new.imitate, &mut kept);
+    same("replay", &running.replay, &mut new.replay, &mut kept);
+    let (in_order, new_in_order) = (running.replay_in_order, &mut new.replay_in_order);
+    same("replay-in-order", &in_order, new_in_order, &mut kept);
+    same("status", &running.status, &mut new.status, &mut kept);
+    same("apdus", &running.apdu_log, &mut new.apdu_log, &mut kept);
+    let (transcript, new_transcript) = (&running.transcript, &mut new.transcript);
+    same("transcript", transcript, new_transcript, &mut kept);
+    same("tasks", &running.tasks, &mut new.tasks, &mut kept);
+    let (limits, new_limits) = (&running.limits, &mut new.limits);
+    same(
+        "sessions",
+        &limits.sessions,
+        &mut new_limits.sessions,
+        &mut kept,
+    );
+    let most = limits.sessions_per_address;
+    let new_most = &mut new_limits.sessions_per_address;
+    same("sessions-per-address", &most, new_most, &mut kept);
+    let patience = limits.init_patience;
+    same(
+        "init-patience",
+        &patience,
+        &mut new_limits.init_patience,
+        &mut kept,
+    );
+    let drain = limits.drain_time;
+    same("drain-time", &drain, &mut new_limits.drain_time, &mut kept);
+    kept
+}
+
+/// Whether the faults differ. Those of settings have not struck, so nothing but the rules is compared.
+fn has_other_faults(before: &Config, after: &Config) -> bool {
+    format!("{:?}", before.faults) != format!("{:?}", after.faults)
+}
+
+/// The tables of settings that differ.
+fn differences(before: &Config, after: &Config) -> Vec<&'static str> {
+    let tables = [
+        ("limits", before.limits != after.limits),
+        ("offer", before.offer != after.offer),
+        ("access", before.access != after.access),
+        ("profile", before.profile != after.profile),
+        ("index", before.access_points != after.access_points),
+        ("docid", before.docid != after.docid),
+        ("faults", has_other_faults(before, after)),
+        (
+            "log",
+            (&before.access_log, before.access_log_format)
+                != (&after.access_log, after.access_log_format),
+        ),
+    ];
+    let changed = tables.into_iter().filter(|(_, is_changed)| *is_changed);
+    changed.map(|(name, _)| name).collect()
+}
+
+/// A line for each database: the numbers of its records before and after.
+fn compare(before: &[DatabaseInfo], after: &[DatabaseInfo]) -> Vec<String> {
+    let records = |database: &DatabaseInfo| database.records.unwrap_or_default() as u64;
+    let names: BTreeSet<_> = after.iter().map(|database| &database.name).collect();
+    let mut lines: Vec<_> = after
+        .iter()
+        .map(|now| {
+            let mut known = before.iter();
+            let before = known.find(|known| known.name == now.name);
+            let was = before.map_or("a new database".to_owned(), |before| {
+                format!("{} before", records(before))
+            });
+            format!(
+                "database {}: {}, {was}",
+                now.name,
+                counted(records(now), "record")
+            )
+        })
+        .collect();
+    for gone in before.iter().filter(|gone| !names.contains(&gone.name)) {
+        let was = records(gone);
+        lines.push(format!("database {}: removed, {was} before", gone.name));
+    }
+    lines
+}

@@ -1,0 +1,162 @@
+//! The status of the server over HTTP, on a listener of its own: `/metrics` for Prometheus, and `/healthz` (RFC 9110, 9112).
+
+pub(crate) mod page;
+
+use std::convert::Infallible;
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use hyper::body::Incoming;
+use hyper::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, HeaderName};
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper::{Method, Request, Response, StatusCode};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::TcpListener;
+#[cfg(unix)]
+use tokio::net::UnixListener;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::{sleep, timeout};
+#[cfg(unix)]
+use z3950_server::{SocketFile, listen_unix};
+
+use self::page::Status;
+use crate::config::ListenAddress;
+
+/// A socket that the status is asked on.
+pub(crate) enum StatusListener {
+    Tcp(TcpListener),
+    /// With its file, which is removed at the end.
+    #[cfg(unix)]
+    Unix(
+        UnixListener,
+        #[expect(dead_code, reason = "it is dropped")] SocketFile,
+    ),
+}
+
+/// Connections at once; further ones wait.
+const CONNECTIONS: usize = 16;
+/// From the connection, or the answer before, to the end of a request.
+const REQUEST_TIME: Duration = Duration::from_secs(10);
+/// From the beginning to the end of a connection, with all its requests.
+const CONNECTION_TIME: Duration = Duration::from_secs(120);
+/// Octets of a request's head; more get 431.
+const HEAD: usize = 8192;
+/// Pause after an error of the listener, such as too many open files.
+const PAUSE: Duration = Duration::from_millis(100);
+
+impl StatusListener {
+    pub(crate) async fn bind(place: &ListenAddress) -> io::Result<Self> {
+        match place {
+            ListenAddress::Address(address) => TcpListener::bind(address).await.map(Self::Tcp),
+            #[cfg(unix)]
+            ListenAddress::Unix(path) => {
+                let (listener, file) = listen_unix(path).await?;
+                Ok(Self::Unix(listener, file))
+            }
+            #[cfg(not(unix))]
+            ListenAddress::Unix(_) => Err(io::ErrorKind::Unsupported.into()),
+        }
+    }
+
+    /// Its address, as a URL or `unix:PATH`, and whether other machines may reach it.
+    pub(crate) fn address(&self) -> io::Result<(String, bool)> {
+        match self {
+            Self::Tcp(listener) => {
+                let address = listener.local_addr()?;
+                Ok((format!("http://{address}"), !address.ip().is_loopback()))
+            }
+            #[cfg(unix)]
+            Self::Unix(listener, _) => {
+                let address = listener.local_addr()?;
+                let path = address.as_pathname().unwrap_or(std::path::Path::new(""));
+                Ok((format!("unix:{}", path.display()), false))
+            }
+        }
+    }
+
+    /// Answers requests until it is dropped.
+    pub(crate) async fn serve(self, status: Arc<Status>) {
+        let permits = Arc::new(Semaphore::new(CONNECTIONS));
+        while let Ok(permit) = Arc::clone(&permits).acquire_owned().await {
+            let accepted = match &self {
+                Self::Tcp(listener) => {
+                    let accepted = listener.accept().await;
+                    accepted.map(|(stream, _)| begin(stream, &status, permit))
+                }
+                #[cfg(unix)]
+                Self::Unix(listener, _) => {
+                    let accepted = listener.accept().await;
+                    accepted.map(|(stream, _)| begin(stream, &status, permit))
+                }
+            };
+            if accepted.is_err() {
+                sleep(PAUSE).await;
+            }
+        }
+    }
+}
+
+/// Serves a connection in a task of its own.
+fn begin(
+    stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static,
+    status: &Arc<Status>,
+    permit: OwnedSemaphorePermit,
+) {
+    let status = Arc::clone(status);
+    tokio::spawn(async move {
+        let service = service_fn(|request: Request<Incoming>| {
+            let response = answer(request.method(), request.uri().path(), &status);
+            async { Ok::<_, Infallible>(response) }
+        });
+        let connection = http1::Builder::new()
+            .timer(TokioTimer::new())
+            .header_read_timeout(REQUEST_TIME)
+            .max_buf_size(HEAD)
+            .serve_connection(TokioIo::new(stream), service);
+        // Whatever ends it concerns this client alone.
+        let _ = timeout(CONNECTION_TIME, connection).await;
+        drop(permit);
+    });
+}
+
+/// The type of Prometheus' text format.
+const METRICS: &str = "text/plain; version=0.0.4; charset=utf-8";
+const TEXT: &str = "text/plain; charset=utf-8";
+
+fn answer(method: &Method, path: &str, status: &Status) -> Response<String> {
+    let is_read = [Method::GET, Method::HEAD].contains(method);
+    let (code, kind, body) = match path {
+        _ if !is_read => (
+            StatusCode::METHOD_NOT_ALLOWED,
+            TEXT,
+            "GET or HEAD\n".to_owned(),
+        ),
+        "/metrics" => (StatusCode::OK, METRICS, status.metrics()),
+        "/healthz" if status.is_stopping() => (
+            StatusCode::SERVICE_UNAVAILABLE,
+            TEXT,
+            "stopping\n".to_owned(),
+        ),
+        "/healthz" => (StatusCode::OK, TEXT, "serving\n".to_owned()),
+        "/" => (StatusCode::OK, TEXT, "/metrics\n/healthz\n".to_owned()),
+        _ => (
+            StatusCode::NOT_FOUND,
+            TEXT,
+            "only /metrics and /healthz are here\n".to_owned(),
+        ),
+    };
+    let mut response = Response::new(body);
+    *response.status_mut() = code;
+    let mut header = |name: HeaderName, value: &'static str| {
+        response.headers_mut().insert(name, value.parse().ok()?)
+    };
+    header(CONTENT_TYPE, kind);
+    header(CACHE_CONTROL, "no-store");
+    if !is_read {
+        header(ALLOW, "GET, HEAD");
+    }
+    response
+}
