@@ -1,153 +1,17 @@
 //! The program `z3950d` as a whole: settings, logs, reloads.
 #![cfg(unix)]
 
+mod daemon;
+
 use std::fs;
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::TcpStream;
-use std::path::Path;
-use std::process::{Child, Command, Output, Stdio};
+use std::io::{BufRead, BufReader, Read};
+use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use z3950_asn1::apdu::{
-    Apdu, DatabaseName, InitializeRequest, Options, ProtocolVersion, Query, SearchRequest,
-};
-use z3950_asn1::codec::frame::Scanner;
-use z3950_asn1::codec::{decode, encode};
-use z3950_asn1::optional::Unknown;
+use z3950_asn1::apdu::Apdu;
 use z3950_server::transcript::{Direction, Recording};
 
-fn program() -> Command {
-    Command::new(env!("CARGO_BIN_EXE_z3950d"))
-}
-
-fn ran(arguments: &[&str]) -> Output {
-    let output = program().args(arguments).output();
-    output.expect("the program runs")
-}
-
-/// A running program, killed when this is dropped.
-struct Daemon {
-    child: Child,
-    /// The address that it prints.
-    listening: String,
-}
-
-impl Daemon {
-    fn start(arguments: &[&str]) -> Self {
-        Self::telling(arguments, Stdio::null())
-    }
-
-    /// Like [`Daemon::start`], with standard error captured.
-    fn telling(arguments: &[&str], stderr: Stdio) -> Self {
-        let mut child = program()
-            .args(arguments)
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(stderr)
-            .spawn()
-            .expect("the program starts");
-        let mut line = String::new();
-        let stdout = child.stdout.take().expect("piped");
-        BufReader::new(stdout).read_line(&mut line).expect("a line");
-        let listening = line.trim_end().strip_prefix("listening on ");
-        Self {
-            listening: listening.unwrap_or_else(|| panic!("{line:?}")).to_owned(),
-            child,
-        }
-    }
-
-    /// The answers to Init and the requests.
-    fn converse(&self, requests: &[Apdu]) -> Vec<Apdu> {
-        let mut stream = TcpStream::connect(&self.listening).expect("a connection");
-        let limit = Some(Duration::from_secs(10));
-        stream.set_read_timeout(limit).expect("a time limit");
-        let mut answers = Vec::new();
-        for request in std::iter::once(&init()).chain(requests) {
-            let octets = encode(request).expect("encodes");
-            stream.write_all(&octets).expect("the server listens");
-            answers.push(answer(&mut stream));
-        }
-        answers
-    }
-
-    /// How many records are found.
-    fn hits(&self, database: &str, query: &str) -> i64 {
-        match self.converse(&[search(database, query)]).pop() {
-            Some(Apdu::SearchResponse(search)) => search.result_count,
-            other => panic!("{other:?}"),
-        }
-    }
-
-    fn signal(&self, name: &str) {
-        let id = self.child.id().to_string();
-        let sent = Command::new("kill").args(["-s", name, &id]).status();
-        assert!(sent.expect("kill runs").success());
-    }
-}
-
-impl Drop for Daemon {
-    fn drop(&mut self) {
-        // It may have ended already.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
-fn answer(stream: &mut TcpStream) -> Apdu {
-    let mut octets = Vec::new();
-    let mut scanner = Scanner::new(1 << 20);
-    loop {
-        let mut more = [0; 4096];
-        let count = stream.read(&mut more).expect("an answer in time");
-        assert!(count > 0, "the connection ended after {octets:x?}");
-        octets.extend(&more[..count]);
-        if scanner.scan(&octets).expect("an APDU").is_some() {
-            return decode(&octets).expect("an APDU");
-        }
-    }
-}
-
-fn init() -> Apdu {
-    InitializeRequest {
-        reference_id: None,
-        protocol_version: ProtocolVersion::UP_TO_3,
-        options: Options::SEARCH | Options::PRESENT | Options::NAMED_RESULT_SETS,
-        preferred_message_size: 1 << 20,
-        exceptional_record_size: 1 << 20,
-        id_authentication: None,
-        implementation_id: None,
-        implementation_name: None,
-        implementation_version: None,
-        user_information_field: None,
-        other_info: None,
-        unknown: Unknown::default(),
-    }
-    .into()
-}
-
-fn search(database: &str, query: &str) -> Apdu {
-    SearchRequest {
-        reference_id: None,
-        small_set_upper_bound: 0,
-        large_set_lower_bound: 1,
-        medium_set_present_number: 0,
-        replace_indicator: true,
-        result_set_name: "default".into(),
-        database_names: vec![DatabaseName::from(database)],
-        small_set_element_set_names: None,
-        medium_set_element_set_names: None,
-        preferred_record_syntax: None,
-        query: Query::Type1(query.parse().expect("a query")),
-        additional_search_info: None,
-        other_info: None,
-    }
-    .into()
-}
-
-fn write(path: &Path, text: &str) -> String {
-    fs::write(path, text).expect("written");
-    path.to_str().expect("UTF-8").to_owned()
-}
+use self::daemon::{Daemon, program, ran, search, write};
 
 #[test]
 fn settings_are_checked() {
@@ -337,34 +201,29 @@ fn audit_a7_a_reload_reports_each_database() {
         "--listen",
         "127.0.0.1:0",
     ];
-    let mut daemon = Daemon::telling(&arguments, Stdio::piped());
-    let stderr = daemon.child.stderr.take().expect("piped");
-    let mut told = BufReader::new(stderr)
-        .lines()
-        .map(|line| line.expect("text"));
-    let mut next = |count: usize| -> Vec<String> { told.by_ref().take(count).collect() };
+    let (daemon, words) = Daemon::heard(&arguments);
+    words.until("database maps: 1 record");
     write(&path, one);
     daemon.signal("HUP");
     assert_eq!(
-        next(2),
+        words.until("maps"),
         [
-            "z3950d: database books is reloaded: 1 records are served, 2 before",
-            "z3950d: database maps is reloaded: 1 records are served, 1 before",
+            "reloaded: database books: 1 record, 2 before",
+            "reloaded: database maps: 1 record, 1 before",
         ]
     );
     write(&path, "rubbish\n\nand more\n");
     daemon.signal("HUP");
-    let lines = next(3);
+    let [why, unchanged] = &*words.until("nothing has changed") else {
+        panic!("not two lines")
+    };
     assert!(
-        lines[0].starts_with("z3950d: no database is reloaded: ") && lines[0].contains("books.mrk"),
-        "{lines:?}"
+        why.starts_with("not reloaded: ") && why.contains("books.mrk"),
+        "{why}"
     );
     assert_eq!(
-        lines[1..],
-        [
-            "z3950d: database books is unchanged: 1 records are served",
-            "z3950d: database maps is unchanged: 1 records are served",
-        ]
+        unchanged,
+        "nothing has changed: still serving 2 records of 2 databases"
     );
     assert_eq!(daemon.hits("books", "@attr 1=4 one"), 1);
 }

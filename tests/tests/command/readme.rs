@@ -9,10 +9,11 @@ use std::process::{Command, Stdio};
 use rcgen::{CertificateParams, KeyPair};
 use z3950_tests::program::{path, run};
 
-const PAGES: [&str; 3] = [
+const PAGES: [&str; 4] = [
     include_str!("../../../README.md"),
     include_str!("../../../client/docs/program.md"),
     include_str!("../../../server/docs/server.md"),
+    include_str!("../../../server/docs/operation.md"),
 ];
 
 /// What `z3950d` prints with these arguments.
@@ -74,7 +75,8 @@ fn audit_d17_the_examples_with_the_demo_catalogue_run_as_written() {
         let line = line.split("  #").next().unwrap_or(line);
         let line = line
             .replace("cargo run -p z3950d --", "z3950d")
-            .replace("cargo run --", "z3950");
+            .replace("cargo run --", "z3950")
+            .replace("127.0.0.1:9210", "127.0.0.1:0");
         let line = match line.starts_with("z3950d ") {
             // The port may be in use.
             true if !line.contains("--listen") => format!("exec {line} --listen 127.0.0.1:0"),
@@ -118,7 +120,7 @@ fn the_examples_in_the_help_of_z3950d_run() {
     for line in lines {
         assert!(line.starts_with("z3950d "), "{line}");
         // The ports of the examples may be in use.
-        let line = ["0.0.0.0:2100", "127.0.0.1:2101"]
+        let line = ["0.0.0.0:2100", "127.0.0.1:2101", "127.0.0.1:9210"]
             .iter()
             .fold(line.to_owned(), |line, place| {
                 line.replace(place, "127.0.0.1:0")

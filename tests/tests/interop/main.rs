@@ -5,6 +5,7 @@ mod conversation;
 mod dissector;
 mod gopher;
 mod imitate;
+mod metrics;
 mod records;
 mod servers;
 mod services;
