@@ -65,8 +65,9 @@ pub struct Server {
 pub struct ServerHandle(Arc<Mutex<Arc<Context>>>);
 
 impl ServerHandle {
-    /// Gives new sessions another target and another observer, and other faults unless these are `None`. Sessions that are open keep those they have. The
-    /// limits that concern all sessions together, such as [`Limits::sessions`], stay those that the server began with.
+    /// Gives new sessions another target and another observer, and other faults unless these are `None`. Sessions that are open
+    /// keep those they have, and tasks stay. The limits that concern all sessions together, such as [`Limits::sessions`], stay
+    /// those that the server began with.
     pub fn replace(&self, mut target: Target, faults: Option<Faults>, observer: Arc<dyn Observer>) {
         self.change(|context| {
             target.succeed(&context.target);

@@ -70,8 +70,10 @@ impl Target {
         }
     }
 
-    /// Counts the sessions of its users together with those that the users still have with the target before.
+    /// Takes the place of another target: keeps its tasks, and counts the sessions of users together with those that they still
+    /// have there.
     pub(crate) fn succeed(&mut self, before: &Self) {
+        self.tasks = Arc::clone(&before.tasks);
         for (user, sessions) in self.access.users.iter().zip(&mut self.sessions) {
             let mut known = before.access.users.iter().zip(&before.sessions);
             if let Some((_, open)) = known.find(|(known, _)| known.name == user.name) {

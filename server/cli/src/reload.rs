@@ -25,7 +25,6 @@ pub(crate) struct Service {
     /// `None` for a server that only imitates or replays.
     pub(crate) backend: Option<MemoryBackend>,
     pub(crate) handle: ServerHandle,
-    pub(crate) tasks: Arc<Tasks>,
     /// The TLS of each listener.
     pub(crate) tls: Vec<Option<Tls>>,
     pub(crate) logs: Logs,
@@ -120,7 +119,7 @@ impl Service {
             }
         }
         self.logs.replace_access(access);
-        let target = target(&config, self.backend.clone(), &self.tasks);
+        let target = target(&config, self.backend.clone());
         let observers = Arc::new(self.logs.observers());
         // Rules that stay go on counting requests.
         let faults = has_other_faults(&self.config, &config).then(|| faults(&config));
@@ -141,11 +140,7 @@ impl Service {
 }
 
 /// What all sessions share.
-pub(crate) fn target(
-    config: &Config,
-    backend: Option<MemoryBackend>,
-    tasks: &Arc<Tasks>,
-) -> Target {
+pub(crate) fn target(config: &Config, backend: Option<MemoryBackend>) -> Target {
     let limits = config.limits.clone();
     let target = match (config.imitate, backend) {
         (Some(imitated), _) => imitated.target(limits),
@@ -155,7 +150,7 @@ pub(crate) fn target(
     target
         .with_offer(config.offer.clone())
         .with_access(config.access.clone())
-        .with_tasks(Arc::clone(tasks))
+        .with_tasks(Arc::new(Tasks::new(config.tasks)))
 }
 
 /// The faults, those of an imitated server first.

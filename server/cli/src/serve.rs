@@ -4,7 +4,6 @@ use std::io::{self, Write};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use z3950_server::extended::Tasks;
 use z3950_server::metrics::{Metrics, OperationKind, OperationOutcome};
 use z3950_server::tls::Tls;
 use z3950_server::{MemoryBackend, Server, Summary};
@@ -30,8 +29,7 @@ pub(crate) async fn serve(
     let manager = Arc::new(ServiceManager::of_environment());
     let stop = signals::stop().map_err(Failure::unexpected)?;
     let signals = signals::Reload::new().map_err(Failure::unexpected)?;
-    let tasks = Arc::new(Tasks::new(config.tasks));
-    let mut server = Server::new(reload::target(&config, backend.clone(), &tasks));
+    let mut server = Server::new(reload::target(&config, backend.clone()));
     let mut tls = Vec::new();
     for listener in &config.listeners {
         let own = listener.tls.as_ref().map(settings::tls).transpose();
@@ -76,7 +74,6 @@ pub(crate) async fn serve(
         config,
         backend,
         handle: server.handle(),
-        tasks,
         tls,
         logs,
         status: Arc::clone(&status),

@@ -329,7 +329,9 @@ fn the_access_log_follows_its_file() {
     lines_of(&moved, 2);
     let lines = lines_of(&log, 1);
     assert!(
-        lines[0].ends_with(" error=\"search: diagnostic 235 (there is no database of this name): nosuch\""),
+        lines[0].ends_with(
+            " error=\"search: diagnostic 235 (there is no database of this name): nosuch\""
+        ),
         "{lines:?}"
     );
 }
