@@ -1,13 +1,16 @@
 //! Counters of a running server, for its operator: sessions, operations with their outcomes and durations, octets. Counting
 //! takes a few atomic additions per request.
 
-use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use tracing::warn;
 use z3950_asn1::apdu::Apdu;
 use z3950_asn1::oid::{DATABASE_UPDATE, DATABASE_UPDATE_1, DATABASE_UPDATE_2, Oid, XML_ES};
+
+use crate::lock::lock;
 
 /// What has been counted since the server started.
 #[derive(Debug, Default)]
@@ -20,7 +23,19 @@ pub struct Metrics {
     records: AtomicU64,
     received: AtomicU64,
     sent: AtomicU64,
+    refusals: Mutex<RefusalLog>,
 }
+
+/// The refusals since a time.
+#[derive(Debug, Default)]
+struct RefusalLog {
+    since: Option<Instant>,
+    count: u64,
+}
+
+/// The most refusals that are logged in each [`PERIOD`], so that nobody can fill the log with them.
+const LOGGED_REFUSALS: u64 = 10;
+const PERIOD: Duration = Duration::from_secs(60);
 
 #[derive(Debug, Default)]
 struct Counters {
@@ -270,6 +285,23 @@ impl Metrics {
         add(&self.refused, refusal as usize, 1);
     }
 
+    /// Whether to log a refusal. If too many were not logged, their number is logged first.
+    pub(crate) fn may_log_refusal(&self) -> bool {
+        let mut log = lock(&self.refusals);
+        if log.since.is_none_or(|since| since.elapsed() >= PERIOD) {
+            let more = log.count.saturating_sub(LOGGED_REFUSALS);
+            if more > 0 {
+                warn!(more, "refusals were not logged");
+            }
+            *log = RefusalLog {
+                since: Some(Instant::now()),
+                count: 0,
+            };
+        }
+        log.count += 1;
+        log.count <= LOGGED_REFUSALS
+    }
+
     pub(crate) fn received(&self, octets: usize) {
         self.received.fetch_add(octets as u64, Relaxed);
     }
@@ -387,6 +419,17 @@ mod tests {
         assert_eq!(within[8..], [1, 3, 3, 3], "{durations:?}");
         let close = Close::new(CloseReason::FINISHED, None).into();
         assert_eq!(OperationKind::of(&close), None);
+    }
+
+    #[test]
+    fn few_refusals_are_logged() {
+        let metrics = Metrics::default();
+        let logged = |count: usize| (0..count).filter(|_| metrics.may_log_refusal()).count();
+        assert_eq!(logged(10), 10);
+        assert_eq!(logged(1), 0);
+        let minute_ago = Instant::now().checked_sub(PERIOD);
+        lock(&metrics.refusals).since = minute_ago;
+        assert_eq!(logged(20), 10);
     }
 
     #[test]

@@ -6,7 +6,7 @@ use std::time::SystemTime;
 
 use tokio::sync::watch;
 use tokio::time::Instant;
-use tracing::{Level, debug, enabled, info};
+use tracing::{Level, debug, enabled, info, warn};
 use z3950_asn1::apdu::{
     Apdu, DeleteSetStatus, ExternalValue, InitializeResponse, OperationStatus, PresentStatus,
     Query, Records, ScanStatus, SortStatus,
@@ -83,6 +83,12 @@ impl Tally {
         let Some(timer) = timer else { return };
         let outcome = answer.map_or(OperationOutcome::Ok, outcome);
         log_access(request, answer, timer.begun);
+        if (timer.kind, outcome) == (OperationKind::Init, OperationOutcome::Failed)
+            && self.metrics.may_log_refusal()
+        {
+            let why = answer.and_then(why).unwrap_or_default();
+            warn!(why, "Init is refused");
+        }
         if let Some(totals) = &mut self.totals {
             totals.count(timer.kind);
             if totals.user.is_none() {

@@ -134,8 +134,10 @@ impl Acceptor {
                         _ => Some(None),
                     };
                     let Some(place) = place else {
-                        warn!(%peer, "too many sessions from this address");
                         self.metrics.connection_refused(ConnectionRefusal::Address);
+                        if self.metrics.may_log_refusal() {
+                            warn!(%peer, "too many sessions from this address");
+                        }
                         continue;
                     };
                     return (stream, peer, place);

@@ -27,12 +27,16 @@ impl Observer for Ended {
 
 /// A server with the user `ann`.
 fn target() -> Target {
-    let mut user = User::default();
-    user.name = "ann".to_owned();
-    user.password = Some("secret".to_owned());
-    let mut access = Access::default();
-    access.users.push(user);
-    access.anonymous = true;
+    let user = User {
+        name: "ann".to_owned(),
+        password: Some("secret".to_owned()),
+        ..User::default()
+    };
+    let access = Access {
+        users: vec![user],
+        anonymous: true,
+        ..Access::default()
+    };
     Target::new(catalogue(), Limits::default()).with_access(access)
 }
 
