@@ -74,14 +74,21 @@ impl OwnDatabase {
     /// # Errors
     /// 121 for another attribute set, 113 for an unsupported attribute type and 114 to 122 for an unsupported value, 116 for a
     /// term without Use, 229 for a term that is neither text nor number, 30 for an unknown result set, 201 and 245 for proximity
-    /// and restricted sets.
+    /// and restricted sets, 31 for too many terms.
     pub(crate) fn find(
         &self,
         search: &Search<'_>,
         records: &[(RecordId, impl AsRef<[(i64, String)]>)],
     ) -> Result<Vec<RecordId>, Diagnostic> {
+        let mut left = MOST_COMPARISONS;
+        let mut spend = |comparisons: usize| {
+            let less = left.checked_sub(comparisons);
+            left = less.ok_or_else(|| diagnostic(Condition::RESOURCES_EXHAUSTED, ""))?;
+            Ok::<(), Diagnostic>(())
+        };
         let operand = |operand: &Operand| match operand {
             Operand::AttributesPlusTerm(operand) => {
+                spend(records.len())?;
                 let wanted = TextMatch::of(self, search.query.attribute_set, operand)?;
                 let matching = records
                     .iter()
@@ -92,6 +99,7 @@ impl OwnDatabase {
                 let name = name.0.as_bytes();
                 let missing = || diagnostic(Condition::RESULT_SET_DOES_NOT_EXIST, name);
                 let set = (search.result_set)(name).ok_or_else(missing)?;
+                spend(set.len())?;
                 Ok(set.ids(0..set.len()).into_iter().collect())
             }
             Operand::ResultAttr(_) => Err(diagnostic(Condition::RESTRICTION_OPERAND, "")),
@@ -107,6 +115,9 @@ impl OwnDatabase {
         Ok(order.filter(|record| found.contains(record)).collect())
     }
 }
+
+/// The most records that the terms of a query are compared with, all together; this takes some milliseconds.
+const MOST_COMPARISONS: usize = 100_000;
 
 /// What a text must match.
 struct TextMatch {
@@ -262,12 +273,10 @@ mod tests {
         ];
         let query = parse_pqf(pqf).expect(pqf);
         let set = |name: &[u8]| (name == b"s").then(|| [RecordId(2)].into_iter().collect::<Hits>());
+        let databases = [DatabaseName::from("IR-Explain-1")];
         let search = Search {
-            databases: &[DatabaseName::from("IR-Explain-1")],
-            query: &query,
             result_set: &set,
-            term_counts: false,
-            facets: &[],
+            ..Search::new(&databases, &query)
         };
         let records: Vec<_> = (0..).map(RecordId).zip(&texts).collect();
         match DATABASE.find(&search, &records) {
@@ -343,5 +352,22 @@ mod tests {
             "@attr 1=1 targetinfo ".repeat(901)
         );
         assert_eq!(found(&deep), "0");
+    }
+
+    #[test]
+    fn comparisons_are_limited() {
+        let text = [(1, "x".to_owned())];
+        let query = parse_pqf("@attrset exp-1 @or @attr 1=1 x @attr 1=1 x").expect("a query");
+        let databases = [DatabaseName::from("IR-Explain-1")];
+        let search = Search::new(&databases, &query);
+        for (records, expected) in [
+            (MOST_COMPARISONS / 2, Ok(MOST_COMPARISONS / 2)),
+            (MOST_COMPARISONS / 2 + 1, Err(31)),
+        ] {
+            let records: Vec<_> = (0..).map(RecordId).zip(vec![&text; records]).collect();
+            let found = DATABASE.find(&search, &records);
+            let found = found.map(|found| found.len()).map_err(|why| why.condition);
+            assert_eq!(found, expected);
+        }
     }
 }

@@ -204,6 +204,8 @@ pub(super) async fn pack(
         octets: 0,
     };
     for record in wanted {
+        // Lets other sessions go first from time to time.
+        tokio::task::consume_budget().await;
         if packed.records >= most {
             packed.status = PresentStatus::PARTIAL_2;
             break;
