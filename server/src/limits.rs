@@ -19,6 +19,8 @@ pub struct Limits {
     pub records_per_response: usize,
     /// Segments of one answer to Present, including the last: 16. The client requests the rest again.
     pub segments: usize,
+    /// Octets of a query in CCL or CQL: 65,536; longer ones are refused with condition 108.
+    pub query_text: usize,
     /// Databases named in one search: 64; more are refused with condition 111.
     pub databases_per_search: usize,
     /// Result sets kept for one session: 1,000; a further one is refused with condition 112.
@@ -53,8 +55,8 @@ pub struct Limits {
     pub init_time: Duration,
     /// How long a connection without a session need not give way to another: 0.25 s.
     pub init_patience: Duration,
-    /// From a request to its answer: 10 minutes; `None` for no limit. Operations that take longer are stopped and give
-    /// condition 31, or the records so far for a Present. Updates are never stopped.
+    /// From a request to its answer, including the time in which others take their turns: 30 s; `None` for no limit. Operations
+    /// that take longer are stopped and give condition 31, or the records so far for a Present. Updates are never stopped.
     pub operation_time: Option<Duration>,
     /// From an answer to the end of the next request: 15 minutes; `None` for no limit.
     pub idle_time: Option<Duration>,
@@ -75,6 +77,7 @@ impl Default for Limits {
             exceptional_record_size: 16_777_216,
             records_per_response: 1_000,
             segments: 16,
+            query_text: 65_536,
             databases_per_search: 64,
             result_sets: 1_000,
             hits: 16_000_000,
@@ -91,7 +94,7 @@ impl Default for Limits {
             refusals: 5,
             init_time: Duration::from_secs(30),
             init_patience: Duration::from_millis(250),
-            operation_time: Some(Duration::from_secs(10 * 60)),
+            operation_time: Some(Duration::from_secs(30)),
             idle_time: Some(Duration::from_secs(15 * 60)),
             write_time: Duration::from_secs(30),
             drain_time: Duration::from_millis(500),

@@ -266,6 +266,7 @@ fn fill_limits(section: &Section<'_>, limits: &mut Limits, tasks: &mut TaskLimit
         &mut limits.exceptional_record_size,
     );
     size("read-ahead", &mut limits.read_ahead);
+    size("query-text", &mut limits.query_text);
     count("records-per-response", &mut limits.records_per_response);
     count("segments", &mut limits.segments);
     count("databases-per-search", &mut limits.databases_per_search);

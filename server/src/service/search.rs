@@ -20,6 +20,7 @@ use super::records::{self, Packed, Sizes, most_records, pack};
 use crate::association::{Association, Operation};
 use crate::backend::{FacetRequest, Found, ResultSet, Search};
 use crate::diagnostic::{Condition, Diagnostic, diagnostic};
+use crate::target::Target;
 use crate::units::count;
 
 /// Searches, keeps the result set and answers.
@@ -80,7 +81,7 @@ async fn evaluate(
 ) -> Result<(ResultSet, Found), Diagnostic> {
     let databases = &*request.database_names;
     let backend = operation.backend_of(databases)?;
-    let query = rpn(&request.query, operation.target.offer.options)?;
+    let query = rpn(&request.query, operation)?;
     let facets = facets_wanted(operation, request);
     let result_set = |name: &[u8]| {
         let set = operation.result_sets().find(name).ok()?;
@@ -192,14 +193,22 @@ static DIALECTS: LazyLock<Dialects> = LazyLock::new(Dialects::built_in);
 /// 1.2.840.10003.16.2) translated.
 ///
 /// # Errors
-/// 107 for an unsupported query type, 108 for a text that cannot be parsed.
-fn rpn(query: &Query, offered: Options) -> Result<Cow<'_, RpnQuery>, Diagnostic> {
-    let type_104 = offered.contains(Options::QUERY_TYPE_104);
+/// 107 for an unsupported query type, 108 for a text that is too long or cannot be parsed.
+fn rpn<'q>(query: &'q Query, association: &Association) -> Result<Cow<'q, RpnQuery>, Diagnostic> {
+    let Target { limits, offer, .. } = &*association.target;
+    let type_104 = offer.options.contains(Options::QUERY_TYPE_104);
+    let read = |language, text: &[u8]| match text.len() <= limits.query_text {
+        true => read(language, text),
+        false => {
+            let message = format!("longer than {} octets", limits.query_text);
+            Err(diagnostic(Condition::MALFORMED_QUERY, message))
+        }
+    };
     match query {
         Query::Type1(rpn) | Query::Type101(rpn) => Ok(Cow::Borrowed(rpn)),
         Query::Type2(text) => read(Language::Ccl, text),
         Query::Type104(external) if type_104 && external.direct_reference == Some(CQL) => {
-            cql(external)
+            cql(external, read)
         }
         Query::Type104(External {
             direct_reference: Some(syntax),
@@ -216,7 +225,10 @@ fn rpn(query: &Query, offered: Options) -> Result<Cow<'_, RpnQuery>, Diagnostic>
 }
 
 /// The CQL is an InternationalString, or its octets.
-fn cql(external: &External) -> Result<Cow<'static, RpnQuery>, Diagnostic> {
+fn cql(
+    external: &External,
+    read: impl Fn(Language, &[u8]) -> Result<Cow<'static, RpnQuery>, Diagnostic>,
+) -> Result<Cow<'static, RpnQuery>, Diagnostic> {
     match &external.encoding {
         ExternalEncoding::SingleAsn1Type(value) => {
             let text = decode_value::<InternationalString>(value.as_bytes()).map_err(|_| {

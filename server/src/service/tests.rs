@@ -217,6 +217,32 @@ fn ccl_and_cql_are_translated() {
 }
 
 #[test]
+fn the_length_of_ccl_and_cql_is_limited() {
+    let limits = Limits {
+        query_text: 3,
+        ..Limits::default()
+    };
+    let mut session = open(catalogue(), limits);
+    let cql = |text: &str| {
+        let text = text.as_bytes().to_vec();
+        Query::Type104(External::octet_aligned(oid::CQL, text))
+    };
+    for (query, expected) in [
+        (Query::Type2("war".into()), "none"),
+        (Query::Type2("emma".into()), "108 longer than 3 octets"),
+        (cql("war"), "none"),
+        (cql("emma"), "108 longer than 3 octets"),
+    ] {
+        let request = SearchRequest {
+            query,
+            ..search_request("war")
+        };
+        let response = search(&mut session, request);
+        assert_eq!(shown(&response.records), expected);
+    }
+}
+
+#[test]
 fn both_forms_of_rpn_are_searched() {
     let mut session = open(catalogue(), Limits::default());
     let Query::Type1(rpn) = search_request("war").query else {

@@ -93,8 +93,8 @@ async fn an_operation_is_cancelled_and_the_session_continues() {
 async fn an_operation_times_out_and_the_session_continues() {
     let second = Duration::from_secs(1);
     for (limit, answered) in [
-        (Some(second * 30), Some(second * 30)),
-        (Limits::default().operation_time, Some(second * 600)),
+        (Some(second * 600), Some(second * 600)),
+        (Limits::default().operation_time, Some(second * 30)),
         (None, None),
     ] {
         let begun = Instant::now();
@@ -152,7 +152,7 @@ async fn little_is_read_while_an_operation_runs() {
             sent += request.len();
         }
     };
-    let stuck = tokio::time::timeout(Duration::from_secs(60), flood).await;
+    let stuck = tokio::time::timeout(Duration::from_secs(20), flood).await;
     assert!(stuck.is_err());
     let most = CAPACITY + Limits::default().read_ahead;
     assert!(sent <= most + 2 * 8192, "{sent} octets");
