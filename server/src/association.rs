@@ -16,7 +16,7 @@ use z3950_asn1::apdu::{
 };
 
 use crate::access::User;
-use crate::backend::{Answer, Backend, ResultSet};
+use crate::backend::{Answer, Backend, Caller, ResultSet};
 use crate::diagnostic::{Condition, Diagnostic, diagnostic};
 use crate::explain::EXPLAIN_DATABASE;
 use crate::extended::{EXTEND_DATABASE, PackageDatabase};
@@ -27,6 +27,8 @@ use crate::target::{Seat, Target};
 /// The shared state of an open session.
 pub(crate) struct Association {
     pub(crate) target: Arc<Target>,
+    /// The session, for the backend.
+    pub(crate) caller: Caller,
     pub(crate) terms: Terms,
     /// The user, once the client has authenticated.
     seat: OnceLock<Seat>,
@@ -66,6 +68,7 @@ impl Association {
         Self {
             result_sets: Mutex::new(ResultSets::new(&target.limits)),
             target,
+            caller: Caller::new(),
             terms,
             seat: seat.map(OnceLock::from).unwrap_or_default(),
             usage: Mutex::default(),

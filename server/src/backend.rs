@@ -7,6 +7,7 @@ use std::future::Future;
 use std::ops::Range;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use bytes::Bytes;
 use z3950_asn1::apdu::{
@@ -198,10 +199,25 @@ impl fmt::Debug for ResultSet {
     }
 }
 
+/// Who asks: a session, or a program that calls a backend. A backend shares its time among callers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Caller(u64);
+
+impl Caller {
+    /// A caller unlike all others.
+    #[expect(clippy::new_without_default, reason = "each one is different")]
+    pub fn new() -> Self {
+        static LAST: AtomicU64 = AtomicU64::new(0);
+        Self(LAST.fetch_add(1, Ordering::Relaxed))
+    }
+}
+
 /// A search.
 #[derive(Clone, Copy)]
 #[non_exhaustive]
 pub struct Search<'a> {
+    /// Who searches.
+    pub caller: Caller,
     /// The databases as named in the request; at least one.
     pub databases: &'a [DatabaseName],
     /// The query, of type 1 or 101, which mean the same in version 3 (Z39.50-2003 §3.7.1).
@@ -215,9 +231,10 @@ pub struct Search<'a> {
 }
 
 impl<'a> Search<'a> {
-    /// A search without result sets, counts of terms and facets.
+    /// A search of a new caller, without result sets, counts of terms and facets.
     pub fn new(databases: &'a [DatabaseName], query: &'a RpnQuery) -> Self {
         Self {
+            caller: Caller::new(),
             databases,
             query,
             result_set: &|_| None,
@@ -351,6 +368,8 @@ impl Composition {
 #[derive(Clone, Copy)]
 #[non_exhaustive]
 pub struct Scan<'a> {
+    /// Who scans.
+    pub caller: Caller,
     /// The databases as named in the request; at least one.
     pub databases: &'a [DatabaseName],
     /// The default attribute set of the attributes.
@@ -406,6 +425,8 @@ impl ScanTerm {
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Sort<'a> {
+    /// Who sorts.
+    pub caller: Caller,
     /// The result sets to merge, each record once; at least one set.
     pub inputs: &'a [Hits],
     /// The keys, the most significant first; at least one. The sort is stable.

@@ -9,7 +9,7 @@
 //! | `fields`, `words` | the access points, words and keys of records |
 //! | `index`, `hits` | the indexes, and sets of records |
 //! | `attributes`, `eval`, `profile` | the evaluation of queries |
-//! | `background` | long work on other threads |
+//! | `background`, `turns` | long work on other threads, which sessions do in turns |
 //! | `scan`, `sort` | terms with their counts, and orders of records |
 //! | `forms` | the record syntaxes and element sets |
 
@@ -30,6 +30,7 @@ mod result;
 mod save;
 mod scan;
 mod sort;
+mod turns;
 #[cfg(not(feature = "save"))]
 mod unsaved;
 mod update;
@@ -41,10 +42,11 @@ use std::fmt;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
+use tracing::debug;
 use z3950_asn1::apdu::{DatabaseName, Operand, Schema};
 use z3950_asn1::oid::{Oid, XML};
 
-use self::background::{Background, CancelFlag};
+use self::background::Background;
 pub use self::builder::MemoryBackendBuilder;
 use self::catalogue::Catalogue;
 pub use self::catalogue::DatabaseFiles;
@@ -66,7 +68,7 @@ use self::save::SavedFiles;
 use self::unsaved::SavedFiles;
 use crate::backend::{
     Answer, Backend, DatabaseInfo, Found, Hits, Retrieve, Retrieved, Scan, Scanned, Search, Sort,
-    TermCount, Update, ready,
+    Update, ready,
 };
 use crate::diagnostic::{Condition, Diagnostic, diagnostic};
 use crate::lock::lock;
@@ -87,11 +89,10 @@ struct Shared {
     background: Background,
 }
 
-/// The work after which a query starts again on another thread; this much takes a millisecond or two.
+/// The work after which a query starts again on another thread; this much takes a few milliseconds.
 const QUICK_WORK: u64 = 65_536;
-/// The work limit of a query, in units: one for each term examined and for each few dozen records. A query that needs
-/// more gives condition 31.
-const MOST_WORK: u64 = 16_000_000;
+/// The work limit of a query: about a second and a half. A query that needs more gives condition 31.
+const MOST_WORK: u64 = 30_000_000;
 
 impl fmt::Debug for MemoryBackend {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -211,13 +212,9 @@ impl MemoryBackend {
         let databases = catalogue.selected(search.databases)?;
         let index = &catalogue.index;
         let fields = &catalogue.fields;
-        let Evaluated { hits, operands } = eval::find(index, fields, search, work)?;
+        let Evaluated { hits, term_counts } =
+            eval::find(index, fields, search, databases.as_deref(), work)?;
         let hits = index.visible(hits, databases.as_deref());
-        let count = |(operand, hits)| TermCount {
-            operand,
-            records: index.visible(hits, databases.as_deref()).len(),
-        };
-        let term_counts = operands.into_iter().map(count).collect();
         let facets = match search.facets {
             [] => Vec::new(),
             requests => scan::facets(index, fields, &hits, requests, work),
@@ -288,16 +285,23 @@ impl Backend for MemoryBackend {
             _ => None,
         });
         let result_sets: HashMap<_, _> = result_sets.collect();
-        let term_counts = search.term_counts;
-        self.0.background.answer(move |stop| {
+        let (caller, term_counts) = (search.caller, search.term_counts);
+        self.0.background.answer(caller, move |slice| {
             let search = Search {
+                caller,
                 databases: &databases,
                 query: &query,
                 result_set: &|name| result_sets.get(name).cloned(),
                 term_counts,
                 facets: &facets,
             };
-            backend.find(&search, &mut Work::new(MOST_WORK).until(stop))
+            let mut work = Work::new(MOST_WORK).in_turns(slice);
+            let found = backend.find(&search, &mut work);
+            debug!(
+                units = MOST_WORK - work.left(),
+                "searched in the background"
+            );
+            found
         })
     }
 
@@ -333,34 +337,48 @@ impl Backend for MemoryBackend {
         }
         let (backend, databases) = (self.clone(), scan.databases.to_vec());
         let (start, within) = (scan.start.clone(), scan.within.cloned());
-        self.0.background.answer(move |stop| {
+        self.0.background.answer(scan.caller, move |slice| {
             let scan = Scan {
                 databases: &databases,
                 start: &start,
                 within: within.as_ref(),
                 ..scan
             };
-            let work = &mut Work::new(MOST_WORK).until(stop);
+            let work = &mut Work::new(MOST_WORK).in_turns(slice);
             scan::scan(&backend.current(), &scan, work)
         })
     }
 
     fn sort<'a>(&'a self, sort: Sort<'a>) -> Answer<'a, Hits> {
-        match sort::prepared(&self.current(), &sort) {
-            Err(diagnostic) => ready(Err(diagnostic)),
-            Ok(prepared) if prepared.is_quick() => ready(prepared.sorted(&CancelFlag::default())),
-            Ok(prepared) => {
-                let background = &self.0.background;
-                background.answer(move |stop| prepared.sorted(stop))
+        let current = self.current();
+        if sort.inputs.iter().map(Hits::len).sum::<usize>() <= sort::QUICK {
+            let mut work = Work::new(QUICK_WORK);
+            let sorted = match sort::prepared(&current, &sort, &mut work) {
+                Err(diagnostic) => Some(Err(diagnostic)),
+                Ok(prepared) if prepared.is_quick() => Some(prepared.sorted(&mut work)),
+                Ok(_) => None,
+            };
+            if let Some(sorted) = sorted.filter(|_| !work.ran_out) {
+                return ready(sorted);
             }
         }
+        let (caller, inputs, keys) = (sort.caller, sort.inputs.to_vec(), sort.keys.to_vec());
+        self.0.background.answer(caller, move |slice| {
+            let sort = Sort {
+                caller,
+                inputs: &inputs,
+                keys: &keys,
+            };
+            // The number of records limits the work.
+            let work = &mut Work::new(u64::MAX).in_turns(slice);
+            sort::prepared(&current, &sort, work)?.sorted(work)
+        })
     }
 
     fn update<'a>(&'a self, update: Update<'a>) -> Answer<'a, update::Outcomes> {
         let (backend, database) = (self.clone(), update.database.clone());
         let (action, records) = (update.action, update.records.to_vec());
-        // A change is not interrupted once it has begun.
-        self.0.background.answer(move |_| {
+        self.0.background.change(move || {
             backend.change(&Update {
                 database: &database,
                 action,

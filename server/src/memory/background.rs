@@ -1,75 +1,195 @@
-//! Runs long work off the threads that serve connections, on at most one thread per processor. Work is cancelled when
-//! its caller is gone.
+//! Runs long work off the threads that serve connections: in turns (see `turns`), on all processors but one. Work is cancelled
+//! when its caller is gone.
 
+use std::collections::HashMap;
 use std::num::NonZero;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread;
+use std::sync::{Arc, Mutex};
+use std::{fmt, thread};
 
 use tokio::runtime::Handle;
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, oneshot};
 
-use crate::backend::{Answer, ready};
+use super::turns::{Ticket, Turns};
+use crate::backend::{Answer, Caller, ready};
 use crate::diagnostic::{Condition, Diagnostic, diagnostic};
+use crate::lock::lock;
 
 /// Runs long work.
-#[derive(Debug)]
+#[derive(Clone)]
 pub(super) struct Background {
-    /// A permit for each piece of work that may run at the same time.
-    permits: Arc<Semaphore>,
+    queue: Arc<Mutex<Queue>>,
+    /// A permit for each change that is made or waits for another.
+    changes: Arc<Semaphore>,
 }
 
-/// Set when nobody waits for the work any more. Clones share the flag.
-#[derive(Clone, Debug, Default)]
-pub(super) struct CancelFlag(Arc<AtomicBool>);
-
-impl CancelFlag {
-    pub(super) fn is_cancelled(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
-    }
+struct Queue {
+    turns: Turns,
+    /// For each job that waits, whom to tell that it has a place.
+    waiting: HashMap<Ticket, oneshot::Sender<()>>,
 }
 
-/// Sets the flag when it is dropped.
-struct CancelOnDrop(CancelFlag);
-
-impl Drop for CancelOnDrop {
-    fn drop(&mut self) {
-        self.0.0.store(true, Ordering::Relaxed);
-    }
+/// The place of some work and what is left of its slice of time. Dropping it frees the place.
+pub(super) struct TimeSlice {
+    background: Background,
+    ticket: Ticket,
+    /// Set when nobody waits for the work any more.
+    is_cancelled: Arc<AtomicBool>,
+    /// The units left.
+    left: u64,
 }
+
+/// The units of work in a slice, after which others may go first; about 10 ms.
+const SLICE: u64 = 200_000;
+/// The most changes at once: each one has a thread.
+const MOST_CHANGES: usize = 32;
 
 impl Default for Background {
+    /// One processor is left for the threads that serve connections, if there are several.
     fn default() -> Self {
         let processors = thread::available_parallelism().map_or(1, NonZero::get);
-        Self {
-            permits: Arc::new(Semaphore::new(processors)),
-        }
+        Self::with_places(processors.saturating_sub(1).max(1))
     }
 }
 
 impl Background {
+    fn with_places(places: usize) -> Self {
+        let queue = Queue {
+            turns: Turns::new(places),
+            waiting: HashMap::new(),
+        };
+        Self {
+            queue: Arc::new(Mutex::new(queue)),
+            changes: Arc::new(Semaphore::new(MOST_CHANGES)),
+        }
+    }
+
     /// The answer of some work, done on another thread if there is a runtime. Dropping the answer cancels the work.
     pub(super) fn answer<'a, T: Send + 'static>(
         &self,
-        work: impl FnOnce(&CancelFlag) -> Result<T, Diagnostic> + Send + 'static,
+        caller: Caller,
+        work: impl FnOnce(Option<TimeSlice>) -> Result<T, Diagnostic> + Send + 'static,
     ) -> Answer<'a, T> {
-        let stop = CancelFlag::default();
         let Ok(runtime) = Handle::try_current() else {
-            return ready(work(&stop));
+            return ready(work(None));
         };
-        let permits = Arc::clone(&self.permits);
+        let background = self.clone();
         Box::pin(async move {
-            let cancel = CancelOnDrop(stop);
-            let lost = || diagnostic(Condition::TEMPORARY_SYSTEM_ERROR, "");
-            let permit = permits.acquire_owned().await.map_err(|_| lost())?;
-            let stop = cancel.0.clone();
+            let (turn, its_turn) = background.enter(caller);
+            let _cancel = CancelOnDrop {
+                background,
+                ticket: turn.ticket,
+                is_cancelled: Arc::clone(&turn.is_cancelled),
+            };
+            its_turn.await.map_err(|_| lost())?;
+            let task = runtime.spawn_blocking(move || work(Some(turn)));
+            task.await.unwrap_or_else(|_| Err(lost()))
+        })
+    }
+
+    /// The answer of a change, which is not interrupted once it has begun, and takes no turn: changes are made one after the
+    /// other anyway.
+    pub(super) fn change<'a, T: Send + 'static>(
+        &self,
+        change: impl FnOnce() -> Result<T, Diagnostic> + Send + 'static,
+    ) -> Answer<'a, T> {
+        let Ok(runtime) = Handle::try_current() else {
+            return ready(change());
+        };
+        let changes = Arc::clone(&self.changes);
+        Box::pin(async move {
+            let permit = changes.acquire_owned().await.map_err(|_| lost())?;
             let task = runtime.spawn_blocking(move || {
-                let answer = work(&stop);
+                let answer = change();
                 drop(permit);
                 answer
             });
             task.await.unwrap_or_else(|_| Err(lost()))
         })
+    }
+
+    /// Adds a job; the receiver is told when it has a place.
+    fn enter(&self, caller: Caller) -> (TimeSlice, oneshot::Receiver<()>) {
+        let (tell, told) = oneshot::channel();
+        let mut queue = lock(&self.queue);
+        let ticket = queue.turns.enter(caller);
+        queue.waiting.insert(ticket, tell);
+        queue.go_on();
+        let turn = TimeSlice {
+            background: self.clone(),
+            ticket,
+            is_cancelled: Arc::default(),
+            left: SLICE,
+        };
+        (turn, told)
+    }
+}
+
+fn lost() -> Diagnostic {
+    diagnostic(Condition::TEMPORARY_SYSTEM_ERROR, "")
+}
+
+impl Queue {
+    /// Gives the free places to the jobs whose turn it is.
+    fn go_on(&mut self) {
+        while let Some(next) = self.turns.next() {
+            // A job whose receiver is gone leaves by itself.
+            let _ = self.waiting.remove(&next).map(|tell| tell.send(()));
+        }
+    }
+}
+
+impl TimeSlice {
+    /// Counts units of work. At the end of a slice, blocks while others go first. Returns whether to go on: false once the work is
+    /// cancelled.
+    pub(super) fn spend(&mut self, units: u64) -> bool {
+        if let Some(left) = self.left.checked_sub(units) {
+            self.left = left;
+            return !self.is_cancelled.load(Ordering::Relaxed);
+        }
+        self.left = SLICE;
+        let told = {
+            let mut queue = lock(&self.background.queue);
+            // Checked under the lock, under which a cancelled job is woken.
+            if self.is_cancelled.load(Ordering::Relaxed) {
+                return false;
+            }
+            let (tell, told) = oneshot::channel();
+            queue.waiting.insert(self.ticket, tell);
+            queue.turns.pause(self.ticket, 1 + units / SLICE);
+            queue.go_on();
+            told
+        };
+        told.blocking_recv().is_ok()
+    }
+}
+
+impl Drop for TimeSlice {
+    fn drop(&mut self) {
+        let mut queue = lock(&self.background.queue);
+        queue.waiting.remove(&self.ticket);
+        queue.turns.leave(self.ticket);
+        queue.go_on();
+    }
+}
+
+impl fmt::Debug for TimeSlice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.ticket.fmt(f)
+    }
+}
+
+/// Cancels a job when it is dropped, and wakes it if it waits.
+struct CancelOnDrop {
+    background: Background,
+    ticket: Ticket,
+    is_cancelled: Arc<AtomicBool>,
+}
+
+impl Drop for CancelOnDrop {
+    fn drop(&mut self) {
+        self.is_cancelled.store(true, Ordering::Relaxed);
+        lock(&self.background.queue).waiting.remove(&self.ticket);
     }
 }
 
@@ -79,62 +199,110 @@ mod tests {
 
     use super::*;
 
-    #[tokio::test]
-    async fn work_is_cancelled_when_its_answer_is_dropped() {
-        let background = Background::default();
-        let (begun, has_begun) = tokio::sync::oneshot::channel();
+    /// Work that begins, and goes on until it is cancelled.
+    async fn check_cancelled(background: &Background, others: &mut Answer<'static, ()>) {
+        let (begun, has_begun) = oneshot::channel();
         let (ended, has_ended) = mpsc::channel();
-        let answer: Answer<'_, ()> = background.answer(move |stop| {
+        let answer: Answer<'_, ()> = background.answer(Caller::new(), move |turn| {
+            let mut turn = turn.expect("a runtime");
             let _ = begun.send(());
-            while !stop.is_cancelled() {
-                thread::yield_now();
-            }
+            while turn.spend(1000) {}
             let _ = ended.send(());
             Ok(())
         });
         tokio::select! {
             biased;
             _ = answer => panic!("it does not end by itself"),
+            _ = others => panic!("nor do the others"),
             begun = has_begun => begun.expect("it begins"),
         }
         assert_eq!(has_ended.recv(), Ok(()));
     }
 
     #[tokio::test]
-    async fn work_runs_on_at_most_one_thread_per_processor() {
-        let background = Background::default();
-        let processors = background.permits.available_permits();
+    async fn work_is_cancelled_when_its_answer_is_dropped() {
+        let background = Background::with_places(1);
+        let mut never: Answer<'static, ()> = Box::pin(std::future::pending());
+        check_cancelled(&background, &mut never).await;
+        assert_eq!(lock(&background.queue).turns.next(), None);
+    }
+
+    #[tokio::test]
+    async fn work_begins_while_other_work_is_in_progress() {
+        let background = Background::with_places(1);
+        let mut endless: Answer<'static, ()> = background.answer(Caller::new(), |turn| {
+            let mut turn = turn.expect("a runtime");
+            while turn.spend(1000) {}
+            Ok(())
+        });
+        for _ in 0..3 {
+            check_cancelled(&background, &mut endless).await;
+        }
+    }
+
+    #[tokio::test]
+    async fn work_that_waits_is_cancelled_when_its_answer_is_dropped() {
+        let background = Background::with_places(1);
+        let caller = Caller::new();
         let (go, wait) = mpsc::channel::<()>();
-        let wait = Arc::new(std::sync::Mutex::new(wait));
-        let going = |answer: &mut Answer<'static, ()>| {
+        let first: Answer<'static, ()> = background.answer(caller, move |_| {
+            let _ = wait.recv();
+            Ok(())
+        });
+        let mut first = tokio::spawn(first);
+        let second: Answer<'static, ()> =
+            background.answer(caller, |_| panic!("a second job of the same caller"));
+        tokio::select! {
+            biased;
+            _ = second => panic!("the second waits"),
+            _ = &mut first => panic!("the first waits"),
+            () = tokio::task::yield_now() => {}
+        }
+        drop(go);
+        assert_eq!(first.await.expect("no panic"), Ok(()));
+        assert!(lock(&background.queue).waiting.is_empty());
+    }
+
+    #[tokio::test]
+    async fn a_panic_frees_the_place() {
+        let background = Background::with_places(1);
+        let broken: Answer<'static, ()> = background.answer(Caller::new(), |_| panic!("expected"));
+        assert!(broken.await.is_err());
+        let sound = background.answer(Caller::new(), |_| Ok(()));
+        assert_eq!(sound.await, Ok(()));
+    }
+
+    #[tokio::test]
+    async fn changes_at_once_are_limited() {
+        let background = Background::with_places(1);
+        let (go, wait) = mpsc::channel::<()>();
+        let wait = Arc::new(Mutex::new(wait));
+        let change = || {
+            let wait = Arc::clone(&wait);
+            background.change(move || {
+                let _ = lock(&wait).recv();
+                Ok(())
+            })
+        };
+        let mut changes: Vec<_> = (0..=MOST_CHANGES).map(|_| change()).collect();
+        for change in &mut changes {
             let waker = std::task::Waker::noop();
-            let polled = answer
+            let polled = change
                 .as_mut()
                 .poll(&mut std::task::Context::from_waker(waker));
             assert!(polled.is_pending());
-        };
-        let mut answers: Vec<Answer<'static, ()>> = (0..=processors)
-            .map(|_| {
-                let wait = Arc::clone(&wait);
-                background.answer(move |_| {
-                    let _ = wait.lock().map(|wait| wait.recv());
-                    Ok(())
-                })
-            })
-            .collect();
-        answers.iter_mut().for_each(going);
-        assert_eq!(background.permits.available_permits(), 0);
-        drop(go);
-        for answer in answers {
-            answer.await.expect("an answer");
         }
-        assert_eq!(background.permits.available_permits(), processors);
+        assert_eq!(background.changes.available_permits(), 0);
+        drop(go);
+        for change in changes {
+            assert_eq!(change.await, Ok(()));
+        }
+        assert_eq!(background.changes.available_permits(), MOST_CHANGES);
     }
 
     #[test]
     fn without_a_runtime_the_answer_is_ready_at_once() {
-        let answer =
-            crate::requests::now(Background::default().answer(|stop| Ok(stop.is_cancelled())));
-        assert_eq!(answer, Ok(false));
+        let answer = Background::default().answer(Caller::new(), |turn| Ok(turn.is_none()));
+        assert_eq!(crate::requests::now(answer), Ok(true));
     }
 }

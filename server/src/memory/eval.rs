@@ -3,12 +3,15 @@
 
 mod proximity;
 
+use std::time::Instant;
+
 use z3950_asn1::apdu::{
     AttributesPlusTerm, Operand, Operator, ProximityOperator, ResultSetId, RpnRpnOp, RpnStructure,
+    Term,
 };
 
 use self::proximity::{Entries, Proximity, Spans};
-use crate::backend::Search;
+use crate::backend::{Search, TermCount};
 use crate::diagnostic::{Condition, Diagnostic, diagnostic};
 use crate::memory::attributes::{Look, LookTarget, WordOrder, look};
 use crate::memory::fields::{Fields, IndexId};
@@ -20,14 +23,18 @@ use crate::memory::index::{Edges, Exhausted, Index, Pattern, Terms, Work};
 pub(in crate::memory) struct Evaluated<'a> {
     /// The records.
     pub(in crate::memory) hits: HitSet<'a>,
-    /// The terms, from the left, with the records of each, if the search counts them.
-    pub(in crate::memory) operands: Vec<(AttributesPlusTerm, HitSet<'a>)>,
+    /// The terms, from the left, with their counts, if the search asks for them.
+    pub(in crate::memory) term_counts: Vec<TermCount>,
 }
 
 /// The most operators of a query.
 const MOST_OPERATORS: usize = 20_000;
+/// Octets of a term that are folded in a unit of work.
+const OCTETS_A_UNIT: usize = 4;
+/// The most octets of sets and positions that wait for their operators; a query that needs more gives condition 31.
+const MOST_OCTETS: usize = 16 * 1024 * 1024;
 
-/// Evaluates a query.
+/// Evaluates a query. Terms are counted in these databases (`None`: in all).
 ///
 /// # Errors
 /// The first unsupported part of the query, from the left; 31 for too much work.
@@ -35,12 +42,14 @@ pub(in crate::memory) fn find<'a>(
     index: &'a Index,
     fields: &Fields,
     search: &Search<'_>,
+    databases: Option<&[u16]>,
     work: &mut Work,
 ) -> Result<Evaluated<'a>, Diagnostic> {
     let mut evaluation = Evaluation {
         index,
         fields,
         search,
+        databases,
         work,
         steps: vec![Step::Tree {
             tree: &search.query.rpn,
@@ -48,7 +57,8 @@ pub(in crate::memory) fn find<'a>(
         }],
         sets: Vec::new(),
         near: Vec::new(),
-        operands: Vec::new(),
+        octets: 0,
+        term_counts: Vec::new(),
         operators: 0,
     };
     while let Some(step) = evaluation.steps.pop() {
@@ -56,7 +66,7 @@ pub(in crate::memory) fn find<'a>(
     }
     Ok(Evaluated {
         hits: evaluation.set(),
-        operands: evaluation.operands,
+        term_counts: evaluation.term_counts,
     })
 }
 
@@ -77,6 +87,7 @@ struct Evaluation<'a, 'q> {
     index: &'a Index,
     fields: &'q Fields,
     search: &'q Search<'q>,
+    databases: Option<&'q [u16]>,
     work: &'q mut Work,
     /// The next step is the last.
     steps: Vec<Step<'q>>,
@@ -84,7 +95,9 @@ struct Evaluation<'a, 'q> {
     sets: Vec<HitSet<'a>>,
     /// The operands whose proximity has not been reached yet.
     near: Vec<Near<'a>>,
-    operands: Vec<(AttributesPlusTerm, HitSet<'a>)>,
+    /// Octets of these two.
+    octets: usize,
+    term_counts: Vec<TermCount>,
     operators: usize,
 }
 
@@ -115,6 +128,22 @@ impl<'a, 'q> Evaluation<'a, 'q> {
                     }
                     // Records found by other operators have no positions.
                     _ if places => return Err(diagnostic(Condition::PROXIMITY_OF_SETS, "")),
+                    // `a or (b or c)` is done as `(a or b) or c`, so that a chain needs no more than two sets at once.
+                    operator if self.is_chained(operator) => {
+                        for step in [
+                            Step::Tree {
+                                tree: &node.rpn2,
+                                places,
+                            },
+                            Step::Combine(operator),
+                            Step::Tree {
+                                tree: &node.rpn1,
+                                places,
+                            },
+                        ] {
+                            self.steps.push(step);
+                        }
+                    }
                     operator => {
                         self.steps.push(Step::Combine(operator));
                         self.push_trees(node, false);
@@ -123,13 +152,12 @@ impl<'a, 'q> Evaluation<'a, 'q> {
             }
             Step::Combine(operator) => {
                 let (right, left) = (self.set(), self.set());
-                let records = left.len() + right.len();
-                self.work.spend(1 + records / RECORDS_A_UNIT)?;
-                self.sets.push(match operator {
+                self.work.spend(1 + left.units() + right.units())?;
+                self.keep(match operator {
                     Operator::And => left.and(right),
                     Operator::Or => left.or(right),
                     Operator::AndNot | Operator::Prox(_) => left.and_not(right),
-                });
+                })?;
             }
             Step::Near { proximity, places } => self.near(proximity, places)?,
         }
@@ -138,7 +166,59 @@ impl<'a, 'q> Evaluation<'a, 'q> {
 
     /// Pops the result of a tree.
     fn set(&mut self) -> HitSet<'a> {
-        self.sets.pop().unwrap_or_default()
+        let set = self.sets.pop().unwrap_or_default();
+        self.octets -= set.octets();
+        set
+    }
+
+    /// Pushes the result of a tree.
+    fn keep(&mut self, set: HitSet<'a>) -> Result<(), Exhausted> {
+        self.take_up(set.octets())?;
+        self.sets.push(set);
+        Ok(())
+    }
+
+    fn take_up(&mut self, octets: usize) -> Result<(), Exhausted> {
+        self.octets += octets;
+        match self.octets <= MOST_OCTETS {
+            true => Ok(()),
+            false => Err(Exhausted),
+        }
+    }
+
+    /// Whether the tree is the second operand of the same operator, and may be in any order with it.
+    fn is_chained(&self, operator: &Operator) -> bool {
+        match self.steps.last() {
+            Some(Step::Combine(Operator::And)) => matches!(operator, Operator::And),
+            Some(Step::Combine(Operator::Or)) => matches!(operator, Operator::Or),
+            _ => false,
+        }
+    }
+
+    fn count(&mut self, operand: &AttributesPlusTerm, set: &HitSet<'a>) -> Result<(), Exhausted> {
+        if self.search.term_counts {
+            self.work.spend(1 + set.units())?;
+            self.term_counts.push(TermCount {
+                operand: operand.clone(),
+                records: self.index.visible(set.clone(), self.databases).len(),
+            });
+        }
+        Ok(())
+    }
+
+    fn look<'o>(&mut self, operand: &'o AttributesPlusTerm) -> Result<Look<'o>, Diagnostic> {
+        let octets = match &operand.term {
+            Term::General(octets) => octets.len(),
+            Term::CharacterString(text) => text.as_bytes().len(),
+            _ => 0,
+        };
+        self.work.spend(1 + octets / OCTETS_A_UNIT)?;
+        let begun = Instant::now();
+        let look = look(self.fields, &self.search.query.attribute_set, operand)?;
+        if look.has_expression() {
+            self.work.spend_time(begun.elapsed())?;
+        }
+        Ok(look)
     }
 
     fn push_trees(&mut self, node: &'q RpnRpnOp, places: bool) {
@@ -167,11 +247,9 @@ impl<'a, 'q> Evaluation<'a, 'q> {
     fn operand(&mut self, operand: &Operand) -> Result<(), Diagnostic> {
         let set = match operand {
             Operand::AttributesPlusTerm(operand) => {
-                let look = look(self.fields, &self.search.query.attribute_set, operand)?;
+                let look = self.look(operand)?;
                 let set = records(self.index, &look, self.work)?;
-                if self.search.term_counts {
-                    self.operands.push((operand.clone(), set.clone()));
-                }
+                self.count(operand, &set)?;
                 set
             }
             Operand::ResultSet(name) => {
@@ -181,15 +259,15 @@ impl<'a, 'q> Evaluation<'a, 'q> {
                 }
                 let unknown = || diagnostic(Condition::RESULT_SET_DOES_NOT_EXIST, name);
                 let hits = (self.search.result_set)(name).ok_or_else(unknown)?;
-                self.index.adopt(&hits).ok_or_else(unknown)?
+                let set = self.index.adopt(&hits, self.work)?;
+                set.ok_or_else(unknown)?
             }
             Operand::ResultAttr(operand) => {
                 let name = operand.result_set.0.as_bytes();
                 return Err(diagnostic(Condition::RESTRICTION_OPERAND, name));
             }
         };
-        self.sets.push(set);
-        Ok(())
+        Ok(self.keep(set)?)
     }
 
     /// A term with positions: a word or a phrase.
@@ -203,7 +281,7 @@ impl<'a, 'q> Evaluation<'a, 'q> {
             Operand::ResultSet(name) => return of_set(name),
             Operand::ResultAttr(operand) => return of_set(&operand.result_set),
         };
-        let look = look(self.fields, &self.search.query.attribute_set, operand)?;
+        let look = self.look(operand)?;
         let refused = |why| Err(diagnostic(Condition::PROXIMITY, why));
         let Look {
             target: LookTarget::Words(index, words, order),
@@ -218,20 +296,18 @@ impl<'a, 'q> Evaluation<'a, 'q> {
             _ => return refused("several words that are not a phrase"),
         };
         let records = self.index.phrase(index, &words, edges, self.work)?;
-        if self.search.term_counts {
-            self.operands.push((operand.clone(), records.clone()));
-        }
-        self.near.push(Near {
+        self.count(operand, &records)?;
+        self.push_near(Near {
             index,
             records,
             places: Where::Phrase { words, edges },
-        });
+        })?;
         Ok(())
     }
 
     /// Combines the last two operands with positions.
     fn near(&mut self, proximity: Proximity, places: bool) -> Result<(), Diagnostic> {
-        let (Some(right), Some(left)) = (self.near.pop(), self.near.pop()) else {
+        let (Some(right), Some(left)) = (self.pop_near(), self.pop_near()) else {
             return Ok(());
         };
         let index = left.index;
@@ -239,27 +315,47 @@ impl<'a, 'q> Evaluation<'a, 'q> {
             let why = "operands of different indexes";
             return Err(diagnostic(Condition::PROXIMITY, why));
         }
+        self.work
+            .spend(1 + left.records.units() + right.records.units())?;
         let both = left.records.clone().and(right.records.clone());
         let left = self.spans(left, &both)?;
         let right = self.spans(right, &both)?;
-        let boundaries = self.index.boundaries(&both, self.work)?;
-        let entries = Entries {
-            left: &left,
-            right: &right,
-            boundaries: &boundaries,
-        };
-        let spans = proximity.spans(entries, places, self.work)?;
+        let mut spans = Spans::default();
+        for part in both.by_segment() {
+            let boundaries = self.index.boundaries(&part, self.work)?;
+            let entries = Entries {
+                left: &left,
+                right: &right,
+                boundaries: &boundaries,
+            };
+            spans.add(&proximity, entries, places, self.work)?;
+            if spans.octets() > MOST_OCTETS {
+                return Err(Exhausted.into());
+            }
+        }
         let records = spans.records();
         match (places, proximity.exclusion) {
-            (true, _) => self.near.push(Near {
+            (true, _) => self.push_near(Near {
                 index,
                 records,
                 places: Where::Spans(spans),
-            }),
-            (false, true) => self.sets.push(both.and_not(records)),
-            (false, false) => self.sets.push(records),
+            })?,
+            (false, true) => self.keep(both.and_not(records))?,
+            (false, false) => self.keep(records)?,
         }
         Ok(())
+    }
+
+    fn push_near(&mut self, near: Near<'a>) -> Result<(), Exhausted> {
+        self.take_up(near.octets())?;
+        self.near.push(near);
+        Ok(())
+    }
+
+    fn pop_near(&mut self) -> Option<Near<'a>> {
+        let near = self.near.pop()?;
+        self.octets -= near.octets();
+        Some(near)
     }
 
     fn spans(&mut self, near: Near<'a>, within: &HitSet<'a>) -> Result<Spans, Exhausted> {
@@ -274,14 +370,21 @@ impl<'a, 'q> Evaluation<'a, 'q> {
     }
 }
 
-/// Records per unit of work.
-const RECORDS_A_UNIT: usize = 64;
-
 /// An operand of a proximity.
 struct Near<'a> {
     index: IndexId,
     records: HitSet<'a>,
     places: Where,
+}
+
+impl Near<'_> {
+    fn octets(&self) -> usize {
+        let spans = match &self.places {
+            Where::Phrase { .. } => 0,
+            Where::Spans(spans) => spans.octets(),
+        };
+        self.records.octets() + spans
+    }
 }
 
 /// The positions of an operand, looked up once it is known in which records they matter.

@@ -6,7 +6,7 @@ mod part;
 use std::cmp::Ordering;
 use std::ops::Range;
 
-pub(super) use self::part::{Bits, LIST, Part, SEGMENT, Union, common};
+pub(super) use self::part::{BITS_UNITS, Bits, LIST, Part, RECORDS_A_UNIT, SEGMENT, Union, common};
 use crate::backend::RecordId;
 
 /// A set of records of an index. Parts that the index holds are borrowed.
@@ -53,6 +53,22 @@ impl<'a> HitSet<'a> {
     /// The parts with the numbers of their segments.
     pub(super) fn parts(&self) -> impl Iterator<Item = (u16, &Part<'a>)> {
         self.parts.iter().map(|(segment, part)| (*segment, part))
+    }
+
+    /// The records of each segment.
+    pub(super) fn by_segment(&self) -> impl Iterator<Item = HitSet<'a>> {
+        let parts = self.parts.iter().cloned();
+        parts.map(|part| HitSet { parts: vec![part] })
+    }
+
+    /// The units of work that an operator on this set takes.
+    pub(super) fn units(&self) -> usize {
+        self.parts.iter().map(|(_, part)| part.units()).sum()
+    }
+
+    /// Octets of memory that belong to this set alone.
+    pub(super) fn octets(&self) -> usize {
+        self.parts.iter().map(|(_, part)| part.octets()).sum()
     }
 
     /// The part in a segment.

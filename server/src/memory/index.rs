@@ -21,13 +21,14 @@ mod segment;
 mod strings;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 pub(super) use self::browse::Browse;
 pub(super) use self::find::Pattern;
 pub(super) use self::phrase::{Edge, Edges, WordPlace, WordPlaces};
 pub(super) use self::segment::{Segment, SegmentBuilder};
 use self::strings::Strings;
-use super::background::CancelFlag;
+use super::background::TimeSlice;
 use super::fields::{IndexId, IndexSet};
 use super::hits::{HitSet, Part, split};
 use crate::backend::RecordId;
@@ -59,14 +60,18 @@ impl Terms {
     }
 }
 
-/// The work that is left for a query.
+/// The work that is left for a query, in units of about 50 ns of processor time.
 #[derive(Debug)]
 pub(super) struct Work {
     left: u64,
-    stop: Option<CancelFlag>,
+    /// What is left of its turn; `None` for work that takes no turns.
+    slice: Option<TimeSlice>,
     /// Whether the budget was exceeded.
     pub(super) ran_out: bool,
 }
+
+/// The time of a unit of work. What each kind of work costs was measured on one machine; only the ratios matter.
+const UNIT: Duration = Duration::from_nanos(50);
 
 /// The work is used up, or was cancelled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,38 +85,52 @@ impl From<Exhausted> for Diagnostic {
 }
 
 impl Work {
-    /// A budget of units; a unit pays for one term examined or a few dozen records.
+    /// A budget of units.
     pub(super) fn new(units: u64) -> Self {
         Self {
             left: units,
-            stop: None,
+            slice: None,
             ran_out: false,
         }
     }
 
-    /// The same budget, which is used up when the flag is set.
-    pub(super) fn until(mut self, stop: &CancelFlag) -> Self {
-        self.stop = Some(stop.clone());
-        self
+    /// The same budget, for work that takes turns with other work.
+    pub(super) fn in_turns(self, slice: Option<TimeSlice>) -> Self {
+        Self { slice, ..self }
     }
 
-    /// Uses up units.
+    pub(super) fn left(&self) -> u64 {
+        self.left
+    }
+
+    /// Uses up units, and lets other work go first when it is their turn. Called before or after every few microseconds of work.
     ///
     /// # Errors
     /// If fewer units are left, or the work was cancelled; then none are left.
     pub(super) fn spend(&mut self, units: usize) -> Result<(), Exhausted> {
-        let left = self
-            .left
-            .checked_sub(u64::try_from(units).unwrap_or(u64::MAX));
-        let left = left.filter(|_| !self.stop.as_ref().is_some_and(CancelFlag::is_cancelled));
+        let units = u64::try_from(units).unwrap_or(u64::MAX);
+        let left = self.left.checked_sub(units);
+        let left = left.filter(|_| {
+            let mut slice = self.slice.iter_mut();
+            slice.all(|slice| slice.spend(units))
+        });
         self.left = left.unwrap_or(0);
         self.ran_out |= left.is_none();
         left.map(|_| ()).ok_or(Exhausted)
     }
+
+    /// Uses up the units of some time, for work whose cost cannot be told beforehand.
+    ///
+    /// # Errors
+    /// As [`Work::spend`].
+    pub(super) fn spend_time(&mut self, time: Duration) -> Result<(), Exhausted> {
+        let units = time.as_nanos() / UNIT.as_nanos();
+        self.spend(usize::try_from(units).unwrap_or(usize::MAX))
+    }
 }
 
-/// Records per unit of work.
-const RECORDS_A_UNIT: usize = 64;
+/// Strings of other indexes that are skipped in a unit of work.
+const STRINGS_A_UNIT: usize = 4;
 
 /// A snapshot of the records of a backend, and their indexes. Clones share the segments.
 #[derive(Clone, Debug, Default)]

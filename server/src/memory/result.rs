@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::catalogue::Catalogue;
 use super::hits::{HitSet, join, split};
-use super::index::{Index, Segment};
+use super::index::{Exhausted, Index, Segment, Work};
 use crate::backend::{HitList, Hits, RecordId, ids_of};
 
 /// The list of a result set.
@@ -35,6 +35,14 @@ impl ResultList {
             catalogue,
             records: RecordOrder::Sorted(records.into()),
         })
+    }
+
+    /// The units of work that it takes to make a set.
+    fn units(&self) -> usize {
+        match &self.records {
+            RecordOrder::Numbers(set) => 1 + set.units(),
+            RecordOrder::Sorted(records) => 1 + records.len(),
+        }
     }
 
     pub(super) fn set(&self) -> HitSet<'static> {
@@ -68,16 +76,34 @@ impl HitList for ResultList {
 impl Index {
     /// The records of a result set that still exist, by their numbers in this index; `None` if the set belongs to another
     /// backend, or to this one before a reload.
-    pub(super) fn adopt(&self, hits: &Hits) -> Option<HitSet<'static>> {
-        let list = hits.downcast::<ResultList>()?;
+    ///
+    /// # Errors
+    /// If the work is exhausted.
+    pub(super) fn adopt(
+        &self,
+        hits: &Hits,
+        work: &mut Work,
+    ) -> Result<Option<HitSet<'static>>, Exhausted> {
+        let Some(list) = hits.downcast::<ResultList>() else {
+            return Ok(None);
+        };
         let index = &list.catalogue.index;
-        index.is_akin(self).then(|| moved(list.set(), index, self))
+        if !index.is_akin(self) {
+            return Ok(None);
+        }
+        work.spend(list.units())?;
+        Ok(Some(moved(list.set(), index, self, work)?))
     }
 }
 
 /// Renumbers the records of one index in another that results from changes to it. Segments in both are taken over; records of
 /// others are identified by the address of their octets, which no update moves.
-fn moved(set: HitSet<'static>, from: &Index, to: &Index) -> HitSet<'static> {
+fn moved(
+    set: HitSet<'static>,
+    from: &Index,
+    to: &Index,
+    work: &mut Work,
+) -> Result<HitSet<'static>, Exhausted> {
     let place_in_new = |number: u16| {
         let (segment, _) = from.segment(join(number, 0))?;
         let mut segments = to.segments();
@@ -88,8 +114,9 @@ fn moved(set: HitSet<'static>, from: &Index, to: &Index) -> HitSet<'static> {
         .map(|(number, _)| (number, place_in_new(number)));
     let numbers: HashMap<u16, Option<u16>> = numbers.collect();
     if numbers.iter().all(|(from, to)| Some(*from) == *to) {
-        return set;
+        return Ok(set);
     }
+    work.spend(set.len())?;
     let mut new_records: Option<HashMap<*const u8, RecordId>> = None;
     let moved = set.iter().filter_map(|record| {
         let (segment, number) = split(record);
@@ -103,7 +130,7 @@ fn moved(set: HitSet<'static>, from: &Index, to: &Index) -> HitSet<'static> {
     });
     let mut moved: Vec<RecordId> = moved.collect();
     moved.sort_unstable();
-    HitSet::of_sorted(moved)
+    Ok(HitSet::of_sorted(moved))
 }
 
 /// The records of new segments.

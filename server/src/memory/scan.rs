@@ -34,7 +34,7 @@ pub(super) fn scan(
         None => Some(index.all()),
         Some(hits) => {
             let gone = || diagnostic(Condition::RESULT_SET_DOES_NOT_EXIST, "");
-            Some(index.adopt(hits).ok_or_else(gone)?)
+            Some(index.adopt(hits, work)?.ok_or_else(gone)?)
         }
     };
     let within = within.map(|within| index.visible(within, databases.as_deref()));
@@ -66,6 +66,7 @@ pub(super) fn facets(
         let terms = terms(fields, of(fields, &request.attributes)?)?;
         let mut counted = index.tally(terms, hits, work).ok()?;
         if !request.alphabetical {
+            work.spend(counted.len()).ok()?;
             // Stable: terms of the same count keep their order.
             counted.sort_by_key(|(_, records)| Reverse(*records));
         }

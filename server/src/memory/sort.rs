@@ -12,11 +12,11 @@ use z3950_marc::crosswalk::is_unimarc;
 use z3950_marc::{MarcRecord, Tag, iso2709};
 
 use super::attributes::sort_index;
-use super::background::CancelFlag;
 use super::catalogue::Catalogue;
 use super::fields::{
     FILED, Fields, IndexId, Kind, NOT_FILED, SUBFIELD_MARK, effective_tag, marked, not_filed,
 };
+use super::index::{Exhausted, Work};
 use super::result::ResultList;
 use super::words::words;
 use crate::backend::{Hits, RecordId, Sort};
@@ -27,7 +27,7 @@ const MOST_RECORDS: usize = 2_000_000;
 /// The most keys.
 const MOST_KEYS: usize = 16;
 /// Up to this many records are sorted without another thread.
-const QUICK: usize = 1000;
+pub(super) const QUICK: usize = 1000;
 
 /// A sort that was checked.
 pub(super) struct Prepared {
@@ -67,7 +67,11 @@ enum Missing {
 /// # Errors
 /// 30 for a result set of another backend or from before a reload, 207 for a key that cannot be sorted by, 211 for too many
 /// keys, 214 for an order by frequency, 230 for too many records, 235 for a database that does not exist.
-pub(super) fn prepared(current: &Arc<Catalogue>, sort: &Sort<'_>) -> Result<Prepared, Diagnostic> {
+pub(super) fn prepared(
+    current: &Arc<Catalogue>,
+    sort: &Sort<'_>,
+    work: &mut Work,
+) -> Result<Prepared, Diagnostic> {
     if sort.keys.len() > MOST_KEYS {
         let most = MOST_KEYS.to_string();
         return Err(diagnostic(Condition::TOO_MANY_SORT_KEYS, most));
@@ -77,7 +81,7 @@ pub(super) fn prepared(current: &Arc<Catalogue>, sort: &Sort<'_>) -> Result<Prep
         let most = MOST_RECORDS.to_string();
         return Err(diagnostic(Condition::TOO_MANY_RECORDS_TO_SORT, most));
     }
-    let (catalogue, records) = merged(current, sort.inputs)?;
+    let (catalogue, records) = merged(current, sort.inputs, work)?;
     let keys = sort.keys.iter().map(|key| Key::read(key, current));
     Ok(Prepared {
         catalogue,
@@ -91,6 +95,7 @@ pub(super) fn prepared(current: &Arc<Catalogue>, sort: &Sort<'_>) -> Result<Prep
 fn merged(
     current: &Arc<Catalogue>,
     inputs: &[Hits],
+    work: &mut Work,
 ) -> Result<(Arc<Catalogue>, Vec<RecordId>), Diagnostic> {
     let gone = || diagnostic(Condition::RESULT_SET_DOES_NOT_EXIST, "");
     let lists: Option<Vec<&ResultList>> = inputs.iter().map(Hits::downcast).collect();
@@ -101,18 +106,24 @@ fn merged(
         .all(|list| Arc::ptr_eq(&list.catalogue, &first.catalogue));
     let (catalogue, mut records) = match same {
         true => {
-            let records = inputs.iter().flat_map(|hits| hits.ids(0..hits.len()));
-            (&first.catalogue, records.collect::<Vec<_>>())
+            let mut records = Vec::new();
+            for hits in inputs {
+                work.spend(1 + hits.len() / RECORDS_A_UNIT)?;
+                records.append(&mut hits.ids(0..hits.len()));
+            }
+            (&first.catalogue, records)
         }
         false => {
             let mut records = Vec::new();
             for hits in inputs {
-                records.extend(current.index.adopt(hits).ok_or_else(gone)?.iter());
+                let hits = current.index.adopt(hits, work)?.ok_or_else(gone)?;
+                records.extend(hits.iter());
             }
             (current, records)
         }
     };
     if inputs.len() > 1 {
+        work.spend(records.len())?;
         let mut known = HashSet::new();
         records.retain(|record| known.insert(*record));
     }
@@ -188,6 +199,15 @@ fn field(name: &[u8]) -> Option<(Tag, Option<u8>)> {
         .then_some((Tag(*tag), code))
 }
 
+/// Rows that are sorted in the first step.
+const FIRST_STEP: usize = 16_384;
+/// The units of work that a value of a row takes, and a row in each step.
+const ROW_UNITS: usize = 4;
+/// Records that are listed in a unit of work.
+const RECORDS_A_UNIT: usize = 16;
+/// Octets of a record that are parsed in a unit of work.
+const OCTETS_A_UNIT: usize = 32;
+
 /// A record with the values of its keys.
 struct Row<'a> {
     record: RecordId,
@@ -214,20 +234,31 @@ impl Prepared {
     /// The sorted records. The sort is stable.
     ///
     /// # Errors
-    /// 213 for a record without a required key; 2 if cancelled.
-    pub(super) fn sorted(self, stop: &CancelFlag) -> Result<Hits, Diagnostic> {
+    /// 213 for a record without a required key; 31 if the work is exhausted.
+    pub(super) fn sorted(self, work: &mut Work) -> Result<Hits, Diagnostic> {
         let mut rows = Vec::with_capacity(self.records.len());
         for record in &self.records {
-            if stop.is_cancelled() {
-                return Err(diagnostic(Condition::TEMPORARY_SYSTEM_ERROR, ""));
+            let mut values = Vec::with_capacity(self.keys.len());
+            for key in &self.keys {
+                values.push(self.value(*record, key, work)?);
             }
-            let values = self.keys.iter().map(|key| self.value(*record, key));
             rows.push(Row {
                 record: *record,
-                values: values.collect::<Result<_, _>>()?,
+                values,
             });
         }
-        rows.sort_by(|left, right| self.compared(left, right));
+        // In steps, so that other work can go first: the standard sort merges the two sorted halves of each part.
+        let mut sorted = FIRST_STEP;
+        loop {
+            for part in rows.chunks_mut(sorted) {
+                work.spend(part.len() * ROW_UNITS)?;
+                part.sort_by(|left, right| self.compared(left, right));
+            }
+            if sorted >= rows.len() {
+                break;
+            }
+            sorted = sorted.saturating_mul(2);
+        }
         let records = rows.into_iter().map(|row| row.record).collect();
         Ok(ResultList::sorted(self.catalogue, records))
     }
@@ -246,8 +277,14 @@ impl Prepared {
         orders.fold(Ordering::Equal, Ordering::then)
     }
 
-    fn value(&self, record: RecordId, key: &Key) -> Result<Option<Cow<'_, [u8]>>, Diagnostic> {
-        match (self.found(record, key), &key.missing) {
+    fn value(
+        &self,
+        record: RecordId,
+        key: &Key,
+        work: &mut Work,
+    ) -> Result<Option<Cow<'_, [u8]>>, Diagnostic> {
+        work.spend(ROW_UNITS)?;
+        match (self.found(record, key, work)?, &key.missing) {
             (Some(value), _) => Ok(Some(value)),
             (None, Missing::Last) => Ok(None),
             (None, Missing::Value(value)) => Ok(Some(Cow::Owned(value.clone()))),
@@ -255,20 +292,34 @@ impl Prepared {
         }
     }
 
-    fn found(&self, record: RecordId, key: &Key) -> Option<Cow<'_, [u8]>> {
-        let (segment, number) = self.catalogue.index.segment(record)?;
-        let by = key.by(segment.database(number))?;
+    fn found(
+        &self,
+        record: RecordId,
+        key: &Key,
+        work: &mut Work,
+    ) -> Result<Option<Cow<'_, [u8]>>, Exhausted> {
+        let Some((segment, number)) = self.catalogue.index.segment(record) else {
+            return Ok(None);
+        };
+        let Some(by) = key.by(segment.database(number)) else {
+            return Ok(None);
+        };
         let fields = &self.catalogue.fields;
         let is_folded = |index| fields.kind(index) != Kind::Text || fields.has_keys(index);
         if let By::Index(index) = *by
             && (index == IndexId::DOCID || !key.case_sensitive && is_folded(index))
         {
-            return segment.first_key(index, number).map(Cow::Borrowed);
+            return Ok(segment.first_key(index, number).map(Cow::Borrowed));
         }
-        let (octets, _) = segment.record(number)?;
-        let record = iso2709::parse(octets).ok()?.record;
-        let value = value_of(self.text(&record, by)?, key.case_sensitive);
-        (!value.is_empty()).then_some(Cow::Owned(value))
+        let Some((octets, _)) = segment.record(number) else {
+            return Ok(None);
+        };
+        work.spend(octets.len() / OCTETS_A_UNIT)?;
+        let value = iso2709::parse(octets).ok().and_then(|parsed| {
+            let text = self.text(&parsed.record, by)?;
+            Some(value_of(text, key.case_sensitive))
+        });
+        Ok(value.filter(|value| !value.is_empty()).map(Cow::Owned))
     }
 
     /// The text of a record to sort by.

@@ -19,13 +19,7 @@ fn found(backend: &dyn Backend, databases: &[&str], query: &RpnQuery) -> Result<
         .iter()
         .map(|name| DatabaseName::from(*name))
         .collect();
-    let search = |query| Search {
-        databases: &databases,
-        query,
-        result_set: &|_| None,
-        term_counts: false,
-        facets: &[],
-    };
+    let search = |query| Search::new(&databases, query);
     let second = pqf("@attr 1=1032 2");
     let second = now(backend.search(search(&second))).map(|found| found.hits);
     let search = Search {

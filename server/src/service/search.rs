@@ -88,6 +88,7 @@ async fn evaluate(
         Arc::ptr_eq(&set.backend, &backend).then_some(set.hits)
     };
     let search = backend.search(Search {
+        caller: operation.caller,
         databases,
         query: &query,
         result_set: &result_set,

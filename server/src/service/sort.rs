@@ -46,6 +46,7 @@ async fn sort(operation: &Operation, request: &SortRequest) -> Result<usize, Dia
     operation.result_sets().check_room(name)?;
     let lists: Vec<Hits> = inputs.iter().map(|set| set.hits.clone()).collect();
     let sorted = backend.sort(Sort {
+        caller: operation.caller,
         inputs: &lists,
         keys: &request.sort_sequence,
     });

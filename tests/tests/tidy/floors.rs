@@ -220,6 +220,7 @@ const HOUSES: &[House] = &[
             "memory::forms",
             "memory::index",
             "memory::background",
+            "memory::turns",
             "memory::fields",
             "memory::docid",
             "memory::profile",

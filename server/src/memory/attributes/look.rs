@@ -70,6 +70,16 @@ impl LookTarget<'_> {
     }
 }
 
+impl Look<'_> {
+    /// Whether a regular expression was compiled, whose cost depends on more than its length.
+    pub(in crate::memory) fn has_expression(&self) -> bool {
+        match &self.target {
+            LookTarget::Entries(_, patterns) => patterns.iter().any(Pattern::is_expression),
+            _ => false,
+        }
+    }
+}
+
 /// The most words of a term.
 const MOST_WORDS: usize = 256;
 

@@ -49,6 +49,7 @@ impl Proximity {
         })
     }
 
+    /// Whether two spans of an entry are in proximity.
     fn holds(&self, left: &Span, right: &Span) -> bool {
         let distance = match (
             right.start.checked_sub(left.end),
@@ -68,42 +69,12 @@ impl Proximity {
             _ => distance != self.distance,
         }
     }
-
-    /// The spans from the beginning to the end of each pair in proximity: of all pairs, or only of one entry of each record.
-    pub(super) fn spans(
-        &self,
-        entries: Entries<'_>,
-        all: bool,
-        work: &mut Work,
-    ) -> Result<Spans, Exhausted> {
-        let mut near: Vec<Span> = Vec::new();
-        entries.each(&mut |record, left, right| {
-            if !all && near.last().is_some_and(|last| last.record == record) {
-                return Ok(());
-            }
-            work.spend(1 + left.len().saturating_mul(right.len()) / PAIRS_A_UNIT)?;
-            let before = near.len();
-            for one in left {
-                for other in right.iter().filter(|other| self.holds(one, other)) {
-                    near.push(Span {
-                        record,
-                        start: one.start.min(other.start),
-                        end: one.end.max(other.end),
-                    });
-                }
-            }
-            if let Some(new) = near.get_mut(before..) {
-                new.sort_unstable();
-            }
-            Ok(())
-        })?;
-        near.dedup();
-        Ok(Spans(near))
-    }
 }
 
 /// Pairs per unit of work.
 const PAIRS_A_UNIT: usize = 16;
+/// The most spans in one entry, of all pairs in proximity; more give condition 31.
+const MOST_SPANS: usize = 1_000_000;
 
 /// A phrase in a record: the positions of its first and last words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -118,6 +89,48 @@ struct Span {
 pub(super) struct Spans(Vec<Span>);
 
 impl Spans {
+    /// Adds the spans from the beginning to the end of each pair in proximity: of all pairs, or only of one of each record. Records
+    /// come after those of earlier calls.
+    ///
+    /// # Errors
+    /// If the work is exhausted.
+    pub(super) fn add(
+        &mut self,
+        proximity: &Proximity,
+        entries: Entries<'_>,
+        all: bool,
+        work: &mut Work,
+    ) -> Result<(), Exhausted> {
+        entries.each(work, &mut |record, left, right, work| {
+            let is_found = |near: &[Span]| near.last().is_some_and(|last| last.record == record);
+            let mut new: Vec<Span> = Vec::new();
+            for one in left {
+                if !all && (is_found(&self.0) || !new.is_empty()) {
+                    break;
+                }
+                work.spend(1 + right.len() / PAIRS_A_UNIT)?;
+                let near = right.iter().filter(|other| proximity.holds(one, other));
+                new.extend(near.map(|other| Span {
+                    record,
+                    start: one.start.min(other.start),
+                    end: one.end.max(other.end),
+                }));
+                if new.len() > MOST_SPANS {
+                    return Err(Exhausted);
+                }
+            }
+            work.spend(new.len() / SPANS_A_UNIT)?;
+            new.sort_unstable();
+            new.dedup();
+            self.0.append(&mut new);
+            Ok(())
+        })
+    }
+
+    pub(super) fn octets(&self) -> usize {
+        self.0.len() * size_of::<Span>()
+    }
+
     /// The spans of phrases of this many words that start at these positions.
     pub(super) fn of_phrases(starts: &WordPlaces, words: usize) -> Self {
         let more = u32::try_from(words.saturating_sub(1)).unwrap_or(u32::MAX);
@@ -139,19 +152,34 @@ impl Spans {
         )
     }
 
-    /// The spans from the first that is not before `start` to the last that is before `end`, searching from an index in the
-    /// list.
-    fn between(&self, from: &mut usize, start: (RecordId, u32), end: (RecordId, u32)) -> &[Span] {
+    /// The spans of a record, searched from an index in the list, which moves past them.
+    fn of_record(&self, from: &mut usize, record: RecordId) -> &[Span] {
         let rest = self.0.get(*from..).unwrap_or_default();
-        *from += rest.partition_point(|span| (span.record, span.start) < start);
-        let rest = self.0.get(*from..).unwrap_or_default();
-        let length = rest.partition_point(|span| (span.record, span.start) < end);
-        *from += length;
+        let before = rest.iter().take_while(|span| span.record < record).count();
+        let rest = rest.get(before..).unwrap_or_default();
+        let length = rest.iter().take_while(|span| span.record == record);
+        let length = length.count();
+        *from += before + length;
         rest.get(..length).unwrap_or_default()
+    }
+
+    /// The index of the first span of a record or a later one.
+    fn first_from(&self, record: RecordId) -> usize {
+        self.0.partition_point(|span| span.record < record)
     }
 }
 
-/// The operands of a proximity, and the boundaries of the entries of their index.
+/// Spans sorted per unit of work.
+const SPANS_A_UNIT: usize = 4;
+
+/// Takes the spans that begin before a position.
+fn split_before<'s>(spans: &mut &'s [Span], end: u32) -> &'s [Span] {
+    let (before, rest) = spans.split_at(spans.partition_point(|span| span.start < end));
+    *spans = rest;
+    before
+}
+
+/// The operands of a proximity, and the boundaries of the entries of their index in some records.
 #[derive(Clone, Copy)]
 pub(super) struct Entries<'a> {
     pub(super) left: &'a Spans,
@@ -160,25 +188,34 @@ pub(super) struct Entries<'a> {
 }
 
 /// Called with the spans of both sides in one entry.
-type OfEntry<'f> = &'f mut dyn FnMut(RecordId, &[Span], &[Span]) -> Result<(), Exhausted>;
+type OfEntry<'f> =
+    &'f mut dyn FnMut(RecordId, &[Span], &[Span], &mut Work) -> Result<(), Exhausted>;
+
+/// Boundaries passed per unit of work.
+const BOUNDARIES_A_UNIT: usize = 8;
 
 impl Entries<'_> {
     /// Visits the entries that have spans of both sides.
-    fn each(self, of_entry: OfEntry<'_>) -> Result<(), Exhausted> {
-        let (mut at_left, mut at_right) = (0, 0);
-        for (record, boundaries) in self.boundaries.by_record() {
-            match self.left.0.get(at_left) {
-                None => break,
-                Some(next) if next.record > record => continue,
-                Some(_) => {}
-            }
-            for pair in boundaries.windows(2) {
-                let [start, end] = pair else { continue };
-                let (start, end) = ((record, start.position), (record, end.position));
-                let left = self.left.between(&mut at_left, start, end);
-                let right = self.right.between(&mut at_right, start, end);
+    fn each(self, work: &mut Work, of_entry: OfEntry<'_>) -> Result<(), Exhausted> {
+        let mut records = self.boundaries.by_record().peekable();
+        let Some((first, _)) = records.peek() else {
+            return Ok(());
+        };
+        let (mut at_left, mut at_right) =
+            (self.left.first_from(*first), self.right.first_from(*first));
+        for (record, boundaries) in records {
+            let mut left = self.left.of_record(&mut at_left, record);
+            let mut right = self.right.of_record(&mut at_right, record);
+            let spans = left.len() + right.len();
+            work.spend(1 + spans / SPANS_A_UNIT + boundaries.len() / BOUNDARIES_A_UNIT)?;
+            for end in boundaries.iter().skip(1) {
+                if left.is_empty() || right.is_empty() {
+                    break;
+                }
+                let left = split_before(&mut left, end.position);
+                let right = split_before(&mut right, end.position);
                 if !left.is_empty() && !right.is_empty() {
-                    of_entry(record, left, right)?;
+                    of_entry(record, left, right, work)?;
                 }
             }
         }

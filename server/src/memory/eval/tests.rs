@@ -64,17 +64,17 @@ impl Catalogue {
 
     fn evaluate(&self, query: &RpnQuery, term_counts: bool) -> Result<Evaluated<'_>, Diagnostic> {
         let result_set = |_: &[u8]| -> Option<Hits> { None };
+        let databases = [DatabaseName::from("cat")];
         let search = Search {
-            databases: &[DatabaseName::from("cat")],
-            query,
             result_set: &result_set,
             term_counts,
-            facets: &[],
+            ..Search::new(&databases, query)
         };
         find(
             &self.index,
             &self.fields,
             &search,
+            None,
             &mut Work::new(self.work),
         )
     }

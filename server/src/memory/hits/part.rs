@@ -10,6 +10,10 @@ pub(in crate::memory) const SEGMENT: usize = 1 << 16;
 pub(in crate::memory) const LIST: usize = SEGMENT / 16;
 /// Words of bits.
 const WORDS: usize = SEGMENT / 64;
+/// Records of a list that are copied, compared or set in a unit of work.
+pub(in crate::memory) const RECORDS_A_UNIT: usize = 16;
+/// The units of work that bits take.
+pub(in crate::memory) const BITS_UNITS: usize = 16;
 
 /// A set of records of a segment.
 #[derive(Clone, PartialEq, Eq)]
@@ -61,6 +65,23 @@ impl<'a> Part<'a> {
 
     pub(in crate::memory) fn is_empty(&self) -> bool {
         self.len() == 0
+    }
+
+    /// The units of work that an operator on this part takes.
+    pub(in crate::memory) fn units(&self) -> usize {
+        match self {
+            Self::List(list) => 1 + list.len() / RECORDS_A_UNIT,
+            Self::Bits(_) => BITS_UNITS,
+        }
+    }
+
+    /// Octets of memory, except of borrowed bits.
+    pub(in crate::memory) fn octets(&self) -> usize {
+        match self {
+            Self::List(list) => size_of_val(list.as_slice()),
+            Self::Bits(Cow::Owned(_)) => SEGMENT / 8,
+            Self::Bits(Cow::Borrowed(_)) => 0,
+        }
     }
 
     pub(in crate::memory) fn contains(&self, record: u16) -> bool {

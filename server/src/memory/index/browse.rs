@@ -5,7 +5,7 @@ use std::ops::Range;
 use z3950_asn1::apdu::Term;
 
 use super::dictionary::Dictionary;
-use super::{Exhausted, Index, RECORDS_A_UNIT, Terms, Work};
+use super::{Exhausted, Index, STRINGS_A_UNIT, Terms, Work};
 use crate::backend::{ScanTerm, Scanned};
 use crate::memory::hits::{HitSet, Part};
 
@@ -93,9 +93,6 @@ struct Cursor<'a> {
     next: Option<(u32, &'a [u8])>,
 }
 
-/// Strings skipped per unit of work.
-const STRINGS_A_UNIT: usize = 16;
-
 impl Cursor<'_> {
     fn count(&self, term: u32) -> usize {
         match self.within {
@@ -162,6 +159,8 @@ fn next(cursors: &mut [Cursor<'_>], work: &mut Work) -> Result<Option<ScanTerm>,
             if let Some((term, string)) = cursor.next
                 && string == nearest
             {
+                let within = cursor.within.map_or(0, Part::units);
+                work.spend(cursor.dictionary.units(term) + within)?;
                 count += cursor.count(term);
                 cursor.advance(work)?;
             }
@@ -194,15 +193,16 @@ impl Index {
             };
             let strings = dictionary.strings();
             for term in dictionary.terms(terms.first(strings)..strings.len()) {
-                let records: usize = dictionary.lists(term).map(|list| list.count()).sum();
-                work.spend(1 + records / RECORDS_A_UNIT)?;
+                work.spend(dictionary.units(term) + within.units())?;
                 let count = dictionary.count_in(term, within);
                 if count > 0 {
                     counted.push((dictionary.string(term), count));
                 }
             }
         }
-        counted.sort_unstable();
+        work.spend(counted.len())?;
+        // An ascending run per segment: the standard sort merges them.
+        counted.sort();
         let mut tally: Vec<(String, usize)> = Vec::with_capacity(counted.len());
         for (string, count) in counted {
             match tally.last_mut() {

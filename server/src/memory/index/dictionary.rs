@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use super::postings::{List, Postings};
 use super::strings::Strings;
-use super::{Exhausted, RECORDS_A_UNIT, Work};
+use super::{Exhausted, Work};
 use crate::memory::fields::{IndexId, IndexSet};
 use crate::memory::hits::{Bits, Part, Union};
 
@@ -180,6 +180,12 @@ impl<'a> Dictionary<'a> {
         wholes.get(place.ok()?).map(|(_, _, bits)| bits)
     }
 
+    /// The units of work that it takes to count the records of a term.
+    pub(super) fn units(&self, term: u32) -> usize {
+        let lists = self.lists(term).map(|list| list.units());
+        1 + lists.sum::<usize>()
+    }
+
     /// The number of records that have a term.
     pub(super) fn count(&self, term: u32) -> usize {
         let mut lists = self.lists(term);
@@ -215,7 +221,7 @@ impl<'a> Dictionary<'a> {
         for term in terms {
             work.spend(1)?;
             for list in self.lists(term) {
-                work.spend(list.count() / RECORDS_A_UNIT)?;
+                work.spend(list.units())?;
                 list.add_to(&mut union);
             }
         }

@@ -1,11 +1,13 @@
 //! Patterns, and the records of terms that match.
 
 use std::ops::{Bound, Range};
+#[cfg(feature = "regex")]
+use std::time::Instant;
 
 use super::dictionary::Dictionary;
 use super::mask::fits;
 use super::segment::Segment;
-use super::{BOUNDARY, Exhausted, Index, Terms, Work};
+use super::{BOUNDARY, Exhausted, Index, STRINGS_A_UNIT, Terms, Work};
 use crate::memory::fields::IndexId;
 use crate::memory::hits::{HitSet, Part};
 
@@ -21,7 +23,7 @@ impl Index {
         work: &mut Work,
     ) -> Result<HitSet<'_>, Exhausted> {
         self.parts(|segment| {
-            work.spend(1)?;
+            work.spend(FIND_UNITS)?;
             in_segment(segment, terms, pattern, work)
         })
     }
@@ -81,7 +83,10 @@ fn in_segment<'a>(
     let dictionary = segment.dictionary(terms);
     match matches(&dictionary, pattern, work)? {
         Matches::Range(range) if range.len() == 1 => Ok(dictionary.part(range.start)),
-        Matches::Range(range) => dictionary.union(dictionary.terms(range), work),
+        Matches::Range(range) => {
+            work.spend(range.len() / STRINGS_A_UNIT)?;
+            dictionary.union(dictionary.terms(range), work)
+        }
         Matches::List(list) => dictionary.union(list.into_iter(), work),
     }
 }
@@ -123,12 +128,31 @@ pub(in crate::memory) enum Pattern {
     Any,
 }
 
+impl Pattern {
+    pub(in crate::memory) fn is_expression(&self) -> bool {
+        #[cfg(feature = "regex")]
+        return matches!(self, Self::Matches { .. });
+        #[cfg(not(feature = "regex"))]
+        false
+    }
+}
+
 /// Matching strings, ascending. Not all of them are terms of the index.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Matches {
     Range(Range<u32>),
     List(Vec<u32>),
 }
+
+/// Whether a term matches.
+type Test<'t> = &'t dyn Fn(&[u8], &mut Work) -> Result<bool, Exhausted>;
+
+/// The units of work that it takes to find a string in a segment.
+pub(super) const FIND_UNITS: usize = 8;
+/// Octets of strings that are searched in a unit of work.
+const OCTETS_A_UNIT: usize = 64;
+/// Characters of a mask that are compared with characters of a term in a unit of work.
+const MASK_STEPS_A_UNIT: usize = 32;
 
 /// The first string that is a word: after the marks, such as [`BOUNDARY`].
 const FIRST_WORD: Bound<&str> = Bound::Included(" ");
@@ -143,12 +167,16 @@ pub(super) fn matches(
     work: &mut Work,
 ) -> Result<Matches, Exhausted> {
     let strings = dictionary.strings();
-    let test = |range: Range<u32>, work: &mut Work, like: &dyn Fn(&[u8]) -> bool| {
-        work.spend(range.len())?;
-        let like = dictionary
-            .terms(range)
-            .filter(|term| like(strings.at(*term)));
-        Ok(Matches::List(like.collect()))
+    let test = |range: Range<u32>, work: &mut Work, is_like: Test<'_>| {
+        work.spend(range.len() / STRINGS_A_UNIT)?;
+        let mut found = Vec::new();
+        for term in dictionary.terms(range) {
+            work.spend(1)?;
+            if is_like(strings.at(term), work)? {
+                found.push(term);
+            }
+        }
+        Ok(Matches::List(found))
     };
     let words = || strings.between(FIRST_WORD, Bound::Unbounded);
     let beginning_with = |prefix: &str| match prefix.is_empty() {
@@ -174,23 +202,34 @@ pub(super) fn matches(
             };
             Matches::Range(strings.between(from, to.as_ref().map(String::as_str)))
         }
-        Pattern::Ends(end) => test(words(), work, &|term| term.ends_with(end.as_bytes()))?,
+        Pattern::Ends(end) => {
+            let ends = |term: &[u8], _: &mut Work| Ok(term.ends_with(end.as_bytes()));
+            test(words(), work, &ends)?
+        }
         // Searching the octets of all strings is faster than going from term to term.
         Pattern::Contains(inner) => {
-            work.spend(strings.len() as usize / 16)?;
+            work.spend(strings.octets() / OCTETS_A_UNIT)?;
             let found = strings.containing(inner.as_bytes());
             work.spend(found.len())?;
             Matches::List(found)
         }
         Pattern::Masked { prefix, mask } => {
-            let like = |term: &[u8]| std::str::from_utf8(term).is_ok_and(|term| fits(mask, term));
-            test(beginning_with(prefix), work, &like)?
+            let is_like = |term: &[u8], work: &mut Work| {
+                work.spend(mask.len() * term.len() / MASK_STEPS_A_UNIT)?;
+                Ok(std::str::from_utf8(term).is_ok_and(|term| fits(mask, term)))
+            };
+            test(beginning_with(prefix), work, &is_like)?
         }
         #[cfg(feature = "regex")]
         Pattern::Matches { prefix, regex } => {
-            let like =
-                |term: &[u8]| std::str::from_utf8(term).is_ok_and(|term| regex.is_match(term));
-            test(beginning_with(prefix), work, &like)?
+            let is_like = |term: &[u8], work: &mut Work| {
+                // Nobody can tell beforehand what an expression takes.
+                let begun = Instant::now();
+                let is_match = std::str::from_utf8(term).is_ok_and(|term| regex.is_match(term));
+                work.spend_time(begun.elapsed())?;
+                Ok(is_match)
+            };
+            test(beginning_with(prefix), work, &is_like)?
         }
     };
     Ok(matches)

@@ -1,10 +1,10 @@
 //! Positions of words, and phrases: adjacent words, anywhere in an entry or at its edges.
 
 use super::dictionary::Dictionary;
-use super::find::{Matches, Pattern, matches};
+use super::find::{FIND_UNITS, Matches, Pattern, matches};
 use super::postings::{Class, List, at, place, record};
 use super::segment::Segment;
-use super::{BOUNDARY, Exhausted, Index, RECORDS_A_UNIT, Terms, Work};
+use super::{BOUNDARY, Exhausted, Index, Terms, Work};
 use crate::backend::RecordId;
 use crate::memory::fields::{IndexId, SUBFIELD_MARK};
 use crate::memory::hits::{HitSet, Part, Union, common, join};
@@ -70,10 +70,9 @@ impl Index {
                 Some(part) => part,
             };
             let steps = (steps(segment, index, words, work)?, words.len());
-            places.extend(
-                number,
-                &places_in(segment, index, steps, edges, within, work)?,
-            );
+            let found = places_in(segment, index, steps, edges, within, work)?;
+            work.spend(found.len() / PLACES_A_UNIT)?;
+            places.extend(number, &found);
         }
         Ok(places)
     }
@@ -91,7 +90,9 @@ impl Index {
         for (number, segment, _) in self.segments() {
             if let Some(within) = within.part(number) {
                 let dictionary = segment.dictionary(Terms::Words(IndexId::ANY));
-                places.extend(number, &boundaries(&dictionary, within, 0, work)?);
+                let found = boundaries(&dictionary, within, 0, work)?;
+                work.spend(found.len() / PLACES_A_UNIT)?;
+                places.extend(number, &found);
             }
         }
         Ok(places)
@@ -148,7 +149,7 @@ fn steps<'a>(
     let mut steps = Vec::with_capacity(words.len());
     let mut before = None;
     for (place, word) in words.iter().enumerate() {
-        work.spend(1)?;
+        work.spend(FIND_UNITS)?;
         let (this, next) = (frequent(place), frequent(place + 1));
         let lists = match (before, this, next) {
             (_, Some(one), Some(other)) => {
@@ -190,6 +191,7 @@ fn places_in(
         }
     }
     // An ascending run per class: the standard sort merges them.
+    work.spend(starts.len() / SORTED_A_UNIT)?;
     starts.sort();
     let dictionary = segment.dictionary(Terms::Words(index));
     let length = u16::try_from(words).unwrap_or(u16::MAX);
@@ -239,8 +241,9 @@ impl<'a> PhraseWord<'a> {
 
 /// The records of lists.
 fn part<'a>(lists: &[List<'a>], work: &mut Work) -> Result<Part<'a>, Exhausted> {
-    let records: usize = lists.iter().map(List::count).sum();
-    work.spend(lists.len() + records / RECORDS_A_UNIT)?;
+    for list in lists {
+        work.spend(1 + list.units())?;
+    }
     if let [only] = lists {
         return Ok(only.part());
     }
@@ -260,6 +263,7 @@ fn in_class(
     let mut candidates: Option<Part<'_>> = None;
     for step in &steps {
         let part = part(step.lists, work)?;
+        work.spend(part.units())?;
         let left = match candidates {
             None => part,
             Some(candidates) => candidates.and(&part),
@@ -279,7 +283,10 @@ fn in_class(
         let places = places_of(lists, &candidates, step.behind, work)?;
         starts = Some(match starts {
             None => places,
-            Some(starts) => common(&starts, &places),
+            Some(starts) => {
+                work.spend((starts.len() + places.len()) / PLACES_A_UNIT)?;
+                common(&starts, &places)
+            }
         });
     }
     Ok(starts.unwrap_or_default())
@@ -295,7 +302,7 @@ fn places_of<'a>(
     let mut found = Vec::new();
     let mut is_sorted = true;
     for list in lists {
-        work.spend(1 + list.count() / RECORDS_A_UNIT * 4)?;
+        work.spend(list.units() + list.place_units(records))?;
         is_sorted &= found.is_empty();
         found.reserve(list.count().min(records.len()));
         list.each_place_in(records, |record, place| {
@@ -305,10 +312,16 @@ fn places_of<'a>(
         });
     }
     if !is_sorted {
+        work.spend(found.len() / SORTED_A_UNIT)?;
         found.sort();
     }
     Ok(found)
 }
+
+/// Positions that are compared or copied in a unit of work.
+const PLACES_A_UNIT: usize = 16;
+/// Positions that are sorted in a unit of work.
+const SORTED_A_UNIT: usize = 4;
 
 /// The positions of text boundaries in some records, minus `before`; ascending.
 ///
@@ -335,6 +348,7 @@ fn at_edge(
     behind: u16,
     work: &mut Work,
 ) -> Result<(), Exhausted> {
+    work.spend(starts.len() / PLACES_A_UNIT)?;
     let mut records: Vec<_> = starts.iter().map(|start| record(*start)).collect();
     records.dedup();
     let records = Part::of_vec(records);
@@ -356,6 +370,7 @@ fn at_edge(
         edges.extend(places_of(marks.into_iter(), &records, behind, work)?);
         edges.sort();
     }
+    work.spend((starts.len() + edges.len()) / PLACES_A_UNIT)?;
     *starts = common(starts, &edges);
     Ok(())
 }

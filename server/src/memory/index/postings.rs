@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use crate::memory::hits::{Bits, LIST, Part, Union};
+use crate::memory::hits::{BITS_UNITS, Bits, LIST, Part, RECORDS_A_UNIT, Union};
 
 /// The lists of terms, by number.
 ///
@@ -46,6 +46,8 @@ struct Dense {
 
 /// Record numbers per block.
 const BLOCK: u16 = 256;
+/// Octets of positions that are read in a unit of work.
+const PLACES_A_UNIT: usize = 16;
 
 impl Postings {
     /// The lists of a term, ascending by class.
@@ -133,6 +135,27 @@ impl<'a> List<'a> {
     /// The number of records.
     pub(super) fn count(&self) -> usize {
         self.count
+    }
+
+    /// The units of work that it takes to read the records.
+    pub(super) fn units(&self) -> usize {
+        match self.records {
+            RecordList::One(_) => 0,
+            RecordList::Many(_) => 1 + self.count / RECORDS_A_UNIT,
+            RecordList::Dense(_) => BITS_UNITS,
+        }
+    }
+
+    /// The units of work that it takes to read the positions in some records.
+    pub(super) fn place_units(&self, records: &Part<'_>) -> usize {
+        let octets = match (self.records, records) {
+            // Some blocks of them.
+            (RecordList::Dense(_), Part::List(list)) => {
+                self.places.len().min(list.len() * usize::from(BLOCK) * 2)
+            }
+            _ => self.places.len(),
+        };
+        1 + octets / PLACES_A_UNIT
     }
 
     /// The records.

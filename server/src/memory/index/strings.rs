@@ -20,6 +20,11 @@ impl Strings {
         u32::try_from(self.ends.len()).unwrap_or(u32::MAX)
     }
 
+    /// Octets of all strings.
+    pub(super) fn octets(&self) -> usize {
+        self.octets.len()
+    }
+
     /// The string at an index; empty if there is none.
     pub(super) fn at(&self, place: u32) -> &[u8] {
         let place = place as usize;

@@ -63,14 +63,9 @@ fn titles(backend: &MemoryBackend, query: &str) -> Vec<String> {
 }
 
 fn hits(backend: &MemoryBackend, query: &str) -> Hits {
-    let search = Search {
-        databases: &[DatabaseName::from("cat")],
-        query: &pqf(query),
-        result_set: &|_| None,
-        term_counts: false,
-        facets: &[],
-    };
-    now(backend.search(search)).expect(query).hits
+    let (databases, query) = ([DatabaseName::from("cat")], pqf(query));
+    let search = Search::new(&databases, &query);
+    now(backend.search(search)).expect("an answer").hits
 }
 
 fn title(backend: &MemoryBackend, hits: &Hits, record: RecordId) -> String {
@@ -290,12 +285,10 @@ fn result_sets_keep_their_records() {
 
     // As an operand, a set has the records that still exist.
     let with_set = |set: &Hits, query: &str| {
+        let (databases, query) = ([DatabaseName::from("cat")], pqf(query));
         let search = Search {
-            databases: &[DatabaseName::from("cat")],
-            query: &pqf(query),
             result_set: &|_| Some(set.clone()),
-            term_counts: false,
-            facets: &[],
+            ..Search::new(&databases, &query)
         };
         now(backend.search(search))
             .map(|found| found.hits.len())

@@ -8,7 +8,7 @@ use z3950_asn1::oid::BIB_1;
 use z3950_marc::{Field, MarcRecord};
 
 use super::pqf;
-use crate::backend::{Hits, RecordId};
+use crate::backend::{Caller, Hits, RecordId};
 use crate::memory::fields::IndexId;
 use crate::memory::*;
 use crate::requests::now;
@@ -51,6 +51,7 @@ fn scan(
         panic!("{start} is no term")
     };
     let scan = Scan {
+        caller: Caller::new(),
         databases: &databases,
         attribute_set: BIB_1,
         start,
@@ -88,14 +89,9 @@ fn scan(
 }
 
 fn hits(backend: &MemoryBackend, query: &str) -> Hits {
-    let search = Search {
-        databases: &[DatabaseName::from("Default")],
-        query: &pqf(query),
-        result_set: &|_| None,
-        term_counts: false,
-        facets: &[],
-    };
-    now(backend.search(search)).expect(query).hits
+    let (databases, query) = ([DatabaseName::from("Default")], pqf(query));
+    let search = Search::new(&databases, &query);
+    now(backend.search(search)).expect("an answer").hits
 }
 
 #[test]
@@ -201,7 +197,12 @@ fn key(element: SortElement) -> SortKeySpec {
 
 /// The docids in order, or the condition.
 fn sorted(backend: &MemoryBackend, inputs: &[Hits], keys: &[SortKeySpec]) -> String {
-    match now(backend.sort(Sort { inputs, keys })) {
+    let caller = Caller::new();
+    match now(backend.sort(Sort {
+        caller,
+        inputs,
+        keys,
+    })) {
         Ok(hits) => {
             let catalogue = backend.current();
             let docid = |record: RecordId| {
@@ -306,6 +307,7 @@ fn sets_are_merged() {
         "24351"
     );
     let again = now(backend.sort(Sort {
+        caller: Caller::new(),
         inputs: &[wars],
         keys: &by_title,
     }))

@@ -70,12 +70,13 @@ fn terms_are_counted() {
         ),
     ] {
         let query = pqf(query);
-        let counted = catalogue.evaluate(&query, true).expect("found").operands;
+        let counted = catalogue.evaluate(&query, true);
+        let counted = counted.expect("found").term_counts;
         let counted: Vec<_> = counted
             .iter()
-            .map(|(operand, records)| match &operand.term {
+            .map(|counted| match &counted.operand.term {
                 z3950_asn1::apdu::Term::General(term) => {
-                    (String::from_utf8_lossy(term).into_owned(), records.len())
+                    (String::from_utf8_lossy(term).into_owned(), counted.records)
                 }
                 other => panic!("{other:?}"),
             })
@@ -89,7 +90,7 @@ fn terms_are_counted() {
             catalogue
                 .evaluate(&query, false)
                 .expect("found")
-                .operands
+                .term_counts
                 .is_empty()
         );
     }

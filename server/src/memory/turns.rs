@@ -1,0 +1,259 @@
+//! Whose turn it is: jobs share a few places, one slice of work at a time. Knows neither threads nor clocks.
+//!
+//! A job begins short and becomes longer with each slice. Shorter jobs go first, so that a query of some milliseconds does not
+//! wait for queries of seconds; jobs of the same length go in the order in which they reached it. Every few turns the job that has
+//! waited longest goes first, so that long jobs make progress whatever happens. A caller has one job in progress at a time.
+
+use crate::backend::Caller;
+
+/// The jobs that have a place or wait for one.
+#[derive(Debug)]
+pub(super) struct Turns {
+    /// Places that no job has.
+    free: usize,
+    /// Places given so far.
+    given: u64,
+    /// The order in which jobs began to wait.
+    arrivals: u64,
+    /// In the order in which they came.
+    jobs: Vec<Job>,
+}
+
+/// The name of a job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Ticket(u64);
+
+#[derive(Debug)]
+struct Job {
+    ticket: Ticket,
+    caller: Caller,
+    state: JobState,
+    /// Slices done.
+    slices: u64,
+    /// When it reached its length, as a number of arrivals.
+    since: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum JobState {
+    /// Not begun.
+    Queued,
+    /// Begun, and without a place.
+    Paused,
+    /// It has a place.
+    Working,
+}
+
+/// The slices from which a job is longer than those before: about 50 ms and half a second.
+const LENGTHS: [u64; 2] = [5, 50];
+/// Of this many turns, one goes to the job that has waited longest.
+const TURNS_TO_THE_OLDEST: u64 = 4;
+/// The most jobs in progress: each one has a thread, and keeps what it has found so far.
+const MOST_BEGUN: usize = 128;
+
+impl Job {
+    fn length(&self) -> usize {
+        LENGTHS.iter().filter(|from| self.slices >= **from).count()
+    }
+}
+
+impl Turns {
+    pub(super) fn new(places: usize) -> Self {
+        Self {
+            free: places,
+            given: 0,
+            arrivals: 0,
+            jobs: Vec::new(),
+        }
+    }
+
+    /// Adds a job, which waits.
+    pub(super) fn enter(&mut self, caller: Caller) -> Ticket {
+        self.arrivals += 1;
+        let ticket = Ticket(self.arrivals);
+        self.jobs.push(Job {
+            ticket,
+            caller,
+            state: JobState::Queued,
+            slices: 0,
+            since: self.arrivals,
+        });
+        ticket
+    }
+
+    /// Takes the place of a job that has done some slices more.
+    pub(super) fn pause(&mut self, ticket: Ticket, slices: u64) {
+        let mut jobs = self.jobs.iter_mut();
+        let Some(job) = jobs.find(|job| job.ticket == ticket && job.state == JobState::Working)
+        else {
+            return;
+        };
+        let before = job.length();
+        job.slices = job.slices.saturating_add(slices);
+        job.state = JobState::Paused;
+        if job.length() > before {
+            self.arrivals += 1;
+            job.since = self.arrivals;
+        }
+        self.free += 1;
+    }
+
+    /// Removes a job.
+    pub(super) fn leave(&mut self, ticket: Ticket) {
+        let mut jobs = self.jobs.iter();
+        if let Some(index) = jobs.position(|job| job.ticket == ticket) {
+            let Job { caller, state, .. } = self.jobs.remove(index);
+            self.free += usize::from(state == JobState::Working);
+            if state == JobState::Queued {
+                return;
+            }
+            // The other callers that wait go before the next job of this one.
+            let next = self.jobs.iter_mut().filter(|job| job.caller == caller);
+            for job in next {
+                self.arrivals += 1;
+                job.since = self.arrivals;
+            }
+        }
+    }
+
+    /// Gives a place to the next job, if there is one of each.
+    pub(super) fn next(&mut self) -> Option<Ticket> {
+        if self.free == 0 {
+            return None;
+        }
+        let begun = self.jobs.iter();
+        let begun = begun.filter(|job| job.state != JobState::Queued);
+        let busy: Vec<Caller> = begun.map(|job| job.caller).collect();
+        let may_go = |job: &&mut Job| match job.state {
+            JobState::Queued => busy.len() < MOST_BEGUN && !busy.contains(&job.caller),
+            JobState::Paused => true,
+            JobState::Working => false,
+        };
+        let is_for_the_oldest = (self.given + 1).is_multiple_of(TURNS_TO_THE_OLDEST);
+        let waiting = self.jobs.iter_mut().filter(may_go);
+        let next = waiting.min_by_key(|job| match is_for_the_oldest {
+            true => (0, job.since),
+            false => (job.length(), job.since),
+        })?;
+        next.state = JobState::Working;
+        self.free -= 1;
+        self.given += 1;
+        Some(next.ticket)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Jobs on one place: each has a letter and the slices that it needs; callers are numbers. Returns the letters in the order of
+    /// the slices done. A job that is not there from the beginning arrives when so many slices are done.
+    fn order(places: usize, jobs: &[(char, usize, u64, usize)]) -> String {
+        let callers: Vec<Caller> = (0..10).map(|_| Caller::new()).collect();
+        let mut turns = Turns::new(places);
+        let mut waiting = Vec::new();
+        let mut order = String::new();
+        for done in 0.. {
+            for (letter, caller, slices, arrives) in jobs {
+                if *arrives == done {
+                    waiting.push((turns.enter(callers[*caller]), *letter, *slices));
+                }
+            }
+            let given: Vec<_> = std::iter::from_fn(|| turns.next()).collect();
+            assert!(given.len() <= places);
+            if given.is_empty() {
+                break;
+            }
+            for ticket in given {
+                let at = waiting.iter().position(|(known, ..)| *known == ticket);
+                let at = at.expect("a job that waits");
+                order.push(waiting[at].1);
+                waiting[at].2 -= 1;
+                match waiting[at].2 {
+                    0 => {
+                        turns.leave(ticket);
+                        waiting.remove(at);
+                    }
+                    _ => turns.pause(ticket, 1),
+                }
+            }
+        }
+        assert!(waiting.is_empty() && turns.jobs.is_empty());
+        assert_eq!(turns.free, places);
+        order
+    }
+
+    #[test]
+    fn shorter_jobs_go_first_and_all_make_progress() {
+        for (jobs, expected) in [
+            // In order of arrival.
+            (
+                &[('a', 0, 2, 0), ('b', 1, 2, 0), ('c', 2, 1, 0)][..],
+                "aabbc",
+            ),
+            // One of each session before the second of any.
+            (&[('a', 0, 2, 0), ('a', 0, 2, 0), ('b', 1, 1, 0)], "aabaa"),
+            // A job that turns out to be longer lets the shorter ones pass.
+            (&[('a', 0, 7, 0), ('b', 1, 2, 0)], "aaaaabbaa"),
+            // The fourth turn is for the oldest.
+            (
+                &[('a', 0, 12, 0), ('b', 1, 4, 8), ('c', 2, 4, 8)],
+                "aaaaaaaabbbabccaccaa",
+            ),
+            // The short one arrives while long ones are in progress.
+            (
+                &[('a', 0, 9, 0), ('b', 1, 9, 0), ('c', 2, 2, 12)],
+                "aaaaabbbbbaaccaabbbb",
+            ),
+        ] {
+            assert_eq!(order(1, jobs), expected, "{jobs:?}");
+        }
+    }
+
+    #[test]
+    fn a_caller_has_one_job_in_progress() {
+        let jobs = [
+            ('a', 0, 2, 0),
+            ('a', 0, 2, 0),
+            ('b', 1, 2, 0),
+            ('c', 2, 1, 0),
+        ];
+        assert_eq!(order(2, &jobs), "ababcaa");
+        assert_eq!(order(1, &jobs), "aabbcaa");
+    }
+
+    #[test]
+    fn jobs_in_progress_are_limited() {
+        let mut turns = Turns::new(1);
+        for _ in 0..=MOST_BEGUN {
+            turns.enter(Caller::new());
+        }
+        for _ in 0..MOST_BEGUN {
+            let ticket = turns.next().expect("a job");
+            turns.pause(ticket, LENGTHS[1]);
+        }
+        let first = turns.next().expect("the last one waits for another to end");
+        assert_eq!(first, Ticket(1));
+        turns.leave(first);
+        assert_eq!(
+            turns.next().map(|ticket| ticket.0),
+            Some(MOST_BEGUN as u64 + 1)
+        );
+    }
+
+    #[test]
+    fn jobs_leave_in_any_state() {
+        let mut turns = Turns::new(1);
+        let [one, other, third] = [(); 3].map(|()| turns.enter(Caller::new()));
+        assert_eq!(turns.next(), Some(one));
+        turns.leave(other);
+        assert_eq!(turns.next(), None);
+        turns.pause(one, 1);
+        turns.leave(one);
+        assert_eq!(turns.free, 1);
+        assert_eq!(turns.next(), Some(third));
+        turns.leave(third);
+        turns.leave(third);
+        assert_eq!((turns.free, turns.next()), (1, None));
+    }
+}
