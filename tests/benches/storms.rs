@@ -5,6 +5,8 @@
 //! `Z3950_BENCH=quick` makes each storm a tenth of its size. A storm that runs out of descriptors is scaled down, with a
 //! message.
 
+#[path = "storms/fair.rs"]
+mod fair;
 #[path = "../tests/hostile/partner.rs"]
 #[expect(dead_code, reason = "the tests of hostile input need more of it")]
 mod partner;
@@ -55,6 +57,9 @@ fn main() {
             continue;
         }
         measure(name, size / part, STORM / part as u32, arguments, storm);
+    }
+    if wanted.is_empty() || wanted.iter().any(|word| "fair turns".starts_with(&**word)) {
+        fair::measure(quick);
     }
 }
 
