@@ -1,5 +1,7 @@
 //! The result sets of a session: their limits, and which are evicted first.
 
+use std::sync::Arc;
+
 use super::*;
 use crate::backend::RecordId;
 use crate::requests::Sizes;

@@ -1,0 +1,188 @@
+//! Operations in progress, and how they are stopped: by the client's TriggerResourceControl (Z39.50-2003 §3.2.6.2) or by the
+//! server.
+
+use std::future::poll_fn;
+use std::ops::Deref;
+use std::pin::pin;
+use std::sync::{Arc, Mutex};
+use std::task::Poll;
+
+use futures_util::future::{Either, select};
+use tokio::sync::Notify;
+use z3950_asn1::apdu::{
+    Apdu, Options, ReferenceId, RequestedAction, ResourceControlRequest,
+    TriggerResourceControlRequest,
+};
+
+use super::Association;
+use crate::backend::Answer;
+use crate::diagnostic::{Condition, Diagnostic, diagnostic};
+use crate::lock::lock;
+
+/// A handle on the operations in progress, for the task that reads the client's next requests.
+#[derive(Clone, Default)]
+pub struct Interrupt(Arc<Inner>);
+
+#[derive(Default)]
+struct Inner {
+    running: Mutex<Vec<Running>>,
+    /// Wakes operations when one of them is stopped.
+    stopped: Notify,
+}
+
+/// The entry of an operation in progress.
+struct Running {
+    number: u64,
+    reference_id: Option<ReferenceId>,
+    /// The diagnostic to end with, once the operation is stopped.
+    stopped: Option<Diagnostic>,
+    /// Whether resource control is in effect, so that the client can be sent reports.
+    resource_control: bool,
+}
+
+/// An operation in progress, within its association. Its entry is removed when it is dropped.
+pub(crate) struct Operation {
+    association: Arc<Association>,
+    inner: Arc<Inner>,
+    number: u64,
+    pub(crate) reference_id: Option<ReferenceId>,
+    /// The held request to carry out, if the request just received answers the server's question about it.
+    pub(crate) held: Option<Box<Apdu>>,
+}
+
+impl Interrupt {
+    /// Takes a request that arrives while the session is busy. Returns what to send at once, or `None` if the request
+    /// has to wait for its turn. Only TriggerResourceControl is taken; it has no effect if it names no operation in
+    /// progress.
+    pub fn take(&self, request: &Apdu) -> Option<Vec<Apdu>> {
+        let Apdu::TriggerResourceControlRequest(trigger) = request else {
+            return None;
+        };
+        let mut running = lock(&self.0.running);
+        if running.is_empty() {
+            return None;
+        }
+        let mut operations = running.iter_mut();
+        let Some(operation) =
+            operations.find(|operation| operation.reference_id == trigger.reference_id)
+        else {
+            return Some(Vec::new());
+        };
+        if trigger.requested_action == RequestedAction::CANCEL {
+            operation.stopped = Some(diagnostic(Condition::CANCELLED, ""));
+            self.0.stopped.notify_waiters();
+            return Some(Vec::new());
+        }
+        let report = operation.resource_control.then(|| report(trigger).into());
+        Some(report.into_iter().collect())
+    }
+
+    /// Stops the operation of this referenceId, which then fails with the diagnostic; a Present returns the records that it has.
+    /// Does nothing if there is no such operation.
+    pub fn stop(&self, reference_id: Option<&ReferenceId>, why: Diagnostic) {
+        let mut running = lock(&self.0.running);
+        let mut operations = running.iter_mut();
+        let operation =
+            operations.find(|operation| operation.reference_id.as_ref() == reference_id);
+        if let Some(operation) = operation.filter(|operation| operation.stopped.is_none()) {
+            operation.stopped = Some(why);
+            self.0.stopped.notify_waiters();
+        }
+    }
+
+    /// Adds the entry of an operation that begins.
+    pub(crate) fn begin(
+        &self,
+        association: Arc<Association>,
+        reference_id: Option<ReferenceId>,
+        held: Option<Box<Apdu>>,
+    ) -> Operation {
+        let mut running = lock(&self.0.running);
+        let number = running.last().map_or(0, |last| last.number.wrapping_add(1));
+        // Most sessions run one operation at a time.
+        running.reserve_exact(1);
+        running.push(Running {
+            number,
+            reference_id: reference_id.clone(),
+            stopped: None,
+            resource_control: association
+                .terms
+                .options
+                .contains(Options::RESOURCE_CONTROL),
+        });
+        Operation {
+            association,
+            inner: Arc::clone(&self.0),
+            number,
+            reference_id,
+            held,
+        }
+    }
+}
+
+impl Deref for Operation {
+    type Target = Association;
+
+    fn deref(&self) -> &Association {
+        &self.association
+    }
+}
+
+impl Operation {
+    pub(crate) fn is_stopped(&self) -> bool {
+        self.why_stopped().is_some()
+    }
+
+    /// Waits for the backend's answer. If the operation is stopped first, fails with the reason: 105 if the client
+    /// cancelled it.
+    pub(crate) async fn or_stopped<T>(&self, mut answer: Answer<'_, T>) -> Result<T, Diagnostic> {
+        // Most answers are ready at once.
+        match poll_fn(|context| Poll::Ready(answer.as_mut().poll(context))).await {
+            Poll::Ready(answer) => return answer,
+            Poll::Pending => {}
+        }
+        // Boxed, so that the future stays small for answers that are ready.
+        Box::pin(async {
+            match select(answer, pin!(self.stopped())).await {
+                Either::Left((answer, _)) => answer,
+                Either::Right((why, _)) => Err(why),
+            }
+        })
+        .await
+    }
+
+    async fn stopped(&self) -> Diagnostic {
+        loop {
+            let mut notified = pin!(self.inner.stopped.notified());
+            // Registered before the check, so that no notification is missed.
+            notified.as_mut().enable();
+            if let Some(why) = self.why_stopped() {
+                return why;
+            }
+            notified.await;
+        }
+    }
+
+    fn why_stopped(&self) -> Option<Diagnostic> {
+        let running = lock(&self.inner.running);
+        let mut operations = running.iter();
+        let operation = operations.find(|operation| operation.number == self.number)?;
+        operation.stopped.clone()
+    }
+}
+
+impl Drop for Operation {
+    fn drop(&mut self) {
+        lock(&self.inner.running).retain(|operation| operation.number != self.number);
+    }
+}
+
+/// A report that the client need not answer. It has no figures, because backends report none.
+fn report(trigger: &TriggerResourceControlRequest) -> ResourceControlRequest {
+    ResourceControlRequest {
+        reference_id: trigger.reference_id.clone(),
+        suspended_flag: Some(false),
+        triggered_request_flag: Some(true),
+        ..ResourceControlRequest::default()
+    }
+}
