@@ -19,6 +19,9 @@ pub struct Access {
     pub challenge: Option<Challenge>,
     /// Addresses that are refused with condition 1016.
     pub blocked: Vec<IpAddr>,
+    /// Whether clients at any address may update databases. By default, clients on the server's host (loopback, Unix
+    /// sockets) may, and elsewhere the users whose [`User::update`] says so. Other updates are refused with condition 222.
+    pub anyone_may_update: bool,
 }
 
 /// A user and its rights.
@@ -35,6 +38,8 @@ pub struct User {
     pub databases: Option<Vec<String>>,
     /// The limit of concurrent sessions; more are refused with condition 1015.
     pub sessions: Option<usize>,
+    /// Whether the user may update databases, from any address; `None` for where [`Access::anyone_may_update`] lets anybody.
+    pub update: Option<bool>,
     /// Refuses the user with this condition, such as 1012 to 1017, whatever the password.
     pub refusal: Option<Condition>,
 }
@@ -101,6 +106,32 @@ impl Access {
                 Err(diagnostic(Condition::AUTHENTICATION_SYSTEM, syntax))
             }
         }
+    }
+
+    /// Checks whether a client may update databases.
+    ///
+    /// # Errors
+    ///
+    /// Condition 222 with the reason.
+    pub(crate) fn check_update(
+        &self,
+        user: Option<&User>,
+        is_local: bool,
+    ) -> Result<(), Diagnostic> {
+        let granted = user.and_then(|user| user.update);
+        if granted.unwrap_or(is_local || self.anyone_may_update) {
+            return Ok(());
+        }
+        let why = match user {
+            Some(user) => format!("user {} may not update databases", user.name),
+            None => "updates from another host need a user who may update".to_owned(),
+        };
+        Err(diagnostic(Condition::TASK_USER, why))
+    }
+
+    /// Whether some clients may not update databases.
+    pub(crate) fn restricts_updates(&self) -> bool {
+        !self.anyone_may_update || self.users.iter().any(|user| user.update == Some(false))
     }
 
     /// Finds the user with these credentials.
@@ -273,6 +304,39 @@ mod tests {
         };
         check(&asked, None, Ok(Admission::Unproved));
         check(&asked, pass(None, "ann", "x"), Err("1011 ann"));
+    }
+
+    #[test]
+    fn updates_need_leave_from_other_hosts() {
+        let user = |update| User {
+            name: "ann".to_owned(),
+            update,
+            ..User::default()
+        };
+        let (unsaid, allowed, denied) = (user(None), user(Some(true)), user(Some(false)));
+        let stranger = "updates from another host need a user who may update";
+        let ann = "user ann may not update databases";
+        for (anyone, user, is_local, expected) in [
+            (false, None, true, None),
+            (false, None, false, Some(stranger)),
+            (true, None, false, None),
+            (false, Some(&unsaid), true, None),
+            (false, Some(&unsaid), false, Some(ann)),
+            (true, Some(&unsaid), false, None),
+            (false, Some(&allowed), false, None),
+            (false, Some(&denied), true, Some(ann)),
+            (true, Some(&denied), false, Some(ann)),
+        ] {
+            let access = Access {
+                anyone_may_update: anyone,
+                ..Access::default()
+            };
+            let refused = access.check_update(user, is_local).err();
+            let refused =
+                refused.map(|why| (why.condition, why.addinfo.to_string_lossy().into_owned()));
+            let expected = expected.map(|why| (222, why.to_owned()));
+            assert_eq!(refused, expected, "{anyone} {user:?} {is_local}");
+        }
     }
 
     #[test]

@@ -27,6 +27,8 @@ pub(crate) struct Association {
     pub(crate) terms: Terms,
     /// The user, once the client has authenticated.
     seat: OnceLock<Seat>,
+    /// Whether the client is on the server's host.
+    is_local: bool,
     result_sets: Mutex<ResultSets>,
     usage: Mutex<Usage>,
     /// The database IR-Extend-1 as this user sees it, made on first use.
@@ -59,13 +61,19 @@ pub(crate) struct Usage {
 }
 
 impl Association {
-    pub(crate) fn new(target: Arc<Target>, terms: Terms, seat: Option<Seat>) -> Self {
+    pub(crate) fn new(
+        target: Arc<Target>,
+        terms: Terms,
+        seat: Option<Seat>,
+        is_local: bool,
+    ) -> Self {
         Self {
             result_sets: Mutex::new(ResultSets::new(&target.limits)),
             target,
             caller: Caller::new(),
             terms,
             seat: seat.map(OnceLock::from).unwrap_or_default(),
+            is_local,
             usage: Mutex::default(),
             packages: OnceLock::new(),
         }
@@ -95,6 +103,15 @@ impl Association {
     /// Whether the client must still authenticate.
     pub(crate) fn is_unproved(&self) -> bool {
         self.terms.unproved && self.seat.get().is_none()
+    }
+
+    /// Checks whether the client may update databases.
+    ///
+    /// # Errors
+    /// Condition 222 with the reason.
+    pub(crate) fn check_update(&self) -> Result<(), Diagnostic> {
+        let access = &self.target.access;
+        access.check_update(self.user(), self.is_local)
     }
 
     /// Sets the user. A user that is already set is kept.

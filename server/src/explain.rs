@@ -11,6 +11,7 @@ use z3950_asn1::oid::Oid;
 
 pub use self::records::EXPLAIN_DATABASE;
 use self::records::{EXPLAIN, ExplainEntry, entries};
+use crate::access::Access;
 use crate::backend::{
     Answer, Backend, DatabaseInfo, Found, HitList, Hits, RecordId, Retrieve, Retrieved, Search,
     ids_of, ready,
@@ -24,20 +25,28 @@ pub struct ExplainDatabase {
     backend: Arc<dyn Backend>,
     offer: Offer,
     limits: Limits,
+    /// Whether some clients may not update databases.
+    restricts_updates: bool,
 }
 
 impl ExplainDatabase {
-    /// Describes the databases of a backend, and a server with this offer and these limits.
-    pub fn new(backend: Arc<dyn Backend>, offer: Offer, limits: Limits) -> Self {
+    /// Describes the databases of a backend, and a server with this offer, limits and access.
+    pub fn new(backend: Arc<dyn Backend>, offer: Offer, limits: Limits, access: &Access) -> Self {
         Self {
             backend,
             offer,
             limits,
+            restricts_updates: access.restricts_updates(),
         }
     }
 
     fn search(&self, search: &Search<'_>) -> Result<Hits, Diagnostic> {
-        let entries = entries(&*self.backend, &self.offer, &self.limits);
+        let entries = entries(
+            &*self.backend,
+            &self.offer,
+            &self.limits,
+            self.restricts_updates,
+        );
         let texts = entries.iter().map(|entry| entry.texts.as_slice());
         let texts: Vec<_> = (0..).map(RecordId).zip(texts).collect();
         let found = EXPLAIN.find(search, &texts)?;

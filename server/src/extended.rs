@@ -26,3 +26,11 @@ pub(crate) const EXTENDED_SERVICES: &[Oid] = &[
     oid::DATABASE_UPDATE_1,
     oid::XML_ES,
 ];
+
+/// Those that change databases.
+pub(crate) const UPDATES: &[Oid] = &[
+    oid::DATABASE_UPDATE,
+    oid::DATABASE_UPDATE_2,
+    oid::DATABASE_UPDATE_1,
+    oid::XML_ES,
+];

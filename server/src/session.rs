@@ -115,7 +115,8 @@ impl Session {
         }
     }
 
-    /// Sets the client's address, which may be blocked.
+    /// Sets the client's address, which may be blocked, and from which updates may be refused. A client without an address is
+    /// on the server's host.
     pub fn with_peer(mut self, address: IpAddr) -> Self {
         self.peer = Some(address.to_canonical());
         self
@@ -314,7 +315,9 @@ impl Session {
         self.state = State::Greeting;
         let (response, granted) = init::answer(request, &self.target, self.peer);
         if let Some((terms, seat)) = granted {
-            let association = Association::new(Arc::clone(&self.target), terms, seat);
+            let is_local = self.peer.is_none_or(|address| address.is_loopback());
+            let target = Arc::clone(&self.target);
+            let association = Association::new(target, terms, seat, is_local);
             self.state = State::Open(Box::new(Established {
                 pending: Pending {
                     waiting: Vec::new(),

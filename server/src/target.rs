@@ -86,7 +86,8 @@ impl Target {
     pub(crate) fn explain(&self) -> Arc<dyn Backend> {
         let make = || {
             let backend = Arc::clone(&self.backend);
-            let explain = ExplainDatabase::new(backend, self.offer.clone(), self.limits.clone());
+            let (offer, limits) = (self.offer.clone(), self.limits.clone());
+            let explain = ExplainDatabase::new(backend, offer, limits, &self.access);
             Arc::new(explain) as Arc<dyn Backend>
         };
         Arc::clone(self.explain.get_or_init(make))

@@ -90,6 +90,11 @@ pub(crate) struct Arguments {
     #[arg(long, requires = "client_authorities", help_heading = LISTENERS)]
     pub(crate) require_client_certificate: bool,
 
+    /// Let clients on any host update the databases; without this, only clients on this host may (over loopback addresses and
+    /// Unix sockets), and users with `update = true` in the settings file
+    #[arg(long, help_heading = LISTENERS)]
+    pub(crate) anyone_may_update: bool,
+
     /// Serve at most N sessions at once. A further client takes the place of a connection without a session, or waits
     /// [default: 1000]
     #[arg(long, value_name = "N", help_heading = "Limits")]
@@ -175,6 +180,7 @@ Examples:
   z3950d --print-config > z3950d.toml
   z3950d --config z3950d.toml --check
   z3950d --demo --listen tls:127.0.0.1:2101 --certificate cert.pem --key key.pem
+  z3950d --database cat=records.mrc --listen 0.0.0.0:2100 --anyone-may-update
   z3950d --demo --fault 'on search db=books nth=2: delay 500ms' --fault 'on search: surrogate 14'
   z3950d --demo --access-log access.log --status 127.0.0.1:9210
   z3950d --imitate yaz-ztest --listen 127.0.0.1:0 --transcript said.jsonl

@@ -76,6 +76,7 @@ pub(crate) fn settings(arguments: Arguments) -> Result<Config, Failure> {
     let mut config = config.map_err(Failure::usage)?.unwrap_or_default();
     let files = arguments.tls_files();
     config.demo |= arguments.demo;
+    config.access.anyone_may_update |= arguments.anyone_may_update;
     databases(&mut config.databases, arguments.databases, arguments.save);
     config.docid = arguments.docid.unwrap_or(config.docid);
     config.profile = arguments.profile.unwrap_or(config.profile);

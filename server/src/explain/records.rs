@@ -10,7 +10,7 @@ use z3950_asn1::record::explain::*;
 use z3950_asn1::types::InternationalString;
 
 use crate::backend::{AttributeInfo, Backend, DatabaseInfo};
-use crate::extended::{EXTENDED_SERVICES, OwnDatabase, PACKAGES};
+use crate::extended::{EXTENDED_SERVICES, OwnDatabase, PACKAGES, UPDATES};
 use crate::limits::Limits;
 use crate::offer::Offer;
 use crate::units::count;
@@ -50,6 +50,9 @@ const SERVICE: i64 = 8;
 const TERM_LIST: i64 = 15;
 const PROPRIETARY: i64 = 20;
 const USER_FEE: i64 = 21;
+
+/// Who may update, if not anybody.
+const LEAVE: &str = "For clients on the server's host, and users who may update";
 
 /// The language of all texts.
 const ENGLISH: &str = "eng";
@@ -110,7 +113,12 @@ impl ExplainEntry {
 }
 
 /// All records: the categories, the server, and the records of each category.
-pub(super) fn entries(backend: &dyn Backend, offer: &Offer, limits: &Limits) -> Vec<ExplainEntry> {
+pub(super) fn entries(
+    backend: &dyn Backend,
+    offer: &Offer,
+    limits: &Limits,
+    restricts_updates: bool,
+) -> Vec<ExplainEntry> {
     let mut databases = backend.databases();
     let has_tasks = offer.options.contains(Options::EXTENDED_SERVICES);
     databases.extend(has_tasks.then(|| PACKAGES.info()));
@@ -132,7 +140,7 @@ pub(super) fn entries(backend: &dyn Backend, offer: &Offer, limits: &Limits) -> 
     let sorted = databases.iter().filter(|database| database.sort);
     entries.extend(sorted.map(sort_details));
     let services = EXTENDED_SERVICES.iter().filter(|_| has_tasks);
-    entries.extend(services.map(|service| extended_services_info(*service)));
+    entries.extend(services.map(|service| extended_services_info(*service, restricts_updates)));
     entries
 }
 
@@ -458,13 +466,14 @@ fn combinations(attributes: &[&AttributeInfo]) -> Option<AttributeCombinations> 
     })
 }
 
-fn extended_services_info(service: Oid) -> ExplainEntry {
+fn extended_services_info(service: Oid, restricts_updates: bool) -> ExplainEntry {
+    let is_restricted = restricts_updates && UPDATES.contains(&service);
     let info = ExtendedServicesInfo {
         common_info: common_info(),
         r#type: service,
         name: Some(named(service)),
         private_type: service == oid::XML_ES,
-        restrictions_apply: false,
+        restrictions_apply: is_restricted,
         fee_apply: false,
         available: true,
         retention_supported: false,
@@ -472,7 +481,7 @@ fn extended_services_info(service: Oid) -> ExplainEntry {
             oid::ITEM_ORDER => WaitSupport::WAIT_NOT_SUPPORTED,
             _ => WaitSupport::WAIT_ALWAYS,
         },
-        description: None,
+        description: is_restricted.then(|| LEAVE.into()),
         specific_explain: None,
         es_asn: None,
     };

@@ -12,6 +12,7 @@ use z3950_asn1::record::explain::{
 
 use super::EXPLAIN_DATABASE;
 use crate::backend::{AttributeInfo, Backend, DatabaseInfo};
+use crate::extended::UPDATES;
 use crate::limits::Limits;
 use crate::requests::{elements, init, now, only, search_request, shown};
 use crate::session::Session;
@@ -208,6 +209,16 @@ fn records_describe_the_server_and_its_databases() {
     assert_eq!(keys, [1003, 4].map(|value| Some(means(value))));
     assert_eq!(values("F"), Some(vec![numeric(4), numeric(1003)]));
     assert_eq!(values("B"), None);
+    let services = explain("@attrset exp-1 @attr 1=1 ExtendedServicesInfo", "F");
+    for service in services {
+        let ExplainRecord::ExtendedServicesInfo(info) = service else {
+            panic!("{service:?}")
+        };
+        // Clients on other hosts may not update.
+        let is_restricted = UPDATES.contains(&info.r#type);
+        assert_eq!(info.restrictions_apply, is_restricted, "{}", info.r#type);
+        assert_eq!(info.description.is_some(), is_restricted);
+    }
 }
 
 #[test]

@@ -1,5 +1,5 @@
 //! Extended services (Z39.50-2003 §3.2.9, Appendix EXT): updates, orders, persistent result sets and queries, and XML
-//! documents. A task is carried out before it is answered; then its package is kept in IR-Extend-1, that of an update only if
+//! documents. Updates need leave ([`crate::access`]). A task is carried out before it is answered; then its package is kept in IR-Extend-1, that of an update only if
 //! it has a name. Where the standard leaves it open:
 //!
 //! - a task that fails leaves no package, though the answer has one;
@@ -121,6 +121,9 @@ async fn create(
         parameters,
         TaskParameters::Update(_) | TaskParameters::Xml(_)
     );
+    if is_update {
+        operation.check_update()?;
+    }
     // The package of an update is only kept if a name makes it accessible.
     let is_kept = !is_update || kind.name.is_some();
     if is_kept {

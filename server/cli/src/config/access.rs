@@ -46,6 +46,7 @@ pub(super) fn offer(section: &Section<'_>, offer: &mut Offer) {
 pub(super) fn read(section: &Section<'_>, access: &mut Access) {
     access.users = section.sections("user", user);
     access.anonymous = section.flag("anonymous").unwrap_or(false);
+    access.anyone_may_update = section.flag("anyone-may-update").unwrap_or(false);
     access.blocked = section.list("blocked", "an IP address", |value| {
         IpAddr::from_str(string(value)?).ok()
     });
@@ -68,6 +69,7 @@ fn user(section: &Section<'_>) -> User {
     user.group = text("group");
     user.password = text("password");
     user.databases = section.has("databases").then_some(databases);
+    user.update = section.flag("update");
     user.sessions = section.read("sessions", "a number", number);
     let refusal = section.read("refusal", "the number of a condition", number);
     user.refusal = refusal.map(Condition);

@@ -16,6 +16,7 @@ use z3950_asn1::es::{TaskPackage, TaskParameters, item_order};
 use z3950_asn1::oid::{self, Oid};
 use z3950_asn1::query::parse_pqf;
 
+use crate::access::Access;
 use crate::backend::{self, *};
 use crate::diagnostic::{Diagnostic, diagnostic};
 use crate::limits::Limits;

@@ -124,3 +124,46 @@ fn refused_requests_have_their_diagnostics() {
         "{told}"
     );
 }
+
+#[test]
+fn updates_need_leave_from_other_hosts() {
+    let insert = || update(Action::RECORD_INSERT, &["n"]);
+    let mut document = request(
+        oid::XML_ES,
+        TaskParameters::Xml(b"<collection/>".to_vec().into()),
+    );
+    document.package_name = Some("document".into());
+    let order = || ExtendedServicesRequest {
+        wait_action: WaitAction::DONT_WAIT,
+        ..order(None, Some(External::octet_aligned(oid::XML, "<x/>")))
+    };
+    let refused = "failure 222 updates from another host need a user who may update";
+    for (peer, anyone, request, expected) in [
+        ("192.0.2.7", false, insert(), refused),
+        ("192.0.2.7", false, document, refused),
+        ("192.0.2.7", false, order(), "accepted"),
+        ("192.0.2.7", true, insert(), "done"),
+        ("2001:db8::7", false, insert(), refused),
+        ("::ffff:192.0.2.7", false, insert(), refused),
+        ("127.0.0.2", false, insert(), "done"),
+        ("::1", false, insert(), "done"),
+        ("::ffff:127.0.0.1", false, insert(), "done"),
+    ] {
+        let access = Access {
+            anyone_may_update: anyone,
+            ..Access::default()
+        };
+        let shelf = shelf(&[]);
+        let target = Arc::new(target(&shelf).with_access(access));
+        let peer = peer.parse().expect("an address");
+        let mut session = Session::new(target).with_peer(peer);
+        only(now(session.answer(&init())));
+        assert_eq!(
+            told(&send(&mut session, request)),
+            expected,
+            "{peer} {anyone}"
+        );
+        let updated = shelf.0.lock().expect("a lock").len();
+        assert_eq!(updated, usize::from(expected == "done"), "{peer} {anyone}");
+    }
+}
