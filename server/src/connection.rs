@@ -2,14 +2,16 @@
 //! client that does not read delays only itself. At the limit of concurrent operations, the server reads ahead only to
 //! find requests that stop one of them.
 
-pub(crate) mod lobby;
 mod operations;
+pub(crate) mod rooms;
 mod stream;
 pub(crate) mod tally;
 
+use std::future::poll_fn;
 use std::io;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
+use std::task::Poll;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -21,8 +23,8 @@ use z3950_asn1::codec;
 use z3950_asn1::codec::dump::dump;
 use z3950_asn1::codec::frame::StreamError;
 
-use self::lobby::Greeting;
 use self::operations::{Asked, Ended, Operations};
+use self::rooms::Room;
 use self::stream::{Arrival, Inlet, Transport};
 use self::tally::Tally;
 use crate::diagnostic::{Condition, diagnostic};
@@ -52,8 +54,8 @@ pub(crate) struct Client {
     pub(crate) peer: Peer,
     /// When the connection was accepted.
     pub(crate) begun: Instant,
-    /// Its stay in the lobby, until the session is open; `None` for a connection that never has to give way.
-    pub(crate) greeting: Option<Greeting>,
+    /// Its room; `None` for a connection that never has to give way.
+    pub(crate) room: Option<Room>,
 }
 
 /// Serves a connection until it ends, or until `stopping` turns true and the answer in progress is sent.
@@ -126,6 +128,8 @@ enum Event {
     /// A request has ended.
     Ended(Ended),
     Arrived(Arrival),
+    /// The server is full, and this session is the one to leave.
+    GiveWay,
     /// An operation takes too long, or the client has been silent for too long.
     TimeOver,
     /// The server is stopping.
@@ -162,6 +166,13 @@ impl<S: Transport> Connection<'_, S> {
                     self.tally.ends(SessionEnd::ProtocolError, Some(&fault));
                     Some(self.session.fault(&fault).into())
                 }
+                Event::GiveWay => {
+                    info!("gave way to a further connection");
+                    self.tally.ends(SessionEnd::GaveWay, None);
+                    let message = Some("the server is full, and this session was idle");
+                    let end = self.session.end(CloseReason::LACK_OF_ACTIVITY, message);
+                    Some(end.into())
+                }
                 Event::TimeOver if !self.operations.list.is_empty() => {
                     self.stop_what_is_overdue()?;
                     None
@@ -188,8 +199,8 @@ impl<S: Transport> Connection<'_, S> {
             if let Some(end) = self.send(output).await? {
                 return Ok(end);
             }
-            if self.is_open() {
-                self.client.greeting = None;
+            if let Some(room) = self.client.room.as_ref().filter(|_| self.is_open()) {
+                room.open();
             }
             self.inlet.scanner.max_apdu_size = self.max_apdu_size();
         }
@@ -207,14 +218,19 @@ impl<S: Transport> Connection<'_, S> {
             return Event::Stop;
         }
         let limits = &self.context.target.limits;
+        let room = self.client.room.as_ref();
+        let is_idle = !is_busy && self.is_open();
         // A time beyond what an `Instant` can hold is no deadline.
-        let deadline = match (is_busy, self.is_open()) {
-            (true, _) => self.operations.deadline(limits.operation_time, self.left),
-            (false, true) => {
-                let idle = limits.idle_time;
-                idle.and_then(|time| Instant::now().checked_add(time))
+        let deadline = if is_busy {
+            self.operations.deadline(limits.operation_time, self.left)
+        } else if is_idle {
+            let now = Instant::now();
+            if let Some(room) = room {
+                room.idle(now);
             }
-            (false, false) => self.client.begun.checked_add(limits.init_time),
+            limits.idle_time.and_then(|time| now.checked_add(time))
+        } else {
+            self.client.begun.checked_add(limits.init_time)
         };
         let most = self.session.most_operations();
         let ahead = match !is_busy || (self.operations.list.len() < most && !is_stopping) {
@@ -223,12 +239,20 @@ impl<S: Transport> Connection<'_, S> {
         };
         let is_heard = !is_busy || self.left.is_none();
         loop {
+            let gives_way = poll_fn(|context| match room {
+                Some(room) => room.poll_called(context),
+                None => Poll::Pending,
+            });
             tokio::select! {
                 biased;
                 ended = self.operations.next(), if is_busy => return Event::Ended(ended),
                 arrival = self.inlet.heard(&mut self.stream, ahead), if is_heard => {
+                    if let Some(room) = room.filter(|_| is_idle) {
+                        room.busy();
+                    }
                     return Event::Arrived(arrival);
                 }
+                () = gives_way, if is_idle => return Event::GiveWay,
                 _ = stopped.as_mut(), if !is_busy => return Event::Stop,
                 () = ringing(alarm.as_mut(), deadline) => {}
             }

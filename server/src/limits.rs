@@ -40,11 +40,15 @@ pub struct Limits {
     pub facets: usize,
     /// Terms of one facet: 1,000.
     pub facet_terms: usize,
-    /// Connections at once: 1,000. At the limit, a connection without a session gives way to a new one; otherwise the new one
+    /// Connections at once: 1,000. The last tenth is for addresses that have none. If there is no room for a new connection, one
+    /// without a session gives way, or the session that is idle the longest of the address with the most; otherwise the new one
     /// waits.
     pub sessions: usize,
-    /// Sessions at once from one address: unlimited. Further connections from it are closed at once.
+    /// Connections at once from one address, or from one IPv6 network of 64 bits: by default half of `sessions`. Further ones
+    /// are closed, unless one without a session can give way. Unix sockets are one address without this limit.
     pub sessions_per_address: Option<usize>,
+    /// Connections that wait for room: 64, and half as many from one address. Further ones are closed.
+    pub waiting: usize,
     /// Octets of further requests read while one is being answered: 65,536.
     pub read_ahead: usize,
     /// Concurrent operations of one session, if agreed on: 8. Further requests wait.
@@ -55,6 +59,8 @@ pub struct Limits {
     pub init_time: Duration,
     /// How long a connection without a session need not give way to another: 0.25 s.
     pub init_patience: Duration,
+    /// How long a session without a request in progress need not give way to another connection: 1 s.
+    pub idle_patience: Duration,
     /// From a request to its answer, including the time in which others take their turns: 30 s; `None` for no limit. Operations
     /// that take longer are stopped and give condition 31, or the records so far for a Present. Updates are never stopped.
     pub operation_time: Option<Duration>,
@@ -66,6 +72,14 @@ pub struct Limits {
     pub drain_time: Duration,
     /// For the client to read a last Close before the connection is gone: 0.25 s.
     pub linger_time: Duration,
+}
+
+impl Limits {
+    /// Connections at once from one address; at least one.
+    pub(crate) fn most_per_address(&self) -> usize {
+        let half = self.sessions.div_ceil(2);
+        self.sessions_per_address.unwrap_or(half)
+    }
 }
 
 impl Default for Limits {
@@ -89,11 +103,13 @@ impl Default for Limits {
             facet_terms: 1_000,
             sessions: 1_000,
             sessions_per_address: None,
+            waiting: 64,
             read_ahead: 65_536,
             concurrent_operations: 8,
             refusals: 5,
             init_time: Duration::from_secs(30),
             init_patience: Duration::from_millis(250),
+            idle_patience: Duration::from_secs(1),
             operation_time: Some(Duration::from_secs(30)),
             idle_time: Some(Duration::from_secs(15 * 60)),
             write_time: Duration::from_secs(30),

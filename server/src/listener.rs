@@ -16,7 +16,7 @@ use tokio::task::{JoinError, JoinSet};
 use tokio::time::{Instant, interval, timeout};
 use tracing::{Instrument, error, info, info_span, warn};
 
-use self::acceptor::{Acceptor, Admitted, Room};
+use self::acceptor::{Acceptor, Admitted};
 pub use self::socket::Endpoint;
 use self::socket::{Accepted, Socket, listen};
 #[cfg(unix)]
@@ -230,22 +230,23 @@ impl Server {
                 () = &mut stop => break,
                 _ = pulse.tick() => {}
                 Some(ended) = sessions.join_next() => summary.note(ended),
-                Admitted { room, stream, peer, greeting, sent_away } = acceptor.accept() => {
+                Admitted { room, stream, peer } = acceptor.accept() => {
                     summary.sessions += 1;
                     let span = info_span!("session", number = summary.sessions, %peer);
+                    let sent_away = room.sent_away();
                     let client = Client {
                         number: summary.sessions,
                         peer,
                         begun: Instant::now(),
-                        greeting: Some(greeting),
+                        room: Some(room),
                     };
                     let context = self.handle.context();
-                    let session = session(room, stream, client, context, &stopping_seen);
+                    let session = session(stream, client, context, &stopping_seen);
                     let session = async move {
                         tokio::select! {
                             biased;
                             () = session => {}
-                            Ok(()) = sent_away => info!("gave way to a further connection"),
+                            Some(()) = sent_away => info!("gave way to a further connection"),
                         }
                     };
                     sessions.spawn(session.instrument(span));
@@ -293,7 +294,6 @@ impl Summary {
 
 /// Serves one connection.
 fn session(
-    room: Room,
     stream: Accepted,
     client: Client,
     context: Arc<Context>,
@@ -301,7 +301,6 @@ fn session(
 ) -> impl Future<Output = ()> + Send + use<> {
     let stopping = stopping.clone();
     async move {
-        let _room = room;
         let mut tally = Tally::new(
             client.number,
             client.peer,

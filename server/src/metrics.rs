@@ -156,6 +156,8 @@ named! {
     ConnectionRefusal {
         /// The address holds as many sessions as it may.
         Address "address",
+        /// There is no room, and too many connections wait for some.
+        Full "full",
     }
 }
 

@@ -95,12 +95,12 @@ pub(crate) struct Arguments {
     #[arg(long, help_heading = LISTENERS)]
     pub(crate) anyone_may_update: bool,
 
-    /// Serve at most N sessions at once. A further client takes the place of a connection without a session, or waits
-    /// [default: 1000]
+    /// Serve at most N sessions at once, the last tenth for addresses that have none. A further client takes the place of a
+    /// connection without a session or of an idle session, or waits [default: 1000]
     #[arg(long, value_name = "N", help_heading = "Limits")]
     pub(crate) max_sessions: Option<NonZeroUsize>,
 
-    /// Serve at most N sessions per client address; further connections are closed
+    /// Serve at most N sessions per client address; further connections are closed [default: half of all sessions]
     #[arg(long, value_name = "N", help_heading = "Limits")]
     pub(crate) max_sessions_per_address: Option<usize>,
 

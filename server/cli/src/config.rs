@@ -279,6 +279,7 @@ fn fill_limits(section: &Section<'_>, limits: &mut Limits, tasks: &mut TaskLimit
     count("facets", &mut limits.facets);
     count("facet-terms", &mut limits.facet_terms);
     count("sessions", &mut limits.sessions);
+    count("waiting", &mut limits.waiting);
     count("concurrent-operations", &mut limits.concurrent_operations);
     count("refusals", &mut limits.refusals);
     count("tasks", &mut tasks.tasks);
@@ -286,6 +287,7 @@ fn fill_limits(section: &Section<'_>, limits: &mut Limits, tasks: &mut TaskLimit
     count("task-hits", &mut tasks.hits);
     time("init-time", &mut limits.init_time);
     time("init-patience", &mut limits.init_patience);
+    time("idle-patience", &mut limits.idle_patience);
     time("write-time", &mut limits.write_time);
     time("drain-time", &mut limits.drain_time);
     time("linger-time", &mut limits.linger_time);

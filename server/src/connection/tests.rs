@@ -18,6 +18,7 @@ use z3950_asn1::apdu::{
 };
 use z3950_asn1::codec::stream::ApduCodec;
 
+use super::rooms::{Entrance, Rooms};
 use super::*;
 use crate::backend::{Answer, Backend, Found, Search};
 use crate::fault::{Fault, When};
@@ -41,10 +42,20 @@ impl Client {
     }
 
     fn of(backend: Arc<dyn Backend>, limits: Limits, faults: Faults) -> Self {
-        Self::on(Target::new(backend, limits), faults, Arc::new(Unobserved))
+        Self::in_room(backend, limits, faults, None)
     }
 
-    fn on(target: Target, faults: Faults, observer: Arc<dyn Observer>) -> Self {
+    fn in_room(
+        backend: Arc<dyn Backend>,
+        limits: Limits,
+        faults: Faults,
+        room: Option<Room>,
+    ) -> Self {
+        let target = Target::new(backend, limits);
+        Self::on(target, faults, Arc::new(Unobserved), room)
+    }
+
+    fn on(target: Target, faults: Faults, observer: Arc<dyn Observer>, room: Option<Room>) -> Self {
         let (ours, theirs) = tokio::io::duplex(CAPACITY);
         let context = Arc::new(Context {
             target: Arc::new(target),
@@ -58,7 +69,7 @@ impl Client {
             number: 1,
             peer: Peer::Unix,
             begun: Instant::now(),
-            greeting: None,
+            room,
         };
         let metrics = Arc::clone(&context.metrics);
         let task = tokio::spawn(async move {
@@ -124,6 +135,37 @@ impl Client {
 
 async fn open() -> Client {
     Client::open(Limits::default(), Faults::new()).await
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_idle_session_gives_way_with_a_close() {
+    let one = Limits {
+        sessions: 1,
+        ..Limits::default()
+    };
+    let rooms = Rooms::new(&one);
+    let Entrance::Admitted(room) = rooms.enter(None) else {
+        panic!("a free room")
+    };
+    let faults = Faults::new().with("on search: delay 5s".parse().expect("a rule"));
+    let mut client = Client::in_room(catalogue(), Limits::default(), faults, Some(room));
+    client.send(init()).await;
+    assert_eq!(client.heard().await, "initResponse");
+    let admits = || {
+        matches!(
+            rooms.enter(Some([127, 0, 0, 2].into())),
+            Entrance::Admitted(_)
+        )
+    };
+    assert!(!admits(), "not idle for a second yet");
+    client.send(search("x")).await;
+    sleep(Duration::from_secs(4)).await;
+    assert!(!admits(), "busy");
+    assert_eq!(client.heard().await, "searchResponse");
+    sleep(Duration::from_secs(1)).await;
+    assert!(admits());
+    let close = "lackOfActivity: the server is full, and this session was idle";
+    assert_eq!(client.heard_to_the_end().await, [close, "end"]);
 }
 
 #[tokio::test(start_paused = true)]

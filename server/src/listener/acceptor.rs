@@ -1,20 +1,18 @@
-//! Accepts connections from all sockets in turn, within the limit for each address, while there is room for a session
-//! or a connection that waits for Init can give way.
+//! Accepts connections from all sockets in turn. Those for which there is no room wait; meanwhile others are accepted, so that
+//! no address waits for another.
 
-use std::collections::HashMap;
-use std::future::poll_fn;
+use std::collections::VecDeque;
+use std::future::{pending, poll_fn};
 use std::io;
-use std::net::IpAddr;
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
-use tokio::sync::{AcquireError, OwnedSemaphorePermit, Semaphore, oneshot};
 use tokio::time::{Instant, sleep_until};
 use tracing::warn;
 
 use super::socket::{Accepted, Socket};
-use crate::connection::lobby::{Greeting, Lobby};
+use crate::connection::rooms::{Entrance, Room, Rooms};
 use crate::limits::Limits;
 use crate::metrics::{ConnectionRefusal, Metrics};
 use crate::observer::Peer;
@@ -22,14 +20,11 @@ use crate::observer::Peer;
 /// Accepts connections from all sockets.
 pub(super) struct Acceptor {
     sockets: Vec<Socket>,
-    permits: Arc<Semaphore>,
-    lobby: Lobby,
-    /// How long a connection without a session may stay when there is no room for others.
-    patience: Duration,
-    crowd: Option<Crowd>,
+    rooms: Rooms,
     metrics: Arc<Metrics>,
-    /// A connection that waits for room.
-    waiting: Option<Arrived>,
+    /// Connections that wait for room, oldest first.
+    waiting: VecDeque<(Accepted, Peer)>,
+    most_waiting: usize,
     /// The socket to poll first next time, so that none is starved.
     first: usize,
     /// When to try again after an error, such as too many open files.
@@ -42,105 +37,101 @@ pub(super) struct Admitted {
     pub(super) room: Room,
     pub(super) stream: Accepted,
     pub(super) peer: Peer,
-    /// Its entry in the lobby until it has a session.
-    pub(super) greeting: Greeting,
-    /// Resolves if it has to give way.
-    pub(super) sent_away: oneshot::Receiver<()>,
 }
-
-/// The room of a connection; dropping it frees the room.
-pub(super) struct Room {
-    _permit: OwnedSemaphorePermit,
-    _place: Option<AddressPermit>,
-}
-
-/// A connection within the limit of its address.
-type Arrived = (Accepted, Peer, Option<AddressPermit>);
 
 const FIRST_PAUSE: Duration = Duration::from_millis(10);
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 
 impl Acceptor {
     pub(super) fn new(sockets: Vec<Socket>, limits: &Limits, metrics: Arc<Metrics>) -> Self {
-        let sessions = limits.sessions.min(Semaphore::MAX_PERMITS);
         Self {
             sockets,
-            permits: Arc::new(Semaphore::new(sessions)),
-            lobby: Lobby::default(),
-            patience: limits.init_patience,
-            waiting: None,
-            crowd: limits.sessions_per_address.map(Crowd::new),
+            rooms: Rooms::new(limits),
             metrics,
+            waiting: VecDeque::new(),
+            most_waiting: limits.waiting,
             first: 0,
             retry: None,
             pause: FIRST_PAUSE,
         }
     }
 
-    /// The next connection. Cancel safe.
+    /// The next connection for which there is room. Cancel safe.
     pub(super) async fn accept(&mut self) -> Admitted {
         loop {
-            if self.waiting.is_none() {
-                self.waiting = Some(self.arrival().await);
-            }
-            let permit = self.permit().await;
-            if let (Ok(permit), Some((stream, peer, place))) = (permit, self.waiting.take()) {
-                let (greeting, sent_away) = self.lobby.enter();
-                return Admitted {
-                    room: Room {
-                        _permit: permit,
-                        _place: place,
-                    },
-                    stream,
-                    peer,
-                    greeting,
-                    sent_away,
-                };
-            }
-        }
-    }
-
-    /// Waits for room. If there is none, the oldest connection without a session gives way once it has had some time to
-    /// open one.
-    async fn permit(&self) -> Result<OwnedSemaphorePermit, AcquireError> {
-        let free = Arc::clone(&self.permits).acquire_owned();
-        tokio::pin!(free);
-        while let Some(oldest) = self.lobby.oldest() {
+            let due = match self.admit_waiting() {
+                Ok(admitted) => return admitted,
+                Err(due) => due,
+            };
+            let rooms = self.rooms.clone();
+            let someone_waits = !self.waiting.is_empty();
             tokio::select! {
                 biased;
-                permit = &mut free => return permit,
-                () = sleep_until(oldest + self.patience) => {
-                    if self.lobby.send_oldest_away(self.patience) {
-                        break;
+                () = rooms.freed(), if someone_waits => {}
+                () = at(due), if someone_waits => {}
+                (stream, peer) = self.arrival() => match self.rooms.enter(peer.ip()) {
+                    Entrance::Admitted(room) => return Admitted { room, stream, peer },
+                    Entrance::Refused => self.refuse(peer, ConnectionRefusal::Address),
+                    Entrance::Full(_) if self.may_wait(peer) => {
+                        self.waiting.push_back((stream, peer));
                     }
-                }
+                    Entrance::Full(_) => self.refuse(peer, ConnectionRefusal::Full),
+                },
             }
         }
-        free.await
     }
 
-    /// A connection within the limit of its address.
-    async fn arrival(&mut self) -> Arrived {
+    /// The first of those who wait for which there is room, or the next time to look.
+    fn admit_waiting(&mut self) -> Result<Admitted, Option<Instant>> {
+        let mut soonest = None;
+        let mut index = 0;
+        while let Some(peer) = self.waiting.get(index).map(|(_, peer)| *peer) {
+            let due = match self.rooms.enter(peer.ip()) {
+                Entrance::Admitted(room) => match self.waiting.remove(index) {
+                    Some((stream, peer)) => return Ok(Admitted { room, stream, peer }),
+                    None => None,
+                },
+                Entrance::Full(due) => due,
+                Entrance::Refused => {
+                    self.refuse(peer, ConnectionRefusal::Address);
+                    self.waiting.remove(index);
+                    continue;
+                }
+            };
+            soonest = soonest.into_iter().chain(due).min();
+            index += 1;
+        }
+        Err(soonest)
+    }
+
+    fn refuse(&self, peer: Peer, why: ConnectionRefusal) {
+        self.metrics.connection_refused(why);
+        if self.metrics.may_log_refusal() {
+            match why {
+                ConnectionRefusal::Address => warn!(%peer, "too many sessions from this address"),
+                ConnectionRefusal::Full => warn!(%peer, "no room for a further session"),
+            }
+        }
+    }
+
+    /// Whether one more connection from this peer may wait.
+    fn may_wait(&self, peer: Peer) -> bool {
+        let others = self.waiting.iter();
+        let of_address = others.filter(|(_, other)| other.ip() == peer.ip());
+        self.waiting.len() < self.most_waiting && of_address.count() < self.most_waiting.div_ceil(2)
+    }
+
+    /// The next connection. Cancel safe.
+    async fn arrival(&mut self) -> (Accepted, Peer) {
         loop {
             if let Some(retry) = self.retry {
                 sleep_until(retry).await;
                 self.retry = None;
             }
             match self.poll_sockets().await {
-                Ok((stream, peer)) => {
+                Ok(arrived) => {
                     self.pause = FIRST_PAUSE;
-                    let place = match (&mut self.crowd, peer.ip()) {
-                        (Some(crowd), Some(address)) => crowd.admit(address).map(Some),
-                        _ => Some(None),
-                    };
-                    let Some(place) = place else {
-                        self.metrics.connection_refused(ConnectionRefusal::Address);
-                        if self.metrics.may_log_refusal() {
-                            warn!(%peer, "too many sessions from this address");
-                        }
-                        continue;
-                    };
-                    return (stream, peer, place);
+                    return arrived;
                 }
                 Err(error) => {
                     warn!(%error, "cannot accept a connection");
@@ -167,56 +158,10 @@ impl Acceptor {
     }
 }
 
-/// The sessions from each address, at most `most`.
-struct Crowd {
-    most: usize,
-    sessions: HashMap<IpAddr, Weak<()>>,
-}
-
-/// One of the sessions from an address, which all hold a clone.
-type AddressPermit = Arc<()>;
-
-impl Crowd {
-    fn new(most: usize) -> Self {
-        let sessions = HashMap::new();
-        Self { most, sessions }
-    }
-
-    /// A permit for a session from this address, unless it already has the most allowed.
-    fn admit(&mut self, address: IpAddr) -> Option<AddressPermit> {
-        self.sessions.retain(|_, permit| permit.strong_count() > 0);
-        let permit = self.sessions.get(&address).and_then(Weak::upgrade);
-        let permit = permit.unwrap_or_default();
-        let admitted = Arc::strong_count(&permit) <= self.most;
-        admitted.then(|| {
-            self.sessions.insert(address, Arc::downgrade(&permit));
-            permit
-        })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_address_has_two_sessions_at_most() {
-        let mut crowd = Crowd::new(2);
-        let [one, other]: [IpAddr; 2] =
-            ["192.0.2.1", "2001:db8::1"].map(|address| address.parse().expect("an address"));
-        let first = crowd.admit(one);
-        let second = crowd.admit(one);
-        assert!(first.is_some() && second.is_some() && crowd.admit(one).is_none());
-        assert!(crowd.admit(other).is_some());
-        drop(first);
-        assert!(crowd.admit(one).is_some());
-        drop(second);
-        assert!(crowd.admit(other).is_some());
-        assert_eq!(
-            crowd.sessions.len(),
-            1,
-            "addresses without sessions are forgotten"
-        );
-        assert!(Crowd::new(0).admit(one).is_none());
+/// Waits until a time; `None` never comes.
+async fn at(time: Option<Instant>) {
+    match time {
+        Some(time) => sleep_until(time).await,
+        None => pending().await,
     }
 }

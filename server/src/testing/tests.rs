@@ -110,7 +110,11 @@ fn open_sessions_do_not_keep_the_server_running() {
 #[test]
 fn no_more_sessions_than_allowed_are_served_at_once() {
     let server = TestServer::builder()
-        .limit(|limits| limits.sessions = 1)
+        .limit(|limits| {
+            limits.sessions = 1;
+            limits.sessions_per_address = Some(2);
+            limits.idle_patience = Duration::from_secs(3600);
+        })
         .start();
     let mut first = connect(server.addr());
     first

@@ -53,7 +53,24 @@ pub(crate) struct Partner {
 impl Partner {
     /// Connects without sending anything.
     pub(crate) fn connect(address: SocketAddr) -> io::Result<Self> {
-        let stream = TcpStream::connect(address)?;
+        Self::over(TcpStream::connect(address)?)
+    }
+
+    /// Connects from an address of this host.
+    pub(crate) fn connect_from(host: [u8; 4], address: SocketAddr) -> io::Result<Self> {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_io()
+            .build()?;
+        let stream = runtime.block_on(async {
+            let socket = tokio::net::TcpSocket::new_v4()?;
+            socket.bind((host, 0).into())?;
+            socket.connect(address).await?.into_std()
+        })?;
+        stream.set_nonblocking(false)?;
+        Self::over(stream)
+    }
+
+    fn over(stream: TcpStream) -> io::Result<Self> {
         stream.set_read_timeout(Some(PATIENCE))?;
         stream.set_write_timeout(Some(PATIENCE))?;
         stream.set_nodelay(true)?;

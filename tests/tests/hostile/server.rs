@@ -249,6 +249,7 @@ fn connections_that_open_no_session_make_room() {
         .database("books", [record("id1", "Emma")])
         .limit(|limits| {
             limits.sessions = 4;
+            limits.sessions_per_address = Some(4);
             limits.init_time = Duration::from_millis(300);
         })
         .start();
@@ -271,8 +272,10 @@ fn half_open_connections_give_way() {
         .database("books", [record("id1", "Emma")])
         .limit(|limits| {
             limits.sessions = 4;
+            limits.sessions_per_address = Some(5);
             limits.init_time = Duration::from_secs(3600);
             limits.init_patience = Duration::from_millis(5);
+            limits.idle_patience = Duration::from_secs(3600);
         })
         .start();
     let mut inside: Vec<_> = (0..3)
@@ -297,6 +300,34 @@ fn half_open_connections_give_way() {
     inside.pop();
     let answer = outside.next().expect("an answer");
     assert!(matches!(answer, Some(Apdu::InitializeResponse(_))));
+}
+
+#[test]
+fn an_address_without_end_keeps_no_other_out() {
+    let server = TestServer::builder()
+        .database("books", [record("id1", "Emma")])
+        .limit(|limits| limits.sessions = 10)
+        .start();
+    let mut greedy: Vec<_> = (0..50)
+        .map(|_| Partner::connect(server.addr()).expect("connects"))
+        .collect();
+    let mut served = 0;
+    for partner in &mut greedy {
+        // The server may have closed the connection already.
+        let _ = partner.send(&init());
+        served += usize::from(partner.next().is_ok_and(|answer| answer.is_some()));
+    }
+    assert_eq!(served, 5, "half of the sessions");
+    for host in [2, 3, 4] {
+        let mut other = Partner::connect_from([127, 0, 0, host], server.addr()).expect("connects");
+        other.send(&init()).expect("taken");
+        let answer = other.next().expect("an answer");
+        assert!(
+            matches!(answer, Some(Apdu::InitializeResponse(_))),
+            "{host}"
+        );
+        other.ask().expect("an answer");
+    }
 }
 
 #[test]

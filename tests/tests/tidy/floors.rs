@@ -229,7 +229,7 @@ const HOUSES: &[House] = &[
             "memory",
             "connection::operations",
             "connection",
-            "connection::lobby",
+            "connection::rooms",
             "connection::stream",
             "connection::tally",
             "transcript::log",

@@ -55,7 +55,7 @@ fn init_as(user: &str) -> Apdu {
 /// The totals of a session with these requests, after which the client leaves.
 async fn totals_of(requests: Vec<Apdu>, faults: Faults) -> SessionTotals {
     let ended = Arc::new(Ended::default());
-    let mut client = Client::on(target(), faults, Arc::clone(&ended) as _);
+    let mut client = Client::on(target(), faults, Arc::clone(&ended) as _, None);
     for request in requests {
         let is_last = matches!(request, Apdu::Close(_));
         client.send(request).await;
@@ -163,7 +163,7 @@ async fn the_server_ends_sessions() {
     ] {
         let ended = Arc::new(Ended::default());
         let observer: Arc<dyn Observer> = Arc::clone(&ended) as _;
-        let mut client = Client::on(target(), Faults::new(), observer);
+        let mut client = Client::on(target(), Faults::new(), observer, None);
         client.send(init()).await;
         assert_eq!(client.heard().await, "initResponse");
         match deed {

@@ -1,0 +1,299 @@
+//! The connections of a server, and which of them give way if it is full (Z39.50-2003 §3.2.1, §3.2.11), so that no address keeps
+//! the others out:
+//!
+//! - an address has half of the sessions at most; the last tenth is for addresses that have none;
+//! - if there is no room, a connection without a session gives way, otherwise the session that is idle the longest of the address
+//!   that has the most. Both have some time before, and none gives way to an address that has more.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, HashMap};
+use std::future::poll_fn;
+use std::net::{IpAddr, Ipv6Addr};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use futures_util::task::AtomicWaker;
+use tokio::sync::Notify;
+use tokio::time::Instant;
+
+use crate::limits::Limits;
+use crate::lock::lock;
+
+/// The connections of a server. Clones share them.
+#[derive(Clone)]
+pub(crate) struct Rooms(Arc<House>);
+
+struct House {
+    /// All times are counted from here.
+    begun: Instant,
+    sessions: usize,
+    per_address: usize,
+    /// Rooms for addresses that have none.
+    reserve: usize,
+    /// How long connections without a session, and idle sessions, need not give way.
+    patience: [Duration; 2],
+    occupants: Mutex<Occupants>,
+    freed: Notify,
+}
+
+#[derive(Default)]
+struct Occupants {
+    /// By address, and by the order in which they came.
+    of: HashMap<Option<IpAddr>, BTreeMap<u64, Arc<Occupant>>>,
+    count: usize,
+    /// The number of the next one.
+    next: u64,
+}
+
+/// A connection.
+struct Occupant {
+    number: u64,
+    address: Option<IpAddr>,
+    /// When it came or, for a session, when it became idle, in milliseconds; [`BUSY`] while it is not.
+    since: AtomicU64,
+    has_session: AtomicBool,
+    gives_way: AtomicBool,
+    waker: AtomicWaker,
+}
+
+const BUSY: u64 = u64::MAX;
+
+/// The room of a connection; dropping it frees the room.
+pub(crate) struct Room {
+    rooms: Rooms,
+    occupant: Arc<Occupant>,
+}
+
+/// Whether a connection is admitted.
+pub(crate) enum Entrance {
+    Admitted(Room),
+    /// There is no room before this time, unless some becomes free; `None` if nobody can give way.
+    Full(Option<Instant>),
+    /// Its address has as many sessions as it may.
+    Refused,
+}
+
+/// A connection that may give way.
+struct Candidate {
+    address: Option<IpAddr>,
+    number: u64,
+}
+
+impl Rooms {
+    pub(crate) fn new(limits: &Limits) -> Self {
+        Self(Arc::new(House {
+            begun: Instant::now(),
+            sessions: limits.sessions,
+            per_address: limits.most_per_address(),
+            reserve: limits.sessions / 10,
+            patience: [limits.init_patience, limits.idle_patience],
+            occupants: Mutex::default(),
+            freed: Notify::new(),
+        }))
+    }
+
+    /// Admits a connection from this address, if there is room or another one can give way. Unix sockets are one address,
+    /// `None`, without a limit of its own.
+    pub(crate) fn enter(&self, address: Option<IpAddr>) -> Entrance {
+        let address = address.map(network);
+        let mut occupants = lock(&self.0.occupants);
+        let held = occupants.of.get(&address).map_or(0, BTreeMap::len);
+        let is_at_limit = address.is_some() && held >= self.0.per_address;
+        let free = self.0.sessions.saturating_sub(occupants.count);
+        let kept = match held {
+            0 => 0,
+            _ => self.0.reserve,
+        };
+        if is_at_limit || free <= kept {
+            // At its limit, an address makes room for itself, and open sessions stay.
+            let kinds = if is_at_limit {
+                &[false][..]
+            } else {
+                &[false, true]
+            };
+            let leaving = self.leaving(&occupants, address, is_at_limit, kinds);
+            match leaving {
+                Ok(candidate) => occupants.send_away(&candidate),
+                Err(None) if is_at_limit => return Entrance::Refused,
+                Err(time) => return Entrance::Full(time),
+            }
+        }
+        let number = occupants.next;
+        occupants.next = number.wrapping_add(1);
+        occupants.count += 1;
+        let occupant = Arc::new(Occupant {
+            number,
+            address,
+            since: AtomicU64::new(self.milliseconds(Instant::now())),
+            has_session: AtomicBool::new(false),
+            gives_way: AtomicBool::new(false),
+            waker: AtomicWaker::new(),
+        });
+        let of_address = occupants.of.entry(address).or_default();
+        of_address.insert(number, Arc::clone(&occupant));
+        Entrance::Admitted(Room {
+            rooms: self.clone(),
+            occupant,
+        })
+    }
+
+    /// Waits until a room may have become free.
+    pub(crate) async fn freed(&self) {
+        self.0.freed.notified().await;
+    }
+
+    /// The connection that gives way to one from this address, or the time at which there will be one: of the kinds in turn
+    /// (whether it has a session), the oldest of the address with the most.
+    fn leaving(
+        &self,
+        occupants: &Occupants,
+        address: Option<IpAddr>,
+        is_at_limit: bool,
+        kinds: &[bool],
+    ) -> Result<Candidate, Option<Instant>> {
+        let held = occupants.of.get(&address).map_or(0, BTreeMap::len);
+        let now = self.milliseconds(Instant::now());
+        let mut soonest = None;
+        for has_session in kinds {
+            let [of_guests, of_sessions] = self.0.patience;
+            let patience = if *has_session { of_sessions } else { of_guests };
+            let patience = u64::try_from(patience.as_millis()).unwrap_or(BUSY);
+            let mut best = None;
+            for (other, list) in &occupants.of {
+                if *other != address && (is_at_limit || list.len() <= held) {
+                    continue;
+                }
+                for occupant in list.values() {
+                    let since = occupant.since.load(Ordering::Relaxed);
+                    let is_of_kind = occupant.has_session.load(Ordering::Relaxed) == *has_session;
+                    if !is_of_kind || since == BUSY {
+                        continue;
+                    }
+                    let due = since.saturating_add(patience);
+                    if due > now {
+                        soonest = Some(soonest.map_or(due, |soonest: u64| soonest.min(due)));
+                        continue;
+                    }
+                    let merit = (list.len(), Reverse(since), Reverse(occupant.number));
+                    if best.as_ref().is_none_or(|(other, _)| merit > *other) {
+                        best = Some((merit, occupant));
+                    }
+                }
+            }
+            if let Some((
+                _,
+                Occupant {
+                    address, number, ..
+                },
+            )) = best.map(|(merit, one)| (merit, &**one))
+            {
+                return Ok(Candidate {
+                    address: *address,
+                    number: *number,
+                });
+            }
+        }
+        Err(soonest.and_then(|due| self.0.begun.checked_add(Duration::from_millis(due))))
+    }
+
+    fn milliseconds(&self, time: Instant) -> u64 {
+        let since = time.saturating_duration_since(self.0.begun);
+        u64::try_from(since.as_millis()).unwrap_or(BUSY - 1)
+    }
+}
+
+/// An address as it is counted: one of IPv6 by its first 64 bits, because a host may use all that begin with them.
+fn network(address: IpAddr) -> IpAddr {
+    match address.to_canonical() {
+        IpAddr::V6(address) => {
+            let network = address.to_bits() >> 64 << 64;
+            IpAddr::V6(Ipv6Addr::from_bits(network))
+        }
+        address @ IpAddr::V4(_) => address,
+    }
+}
+
+impl Occupants {
+    /// Removes a connection; returns it if it was still there.
+    fn remove(&mut self, address: &Option<IpAddr>, number: u64) -> Option<Arc<Occupant>> {
+        let list = self.of.get_mut(address)?;
+        let removed = list.remove(&number)?;
+        if list.is_empty() {
+            self.of.remove(address);
+        }
+        self.count = self.count.saturating_sub(1);
+        Some(removed)
+    }
+
+    /// Frees the room of a connection at once, although it may take a moment to leave.
+    fn send_away(&mut self, leaving: &Candidate) {
+        if let Some(occupant) = self.remove(&leaving.address, leaving.number) {
+            occupant.gives_way.store(true, Ordering::Release);
+            occupant.waker.wake();
+        }
+    }
+}
+
+impl Room {
+    /// The connection has a session now, and is busy.
+    pub(crate) fn open(&self) {
+        self.busy();
+        self.occupant.has_session.store(true, Ordering::Relaxed);
+    }
+
+    /// A request has arrived.
+    pub(crate) fn busy(&self) {
+        self.occupant.since.store(BUSY, Ordering::Relaxed);
+    }
+
+    /// All requests are answered.
+    pub(crate) fn idle(&self, now: Instant) {
+        let since = self.rooms.milliseconds(now);
+        self.occupant.since.store(since, Ordering::Relaxed);
+    }
+
+    /// Ready when the connection has to give way.
+    pub(crate) fn poll_called(&self, context: &Context<'_>) -> Poll<()> {
+        self.occupant.poll_called(context)
+    }
+
+    /// Waits until the connection has to give way before it has a session; `None` if it has one.
+    pub(crate) fn sent_away(&self) -> impl Future<Output = Option<()>> + Send + use<> {
+        let occupant = Arc::clone(&self.occupant);
+        poll_fn(
+            move |context| match occupant.has_session.load(Ordering::Relaxed) {
+                true => Poll::Ready(None),
+                false => occupant.poll_called(context).map(Some),
+            },
+        )
+    }
+}
+
+impl Occupant {
+    fn poll_called(&self, context: &Context<'_>) -> Poll<()> {
+        self.waker.register(context.waker());
+        match self.gives_way.load(Ordering::Acquire) {
+            true => Poll::Ready(()),
+            false => Poll::Pending,
+        }
+    }
+}
+
+impl Drop for Room {
+    fn drop(&mut self) {
+        let House {
+            occupants, freed, ..
+        } = &*self.rooms.0;
+        let Occupant {
+            address, number, ..
+        } = &*self.occupant;
+        if lock(occupants).remove(address, *number).is_some() {
+            freed.notify_one();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
