@@ -13,6 +13,7 @@ pub(crate) use self::interrupt::Operation;
 use self::result_sets::ResultSets;
 use crate::access::User;
 use crate::backend::{Backend, Caller};
+use crate::budget::Account;
 use crate::diagnostic::{Condition, Diagnostic, diagnostic};
 use crate::explain::EXPLAIN_DATABASE;
 use crate::extended::{EXTEND_DATABASE, PackageDatabase};
@@ -66,9 +67,10 @@ impl Association {
         terms: Terms,
         seat: Option<Seat>,
         is_local: bool,
+        account: &Arc<Account>,
     ) -> Self {
         Self {
-            result_sets: Mutex::new(ResultSets::new(&target.limits)),
+            result_sets: Mutex::new(ResultSets::new(&target.limits, account)),
             target,
             caller: Caller::new(),
             terms,
@@ -122,8 +124,15 @@ impl Association {
     /// Whether a result set may have this name.
     ///
     /// # Errors
-    /// Condition 22 for any name but `default` (§3.2.2.1.4) where named result sets are not offered.
+    /// Condition 22 for a name longer than the limit, and for any but `default` (§3.2.2.1.4) where named result sets are not
+    /// offered.
     pub(crate) fn check_set_name(&self, name: &[u8]) -> Result<(), Diagnostic> {
+        let most = self.target.limits.result_set_name;
+        if name.len() > most {
+            let octets = name.len();
+            let words = format!("a name has at most {most} octets, not {octets}");
+            return Err(diagnostic(Condition::RESULT_SET_NAMING, words));
+        }
         let offered = self.target.offer.options;
         if name == b"default" || offered.contains(Options::NAMED_RESULT_SETS) {
             return Ok(());

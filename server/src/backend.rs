@@ -120,6 +120,11 @@ pub trait HitList: Any + Send + Sync {
 
     /// The records at these positions, counted from 0; positions past the end are ignored.
     fn ids(&self, positions: Range<usize>) -> Vec<RecordId>;
+
+    /// The octets of the list, which count towards those of the session. What it shares with others is left out.
+    fn octets(&self) -> usize {
+        self.len().saturating_mul(size_of::<RecordId>())
+    }
 }
 
 /// The records found, in the order in which they are presented. Clones share the list.
@@ -145,6 +150,11 @@ impl Hits {
     /// The records at these positions, counted from 0; positions past the end are ignored.
     pub fn ids(&self, positions: Range<usize>) -> Vec<RecordId> {
         self.0.ids(positions)
+    }
+
+    /// The octets of the list.
+    pub fn octets(&self) -> usize {
+        self.0.octets()
     }
 
     /// The list, if it has this type: how a backend recognizes its own lists.

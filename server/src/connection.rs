@@ -27,12 +27,13 @@ use self::operations::{Asked, Ended, Operations};
 use self::rooms::Room;
 use self::stream::{Arrival, Inlet, Transport};
 use self::tally::Tally;
+use crate::budget::Charge;
 use crate::diagnostic::{Condition, diagnostic};
 use crate::fault::{Faults, Item, Output, Script};
 use crate::limits::Limits;
 use crate::metrics::{Metrics, SessionEnd};
 use crate::observer::{Observer, Peer};
-use crate::session::Session;
+use crate::session::{Session, refused};
 use crate::target::Target;
 use crate::transcript::{Player, Replay};
 
@@ -74,7 +75,7 @@ pub(crate) async fn serve<S: Transport>(
     let has_faults = !context.faults.is_empty();
     let mut connection = Connection {
         stream,
-        inlet: Inlet::new(session.max_apdu_size()),
+        inlet: Inlet::new(session.max_apdu_size(), session.no_charge()),
         session,
         script: has_faults.then(|| Script::new(Arc::clone(&context.faults), client.number)),
         player: player.map(|replay| Player::new(replay, client.number)),
@@ -159,6 +160,15 @@ impl<S: Transport> Connection<'_, S> {
                     // The client may still read, but the server does not wait for it long.
                     self.left = Instant::now().checked_add(self.limits().drain_time);
                     None
+                }
+                Event::Arrived(Arrival::Fault(StreamError::Io(error)))
+                    if error.kind() == io::ErrorKind::QuotaExceeded =>
+                {
+                    info!(%error, "no room for a request");
+                    self.tally.ends(SessionEnd::Lost, Some(&error));
+                    let message = error.to_string();
+                    let end = self.session.end(CloseReason::RESOURCES, Some(&message));
+                    Some(end.into())
                 }
                 Event::Arrived(Arrival::Fault(StreamError::Io(error))) => return Err(error),
                 Event::Arrived(Arrival::Fault(fault)) => {
@@ -283,7 +293,10 @@ impl<S: Transport> Connection<'_, S> {
                 debug!(apdu = request.name(), octets = octets.len(), "received");
                 trace!("\n{}", dump(octets));
                 self.left = None;
-                Ok(self.take_on(request).await)
+                match self.session.charge(&request, octets.len()) {
+                    Ok(charge) => Ok(self.take_on(request, charge).await),
+                    Err(refused) => Ok(Some(refused.into())),
+                }
             }
             Err(error) => {
                 debug!(%error, octets = octets.len(), "malformed APDU");
@@ -294,7 +307,7 @@ impl<S: Transport> Connection<'_, S> {
     }
 
     /// Begins a request, with the faults that strike it; returns what to send at once.
-    async fn take_on(&mut self, mut request: Apdu) -> Option<Output> {
+    async fn take_on(&mut self, mut request: Apdu, charge: Charge) -> Option<Output> {
         let timer = self.tally.timer(&request);
         let striking = match &mut self.script {
             None => Vec::new(),
@@ -306,6 +319,7 @@ impl<S: Transport> Connection<'_, S> {
         let asked = Asked {
             request: Arc::new(request),
             striking,
+            charge,
             timer,
         };
         let ended = self.operations.take_on(asked, &mut self.session).await;
@@ -314,13 +328,17 @@ impl<S: Transport> Connection<'_, S> {
 
     /// The answer to a request that has ended, unless it is delayed.
     fn answer(&mut self, ended: Ended) -> Option<Output> {
-        let (mut asked, reply) = match ended {
+        let (mut asked, mut reply) = match ended {
             Ended::Done(asked, done) => (asked, self.session.finish(done)),
             Ended::Output(output) => {
                 self.operations.begin(&mut self.session);
                 return Some(output);
             }
         };
+        // The records, and their copy in the encoded answer.
+        if let Err(why) = asked.charge.set(reply.octets().saturating_mul(2)) {
+            reply = refused(&asked.request, why);
+        }
         let (timer, answer) = (asked.timer.take(), reply.apdus.last());
         let user = self.session.user();
         self.tally.answered(timer, &asked.request, answer, user);
@@ -333,10 +351,11 @@ impl<S: Transport> Connection<'_, S> {
                 }
             }
         }
-        let output = match &mut self.script {
+        let mut output: Output = match &mut self.script {
             None => reply.into(),
             Some(script) => script.reply(&asked.striking, &asked.request, reply),
         };
+        output.charge = asked.charge;
         let output = self.in_time(asked.request, output);
         self.operations.begin(&mut self.session);
         output
@@ -386,8 +405,17 @@ impl<S: Transport> Connection<'_, S> {
     }
 
     /// Writes the output; returns how the connection ends after it, if it does.
-    async fn send(&mut self, output: Output) -> io::Result<Option<End>> {
-        let octets = self.encode(output.items)?;
+    async fn send(&mut self, mut output: Output) -> io::Result<Option<End>> {
+        let mut octets = self.encode(output.items)?;
+        let mut charge = output.charge;
+        if let Err(why) = charge.cover(octets.len()) {
+            let end = self
+                .session
+                .end(CloseReason::RESOURCES, Some(&why.to_string()));
+            let end = Output::from(end);
+            octets = self.encode(end.items)?;
+            output.hang_up = true;
+        }
         let end = output.cut_after.unwrap_or(octets.len()).min(octets.len());
         let octets = octets.get(..end).unwrap_or_default();
         let limit = self.limits().write_time;

@@ -7,6 +7,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use z3950_asn1::apdu::DatabaseName;
+use z3950_asn1::codec::encode_value;
 use z3950_asn1::oid::Oid;
 
 pub use self::records::EXPLAIN_DATABASE;
@@ -14,8 +15,9 @@ use self::records::{EXPLAIN, ExplainEntry, entries};
 use crate::access::Access;
 use crate::backend::{
     Answer, Backend, DatabaseInfo, Found, HitList, Hits, RecordId, Retrieve, Retrieved, Search,
-    ids_of, ready,
+    ready,
 };
+use crate::budget::DECODED;
 use crate::diagnostic::{Condition, Diagnostic, diagnostic};
 use crate::limits::Limits;
 use crate::offer::Offer;
@@ -50,23 +52,41 @@ impl ExplainDatabase {
         let texts = entries.iter().map(|entry| entry.texts.as_slice());
         let texts: Vec<_> = (0..).map(RecordId).zip(texts).collect();
         let found = EXPLAIN.find(search, &texts)?;
-        Ok(Hits::new(ExplainHits { entries, found }))
+        let numbered = (0..).map(RecordId).zip(entries);
+        let entries = numbered.filter(|(number, _)| found.binary_search(number).is_ok());
+        let entries = entries.collect();
+        Ok(Hits::new(ExplainHits { entries }))
     }
 }
 
 /// The records at the time of the search.
 struct ExplainHits {
-    entries: Vec<ExplainEntry>,
-    found: Vec<RecordId>,
+    /// Ascending.
+    entries: Vec<(RecordId, ExplainEntry)>,
 }
 
 impl HitList for ExplainHits {
     fn len(&self) -> usize {
-        self.found.len()
+        self.entries.len()
     }
 
     fn ids(&self, positions: Range<usize>) -> Vec<RecordId> {
-        ids_of(&self.found, positions)
+        let end = positions.end.min(self.entries.len());
+        let entries = self.entries.get(positions.start..end);
+        let ids = entries
+            .unwrap_or_default()
+            .iter()
+            .map(|(number, _)| *number);
+        ids.collect()
+    }
+
+    fn octets(&self) -> usize {
+        let octets = self.entries.iter().map(|(_, entry)| {
+            let record = encode_value(&entry.record).map_or(0, |octets| octets.len());
+            let texts = entry.texts.iter().map(|(_, text)| text.len());
+            record * DECODED + texts.sum::<usize>()
+        });
+        octets.sum()
     }
 }
 
@@ -85,8 +105,10 @@ impl Backend for ExplainDatabase {
 
     fn record<'a>(&'a self, wanted: Retrieve<'a>) -> Answer<'a, Retrieved> {
         let entry = wanted.hits.downcast::<ExplainHits>().and_then(|hits| {
-            let number = usize::try_from(wanted.record.0).ok()?;
-            hits.entries.get(number)
+            let found = hits
+                .entries
+                .binary_search_by_key(&wanted.record, |(number, _)| *number);
+            hits.entries.get(found.ok()?).map(|(_, entry)| entry)
         });
         let composition = wanted.composition;
         let shown = entry.and_then(|entry| {

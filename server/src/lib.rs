@@ -54,6 +54,7 @@ pub use z3950_marc as marc;
 pub mod access;
 mod association;
 pub mod backend;
+mod budget;
 mod connection;
 mod diagnostic;
 mod explain;

@@ -13,19 +13,29 @@ pub struct Limits {
     pub apdu_size: usize,
     /// Octets of records in one response, unless the client asks for less: 1,048,576.
     pub preferred_message_size: usize,
-    /// Octets of a record that is requested alone, unless the client asks for less: 16,777,216.
+    /// Octets of a record that is requested alone, unless the client asks for less: 8,388,608.
     pub exceptional_record_size: usize,
     /// Records, or diagnostics in their place, in one response: 1,000. The client requests the rest again.
     pub records_per_response: usize,
-    /// Segments of one answer to Present, including the last: 16. The client requests the rest again.
+    /// Segments of one answer to Present, including the last: 8. The client requests the rest again.
     pub segments: usize,
     /// Octets of a query in CCL or CQL: 65,536; longer ones are refused with condition 108.
     pub query_text: usize,
     /// Databases named in one search: 64; more are refused with condition 111.
     pub databases_per_search: usize,
+    /// Octets kept for one session: 32 MiB. They count its result sets with their names and lists of hits, its requests until
+    /// they are answered, with the octets read ahead, and the answer until it is sent. What does not fit is refused with
+    /// condition 31; a new result set evicts others first. Requests count 16 times, because that is what a decoded query may
+    /// take, and answers twice, so `apdu_size` should be at most a sixteenth and `exceptional_record_size` a half of it.
+    pub session_octets: usize,
+    /// Octets kept for all sessions, and for tasks, which may take half: by default 256 MiB, and in the program `z3950d` a
+    /// quarter of the memory that it may have. What does not fit is refused with condition 31, or 220 for tasks.
+    pub server_octets: Option<usize>,
+    /// Octets of the name of a result set: 1,024; longer ones are refused with condition 22.
+    pub result_set_name: usize,
     /// Result sets kept for one session: 1,000; a further one is refused with condition 112.
     pub result_sets: usize,
-    /// Hits kept for one session, over all its result sets: 16,000,000. A new set evicts the least recently used sets,
+    /// Hits kept for one session, over all its result sets: 8,000,000. A new set evicts the least recently used sets,
     /// which then give condition 27; a set that is too large by itself is refused with condition 31.
     pub hits: usize,
     /// Terms requested by one Scan: 1,000; more are refused with condition 31.
@@ -80,6 +90,11 @@ impl Limits {
         let half = self.sessions.div_ceil(2);
         self.sessions_per_address.unwrap_or(half)
     }
+
+    /// Octets kept for all sessions.
+    pub(crate) fn most_octets(&self) -> usize {
+        self.server_octets.unwrap_or(256 << 20)
+    }
 }
 
 impl Default for Limits {
@@ -88,13 +103,16 @@ impl Default for Limits {
             apdu_size_before_init: 65_536,
             apdu_size: 1_048_576,
             preferred_message_size: 1_048_576,
-            exceptional_record_size: 16_777_216,
+            exceptional_record_size: 8_388_608,
             records_per_response: 1_000,
-            segments: 16,
+            segments: 8,
             query_text: 65_536,
             databases_per_search: 64,
+            session_octets: 32 << 20,
+            server_octets: None,
+            result_set_name: 1_024,
             result_sets: 1_000,
-            hits: 16_000_000,
+            hits: 8_000_000,
             scan_terms: 1_000,
             sort_keys: 16,
             sorted_records: 1_000_000,

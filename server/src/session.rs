@@ -21,11 +21,15 @@ use std::fmt;
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use z3950_asn1::apdu::{Apdu, Close, CloseReason, InitializeRequest, ReferenceId};
+use z3950_asn1::apdu::{
+    Apdu, Close, CloseReason, FragmentSyntax, InitializeRequest, NamePlusRecord, Record, Records,
+    ReferenceId,
+};
 use z3950_asn1::codec;
 
 use crate::association::{Association, Interrupt, Operation};
-use crate::diagnostic::{Condition, diagnostic};
+use crate::budget::{Account, Charge, DECODED};
+use crate::diagnostic::{Condition, Diagnostic, diagnostic};
 use crate::service::resource::{self, Held};
 use crate::service::{self, Conclusion, access, init};
 use crate::target::Target;
@@ -34,9 +38,11 @@ use crate::target::Target;
 pub struct Session {
     target: Arc<Target>,
     interrupt: Interrupt,
+    /// What the client makes the server keep.
+    account: Arc<Account>,
     peer: Option<IpAddr>,
     /// How often the client was refused for its credentials.
-    refusals: usize,
+    refusals: u32,
     state: State,
 }
 
@@ -79,6 +85,11 @@ impl Reply {
         }
     }
 
+    /// Octets of the records in it.
+    pub(crate) fn octets(&self) -> usize {
+        self.apdus.iter().map(octets_of_records).sum()
+    }
+
     /// Sets the referenceId of the request that is answered.
     fn bearing(mut self, reference_id: Option<ReferenceId>) -> Self {
         for apdu in &mut self.apdus {
@@ -107,6 +118,7 @@ impl Session {
     /// A session that waits for Init.
     pub fn new(target: Arc<Target>) -> Self {
         Self {
+            account: target.budget.account(&target.limits),
             target,
             interrupt: Interrupt::default(),
             peer: None,
@@ -163,14 +175,41 @@ impl Session {
         let reply = match conclusion {
             Ok(Conclusion::Answer(apdus)) => apdus.into(),
             Ok(Conclusion::Question(held, question)) => {
-                if let State::Open(open) = &mut self.state {
-                    open.pending.keep(Waiting::Answer(held));
+                let mut charge = self.no_charge();
+                let charged = charge.set(2 * octets_in(&held.response.records));
+                if let Err(why) = charged {
+                    let mut answer = Apdu::from(held.response);
+                    service::fail(&mut answer, &why);
+                    answer.into()
+                } else {
+                    if let State::Open(open) = &mut self.state {
+                        open.pending.keep(Waiting::Answer(held), charge);
+                    }
+                    question.into()
                 }
-                question.into()
             }
             Err(misplaced) => self.fault(&misplaced),
         };
         reply.bearing(reference_id)
+    }
+
+    /// Counts a request of this many octets until the charge is dropped.
+    ///
+    /// # Errors
+    /// The reply that refuses it.
+    pub(crate) fn charge(&self, request: &Apdu, octets: usize) -> Result<Charge, Reply> {
+        let mut charge = Charge::to(&self.account);
+        let charged = charge.set(octets.saturating_mul(DECODED));
+        match charged.map_err(|why| refused(request, why)) {
+            // A request without a response is not kept.
+            Err(reply) if !reply.apdus.is_empty() => Err(reply),
+            _ => Ok(charge),
+        }
+    }
+
+    /// A charge to the session's account, of no octets so far.
+    pub(crate) fn no_charge(&self) -> Charge {
+        Charge::to(&self.account)
     }
 
     /// A handle on the operations in progress, for requests that arrive before they end.
@@ -202,7 +241,7 @@ impl Session {
 
     /// Whether the client was refused as often as it may be.
     pub(crate) fn is_refused(&self) -> bool {
-        self.refusals >= self.target.limits.refusals
+        usize::try_from(self.refusals).is_ok_and(|refusals| refusals >= self.target.limits.refusals)
     }
 
     /// The name of the user, if the client has authenticated.
@@ -293,8 +332,16 @@ impl Session {
                     };
                     return Err(match asked {
                         Ok(question) => {
-                            pending.keep(Waiting::Request(Box::new(request.clone())));
-                            question.into()
+                            let octets = codec::encode(request).map_or(0, |octets| octets.len());
+                            let mut charge = Charge::to(&self.account);
+                            match charge.set(octets.saturating_mul(DECODED)) {
+                                Ok(()) => {
+                                    let held = Box::new(request.clone());
+                                    pending.keep(Waiting::Request(held), charge);
+                                    question.into()
+                                }
+                                Err(why) => service::refuse(request, why).into(),
+                            }
                         }
                         Err(why) => service::refuse(request, why).into(),
                     });
@@ -317,7 +364,7 @@ impl Session {
         if let Some((terms, seat)) = granted {
             let is_local = self.peer.is_none_or(|address| address.is_loopback());
             let target = Arc::clone(&self.target);
-            let association = Association::new(target, terms, seat, is_local);
+            let association = Association::new(target, terms, seat, is_local, &self.account);
             self.state = State::Open(Box::new(Established {
                 pending: Pending {
                     waiting: Vec::new(),
@@ -333,12 +380,51 @@ impl Session {
     /// Counts a refusal. The last one allowed ends the connection, so that credentials cannot be guessed.
     fn refused(&mut self, mut reply: Reply) -> Reply {
         self.refusals = self.refusals.saturating_add(1);
-        if self.refusals >= self.target.limits.refusals {
+        if self.is_refused() {
             let end = self.end(CloseReason::SECURITY_VIOLATION, None);
             reply.apdus.extend(end.apdus);
             reply.hang_up = true;
         }
         reply
+    }
+}
+
+/// The reply that refuses a request.
+pub(crate) fn refused(request: &Apdu, why: Diagnostic) -> Reply {
+    let reply = Reply::from(service::refuse(request, why));
+    reply.bearing(request.reference_id().cloned())
+}
+
+/// Octets of the records in an answer.
+fn octets_of_records(answer: &Apdu) -> usize {
+    match answer {
+        Apdu::SearchResponse(search) => octets_in(&search.records),
+        Apdu::PresentResponse(present) => octets_in(&present.records),
+        Apdu::Segment(segment) => octets_of_all(&segment.segment_records),
+        _ => 0,
+    }
+}
+
+fn octets_in(records: &Option<Records>) -> usize {
+    match records {
+        Some(Records::ResponseRecords(records)) => octets_of_all(records),
+        _ => 0,
+    }
+}
+
+fn octets_of_all(records: &[NamePlusRecord]) -> usize {
+    records.iter().map(|one| octets_of(&one.record)).sum()
+}
+
+fn octets_of(record: &Record) -> usize {
+    match record {
+        Record::RetrievalRecord(external)
+        | Record::StartingFragment(FragmentSyntax::ExternallyTagged(external)) => {
+            external.octets().len()
+        }
+        Record::IntermediateFragment(FragmentSyntax::NotExternallyTagged(octets))
+        | Record::FinalFragment(FragmentSyntax::NotExternallyTagged(octets)) => octets.len(),
+        _ => 0,
     }
 }
 
@@ -353,7 +439,8 @@ pub(crate) async fn carry_out(operation: Operation, request: &Apdu) -> Done {
 /// What waits for the client's answer (Z39.50-2003 §3.2.5, §3.2.6), oldest first. If there is no room for more, the
 /// oldest is dropped.
 struct Pending {
-    waiting: Vec<Waiting>,
+    /// Each with what it takes.
+    waiting: Vec<(Waiting, Charge)>,
     most: usize,
 }
 
@@ -365,22 +452,23 @@ enum Waiting {
 }
 
 impl Pending {
-    fn keep(&mut self, new: Waiting) {
+    fn keep(&mut self, new: Waiting, charge: Charge) {
         self.waiting
-            .retain(|waiting| waiting.reference_id() != new.reference_id());
+            .retain(|(waiting, _)| waiting.reference_id() != new.reference_id());
         if self.waiting.len() >= self.most {
             self.waiting.remove(0);
         }
-        self.waiting.push(new);
+        self.waiting.push((new, charge));
     }
 
     /// Takes what waits under the referenceId, or else the newest.
     fn take(&mut self, reference_id: Option<&ReferenceId>) -> Option<Waiting> {
         let mut waiting = self.waiting.iter();
-        match waiting.position(|waiting| waiting.reference_id() == reference_id) {
+        let taken = match waiting.position(|(one, _)| one.reference_id() == reference_id) {
             Some(index) => Some(self.waiting.remove(index)),
             None => self.waiting.pop(),
-        }
+        };
+        taken.map(|(waiting, _)| waiting)
     }
 }
 

@@ -7,6 +7,7 @@ use z3950_asn1::apdu::ProtocolVersion;
 
 use crate::access::{Access, User};
 use crate::backend::Backend;
+use crate::budget::Budget;
 use crate::explain::ExplainDatabase;
 use crate::extended::Tasks;
 use crate::limits::Limits;
@@ -21,6 +22,8 @@ pub struct Target {
     pub(crate) offer: Offer,
     pub(crate) access: Access,
     pub(crate) tasks: Arc<Tasks>,
+    /// The octets that clients make the server keep.
+    pub(crate) budget: Arc<Budget>,
     explain: OnceLock<Arc<dyn Backend>>,
     /// The number of open sessions of each user.
     sessions: Vec<Arc<AtomicUsize>>,
@@ -29,13 +32,16 @@ pub struct Target {
 impl Target {
     /// A server of these databases, open to everybody.
     pub fn new(backend: Arc<dyn Backend>, limits: Limits) -> Self {
+        let budget = Budget::new(&limits);
+        let tasks = Tasks::default().charged_to(budget.common_account());
         Self {
             backend,
             special: Vec::new(),
             limits,
             offer: Offer::default(),
             access: Access::default(),
-            tasks: Arc::default(),
+            tasks: Arc::new(tasks),
+            budget,
             explain: OnceLock::new(),
             sessions: Vec::new(),
         }
@@ -56,8 +62,12 @@ impl Target {
     }
 
     /// Replaces the store of tasks.
-    pub fn with_tasks(self, tasks: Arc<Tasks>) -> Self {
-        Self { tasks, ..self }
+    pub fn with_tasks(self, tasks: Tasks) -> Self {
+        let tasks = tasks.charged_to(self.budget.common_account());
+        Self {
+            tasks: Arc::new(tasks),
+            ..self
+        }
     }
 
     /// Restricts access to the users that are listed.
@@ -70,10 +80,11 @@ impl Target {
         }
     }
 
-    /// Takes the place of another target: keeps its tasks, and counts the sessions of users together with those that they still
+    /// Takes the place of another target: keeps its tasks and its budget of octets, and counts the sessions of users together with those that they still
     /// have there.
     pub(crate) fn succeed(&mut self, before: &Self) {
         self.tasks = Arc::clone(&before.tasks);
+        self.budget = Arc::clone(&before.budget);
         for (user, sessions) in self.access.users.iter().zip(&mut self.sessions) {
             let mut known = before.access.users.iter().zip(&before.sessions);
             if let Some((_, open)) = known.find(|(known, _)| known.name == user.name) {

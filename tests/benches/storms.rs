@@ -42,7 +42,7 @@ fn main() {
     );
     // `most` is above what the storms open, so that the load is measured and not the limit.
     let (most, usual) = (&["--demo", "--max-sessions", "20000"][..], &["--demo"][..]);
-    let storms: [(&str, usize, &[&str], Storm); 8] = [
+    let storms: [(&str, usize, &[&str], Storm); 11] = [
         ("calm", 0, most, calm),
         ("half-open connections", 10_000, most, half_open),
         ("half-open, 1000 at most", 10_000, usual, half_open),
@@ -51,6 +51,9 @@ fn main() {
         ("giant announcements", 20_000, most, announcements),
         ("deep queries", 500, most, deep_queries),
         ("heavy queries", 8, most, heavy_queries),
+        ("names of 1 MB", 1_000, usual, long_names),
+        ("one address", 1, usual, hoarders),
+        ("ten addresses", 10, usual, hoarders),
     ];
     for (name, size, arguments, storm) in storms {
         if !wanted.is_empty() && !wanted.iter().any(|word| name.starts_with(&**word)) {
@@ -208,6 +211,84 @@ fn heavy_queries(address: SocketAddr, size: usize, time: Duration) -> String {
         told.and_then(Result::ok)
     });
     format!("{clients} clients, each {}", told.unwrap_or_default())
+}
+
+/// Searches whose result sets have names of 1 MB, in one session.
+fn long_names(address: SocketAddr, size: usize, _: Duration) -> String {
+    let Ok(Apdu::SearchRequest(mut request)) = decode(&search(&TERM)) else {
+        panic!("a search")
+    };
+    let searches = (0..size).map(|number| {
+        request.result_set_name = format!("{number}{}", "x".repeat(1_000_000)).as_str().into();
+        encode(&Apdu::SearchRequest(request.clone())).expect("encodes")
+    });
+    let mut partner = Partner::open(address).expect("a session");
+    let mut refused = 0;
+    for search in searches {
+        partner.send(&search).expect("taken");
+        match partner.next() {
+            Ok(Some(Apdu::SearchResponse(response))) => {
+                refused += usize::from(!response.search_status);
+            }
+            other => return format!("{refused} refused, then {other:?}"),
+        }
+    }
+    format!("{size} searches, {refused} refused")
+}
+
+/// Addresses that open sessions without end, while sessions from others come and go.
+fn hoarders(address: SocketAddr, size: usize, time: Duration) -> String {
+    let begun = Instant::now();
+    let hosts = u8::try_from(size.max(1)).unwrap_or(u8::MAX);
+    let from = |host| Partner::connect_from([127, 0, 0, host], address);
+    let opened = |host| -> std::io::Result<Partner> {
+        let mut partner = from(host)?;
+        partner.send(&init())?;
+        match partner.next()? {
+            Some(Apdu::InitializeResponse(_)) => Ok(partner),
+            other => Err(std::io::Error::other(format!("no session: {other:?}"))),
+        }
+    };
+    thread::scope(|scope| {
+        let greedy: Vec<_> = (1..=hosts)
+            .map(|host| {
+                scope.spawn(move || {
+                    let mut held = Vec::new();
+                    let mut refused = 0_usize;
+                    while begun.elapsed() < time {
+                        match opened(host) {
+                            Ok(partner) => held.push(partner),
+                            Err(_) => refused += 1,
+                        }
+                    }
+                    (held.len(), refused)
+                })
+            })
+            .collect();
+        let (mut waits, mut failed) = (Vec::new(), 0);
+        for host in (100..=200).cycle() {
+            if begun.elapsed() >= time {
+                break;
+            }
+            let asked = Instant::now();
+            match opened(host).and_then(|mut partner| partner.ask()) {
+                Ok(()) => waits.push(asked.elapsed().as_secs_f64() * 1e3),
+                Err(_) => failed += 1,
+            }
+            thread::sleep(Duration::from_millis(5));
+        }
+        let greedy = greedy.into_iter().filter_map(|one| one.join().ok());
+        let (held, refused) = greedy.fold((0, 0), |all, one| (all.0 + one.0, all.1 + one.1));
+        waits.sort_by(f64::total_cmp);
+        let at =
+            |part: usize| waits.get((waits.len() * part / 100).min(waits.len().saturating_sub(1)));
+        format!(
+            "{held} sessions opened, {refused} refused; from other addresses {} (p50 {:.2}, max {:.2} ms), {failed} failed",
+            waits.len(),
+            at(50).unwrap_or(&f64::NAN),
+            at(100).unwrap_or(&f64::NAN),
+        )
+    })
 }
 
 /// A search by 2,048 regular expressions, each of which looks at every word.

@@ -267,6 +267,14 @@ fn fill_limits(section: &Section<'_>, limits: &mut Limits, tasks: &mut TaskLimit
     );
     size("read-ahead", &mut limits.read_ahead);
     size("query-text", &mut limits.query_text);
+    size("session-octets", &mut limits.session_octets);
+    size("result-set-name", &mut limits.result_set_name);
+    let all = section.read(
+        "server-octets",
+        "a number of octets such as \"64KiB\"",
+        octets,
+    );
+    limits.server_octets = all.or(limits.server_octets);
     count("records-per-response", &mut limits.records_per_response);
     count("segments", &mut limits.segments);
     count("databases-per-search", &mut limits.databases_per_search);
@@ -302,6 +310,19 @@ fn fill_limits(section: &Section<'_>, limits: &mut Limits, tasks: &mut TaskLimit
     };
     time_or_never("idle-time", &mut limits.idle_time);
     time_or_never("operation-time", &mut limits.operation_time);
+    let most = limits.session_octets;
+    for (key, takes, times) in [
+        ("apdu-size", limits.apdu_size, 16),
+        ("exceptional-record-size", limits.exceptional_record_size, 2),
+        ("preferred-message-size", limits.preferred_message_size, 2),
+    ] {
+        if takes.saturating_mul(times) > most {
+            section.note_whole(format!(
+                "{key} is {takes}, which takes up to {times} times as many octets, but session-octets is {most}: \
+                 raise session-octets, or lower {key}"
+            ));
+        }
+    }
     if limits.sessions == 0 {
         section.note_whole("sessions must be at least 1");
     }

@@ -14,6 +14,7 @@ mod access_log;
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 mod allocator;
 mod args;
+mod available;
 mod config;
 mod failure;
 mod load;

@@ -150,7 +150,7 @@ pub(crate) fn target(config: &Config, backend: Option<MemoryBackend>) -> Target 
     target
         .with_offer(config.offer.clone())
         .with_access(config.access.clone())
-        .with_tasks(Arc::new(Tasks::new(config.tasks)))
+        .with_tasks(Tasks::new(config.tasks))
 }
 
 /// The faults, those of an imitated server first.

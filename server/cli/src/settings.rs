@@ -13,6 +13,7 @@ use z3950_server::transcript::Recording;
 
 use crate::access_log::{AccessLog, STDERR};
 use crate::args::{Arguments, FaultArgument, Listen, NOTHING, NamedFile};
+use crate::available;
 use crate::config::{Config, ListenAddress, ListenerConfig, TlsFiles};
 use crate::failure::{Failure, chain};
 
@@ -111,8 +112,11 @@ pub(crate) fn settings(arguments: Arguments) -> Result<Config, Failure> {
         drain_time,
         sessions,
         sessions_per_address,
+        server_octets,
         ..
     } = &mut config.limits;
+    let quarter = available::memory().and_then(|octets| usize::try_from(octets / 4).ok());
+    *server_octets = server_octets.or(quarter);
     if let Some(time) = arguments.idle_timeout {
         *idle_time = (!time.is_zero()).then_some(time);
     }

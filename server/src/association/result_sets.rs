@@ -1,12 +1,14 @@
 //! The result sets of a session (Z39.50-2003 §3.1.6): their names and limits, and which are evicted first.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use crate::backend::ResultSet;
+use crate::budget::{Account, Charge};
 use crate::diagnostic::{Condition, Diagnostic, diagnostic};
 use crate::limits::Limits;
 
-/// Result sets by name, which is compared octet for octet (§3.2.2.1.4), limited in number and in total hits.
+/// Result sets by name, which is compared octet for octet (§3.2.2.1.4), limited in number, in total hits and in octets.
 #[derive(Debug)]
 pub(crate) struct ResultSets {
     sets: BTreeMap<Box<[u8]>, NamedSet>,
@@ -15,6 +17,7 @@ pub(crate) struct ResultSets {
     uses: u64,
     max_sets: usize,
     max_hits: usize,
+    charge: Charge,
 }
 
 /// The entry of a name.
@@ -23,16 +26,23 @@ struct NamedSet {
     /// `None` after the set was evicted.
     set: Option<ResultSet>,
     last_use: u64,
+    /// The octets of its list of hits.
+    octets: usize,
 }
 
+/// The octets of an entry without its name and list of hits.
+const ENTRY: usize = 128;
+
 impl ResultSets {
-    pub(crate) fn new(limits: &Limits) -> Self {
+    /// No sets yet; their octets are charged to the account.
+    pub(crate) fn new(limits: &Limits, account: &Arc<Account>) -> Self {
         Self {
             sets: BTreeMap::new(),
             hits: 0,
             uses: 0,
             max_sets: limits.result_sets,
             max_hits: limits.hits,
+            charge: Charge::to(account),
         }
     }
 
@@ -78,8 +88,8 @@ impl ResultSets {
     /// Keeps a set, replacing an earlier one of that name and evicting the least recently used ones.
     ///
     /// # Errors
-    /// Condition 31 if its hits alone are too many, and 112 as [`ResultSets::check_room`]. The earlier set is deleted in either
-    /// case.
+    /// Condition 31 if its hits or octets alone are too many, and 112 as [`ResultSets::check_room`]. The earlier set is deleted
+    /// in either case.
     pub(crate) fn keep(&mut self, name: &[u8], set: ResultSet) -> Result<(), Diagnostic> {
         self.check_room(name)?;
         let hits = set.hits.len();
@@ -87,17 +97,31 @@ impl ResultSets {
             self.delete(name);
             return Err(diagnostic(Condition::RESOURCES_EXHAUSTED, ""));
         }
-        if let Some(earlier) = self.sets.get_mut(name).and_then(|kept| kept.set.take()) {
-            self.hits = self.hits.saturating_sub(earlier.hits.len());
+        let mut entry = ENTRY + name.len();
+        if let Some(kept) = self.sets.get_mut(name) {
+            let earlier = kept.set.take().map_or(0, |set| set.hits.len());
+            let octets = std::mem::take(&mut kept.octets);
+            self.hits = self.hits.saturating_sub(earlier);
+            self.free(octets);
+            entry = 0;
         }
         while self.hits.saturating_add(hits) > self.max_hits {
             self.evict();
+        }
+        let octets = set.hits.octets();
+        let more = entry.saturating_add(octets);
+        while let Err(why) = self.charge.set(self.charge.octets().saturating_add(more)) {
+            if !self.evict() {
+                self.delete(name);
+                return Err(why);
+            }
         }
         self.hits += hits;
         self.uses += 1;
         let new = NamedSet {
             set: Some(set),
             last_use: self.uses,
+            octets,
         };
         match self.sets.get_mut(name) {
             Some(kept) => *kept = new,
@@ -110,29 +134,41 @@ impl ResultSets {
 
     /// Deletes a set; returns whether there was one.
     pub(crate) fn delete(&mut self, name: &[u8]) -> bool {
-        let deleted = self.sets.remove(name).and_then(|kept| kept.set);
-        if let Some(set) = &deleted {
+        let Some(deleted) = self.sets.remove(name) else {
+            return false;
+        };
+        self.free(ENTRY + name.len() + deleted.octets);
+        if let Some(set) = &deleted.set {
             self.hits = self.hits.saturating_sub(set.hits.len());
         }
-        deleted.is_some()
+        deleted.set.is_some()
     }
 
     pub(crate) fn clear(&mut self) {
         self.sets.clear();
         self.hits = 0;
+        self.free(self.charge.octets());
     }
 
-    /// Drops the least recently used set, but keeps its name.
-    fn evict(&mut self) {
+    /// Drops the least recently used set that has any hits, but keeps its name; returns whether there was one.
+    fn evict(&mut self) -> bool {
         let sets = self.sets.values_mut();
         let filled = sets.filter(|kept| kept.set.as_ref().is_some_and(|set| !set.hits.is_empty()));
-        match filled.min_by_key(|kept| kept.last_use) {
-            Some(kept) => {
-                let hits = kept.set.take().map_or(0, |set| set.hits.len());
-                self.hits = self.hits.saturating_sub(hits);
-            }
-            None => self.hits = 0,
-        }
+        let Some(kept) = filled.min_by_key(|kept| kept.last_use) else {
+            self.hits = 0;
+            return false;
+        };
+        let hits = kept.set.take().map_or(0, |set| set.hits.len());
+        let octets = std::mem::take(&mut kept.octets);
+        self.hits = self.hits.saturating_sub(hits);
+        self.free(octets);
+        true
+    }
+
+    fn free(&mut self, octets: usize) {
+        let left = self.charge.octets().saturating_sub(octets);
+        // Fewer octets are never refused.
+        let _ = self.charge.set(left);
     }
 }
 

@@ -12,6 +12,7 @@ use tokio::time::{Instant, Sleep, sleep};
 use z3950_asn1::apdu::{Apdu, ReferenceId};
 use z3950_asn1::concurrency::ResultSetUse;
 
+use crate::budget::Charge;
 use crate::fault::{Fault, Output};
 use crate::metrics::OperationTimer;
 use crate::session::{Done, Session, carry_out};
@@ -27,6 +28,8 @@ pub(super) struct Asked {
     pub(super) request: Arc<Apdu>,
     /// The faults that strike its answer.
     pub(super) striking: Vec<Fault>,
+    /// What it takes until it is answered.
+    pub(super) charge: Charge,
     /// Times the operation, if it is one.
     pub(super) timer: Option<OperationTimer>,
 }

@@ -15,6 +15,8 @@ use tokio::time::{sleep, timeout};
 use z3950_asn1::codec::frame::{Header, Scanner, StreamError};
 use z3950_asn1::error::FrameError;
 
+use crate::budget::Charge;
+
 /// The streams that connections run over.
 pub(crate) trait Transport: AsyncRead + AsyncWrite + Unpin {
     /// Whether each side announces the end of the connection, as in TLS.
@@ -58,6 +60,8 @@ pub(super) struct Inlet {
     looked: usize,
     /// Whether the client has shut down its side, after everything that was read.
     pub(super) ended: bool,
+    /// What a long buffer takes.
+    charge: Charge,
 }
 
 /// What comes from the client.
@@ -78,12 +82,13 @@ const TRIGGER_RESOURCE_CONTROL: u32 = 32;
 const CLOSE: u32 = 48;
 
 impl Inlet {
-    pub(super) fn new(max_apdu_size: usize) -> Self {
+    pub(super) fn new(max_apdu_size: usize, charge: Charge) -> Self {
         Self {
             buffer: BytesMut::new(),
             scanner: Scanner::new(max_apdu_size),
             looked: 0,
             ended: false,
+            charge,
         }
     }
 
@@ -157,6 +162,10 @@ impl Inlet {
             true => std::mem::take(&mut self.buffer),
             false => self.buffer.split_to(length),
         };
+        if self.charge.octets() > 0 && self.buffer.is_empty() {
+            // Fewer octets are never refused.
+            let _ = self.charge.set(0);
+        }
         Ok(Some(apdu.freeze()))
     }
 
@@ -176,7 +185,8 @@ impl Inlet {
         apdu.freeze()
     }
 
-    /// Waits for octets. They are read into a space on the stack, so that no buffer is held while waiting.
+    /// Waits for octets. They are read into a space on the stack, so that no buffer is held while waiting. A buffer that exceeds
+    /// the octets of the session is an error.
     async fn fill(&mut self, stream: &mut (impl AsyncRead + Unpin)) -> io::Result<()> {
         let taken = poll_fn(|context| {
             let mut space = [MaybeUninit::uninit(); READ];
@@ -186,6 +196,10 @@ impl Inlet {
             Poll::Ready(io::Result::Ok(read.filled().len()))
         });
         self.ended |= taken.await? == 0;
+        if self.buffer.len() > READ {
+            let charged = self.charge.cover(self.buffer.capacity());
+            charged.map_err(|why| io::Error::new(io::ErrorKind::QuotaExceeded, why.to_string()))?;
+        }
         Ok(())
     }
 }

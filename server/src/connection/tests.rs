@@ -1,5 +1,6 @@
 //! Connections over a pipe in memory, with a paused clock.
 
+mod budget;
 mod concurrency;
 mod operations;
 mod totals;
@@ -472,7 +473,7 @@ async fn octets_are_written_at_a_rate() {
 
 #[tokio::test(start_paused = true)]
 async fn an_idle_connection_holds_no_buffer() {
-    let mut inlet = Inlet::new(1 << 20);
+    let mut inlet = Inlet::new(1 << 20, Charge::default());
     let (mut ours, mut theirs) = tokio::io::duplex(CAPACITY);
     let octets = codec::encode(&search("war")).expect("encodes");
     for count in 1..4 {

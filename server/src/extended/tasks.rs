@@ -10,11 +10,13 @@ use z3950_asn1::es::{TaskPackage, TaskParameters, TaskStatus};
 use z3950_asn1::oid::Oid;
 use z3950_asn1::types::{GeneralizedTime, InternationalString};
 
-use crate::backend::ResultSet;
+use crate::backend::{Hits, ResultSet};
+use crate::budget::{Account, Charge, DECODED};
 use crate::diagnostic::{Condition, Diagnostic, diagnostic};
 use crate::lock::lock;
 
-/// The limits of the task store. Tasks beyond them are refused with condition 220.
+/// The limits of the task store. Tasks beyond them, or beyond half of the server's octets
+/// ([`Limits::server_octets`](crate::Limits::server_octets)), are refused with condition 220.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TaskLimits {
@@ -42,6 +44,8 @@ pub struct Tasks(Mutex<TaskTable>);
 #[derive(Default)]
 struct TaskTable {
     limits: TaskLimits,
+    /// What the tasks take of the server's octets.
+    charge: Charge,
     /// By number, ascending.
     tasks: BTreeMap<u32, Arc<Task>>,
     size: Size,
@@ -53,6 +57,8 @@ struct TaskTable {
 struct Size {
     octets: usize,
     hits: usize,
+    /// The octets in memory, with those of the list of hits.
+    kept: usize,
 }
 
 impl Size {
@@ -60,9 +66,17 @@ impl Size {
     fn of(task: &Task) -> Self {
         let package = task.package(0);
         let package = package.and_then(|package| encode_value(&package).ok());
+        let octets = package.map_or(0, |octets| octets.len());
+        let hits = task.result_set.as_ref().map(|set| &set.hits);
+        let decoded = match task.parameters {
+            TaskParameters::PersistentQuery(_) => DECODED,
+            // Most of the others are records.
+            _ => 2,
+        };
         Self {
-            octets: package.map_or(0, |octets| octets.len()),
-            hits: task.result_set.as_ref().map_or(0, |set| set.hits.len()),
+            octets,
+            hits: hits.map_or(0, Hits::len),
+            kept: octets.saturating_mul(decoded) + hits.map_or(0, Hits::octets),
         }
     }
 
@@ -72,6 +86,7 @@ impl Size {
         Self {
             octets: sum(self.octets, less.octets, more.octets),
             hits: sum(self.hits, less.hits, more.hits),
+            kept: sum(self.kept, less.kept, more.kept),
         }
     }
 }
@@ -120,6 +135,12 @@ impl Tasks {
         }))
     }
 
+    /// The store, whose octets are charged to this account from now on.
+    pub(crate) fn charged_to(self, account: Arc<Account>) -> Self {
+        lock(&self.0).charge = Charge::to(&account);
+        self
+    }
+
     /// Checks whether a task of this kind could be added for the owner, before it is carried out.
     ///
     /// # Errors
@@ -161,6 +182,9 @@ impl Tasks {
         let mut kept = lock(&self.0);
         if let Some(task) = kept.tasks.remove(&number) {
             kept.size = kept.size.changed(Size::of(&task), Size::default());
+            let left = kept.size.kept;
+            // Fewer octets are never refused.
+            let _ = kept.charge.set(left);
         }
     }
 
@@ -231,6 +255,7 @@ impl TaskTable {
         if size.octets > self.limits.octets || size.hits > self.limits.hits {
             return Err(full());
         }
+        self.charge.set(size.kept).map_err(|_| full())?;
         self.size = size;
         self.tasks.insert(number, Arc::new(task));
         Ok(())

@@ -10,6 +10,7 @@ use z3950_asn1::codec;
 
 use super::when::Subjects;
 use super::{Fault, Faults, alter, octets, unsolicited};
+use crate::budget::Charge;
 use crate::diagnostic::{Condition, diagnostic};
 use crate::session::Reply;
 
@@ -28,6 +29,8 @@ pub(crate) struct Output {
     pub(crate) hang_up: bool,
     /// Whether the connection is reset when it ends.
     pub(crate) reset: bool,
+    /// What it takes until it is written.
+    pub(crate) charge: Charge,
 }
 
 /// An APDU, or octets that a fault sends instead.

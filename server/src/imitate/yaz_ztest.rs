@@ -96,6 +96,10 @@ impl HitList for Positions {
             (positions.start..end).map(|position| u32::try_from(position).unwrap_or(u32::MAX));
         ids.map(RecordId).collect()
     }
+
+    fn octets(&self) -> usize {
+        size_of::<Self>()
+    }
 }
 
 impl YazZtest {

@@ -71,6 +71,13 @@ impl HitList for ResultList {
             RecordOrder::Sorted(records) => ids_of(records, positions),
         }
     }
+
+    fn octets(&self) -> usize {
+        match &self.records {
+            RecordOrder::Numbers(set) => set.octets(),
+            RecordOrder::Sorted(records) => size_of_val(&**records),
+        }
+    }
 }
 
 impl Index {

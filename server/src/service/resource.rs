@@ -17,7 +17,7 @@ use crate::units::count;
 pub(crate) struct Held {
     pub(crate) reference_id: Option<ReferenceId>,
     result_set: Vec<u8>,
-    response: SearchResponse,
+    pub(crate) response: SearchResponse,
 }
 
 /// Holds the answer to a Search, and asks whether to continue with it.

@@ -60,6 +60,7 @@ fn the_template_is_read_with_every_setting() {
     // The commented-out values are the defaults, as the file says.
     let mut limits = Limits::default();
     limits.sessions_per_address = Some(100);
+    limits.server_octets = Some(256 << 20);
     assert_eq!(config.limits, limits);
     assert_eq!(config.tasks, TaskLimits::default());
     assert_eq!(config.offer.versions, ProtocolVersion::UP_TO_3);
@@ -203,6 +204,13 @@ fn every_error_has_its_line() {
             (4, "apdu-size is not a number of octets"),
             (5, "limits: unknown key \"sesions\""),
         ],
+    );
+    check(
+        "[limits]\nsession-octets = \"1MiB\"\napdu-size = \"65537\"\nexceptional-record-size = 524288\npreferred-message-size = 1",
+        &[(
+            1,
+            "apdu-size is 65537, which takes up to 16 times as many octets, but",
+        )],
     );
     check(
         "[[database]]\nfiles = [\"a\", 2]",

@@ -1,9 +1,8 @@
 //! The result sets of a session: their limits, and which are evicted first.
 
-use std::sync::Arc;
-
 use super::*;
 use crate::backend::RecordId;
+use crate::budget::Budget;
 use crate::requests::Sizes;
 
 fn limits(result_sets: usize, hits: usize) -> Limits {
@@ -12,6 +11,10 @@ fn limits(result_sets: usize, hits: usize) -> Limits {
         hits,
         ..Limits::default()
     }
+}
+
+fn kept(limits: &Limits) -> ResultSets {
+    ResultSets::new(limits, &Budget::new(limits).account(limits))
 }
 
 fn set(count: u32) -> ResultSet {
@@ -36,7 +39,7 @@ fn look(sets: &ResultSets, name: &str) -> Result<usize, i64> {
 
 #[test]
 fn limits_hold_at_and_past_them() {
-    let mut sets = ResultSets::new(&limits(2, 10));
+    let mut sets = kept(&limits(2, 10));
     assert_eq!(keep(&mut sets, "1", 4), Ok(()));
     assert_eq!(keep(&mut sets, "2", 6), Ok(()));
     assert_eq!(keep(&mut sets, "3", 0), Err(112));
@@ -49,7 +52,7 @@ fn limits_hold_at_and_past_them() {
 
 #[test]
 fn the_least_recently_used_sets_are_evicted_first() {
-    let mut sets = ResultSets::new(&limits(9, 10));
+    let mut sets = kept(&limits(9, 10));
     for (name, count) in [("1", 4), ("2", 3), ("none", 0), ("3", 3)] {
         assert_eq!(keep(&mut sets, name, count), Ok(()));
     }
@@ -67,7 +70,7 @@ fn the_least_recently_used_sets_are_evicted_first() {
 
 #[test]
 fn names_are_compared_octet_for_octet() {
-    let mut sets = ResultSets::new(&limits(3, 10));
+    let mut sets = kept(&limits(3, 10));
     for (name, count) in [("a", 1), ("A", 2), ("", 3)] {
         assert_eq!(keep(&mut sets, name, count), Ok(()));
     }
@@ -75,4 +78,33 @@ fn names_are_compared_octet_for_octet() {
     assert!(sets.delete(b"A") && !sets.delete(b"A"));
     sets.clear();
     assert_eq!((look(&sets, "a"), sets.hits), (Err(30), 0));
+}
+
+#[test]
+fn octets_are_counted_with_names_and_hits() {
+    let octets = |sets: usize, hits: usize| sets * (ENTRY + 1) + 4 * hits;
+    let mut sets = kept(&Limits {
+        session_octets: octets(3, 100),
+        ..Limits::default()
+    });
+    for (name, count) in [("1", 30), ("2", 30), ("3", 40)] {
+        assert_eq!(keep(&mut sets, name, count), Ok(()));
+    }
+    assert_eq!(sets.charge.octets(), octets(3, 100));
+    sets.look_up(b"1").expect("a set");
+    // A set of its own size replaces one, and a larger one evicts the least recently used.
+    assert_eq!(keep(&mut sets, "3", 40), Ok(()));
+    assert_eq!(keep(&mut sets, "3", 41), Ok(()));
+    let seen = ["1", "2", "3"].map(|name| look(&sets, name));
+    assert_eq!(seen, [Ok(30), Err(27), Ok(41)]);
+    assert_eq!(sets.charge.octets(), octets(3, 71));
+    // A set that does not fit alone is refused, with nothing left to evict.
+    assert_eq!(keep(&mut sets, "3", 101), Err(31));
+    assert_eq!(sets.charge.octets(), octets(2, 0));
+    let long = "x".repeat(octets(1, 100));
+    assert_eq!(keep(&mut sets, &long, 0), Err(31));
+    sets.delete(b"1");
+    assert_eq!(sets.charge.octets(), octets(1, 0));
+    sets.clear();
+    assert_eq!(sets.charge.octets(), 0);
 }

@@ -261,3 +261,20 @@ fn databases_are_refused_to_users_without_access() {
         assert_eq!(shown(&search(&mut session, request).records), expected);
     }
 }
+
+#[test]
+fn names_of_result_sets_have_a_limit() {
+    for (octets, expected) in [
+        (1_024, "none"),
+        (1_025, "22 a name has at most 1024 octets, not 1025"),
+        (1_000_000, "22 a name has at most 1024 octets, not 1000000"),
+    ] {
+        let request = SearchRequest {
+            result_set_name: "x".repeat(octets).as_str().into(),
+            ..search_request("5")
+        };
+        let mut session = open(Arc::new(Stub), Limits::default());
+        let response = search(&mut session, request);
+        assert_eq!(shown(&response.records), expected, "{octets}");
+    }
+}

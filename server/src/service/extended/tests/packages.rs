@@ -164,7 +164,7 @@ fn the_number_of_tasks_is_limited() {
         tasks: 1,
         ..TaskLimits::default()
     };
-    let target = target(&shelf(&["a"])).with_tasks(Arc::new(Tasks::new(limits)));
+    let target = target(&shelf(&["a"])).with_tasks(Tasks::new(limits));
     let mut session = open(&Arc::new(target));
     let ill = || Some(External::octet_aligned(oid::ILL, "ill"));
     let of_somebody = ExtendedServicesRequest {
@@ -192,7 +192,7 @@ fn the_limit_of_kept_records_holds() {
             hits,
             ..TaskLimits::default()
         };
-        let target = target(&shelf(&["a", "b"])).with_tasks(Arc::new(Tasks::new(limits)));
+        let target = target(&shelf(&["a", "b"])).with_tasks(Tasks::new(limits));
         let mut session = open(&Arc::new(target));
         search_in(&mut session, "books", "default", "all");
         let response = send(&mut session, keep_set(Some("default"), None));

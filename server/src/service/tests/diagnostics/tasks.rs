@@ -62,7 +62,7 @@ pub(super) const ROWS: &[Row] = &[
             tasks: 0,
             ..TaskLimits::default()
         };
-        let target = target(&shelf(&["a"])).with_tasks(Arc::new(Tasks::new(none)));
+        let target = target(&shelf(&["a"])).with_tasks(Tasks::new(none));
         answer(&mut open_on(target), a_query())
     }),
     (221, || sent(request(oid::EXPORT_INVOCATION, None))),

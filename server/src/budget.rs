@@ -1,0 +1,204 @@
+//! Octets that clients make the server keep: an account for each session within the budget of the server. What exceeds either
+//! is refused with condition 31, which names the limit.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use crate::diagnostic::{Condition, Diagnostic, diagnostic};
+use crate::limits::Limits;
+
+/// The octets of all accounts of a server.
+pub(crate) struct Budget {
+    most: usize,
+    used: AtomicUsize,
+}
+
+/// Accounts share the counter of the server only when they pass a multiple of this, so that small requests never do.
+const GRAIN: usize = 8192;
+
+/// How many octets a decoded APDU takes at most for each of its octets: queries of many short terms take most.
+pub(crate) const DECODED: usize = 16;
+
+impl Budget {
+    pub(crate) fn new(limits: &Limits) -> Arc<Self> {
+        Arc::new(Self {
+            most: limits.most_octets(),
+            used: AtomicUsize::new(0),
+        })
+    }
+
+    /// The account of a session with these limits.
+    pub(crate) fn account(self: &Arc<Self>, limits: &Limits) -> Arc<Account> {
+        self.account_of(limits.session_octets)
+    }
+
+    /// An account for what outlives sessions: half of the budget.
+    pub(crate) fn common_account(self: &Arc<Self>) -> Arc<Account> {
+        self.account_of(self.most / 2)
+    }
+
+    fn account_of(self: &Arc<Self>, most: usize) -> Arc<Account> {
+        Arc::new(Account {
+            budget: Arc::clone(self),
+            most,
+            used: AtomicUsize::new(0),
+        })
+    }
+}
+
+/// The octets kept for a session.
+pub(crate) struct Account {
+    budget: Arc<Budget>,
+    most: usize,
+    used: AtomicUsize,
+}
+
+impl Account {
+    fn add(&self, octets: usize) -> Result<(), Diagnostic> {
+        let before = add(&self.used, octets, self.most)
+            .ok_or_else(|| exhausted("a session keeps", "session-octets", self.most))?;
+        let grains = grains(before + octets) - grains(before);
+        if grains > 0 && add(&self.budget.used, grains, self.budget.most).is_none() {
+            self.used.fetch_sub(octets, Ordering::Relaxed);
+            let most = self.budget.most;
+            return Err(exhausted("all sessions keep", "server-octets", most));
+        }
+        Ok(())
+    }
+
+    fn subtract(&self, octets: usize) {
+        let before = self.used.fetch_sub(octets, Ordering::Relaxed);
+        let grains = grains(before) - grains(before.saturating_sub(octets));
+        if grains > 0 {
+            self.budget.used.fetch_sub(grains, Ordering::Relaxed);
+        }
+    }
+}
+
+/// What of an account is counted in the budget.
+fn grains(octets: usize) -> usize {
+    octets / GRAIN * GRAIN
+}
+
+/// Adds to a counter and returns its value before, unless it would exceed `most`.
+fn add(counter: &AtomicUsize, octets: usize, most: usize) -> Option<usize> {
+    let more = |used: usize| used.checked_add(octets).filter(|used| *used <= most);
+    let added = counter.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more);
+    added.ok()
+}
+
+fn exhausted(who: &str, limit: &str, most: usize) -> Diagnostic {
+    let words = format!("{who} at most {most} octets ({limit})");
+    diagnostic(Condition::RESOURCES_EXHAUSTED, words)
+}
+
+/// Octets that are kept; they are counted until it is dropped. The default is in no account and counts nothing.
+#[derive(Default)]
+pub(crate) struct Charge {
+    account: Option<Arc<Account>>,
+    octets: usize,
+}
+
+impl Charge {
+    /// A charge to an account, of no octets so far.
+    pub(crate) fn to(account: &Arc<Account>) -> Self {
+        Self {
+            account: Some(Arc::clone(account)),
+            octets: 0,
+        }
+    }
+
+    pub(crate) fn octets(&self) -> usize {
+        self.octets
+    }
+
+    /// Changes the number of octets; a smaller one is never refused.
+    ///
+    /// # Errors
+    /// Condition 31; the number stays as it is.
+    pub(crate) fn set(&mut self, octets: usize) -> Result<(), Diagnostic> {
+        if let Some(account) = &self.account {
+            match octets.checked_sub(self.octets) {
+                Some(more) => account.add(more)?,
+                None => account.subtract(self.octets - octets),
+            }
+        }
+        self.octets = octets;
+        Ok(())
+    }
+
+    /// Makes it at least that many octets.
+    ///
+    /// # Errors
+    /// As [`Charge::set`].
+    pub(crate) fn cover(&mut self, octets: usize) -> Result<(), Diagnostic> {
+        self.set(octets.max(self.octets))
+    }
+}
+
+impl std::fmt::Debug for Charge {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} octets", self.octets)
+    }
+}
+
+impl Drop for Charge {
+    fn drop(&mut self) {
+        // Fewer octets are never refused.
+        let _ = self.set(0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn limits(session_octets: usize, all: usize) -> Limits {
+        Limits {
+            session_octets,
+            server_octets: Some(all),
+            ..Limits::default()
+        }
+    }
+
+    fn set(charge: &mut Charge, octets: usize) -> Result<(), String> {
+        let set = charge.set(octets);
+        set.map_err(|why| format!("{} {}", why.condition, why.addinfo.to_string_lossy()))
+    }
+
+    #[test]
+    fn limits_hold_at_and_past_them() {
+        let limits = limits(3 * GRAIN, 5 * GRAIN);
+        let budget = Budget::new(&limits);
+        let [one, other] = [budget.account(&limits), budget.account(&limits)];
+        let [mut first, mut second] = [Charge::to(&one), Charge::to(&one)];
+        let mut third = Charge::to(&other);
+        assert_eq!(set(&mut first, 3 * GRAIN), Ok(()));
+        let of_session = "31 a session keeps at most 24576 octets (session-octets)";
+        assert_eq!(set(&mut second, 1), Err(of_session.to_owned()));
+        assert_eq!(set(&mut first, 3 * GRAIN - 1), Ok(()));
+        assert_eq!(set(&mut second, 1), Ok(()));
+        assert_eq!(set(&mut third, 2 * GRAIN), Ok(()));
+        let of_server = "31 all sessions keep at most 40960 octets (server-octets)";
+        assert_eq!(set(&mut third, 3 * GRAIN), Err(of_server.to_owned()));
+        assert_eq!(third.octets(), 2 * GRAIN);
+        assert!(third.cover(1).is_ok() && third.octets() == 2 * GRAIN);
+        drop((first, second));
+        assert_eq!(set(&mut third, 3 * GRAIN), Ok(()));
+        assert!(set(&mut third, usize::MAX).is_err());
+        drop(third);
+        for counter in [&one.used, &other.used, &budget.used] {
+            assert_eq!(counter.load(Ordering::Relaxed), 0);
+        }
+        let mut free = Charge::default();
+        assert_eq!(set(&mut free, usize::MAX), Ok(()));
+    }
+
+    #[test]
+    fn common_things_leave_half_of_the_budget() {
+        let common = Budget::new(&limits(1, 4 * GRAIN)).common_account();
+        let mut charge = Charge::to(&common);
+        assert_eq!(set(&mut charge, 2 * GRAIN), Ok(()));
+        assert!(set(&mut charge, 2 * GRAIN + 1).is_err());
+    }
+}
