@@ -4,7 +4,8 @@
 //! |---|---|
 //! | `builder`, `load` | records from memory, from files and of the demo catalogue; reports of damage |
 //! | `catalogue`, `result` | a snapshot of the databases, and result sets that keep theirs |
-//! | `update`, `save` | atomic changes, and saving to files with the feature `save` |
+//! | `update`, `commit` | atomic changes, and how they become visible |
+//! | `save`, `journal`, `fold` | saving to files with the feature `save` |
 //! | `docid` | the docid field of records |
 //! | `fields`, `words` | the access points, words and keys of records |
 //! | `index`, `hits` | the indexes, and sets of records |
@@ -17,12 +18,17 @@ mod attributes;
 mod background;
 mod builder;
 mod catalogue;
+mod commit;
 mod docid;
 mod eval;
 mod fields;
+#[cfg(feature = "save")]
+mod fold;
 mod forms;
 mod hits;
 mod index;
+#[cfg(feature = "save")]
+mod journal;
 mod load;
 mod profile;
 mod result;
@@ -38,8 +44,6 @@ mod words;
 
 use std::collections::HashMap;
 use std::fmt;
-#[cfg(feature = "save")]
-use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 use tracing::debug;
@@ -50,22 +54,29 @@ use self::background::Background;
 pub use self::builder::MemoryBackendBuilder;
 use self::catalogue::Catalogue;
 pub use self::catalogue::DatabaseFiles;
+use self::commit::{Begun, Commit, CommitQueue};
 pub use self::docid::{DocidField, DocidFieldError};
 use self::eval::Evaluated;
 use self::fields::Fields;
 pub use self::fields::{
     AccessPoint, AccessPoints, AccessPointsError, Kind, Source, SourceError, Sources,
 };
+#[cfg(feature = "save")]
+pub use self::fold::FoldedFile;
 use self::index::Work;
+#[cfg(feature = "save")]
+pub use self::journal::JournalError;
 pub use self::load::{Checked, FileNotes, LoadError, MAX_NOTES, Note, Progress, check_files};
+#[cfg(feature = "save")]
+pub use self::load::{CheckedJournal, check_journal};
 pub use self::profile::{Profile, Treatment, TypeProfile, Values};
 use self::result::ResultList;
 #[cfg(feature = "save")]
 pub use self::save::SaveError;
 #[cfg(feature = "save")]
-use self::save::SavedFiles;
+use self::save::{JOURNAL_OCTETS, SavedFiles};
 #[cfg(not(feature = "save"))]
-use self::unsaved::SavedFiles;
+use self::unsaved::{JOURNAL_OCTETS, SavedFiles};
 use crate::backend::{
     Answer, Backend, DatabaseInfo, Found, Hits, Retrieve, Retrieved, Scan, Scanned, Search, Sort,
     Update, ready,
@@ -85,7 +96,11 @@ pub struct MemoryBackend(Arc<Shared>);
 struct Shared {
     current: Mutex<Arc<Catalogue>>,
     /// Held while a catalogue is being made, so that there is one change at a time.
-    changing: Mutex<SavedFiles>,
+    queue: Mutex<CommitQueue>,
+    /// Held while changes are saved, and before the queue.
+    files: Mutex<SavedFiles>,
+    /// Held while a saved file is written anew, and before the files.
+    folding: Mutex<()>,
     background: Background,
 }
 
@@ -113,10 +128,12 @@ impl MemoryBackend {
         Self::builder().add_demo().build()
     }
 
-    fn new(catalogue: Catalogue, saved: SavedFiles) -> Self {
+    fn new(catalogue: Catalogue, files: SavedFiles) -> Self {
         Self(Arc::new(Shared {
             current: Mutex::new(Arc::new(catalogue)),
-            changing: Mutex::new(saved),
+            queue: Mutex::default(),
+            files: Mutex::new(files),
+            folding: Mutex::default(),
             background: Background::default(),
         }))
     }
@@ -126,8 +143,8 @@ impl MemoryBackend {
         self.current().index.prepare();
     }
 
-    /// Reloads the databases from their files; `progress` is called from time to time. Updates that were not saved are lost.
-    /// Blocks until done; searches continue.
+    /// Reloads the databases from their files; `progress` is called from time to time. Updates that were not saved are lost; those in
+    /// journals are first folded into their files. Blocks until done; searches continue.
     ///
     /// # Errors
     /// As for [`MemoryBackendBuilder::load`]; [`LoadError::Damaged`] for a file in which a record would be left out or is
@@ -160,42 +177,30 @@ impl MemoryBackend {
         databases: Arc<[DatabaseFiles]>,
         progress: &dyn Fn(&Progress),
     ) -> Result<Vec<FileNotes>, LoadError> {
-        let mut saved = lock(&self.0.changing);
-        let stamps = saved.stamps();
-        if let Some(path) = saved.removed() {
+        let folding = lock(&self.0.folding);
+        if let Some(path) = lock(&self.0.files).removed() {
             return Err(LoadError::Removed {
                 path: path.to_owned(),
             });
         }
-        let current = self.current();
         #[cfg(feature = "save")]
-        if !catalogue::have_same_saves(&current.databases, &databases) {
+        if !catalogue::have_same_saves(&self.current().databases, &databases) {
             return Err(LoadError::OtherSaves);
         }
+        // So that a file that is edited by hand afterwards holds everything.
+        self.fold_all(&folding);
+        let mut files = lock(&self.0.files);
+        let found = files.examine(&fields)?;
+        let current = self.current();
         let served = databases.iter().map(|database| {
             let number = current.number(&database.name);
-            let count = number.and_then(|number| current.counts.get(usize::from(number)));
-            count.copied().unwrap_or(0)
+            number.map_or(0, |number| current.count(number))
         });
         let served: Vec<_> = served.collect();
         let (index, notes) = load::load(&fields, &databases, Some(&served), progress)?;
-        saved.read(stamps);
-        self.replace(Catalogue::new(fields, databases, index));
+        let catalogue = Catalogue::new(fields, databases, index);
+        self.overtake(update::repeated(catalogue, files.read(found)));
         Ok(notes)
-    }
-
-    /// Writes the records of a database to a file, in the format of its extension, or ISO 2709 if it has none. The file is
-    /// replaced atomically. Blocks until done.
-    ///
-    /// # Errors
-    /// See [`SaveError`].
-    #[cfg(feature = "save")]
-    pub fn save(&self, database: &str, path: &Path) -> Result<(), SaveError> {
-        let mut saved = lock(&self.0.changing);
-        let catalogue = self.current();
-        let number = catalogue.number(database);
-        let number = number.ok_or_else(|| SaveError::NoDatabase(database.to_owned()))?;
-        saved.save_to(&catalogue.index, number, path)
     }
 
     /// The current databases.
@@ -203,8 +208,8 @@ impl MemoryBackend {
         Arc::clone(&lock(&self.0.current))
     }
 
-    fn replace(&self, catalogue: Catalogue) {
-        *lock(&self.0.current) = Arc::new(catalogue);
+    fn replace(&self, catalogue: Arc<Catalogue>) {
+        *lock(&self.0.current) = catalogue;
     }
 
     fn find(&self, search: &Search<'_>, work: &mut Work) -> Result<Found, Diagnostic> {
@@ -376,14 +381,30 @@ impl Backend for MemoryBackend {
     }
 
     fn update<'a>(&'a self, update: Update<'a>) -> Answer<'a, update::Outcomes> {
-        let (backend, database) = (self.clone(), update.database.clone());
-        let (action, records) = (update.action, update.records.to_vec());
-        self.0.background.change(move || {
-            backend.change(&Update {
-                database: &database,
-                action,
-                records: &records,
-            })
+        let (database, action) = (update.database.clone(), update.action);
+        let records: Arc<[_]> = update.records.into();
+        Box::pin(async move {
+            loop {
+                let (backend, database) = (self.clone(), database.clone());
+                let records = Arc::clone(&records);
+                // A change is not interrupted once it has begun.
+                let begun = self.0.background.change(move || {
+                    backend.change(&Update {
+                        database: &database,
+                        action,
+                        records: &records,
+                    })
+                });
+                let (outcomes, is_done) = match begun.await? {
+                    Begun::Done(outcomes) => return Ok(outcomes),
+                    Begun::Waiting(outcomes, is_done) => (outcomes, is_done),
+                };
+                match is_done.await.unwrap_or_else(|_| Commit::lost()) {
+                    Commit::Done => return Ok(outcomes),
+                    Commit::Failed(diagnostic) => return Err(diagnostic),
+                    Commit::Overtaken => {}
+                }
+            }
         })
     }
 }

@@ -9,7 +9,7 @@ use super::docid::DocidField;
 use super::fields::{AccessPoints, Fields};
 use super::load::{FileNotes, LoadError, Note, Progress, encoded};
 use super::profile::Profile;
-use super::{MemoryBackend, SavedFiles, load};
+use super::{JOURNAL_OCTETS, MemoryBackend, SavedFiles, load, update};
 
 /// Collects databases for a [`MemoryBackend`].
 #[derive(Debug, Default)]
@@ -18,6 +18,7 @@ pub struct MemoryBackendBuilder {
     access_points: AccessPoints,
     profile: Profile,
     databases: Vec<DatabaseFiles>,
+    journal_octets: Option<u64>,
 }
 
 impl MemoryBackendBuilder {
@@ -38,6 +39,13 @@ impl MemoryBackendBuilder {
     /// The attributes that queries may use.
     pub fn profile(self, profile: Profile) -> Self {
         Self { profile, ..self }
+    }
+
+    /// The octets of changes in a journal from which it is folded into its file; by default 16 MiB.
+    #[cfg(feature = "save")]
+    pub fn journal_octets(mut self, octets: u64) -> Self {
+        self.journal_octets = Some(octets);
+        self
     }
 
     /// Adds records to a database, which is created if necessary.
@@ -94,18 +102,20 @@ impl MemoryBackendBuilder {
     /// time. Blocks until done.
     ///
     /// # Errors
-    /// The first file that cannot be read, or has no records. Damaged records are reported as notes.
+    /// The first file that cannot be read, or has no records; a journal that cannot be read, is damaged, or does not belong to its
+    /// file. Damaged records are reported as notes.
     pub fn load(
         self,
         databases: impl IntoIterator<Item = DatabaseFiles>,
         progress: &dyn Fn(&Progress),
     ) -> Result<(MemoryBackend, Vec<FileNotes>), LoadError> {
+        let journal_octets = self.journal_octets.unwrap_or(JOURNAL_OCTETS);
         let (fields, databases) = self.with_files(databases).finished();
-        let mut saved = SavedFiles::lock(&databases)?;
-        let stamps = saved.stamps();
+        let mut saved = SavedFiles::lock(&databases, journal_octets)?;
+        let found = saved.examine(&fields)?;
         let (index, notes) = load::load(&fields, &databases, None, progress)?;
-        saved.read(stamps);
         let catalogue = Catalogue::new(fields, databases, index);
+        let catalogue = update::repeated(catalogue, saved.read(found));
         Ok((MemoryBackend::new(catalogue, saved), notes))
     }
 

@@ -44,11 +44,21 @@ pub struct DatabaseFiles {
     pub paths: Vec<PathBuf>,
     /// The docid field; `None` for the default.
     pub docid: Option<DocidField>,
-    /// The file that the database is written to whenever it changes. If it exists, it is read instead of `paths`.
+    /// The file that changes are saved to: first to the journal next to it, `FILE.journal`, then by
+    /// [`MemoryBackend::fold`](super::MemoryBackend::fold). If it exists, it is read instead of `paths`.
     #[cfg(feature = "save")]
     pub save: Option<PathBuf>,
     /// Records from memory, in their ISO 2709 form.
     pub(crate) records: Vec<Bytes>,
+}
+
+/// A change of one record: records of this docid are removed, and the new one is added.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct RecordChange {
+    /// The docid.
+    pub(super) id: Bytes,
+    /// The record in its ISO 2709 form; `None` if it is deleted.
+    pub(super) record: Option<Bytes>,
 }
 
 impl DatabaseFiles {
@@ -59,6 +69,14 @@ impl DatabaseFiles {
         #[cfg(not(feature = "save"))]
         None
     }
+
+    /// Whether changes of the database are saved.
+    pub(super) fn is_saved(&self) -> bool {
+        #[cfg(feature = "save")]
+        return self.save.is_some();
+        #[cfg(not(feature = "save"))]
+        false
+    }
 }
 
 /// The name that selects all databases, unless a database is called that.
@@ -67,14 +85,8 @@ const ALL: &str = "Default";
 impl Catalogue {
     /// The catalogue of these databases and records.
     pub(super) fn new(fields: Arc<Fields>, databases: Arc<[DatabaseFiles]>, index: Index) -> Self {
-        let mut syntaxes: Vec<Oid> = Vec::new();
         let mut counts = vec![0; databases.len()];
         for (_, segment, deleted) in index.segments() {
-            for syntax in &segment.syntaxes {
-                if !syntaxes.contains(syntax) {
-                    syntaxes.push(*syntax);
-                }
-            }
             for (database, records) in &segment.databases {
                 if let Some(count) = counts.get_mut(usize::from(*database)) {
                     let gone = deleted
@@ -87,15 +99,26 @@ impl Catalogue {
         Self {
             fields,
             databases,
+            syntaxes: syntaxes_of(&index),
             index,
-            syntaxes,
             counts,
         }
     }
 
-    /// The same databases with these records.
-    pub(super) fn with(&self, index: Index) -> Self {
-        Self::new(Arc::clone(&self.fields), Arc::clone(&self.databases), index)
+    /// The catalogue after a change of one database, which has that many records more and fewer. The cost does not depend on the number of
+    /// records.
+    pub(super) fn changed(&self, index: Index, database: u16, more: usize, fewer: usize) -> Self {
+        let mut counts = self.counts.clone();
+        if let Some(count) = counts.get_mut(usize::from(database)) {
+            *count = (*count + more).saturating_sub(fewer);
+        }
+        Self {
+            fields: Arc::clone(&self.fields),
+            databases: Arc::clone(&self.databases),
+            syntaxes: syntaxes_of(&index),
+            index,
+            counts,
+        }
     }
 
     /// The numbers of the named databases; `None` for all.
@@ -141,6 +164,12 @@ impl Catalogue {
         number.map_or("", |number| self.name(number))
     }
 
+    /// The number of records of a database.
+    pub(super) fn count(&self, number: u16) -> usize {
+        let count = self.counts.get(usize::from(number));
+        count.copied().unwrap_or_default()
+    }
+
     /// The name of a database.
     pub(super) fn name(&self, number: u16) -> &str {
         let database = self.databases.get(usize::from(number));
@@ -177,6 +206,19 @@ pub(super) fn have_same_saves(before: &[DatabaseFiles], after: &[DatabaseFiles])
             .collect()
     };
     saves(before) == saves(after)
+}
+
+/// The syntaxes in which the records of an index are stored.
+fn syntaxes_of(index: &Index) -> Vec<Oid> {
+    let mut syntaxes: Vec<Oid> = Vec::new();
+    for (_, segment, _) in index.segments() {
+        for syntax in &segment.syntaxes {
+            if !syntaxes.contains(syntax) {
+                syntaxes.push(*syntax);
+            }
+        }
+    }
+    syntaxes
 }
 
 /// Compares database names without case (Z39.50-2003 §3.1.2).

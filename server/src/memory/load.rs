@@ -12,6 +12,8 @@ use bytes::Bytes;
 use z3950_marc::{Iso2709Error, MarcRecord, iso2709};
 
 pub use self::check::{Checked, check_files};
+#[cfg(feature = "save")]
+pub use self::check::{CheckedJournal, check_journal};
 pub(super) use self::workers::load;
 
 /// The progress of loading.
@@ -109,6 +111,10 @@ pub enum LoadError {
     #[cfg(feature = "save")]
     #[error(transparent)]
     Saved(#[from] z3950_asn1::file::Error),
+    /// The journal of a saved file cannot be used.
+    #[cfg(feature = "save")]
+    #[error(transparent)]
+    Journal(#[from] super::journal::JournalError),
     /// A file or folder cannot be read.
     #[error("cannot read {}", path.display())]
     Unreadable {

@@ -1,10 +1,15 @@
 //! Without the feature `save`, databases stay in memory.
 
 use std::path::Path;
+use std::sync::MutexGuard;
 
-use super::catalogue::{Catalogue, DatabaseFiles};
+use super::MemoryBackend;
+use super::catalogue::{Catalogue, DatabaseFiles, RecordChange};
+use super::fields::Fields;
 use super::load::LoadError;
 use crate::diagnostic::Diagnostic;
+
+pub(super) const JOURNAL_OCTETS: u64 = 0;
 
 /// No files: the counterpart of the type in `save`.
 #[derive(Debug, Default)]
@@ -12,24 +17,41 @@ pub(super) struct SavedFiles {}
 
 /// No states of files.
 #[derive(Debug)]
-pub(super) struct Stamps {}
+pub(super) struct FoundFiles {}
 
 impl SavedFiles {
-    pub(super) fn lock(_: &[DatabaseFiles]) -> Result<Self, LoadError> {
+    pub(super) fn lock(_: &[DatabaseFiles], _: u64) -> Result<Self, LoadError> {
         Ok(Self {})
     }
 
-    pub(super) fn stamps(&self) -> Stamps {
-        Stamps {}
+    pub(super) fn examine(&mut self, _: &Fields) -> Result<FoundFiles, LoadError> {
+        Ok(FoundFiles {})
     }
 
     pub(super) fn removed(&self) -> Option<&Path> {
         None
     }
 
-    pub(super) fn read(&mut self, _: Stamps) {}
+    pub(super) fn read(&mut self, _: FoundFiles) -> Vec<(u16, Vec<RecordChange>)> {
+        Vec::new()
+    }
 
-    pub(super) fn keep(&mut self, _: &Catalogue, _: u16) -> Result<(), Diagnostic> {
+    pub(super) fn commit<'a>(
+        &mut self,
+        _: &Catalogue,
+        _: u16,
+        _: impl Iterator<Item = &'a RecordChange>,
+    ) -> Result<(), Diagnostic> {
         Ok(())
     }
+
+    pub(super) fn is_due(&self, _: u16) -> bool {
+        false
+    }
+}
+
+impl MemoryBackend {
+    pub(super) fn fold_all(&self, _: &MutexGuard<'_, ()>) {}
+
+    pub(super) fn fold_when_due(&self, _: u16) {}
 }

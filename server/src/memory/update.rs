@@ -8,51 +8,80 @@ use z3950_asn1::apdu::External;
 use z3950_asn1::record::RetrievedRecord;
 use z3950_marc::{Field, MarcRecord, iso2709, marcxml};
 
-use super::MemoryBackend;
+use super::catalogue::{Catalogue, RecordChange};
 use super::docid::DocidField;
 use super::fields::Fields;
 use super::hits::{HitSet, Part, SEGMENT};
 use super::index::{Index, Segment, SegmentBuilder};
 use crate::backend::{Update, UpdateAction, UpdateRecord};
 use crate::diagnostic::{Condition, Diagnostic, diagnostic};
-use crate::lock::lock;
 
 /// The outcome for each record: its identifier, or a diagnostic.
 pub(super) type Outcomes = Vec<Result<Bytes, Diagnostic>>;
 
+/// The texts of up to this many records are indexed on first use, which takes a millisecond or two: segments of a few records are soon
+/// merged.
+const FEW: usize = 64;
 /// The most octets of segments that are merged.
 const MERGED_OCTETS: usize = 64 * 1024 * 1024;
 
-impl MemoryBackend {
-    /// Makes a change. If the database is saved to a file, the change becomes visible once it is saved.
-    ///
-    /// # Errors
-    /// 235 if the database does not exist, 1 if it cannot be saved; then nothing has changed.
-    pub(super) fn change(&self, update: &Update<'_>) -> Result<Outcomes, Diagnostic> {
-        let mut saved = lock(&self.0.changing);
-        let catalogue = self.current();
-        let number = catalogue.known(update.database)?;
-        let mut draft = Draft {
-            index: &catalogue.index,
-            number,
-            docid: catalogue.fields.docid(number),
-            new: Vec::new(),
-            new_by_id: HashMap::new(),
-            deleted: HitSet::default(),
-            next_id: *catalogue.counts.get(usize::from(number)).unwrap_or(&0),
-        };
-        let records = update.records.iter();
-        let outcomes: Outcomes = records
-            .map(|record| draft.apply(update.action, record))
-            .collect();
-        if outcomes.iter().any(Result::is_err) {
-            return Ok(outcomes);
-        }
-        let changed = catalogue.with(draft.finish(&catalogue.fields));
-        saved.keep(&changed, number)?;
-        self.replace(changed);
-        Ok(outcomes)
+/// A change, made but not visible yet.
+pub(super) struct Changed {
+    /// For each record.
+    pub(super) outcomes: Outcomes,
+    /// The database.
+    pub(super) number: u16,
+    /// The catalogue after the change.
+    pub(super) catalogue: Catalogue,
+    /// What to save.
+    pub(super) changes: Vec<RecordChange>,
+}
+
+/// Makes a change.
+///
+/// # Errors
+/// 235 if the database does not exist; the outcomes if a record is refused. Then nothing changes.
+pub(super) fn changed(
+    catalogue: &Catalogue,
+    update: &Update<'_>,
+) -> Result<Result<Changed, Outcomes>, Diagnostic> {
+    let number = catalogue.known(update.database)?;
+    let mut draft = Draft::new(catalogue, number);
+    let records = update.records.iter();
+    let outcomes: Outcomes = records
+        .map(|record| draft.apply(update.action, record))
+        .collect();
+    if outcomes.iter().any(Result::is_err) {
+        return Ok(Err(outcomes));
     }
+    let changes = std::mem::take(&mut draft.changes);
+    Ok(Ok(Changed {
+        outcomes,
+        number,
+        catalogue: draft.finish(catalogue),
+        changes,
+    }))
+}
+
+/// The catalogue after changes of databases that were made before. Those that it has already change nothing.
+pub(super) fn repeated(
+    mut catalogue: Catalogue,
+    all: impl IntoIterator<Item = (u16, Vec<RecordChange>)>,
+) -> Catalogue {
+    for (number, changes) in all {
+        let mut draft = Draft::new(&catalogue, number);
+        for RecordChange { id, record } in changes {
+            // It has been parsed before.
+            let parsed = record.and_then(|octets| {
+                let parsed = iso2709::parse(&octets).ok()?;
+                Some((octets, parsed.record))
+            });
+            let known = draft.find(&id);
+            draft.put(id, known, parsed);
+        }
+        catalogue = draft.finish(&catalogue);
+    }
+    catalogue
 }
 
 /// A database with the changes so far.
@@ -60,11 +89,13 @@ struct Draft<'a> {
     index: &'a Index,
     number: u16,
     docid: DocidField,
-    /// Records that are new or replace others; `None` for a record that was deleted again.
-    new: Vec<Option<MarcRecord>>,
+    /// Records that are new or replace others, each with its ISO 2709 form; `None` for a record that was deleted again.
+    new: Vec<Option<(Bytes, MarcRecord)>>,
     /// Their indexes in the list, by identifier.
     new_by_id: HashMap<Bytes, usize>,
     deleted: HitSet<'a>,
+    /// All changes, in order.
+    changes: Vec<RecordChange>,
     /// The next number to try as the identifier of a record without one.
     next_id: usize,
 }
@@ -78,6 +109,19 @@ enum Known<'a> {
 }
 
 impl<'a> Draft<'a> {
+    fn new(catalogue: &'a Catalogue, number: u16) -> Self {
+        Self {
+            index: &catalogue.index,
+            number,
+            docid: catalogue.fields.docid(number),
+            new: Vec::new(),
+            new_by_id: HashMap::new(),
+            deleted: HitSet::default(),
+            changes: Vec::new(),
+            next_id: catalogue.count(number),
+        }
+    }
+
     fn apply(&mut self, action: UpdateAction, update: &UpdateRecord) -> Result<Bytes, Diagnostic> {
         let record = update.record.as_ref().map(marc).transpose()?;
         let own = record.as_ref().and_then(|record| self.docid.of(record));
@@ -115,6 +159,16 @@ impl<'a> Draft<'a> {
         let record = record
             .map(|record| self.identified(record, &id))
             .transpose()?;
+        self.put(id.clone(), known, record);
+        Ok(id)
+    }
+
+    /// Puts a record, or nothing, in place of the known ones with its docid.
+    fn put(&mut self, id: Bytes, known: Option<Known<'a>>, record: Option<(Bytes, MarcRecord)>) {
+        self.changes.push(RecordChange {
+            id: id.clone(),
+            record: record.as_ref().map(|(octets, _)| octets.clone()),
+        });
         match known {
             Some(Known::New(place)) => {
                 self.new_by_id.remove(&id);
@@ -128,10 +182,9 @@ impl<'a> Draft<'a> {
             None => {}
         }
         if let Some(record) = record {
-            self.new_by_id.insert(id.clone(), self.new.len());
+            self.new_by_id.insert(id, self.new.len());
             self.new.push(Some(record));
         }
-        Ok(id)
     }
 
     fn find(&self, id: &[u8]) -> Option<Known<'a>> {
@@ -147,7 +200,10 @@ impl<'a> Draft<'a> {
 
     fn record(&self, known: &Known<'_>) -> Option<MarcRecord> {
         match known {
-            Known::New(place) => self.new.get(*place)?.clone(),
+            Known::New(place) => {
+                let (_, record) = self.new.get(*place)?.as_ref()?;
+                Some(record.clone())
+            }
             Known::Stored(records) => {
                 let (segment, number) = self.index.segment(records.iter().next()?)?;
                 Some(iso2709::parse(segment.record(number)?.0).ok()?.record)
@@ -166,8 +222,12 @@ impl<'a> Draft<'a> {
         }
     }
 
-    /// The record with the identifier, which is added if necessary, valid as ISO 2709.
-    fn identified(&self, mut record: MarcRecord, id: &Bytes) -> Result<MarcRecord, Diagnostic> {
+    /// The record with the identifier, which is added if necessary, and its ISO 2709 form.
+    fn identified(
+        &self,
+        mut record: MarcRecord,
+        id: &Bytes,
+    ) -> Result<(Bytes, MarcRecord), Diagnostic> {
         if self.docid.of(&record).is_none() {
             let field = self.docid.field(id);
             let place = record.fields.iter().position(|known| known.tag > field.tag);
@@ -179,12 +239,20 @@ impl<'a> Draft<'a> {
             Some(own) if own == *id => {}
             _ => return Err(refused("no identifier", id)),
         }
-        let octets = iso2709::encode(&record).map_err(|error| refused(error, id))?;
-        let parsed = iso2709::parse(&octets.into()).map_err(|error| refused(error, id))?;
-        Ok(parsed.record)
+        let octets = Bytes::from(iso2709::encode(&record).map_err(|error| refused(error, id))?);
+        let parsed = iso2709::parse(&octets).map_err(|error| refused(error, id))?;
+        Ok((octets, parsed.record))
     }
 
-    fn finish(self, fields: &Arc<Fields>) -> Index {
+    /// The catalogue after the change.
+    fn finish(self, catalogue: &Catalogue) -> Catalogue {
+        let fields = &catalogue.fields;
+        let (number, fewer) = (self.number, self.deleted.len());
+        let more = self.new.iter().flatten().count();
+        catalogue.changed(self.indexed(fields), number, more, fewer)
+    }
+
+    fn indexed(self, fields: &Arc<Fields>) -> Index {
         let mut segments: Vec<Slice> = Vec::new();
         for (number, segment, deleted) in self.index.segments() {
             let mut slice = Slice {
@@ -203,12 +271,9 @@ impl<'a> Draft<'a> {
         }
         let new: Vec<_> = self.new.into_iter().flatten().collect();
         for records in new.chunks(SEGMENT) {
-            let mut builder = SegmentBuilder::new(Arc::clone(fields));
-            for record in records {
-                // It has been encoded before.
-                if let Ok(octets) = iso2709::encode(record) {
-                    builder.add(self.number, octets.into(), record);
-                }
+            let mut builder = builder(records.len(), fields);
+            for (octets, record) in records {
+                builder.add(self.number, octets.clone(), record);
             }
             segments.push(Slice::of(builder.finish()));
         }
@@ -254,9 +319,17 @@ impl Slice {
     }
 }
 
+/// A builder of a segment of this many records.
+fn builder(records: usize, fields: &Arc<Fields>) -> SegmentBuilder {
+    match records {
+        0..=FEW => SegmentBuilder::deferred(Arc::clone(fields)),
+        _ => SegmentBuilder::new(Arc::clone(fields)),
+    }
+}
+
 /// Merges the records of some segments that are not deleted. Their octets stay in place.
 fn merged(slices: &[Slice], fields: &Arc<Fields>) -> Slice {
-    let mut builder = SegmentBuilder::new(Arc::clone(fields));
+    let mut builder = builder(slices.iter().map(Slice::records).sum(), fields);
     for Slice { segment, deleted } in slices {
         let all = (0..=u16::MAX).take(segment.len());
         for number in all.filter(|number| !deleted.contains(*number)) {

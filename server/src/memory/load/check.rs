@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 use super::read::{Arena, Damage, RawRecord, files_of, read};
 use super::{LoadError, Note};
 use crate::memory::catalogue::DatabaseFiles;
+#[cfg(feature = "save")]
+use crate::memory::docid::{DocidField, DocidFieldError};
 
 /// The contents of a file of a database.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -43,6 +45,61 @@ pub fn check_files(
         }
     }
     found
+}
+
+/// The contents of the journal of a saved file.
+#[cfg(feature = "save")]
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct CheckedJournal {
+    /// The journal.
+    pub path: PathBuf,
+    /// The changes that are not in the file yet.
+    pub changes: u64,
+    /// The field that its docids are from.
+    pub docid: DocidField,
+    /// What is remarkable.
+    pub note: Option<&'static str>,
+}
+
+/// Checks the journal of a saved file, which nobody may be using; `None` if there is no journal. With a docid field, checks that its
+/// docids are from there.
+///
+/// # Errors
+/// Why the file could not be loaded with it.
+#[cfg(feature = "save")]
+pub fn check_journal(
+    file: &Path,
+    docid: Option<DocidField>,
+) -> Result<Option<CheckedJournal>, LoadError> {
+    use crate::memory::journal::{self, Fingerprint, JournalContents, JournalError, UNFINISHED};
+    use z3950_asn1::file::{Error, Lock};
+
+    let lock = match Lock::take(file) {
+        Err(error @ Error::Busy { .. }) => return Err(error.into()),
+        lock => lock.ok(),
+    };
+    let path = journal::path_of(lock.as_ref().map_or(file, Lock::target));
+    let Some(contents) = JournalContents::read(&path)? else {
+        return Ok(None);
+    };
+    let held = Fingerprint::of(file).map_err(|source| LoadError::Unreadable {
+        path: file.to_owned(),
+        source,
+    })?;
+    let docid = docid.map(|docid| docid.to_string());
+    contents.belongs_to(held.as_ref(), file, &path, docid.as_deref())?;
+    let docid = contents.docid.parse();
+    let docid = docid.map_err(|error: DocidFieldError| JournalError::Damaged {
+        path: path.clone(),
+        reason: format!("docid {}: {error}", contents.docid),
+    })?;
+    Ok(Some(CheckedJournal {
+        path,
+        changes: contents.changes.len() as u64,
+        docid,
+        note: contents.has_unfinished.then_some(UNFINISHED),
+    }))
 }
 
 fn of_file(

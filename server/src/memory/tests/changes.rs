@@ -16,7 +16,7 @@ use crate::requests::now;
 use crate::testing::record;
 
 /// Changes to the database `cat`: the outcomes as identifiers or `condition addinfo`.
-fn change(
+pub(super) fn change(
     backend: &MemoryBackend,
     action: UpdateAction,
     records: &[UpdateRecord],
@@ -38,7 +38,7 @@ fn change(
     outcomes.into_iter().map(shown).collect()
 }
 
-fn marc(record: &MarcRecord) -> UpdateRecord {
+pub(super) fn marc(record: &MarcRecord) -> UpdateRecord {
     let octets = iso2709::encode(record).expect("sound");
     UpdateRecord {
         id: None,
@@ -46,7 +46,7 @@ fn marc(record: &MarcRecord) -> UpdateRecord {
     }
 }
 
-fn id(id: &'static str) -> UpdateRecord {
+pub(super) fn id(id: &'static str) -> UpdateRecord {
     UpdateRecord {
         id: Some(Bytes::from_static(id.as_bytes())),
         record: None,
@@ -54,7 +54,7 @@ fn id(id: &'static str) -> UpdateRecord {
 }
 
 /// The titles of the records found, in order.
-fn titles(backend: &MemoryBackend, query: &str) -> Vec<String> {
+pub(super) fn titles(backend: &MemoryBackend, query: &str) -> Vec<String> {
     let hits = hits(backend, query);
     let ids = hits.ids(0..hits.len());
     ids.into_iter()
@@ -322,7 +322,7 @@ fn result_sets_keep_their_records() {
     assert_eq!(shown, ["War", "Peace"]);
 }
 
-fn files(path: &Path, save: Option<&Path>) -> DatabaseFiles {
+pub(super) fn files(path: &Path, save: Option<&Path>) -> DatabaseFiles {
     DatabaseFiles {
         name: "cat".to_owned(),
         title: Some("The catalogue".to_owned()),
@@ -382,11 +382,13 @@ fn changes_are_saved_and_read_again() {
                 .all(Result::is_ok)
         );
         drop(backend);
-        assert_eq!(
-            load().expect("an empty database").0.databases()[0].records,
-            Some(0),
-            "{name}"
-        );
+        let (backend, _) = load().expect("an empty database");
+        assert_eq!(backend.databases()[0].records, Some(0), "{name}");
+        assert!(backend.fold().iter().all(Result::is_ok));
+        drop(backend);
+        let (backend, _) = load().expect("an empty database");
+        assert_eq!(backend.databases()[0].records, Some(0), "{name}");
+        drop(backend);
         let left: Vec<_> = fs::read_dir(folder.path())
             .expect("a folder")
             .flatten()
