@@ -158,6 +158,11 @@ impl Daemon {
         self.address().port()
     }
 
+    /// The number of its process.
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     /// Sends a signal by name, such as `TERM`.
     pub fn signal(&self, name: &str) {
         let status = Command::new("sh")

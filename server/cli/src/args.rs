@@ -39,8 +39,8 @@ pub(crate) struct Arguments {
     #[arg(long = "database", value_name = "NAME=PATH", help_heading = SERVED)]
     pub(crate) databases: Vec<NamedFile>,
 
-    /// Write a database to this file whenever a client changes it. If the file exists at startup, it is read instead of the
-    /// others
+    /// Save the changes of clients to this file. They are in FILE.journal first, and in the file at the end. If the file exists
+    /// at startup, both are read instead of the others
     #[arg(long, value_name = "NAME=FILE", help_heading = SERVED)]
     pub(crate) save: Vec<NamedFile>,
 
@@ -138,6 +138,11 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "ADDR", help_heading = LISTENERS)]
     pub(crate) status: Option<ListenAddress>,
 
+    /// Fold the journal of a saved file (FILE.journal) into the file, and exit. The server does so at its end; this is for a server
+    /// that was killed
+    #[arg(long, value_name = "FILE", help_heading = "Settings")]
+    pub(crate) fold: Option<PathBuf>,
+
     /// Write every APDU to a file as a line of JSON, which --replay reads
     #[arg(long, value_name = "FILE", help_heading = LOGS)]
     pub(crate) transcript: Option<PathBuf>,
@@ -177,6 +182,8 @@ Examples:
   z3950d --database cat=records.mrc --listen 0.0.0.0:2100
   z3950d --database books=a.mrc --database books=b.mrc --database maps=maps.mrk --docid '035$a'
   z3950d --database cat=records.mrc --check
+  z3950d --database cat=records.mrc --save cat=saved.mrc
+  z3950d --fold saved.mrc
   z3950d --print-config > z3950d.toml
   z3950d --config z3950d.toml --check
   z3950d --demo --listen tls:127.0.0.1:2101 --certificate cert.pem --key key.pem
@@ -193,15 +200,15 @@ Output:
 
 Signals:
   SIGINT, SIGTERM  stop after answers in progress; a second signal stops at once
-  SIGHUP           reload the settings file, certificates and databases, and open log files again;
-                   if a setting is wrong, a certificate has expired, or a file is damaged, or empty
-                   or removed where there were records, everything stays as it is
+  SIGHUP           reload the settings file, certificates and databases, after folding journals, and
+                   open log files again; if a setting is wrong, a certificate has expired, or a file
+                   is damaged, or empty or removed where there were records, everything stays as it is
 
 Exit codes:
-  0    stopped by a signal, or --check found nothing wrong
+  0    stopped by a signal; --check found nothing wrong; --fold is done, or there was nothing to do
   1    unexpected error
   2    invalid usage or settings, an unreadable file, or an address that cannot be listened on
-  8    --check found records that would be repaired or skipped
+  8    --check found records that would be repaired or skipped, or --fold found some in the file
   130  stopped at once by a second signal";
 
 impl Arguments {
@@ -211,6 +218,12 @@ impl Arguments {
         let others = self.imitate.is_some() || self.replay.is_some() || self.config.is_some();
         if self.asks_for_text() {
             return Ok(self);
+        }
+        if self.fold.is_some() {
+            return match own || others {
+                true => Err(Self::command().error(ErrorKind::ArgumentConflict, FOLDS_ONLY)),
+                false => Ok(self),
+            };
         }
         if !own && !others {
             return Err(refusal(NOTHING));
@@ -247,6 +260,9 @@ pub(crate) const NOTHING: &str = "nothing to serve: give --demo for the built-in
 
 const NO_DATABASES: &str =
     "--imitate and --replay answer without databases: leave out --demo, --database and --save";
+
+const FOLDS_ONLY: &str = "--fold works on its file alone: leave out --demo, --database, --save, \
+                          --config, --imitate and --replay";
 
 fn refusal(words: &str) -> clap::Error {
     Arguments::command().error(ErrorKind::MissingRequiredArgument, words)
@@ -408,6 +424,10 @@ mod tests {
         check("--completions zsh", true);
         check("--completions tcsh", false);
         check("--demo --max-sessions 0", false);
+        check("--fold a.mrc", true);
+        check("--fold a.mrc --demo", false);
+        check("--fold a.mrc --save a=a.mrc", false);
+        check("--fold a.mrc --config z3950d.toml", false);
     }
 
     #[test]

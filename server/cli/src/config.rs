@@ -40,6 +40,8 @@ pub(crate) struct Config {
     pub(crate) limits: Limits,
     /// Limits of the tasks of extended services.
     pub(crate) tasks: TaskLimits,
+    /// The size at which journals are folded, in octets.
+    pub(crate) journal_octets: Option<u64>,
     /// What Init offers.
     pub(crate) offer: Offer,
     /// Who has access.
@@ -147,6 +149,12 @@ impl Config {
         self.databases = databases(top, folder);
         top.section("limits", |section| {
             fill_limits(section, &mut self.limits, &mut self.tasks);
+            let size = section.read(
+                "journal-octets",
+                "a number of octets such as \"64KiB\"",
+                octets,
+            );
+            self.journal_octets = size.and_then(|size| u64::try_from(size).ok());
         });
         top.section("offer", |section| access::offer(section, &mut self.offer));
         top.section("access", |section| access::read(section, &mut self.access));

@@ -4,9 +4,12 @@ use std::io::{self, IsTerminal, Write};
 use std::path::Path;
 
 use indicatif::{ProgressBar, ProgressStyle};
+use z3950_asn1::file;
 use z3950_server::MemoryBackend;
 use z3950_server::backend::Backend;
-use z3950_server::memory::{self, Checked, FileNotes, LoadError, MemoryBackendBuilder, Progress};
+use z3950_server::memory::{
+    self, Checked, DatabaseFiles, DocidField, FileNotes, LoadError, MemoryBackendBuilder, Progress,
+};
 
 use crate::config::Config;
 use crate::failure::{Exit, Failure, chain, complain};
@@ -33,10 +36,13 @@ pub(crate) fn databases(config: &Config) -> Result<MemoryBackend, Failure> {
 }
 
 fn builder(config: &Config) -> MemoryBackendBuilder {
-    let builder = MemoryBackend::builder()
+    let mut builder = MemoryBackend::builder()
         .docid(config.docid)
         .access_points(config.access_points.clone())
         .profile(config.profile.clone());
+    if let Some(octets) = config.journal_octets {
+        builder = builder.journal_octets(octets);
+    }
     match config.demo {
         true => builder.add_demo(),
         false => builder,
@@ -141,15 +147,54 @@ pub(crate) fn check(config: &Config, origin: &SettingOrigin) -> io::Result<Exit>
                 }
             }
         }
+        if let Some(file) = &database.save {
+            let docid = database.docid.unwrap_or(config.docid);
+            exit = exit.and(check_journal(database, file, docid, origin));
+        }
     }
     written.and_then(|()| stdout.flush())?;
     Ok(exit)
 }
 
+/// Checks the journal of a database.
+fn check_journal(
+    database: &DatabaseFiles,
+    file: &Path,
+    docid: DocidField,
+    origin: &SettingOrigin,
+) -> Exit {
+    let name = &database.name;
+    match memory::check_journal(file, Some(docid)) {
+        Ok(None) => {}
+        Ok(Some(journal)) => {
+            let (path, changes) = (journal.path.display(), journal.changes);
+            let note = journal
+                .note
+                .map(|note| format!("; {note}"))
+                .unwrap_or_default();
+            complain(&format_args!(
+                "database {name}: {path}: {changes} changes that are not in the file yet{note}"
+            ));
+        }
+        Err(LoadError::Saved(file::Error::Busy { path })) => {
+            let path = path.display();
+            complain(&format_args!(
+                "database {name}: {path} is in use, and its journal is not checked"
+            ));
+        }
+        Err(error) => {
+            let place = origin.of_database(database, Some(file));
+            complain(&format_args!("{place}: {}", chain(&error)));
+            return Exit::Usage;
+        }
+    }
+    Exit::Stopped
+}
+
 /// The most notes reported per file; one more line counts the rest.
 const MAX_NOTES: usize = 20;
 
-fn tell(notes: &[FileNotes]) {
+pub(crate) fn tell(notes: &[FileNotes]) {
     for FileNotes {
         path, notes, more, ..
     } in notes

@@ -17,6 +17,7 @@ mod args;
 mod available;
 mod config;
 mod failure;
+mod fold;
 mod load;
 mod logs;
 mod manual;
@@ -58,12 +59,15 @@ fn main() -> ExitCode {
     }
     // Otherwise exceeding the file size limit would kill the program.
     let _ = z3950_asn1::file::survive_size_limit();
-    let check = arguments.check;
+    let (check, fold) = (arguments.check, arguments.fold.clone());
     let origin = SettingOrigin::of(&arguments);
-    let outcome = settings::settings(arguments.clone()).and_then(|config| match check {
-        true => checked(&config, &origin),
-        false => served(arguments, config),
-    });
+    let outcome = match fold {
+        Some(file) => fold::file(&file),
+        None => settings::settings(arguments.clone()).and_then(|config| match check {
+            true => checked(&config, &origin),
+            false => served(arguments, config),
+        }),
+    };
     outcome
         .unwrap_or_else(|failure| {
             complain(&failure.words);
@@ -94,13 +98,14 @@ fn served(arguments: Arguments, config: Config) -> Result<Exit, Failure> {
     let own = config.demo || !config.databases.is_empty();
     let backend = own.then(|| load::databases(&config)).transpose()?;
     let runtime = runtime().map_err(Failure::unexpected)?;
-    let summary = runtime.block_on(serve::serve(arguments, config, backend));
+    let summary = runtime.block_on(serve::serve(arguments, config, backend.clone()));
     // Tasks hold the databases, and these hold the locks of the files that they are saved to.
     runtime.shutdown_timeout(LAST_WORDS);
-    Ok(match summary? {
+    let exit = match summary? {
         Summary { panics: 0, .. } => Exit::Stopped,
         _ => Exit::Unexpected,
-    })
+    };
+    Ok(backend.map_or(exit, |backend| exit.and(fold::at_the_end(&backend))))
 }
 
 /// How long background tasks may take to end.

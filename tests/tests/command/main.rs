@@ -11,6 +11,7 @@ mod fallback;
 mod files;
 mod get;
 mod holdings;
+mod journal;
 mod locators;
 mod lookup;
 mod open;

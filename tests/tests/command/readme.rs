@@ -96,7 +96,7 @@ fn the_examples_in_the_help_of_z3950d_run() {
         fs::write(folder.path().join(name), text).expect("written");
     };
     let record = "00026nam a2200025   4500\u{1e}\u{1d}";
-    for name in ["records.mrc", "a.mrc", "b.mrc"] {
+    for name in ["records.mrc", "a.mrc", "b.mrc", "saved.mrc"] {
         write(name, record);
     }
     write("maps.mrk", "=LDR  00000nam a2200000 a 4500\n=001  m1\n");
@@ -125,7 +125,7 @@ fn the_examples_in_the_help_of_z3950d_run() {
             .fold(line.to_owned(), |line, place| {
                 line.replace(place, "127.0.0.1:0")
             });
-        let serves = !["--check", "--print-config", "--listen"]
+        let serves = !["--check", "--print-config", "--fold", "--listen"]
             .iter()
             .any(|option| line.contains(option));
         let line = match serves {

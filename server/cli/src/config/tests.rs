@@ -63,6 +63,7 @@ fn the_template_is_read_with_every_setting() {
     limits.server_octets = Some(256 << 20);
     assert_eq!(config.limits, limits);
     assert_eq!(config.tasks, TaskLimits::default());
+    assert_eq!(config.journal_octets, Some(16 << 20));
     assert_eq!(config.offer.versions, ProtocolVersion::UP_TO_3);
     assert!(config.offer.options.contains(Options::SCAN));
     assert_eq!(config.offer.ask_above, Some(10_000));
