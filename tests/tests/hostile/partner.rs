@@ -7,9 +7,17 @@ use std::time::Duration;
 
 use bytes::BytesMut;
 use tokio_util::codec::Decoder;
-use z3950_asn1::apdu::Apdu;
-use z3950_asn1::codec::decode;
+use z3950_asn1::apdu::{
+    Apdu, ExtendedServicesFunction, ExtendedServicesRequest, External, WaitAction,
+};
 use z3950_asn1::codec::stream::ApduCodec;
+use z3950_asn1::codec::{decode, encode};
+use z3950_asn1::es::update::{
+    Action, EsRequest, OriginPartToKeep, RecordId, SuppliedRecord, Update,
+};
+use z3950_asn1::oid;
+use z3950_marc::iso2709;
+use z3950_server::testing::record;
 use z3950_tests::hex;
 use z3950_tests::program::path;
 
@@ -41,6 +49,52 @@ pub(crate) fn deep_query(levels: usize) -> Vec<u8> {
     let rest = [&TERM[..], &[0xbf, 0x2e, 2, 0x80, 0, 0, 0]].concat();
     rpn.extend(rest.repeat(levels));
     search(&rpn)
+}
+
+/// The title of inserted records, repeated.
+pub(crate) const TITLE: &str = "A long title ";
+
+/// An update that inserts records with the docids `id{first}` and so on into the database `books`.
+pub(crate) fn insert(first: usize, count: usize) -> Vec<u8> {
+    let records = (first..first + count).map(|number| {
+        let docid = format!("id{number}");
+        let record = record(&docid, &TITLE.repeat(50));
+        SuppliedRecord {
+            record_id: Some(RecordId::Opaque(docid.as_str().into())),
+            supplemental_id: None,
+            correlation_info: None,
+            record: External::octet_aligned(oid::USMARC, iso2709::encode(&record).expect("fits")),
+        }
+    });
+    let update = Update::EsRequest(Box::new(EsRequest {
+        to_keep: OriginPartToKeep {
+            action: Action::RECORD_INSERT,
+            database_name: "books".into(),
+            schema: None,
+            element_set_name: None,
+            action_qualifier: None,
+        },
+        not_to_keep: records.collect(),
+    }));
+    let request = ExtendedServicesRequest {
+        reference_id: None,
+        function: ExtendedServicesFunction::CREATE,
+        package_type: oid::DATABASE_UPDATE,
+        package_name: None,
+        user_id: None,
+        retention_time: None,
+        permissions: None,
+        description: None,
+        task_specific_parameters: Some(
+            update
+                .to_external_as(oid::DATABASE_UPDATE)
+                .expect("encodes"),
+        ),
+        wait_action: WaitAction::WAIT,
+        elements: None,
+        other_info: None,
+    };
+    encode(&request.into()).expect("encodes")
 }
 
 /// A connection that sends any octets.

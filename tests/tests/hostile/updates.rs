@@ -1,73 +1,25 @@
-//! A server that is killed while it updates: the file of `--save` holds whole updates only, and the next server continues
-//! from it.
+//! A server that is killed while it updates: the file of `--save` and its journal hold whole updates only, all that were confirmed,
+//! and the next server continues from them. `tests/benches/durability.rs` does so 500 times.
 
 use std::path::Path;
+use std::process::Command;
 
-use z3950_asn1::apdu::{
-    Apdu, ExtendedServicesFunction, ExtendedServicesRequest, External, WaitAction,
-};
-use z3950_asn1::codec::encode;
-use z3950_asn1::es::update::{
-    Action, EsRequest, OriginPartToKeep, RecordId, SuppliedRecord, Update,
-};
-use z3950_asn1::oid;
+use z3950_asn1::apdu::Apdu;
 use z3950_marc::MarcRecord;
 use z3950_marc::iso2709;
 use z3950_server::testing::record;
+use z3950_tests::program::{path, run};
 use z3950_tests::random::Random;
 
-use super::partner::{Partner, Process};
+use super::partner::{Partner, Process, TITLE, insert};
 
 /// Records inserted by one update; all or none of them are there afterwards.
 const TOGETHER: usize = 3;
 
-const TITLE: &str = "A long title ";
-
-/// The request that inserts the records of step `step`, counted from 0.
-fn insert(step: usize) -> Vec<u8> {
-    let records = (0..TOGETHER).map(|part| {
-        let docid = format!("id{}", step * TOGETHER + part);
-        let record = record(&docid, &TITLE.repeat(50));
-        SuppliedRecord {
-            record_id: Some(RecordId::Opaque(docid.as_str().into())),
-            supplemental_id: None,
-            correlation_info: None,
-            record: External::octet_aligned(oid::USMARC, iso2709::encode(&record).expect("fits")),
-        }
-    });
-    let update = Update::EsRequest(Box::new(EsRequest {
-        to_keep: OriginPartToKeep {
-            action: Action::RECORD_INSERT,
-            database_name: "books".into(),
-            schema: None,
-            element_set_name: None,
-            action_qualifier: None,
-        },
-        not_to_keep: records.collect(),
-    }));
-    let request = ExtendedServicesRequest {
-        reference_id: None,
-        function: ExtendedServicesFunction::CREATE,
-        package_type: oid::DATABASE_UPDATE,
-        package_name: None,
-        user_id: None,
-        retention_time: None,
-        permissions: None,
-        description: None,
-        task_specific_parameters: Some(
-            update
-                .to_external_as(oid::DATABASE_UPDATE)
-                .expect("encodes"),
-        ),
-        wait_action: WaitAction::WAIT,
-        elements: None,
-        other_info: None,
-    };
-    encode(&request.into()).expect("encodes")
-}
-
-/// How many steps the file holds. Asserts that it is complete and holds the records of the first steps in order.
+/// How many steps the file holds with its journal, which is folded into it. Asserts that it is complete and holds the records of the first steps in order.
 fn steps(file: &Path) -> usize {
+    let ran = run(Command::new(path("z3950d")).arg("--fold").arg(file), "");
+    assert!(ran.code == Some(0) || !file.exists(), "{ran:?}");
     let octets = std::fs::read(file).unwrap_or_default();
     let mut rest = &octets[..];
     let mut count = 0;
@@ -101,7 +53,7 @@ fn read(octets: Vec<u8>) -> MarcRecord {
 }
 
 #[test]
-fn a_killed_server_leaves_the_old_file_or_the_new_one() {
+fn a_killed_server_loses_nothing_that_it_confirmed() {
     let folder = tempfile::tempdir().expect("a directory");
     let file = folder.path().join("books.mrc");
     let save = format!("books={}", file.display());
@@ -112,7 +64,9 @@ fn a_killed_server_leaves_the_old_file_or_the_new_one() {
         let mut partner = Partner::open(server.address).expect("a session");
         let (sent, awaited) = (6, random.below(6));
         for step in done..done + sent {
-            partner.send(&insert(step)).expect("taken");
+            partner
+                .send(&insert(step * TOGETHER, TOGETHER))
+                .expect("taken");
         }
         for _ in 0..awaited {
             match partner.next().expect("an answer") {
