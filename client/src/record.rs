@@ -100,16 +100,11 @@ impl Record {
     pub fn marc(&self) -> Option<MarcRecord> {
         match self.retrieved() {
             RetrievedRecord::Marc(octets) => self.marc_of(&octets),
-            RetrievedRecord::Xml(octets) => {
-                let found = RecordReader::new(&octets[..], InputForm::MarcXml)
-                    .next()?
-                    .ok()?;
-                let record = found.record.ok()?;
-                (!record.fields.is_empty()).then_some(record)
-            }
+            RetrievedRecord::Xml(octets) => marc_in_xml(&octets),
             RetrievedRecord::Opac(record) => {
                 match RetrievedRecord::of(record.bibliographic_record.as_ref()?) {
                     RetrievedRecord::Marc(octets) => self.marc_of(&octets),
+                    RetrievedRecord::Xml(octets) => marc_in_xml(&octets),
                     _ => None,
                 }
             }
@@ -199,6 +194,13 @@ impl Record {
         options.charset = self.charset;
         Some(charset::to_utf8(&parsed.record, &options).record)
     }
+}
+
+/// The first MARCXML record in an XML document.
+fn marc_in_xml(octets: &[u8]) -> Option<MarcRecord> {
+    let found = RecordReader::new(octets, InputForm::MarcXml).next()?.ok()?;
+    let record = found.record.ok()?;
+    (!record.fields.is_empty()).then_some(record)
 }
 
 /// The first element `title` of a GRS-1 record (tagSet-G 1) in JSON.

@@ -8,6 +8,9 @@ use bytes::{BufMut, Bytes, BytesMut};
 use super::record::{Field, Leader, MarcRecord, SUBFIELD_DELIMITER, Tag, character_length, number};
 use super::remarks::Remarks;
 
+/// The line before a table of the copies of a record, whose lines begin with two blanks; readers skip both.
+pub const HOLDINGS: &str = "Holdings:";
+
 /// The record as lines: the leader, then `TAG VALUE` for a control field and `TAG I1I2 $a DATA $b DATA` for a data field,
 /// each with its newline. No blank line follows; between records, the caller adds one.
 pub fn to_lines(record: &MarcRecord) -> Vec<u8> {
@@ -55,9 +58,13 @@ pub fn from_lines(
 ) -> Result<MarcRecord, LineError> {
     let mut leader = None;
     let mut fields = Vec::new();
+    let mut has_holdings = false;
     for (index, line) in lines.split(|octet| *octet == b'\n').enumerate() {
         let line = line.strip_suffix(b"\r").unwrap_or(line);
-        if line.trim_ascii().is_empty() || is_remark(line) {
+        // The table repeats what is in the fields.
+        has_holdings |= line == HOLDINGS.as_bytes();
+        let is_of_table = has_holdings && (line == HOLDINGS.as_bytes() || line.starts_with(b"  "));
+        if line.trim_ascii().is_empty() || is_remark(line) || is_of_table {
             continue;
         }
         remarks.terminators(line, first_line + index);

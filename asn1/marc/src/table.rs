@@ -19,7 +19,24 @@ pub const DEFAULT_COLUMNS: &str = "001,title,author,year,publisher,isbn,issn";
 /// The most columns.
 pub const MAX_COLUMNS: usize = 1000;
 
-/// The columns that are not fields: the parts of a citation, elements of Dublin Core, and where the record comes from.
+/// The columns of what is known of copies.
+pub const COPY_COLUMNS: [&str; 9] = [
+    "holdings",
+    "library",
+    "location",
+    "call_number",
+    "volume",
+    "item_id",
+    "available",
+    "due",
+    "status",
+];
+
+/// What stands for a copy without a value, so that the values of a column are in the order of those of the others.
+const NO_VALUE: &str = "-";
+
+/// The columns that are neither fields nor of copies: the parts of a citation, elements of Dublin Core, and where the record
+/// comes from.
 const NAMES: [&str; 18] = [
     "title",
     "author",
@@ -52,6 +69,7 @@ const NAMES: [&str; 18] = [
 /// | `title`, `author`, `year`, `isbn`, `issn`, `lccn`, `oclc` | as in a [`Citation`] |
 /// | `publisher`, `subject`, `language` … | elements of Dublin Core |
 /// | `source` | where the record comes from |
+/// | `holdings`, `location`, `call_number`, `available`, `due` … | of each copy, in the order of the copies |
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Columns(Vec<Column>);
 
@@ -66,6 +84,8 @@ struct Column {
 enum Content {
     /// A name of [`NAMES`].
     Named(&'static str),
+    /// A name of [`COPY_COLUMNS`].
+    OfCopies(&'static str),
     Leader,
     /// The field; of a data field, the subfields with these codes, or with any letter.
     Field(Tag, String),
@@ -79,8 +99,9 @@ enum Content {
 pub enum ColumnsError {
     /// A column that is neither a field nor a name.
     #[error(
-        "{column:?} is not a column: use fields such as 001, 020a, 245ab, 008/35-37 or LDR/06, or {}",
-        NAMES.join(", ")
+        "{column:?} is not a column: use fields such as 001, 020a, 245ab, 008/35-37 or LDR/06, or {}, {}",
+        NAMES.join(", "),
+        COPY_COLUMNS.join(", ")
     )]
     Unknown {
         /// The column as given.
@@ -128,6 +149,9 @@ fn content(name: &str) -> Option<Content> {
     if let Some(known) = NAMES.into_iter().find(|known| *known == name) {
         return Some(Content::Named(known));
     }
+    if let Some(known) = COPY_COLUMNS.into_iter().find(|known| *known == name) {
+        return Some(Content::OfCopies(known));
+    }
     let (tag, rest) = name.split_at_checked(3)?;
     let is_letter = |octet: u8| octet.is_ascii_digit() || octet.is_ascii_uppercase();
     let octets: [u8; 3] = tag.as_bytes().try_into().ok()?;
@@ -159,10 +183,28 @@ pub enum TableForm {
     Csv,
     /// Tabs, and lines that end in LF.
     Tsv,
-    /// CSV for programs that calculate: it begins with a byte order mark, by which they recognise UTF-8, and a cell that they
-    /// would take for a formula begins with an apostrophe.
+    /// CSV for programs that calculate: it begins with a byte order mark, by which they recognise UTF-8, a cell that they
+    /// would take for a formula begins with an apostrophe, and one that they would show as another number, or as a date, is
+    /// the text of a formula (`="0141439513"`).
     Spreadsheet,
 }
+
+/// Where a record comes from, for the column `source`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RowOrigin<'a> {
+    /// The target, file or URL.
+    pub source: Option<&'a str>,
+}
+
+impl<'a> From<Option<&'a str>> for RowOrigin<'a> {
+    /// Of a source.
+    fn from(source: Option<&'a str>) -> Self {
+        Self { source }
+    }
+}
+
+/// What is known of a copy: names of [`COPY_COLUMNS`] and values.
+pub type CopyCells = Vec<(&'static str, String)>;
 
 /// A table of records: its columns, and how they are written.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -170,6 +212,7 @@ pub struct Table {
     form: TableForm,
     columns: Vec<Column>,
     header: String,
+    has_row_per_copy: bool,
 }
 
 impl Table {
@@ -181,12 +224,33 @@ impl Table {
             TableForm::Csv | TableForm::Tsv => String::new(),
         };
         let names = columns.iter().map(|column| column.name.clone());
-        form.put_row(names, &mut header);
+        // Names such as 001 stay as they are, to be found by them.
+        let of_header = match form {
+            TableForm::Spreadsheet => TableForm::Csv,
+            form => form,
+        };
+        of_header.put_row(names, &mut header);
         Self {
             form,
             columns,
             header,
+            has_row_per_copy: false,
         }
+    }
+
+    /// The same table with a row for each copy; a record of which no copies are known has one row.
+    #[must_use]
+    pub fn with_row_per_copy(self, has_row_per_copy: bool) -> Self {
+        Self {
+            has_row_per_copy,
+            ..self
+        }
+    }
+
+    /// Whether rows have anything of copies.
+    pub fn has_copies(&self) -> bool {
+        let mut contents = self.columns.iter().map(|column| &column.content);
+        self.has_row_per_copy || contents.any(|content| matches!(content, Content::OfCopies(_)))
     }
 
     /// The first line: the columns as they were given.
@@ -194,28 +258,42 @@ impl Table {
         &self.header
     }
 
-    /// Appends the row of a record in UTF-8, and returns a message for each loss. `source` says where the record comes from.
+    /// Appends the row of a record in UTF-8, or its rows, and returns a message for each loss.
     ///
     /// A cell is one line: white space around a subfield is removed, control characters become blanks, and the marks of
     /// non-filing words are left out. Octets that are not UTF-8 show as `\xNN`.
     pub fn write(
         &self,
         record: &MarcRecord,
-        source: Option<&str>,
+        origin: RowOrigin<'_>,
+        copies: &[CopyCells],
         out: &mut Vec<u8>,
     ) -> Vec<String> {
         let mut row = TableRow {
             record,
-            source,
+            origin,
+            copies: &[],
             citation: None,
             elements: None,
             notes: Vec::new(),
         };
-        let cells = self.columns.iter();
-        let cells = cells.map(|column| row.cell(&column.content));
+        let size = match self.has_row_per_copy {
+            true => 1,
+            false => copies.len().max(1),
+        };
+        let mut rows: Vec<&[_]> = copies.chunks(size).collect();
+        if rows.is_empty() {
+            rows.push(&[]);
+        }
         let mut line = String::new();
-        self.form.put_row(cells, &mut line);
+        for copies in rows {
+            row.copies = copies;
+            let cells = self.columns.iter();
+            let cells = cells.map(|column| row.cell(&column.content));
+            self.form.put_row(cells, &mut line);
+        }
         out.extend_from_slice(line.as_bytes());
+        row.notes.dedup();
         row.notes
     }
 }
@@ -228,8 +306,13 @@ impl TableForm {
             if index > 0 {
                 line.push(separator);
             }
-            let is_formula = self == Self::Spreadsheet && cell.starts_with(['=', '+', '-', '@']);
-            let cell = if is_formula { format!("'{cell}") } else { cell };
+            let cell = match self {
+                Self::Spreadsheet if cell.starts_with(['=', '+', '-', '@']) && cell != NO_VALUE => {
+                    format!("'{cell}")
+                }
+                Self::Spreadsheet if is_changed(&cell) => format!("=\"{cell}\""),
+                _ => cell,
+            };
             match cell.contains([separator, '"', '\r', '\n']) {
                 true => {
                     line.push('"');
@@ -247,10 +330,30 @@ impl TableForm {
     }
 }
 
+/// Whether a program that calculates would show the cell as another number, or as a date: it has digits, and marks that occur
+/// in numbers and dates. Numbers without zeros before them and with at most [`MAX_DIGITS`] stay, such as years.
+fn is_changed(cell: &str) -> bool {
+    let is_number = cell.bytes().all(|octet| octet.is_ascii_digit());
+    let is_mark = |octet: u8| b"-/.:, eE+%".contains(&octet);
+    match is_number {
+        true => cell.len() > MAX_DIGITS || (cell.len() > 1 && cell.starts_with('0')),
+        false => {
+            cell.starts_with(|first: char| first.is_ascii_digit())
+                && cell
+                    .bytes()
+                    .all(|octet| octet.is_ascii_digit() || is_mark(octet))
+        }
+    }
+}
+
+/// A longer number is shown as `9.78E+12`.
+const MAX_DIGITS: usize = 11;
+
 /// A record on its way into a row; what several columns need is computed once.
 struct TableRow<'a> {
     record: &'a MarcRecord,
-    source: Option<&'a str>,
+    origin: RowOrigin<'a>,
+    copies: &'a [CopyCells],
     citation: Option<Citation>,
     elements: Option<Vec<(&'static str, String)>>,
     notes: Vec<String>,
@@ -260,6 +363,7 @@ impl TableRow<'_> {
     fn cell(&mut self, content: &Content) -> String {
         let values = match content {
             Content::Named(name) => self.named(name),
+            Content::OfCopies(name) => self.of_copies(name),
             Content::Leader => self.positions(None, 0, Leader::LENGTH),
             Content::Field(tag, codes) => self.field(*tag, codes),
             Content::Positions(tag, first, last) => self.positions(*tag, *first, *last),
@@ -270,7 +374,7 @@ impl TableRow<'_> {
 
     fn named(&mut self, name: &str) -> Vec<String> {
         if name == "source" {
-            return self.source.map(str::to_owned).into_iter().collect();
+            return self.origin.source.map(str::to_owned).into_iter().collect();
         }
         let record = self.record;
         if matches!(name, "title" | "author" | "year") || Identifiers::KINDS.contains(&name) {
@@ -289,6 +393,22 @@ impl TableRow<'_> {
         let elements = self.elements.get_or_insert_with(|| elements(record)).iter();
         let of_name = elements.filter(|(element, _)| *element == name);
         of_name.map(|(_, value)| value.clone()).collect()
+    }
+
+    /// A value for each copy, unless there is none at all.
+    fn of_copies(&self, name: &str) -> Vec<String> {
+        let values = self.copies.iter().map(|copy| {
+            let value = copy.iter().find(|(known, _)| *known == name);
+            value.map_or_else(
+                || NO_VALUE.to_owned(),
+                |(_, value)| clean(value.as_bytes()).trim_end().to_owned(),
+            )
+        });
+        let values: Vec<String> = values.collect();
+        match values.iter().all(|value| value == NO_VALUE) {
+            true => Vec::new(),
+            false => values,
+        }
     }
 
     fn field(&mut self, tag: Tag, codes: &str) -> Vec<String> {
@@ -389,7 +509,7 @@ mod tests {
         let columns: Columns = columns.parse().expect(columns);
         let table = Table::new(form, &columns);
         let mut out = table.header().as_bytes().to_vec();
-        let found = table.write(&record(), Some("loc"), &mut out);
+        let found = table.write(&record(), Some("loc").into(), &[], &mut out);
         assert_eq!(
             String::from_utf8(out).expect("UTF-8"),
             expected,
@@ -451,6 +571,77 @@ mod tests {
     }
 
     #[test]
+    fn numbers_stay_as_they_are_in_a_spreadsheet() {
+        for (cell, is_it) in [
+            ("00000002", true),
+            ("9780821916216", true),
+            ("123456789012", true),
+            ("12345678901", false),
+            ("1813", false),
+            ("0", false),
+            ("05", true),
+            ("0141439513", true),
+            ("12-05", true),
+            ("3/4", true),
+            ("1E5", true),
+            ("2026-12-01", true),
+            ("014143951X", false),
+            ("0141439513 | 0306406152", false),
+            ("1984 and after", false),
+            ("", false),
+            ("-", false),
+        ] {
+            assert_eq!(is_changed(cell), is_it, "{cell}");
+        }
+        let expected =
+            "\u{FEFF}isbn,020c,year\r\n9780141439518 | 9780306406157,\"£5, \"\"net\"\"\",1813\r\n";
+        check(TableForm::Spreadsheet, "isbn,020c,year", expected, &[]);
+        let mut line = String::new();
+        TableForm::Spreadsheet.put_row(["0141439513".to_owned()].into_iter(), &mut line);
+        assert_eq!(line, "\"=\"\"0141439513\"\"\"\r\n");
+    }
+
+    #[test]
+    fn copies_are_in_a_cell_or_in_rows() {
+        let copies = [
+            vec![
+                ("call_number", "PR4034".to_owned()),
+                ("available", "yes".to_owned()),
+            ],
+            vec![
+                ("call_number", "PR4034 x".to_owned()),
+                ("available", "no".to_owned()),
+                ("due", "2026-12-01".to_owned()),
+            ],
+        ];
+        let columns: Columns = "001,call_number,available,due,status"
+            .parse()
+            .expect("columns");
+        for (is_per_copy, copies, expected) in [
+            (
+                false,
+                &copies[..],
+                "id1\tPR4034 | PR4034 x\tyes | no\t- | 2026-12-01\t\n",
+            ),
+            (
+                true,
+                &copies,
+                "id1\tPR4034\tyes\t\t\nid1\tPR4034 x\tno\t2026-12-01\t\n",
+            ),
+            (false, &[], "id1\t\t\t\t\n"),
+            (true, &[], "id1\t\t\t\t\n"),
+        ] {
+            let table = Table::new(TableForm::Tsv, &columns).with_row_per_copy(is_per_copy);
+            assert!(table.has_copies());
+            let mut out = Vec::new();
+            table.write(&record(), RowOrigin::default(), copies, &mut out);
+            assert_eq!(String::from_utf8(out).expect("UTF-8"), expected);
+        }
+        let table = Table::new(TableForm::Tsv, &Columns::default());
+        assert!(!table.has_copies() && table.with_row_per_copy(true).has_copies());
+    }
+
+    #[test]
     fn columns_that_do_not_exist() {
         let long = vec!["001"; MAX_COLUMNS + 1].join(",");
         for (columns, column) in [
@@ -475,7 +666,7 @@ mod tests {
         }
         assert!(long[4..].parse::<Columns>().is_ok());
         assert_eq!(Columns::default().to_string(), DEFAULT_COLUMNS);
-        for name in NAMES {
+        for name in NAMES.into_iter().chain(COPY_COLUMNS) {
             assert!(name.parse::<Columns>().is_ok(), "{name}");
         }
     }

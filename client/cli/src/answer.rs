@@ -7,6 +7,7 @@ mod envelope;
 mod runner;
 
 use std::fmt;
+use std::io::{self, IsTerminal};
 use std::sync::Arc;
 
 use futures_util::stream;
@@ -232,7 +233,7 @@ impl Writing {
         let style = if self.json { &json } else { &self.style };
         let envelope = style.has_source().then(envelope);
         let source = envelope.as_ref().and_then(Envelope::source);
-        let rendered = render(record, style, self.charset, source);
+        let rendered = render(record, style, self.charset, source.into());
         let words = Words::about(&rendered, subject);
         let mut answer = answer.ended(OutcomeName::Delivered);
         answer.exit = Exit::of_record(&rendered);
@@ -256,6 +257,16 @@ impl Writing {
         };
         piece.words = words;
         (piece, answer)
+    }
+
+    /// Names the target of a record that people read in a file or a pipe, in a line that a reader of records skips.
+    pub(crate) fn head(&self, piece: &mut Piece, heading: &str, is_written: bool) {
+        let is_read = piece.is_record && !self.json && self.style.format().is_to_read();
+        let is_seen = !is_written && io::stdout().is_terminal();
+        if is_read && !is_seen && !piece.octets.is_empty() {
+            let line = format!("({heading})\n");
+            piece.octets.splice(..0, line.into_bytes());
+        }
     }
 
     /// Writes an answer without a record: its message after `subject`, or its object.

@@ -10,19 +10,20 @@ use std::path::Path;
 use bytes::Bytes;
 use z3950::Record;
 use z3950_asn1::apdu::External;
-use z3950_asn1::record::RetrievedRecord;
+use z3950_asn1::record::{RetrievedRecord, holdings};
 use z3950_marc::charset::{Charset, Options, to_utf8};
 use z3950_marc::crosswalk::Citation;
+use z3950_marc::marcline::HOLDINGS;
 use z3950_marc::stream::{InputForm, RecordReader};
+use z3950_marc::table::RowOrigin;
 use z3950_marc::{Form, MarcRecord, iso2709};
 
 use self::indent::indent;
-pub(crate) use self::other::syntax;
-pub(crate) use self::style::Style;
 use self::style::described;
+pub(crate) use self::style::{RecordContext, Style, syntax};
 pub(crate) use self::terminal::{
     as_message, counted, escape_controls, listed, matching, named, numbered, query, shown, term,
-    text_of,
+    text_of, wrapped,
 };
 
 /// How a record is written.
@@ -45,7 +46,8 @@ pub(crate) enum Format {
     Csv,
     /// The same with tabs instead of commas.
     Tsv,
-    /// CSV for spreadsheet programs: with a byte order mark, and an apostrophe before what would be a formula.
+    /// CSV for spreadsheet programs: with a byte order mark, an apostrophe before what would be a formula, and ISBNs and other
+    /// numbers as text.
     Spreadsheet,
     /// MARC as MARCMaker text, for editing.
     Mrk,
@@ -147,22 +149,27 @@ pub(crate) struct Rendered {
     pub(crate) is_repaired: bool,
 }
 
-/// Renders one record; [`Document`] adds what makes several records one document. `source` says where it comes from.
+/// Renders one record; [`Document`] adds what makes several records one document. `origin` says where it comes from.
 ///
 /// Text is written in UTF-8 and read in `charset`, or else in the character set that the record declares or its octets show.
 /// Without a readable MARC structure, `text` and `json` give the octets, with a note. Records of other syntaxes are text in
-/// `text` and `brief` and an object in `json`; the MARC formats hold them only if they are XML with a MARCXML record inside,
-/// tables also the bibliographic part of OPAC records. Text and JSON end with a newline; raw octets are unchanged.
+/// `text` and `brief` and an object in `json`; the MARC formats, `brief` and tables hold the MARC record inside an XML or OPAC
+/// record. Text and JSON end with a newline; raw octets are unchanged.
 pub(crate) fn render(
     external: &External,
     style: &Style,
     charset: Option<Charset>,
-    source: Option<&str>,
+    origin: RowOrigin<'_>,
 ) -> Rendered {
     let format = style.format();
+    let context = RecordContext {
+        origin,
+        charset,
+        opac: None,
+    };
     if format == Format::Raw {
         let damage = match RetrievedRecord::of(external) {
-            RetrievedRecord::Marc(octets) => marc(&octets, &Format::Text.into(), charset, None),
+            RetrievedRecord::Marc(octets) => marc(&octets, &Format::Text.into(), context),
             _ => Rendered::default(),
         };
         return Rendered {
@@ -178,16 +185,22 @@ pub(crate) fn render(
     }
     let record = RetrievedRecord::of(external);
     if let RetrievedRecord::Marc(octets) = &record {
-        return marc(octets, style, charset, source);
+        return marc(octets, style, context);
     }
     match format {
         Format::Json => {
             let whole = Record::new(external.clone(), None).with_charset(charset);
-            let members = described(&whole.citation(), source, &whole.holdings());
+            if matches!(record, RetrievedRecord::Opac(_))
+                && whole.marc().is_some()
+                && let Some(rendered) = within(&record, style, context)
+            {
+                return rendered;
+            }
+            let members = described(&whole.citation(), origin.source, &whole.holdings());
             other::json(&record, members)
         }
         Format::Text => other::text(&record, charset),
-        _ => within(&record, style, charset, source).unwrap_or_else(|| match format {
+        _ => within(&record, style, context).unwrap_or_else(|| match format {
             Format::Brief => other::text(&record, charset),
             _ => Rendered {
                 failure: Some(format!(
@@ -202,15 +215,16 @@ pub(crate) fn render(
 }
 
 /// A MARC record, read leniently from its ISO 2709 octets.
-fn marc(octets: &Bytes, style: &Style, charset: Option<Charset>, source: Option<&str>) -> Rendered {
+fn marc(octets: &Bytes, style: &Style, context: RecordContext<'_>) -> Rendered {
     let parsed = match iso2709::parse(octets) {
         Ok(parsed) => parsed,
         Err(error) => {
             let unread = match style.format() {
                 Format::Text | Format::Brief => other::unread_text(octets),
-                Format::Json => {
-                    other::unread_json(octets, described(&Citation::default(), source, &[]))
-                }
+                Format::Json => other::unread_json(
+                    octets,
+                    described(&Citation::default(), context.origin.source, &[]),
+                ),
                 _ => {
                     return Rendered {
                         failure: Some(format!("the record cannot be read: {error}")),
@@ -236,23 +250,26 @@ fn marc(octets: &Bytes, style: &Style, charset: Option<Charset>, source: Option<
         })
         .collect();
     let mut options = Options::default();
-    options.charset = charset;
+    options.charset = context.charset;
     let converted = to_utf8(&parsed.record, &options);
     notes.extend(converted.problems.iter().map(ToString::to_string));
     let is_loss = is_cut || converted.is_loss();
+    let mut rendered = written(&converted.record, style, context, notes, is_loss);
+    if style.format() == Format::Text {
+        let table = holdings::table(&context.holdings(&converted.record));
+        if !table.is_empty() {
+            let table = format!("{HOLDINGS}\n{table}");
+            rendered.octets.extend_from_slice(table.as_bytes());
+        }
+    }
     Rendered {
         is_repaired: !is_cut && !parsed.repairs.is_empty(),
-        ..written(&converted.record, style, source, notes, is_loss)
+        ..rendered
     }
 }
 
-/// The first MARCXML record inside an XML record, for tables also the MARC record inside an OPAC record; `None` if there is none.
-fn within(
-    record: &RetrievedRecord,
-    style: &Style,
-    charset: Option<Charset>,
-    source: Option<&str>,
-) -> Option<Rendered> {
+/// The first MARCXML record inside an XML record, or the MARC record inside an OPAC record; `None` if there is none.
+fn within(record: &RetrievedRecord, style: &Style, context: RecordContext<'_>) -> Option<Rendered> {
     match record {
         RetrievedRecord::Xml(octets) => {
             let found = RecordReader::new(&octets[..], InputForm::MarcXml).next()?;
@@ -264,15 +281,20 @@ fn within(
             Some(written(
                 &record,
                 style,
-                source,
+                context,
                 found.notes,
                 found.incomplete,
             ))
         }
-        RetrievedRecord::Opac(opac) if style.format().is_table() => {
+        RetrievedRecord::Opac(opac) => {
+            let context = RecordContext {
+                opac: Some(opac),
+                ..context
+            };
             match RetrievedRecord::of(opac.bibliographic_record.as_ref()?) {
-                RetrievedRecord::Marc(octets) => Some(marc(&octets, style, charset, source)),
-                inside => within(&inside, style, charset, source),
+                RetrievedRecord::Marc(octets) => Some(marc(&octets, style, context)),
+                inside @ RetrievedRecord::Xml(_) => within(&inside, style, context),
+                _ => None,
             }
         }
         _ => None,
@@ -282,12 +304,12 @@ fn within(
 fn written(
     record: &MarcRecord,
     style: &Style,
-    source: Option<&str>,
+    context: RecordContext<'_>,
     mut notes: Vec<String>,
     mut is_loss: bool,
 ) -> Rendered {
     let mut octets = Vec::new();
-    let failure = match style.write(record, source, &mut octets) {
+    let failure = match style.write(record, context, &mut octets) {
         Ok(losses) => {
             is_loss |= !losses.is_empty();
             notes.extend(losses);
@@ -370,7 +392,7 @@ impl Document {
     /// document.
     pub(crate) fn record(&mut self, record: &External) -> Rendered {
         let source = self.source.as_deref();
-        let mut rendered = render(record, &self.style, self.charset, source);
+        let mut rendered = render(record, &self.style, self.charset, source.into());
         if self.is_indented && rendered.octets.trim_ascii_start().starts_with(b"<") {
             let indented = str::from_utf8(&rendered.octets).map(indent);
             rendered.octets = indented.map_or(rendered.octets, String::into_bytes);

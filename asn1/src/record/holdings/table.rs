@@ -58,6 +58,54 @@ pub fn table(holdings: &[Holding]) -> String {
     out
 }
 
+impl Holding {
+    /// The columns of a table of records (`z3950_marc::table::COPY_COLUMNS`) and their values, without those that are not
+    /// known.
+    pub fn cells(&self) -> Vec<(&'static str, String)> {
+        let cells = [
+            ("holdings", Some(self.summary())),
+            ("library", self.library.clone()),
+            ("location", self.location.clone()),
+            ("call_number", self.call_number.clone()),
+            ("volume", self.volume.clone()),
+            ("item_id", self.item_id.clone()),
+            ("available", self.available.map(yes_or_no)),
+            ("due", self.due.clone()),
+            ("status", self.status.clone()),
+        ];
+        let known = cells
+            .into_iter()
+            .filter_map(|(name, value)| Some((name, value?)));
+        known.filter(|(_, value)| !value.is_empty()).collect()
+    }
+
+    /// `Demo Library, Main, PR4034 .E5, v.2: due 2026-12-01`, as far as it is known.
+    fn summary(&self) -> String {
+        let parts = [
+            &self.library,
+            &self.location,
+            &self.shelving_location,
+            &self.call_number,
+            &self.volume,
+            &self.copy,
+        ];
+        let parts: Vec<&str> = parts
+            .into_iter()
+            .filter_map(|part| part.as_deref())
+            .collect();
+        let state = match (self.available, &self.due, &self.status) {
+            (Some(true), ..) => Some("available".to_owned()),
+            (_, Some(due), _) => Some(format!("due {due}")),
+            (_, None, Some(status)) => Some(status.clone()),
+            (Some(false), None, None) => Some("not available".to_owned()),
+            (None, None, None) => None,
+        };
+        let place = Some(parts.join(", ")).filter(|place| !place.is_empty());
+        let parts: Vec<String> = place.into_iter().chain(state).collect();
+        parts.join(": ")
+    }
+}
+
 fn yes_or_no(flag: bool) -> String {
     if flag { "yes" } else { "no" }.to_owned()
 }

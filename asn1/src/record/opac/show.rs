@@ -1,5 +1,6 @@
 //! OPAC records for people and programs: text, JSON, and the XML that other tools write.
 
+use z3950_marc::marcline::HOLDINGS;
 use z3950_marc::xmltext::put_content;
 
 use super::{HoldingsRecord, OpacRecord};
@@ -19,7 +20,7 @@ impl OpacRecord {
         }
         let table = holdings::table(&holdings::of_opac(self, None));
         if !table.is_empty() {
-            out.push_str("Holdings:\n");
+            out.push_str(&format!("{HOLDINGS}\n"));
             out.push_str(&table);
         }
         out

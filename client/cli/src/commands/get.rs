@@ -36,7 +36,7 @@ pub(crate) struct Get {
     pub(crate) execution: Execution,
 
     /// Print one JSON object per line, with the record inside.
-    #[arg(long, conflicts_with_all = ["format", "fields"])]
+    #[arg(long, conflicts_with_all = ["format", "fields", "row_per_copy"])]
     pub(crate) json: bool,
 
     #[command(flatten)]

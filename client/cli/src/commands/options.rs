@@ -22,9 +22,14 @@ pub(crate) struct RecordOutput {
     pub(crate) format: Format,
 
     /// The columns of a table: fields such as 001, 020a, 245ab, 008/35-37 or LDR/06, or title, author, year, publisher,
-    /// subject, language, isbn, issn, lccn, oclc or source [default: 001,title,author,year,publisher,isbn,issn].
+    /// subject, language, isbn, issn, lccn, oclc or source, or of copies library, location, call_number, volume, item_id, available, due, status or holdings
+    /// (all in one cell) [default: 001,title,author,year,publisher,isbn,issn]. Several values of a cell are joined by " | ".
     #[arg(long, value_name = "COLUMN,...", hide_short_help = true)]
     pub(crate) fields: Option<Columns>,
+
+    /// Write a table with a row for each copy instead of each record.
+    #[arg(long, hide_short_help = true)]
+    pub(crate) row_per_copy: bool,
 
     /// The character set of the records, whatever they declare.
     #[arg(long, value_name = "NAME", value_parser = charset, hide_short_help = true)]
@@ -42,17 +47,26 @@ impl RecordOutput {
     /// # Errors
     /// Columns for a format that is no table.
     pub(crate) fn style_in(&self, format: Format) -> Result<Style, Failure> {
-        style(format, self.fields.as_ref())
+        style(format, self.fields.as_ref(), self.row_per_copy)
     }
 }
 
-/// How to write records in a format, with these columns if it is a table.
-pub(crate) fn style(format: Format, columns: Option<&Columns>) -> Result<Style, Failure> {
-    match columns {
-        Some(columns) if !format.is_table() => Err(Failure::Usage(format!(
-            "--fields {columns} is for tables: add --format csv, tsv or spreadsheet"
+/// How to write records in a format; if it is a table, with these columns, and perhaps a row for each copy.
+pub(crate) fn style(
+    format: Format,
+    columns: Option<&Columns>,
+    has_row_per_copy: bool,
+) -> Result<Style, Failure> {
+    let of_tables = match columns {
+        _ if format.is_table() => None,
+        Some(columns) => Some(format!("--fields {columns}")),
+        None => has_row_per_copy.then(|| "--row-per-copy".to_owned()),
+    };
+    match of_tables {
+        Some(option) => Err(Failure::Usage(format!(
+            "{option} is for tables: add --format csv, tsv or spreadsheet"
         ))),
-        columns => Ok(Style::new(format, columns)),
+        None => Ok(Style::new(format, columns).with_row_per_copy(has_row_per_copy)),
     }
 }
 
@@ -75,7 +89,7 @@ pub(crate) struct RecordRequest {
     pub(crate) records: RecordOutput,
 
     /// Print one JSON object per line, with the record inside.
-    #[arg(long, conflicts_with_all = ["format", "fields"])]
+    #[arg(long, conflicts_with_all = ["format", "fields", "row_per_copy"])]
     pub(crate) json: bool,
 }
 

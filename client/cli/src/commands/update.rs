@@ -299,7 +299,12 @@ impl<'a> Updater<'a> {
                 Some(external) => {
                     let charset = self.place.charset(self.arguments.records.charset);
                     let source = self.place.to_string();
-                    let rendered = render(external, &Format::Json.into(), charset, Some(&source));
+                    let rendered = render(
+                        external,
+                        &Format::Json.into(),
+                        charset,
+                        Some(&*source).into(),
+                    );
                     envelope.record(external, &rendered.octets)
                 }
                 None => envelope,

@@ -38,7 +38,7 @@ impl Prompt {
         let (charset, source) = (self.record_charset(), self.record_source());
         let mut count = 0_u64;
         let mut save = |external: External, subject: &str, output: &mut Output| {
-            let rendered = render(&external, &style, charset, source.as_deref());
+            let rendered = render(&external, &style, charset, source.as_deref().into());
             if rendered.failure.is_none() {
                 let added = sink.record(&rendered.octets);
                 added.map_err(|error| refused(&Failure::unwritten(path, &error)))?;

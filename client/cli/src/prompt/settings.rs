@@ -67,6 +67,8 @@ pub(super) struct Settings {
     pub(super) output: Format,
     /// The columns of tables, if not the usual ones.
     pub(super) columns: Option<Columns>,
+    /// Whether tables have a row for each copy.
+    pub(super) has_row_per_copy: bool,
     pub(super) marc_charset: Option<Charset>,
     pub(super) query_charset: Option<Charset>,
     pub(super) proposed_charsets: Vec<String>,
@@ -119,7 +121,8 @@ impl Settings {
 
     /// How records are written in a format; tables have the columns that were set.
     pub(super) fn style_in(&self, format: Format) -> Style {
-        Style::new(format, self.columns.as_ref())
+        let style = Style::new(format, self.columns.as_ref());
+        style.with_row_per_copy(self.has_row_per_copy)
     }
 
     /// Whether no bounds are set for the records that come with a search.

@@ -46,18 +46,27 @@ impl Prompt {
         let mut given = arguments(&command, positionals, line).map_err(Refusal::wrong)?;
         complete(&command, &mut given, self.defaults());
         let mut matches = command.try_get_matches_from_mut(given.clone());
-        // A table has the columns of the setting, unless others are given.
-        if let Some(columns) = &self.settings.columns
-            && let Ok(found) = &matches
+        // A table has the columns and rows of the settings, unless others are given.
+        if let Ok(found) = &matches
             && found
                 .try_get_one("format")
                 .ok()
                 .flatten()
                 .is_some_and(|format: &Format| format.is_table())
-            && matches!(found.try_get_one::<Columns>("fields"), Ok(None))
         {
-            given.insert(0, format!("--fields={columns}"));
-            matches = command.try_get_matches_from_mut(given);
+            let count = given.len();
+            if let Some(columns) = &self.settings.columns
+                && matches!(found.try_get_one::<Columns>("fields"), Ok(None))
+            {
+                given.insert(0, format!("--fields={columns}"));
+            }
+            let is_given = matches!(found.try_get_one("row_per_copy"), Ok(Some(true)));
+            if self.settings.has_row_per_copy && !is_given {
+                given.insert(0, "--row-per-copy".to_owned());
+            }
+            if given.len() > count {
+                matches = command.try_get_matches_from_mut(given);
+            }
         }
         let matches = match matches {
             Ok(matches) => matches,

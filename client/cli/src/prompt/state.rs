@@ -91,6 +91,7 @@ impl Prompt {
     ) -> Self {
         let settings = Settings {
             columns: records.fields.clone(),
+            has_row_per_copy: records.row_per_copy,
             marc_charset: records.charset,
             ..Settings::new()
         };

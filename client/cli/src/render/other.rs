@@ -10,7 +10,7 @@ use z3950_asn1::record::RetrievedRecord;
 use z3950_marc::charset::Charset;
 
 use super::Rendered;
-use super::style::line;
+use super::style::{line, syntax};
 
 /// SUTRS and XML as they are; OPAC, GRS-1, Summary and Explain as indented lines; others as a listing of their BER values.
 pub(super) fn text(record: &RetrievedRecord, charset: Option<Charset>) -> Rendered {
@@ -99,14 +99,6 @@ fn joined(mut members: Map<String, Value>, own: Value) -> Vec<u8> {
         members.extend(own);
     }
     line(&members.into())
-}
-
-/// A syntax as every JSON answer shows it: its name and its object identifier; null for none.
-pub(crate) fn syntax(oid: Option<Oid>) -> Value {
-    oid.map_or(
-        Value::Null,
-        |oid| json!({ "name": oid.name(), "oid": oid.to_string() }),
-    )
 }
 
 fn elements(oid: Oid, record: Value) -> Value {

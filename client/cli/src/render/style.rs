@@ -2,13 +2,37 @@
 
 use std::sync::Arc;
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
+use z3950_asn1::oid::{OPAC, Oid};
 use z3950_asn1::record::holdings::{self, Holding};
+use z3950_asn1::record::opac::OpacRecord;
+use z3950_marc::charset::Charset;
 use z3950_marc::crosswalk::Citation;
-use z3950_marc::table::{Columns, Table, TableForm};
+use z3950_marc::table::{Columns, RowOrigin, Table, TableForm};
 use z3950_marc::{Form, MarcRecord, WriteError, marcjson};
 
 use super::Format;
+
+/// What is known of a MARC record besides its fields.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct RecordContext<'a> {
+    /// Where it comes from.
+    pub(crate) origin: RowOrigin<'a>,
+    /// The character set of its text, whatever it declares.
+    pub(crate) charset: Option<Charset>,
+    /// The OPAC record that holds it.
+    pub(crate) opac: Option<&'a OpacRecord>,
+}
+
+impl RecordContext<'_> {
+    /// The copies of a record, of which an OPAC record tells more.
+    pub(super) fn holdings(&self, record: &MarcRecord) -> Vec<Holding> {
+        match self.opac {
+            Some(opac) => holdings::of_opac(opac, self.charset),
+            None => holdings::of_marc(record),
+        }
+    }
+}
 
 /// A format, with the columns of a table.
 #[derive(Debug, Clone)]
@@ -34,6 +58,16 @@ impl Style {
         Self {
             format,
             table: table.map(Arc::new),
+        }
+    }
+
+    /// The same style; in a table, with a row for each copy.
+    pub(crate) fn with_row_per_copy(self, has_row_per_copy: bool) -> Self {
+        let table = self.table.map(Arc::unwrap_or_clone);
+        let table = table.map(|table| table.with_row_per_copy(has_row_per_copy));
+        Self {
+            table: table.map(Arc::new),
+            ..self
         }
     }
 
@@ -73,23 +107,45 @@ impl Style {
     pub(crate) fn write(
         &self,
         record: &MarcRecord,
-        source: Option<&str>,
+        context: RecordContext<'_>,
         out: &mut Vec<u8>,
     ) -> Result<Vec<String>, WriteError> {
         if let Some(table) = &self.table {
-            return Ok(table.write(record, source, out));
+            let copies: Vec<_> = match table.has_copies() {
+                true => context
+                    .holdings(record)
+                    .iter()
+                    .map(Holding::cells)
+                    .collect(),
+                false => Vec::new(),
+            };
+            return Ok(table.write(record, context.origin, &copies, out));
         }
         if self.format == Format::Json {
-            let holdings = holdings::of_marc(record);
-            let mut members = described(&Citation::of(record), source, &holdings);
+            let holdings = context.holdings(record);
+            let mut members = described(&Citation::of(record), context.origin.source, &holdings);
             if let Value::Object(fields) = marcjson::to_value(record) {
                 members.extend(fields);
+            }
+            if let Some(opac) = context.opac {
+                members.insert("syntax".to_owned(), syntax(Some(OPAC)));
+                members.insert("record".to_owned(), without_record(opac));
             }
             out.extend(line(&members.into()));
             return Ok(Vec::new());
         }
         self.format.form().unwrap_or(Form::Line).write(record, out)
     }
+}
+
+/// The elements of an OPAC record besides its bibliographic record.
+fn without_record(opac: &OpacRecord) -> Value {
+    let holdings_data = opac.holdings_data.clone();
+    let rest = OpacRecord {
+        bibliographic_record: None,
+        holdings_data,
+    };
+    rest.to_json()
 }
 
 impl Format {
@@ -121,6 +177,14 @@ pub(super) fn described(
     let copies = (!holdings.is_empty()).then(|| copies.collect::<Value>());
     members.insert("holdings".to_owned(), copies.into());
     members
+}
+
+/// A syntax as every JSON answer shows it: its name and its object identifier; null for none.
+pub(crate) fn syntax(oid: Option<Oid>) -> Value {
+    oid.map_or(
+        Value::Null,
+        |oid| json!({ "name": oid.name(), "oid": oid.to_string() }),
+    )
 }
 
 /// JSON on a line.

@@ -62,6 +62,31 @@ pub(crate) fn as_message(text: &str) -> String {
     message
 }
 
+/// The text with lines of at most `columns` characters, broken at blanks; what follows a break is indented. A longer word stays
+/// in one piece.
+pub(crate) fn wrapped(text: &str, columns: usize, indent: usize) -> String {
+    let mut out = String::with_capacity(text.len());
+    for line in text.split_inclusive('\n') {
+        let mut width = 0;
+        for (index, word) in line.split(' ').enumerate() {
+            let length = word.trim_end().chars().count();
+            if index > 0 && width > indent && width + 1 + length > columns {
+                // Writing to a String cannot fail.
+                let _ = write!(out, "\n{:indent$}{word}", "");
+                width = indent + length;
+                continue;
+            }
+            if index > 0 {
+                out.push(' ');
+                width += 1;
+            }
+            out.push_str(word);
+            width += length;
+        }
+    }
+    out
+}
+
 /// The longest message, in characters.
 const MAX_MESSAGE: usize = 4_096;
 
@@ -215,6 +240,25 @@ mod tests {
             ("a\u{85}\u{b}b", "a\\u{0085}\\x0bb"),
         ] {
             assert_eq!(as_message(text), message);
+        }
+    }
+
+    #[test]
+    fn lines_break_at_blanks() {
+        for (text, expected) in [
+            ("", ""),
+            ("one two", "one two"),
+            ("one two three", "one two\n  three"),
+            (
+                "one two three four\nfive\n",
+                "one two\n  three\n  four\nfive\n",
+            ),
+            ("one verylongword x", "one\n  verylongword\n  x"),
+            ("verylongword x", "verylongword\n  x"),
+            ("  one  two", "  one  two"),
+            ("ä ö ü é ñ ø", "ä ö ü é ñ\n  ø"),
+        ] {
+            assert_eq!(wrapped(text, 10, 2), expected, "{text:?}");
         }
     }
 

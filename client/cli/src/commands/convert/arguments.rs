@@ -38,9 +38,14 @@ pub(crate) struct Convert {
     pub(super) to: Option<Format>,
 
     /// The columns of a table: fields such as 001, 020a, 245ab, 008/35-37 or LDR/06, or title, author, year, publisher,
-    /// subject, language, isbn, issn, lccn, oclc or source [default: 001,title,author,year,publisher,isbn,issn].
+    /// subject, language, isbn, issn, lccn, oclc or source, or of copies library, location, call_number, volume, item_id, available, due, status or holdings
+    /// (all in one cell) [default: 001,title,author,year,publisher,isbn,issn]. Several values of a cell are joined by " | ".
     #[arg(long, value_name = "COLUMN,...")]
     fields: Option<Columns>,
+
+    /// Write a table with a row for each copy instead of each record.
+    #[arg(long)]
+    row_per_copy: bool,
 
     /// Keep only the first of several records with the same control number (001 together with 003) or with an ISBN in
     /// common. Records without one are all kept.
@@ -80,7 +85,7 @@ pub(crate) struct Convert {
     pub(super) split: Option<NonZeroU64>,
 
     /// Convert nothing; list the faults in each record and exit with 8 if there are any.
-    #[arg(long, conflicts_with_all = ["to", "to_charset", "strict", "output", "split", "fields", "dedupe"])]
+    #[arg(long, conflicts_with_all = ["to", "to_charset", "strict", "output", "split", "fields", "row_per_copy", "dedupe"])]
     pub(super) check: bool,
 
     /// Print the results of --check as JSON, one object per faulty record.
@@ -113,7 +118,7 @@ impl Convert {
         };
         let format =
             format.map_err(|words| Failure::Usage(format!("--output {words}, or give --to")))?;
-        style(format, self.fields.as_ref())
+        style(format, self.fields.as_ref(), self.row_per_copy)
     }
 }
 

@@ -9,7 +9,7 @@ use z3950_marc::WriteError;
 use super::Convert;
 use crate::batch::FileSink;
 use crate::console::output::{Failure, Output};
-use crate::render::Style;
+use crate::render::{RecordContext, Style};
 
 /// How many octets are buffered for standard output.
 const BUFFER: usize = 64 * 1024;
@@ -70,7 +70,11 @@ impl Sink {
             let before = self.style.before(self.records == 0);
             self.held.extend_from_slice(before.as_bytes());
         }
-        let written = self.style.write(record, source, &mut self.held);
+        let context = RecordContext {
+            origin: source.into(),
+            ..RecordContext::default()
+        };
+        let written = self.style.write(record, context, &mut self.held);
         match &written {
             Ok(_) => self.records += 1,
             Err(_) => self.held.truncate(length),

@@ -83,7 +83,7 @@ pub(crate) struct Arguments {
     pub(super) records: RecordOutput,
 
     /// Print one JSON object per record.
-    #[arg(long, conflicts_with_all = ["format", "fields"])]
+    #[arg(long, conflicts_with_all = ["format", "fields", "row_per_copy"])]
     pub(super) json: bool,
 
     #[command(flatten)]
