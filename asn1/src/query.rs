@@ -43,6 +43,17 @@ pub struct QueryError {
 }
 
 impl QueryError {
+    /// The error with its place as a person counts it: the character of the text, from 1.
+    pub fn described(&self, text: &str) -> String {
+        let before = text.get(..self.offset).unwrap_or(text).chars().count();
+        let suggestion = self.kind.suggestion();
+        format!(
+            "{} at character {} of the query{suggestion}",
+            self.kind,
+            before + 1
+        )
+    }
+
     /// The text and a line below it with a caret under the fault, both ending with a newline. Of a long text,
     /// only the part around the fault is shown.
     pub fn pointed_out(&self, text: &str) -> String {
@@ -132,6 +143,11 @@ pub enum QueryErrorKind {
     /// A range of years whose last is before its first.
     #[error("the years {0:?} end before they begin")]
     Years(String),
+    /// Digits and marks in an index of years that are not a range of them.
+    #[error(
+        "{0:?} is not a range of years, which is written 1850-1860, 1850-, -1860 or 18?? (a term in quotes is sent as it is)"
+    )]
+    NoYears(String),
     /// A backslash that ends the text.
     #[error("a backslash with nothing after it")]
     LoneBackslash,

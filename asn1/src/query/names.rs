@@ -150,7 +150,8 @@ impl Names {
 /// words; in lower case they are words, as in `war and peace`. Between quotes, `\` escapes a quote or a backslash.
 ///
 /// In the index `year` or `date`, `1850-1860` is a range of years, as are `1850-` and `-1860`: Bib-1 relations 4 (at least)
-/// and 2 (at most). Between quotes it is a term.
+/// and 2 (at most); `–` and `..` stand for the hyphen too, and `185?` and `18??` for a decade and a century. Between quotes it
+/// is a term.
 ///
 /// `libr*` finds words with this beginning, `*ology` those with this end, and `*port*` those that contain it (Bib-1 type 5, which
 /// some servers refuse). Between quotes an asterisk is part of the term.
@@ -273,7 +274,10 @@ impl<'a> Reader<'a> {
                 Some((first, last)) if !last.is_empty() && first > last => {
                     return Err(QueryErrorKind::Years(term).at(here));
                 }
-                Some(years) => range(&attributes, years),
+                Some((first, last)) => range(&attributes, (&first, &last)),
+                None if takes_range && is_like_range(&term) => {
+                    return Err(QueryErrorKind::NoYears(term).at(here));
+                }
                 None if is_quoted => (RpnStructure::term(attributes, term.into_bytes()), 0),
                 None => (word(attributes, &term), 0),
             };
@@ -381,14 +385,50 @@ fn is_of_years(attributes: &[AttributeElement]) -> bool {
     attributes.contains(&AttributeElement::numeric(USE, USE_DATE_OF_PUBLICATION))
 }
 
-/// The ends of `1850-1860`, `1850-` or `-1860`.
-fn years(term: &str) -> Option<(&str, &str)> {
+/// The ends of `1850-1860`, `1850-` or `-1860`, also with `–` or `..`, and those of `18??`.
+fn years(term: &str) -> Option<(String, String)> {
     let is_year = |year: &str| year.len() == 4 && year.bytes().all(|octet| octet.is_ascii_digit());
-    let (first, last) = term.split_once('-')?;
+    if term.len() == 4 && term.ends_with('?') {
+        let (first, last) = (term.replace('?', "0"), term.replace('?', "9"));
+        let known = term.trim_end_matches('?');
+        let is_mask = !known.is_empty() && !known.contains('?') && is_year(&first);
+        return is_mask.then_some((first, last));
+    }
+    let mark = RANGE_MARKS.iter().find(|mark| term.contains(**mark))?;
+    let (first, last) = term.split_once(mark)?;
     let are_years = [first, last]
         .into_iter()
         .all(|year| year.is_empty() || is_year(year));
-    (are_years && term != "-").then_some((first, last))
+    (are_years && term != *mark).then(|| (first.to_owned(), last.to_owned()))
+}
+
+/// What stands between the ends of a range.
+const RANGE_MARKS: [&str; 3] = ["-", "–", ".."];
+
+/// Whether a term has the digits and marks of a range, but is none: `1850-60`, `18?0`.
+fn is_like_range(term: &str) -> bool {
+    let has_mark = term.contains('?') || RANGE_MARKS.iter().any(|mark| term.contains(mark));
+    let is_number = |one: char| one.is_ascii_digit() || "-–.?".contains(one);
+    has_mark
+        && term.contains(|one: char| one.is_ascii_digit())
+        && term.chars().all(is_number)
+        && !is_date(term)
+}
+
+/// Whether a term is a date of ISO 8601, such as `1850-05` or `1850-05-01`.
+fn is_date(term: &str) -> bool {
+    let mut parts = term.split('-');
+    let has_length = |part: Option<&str>, length| part.is_some_and(|part| part.len() == length);
+    let is_month = |part: &str| {
+        part.parse()
+            .is_ok_and(|month: u8| (1..=12).contains(&month))
+    };
+    has_length(parts.next(), 4)
+        && parts
+            .next()
+            .is_some_and(|part| part.len() == 2 && is_month(part))
+        && parts.next().is_none_or(|day| day.len() == 2)
+        && parts.next().is_none()
 }
 
 /// The terms of a range of years, and the depth of their tree.
@@ -476,6 +516,25 @@ mod tests {
             ("date:1850-", "@attr 2=4 @attr 1=31 1850"),
             ("yr:-1860", "@attr 2=2 @attr 1=31 1860"),
             (
+                "year:1850–1860",
+                "@and @attr 2=4 @attr 1=31 1850 @attr 2=2 @attr 1=31 1860",
+            ),
+            (
+                "year:1850..1860",
+                "@and @attr 2=4 @attr 1=31 1850 @attr 2=2 @attr 1=31 1860",
+            ),
+            ("date:1850..", "@attr 2=4 @attr 1=31 1850"),
+            (
+                "year:18??",
+                "@and @attr 2=4 @attr 1=31 1800 @attr 2=2 @attr 1=31 1899",
+            ),
+            (
+                "year:185?",
+                "@and @attr 2=4 @attr 1=31 1850 @attr 2=2 @attr 1=31 1859",
+            ),
+            ("date:1850-05-01", "@attr 1=31 1850-05-01"),
+            ("date:1850-05", "@attr 1=31 1850-05"),
+            (
                 "year:(1850- OR 1700)",
                 "@or @attr 2=4 @attr 1=31 1850 @attr 1=31 1700",
             ),
@@ -483,6 +542,11 @@ mod tests {
             ("year:\"1850-1860\"", "@attr 1=31 1850-1860"),
             ("year:-", "@attr 1=31 -"),
             ("ti:1850-1860", "@attr 1=4 1850-1860"),
+            (
+                "year:1850-60",
+                "!\"1850-60\" is not a range of years, which is written 1850-1860, 1850-, -1860 or 18?? (a term in quotes is \
+                 sent as it is) at octet 5 of the query",
+            ),
             (
                 "year:1860-1850",
                 "!the years \"1860-1850\" end before they begin at octet 5 of the query",

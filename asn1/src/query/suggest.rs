@@ -8,7 +8,8 @@ const MAX_LENGTH: usize = 64;
 /// The candidate most like `word`, ignoring case; `None` if none is near.
 ///
 /// Near means that at most a third of the word's letters, but at least one, are changed, removed, added or swapped with
-/// their neighbour; otherwise, the shortest candidate that begins with the word, if it has two letters or more.
+/// their neighbour; otherwise, the shortest candidate that begins with the word, if it has two letters or more, or that is the
+/// word with letters left out, if it has three or more (`ttl` for `title`).
 pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let length = word.chars().take(MAX_LENGTH + 1).count();
     if !(1..=MAX_LENGTH).contains(&length) {
@@ -28,6 +29,8 @@ pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) ->
             (distance, 0)
         } else if length >= 2 && other.starts_with(&word) {
             (allowed + 1, other_length)
+        } else if length >= 3 && is_contraction(&word, &other) {
+            (allowed + 2, other_length)
         } else {
             continue;
         };
@@ -36,6 +39,15 @@ pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) ->
         }
     }
     best.map(|(_, candidate)| candidate)
+}
+
+/// Whether a word is another one with letters left out after the first.
+fn is_contraction(word: &str, other: &str) -> bool {
+    let mut letters = other.chars();
+    word.chars().next() == other.chars().next()
+        && word
+            .chars()
+            .all(|letter| letters.by_ref().any(|one| one == letter))
 }
 
 #[cfg(test)]
@@ -53,6 +65,9 @@ mod tests {
             ("ibsn", Some("isbn")),
             ("sub", Some("subject")),
             ("pub", Some("publisher")),
+            ("ttl", Some("title")),
+            ("athr", Some("author")),
+            ("sbj", Some("subject")),
             ("at", Some("au")),
             ("x", None),
             ("", None),

@@ -78,7 +78,7 @@ fn faults_are_pointed_out() {
     refused(
         &["to-pqf", "@and ü @attr 1 x"],
         &[
-            "error: attribute set \"1\" is not known at octet 14 of the query",
+            "error: attribute set \"1\" is not known at character 15 of the query",
             "  @and ü @attr 1 x",
             "               ^",
         ],
@@ -86,7 +86,7 @@ fn faults_are_pointed_out() {
     refused(
         &["parse", "@attr gisl 1=4 x"],
         &[
-            "error: attribute set \"gisl\" is not known at octet 6 of the query; did you mean GILS?",
+            "error: attribute set \"gisl\" is not known at character 7 of the query; did you mean GILS?",
             "  @attr gisl 1=4 x",
             "        ^",
         ],
@@ -99,7 +99,7 @@ fn faults_are_pointed_out() {
         let ran = z3950(["query", "parse", "--lang", language, text]);
         assert_eq!((ran.code, &*ran.stdout), (Some(2), ""), "{text}");
         let lines: Vec<&str> = ran.stderr.lines().collect();
-        assert!(lines[0].contains(" at octet "), "{lines:?}");
+        assert!(lines[0].contains(" at character "), "{lines:?}");
         assert_eq!(lines[1].trim(), text.trim_end());
         assert_eq!(lines[2].trim_start(), "^");
     }
@@ -222,7 +222,7 @@ fn the_prompt_refuses_invalid_queries() {
         (
             "find @and a",
             2,
-            "an operand is missing at octet 6 of the query\n  @and a\n        ^",
+            "an operand is missing at character 7 of the query\n  @and a\n        ^",
         ),
         ("find pqf: @and a", 2, "\n  @and a\n        ^"),
         (
@@ -230,7 +230,7 @@ fn the_prompt_refuses_invalid_queries() {
             2,
             "after the end of the query",
         ),
-        ("find ccl: (", 2, " at octet "),
+        ("find ccl: (", 2, " at character "),
         ("querytype ccl\nfind (", 5, "108"),
         ("querytype cql\nfind title=", 5, "108"),
     ] {

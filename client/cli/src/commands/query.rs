@@ -273,7 +273,11 @@ pub(crate) fn read(
 pub(crate) fn pointed_out(error: &QueryError, text: &str) -> String {
     match text.trim().is_empty() {
         true => "the query is empty".to_owned(),
-        false => format!("{error}\n{}", error.pointed_out(text).trim_end()),
+        false => format!(
+            "{}\n{}",
+            error.described(text),
+            error.pointed_out(text).trim_end()
+        ),
     }
 }
 

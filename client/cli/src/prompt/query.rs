@@ -105,7 +105,7 @@ mod tests {
         check(
             "auto",
             "pqf: war peace",
-            "\"peace\" after the end of the query at octet 4 of the query\nwar peace\n    ^",
+            "\"peace\" after the end of the query at character 5 of the query\nwar peace\n    ^",
         );
     }
 
