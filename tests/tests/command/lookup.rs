@@ -140,3 +140,18 @@ fn an_empty_input_is_named() {
     assert_eq!(ran.code, Some(0), "{ran:?}");
     assert_eq!(ran.stderr, "note: there are no inputs\n");
 }
+
+#[test]
+fn a_target_among_identifiers_is_hinted_at() {
+    let server = TestServer::demo();
+    let target = format!("{}/books", server.addr());
+    let ran = z3950(["lookup", &target, &target, "pg1342"]);
+    let words = format!(
+        "note: {target} is looked up as an identifier; --target names each of several targets\n"
+    );
+    assert!(ran.stderr.contains(&words), "{ran:?}");
+    for identifiers in [&["pg1342"][..], &["isbn:9780141439518", "10.1000/182"]] {
+        let ran = z3950([&["lookup", &*target], identifiers].concat());
+        assert!(!ran.stderr.contains("--target"), "{ran:?}");
+    }
+}

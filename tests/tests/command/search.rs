@@ -531,3 +531,70 @@ fn years_have_ranges() {
         assert_eq!(count(query), between, "{query}");
     }
 }
+
+#[test]
+fn a_server_without_sort_gives_its_records_unsorted() {
+    let server = TestServer::builder()
+        .database("cat", [record("id7", "Seven"), record("id8", "Eight")])
+        .rule("on init: options search present namedResultSets")
+        .start();
+    let target = format!("{}/cat", server.addr());
+    let query = "cql:title=seven or title=eight sortby title";
+    for arguments in [
+        &["search", &target, query][..],
+        &["search", &target, "--sort", "title", "ti:seven OR ti:eight"],
+    ] {
+        let ran = z3950(arguments);
+        assert_eq!(ran.code, Some(0), "{ran:?}");
+        assert_eq!(ran.stdout.matches("245 ").count(), 2, "{ran:?}");
+        let words = "warning: ";
+        let (_, after) = ran.stderr.split_once(words).expect("a warning");
+        assert!(
+            after.contains("does not offer sort: the records are in its own order"),
+            "{ran:?}"
+        );
+    }
+    let mut open = std::process::Command::new(z3950_tests::program::path("z3950"));
+    let script = format!("find {query}\nshow 2\n");
+    let ran = z3950_tests::program::run(open.args(["open", &target]), &script);
+    assert!(ran.stdout.starts_with("2 hits\n"), "{ran:?}");
+    assert!(
+        ran.stderr.contains("does not offer sort: the records"),
+        "{ran:?}"
+    );
+    assert!(ran.stdout.contains("245 "), "{ran:?}");
+}
+
+#[test]
+fn text_names_the_target_if_several_were_asked() {
+    let targets = ["localhost/books", "localhost/serials"];
+    let ran = demo(&["search", targets[0], targets[1], "war", "--count", "1"]);
+    for target in targets {
+        assert!(
+            ran.stdout.contains(&format!("({target} (--demo): 1 of ")),
+            "{target}: {ran:?}"
+        );
+    }
+    let ran = demo(&["search", targets[0], "war", "--count", "1"]);
+    assert!(!ran.stdout.contains("1 of "), "{ran:?}");
+    let ran = demo(&["search", targets[0], targets[1], "war", "--format", "mrk"]);
+    assert!(!ran.stdout.contains(" of "), "{ran:?}");
+}
+
+#[test]
+fn misspelt_facets_are_refused() {
+    let search = [
+        "search",
+        "localhost/books",
+        "war",
+        "--count",
+        "0",
+        "--facets",
+    ];
+    let ran = demo(&[&search[..], &["auhtor:5"]].concat());
+    assert_eq!(ran.code, Some(2), "{ran:?}");
+    assert!(ran.stderr.contains("did you mean author?"), "{ran:?}");
+    let ran = demo(&[&search[..], &["=auhtor:5"]].concat());
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    assert!(ran.stderr.contains("gives no facets by auhtor"), "{ran:?}");
+}

@@ -8,9 +8,11 @@ use serde_json::{Value, json};
 use z3950::retrieve::OutcomeName;
 use z3950::service::search::{SearchOptions, SearchResult};
 use z3950_asn1::apdu::{AttributeElement, AttributeList, RpnQuery, StringOrNumeric};
+use z3950_asn1::bib1::attributes::RELATION;
 use z3950_asn1::error::EncodeError;
 use z3950_asn1::format::facets::{FacetField, FacetList};
 use z3950_asn1::format::search_result1::{QueryExpression, SubqueryReport};
+use z3950_asn1::query::names::Names;
 
 use crate::answer::{Envelope, Piece};
 use crate::commands::target::NamedTarget;
@@ -30,8 +32,8 @@ pub(crate) const KEYS: [&str; 5] = ["query", "position", "is_estimate", "facets"
 /// What to request besides the hits.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct Arguments {
-    /// Request the most frequent terms of a field (author, subject, date …, or the number of a Use attribute) in the
-    /// records found; may be repeated.
+    /// Request the most frequent terms of a field (author, subject, date …, the number of a Use attribute, or = and a name of
+    /// the server's own) in the records found; may be repeated.
     #[arg(long, value_name = "FIELD[:NUMBER]", value_parser = field)]
     facets: Vec<FacetField>,
 
@@ -82,12 +84,18 @@ impl Arguments {
                 .with("hits", found.count())
                 .with("is_estimate", found.is_estimate())
                 .with("facets", facets.iter().map(facet_json).collect::<Value>())
-                .with("parts", parts.iter().map(part_json).collect::<Value>());
+                .with("parts", parts_json(&parts, query));
             return envelope.piece();
         }
         let mut blocks = Vec::new();
+        let named = part_names(&parts, Some(query));
         if self.parts || (found.count() == Some(0) && parts.len() > 1) {
-            let lines: Vec<String> = parts.iter().map(part_line).collect();
+            let lines = parts.iter().zip(&named);
+            let lines = lines.map(|(part, name)| part_line(part, name));
+            let lines: Vec<String> = ["parts of the query:".to_owned()]
+                .into_iter()
+                .chain(lines)
+                .collect();
             blocks.push(lines.join("\n"));
         }
         if wants_facets {
@@ -123,7 +131,8 @@ impl Arguments {
     }
 }
 
-/// A field such as `author`, `subject:5` or `1003`.
+/// A field such as `author`, `subject:5` or `1003`. A name that is like a known one but is not known is refused, unless `=` is
+/// before it.
 pub(crate) fn field(text: &str) -> Result<FacetField, String> {
     let (name, limit) = match text.rsplit_once(':') {
         Some((name, limit)) => {
@@ -132,6 +141,18 @@ pub(crate) fn field(text: &str) -> Result<FacetField, String> {
         }
         None => (text, TERMS),
     };
+    let (name, is_meant) = match name.strip_prefix('=') {
+        Some(name) => (name, true),
+        None => (name, false),
+    };
+    if !is_meant
+        && let Err(Some(nearest)) = Names::default().attributes(name)
+        && name.parse::<i64>().is_err()
+    {
+        return Err(format!(
+            "{name} is not a known field; did you mean {nearest}? ={name} requests it as it is"
+        ));
+    }
     Ok(match (name, name.parse::<i64>()) {
         ("", _) => return Err("the field has no name".into()),
         (_, Ok(number)) => FacetField {
@@ -186,20 +207,59 @@ fn facet_json(facet: &FacetField) -> Value {
     json!({"field": field_name(facet), "terms": terms.collect::<Value>()})
 }
 
-fn part_line(part: &SubqueryReport) -> String {
+fn part_line(part: &SubqueryReport, name: &str) -> String {
     let count = part
         .subquery_count
         .map_or_else(|| "-".to_owned(), |count| count.to_string());
-    format!("{count:>9}  {}", part_text(part))
+    format!("{count:>9}  {name}")
 }
 
-fn part_json(part: &SubqueryReport) -> Value {
-    json!({
-        "part": part_text(part),
-        "is_whole": part.full_query,
-        "count": part.subquery_count,
-    })
+fn parts_json(parts: &[SubqueryReport], query: &RpnQuery) -> Value {
+    let names = part_names(parts, Some(query));
+    let parts = parts.iter().zip(names).map(|(part, name)| {
+        json!({
+            "part": name,
+            "is_whole": part.full_query,
+            "count": part.subquery_count,
+        })
+    });
+    parts.collect()
 }
+
+/// The names of the parts. A term that the query compares has the sign of its relation, as in `>=1850`.
+pub(crate) fn part_names(parts: &[SubqueryReport], query: Option<&RpnQuery>) -> Vec<String> {
+    let terms = query.into_iter().flat_map(|query| query.rpn.terms());
+    let mut compared: Vec<(String, &str)> = terms
+        .filter_map(|operand| {
+            let relation = operand.attributes.iter().find_map(|attribute| {
+                let of_type = attribute.attribute_type == RELATION;
+                RELATIONS
+                    .iter()
+                    .find(|(value, _)| {
+                        of_type && *attribute == AttributeElement::numeric(RELATION, *value)
+                    })
+                    .map(|(_, sign)| *sign)
+            });
+            Some((term(&operand.term), relation?))
+        })
+        .collect();
+    let names = parts.iter().map(|part| {
+        let name = part_text(part);
+        let is_term = matches!(
+            part.subquery_expression,
+            Some(QueryExpression::Term(_)) | None
+        );
+        let at = compared.iter().position(|(text, _)| *text == name);
+        match at.filter(|_| is_term) {
+            Some(at) => format!("{}{name}", compared.remove(at).1),
+            None => name,
+        }
+    });
+    names.collect()
+}
+
+/// The values of Bib-1's Relation that compare, and their signs.
+const RELATIONS: [(i64, &str); 5] = [(1, "<"), (2, "<="), (4, ">="), (5, ">"), (6, "<>")];
 
 /// The part as it was sent, else as the server understood it.
 fn part_text(part: &SubqueryReport) -> String {
@@ -228,6 +288,8 @@ mod tests {
             ("subject:5", "subject", 5),
             ("1003:2", "1003", 2),
             ("dc:title:3", "dc:title", 3),
+            ("=auhtor:3", "auhtor", 3),
+            ("xtargets", "xtargets", TERMS),
         ] {
             let field = field(text).expect(text);
             assert_eq!(
@@ -235,9 +297,12 @@ mod tests {
                 (name, Some(limit))
             );
         }
-        for text in ["", ":3", "author:0", "author:x", "author:-1"] {
+        for text in ["", ":3", "author:0", "author:x", "author:-1", "="] {
             assert!(field(text).is_err(), "{text}");
         }
+        let words =
+            "auhtor is not a known field; did you mean author? =auhtor requests it as it is";
+        assert_eq!(field("auhtor:5"), Err(words.to_owned()));
     }
 
     #[test]
@@ -287,15 +352,28 @@ mod tests {
         let lines = facet_lines(&facet, false);
         assert_eq!(lines, ["author:", "        3  Austen\\x1b"]);
         let part = SubqueryReport::of_term(Term::General("war".into()), 7);
-        assert_eq!(part_line(&part), "        7  war");
+        assert_eq!(part_line(&part, "war"), "        7  war");
         let whole = SubqueryReport {
             full_query: true,
             ..SubqueryReport::default()
         };
-        assert_eq!(part_line(&whole), "        -  the whole query");
+        let ranges = z3950_asn1::query::names::parse("year:1850-1860 year:1850").expect("a query");
+        let parts = ["1850", "1860", "1850", "war"];
+        let mut parts: Vec<SubqueryReport> = parts
+            .map(|text| SubqueryReport::of_term(Term::General(text.into()), 7))
+            .into();
         assert_eq!(
-            part_json(&part),
-            json!({"part": "war", "is_whole": false, "count": 7})
+            part_names(&parts, Some(&ranges)),
+            [">=1850", "<=1860", "1850", "war"]
+        );
+        parts.push(whole);
+        assert_eq!(
+            part_names(&parts, None),
+            ["1850", "1860", "1850", "war", "the whole query"]
+        );
+        assert_eq!(
+            parts_json(&[part], &ranges),
+            json!([{"part": "war", "is_whole": false, "count": 7}])
         );
     }
 }

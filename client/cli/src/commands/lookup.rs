@@ -7,6 +7,7 @@ use std::slice;
 
 use clap::Args;
 use z3950::lookup::{Preferences, identifiers};
+use z3950::target::redacted;
 use z3950_marc::MarcRecord;
 
 use self::desk::{Desk, Spot};
@@ -132,6 +133,14 @@ pub(crate) async fn run(arguments: &Lookup, output: &mut Output) -> Result<Exit,
     let style = records.style_in(batch.format(records.format)?)?;
     let preferences = wanted.preferences()?;
     let reach = TargetClient::new(&arguments.connection).await?;
+    for word in identifiers.iter().filter_map(|word| word.to_str()) {
+        if is_another_target(&reach, word) {
+            output.note(&format!(
+                "{} is looked up as an identifier; --target names each of several targets",
+                redacted(word)
+            ));
+        }
+    }
     let mut spots = Vec::new();
     for target in targets {
         let place = reach.place(target, &wanted.asked.databases, output)?;
@@ -156,6 +165,19 @@ pub(crate) async fn run(arguments: &Lookup, output: &mut Output) -> Result<Exit,
     // A signal cuts the closing short.
     Interrupt.or_end(reach.close()).await;
     exit
+}
+
+/// Whether an identifier looks like a target: it is the name of a profile, or a host or port, and a database.
+fn is_another_target(reach: &TargetClient, word: &str) -> bool {
+    let host = word.split('/').next().unwrap_or_default();
+    let (host, port) = host.split_once(':').unwrap_or((host, ""));
+    let has_port = !port.is_empty() && port.bytes().all(|octet| octet.is_ascii_digit());
+    let is_name = host.contains('.') && host.bytes().any(|octet| octet.is_ascii_alphabetic());
+    let is_host = match has_port {
+        true => host.contains('.') || host == "localhost",
+        false => is_name && word.contains('/'),
+    };
+    reach.is_target(word) && (is_host || !word.contains([':', '/', '.']))
 }
 
 /// A lookup in the session of the prompt.

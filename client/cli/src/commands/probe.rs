@@ -214,6 +214,11 @@ impl Attempts<'_> {
                 .diagnosed(diagnostics)
                 .write(self.output);
         }
+        // The outcome already says that it is a diagnostic.
+        let detail = match outcome {
+            OutcomeName::Diagnostic => detail.strip_prefix("diagnostic ").unwrap_or(detail),
+            _ => detail,
+        };
         self.output.line(&format!(
             "{name:<28} {outcome:<12} {}",
             shown(detail.as_bytes())

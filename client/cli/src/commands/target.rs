@@ -44,7 +44,8 @@ Targets:
 
 Output of --json:
   One object per line. Every object of a command has the same keys, the first of which is v; keys
-  without a value are null. client/docs/formats.md describes them.";
+  without a value are null. outcome and message say how it ended, hits how many records match, and
+  record has a record as --format json writes it.";
 
 /// Opens sessions with targets.
 #[derive(Clone)]

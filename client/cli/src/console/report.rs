@@ -15,9 +15,27 @@ pub(crate) fn explain(error: &Error) -> (Exit, String) {
     let name = outcome_name(error);
     let words = match (error, name) {
         (Error::ProtocolError { fault, .. }, OutcomeName::NotGranted) => fault.to_string(),
+        (
+            Error::Unavailable {
+                phase: Phase::Resolve,
+                cause: Cause::Dns(reason),
+            },
+            _,
+        ) => {
+            // The chain would say it four times.
+            let reason = reason.to_string();
+            let reason = reason.rsplit(": ").next().unwrap_or_default();
+            advised(format!("{error} ({reason})"), advice(error))
+        }
         _ => advised(chain(error), advice(error)),
     };
     (name.into(), words)
+}
+
+/// The message about a result that cannot be sorted because the server does not offer Sort; `None` for other errors.
+pub(crate) fn unsorted(error: &Error) -> Option<String> {
+    let is_lack = outcome_name(error) == OutcomeName::NotGranted;
+    is_lack.then(|| "the server does not offer sort: the records are in its own order".to_owned())
 }
 
 /// The outcome of an error.

@@ -3,18 +3,18 @@
 
 use z3950::profile::Attributes;
 use z3950::service::search::SearchResult;
-use z3950_asn1::apdu::AttributeList;
+use z3950_asn1::apdu::{AttributeList, Query, RpnQuery};
 use z3950_asn1::format::facets::{FacetField, FacetList};
 use z3950_asn1::format::search_result1::{
-    Databases, QueryExpression, ResultsByDb, SearchInfoReport, SubqueryReport,
+    Databases, QueryExpression, ResultsByDb, SearchInfoReport, SubqueryReport, TermExpression,
 };
 
 use super::command::{CommandResult, Refusal};
 use super::state::Prompt;
-use crate::commands::facets::{facet_lines, field, field_name};
+use crate::commands::facets::{facet_lines, field, field_name, part_names};
 use crate::console::exit::Exit;
 use crate::console::output::{Failure, Output};
-use crate::render::{query, term, text_of};
+use crate::render::{query as query_on_a_line, term, text_of};
 
 /// The most fields to request facets of.
 const MAX_FACETS: usize = 100;
@@ -85,16 +85,36 @@ pub(super) fn shown_as(field: &FacetField) -> String {
     }
 }
 
-/// Shows what the server returns besides the number of hits: estimates and parts as notes, requested facets as data.
-pub(super) fn say_details(result: &SearchResult, output: &mut Output) -> Result<(), Failure> {
+/// Shows what the server returns besides the number of hits, as notes: estimates, and the parts of the query.
+pub(super) fn say_details(result: &SearchResult, query: &Query, output: &Output) {
     if result.is_estimate() {
         output.note("this number is an estimate of the server");
     }
     let report = result.report().unwrap_or_default();
-    for remark in parts(&report, result.hits) {
+    let query = match query {
+        Query::Type1(query) | Query::Type101(query) => Some(query),
+        _ => None,
+    };
+    for remark in parts(&report, query, result.hits) {
         output.note(&remark);
     }
-    for facet in result.facets().map(|list| list.0).unwrap_or_default() {
+}
+
+/// Shows the facets of a search.
+pub(super) fn say_facets(
+    result: &SearchResult,
+    asked: Option<&FacetList>,
+    output: &mut Output,
+) -> Result<(), Failure> {
+    let found = result.facets().map(|list| list.0).unwrap_or_default();
+    if let Some(asked) = asked.filter(|_| found.is_empty()) {
+        let names: Vec<String> = asked.0.iter().map(field_name).collect();
+        output.note(&format!(
+            "the server gives no facets by {}",
+            names.join(", ")
+        ));
+    }
+    for facet in found {
         // Another character set may have no bars.
         let bars = output.is_terminal() && !output.is_converted();
         for line in facet_lines(&facet, bars) {
@@ -105,16 +125,17 @@ pub(super) fn say_details(result: &SearchResult, output: &mut Output) -> Result<
 }
 
 /// Notes on the parts of the query: their hits, unless they equal those of the query, and other information.
-fn parts(report: &SearchInfoReport, hits: u64) -> Vec<String> {
+fn parts(report: &SearchInfoReport, query: Option<&RpnQuery>, hits: u64) -> Vec<String> {
     let is_all = |part: &SubqueryReport| {
         let count = part.subquery_count.map(u64::try_from);
         let is_only = part.full_query || report.0.len() == 1;
         is_only && count.is_none_or(|count| count == Ok(hits))
     };
     let (mut counts, mut remarks) = (Vec::new(), Vec::new());
-    for part in &report.0 {
+    for (part, name) in report.0.iter().zip(part_names(&report.0, query)) {
         let named = match (&part.subquery_expression, &part.subquery_id) {
-            (Some(expression), _) => expressed(expression),
+            (Some(QueryExpression::Term(part)), _) => name + &commented(part),
+            (Some(QueryExpression::Query(asked)), _) => query_on_a_line(asked),
             (None, Some(id)) => text_of(id),
             (None, None) => "the query".into(),
         };
@@ -162,20 +183,21 @@ fn counted(named: &str, count: Option<i64>) -> String {
 
 fn expressed(expression: &QueryExpression) -> String {
     match expression {
-        QueryExpression::Term(part) => {
-            let comment = part.term_comment.as_ref();
-            let comment = comment.map(|text| format!(" – {}", text_of(text)));
-            term(&part.query_term) + &comment.unwrap_or_default()
-        }
-        QueryExpression::Query(asked) => query(asked),
+        QueryExpression::Term(part) => term(&part.query_term) + &commented(part),
+        QueryExpression::Query(asked) => query_on_a_line(asked),
     }
+}
+
+fn commented(part: &TermExpression) -> String {
+    let comment = part.term_comment.as_ref();
+    let comment = comment.map(|text| format!(" – {}", text_of(text)));
+    comment.unwrap_or_default()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use z3950_asn1::apdu::Term;
-    use z3950_asn1::format::search_result1::TermExpression;
 
     #[test]
     fn fields_have_names_or_attributes() {
@@ -235,7 +257,7 @@ mod tests {
                 ],
             ),
         ] {
-            assert_eq!(parts(&SearchInfoReport(report), 3), expected);
+            assert_eq!(parts(&SearchInfoReport(report), None, 3), expected);
         }
     }
 }

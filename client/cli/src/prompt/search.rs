@@ -1,5 +1,6 @@
 //! `find`, `delete`, `sort`: result sets as a whole (Z39.50-2003 §3.2.2, §3.2.4, §3.2.7).
 
+use z3950::SortKey;
 use z3950::error::Diagnostics;
 use z3950::service::DEFAULT_RESULT_SET;
 use z3950::service::delete::{Delete, DeleteResult};
@@ -12,12 +13,13 @@ use z3950_asn1::apdu::{
 };
 
 use super::command::{CommandResult, Refusal, number, parsed, unquoted, words};
-use super::facets::say_details;
+use super::facets::{say_details, say_facets};
 use super::query;
 use super::state::Prompt;
 use super::waiting::{Request, request};
 use crate::console::exit::Exit;
 use crate::console::output::{Failure, Output};
+use crate::console::report::unsorted;
 use crate::render::{counted, shown};
 
 /// How many titles are listed at once.
@@ -79,15 +81,26 @@ impl Prompt {
                 other_info: other_info.clone(),
                 ..SortRequest::in_place(options.result_set.clone(), keys)
             };
+            let asked = query.clone();
             let answer = async move {
                 let found = session.search(query, &options).await?;
                 let is_sorted = !sorting.sort_sequence.is_empty();
-                if is_sorted && found.count().is_none_or(|hits| hits > 1) {
-                    session.sort(sorting).await?;
+                let mut warning = None;
+                if is_sorted
+                    && found.count().is_none_or(|hits| hits > 1)
+                    && let Err(error) = session.sort(sorting).await
+                {
+                    warning = Some(unsorted(&error).ok_or(error)?);
                 }
-                Ok(found)
+                Ok((found, warning))
             };
-            request(answer, move |state, result, output| {
+            request(answer, move |state, (result, warning), output| {
+                say_facets(&result, state.settings.facets.as_ref(), output)?;
+                say_hits(result.count(), output)?;
+                say_details(&result, &asked, output);
+                if let Some(words) = warning {
+                    output.warning(&words);
+                }
                 state.searched_into(name, result, lists_titles, output)
             })
         })
@@ -101,8 +114,6 @@ impl Prompt {
         output: &mut Output,
     ) -> CommandResult {
         self.found(name, result.count());
-        say_hits(result.count(), output)?;
-        say_details(&result, output)?;
         let mut exit = of_hits(result.count());
         if lists_titles {
             // Diagnostics in place of records are repeated by the Present that follows.
@@ -201,12 +212,26 @@ impl Prompt {
 
     pub(super) async fn sort(&mut self, keys: &str, output: &mut Output) -> CommandResult {
         let name = self.result_set()?.name;
-        self.sort_to(keys, name, output).await
+        self.sort_and_list(keys, name, output).await
     }
 
     pub(super) async fn sort_into(&mut self, keys: &str, output: &mut Output) -> CommandResult {
         let name = self.next_name();
-        self.sort_to(keys, name, output).await
+        self.sort_and_list(keys, name, output).await
+    }
+
+    /// Sorts, and lists the first titles as `find` does.
+    async fn sort_and_list(
+        &mut self,
+        keys: &str,
+        into: String,
+        output: &mut Output,
+    ) -> CommandResult {
+        let exit = self.sort_to(keys, into, output).await?;
+        if self.finds_titles(output) && self.settings.auto_wait {
+            self.first_titles(output).await?;
+        }
+        Ok(exit)
     }
 
     async fn sort_to(&mut self, keys: &str, into: String, output: &mut Output) -> CommandResult {
@@ -279,19 +304,23 @@ pub(super) fn hits_in_words(hits: Option<u64>) -> String {
     }
 }
 
-/// `KEY FLAGS KEY FLAGS …`, as in yaz-client.
+/// `KEY FLAGS KEY FLAGS …`, as in yaz-client. A single key needs no flags, and `:desc` after it is that of `--sort`.
 fn sort_keys(text: &str) -> Result<Vec<SortKeySpec>, Refusal> {
     let words = words(text);
-    if words.is_empty() {
-        return Err(Refusal::Usage);
+    match words.as_slice() {
+        [] => Err(Refusal::Usage),
+        [key] => {
+            let key: SortKey = key.parse().map_err(Refusal::wrong)?;
+            Ok(vec![key.as_spec().clone()])
+        }
+        words => words
+            .chunks(2)
+            .map(|pair| match pair {
+                [key, flags] => sort_key(key, flags),
+                _ => Err(Refusal::Usage),
+            })
+            .collect(),
     }
-    words
-        .chunks(2)
-        .map(|pair| match pair {
-            [key, flags] => sort_key(key, flags),
-            _ => Err(Refusal::Usage),
-        })
-        .collect()
 }
 
 fn sort_key(key: &str, flags: &str) -> Result<SortKeySpec, Refusal> {
@@ -352,7 +381,9 @@ mod tests {
             ("1=4 a", Ok(1)),
             ("title < 1=31 d!", Ok(2)),
             ("1=4,2=3 ds=none", Ok(1)),
-            ("title", Err(())),
+            ("title", Ok(1)),
+            ("date:desc", Ok(1)),
+            ("title < date", Err(())),
             ("", Err(())),
             ("1=x a", Err(())),
             ("1=4 q", Err(())),

@@ -90,7 +90,7 @@ impl Attempts<'_> {
                 Ok(counted(hits, "hit"))
             }
             Options::RESULT_COUNT => match self.sort(session).await?.result_count {
-                Some(hits) => Ok(format!("the sorted set has {hits} records")),
+                Some(hits) => Ok(format!("the sorted set has {}", counted(hits, "record"))),
                 None => Ok("granted, but the response to Sort has no number".to_owned()),
             },
             Options::DUPLICATE_DETECTION => {

@@ -17,6 +17,7 @@ use crate::commands::fallback::again_as;
 use crate::commands::query::{QueryReader, SortedQuery};
 use crate::commands::target::{Borrowed, Made, NamedTarget, TargetClient, Unanswered};
 use crate::console::output::{Failure, Words};
+use crate::console::report::unsorted;
 use crate::render::{Style, matching, numbered};
 
 /// A target, and how to search it.
@@ -123,7 +124,7 @@ impl Work for Searcher {
                 notes.clear();
             }
             for words in notes {
-                recipient.send(Words::Note(words)).await;
+                recipient.send(words).await;
             }
             match result {
                 Ok((lease, found)) => {
@@ -184,7 +185,7 @@ impl Searcher {
     async fn found(
         &self,
         searched: &Searched<'_>,
-        notes: &mut Vec<String>,
+        notes: &mut Vec<Words>,
     ) -> Result<(Borrowed, FoundSet), Unanswered> {
         let Searched { spot, keys, .. } = searched;
         let adapted = spot.place.adapted(&searched.query)?;
@@ -195,6 +196,11 @@ impl Searcher {
         loop {
             let query = course.query().unwrap_or(&adapted);
             let result = self.search(&mut lease, query, &course, keys).await;
+            let result = result.map(|(set, warning)| {
+                let warning = warning.map(|words| format!("{}: {words}", searched.subject));
+                notes.extend(warning.map(Words::Warning));
+                set
+            });
             let step = course.form();
             let (reason, has_next) = match &result {
                 Ok(set) if set.found().count() == Some(0) => {
@@ -211,7 +217,8 @@ impl Searcher {
             };
             match result {
                 _ if has_next => {
-                    notes.push(again_as(&searched.subject, &reason, &course));
+                    let words = again_as(&searched.subject, &reason, &course);
+                    notes.push(Words::Note(words));
                     empty = empty.or(result.ok());
                 }
                 Ok(set) => return Ok((lease, FoundSet { set, step })),
@@ -229,14 +236,14 @@ impl Searcher {
         hits.saturating_sub(self.start - 1).min(self.count)
     }
 
-    /// Searches and sorts.
+    /// Searches and sorts; also returns why the result is not sorted.
     async fn search(
         &self,
         lease: &mut Borrowed,
         query: &RpnQuery,
         course: &SearchCourse,
         keys: &[SortKeySpec],
-    ) -> Result<Pager, Error> {
+    ) -> Result<(Pager, Option<String>), Error> {
         let search = self.facets.asked(course.search());
         let mut search = search.map_err(|error| Error::fault(Phase::Search, error))?;
         if !keys.is_empty() {
@@ -260,8 +267,12 @@ impl Searcher {
                 let mut set = session
                     .pager(query.clone(), search, options.clone())
                     .await?;
-                if !keys.is_empty() && set.found().count().is_none_or(|hits| hits > 1) {
-                    set.sort(keys.to_vec()).await?;
+                let mut warning = None;
+                if !keys.is_empty()
+                    && set.found().count().is_none_or(|hits| hits > 1)
+                    && let Err(error) = set.sort(keys.to_vec()).await
+                {
+                    warning = Some(unsorted(&error).ok_or(error)?);
                 }
                 if course.minds_records()
                     && set.found().count() != Some(0)
@@ -269,7 +280,7 @@ impl Searcher {
                 {
                     return Err(refusal);
                 }
-                Ok(set)
+                Ok((set, warning))
             })
             .await
     }
@@ -362,6 +373,9 @@ impl Searcher {
                 }
             };
             piece.heading = self.heading(searched, position, hits);
+            if let Some(heading) = piece.heading.clone().filter(|_| self.spots.len() > 1) {
+                writing.head(&mut piece, &heading, self.is_written);
+            }
             written += u64::from(one.outcome == OutcomeName::Delivered);
             recipient.send(piece).await;
             answer = answer.graver(one);

@@ -84,6 +84,9 @@ impl Desk {
                 true => Some(format!("{place}: {numbered}")),
                 false => (hits != 1).then_some(numbered),
             };
+            if let Some(heading) = piece.heading.clone().filter(|_| self.spots.len() > 1) {
+                self.writing.head(&mut piece, &heading, self.is_written);
+            }
             recipient.send(piece).await;
             answer = answer.graver(one);
         }
