@@ -21,8 +21,11 @@ fn ctrl_c_cancels_the_request_and_not_the_session() {
     let mut person = Person::at(&server, home.path());
     person.enters("find @attr 1=1032 id7");
     wait_for_searches(&server, 1);
+    person.sees("waiting for the server");
     person.presses(ControlCode::EndOfText);
-    person.sees("interrupted");
+    // An echo would move the line that is erased.
+    let before = person.sees("interrupted");
+    assert!(!before.contains("^C"), "{before}");
     person.sees("z3950> ");
     person.enters("find @attr 1=1032 id7");
     person.sees("1 hit");

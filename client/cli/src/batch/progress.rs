@@ -13,6 +13,7 @@ use super::arguments::Batch;
 use super::resume::Tally;
 use crate::answer::NameRecord;
 use crate::console::input::STANDARD;
+use crate::console::interrupt::Unechoed;
 
 /// The most updates of the line per second.
 const REFRESHES: u8 = 5;
@@ -22,6 +23,8 @@ const TICK: Duration = Duration::from_millis(500);
 /// The line, if there is a terminal for it.
 pub(super) struct Progress {
     bar: ProgressBar,
+    /// While there is a line.
+    _unechoed: Option<Unechoed>,
     /// The total number of answers; 0 until it is known.
     total: Arc<AtomicU64>,
 }
@@ -37,13 +40,20 @@ impl Progress {
         let fills_terminal = arguments.file().is_none() && io::stdout().is_terminal();
         let total = Arc::new(AtomicU64::new(0));
         if fills_terminal || !io::stderr().is_terminal() {
-            let bar = ProgressBar::hidden();
-            return Self { bar, total };
+            return Self {
+                bar: ProgressBar::hidden(),
+                _unechoed: None,
+                total,
+            };
         }
         count(arguments, given, names_records, targets, Arc::clone(&total));
         let target = ProgressDrawTarget::stderr_with_hz(REFRESHES);
         let bar = ProgressBar::with_draw_target(None, target).with_style(style(false));
-        Self { bar, total }
+        Self {
+            bar,
+            _unechoed: Some(Unechoed::begin()),
+            total,
+        }
     }
 
     /// Begins with this many answers of earlier runs.
@@ -65,7 +75,13 @@ impl Progress {
             self.bar.set_length(total);
             self.bar.set_style(style(true));
         }
-        self.bar.set_message(tally.to_string());
+        // In one part of the line, so that the numbers agree whenever it is drawn.
+        let done = self.bar.position() + 1;
+        let done = match self.bar.length() {
+            Some(total) => format!("{done}/{total}"),
+            None => done.to_string(),
+        };
+        self.bar.set_message(format!("{done}: {tally}"));
         self.bar.inc(1);
     }
 
@@ -107,8 +123,8 @@ fn count(
 /// The parts of the line: a bar only if the number of inputs is known.
 fn style(sized: bool) -> ProgressStyle {
     let template = match sized {
-        true => "{wide_bar} {pos}/{len}, {rate}, {eta} left, {msg}",
-        false => "{spinner} {pos}, {rate}, {msg}",
+        true => "{wide_bar} {rate}, {eta} left, {msg}",
+        false => "{spinner} {rate}, {msg}",
     };
     // The templates are valid; the default is not needed.
     let style = ProgressStyle::with_template(template);

@@ -12,6 +12,66 @@ use crate::console::exit::Exit;
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Interrupt;
 
+/// While it exists, the terminal does not echo Ctrl-C, which would move a line that is to be erased.
+pub(crate) struct Unechoed(());
+
+#[cfg(unix)]
+mod echo {
+    use std::io;
+    use std::sync::{Mutex, PoisonError};
+
+    use rustix::process::getpgrp;
+    use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcgetpgrp, tcsetattr};
+
+    /// How the terminal was set before.
+    static BEFORE: Mutex<Option<Termios>> = Mutex::new(None);
+
+    pub(super) fn stop() {
+        let mut before = BEFORE.lock().unwrap_or_else(PoisonError::into_inner);
+        // A program in the background would be stopped.
+        if tcgetpgrp(io::stdin()) != Ok(getpgrp()) {
+            return;
+        }
+        let Ok(modes) = tcgetattr(io::stdin()) else {
+            return;
+        };
+        if before.is_none() && modes.local_modes.contains(LocalModes::ECHOCTL) {
+            let mut changed = modes.clone();
+            changed.local_modes.remove(LocalModes::ECHOCTL);
+            if tcsetattr(io::stdin(), OptionalActions::Now, &changed).is_ok() {
+                *before = Some(modes);
+            }
+        }
+    }
+
+    pub(super) fn resume() {
+        let mut before = BEFORE.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(modes) = before.take() {
+            // The terminal may be gone.
+            let _ = tcsetattr(io::stdin(), OptionalActions::Now, &modes);
+        }
+    }
+}
+
+#[cfg(not(unix))]
+mod echo {
+    pub(super) fn stop() {}
+    pub(super) fn resume() {}
+}
+
+impl Unechoed {
+    pub(crate) fn begin() -> Self {
+        echo::stop();
+        Self(())
+    }
+}
+
+impl Drop for Unechoed {
+    fn drop(&mut self) {
+        echo::resume();
+    }
+}
+
 /// A signal ended the work; with the command's exit code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Stopped(pub(crate) Exit);
@@ -128,6 +188,7 @@ fn take(arrived: &watch::Sender<Option<Exit>>, exit: Exit) {
     if before.is_none() && farewell.is_none() {
         return;
     }
+    echo::resume();
     if let Some(leave) = LEAVE.get() {
         leave();
     }

@@ -12,7 +12,7 @@ use z3950_marc::charset::{Charset, Unencodable};
 use crate::console::exit::Exit;
 use crate::console::report::chain;
 use crate::console::waiting::WaitingLine;
-use crate::render::{Document, Format, Rendered, Style, as_message, escape_controls};
+use crate::render::{Document, Format, Rendered, Style, as_message, escape_controls, wrapped};
 
 /// The two streams of the program.
 pub(crate) struct Output {
@@ -293,6 +293,15 @@ impl Output {
     fn words(&self, label: &str, color: &str, message: &str) {
         self.waiting.clear();
         let message = as_message(message);
+        let message = match terminal_size::terminal_size_of(io::stderr()) {
+            Some((Width(columns), _)) if columns > 0 => {
+                // Without the label, which may have colours.
+                let label = format!("{label}: ");
+                let whole = wrapped(&format!("{label}{message}"), columns.into(), 2);
+                whole.strip_prefix(&label).unwrap_or(&whole).to_owned()
+            }
+            _ => message,
+        };
         let mut words = io::stderr().lock();
         // If standard error is closed too, the message is lost.
         let _ = match self.colored {

@@ -11,6 +11,8 @@ use std::time::Duration;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use tokio::time::{Instant, sleep};
 
+use crate::console::interrupt::Unechoed;
+
 /// How long nothing is written before the line appears.
 const PATIENCE: Duration = Duration::from_millis(500);
 /// How often it moves.
@@ -57,6 +59,7 @@ impl WaitingLine {
             return work.await;
         };
         line.clear();
+        let _unechoed = Unechoed::begin();
         // Also erased if the work is given up.
         let _erased = Erased(line);
         let mut work = pin!(work);

@@ -8,7 +8,7 @@ use super::state::Prompt;
 use super::table::{self, CommandEntry, Handler, entry};
 use crate::console::exit::Exit;
 use crate::console::output::Output;
-use crate::render::Format;
+use crate::render::{Format, wrapped};
 
 /// Topics besides the commands.
 const TOPICS: &[(&str, &str)] = &[("queries", QUERIES), ("prox", PROXIMITY)];
@@ -36,6 +36,17 @@ const PROXIMITY: &str = "\
   UNIT       1 character, 2 word, 3 sentence, 4 paragraph, 5 section, 6 chapter, 7 document, 8 element
   e.g. find @prox 0 3 1 2 k 2 war peace";
 
+/// The width of the names in the list of commands.
+const NAME: usize = 20;
+
+/// The text, broken at blanks if it goes to a terminal.
+fn on_screen(text: &str, indent: usize, output: &Output) -> String {
+    match output.screen() {
+        Some((columns, _)) => wrapped(text, columns, indent),
+        None => text.to_owned(),
+    }
+}
+
 /// The end of the list of commands.
 const HELP: &str = "\nhelp COMMAND shows the arguments and examples of a command, help queries the syntax of queries\n";
 
@@ -48,14 +59,15 @@ impl Prompt {
         if !name.is_empty() {
             let topics = TOPICS.iter().map(|(topic, _)| *topic);
             let entry = entry(name).ok_or_else(|| Refusal::wrong(table::unknown(name, topics)))?;
-            output.line(&entry.help())?;
+            output.line(&on_screen(&entry.help(), 2, output))?;
             if entry.name == "find" {
                 output.line(QUERIES)?;
             }
             return Ok(Exit::Delivered);
         }
-        let lines = table::all().map(|entry| format!("{:<20} {}\n", entry.name, entry.summary));
+        let lines = table::all().map(|entry| format!("{:<NAME$} {}\n", entry.name, entry.summary));
         let text: String = lines.chain([HELP.to_owned()]).collect();
+        let text = on_screen(&text, NAME + 1, output);
         if output.is_gathered() {
             output.line(&text)?;
             return Ok(Exit::Delivered);
