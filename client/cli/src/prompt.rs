@@ -6,6 +6,7 @@ mod browse;
 mod command;
 mod facets;
 mod help;
+mod holdings;
 mod logs;
 mod makeurl;
 mod opening;
@@ -183,16 +184,21 @@ impl Input {
 /// Completes a typed line: an empty line continues `show` and `scan`, a missing password is asked for. Lines with secrets are
 /// not added to the history.
 fn typed(terminal: &mut Terminal, state: &mut Prompt, line: String) -> Result<Typed, Failure> {
+    let has_stopped = terminal.has_stopped();
     let Some((name, arguments)) = command::split(&line) else {
+        if has_stopped {
+            return Ok(Typed::Line(line));
+        }
         let goes_on = state.goes_on.filter(|_| line.trim().is_empty());
         return Ok(Typed::Line(goes_on.map_or(line, str::to_owned)));
     };
     let entry = table::entry(name);
     let name = entry.map_or("", |entry| entry.name);
     state.goes_on = match name {
+        "more" => state.goes_on,
         "show" | "scan" | "titles" => Some(name),
-        "find" | "sort" | "sort+" => Some("titles"),
-        "search" => Some("show"),
+        "find" | "sort" | "sort+" | "list" => Some("titles"),
+        "search" | "next" => Some("show"),
         _ => None,
     };
     if !table::is_secret(&line) {

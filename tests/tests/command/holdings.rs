@@ -100,3 +100,120 @@ fn records_with_holdings_are_read_back() {
     assert_eq!(ran.code, Some(0), "{ran:?}");
     assert!(ran.stdout.contains("245 10 $a Emma"), "{ran:?}");
 }
+
+/// What one option of `get` writes of the OPAC record of Emma.
+fn opac_as(format: &str) -> Ran {
+    demo(&["get", "--format", format, &format!("{EMMA};rs=opac")])
+}
+
+#[test]
+fn opac_records_are_written_in_every_format_of_their_marc_record() {
+    let card = opac_as("brief").stdout;
+    assert_eq!(card, demo(&["get", "--format", "brief", EMMA]).stdout);
+    for (format, text) in [
+        ("marc", "\u{1e}10\u{1f}aEmma"),
+        ("marcxml", "<datafield tag=\"245\""),
+        ("marcxchange", "tag=\"245\""),
+        ("mrk", "=245  10$aEmma"),
+        ("dc", "<dc:title>Emma"),
+        ("brief", "Emma"),
+    ] {
+        let ran = opac_as(format);
+        assert_eq!(ran.code, Some(0), "{format}: {ran:?}");
+        assert!(ran.stdout.contains(text), "{format}: {ran:?}");
+        assert!(!ran.stdout.contains("Holdings:"), "{format}: {ran:?}");
+    }
+    // JSON has one shape, whatever the syntax.
+    let of = |text: &str| -> Value { serde_json::from_str(text).expect("one JSON object") };
+    let opac = of(&opac_as("json").stdout);
+    let marc = of(&demo(&["get", "--format", "json", EMMA]).stdout);
+    let fields = |record: &Value| record["fields"].as_array().map(Vec::len);
+    assert!(
+        fields(&opac).is_some() && opac["leader"].is_string(),
+        "{opac:#}"
+    );
+    assert_eq!(opac["title"], marc["title"]);
+    assert_eq!(opac["syntax"]["name"], "OPAC");
+    let raw = &opac["record"];
+    assert!(raw["holdingsData"].is_array() && raw.get("bibliographicRecord").is_none());
+    let mut convert = Command::new(path("z3950"));
+    let ran = run(
+        convert.args(["convert", "--to", "mrk", "-"]),
+        &opac.to_string(),
+    );
+    assert!(ran.stdout.contains("=245  10$aEmma"), "{ran:?}");
+}
+
+#[test]
+fn fields_of_copies_are_a_table_in_text_too() {
+    let shown = demo(&["get", EMMA]).stdout;
+    let (record, table) = shown.split_once("Holdings:\n").expect("a table");
+    assert!(
+        record.ends_with('\n') && table.contains("  v.2     no         2026-12-01"),
+        "{shown}"
+    );
+    // Readers skip it.
+    let mut convert = Command::new(path("z3950"));
+    let ran = run(
+        convert.args(["convert", "--from", "line", "--to", "line", "-"]),
+        &shown,
+    );
+    assert_eq!(
+        (ran.code, ran.stdout.as_str()),
+        (Some(0), record),
+        "{ran:?}"
+    );
+}
+
+#[test]
+fn copies_are_columns_and_rows_of_tables() {
+    let columns = "001,call_number,available,due,holdings";
+    for syntax in ["opac", "usmarc"] {
+        let url = format!("{EMMA};rs={syntax}");
+        let get = ["get", "--format", "tsv", "--fields", columns];
+        let ran = demo(&[&get[..], &[&url]].concat());
+        let row = ran.stdout.lines().nth(1).expect("a row");
+        assert_eq!(
+            row.split('\t').take(4).collect::<Vec<_>>(),
+            [
+                "pg158",
+                "PR4034 .E5 | PR4034 .E5 | PR4034 .E5",
+                "yes | no | yes",
+                "- | 2026-12-01 | -"
+            ],
+            "{ran:?}"
+        );
+        let ran = demo(&[&get[..], &["--row-per-copy", &url]].concat());
+        let rows: Vec<&str> = ran.stdout.lines().skip(1).collect();
+        assert_eq!(
+            rows,
+            [
+                "pg158\tPR4034 .E5\tyes\t\tDemo Library, Main, PR4034 .E5, v.1: available",
+                "pg158\tPR4034 .E5\tno\t2026-12-01\tDemo Library, Main, PR4034 .E5, v.2: due 2026-12-01",
+                "pg158\tPR4034 .E5\tyes\t\tDemo Library, Main, PR4034 .E5, v.3: available",
+            ],
+            "{ran:?}"
+        );
+    }
+    let ran = demo(&["get", "--row-per-copy", EMMA]);
+    assert_eq!(ran.code, Some(2), "{ran:?}");
+    assert!(
+        ran.stderr.contains("--row-per-copy is for tables"),
+        "{ran:?}"
+    );
+}
+
+#[test]
+fn the_prompt_shows_the_copies_of_a_record() {
+    let script = "find @attr 1=12 pg158\nholdings\nholdings 1\nholdings 2\nfind @attr 1=12 pg1342\nholdings 1\n";
+    let mut open = Command::new(path("z3950"));
+    let ran = run(open.args(["--demo", "open", "localhost/books"]), script);
+    let table = TABLE.strip_prefix("Holdings:\n").expect("a heading");
+    assert_eq!(ran.stdout.matches(table).count(), 2, "{ran:?}");
+    for words in [
+        "there is no record 2: the result set has 1 record",
+        "record 1 tells of no copies",
+    ] {
+        assert!(ran.stderr.contains(words), "{words}: {ran:?}");
+    }
+}

@@ -146,12 +146,20 @@ fn long_output_is_shown_in_pages() {
     );
     person.enters("");
     person.sees("Enter shows more");
-    person.enters("q");
+    person.types(" ");
+    person.sees("Enter shows more");
+    person.types("q");
     let rest = person.sees("z3950> ");
     assert!(!rest.contains("001 id"), "{rest}");
+    // Enter after `q` does nothing the first time.
+    person.enters("");
+    person.sees("z3950> ");
+    person.enters("");
+    person.sees(" of 30");
+    person.sees("z3950> ");
     person.enters("show all");
     person.sees("Enter shows more");
-    person.enters("a");
+    person.types("a");
     person.sees("30 of 30");
     person.sees("z3950> ");
     // So are the records of a search; after those seen, `show` goes on.
@@ -175,8 +183,69 @@ fn long_output_is_shown_in_pages() {
     person.sees("cat\r\n");
     person.enters("show all");
     person.sees("Enter shows more");
+    person.types("b");
+    person.sees("z3950> b");
+    person.enters("ase");
+    person.sees("cat\r\n");
+    person.enters("show all");
+    person.sees("Enter shows more");
     person.presses(ControlCode::EndOfText);
     person.sees("z3950> ");
+}
+
+#[test]
+fn words_that_people_try_are_commands() {
+    let (server, home) = (books(12), home());
+    let mut person = Person::at(&server, home.path());
+    person.enters("find ti:book");
+    person.sees("10 of 12; Enter lists more");
+    person.sees("z3950> ");
+    for (line, shown) in [
+        ("n", "1 of 12\r\n"),
+        ("next", "2 of 12\r\n"),
+        ("more", "3 of 12\r\n"),
+        ("", "4 of 12\r\n"),
+        ("show 6-7", "7 of 12\r\n"),
+        ("show 11-99", "12 of 12\r\n"),
+        (
+            "show 99",
+            "there is no record 99: the result set has 12 records",
+        ),
+        ("list 12", "12        Book 12"),
+        ("sort title", "sorted: success\r\n"),
+        (
+            "format marc",
+            "taken as a record syntax to request; records are shown as text",
+        ),
+        ("? show", "show [format]"),
+    ] {
+        person.enters(line);
+        person.sees(shown);
+        person.sees("z3950> ");
+    }
+    let presents = requests(&server, |apdu| matches!(apdu, Apdu::PresentRequest(_)));
+    assert!(presents < 12, "{presents}");
+    person.enters("sort date:desc");
+    person.sees("10 of 12; Enter lists more");
+    person.sees("z3950> ");
+    person.enters("facets title:2");
+    person.sees("z3950> ");
+    person.enters("find ti:book");
+    let before = person.sees("12 hits");
+    assert!(before.contains("title:"), "{before}");
+}
+
+#[test]
+fn help_breaks_at_blanks() {
+    let (server, home) = (books(1), home());
+    let mut person = Person::at(&server, home.path());
+    person.enters("help open");
+    let shown = person.sees("e.g. open lib.example");
+    assert!(shown.contains("z39.50s"), "{shown}");
+    assert!(
+        shown.lines().all(|line| line.chars().count() <= 80),
+        "{shown}"
+    );
 }
 
 #[test]

@@ -320,6 +320,7 @@ const HOUSES: &[House] = &[
             "prompt::opening",
             "prompt::tasks",
             "prompt::makeurl",
+            "prompt::holdings",
             "prompt::save",
             "prompt::titles",
             "prompt::show",

@@ -19,12 +19,20 @@ pub(crate) enum GoOn {
 }
 
 impl GoOn {
-    /// What a line means; `None` if it is something else.
-    pub(crate) fn read(line: &str) -> Option<Self> {
-        match line.trim() {
-            "" => Some(Self::Page),
-            "a" | "all" => Some(Self::All),
-            "q" | "quit" => Some(Self::Stop),
+    /// What keys mean; `None` if they are something else, such as the beginning of a command. A word and Enter after it is
+    /// taken too.
+    pub(crate) fn by_keys(keys: &[u8]) -> Option<Self> {
+        match keys {
+            b" " | b"\r" | b"\n" | b"\r\n" => return Some(Self::Page),
+            // Ctrl-C, Ctrl-D, Esc.
+            [0x03 | 0x04 | 0x1B] => return Some(Self::Stop),
+            // Arrows and the like.
+            [0x1B, ..] => return Some(Self::Page),
+            _ => {}
+        }
+        match keys.trim_ascii_end() {
+            b"a" | b"all" => Some(Self::All),
+            b"q" | b"quit" => Some(Self::Stop),
             _ => None,
         }
     }
@@ -117,6 +125,28 @@ fn fitting(octets: &[u8], columns: usize, rows: usize, used: &mut usize) -> usiz
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn keys_turn_pages() {
+        for (keys, expected) in [
+            (&b"q"[..], Some(GoOn::Stop)),
+            (b"q\r", Some(GoOn::Stop)),
+            (b"quit\n", Some(GoOn::Stop)),
+            (b"\x03", Some(GoOn::Stop)),
+            (b"\x1b", Some(GoOn::Stop)),
+            (b" ", Some(GoOn::Page)),
+            (b"\r", Some(GoOn::Page)),
+            (b"\x1b[B", Some(GoOn::Page)),
+            (b"a", Some(GoOn::All)),
+            (b"all\r", Some(GoOn::All)),
+            (b"s", None),
+            (b"show 3\r", None),
+            (b"qs", None),
+            (b"", None),
+        ] {
+            assert_eq!(GoOn::by_keys(keys), expected, "{keys:?}");
+        }
+    }
 
     #[test]
     fn a_page_is_as_many_lines_as_fit() {

@@ -11,21 +11,14 @@ use z3950_asn1::record::RetrievedRecord;
 use z3950_marc::iso2709;
 
 use super::command::{CommandResult, Refusal};
-use super::show::{RecordRange, fetch, span};
+use super::show::{RecordRange, fetch};
 use super::state::{DEFAULT_DATABASE, Prompt};
 use crate::console::exit::Exit;
 use crate::console::output::Output;
 
 impl Prompt {
     pub(super) async fn make_url(&mut self, text: &str, output: &mut Output) -> CommandResult {
-        let position = match text {
-            // The record last shown, or the first.
-            "" => self.result_set()?.next.saturating_sub(1).max(1),
-            text => match span(text) {
-                Some(span) if span.count == 1 && span.set.is_none() => span.start,
-                _ => return Err(Refusal::Usage),
-            },
-        };
+        let position = self.position(text)?;
         let (host, port) = match self.place().map(|place| &place.way.target.endpoint) {
             Some(Endpoint::Tcp(host, port) | Endpoint::Tls(host, port)) => (host.clone(), *port),
             _ => return Err(Refusal::wrong("a Unix socket has no URL")),
@@ -57,11 +50,7 @@ impl Prompt {
         &mut self,
         position: u64,
     ) -> Result<(Option<DatabaseName>, Bytes), Refusal> {
-        let span = RecordRange {
-            start: position,
-            count: 1,
-            set: None,
-        };
+        let span = RecordRange::of(position);
         let session = self.session()?;
         let asked = async |syntax| {
             let mut options = self.present_options(&span)?;

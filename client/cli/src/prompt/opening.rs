@@ -25,7 +25,7 @@ use crate::commands::fallback::attempts;
 use crate::commands::target::{did_you_mean, is_unresolved};
 use crate::console::exit::Exit;
 use crate::console::output::{Failure, Output};
-use crate::console::report::explain_outcome;
+use crate::console::report::{chain, explain_outcome};
 use crate::render::{named, shown, text_of};
 
 /// The most sessions open at once.
@@ -71,7 +71,13 @@ impl Prompt {
 
     async fn open_target(&mut self, text: &str, output: &mut Output) -> CommandResult {
         let resolved = self.context.client.profiles().resolve(text);
-        let resolved = resolved.map_err(Refusal::caused)?;
+        let resolved = resolved.map_err(|error| match text.contains(char::is_whitespace) {
+            true => Refusal::wrong(format!(
+                "{}; open takes one target, and each further open another session",
+                chain(&error)
+            )),
+            false => Refusal::caused(error),
+        })?;
         let target = written(&resolved);
         let name = match &resolved.name {
             Some(name) => format!("{target} ({name})"),

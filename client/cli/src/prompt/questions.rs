@@ -123,7 +123,7 @@ mod tests {
 
         fn turns_page(&mut self, prompt: &str) -> GoOn {
             let line = self.answers(prompt, false);
-            line.and_then(|line| GoOn::read(&line))
+            line.and_then(|line| GoOn::by_keys(line.as_bytes()))
                 .unwrap_or(GoOn::Stop)
         }
     }

@@ -15,6 +15,7 @@ use super::facets::shown_as;
 use super::query::QueryType;
 use super::settings::{Settings, flag, on_off};
 use super::state::Prompt;
+use crate::commands::query::pointed_out;
 use crate::console::exit::Exit;
 use crate::console::output::{Failure, Output};
 use crate::render::{Format, shown};
@@ -63,6 +64,11 @@ impl Prompt {
         }
         if let Some(format) = display {
             self.write_as(format, output)?;
+        } else if Format::by_name(names).is_some() && self.context.asker.is_some() {
+            output.note(&format!(
+                "{names} is taken as a record syntax to request; records are shown as {}",
+                self.settings.output.name()
+            ));
         }
         Ok(Exit::Delivered)
     }
@@ -213,7 +219,7 @@ impl Prompt {
         let query = self
             .dialects
             .read(Language::Ccl, text)
-            .map_err(|error| Refusal::wrong(format!("{error}\n{}", error.pointed_out(text))))?;
+            .map_err(|error| Refusal::wrong(pointed_out(&error, text)))?;
         output.line(tree(&query).trim_end())?;
         Ok(Exit::Delivered)
     }
@@ -357,9 +363,13 @@ pub(super) const SETTINGS: &[Setting] = &[
         joined(state.searched().iter().map(|name| name.0.to_string_lossy()))
     }),
     ("querytype", |set, _| set.query_type.name().into()),
-    ("format", |set, _| {
-        let syntaxes = set.record_syntaxes.iter().map(|oid| syntax_name(*oid));
-        format!("{}; record syntax {}", set.output.name(), joined(syntaxes))
+    ("format", |set, state| {
+        let known = state.record_syntaxes();
+        let syntaxes = match known.is_empty() {
+            true => "of the server's choice".to_owned(),
+            false => joined(known.into_iter().map(syntax_name)),
+        };
+        format!("{}; record syntax {syntaxes}", set.output.name())
     }),
     ("elements", |set, _| {
         or_none(set.element_set.as_ref().map(|name| name.to_string_lossy()))

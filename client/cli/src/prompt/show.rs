@@ -16,7 +16,7 @@ use super::state::Prompt;
 use super::waiting::request;
 use crate::console::exit::Exit;
 use crate::console::output::{Failure, Output, Words};
-use crate::render::{Document, numbered};
+use crate::render::{Document, counted, numbered};
 
 /// How many records to request at once by default.
 const CHUNK: u64 = 20;
@@ -33,7 +33,47 @@ pub(super) struct RecordRange {
     pub(super) set: Option<String>,
 }
 
+impl RecordRange {
+    /// A record of the current set.
+    pub(super) fn of(position: u64) -> Self {
+        Self {
+            start: position,
+            count: 1,
+            set: None,
+        }
+    }
+}
+
 impl Prompt {
+    pub(super) async fn next_record(&mut self, text: &str, output: &mut Output) -> CommandResult {
+        match text {
+            "" => self.show("", output).await,
+            _ => Err(Refusal::Usage),
+        }
+    }
+
+    /// Goes on with the last command, by default with the next record.
+    pub(super) async fn more(&mut self, text: &str, output: &mut Output) -> CommandResult {
+        match (text, self.goes_on) {
+            ("", Some("titles")) => self.titles("", output).await,
+            ("", Some("scan")) => self.scan("", output).await,
+            ("", _) => self.show("", output).await,
+            _ => Err(Refusal::Usage),
+        }
+    }
+
+    /// The position of one record: as written, else that of the record last shown, or the first.
+    pub(super) fn position(&self, text: &str) -> Result<u64, Refusal> {
+        let set = self.result_set()?;
+        let range = match text {
+            "" => return Ok(set.next.saturating_sub(1).max(1)),
+            text => span(text).filter(|range| range.count == 1 && range.set.is_none()),
+        };
+        let range = range.ok_or(Refusal::Usage)?;
+        self.check(&range)?;
+        Ok(range.start)
+    }
+
     pub(super) async fn show(&mut self, text: &str, output: &mut Output) -> CommandResult {
         if text == "settings" {
             return self.list_all("", output);
@@ -126,14 +166,17 @@ impl Prompt {
         self.send(present, output).await
     }
 
-    /// `all`, `N[+M[+SET]]`, or nothing for the next record.
+    /// `all`, `N`, `N-LAST`, `N+M[+SET]`, or nothing for the next record.
     pub(super) fn span(&self, text: &str) -> Result<RecordRange, Refusal> {
         match text {
             "" => {
                 let set = self.result_set()?;
                 if let Some(hits) = set.hits.filter(|hits| set.next > *hits) {
-                    let reason = format!("all {hits} records have been shown");
-                    return Err(Refusal::wrong(reason));
+                    return Err(Refusal::wrong(match hits {
+                        0 => "the result set is empty".to_owned(),
+                        1 => "the only record has been shown".to_owned(),
+                        hits => format!("all {hits} records have been shown"),
+                    }));
                 }
                 Ok(RecordRange {
                     start: set.next,
@@ -151,8 +194,24 @@ impl Prompt {
                 if span.set.is_none() {
                     self.result_set()?;
                 }
-                Ok(span)
+                self.check(&span)?;
+                let left = self.hits(&span).map(|hits| hits - span.start + 1);
+                let count = left.map_or(span.count, |left| span.count.min(left));
+                Ok(RecordRange { count, ..span })
             }
+        }
+    }
+
+    /// Refuses a range that begins after the last record.
+    fn check(&self, range: &RecordRange) -> Result<(), Refusal> {
+        match self.hits(range) {
+            Some(0) => Err(Refusal::wrong("the result set is empty")),
+            Some(hits) if range.start > hits => Err(Refusal::wrong(format!(
+                "there is no record {}: the result set has {}",
+                range.start,
+                counted(hits, "record")
+            ))),
+            _ => Ok(()),
         }
     }
 
@@ -336,10 +395,17 @@ pub(super) async fn fetch(
     Ok(result.records)
 }
 
-/// `N`, `N+M` or `N+M+SET`, numbers from 1.
+/// `N`, `N-LAST`, `N+M` or `N+M+SET`, numbers from 1.
 pub(super) fn span(text: &str) -> Option<RecordRange> {
+    let number = |text: &str| text.trim().parse().ok().filter(|&number: &u64| number > 0);
+    if let Some((first, last)) = text.split_once('-')
+        && let (Some(start), Some(last)) = (number(first), number(last))
+    {
+        let count = last.checked_sub(start)?.saturating_add(1);
+        let set = None;
+        return Some(RecordRange { start, count, set });
+    }
     let mut parts = text.splitn(3, '+').map(str::trim);
-    let number = |text: &str| text.parse().ok().filter(|&number: &u64| number > 0);
     Some(RecordRange {
         start: number(parts.next()?)?,
         count: parts.next().map_or(Some(1), number)?,
@@ -386,6 +452,10 @@ mod tests {
             ("3+10", of(3, 10, None)),
             ("3 + 10", of(3, 10, None)),
             ("1+1+2", of(1, 1, Some("2"))),
+            ("1-3", of(1, 3, None)),
+            ("2 - 2", of(2, 1, None)),
+            ("3-1", None),
+            ("0-3", None),
             ("0", None),
             ("1+0", None),
             ("-1", None),

@@ -85,12 +85,16 @@ pub(super) fn all() -> impl Iterator<Item = &'static CommandEntry> {
     YAZ.iter().chain(OURS)
 }
 
-/// The command with this name, or the first of yaz-client's with this prefix; our own need their full name.
+/// The command with this name, or the first with this prefix: `next` and `more`, which people expect, then those of yaz-client;
+/// our others need their full name.
 pub(super) fn entry(name: &str) -> Option<&'static CommandEntry> {
     let lower = name.to_ascii_lowercase();
+    let is_meant = |entry: &&CommandEntry| entry.name.starts_with(&lower);
+    let expected = |entry: &&CommandEntry| matches!(entry.name, "next" | "more");
     all()
         .find(|entry| entry.name == lower)
-        .or_else(|| YAZ.iter().find(|entry| entry.name.starts_with(&lower)))
+        .or_else(|| OURS.iter().filter(expected).find(is_meant))
+        .or_else(|| YAZ.iter().find(is_meant))
 }
 
 /// The message for an unknown command, with a suggestion among the commands and `others`.
@@ -123,8 +127,27 @@ pub(super) fn is_secret(line: &str) -> bool {
 
 const ON_OFF: Completes = Words(&["on", "off"]);
 const FORMATS: Completes = Words(&[
-    "text", "line", "brief", "mrk", "json", "csv", "tsv", "marcxml", "dc", "raw", "usmarc",
-    "unimarc", "marc21", "sutrs", "xml", "opac", "grs-1", "summary", "none",
+    "text",
+    "line",
+    "brief",
+    "mrk",
+    "json",
+    "csv",
+    "tsv",
+    "spreadsheet",
+    "marcxml",
+    "marcxchange",
+    "dc",
+    "raw",
+    "usmarc",
+    "unimarc",
+    "marc21",
+    "sutrs",
+    "xml",
+    "opac",
+    "grs-1",
+    "summary",
+    "none",
 ]);
 const QUERY_TYPES: Completes = Words(&[
     "auto", "prefix", "rpn", "ccl", "ccl2rpn", "cql", "cql2rpn", "names",
@@ -167,9 +190,9 @@ const YAZ: &[CommandEntry] = &[
         Nothing, There(|state, text, output| Box::pin(state.delete(text, output)))),
     row("base", "[DATABASE...]", "set or show the databases to search; write + for a space in a name",
         &["base books", "base books serials"], Databases, Set(Prompt::base)),
-    row("show", "[format] [all|N[+M[+SET]]] or settings",
-        "show the next record, record N, or M records from N on (Enter also shows the next record); show format 1 indents XML",
-        &["show", "show 3", "show 1+10", "show 1+10+2", "show all", "show format 1", "show settings"],
+    row("show", "[format] [all|N|N-LAST|N+M[+SET]] or settings",
+        "show the next record, record N, records N to LAST, or M records from N on (Enter also shows the next record); show format 1 indents XML",
+        &["show", "show 3", "show 1-3", "show 1+10", "show 1+10+2", "show all", "show format 1", "show settings"],
         Words(&["all", "format", "settings"]), There(|state, text, output| Box::pin(state.show(text, output)))),
     row("scan", "[OPTIONS] [TERM]", scan::Arguments::SUMMARY,
         &["scan @attr 1=4 war", "scan ti:war", "scan", "scan --size 5 ti:war"],
@@ -180,10 +203,10 @@ const YAZ: &[CommandEntry] = &[
     row("scanpos", "[N|none]", "set or show the position of the given term in the list of scan", &["scanpos 5", "scanpos none"],
         Words(&["none"]), Set(|state, text| put(&mut state.settings.scan_position, unless_none(text, number)))),
     row("scansize", "[N]", "set or show how many terms scan requests", &["scansize 50"], Nothing, Set(Prompt::scan_size)),
-    row("sort", "KEY FLAGS...", "sort the result set; flags: a or < ascending, d or > descending, i ignore case, s respect case, ! fail on a missing value, =VALUE replace a missing value",
-        &["sort 1=4 a", "sort 1=31 d 1=4 ai", "sort title <"],
+    row("sort", "KEY[:desc] or KEY FLAGS...", "sort the result set; flags: a or < ascending, d or > descending, i ignore case, s respect case, ! fail on a missing value, =VALUE replace a missing value",
+        &["sort title", "sort date:desc", "sort 1=4 a", "sort 1=31 d 1=4 ai", "sort title <"],
         Nothing, There(|state, text, output| Box::pin(state.sort(text, output)))),
-    row("sort+", "KEY FLAGS...", "sort into a new result set", &["sort+ 1=4 a"],
+    row("sort+", "KEY[:desc] or KEY FLAGS...", "sort into a new result set", &["sort+ 1=4 a"],
         Nothing, There(|state, text, output| Box::pin(state.sort_into(text, output)))),
     row("authentication", "[USER [[GROUP] PASSWORD]|-]",
         "set the credentials for the next session: a user, group and password, or - for anonymous; without arguments, none. At a terminal, a missing password is prompted for",
@@ -199,8 +222,8 @@ const YAZ: &[CommandEntry] = &[
         Words(&["wait"]), There(|state, text, output| Box::pin(state.cancel(text, output)))),
     row("cancel_find", "QUERY", "search, and cancel the search at once", &["cancel_find @attr 1=4 war"],
         Indexes, There(|state, text, output| Box::pin(state.cancel_find(text, output)))),
-    row("format", "[text|brief|mrk|json|csv|marcxml|dc|raw] [SYNTAX...|none]", "set or show the format to show records in (text is also called line), and the record syntax to request: usmarc, unimarc, xml, sutrs, opac, grs-1 … or an object identifier; the server chooses among several",
-        &["format brief", "format mrk", "format usmarc", "format xml usmarc", "format text opac", "format 1.2.840.10003.5.109.10", "format none", "format"],
+    row("format", "[text|brief|mrk|json|csv|tsv|spreadsheet|marcxml|marcxchange|dc|raw] [SYNTAX...|none]", "set or show the format to show records in (text is also called line; fields sets the columns of csv, tsv and spreadsheet), and the record syntax to request: usmarc, unimarc, xml, sutrs, opac, grs-1 … or an object identifier; the server chooses among several",
+        &["format brief", "format mrk", "format csv", "format usmarc", "format xml usmarc", "format text opac", "format 1.2.840.10003.5.109.10", "format none", "format"],
         FORMATS, Here(Prompt::format)),
     row("schema", "[OID|NAME|URI|none]", "set or show the schema to request", &["schema marcxml", "schema none"],
         Nothing, Set(Prompt::schema)),
@@ -302,6 +325,13 @@ const OURS: &[CommandEntry] = &[
         Words(&["full"]), Here(Prompt::last)),
     row("titles", "[all|N[+M[+SET]]]", "list the titles of the next 10 records, of those from N on, or of M records (Enter lists more)",
         &["titles", "titles 11", "titles 1+50", "titles all"], Words(&["all"]), There(|state, text, output| Box::pin(state.titles(text, output)))),
+    row("list", "[all|N[+M[+SET]]]", "same as titles", &["list", "list 11"],
+        Words(&["all"]), There(|state, text, output| Box::pin(state.titles(text, output)))),
+    row("next", "", "show the next record", &["next"], Nothing, There(|state, text, output| Box::pin(state.next_record(text, output)))),
+    row("more", "", "go on with the last command, like Enter", &["more"], Nothing, There(|state, text, output| Box::pin(state.more(text, output)))),
+    row("holdings", "[N]", "show the copies of record N, or of the last record shown, and whether they are available",
+        &["holdings", "holdings 3"], Nothing, There(|state, text, output| Box::pin(state.holdings(text, output)))),
+    row("?", "[COMMAND]", "same as help", &["?", "? find"], Commands, There(|state, text, output| Box::pin(state.help(text, output)))),
     row("set_titles", "[on|off]", "list the first titles after find, on a terminal; without them, find sends no request for records",
         &["set_titles off"], ON_OFF, Set(|state, text| put(&mut state.settings.lists_titles, flag(text)))),
     row("sessions", "", "list open sessions", &[], Nothing, Here(Prompt::list_sessions)),
@@ -353,6 +383,13 @@ mod tests {
             ("sets", Some("setscan")),
             ("save", Some("save")),
             ("sav", None),
+            ("n", Some("next")),
+            ("neg", Some("negcharset")),
+            ("mo", Some("more")),
+            ("msp", Some("mspn")),
+            ("list", Some("list")),
+            ("list_o", Some("list_otherinfo")),
+            ("?", Some("?")),
             ("us", None),
             ("h", Some("help")),
             ("c", Some("cancel")),

@@ -33,6 +33,10 @@ pub(crate) struct Terminal {
     editor: Editor<Assistant, DefaultHistory>,
     /// Lines pasted together with the previous one.
     pasted: VecDeque<String>,
+    /// The beginning of the next line, typed in answer to a question.
+    begun: String,
+    /// Whether a key has just ended pages, after which some people press Enter.
+    has_stopped: bool,
 }
 
 /// The history file: the given one, by default `~/.z3950_history`; `None` if the name is empty.
@@ -73,6 +77,8 @@ impl Terminal {
         Ok(Self {
             editor,
             pasted: VecDeque::new(),
+            begun: String::new(),
+            has_stopped: false,
         })
     }
 
@@ -111,6 +117,11 @@ impl Terminal {
         }
     }
 
+    /// Whether a key ended pages since the last call.
+    pub(super) fn has_stopped(&mut self) -> bool {
+        std::mem::take(&mut self.has_stopped)
+    }
+
     /// Discards pasted lines.
     pub(super) fn give_up(&mut self) {
         self.pasted.clear();
@@ -138,7 +149,8 @@ impl Terminal {
     }
 
     fn read(&mut self, prompt: &str) -> Result<Typed, Failure> {
-        match self.editor.readline(prompt) {
+        let begun = std::mem::take(&mut self.begun);
+        match self.editor.readline_with_initial(prompt, (&begun, "")) {
             Ok(line) => Ok(Typed::Line(line)),
             Err(ReadlineError::Interrupted) => Ok(Typed::GivenUp),
             Err(ReadlineError::Eof) => Ok(Typed::End),
@@ -181,19 +193,73 @@ impl Person for Terminal {
     }
 
     fn turns_page(&mut self, prompt: &str) -> GoOn {
-        let line = self.answers(prompt, false);
-        // The question makes room for the next page: up a line, and erase it.
-        let _ = write!(io::stderr(), "\x1b[A\x1b[2K");
-        let Some(line) = line else {
+        let mut words = io::stderr();
+        let _ = write!(words, "{}", escape_controls(prompt));
+        let typed = keys();
+        // The question makes room for the next page.
+        let _ = write!(words, "\r\x1b[2K");
+        let Ok(typed) = typed else {
             return GoOn::Stop;
         };
-        GoOn::read(&line).unwrap_or_else(|| {
-            let lines = line.lines().map(str::to_owned).rev();
-            lines.for_each(|line| self.pasted.push_front(line));
-            GoOn::Stop
-        })
+        if let Some(answer) = GoOn::by_keys(&typed) {
+            self.has_stopped = answer == GoOn::Stop;
+            return answer;
+        }
+        // The next command, or its beginning.
+        let text = String::from_utf8_lossy(&typed).replace('\r', "\n");
+        let (lines, begun) = text.rsplit_once('\n').unwrap_or(("", &text));
+        let typed = begun.chars().filter(|character| !character.is_control());
+        self.begun = typed.collect();
+        let lines = lines.lines().map(str::to_owned).rev();
+        lines.for_each(|line| self.pasted.push_front(line));
+        GoOn::Stop
     }
 }
+
+/// The next key, and what was typed or pasted with it.
+#[cfg(unix)]
+fn keys() -> io::Result<Vec<u8>> {
+    use rustix::io::{read, retry_on_intr};
+    use rustix::termios::{
+        InputModes, LocalModes, OptionalActions, SpecialCodeIndex, tcgetattr, tcsetattr,
+    };
+    let terminal = io::stdin();
+    let before = tcgetattr(&terminal)?;
+    let mut modes = before.clone();
+    // As for the line editor, Ctrl-C is a key.
+    modes
+        .local_modes
+        .remove(LocalModes::ICANON | LocalModes::ECHO | LocalModes::ISIG);
+    modes.input_modes.remove(InputModes::ICRNL);
+    let mut take = || -> io::Result<Vec<u8>> {
+        let mut keys: Vec<u8> = Vec::new();
+        for least in [1_u8, 0] {
+            modes.special_codes[SpecialCodeIndex::VMIN] = least;
+            modes.special_codes[SpecialCodeIndex::VTIME] = 0;
+            tcsetattr(&terminal, OptionalActions::Now, &modes)?;
+            // Not by the standard library, which would keep what follows for itself.
+            let mut held = vec![0; if least == 1 { 1 } else { MAX_KEYS }];
+            let length = retry_on_intr(|| read(&terminal, held.as_mut_slice()))?;
+            held.truncate(length);
+            keys.extend(held);
+        }
+        Ok(keys)
+    };
+    let keys = take();
+    tcsetattr(&terminal, OptionalActions::Now, &before)?;
+    keys
+}
+
+#[cfg(not(unix))]
+fn keys() -> io::Result<Vec<u8>> {
+    let mut line = String::new();
+    io::stdin().read_line(&mut line)?;
+    Ok(line.into_bytes())
+}
+
+/// The most octets taken with a key.
+#[cfg(unix)]
+const MAX_KEYS: usize = 1024;
 
 /// Completion and hiding for the editor.
 #[derive(Default)]
