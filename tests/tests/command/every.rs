@@ -363,7 +363,7 @@ fn records_of_every_syntax_have_the_documented_keys() {
         ("marc", &["leader", "fields"][..]),
         ("xml", &["syntax", "text"]),
         ("sutrs", &["syntax", "text"]),
-        ("opac", &["syntax", "record"]),
+        ("opac", &["leader", "fields", "syntax", "record"]),
         ("grs-1", &["syntax", "record"]),
     ] {
         let url = format!("z39.50r://localhost/books?pg1342;rs={syntax}");

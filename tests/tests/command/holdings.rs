@@ -133,7 +133,7 @@ fn opac_records_are_written_in_every_format_of_their_marc_record() {
         "{opac:#}"
     );
     assert_eq!(opac["title"], marc["title"]);
-    assert_eq!(opac["syntax"]["name"], "OPAC");
+    assert_eq!(opac["syntax"]["name"], "opac");
     let raw = &opac["record"];
     assert!(raw["holdingsData"].is_array() && raw.get("bibliographicRecord").is_none());
     let mut convert = Command::new(path("z3950"));

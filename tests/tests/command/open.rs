@@ -112,7 +112,11 @@ fn a_failed_command_is_reported_and_the_session_continues() {
         ("find @and x", 2, "missing"),
         ("fund x", 2, "unknown command"),
         ("find @attr 1=9999 x", 5, "114"),
-        ("find @attr 1=1032 pg1342\nshow 9", 5, "13"),
+        (
+            "find @attr 1=1032 pg1342\nshow 9",
+            2,
+            "there is no record 9",
+        ),
         (
             "format klingon",
             2,

@@ -78,7 +78,7 @@ fn faults_are_pointed_out() {
     refused(
         &["to-pqf", "@and ü @attr 1 x"],
         &[
-            "error: attribute set \"1\" is not known at character 15 of the query",
+            "error: attribute set \"1\" is not known at character 14 of the query",
             "  @and ü @attr 1 x",
             "               ^",
         ],

@@ -39,7 +39,7 @@ fn holdings_of_yaz_ztest_are_shown() {
         Some(&"1.2.840.10003.5.102".into())
     );
     for pointer in [
-        "/record/bibliographicRecord/leader",
+        "/leader",
         "/record/holdingsData/0/holdingsAndCirc/callNumber",
         "/record/holdingsData/0/holdingsAndCirc/circulationData/0/availableNow",
         "/holdings/0/call_number",
