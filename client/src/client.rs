@@ -196,10 +196,11 @@ impl Client {
             let retrieval = match shared {
                 Ok(lease) => {
                     let set = lease.result_set();
-                    let attempt = lease.read(|session| async move {
+                    let request = |session| async move {
                         retrieve::attempt_among_others(&session, plan, set).await
-                    });
-                    attempt.await
+                    };
+                    let is_foreign = |found: &Retrieval| found.lacks(plan);
+                    lease.read_own(true, is_foreign, request).await
                 }
                 Err(error) => Err(error),
             };

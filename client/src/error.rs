@@ -143,20 +143,24 @@ impl Error {
         }
     }
 
-    /// Whether the connection was lost, or the server closed an idle session, so that a new session may help.
+    /// Whether the connection was lost, the server closed an idle session, or the session ended with an answer to another request,
+    /// so that a new session may help.
     ///
     /// After [`Error::Ended`] nothing was sent. Otherwise the server may have carried out the request, so only a request that
     /// changes nothing may be repeated.
     pub fn is_connection_lost(&self) -> bool {
         match self {
-            Self::Ended { cause } => cause
-                .as_ref()
-                .is_some_and(|cause| cause.is_connection_lost()),
+            Self::Ended { cause } => cause.as_ref().is_some_and(|cause| {
+                cause.is_connection_lost() || matches!(**cause, Self::ProtocolError { .. })
+            }),
             Self::Unavailable { phase, cause } => {
                 !matches!(phase, Phase::Resolve | Phase::Connect)
                     && matches!(
                         cause,
-                        Cause::Disconnected | Cause::CutOff(_) | Cause::Other(_)
+                        Cause::Disconnected
+                            | Cause::CutOff(_)
+                            | Cause::AnotherAnswer(_)
+                            | Cause::Other(_)
                     )
             }
             Self::ProtocolClosed { reason, .. } => !matches!(
@@ -165,6 +169,22 @@ impl Error {
                     | CloseReason::SECURITY_VIOLATION
                     | CloseReason::PROTOCOL_ERROR
             ),
+            _ => false,
+        }
+    }
+
+    /// Whether the server returned a wrong referenceId, or none, while several requests were in progress.
+    pub(crate) fn is_of_reference_id(&self) -> bool {
+        match self {
+            Self::ProtocolError { fault, .. } => matches!(
+                fault,
+                ProtocolFault::ReferenceId | ProtocolFault::NoReferenceId
+            ),
+            Self::Unavailable {
+                cause: Cause::AnotherAnswer(error),
+                ..
+            }
+            | Self::Ended { cause: Some(error) } => error.is_of_reference_id(),
             _ => false,
         }
     }
@@ -281,6 +301,9 @@ pub enum Cause {
     /// The server closed the connection after this many octets of an APDU.
     #[error("connection closed {0} octets into an APDU")]
     CutOff(usize),
+    /// Several requests were in progress, and the session ended with an answer that may belong to another one of them.
+    #[error("the session ended with an answer to one of several requests")]
+    AnotherAnswer(#[source] Arc<Error>),
     /// The server's certificate is not trusted.
     #[error("the server's certificate is not trusted")]
     Tls(#[source] Arc<io::Error>),

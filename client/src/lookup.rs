@@ -22,6 +22,7 @@ mod of_record;
 
 pub use self::attempts::{Attempt, anywhere, attempts};
 pub use self::identifier::{Identifier, IdentifierError, Kind};
+pub(crate) use self::matched::has_docid;
 pub use self::matched::{Match, matched};
 pub use self::merit::{Merit, Preferences, SOURCES, cataloguing_language};
 pub use self::of_record::{MAX_IDENTIFIERS, identifiers};
@@ -119,7 +120,8 @@ pub async fn lookup<'a>(
 }
 
 /// Looks up an identifier in a session with other users. A record without the identifier may be the answer to another request, which
-/// a server that confuses referenceIds gives: then the lookup is repeated while no other user makes a request.
+/// a server that confuses referenceIds gives: then the lookup is repeated while no other user makes a request. If records do not
+/// contain docids, all lookups of docids are made so.
 ///
 /// # Errors
 /// Those of [`lookup`].
@@ -130,25 +132,22 @@ pub async fn lookup_shared<'a>(
     options: &LookupOptions,
 ) -> Result<Option<LookupHits<'a>>, Error> {
     let request = |session: Session| async move { lookup(&session, attempts, options).await };
-    let found = lease.read(request).await?;
-    if !lease.has_others() || !has_others_records(&found, identifier) {
-        return Ok(found);
-    }
-    let again = lease.read_alone(request).await?;
-    if !has_others_records(&again, identifier) {
-        lease.distrust();
-    }
-    Ok(again)
+    let is_of_docid = identifier.kind == Kind::Docid;
+    let is_foreign = |found: &Option<LookupHits<'_>>| has_others_records(found, identifier);
+    lease.read_own(is_of_docid, is_foreign, request).await
 }
 
-/// Whether a record lacks the identifier by which it was found. A docid need not be in the record.
+/// Whether a record lacks the identifier by which it was found.
 fn has_others_records(found: &Option<LookupHits<'_>>, identifier: &Identifier) -> bool {
     let records = found.iter().flat_map(|found| &found.records);
     let mut records = records.filter_map(|slot| match slot {
         ResultRecord::Record { external, .. } => Some(external),
         ResultRecord::Diagnostic { .. } => None,
     });
-    identifier.kind != Kind::Docid && records.any(|record| matched(identifier, record).is_none())
+    records.any(|record| match identifier.kind {
+        Kind::Docid => !has_docid(record, identifier.text.as_bytes()),
+        _ => matched(identifier, record).is_none(),
+    })
 }
 
 #[cfg(test)]

@@ -279,7 +279,7 @@ impl Replaceable for Lease {
         false
     }
 
-    async fn replace(&mut self, _: &Session) -> Result<Session, Error> {
+    async fn replace(&mut self, _: &Session, _: &Error) -> Result<Session, Error> {
         self.renew().await?;
         Ok(self.session.clone())
     }

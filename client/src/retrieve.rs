@@ -9,6 +9,7 @@ use z3950_asn1::oid::Oid;
 use z3950_asn1::types::InternationalString;
 
 use crate::error::{Diagnostics, Error, Phase};
+use crate::lookup::has_docid;
 use crate::plan::{Course, Plan};
 use crate::protocol::service::search::SearchResult;
 use crate::protocol::service::{DEFAULT_RESULT_SET, ResultRecord};
@@ -66,6 +67,16 @@ impl Retrieval {
     /// the connection.
     pub fn into_record(self) -> Result<Record, Error> {
         self.outcome.into_record()
+    }
+
+    /// Whether the record does not contain the docid of the plan that led to it.
+    pub(crate) fn lacks(&self, plan: &Plan) -> bool {
+        match (&self.outcome, &plan.docid) {
+            (Outcome::Delivered(delivered), Some(docid)) => {
+                !has_docid(&delivered.record, docid.as_bytes())
+            }
+            _ => false,
+        }
     }
 }
 

@@ -52,3 +52,13 @@ pub enum ProtocolFault {
     #[error("the server does not offer {0}")]
     NotGranted(&'static str),
 }
+
+impl ProtocolFault {
+    /// Whether an answer was wrong, so that the session has ended.
+    pub(crate) fn is_of_answer(&self) -> bool {
+        !matches!(
+            self,
+            Self::ResultSetChanged { .. } | Self::Encode(_) | Self::NotGranted(_)
+        )
+    }
+}

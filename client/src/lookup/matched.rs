@@ -61,6 +61,20 @@ pub fn matched(identifier: &Identifier, record: &External) -> Option<Match> {
     matched_in(identifier, &marc, record.direct_reference == Some(UNIMARC))
 }
 
+/// Whether a record contains a docid: in a MARC record as any field or subfield, since which one holds it is up to the server.
+pub(crate) fn has_docid(record: &External, docid: &[u8]) -> bool {
+    let docid = docid.trim_ascii();
+    let Some(marc) = marc(record) else {
+        let octets = RetrievedRecord::octets_of(record);
+        return docid.is_empty() || octets.windows(docid.len()).any(|part| part == docid);
+    };
+    marc.fields.iter().any(|field| {
+        let subfields = field.subfields().map(|subfield| subfield.data);
+        let mut texts = field.value().into_iter().chain(subfields);
+        texts.any(|text| text.trim_ascii() == docid)
+    })
+}
+
 /// The location of the identifier in a MARC record.
 pub(super) fn matched_in(
     identifier: &Identifier,
@@ -152,7 +166,7 @@ fn normal(kind: Kind, text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use z3950_asn1::oid::USMARC;
+    use z3950_asn1::oid::{SUTRS, USMARC};
     use z3950_marc::mrk;
 
     fn external(lines: &str) -> External {
@@ -160,6 +174,31 @@ mod tests {
         let records = mrk::parse_all(&text).expect("a record");
         let record = records.first().expect("a record");
         External::octet_aligned(USMARC, iso2709::encode(record).expect("fits"))
+    }
+
+    #[test]
+    fn docids_are_found_in_any_field() {
+        for (docid, lines, expected) in [
+            ("b1", "=001  b1", true),
+            ("b1", "=001  b11", false),
+            ("b1", "=001  x\n=907  \\\\$a.b1$b b1 ", true),
+            ("b1", "=245  00$aAbout b1 and b2", false),
+        ] {
+            let found = has_docid(&external(lines), docid.as_bytes());
+            assert_eq!(found, expected, "{docid} in {lines}");
+        }
+        for (docid, text, expected) in [
+            ("b1", "id b1", true),
+            ("b1", "id b2", false),
+            ("", "", true),
+        ] {
+            let record = External::octet_aligned(SUTRS, text);
+            assert_eq!(
+                has_docid(&record, docid.as_bytes()),
+                expected,
+                "{docid} in {text}"
+            );
+        }
     }
 
     #[test]

@@ -16,8 +16,12 @@ pub(super) trait Replaceable {
     /// Whether this error may come from a request of another user.
     fn is_by_others(&self, error: &Error) -> bool;
 
-    /// The session in place of a lost one.
-    fn replace(&mut self, lost: &Session) -> impl Future<Output = Result<Session, Error>> + Send;
+    /// The session in place of one that was lost with this error.
+    fn replace(
+        &mut self,
+        lost: &Session,
+        error: &Error,
+    ) -> impl Future<Output = Result<Session, Error>> + Send;
 }
 
 /// Makes a request, and again after the session was lost if `repeat` allows it. Without `repeat`, a request that changes nothing is
@@ -49,6 +53,6 @@ where
         }
         repeats += 1;
         tracing::info!(%error, "session lost, opening another");
-        session = sessions.replace(&session).await?;
+        session = sessions.replace(&session, &error).await?;
     }
 }

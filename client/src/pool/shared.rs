@@ -37,6 +37,8 @@ struct SharedSession {
     is_pipelined: bool,
     /// Whether the server has failed at several requests in progress, so that they are made one at a time.
     has_tripped: AtomicBool,
+    /// Whether records lack the docid by which they are found, so that they cannot be told from those of other requests.
+    hides_docids: AtomicBool,
     /// Locked for reading by requests that may be made at the same time, for writing by one that is made alone.
     gate: RwLock<()>,
     /// The names of the result sets that nobody uses: a free place each.
@@ -96,6 +98,7 @@ fn share(server: Arc<Server>, key: Key, lease: Lease) -> SharedLease {
         places,
         is_pipelined: places > 1 && !options.contains(Options::CONCURRENT_OPERATIONS),
         has_tripped: AtomicBool::default(),
+        hides_docids: AtomicBool::default(),
         gate: RwLock::default(),
         free: Mutex::new(free.collect()),
     });
@@ -184,6 +187,45 @@ impl SharedLease {
         repeated(&mut turn, session, None, request).await
     }
 
+    /// Makes a request for what a record is to contain, and again alone if `is_foreign` says that it does not, since a server that
+    /// confuses referenceIds answers with the record of another user. If even then records do not contain their docids, the
+    /// requests for docids are made alone from then on.
+    ///
+    /// # Errors
+    /// Those of [`read`](Self::read).
+    pub(crate) async fn read_own<T, F>(
+        &self,
+        is_of_docid: bool,
+        is_foreign: impl Fn(&T) -> bool,
+        request: impl Fn(Session) -> F,
+    ) -> Result<T, Error>
+    where
+        F: Future<Output = Result<T, Error>>,
+    {
+        let SharedSession {
+            places,
+            is_pipelined,
+            hides_docids,
+            ..
+        } = &*self.session;
+        // Pipelined requests are answered in order, so only numbers that records usually contain are worth another request.
+        let is_checked = *places > 1 && !(is_of_docid && *is_pipelined);
+        if is_checked && is_of_docid && hides_docids.load(Ordering::Acquire) {
+            return self.read_alone(request).await;
+        }
+        let found = self.read(&request).await?;
+        if !is_checked || !is_foreign(&found) {
+            return Ok(found);
+        }
+        let again = self.read_alone(&request).await?;
+        match is_foreign(&again) {
+            true if is_of_docid => hides_docids.store(true, Ordering::Release),
+            true => {}
+            false => self.distrust(),
+        }
+        Ok(again)
+    }
+
     /// Whether the session may have other users.
     pub fn has_others(&self) -> bool {
         self.session.places > 1
@@ -191,9 +233,7 @@ impl SharedLease {
 
     /// Makes the requests of all users one at a time from now on, because the server confuses them.
     pub fn distrust(&self) {
-        if !self.session.has_tripped.swap(true, Ordering::AcqRel) {
-            tracing::warn!("the server confuses requests in progress; sending one at a time");
-        }
+        self.session.distrust();
     }
 
     /// Returns the session that replaces a lost one, for all its users: see
@@ -210,6 +250,8 @@ struct SharedRequest<'a> {
     /// Held to be alone.
     alone: Option<RwLockWriteGuard<'a, ()>>,
     losses: usize,
+    /// Whether its own answer was wrong.
+    has_failed_alone: bool,
 }
 
 impl<'a> SharedRequest<'a> {
@@ -219,6 +261,7 @@ impl<'a> SharedRequest<'a> {
             together: None,
             alone: None,
             losses: 0,
+            has_failed_alone: false,
         };
         match is_alone {
             true => request.alone = Some(session.gate.write().await),
@@ -234,24 +277,43 @@ impl Replaceable for SharedRequest<'_> {
     }
 
     fn is_by_others(&self, error: &Error) -> bool {
-        self.alone.is_none()
-            && match error {
-                Error::Ended { .. } => true,
-                // An answer before its own did not come.
-                Error::Unavailable { cause, .. } => {
-                    self.session.is_pipelined && matches!(cause, Cause::Timeout(_))
-                }
-                _ => false,
+        match error {
+            // The session may be out of step since earlier answers; a new one is not.
+            Error::ProtocolError { fault, .. } if self.session.places > 1 => {
+                !self.has_failed_alone && fault.is_of_answer()
             }
+            _ if self.alone.is_some() => false,
+            Error::Ended { .. } => true,
+            Error::Unavailable { cause, .. } => match cause {
+                Cause::AnotherAnswer(_) => true,
+                // An answer before its own did not come.
+                Cause::Timeout(_) => self.session.is_pipelined,
+                _ => false,
+            },
+            _ => false,
+        }
     }
 
-    async fn replace(&mut self, lost: &Session) -> Result<Session, Error> {
+    async fn replace(&mut self, lost: &Session, error: &Error) -> Result<Session, Error> {
         self.losses += 1;
+        self.has_failed_alone |= matches!(error, Error::ProtocolError { .. });
         let is_pipelined = self.session.is_pipelined;
-        if (is_pipelined || self.losses > 1) && self.alone.is_none() {
-            if is_pipelined && !self.session.has_tripped.swap(true, Ordering::AcqRel) {
-                tracing::warn!("session lost with requests sent ahead; sending one at a time");
+        if is_pipelined && !self.session.has_tripped.swap(true, Ordering::AcqRel) {
+            tracing::warn!("session lost with requests sent ahead; sending one at a time");
+        }
+        if error.is_of_reference_id() {
+            self.session.distrust();
+        }
+        // Alone, only its own answer can be wrong.
+        let is_suspect = matches!(
+            error,
+            Error::Unavailable {
+                cause: Cause::AnotherAnswer(_),
+                ..
             }
+        );
+        let has_to = is_pipelined || is_suspect || error.is_of_reference_id() || self.losses > 1;
+        if has_to && self.alone.is_none() {
             self.together = None;
             self.alone = Some(self.session.gate.write().await);
         }
@@ -260,6 +322,13 @@ impl Replaceable for SharedRequest<'_> {
 }
 
 impl SharedSession {
+    /// Makes requests one at a time from now on.
+    fn distrust(&self) {
+        if !self.has_tripped.swap(true, Ordering::AcqRel) {
+            tracing::warn!("the server confuses requests in progress; sending one at a time");
+        }
+    }
+
     /// The session in use; opens another if it has ended.
     async fn now(&self) -> Result<Session, Error> {
         let mut current = self.current.lock().await;

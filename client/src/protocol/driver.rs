@@ -347,6 +347,10 @@ struct Wire<S> {
     is_unsent: bool,
     /// The server no longer reads; what it has sent is still read.
     is_deaf: bool,
+    /// When the first and the last octets of an incomplete APDU were read.
+    arriving: Option<(Instant, Instant)>,
+    /// How many of its octets were read.
+    buffered: usize,
 }
 
 impl<S: AsyncRead + AsyncWrite + Unpin> Wire<S> {
@@ -356,6 +360,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Wire<S> {
             framed: Framed::new(stream, ApduCodec::new(max_apdu_size)),
             is_unsent: false,
             is_deaf: false,
+            arriving: None,
+            buffered: 0,
         }
     }
 
@@ -378,9 +384,25 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Wire<S> {
                 Poll::Ready(Err(error)) => return Poll::Ready(Some(Err(error))),
                 Poll::Ready(Ok(())) | Poll::Pending => {}
             }
-            self.framed.poll_next_unpin(context)
+            let polled = self.framed.poll_next_unpin(context);
+            self.note_arrival(polled.is_ready());
+            polled
         })
         .await
+    }
+
+    /// Notes when octets were read, of an APDU after the last one if that is complete.
+    fn note_arrival(&mut self, is_complete: bool) {
+        let buffered = self.framed.read_buffer().len();
+        if is_complete {
+            self.arriving = None;
+        }
+        if buffered > 0 && (is_complete || buffered != self.buffered) {
+            let now = Instant::now();
+            let begun = self.arriving.map_or(now, |(begun, _)| begun);
+            self.arriving = Some((begun, now));
+        }
+        self.buffered = buffered;
     }
 
     /// Empties the write buffer.

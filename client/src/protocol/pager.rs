@@ -292,10 +292,10 @@ impl Pager {
                 Ok(_) if asked > 1 => self.chunks.shrink(asked),
                 Ok((_, diagnostics)) => return Err(refused(diagnostics)),
                 Err(Error::Refused { diagnostics, .. })
+                    // Out of range: the server has counted or estimated more records than there are.
                     if asked > 1
                         && (has_any(&diagnostics, &TOO_MANY)
-                            || (self.found.count().is_none()
-                                && diagnostics.has(Condition::OUT_OF_RANGE.0))) =>
+                            || diagnostics.has(Condition::OUT_OF_RANGE.0)) =>
                 {
                     self.chunks.shrink(asked);
                 }

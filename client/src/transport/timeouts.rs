@@ -6,13 +6,17 @@ use tokio::time::{Instant, timeout_at};
 
 use crate::error::{Cause, Error, Phase};
 
+/// How many times the wait for an answer an answer may take whose octets arrive slowly.
+const MAX_WAITS: u32 = 10;
+
 /// How long to wait. `None` and zero mean no limit, except for `close`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Timeouts {
     /// Name resolution and connection, over all addresses of the host; 10 s.
     pub connect: Option<Duration>,
-    /// Each answer; 30 s.
+    /// Each answer; 30 s. It begins again with each answer to another request that is in progress, and with octets of an answer, but
+    /// an answer that has begun may take at most ten times as long.
     pub answer: Option<Duration>,
     /// The server's Close and the end of the connection; 1 s.
     pub close: Duration,
@@ -47,6 +51,18 @@ impl Timeouts {
     /// The limit for an answer awaited from now on.
     pub(crate) fn to_answer(self) -> Limit {
         self.limit(self.answer)
+    }
+
+    /// The limit for an answer whose octets began to arrive at one moment, and arrived last at another; `None` if it is over.
+    pub(crate) fn to_rest(self, begun: Instant, last: Instant) -> Option<Limit> {
+        let wait = self.answer.filter(|wait| !wait.is_zero())?;
+        let longest = begun.checked_add(wait.checked_mul(MAX_WAITS)?)?;
+        let at = last.checked_add(wait)?.min(longest);
+        let limit = match self.deadline.filter(|deadline| *deadline <= at) {
+            Some(deadline) => (deadline, Cause::Deadline),
+            None => (at, Cause::Timeout(wait)),
+        };
+        (limit.0 > Instant::now()).then_some(Limit(Some(limit)))
     }
 
     /// The deadline alone, while a person is asked.
@@ -118,6 +134,38 @@ mod tests {
         assert_eq!(seconds(timeouts.answer), Some(30));
         assert_eq!(timeouts.close.as_secs(), 1);
         assert_eq!(timeouts.deadline, None);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn slow_answers_have_a_limit() {
+        let begun = Instant::now();
+        tokio::time::sleep(Duration::from_secs(250)).await;
+        for (arrived, deadline, after) in [
+            (249, None, Some(279)),
+            (220, None, None),
+            (221, None, Some(251)),
+            (250, Some(260), Some(260)),
+            (250, Some(250), None),
+        ] {
+            let moment = |seconds| begun + Duration::from_secs(seconds);
+            let timeouts = Timeouts {
+                deadline: deadline.map(moment),
+                ..Timeouts::default()
+            };
+            let limit = timeouts.to_rest(begun, moment(arrived));
+            assert_eq!(
+                limit.map(|limit| limit.at()),
+                after.map(|after| Some(moment(after)))
+            );
+        }
+        tokio::time::sleep(Duration::from_secs(49)).await;
+        let limit = Timeouts::default().to_rest(begun, Instant::now());
+        assert_eq!(
+            limit.and_then(|limit| limit.at()),
+            Some(begun + Duration::from_secs(300))
+        );
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        assert!(Timeouts::default().to_rest(begun, Instant::now()).is_none());
     }
 
     #[tokio::test(start_paused = true)]

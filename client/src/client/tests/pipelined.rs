@@ -131,18 +131,37 @@ async fn a_server_that_loses_requests_is_asked_one_at_a_time() {
     assert!(later.all(|count| *count == 1), "{seen:?}");
 }
 
-/// A server that carries out operations side by side and answers pairs of searches with each other's referenceIds.
-struct Swapping;
+/// What a server that carries out operations side by side does wrong.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Confusion {
+    /// It answers pairs of searches with each other's referenceIds.
+    Swaps,
+    /// It returns no referenceIds, and the last answer first.
+    Forgets,
+    /// Of several searches, it answers the last with a Present response, once.
+    Errs,
+}
 
-impl Connect for Swapping {
+struct Confused {
+    habit: Confusion,
+    sessions: Arc<Mutex<usize>>,
+}
+
+impl Connect for Confused {
     fn connect<'a>(&'a self, _: &'a Host, _: u16, _: &'a Timeouts) -> Connecting<'a> {
         let (ours, theirs) = tokio::io::duplex(1 << 20);
-        tokio::spawn(serve_swapped(Peer::on(theirs)));
+        let is_first = {
+            let mut sessions = self.sessions.lock().expect("no panic");
+            *sessions += 1;
+            *sessions == 1
+        };
+        let habit = Some(self.habit).filter(|habit| is_first || *habit != Confusion::Errs);
+        tokio::spawn(serve_confused(Peer::on(theirs), habit));
         Box::pin(std::future::ready(Ok(Box::new(ours) as _)))
     }
 }
 
-async fn serve_swapped(mut peer: Peer) {
+async fn serve_confused(mut peer: Peer, habit: Option<Confusion>) {
     while let Some(request) = peer.next().await {
         let mut requests = vec![request];
         if matches!(requests[0], Apdu::InitializeRequest(_)) {
@@ -152,7 +171,8 @@ async fn serve_swapped(mut peer: Peer) {
             continue;
         }
         tokio::time::sleep(Duration::from_secs(1)).await;
-        while requests.len() < 2
+        let most = if habit == Some(Confusion::Errs) { 4 } else { 2 };
+        while requests.len() < most
             && let Ok(Some(request)) = timeout(Duration::ZERO, peer.next()).await
         {
             requests.push(request);
@@ -161,7 +181,22 @@ async fn serve_swapped(mut peer: Peer) {
             .iter()
             .map(|one| one.reference_id().cloned())
             .collect();
-        ids.reverse();
+        match habit {
+            Some(Confusion::Swaps) => ids.reverse(),
+            Some(Confusion::Forgets) => {
+                ids.fill(None);
+                requests.reverse();
+            }
+            Some(Confusion::Errs) if ids.len() > 1 => {
+                let wrong = PresentResponse {
+                    reference_id: ids.pop().flatten(),
+                    ..presented(PresentStatus::SUCCESS, None)
+                };
+                peer.send(wrong).await;
+                continue;
+            }
+            _ => {}
+        }
         for (request, id) in requests.into_iter().zip(ids) {
             let Apdu::SearchRequest(search) = request else {
                 return;
@@ -173,17 +208,15 @@ async fn serve_swapped(mut peer: Peer) {
     }
 }
 
-/// A record with the ISBN that is searched for.
+/// A record with the number that is searched for.
 fn with_number_of(query: &Query) -> NamePlusRecord {
     let text = match query {
         Query::Type1(query) => query.to_string(),
         other => panic!("{other:?}"),
     };
     let number = NUMBERS.into_iter().find(|number| text.contains(number));
-    let mrk = format!(
-        "=LDR  00000nam a2200000 a 4500\n=020  \\\\$a{}\n",
-        number.expect("a known number")
-    );
+    let number = number.expect("a known number");
+    let mrk = format!("=LDR  00000nam a2200000 a 4500\n=001  {number}\n=020  \\\\$a{number}\n");
     let record = z3950_marc::mrk::parse_all(&mrk)
         .expect("a record")
         .remove(0);
@@ -201,41 +234,82 @@ const NUMBERS: [&str; 4] = [
     "9780141439600",
 ];
 
-/// Even with swapped referenceIds, each lookup has the record with its own number.
+/// However a server confuses answers, each lookup has the record with its own number.
 #[tokio::test(start_paused = true)]
 async fn no_record_comes_under_the_identifier_of_another_lookup() {
-    let routes = Routes::fixed(Arc::new(Swapping));
-    let client = Client::with_routes(options(|_| ()), routes);
-    let mut target = Profiles::default()
-        .resolve("lib.example/cat")
-        .expect("a target");
-    target.profile.sessions = Some(1);
-    let lookups = NUMBERS.map(|number| {
-        let (client, target) = (&client, &target);
-        async move {
-            let identifier: Identifier = format!("isbn:{number}").parse().expect("an ISBN");
-            let attempts = attempts(&identifier);
-            let init = client.options().plan.init.clone();
-            let lease = client.share(target, init).await.expect("a place");
-            let search = SearchOptions {
-                databases: vec!["cat".into()],
-                result_set: lease.result_set().clone(),
-                ..SearchOptions::default()
+    for habit in [Confusion::Swaps, Confusion::Forgets, Confusion::Errs] {
+        for kind in ["isbn", "local", "docid"] {
+            let sessions = Arc::default();
+            let confused = Confused {
+                habit,
+                sessions: Arc::clone(&sessions),
             };
-            let options = LookupOptions {
-                search,
-                records: PagerOptions::default(),
-                count: 1,
-            };
-            let hits = lookup_shared(&lease, &identifier, &attempts, &options).await;
-            let hits = hits.expect("an answer").expect("a record");
-            match &hits.records[..] {
-                [ResultRecord::Record { external, .. }] => {
-                    assert!(matched(&identifier, external).is_some(), "{number}");
+            let routes = Routes::fixed(Arc::new(confused));
+            let client = Client::with_routes(options(|_| ()), routes);
+            let mut target = Profiles::default()
+                .resolve("lib.example/cat")
+                .expect("a target");
+            target.profile.sessions = Some(1);
+            let lookups = NUMBERS.map(|number| {
+                let (client, target) = (&client, &target);
+                async move {
+                    let identifier: Identifier =
+                        format!("{kind}:{number}").parse().expect("a number");
+                    let attempts = attempts(&identifier);
+                    let init = client.options().plan.init.clone();
+                    let lease = client.share(target, init).await.expect("a place");
+                    let search = SearchOptions {
+                        databases: vec!["cat".into()],
+                        result_set: lease.result_set().clone(),
+                        ..SearchOptions::default()
+                    };
+                    let options = LookupOptions {
+                        search,
+                        records: PagerOptions::default(),
+                        count: 1,
+                    };
+                    let hits = lookup_shared(&lease, &identifier, &attempts, &options).await;
+                    let hits = hits.expect("an answer").expect("a record");
+                    match &hits.records[..] {
+                        [ResultRecord::Record { external, .. }] => {
+                            let isbn = format!("isbn:{number}").parse().expect("an ISBN");
+                            let found = matched(&isbn, external);
+                            assert!(found.is_some(), "{habit:?} {kind}:{number}");
+                        }
+                        other => panic!("{other:?}"),
+                    }
                 }
-                other => panic!("{other:?}"),
-            }
+            });
+            join_all(lookups).await;
+            let opened = *sessions.lock().expect("no panic");
+            let expected = if habit == Confusion::Swaps { 1 } else { 2 };
+            assert_eq!(opened, expected, "{habit:?} {kind}");
         }
-    });
-    join_all(lookups).await;
+    }
+}
+
+/// Retrievals in a shared session have the records of their own docids.
+#[tokio::test(start_paused = true)]
+async fn no_record_comes_under_the_url_of_another_retrieval() {
+    for habit in [Confusion::Swaps, Confusion::Forgets, Confusion::Errs] {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("targets.toml");
+        let text = "[targets.lib]\nhost = 'lib.example'\nsessions = 1\n";
+        std::fs::write(&path, text).expect("written");
+        let profiles = Profiles::default().with_file(&path).expect("targets");
+        let mut keep = options(|_| ());
+        keep.keep_open = true;
+        let sessions = Arc::default();
+        let confused = Confused { habit, sessions };
+        let routes = Routes::fixed(Arc::new(confused));
+        let client = Client::with_routes(keep, routes).with_profiles(profiles);
+        let urls = NUMBERS.map(|number| url(&format!("z39.50r://lib.example/cat?{number}")));
+        let retrievals = join_all(urls.iter().map(|url| client.retrieve(url))).await;
+        for (retrieval, number) in retrievals.into_iter().zip(NUMBERS) {
+            let record = retrieval.expect("a plan").into_record().expect("a record");
+            let isbn = format!("isbn:{number}").parse().expect("an ISBN");
+            let found = matched(&isbn, record.external());
+            assert!(found.is_some(), "{habit:?} {number}");
+        }
+    }
 }

@@ -136,8 +136,9 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Driver<S> {
         };
         trace!(?end, "session ended");
         self.state.send_replace(State::Ended(end.clone()));
+        let are_several = self.operations.list.len() > 1;
         for mut operation in self.operations.list.drain(..) {
-            let error = error.clone().in_phase(operation.phase());
+            let error = error_of(operation.phase(), &error, are_several);
             operation.answer(Err(error));
         }
         self.inbox.triggers.close();
@@ -303,12 +304,15 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Driver<S> {
         if let Some(mut operation) = self.operations.finish(number) {
             operation.answer(Ok(answer));
         }
-        // Many servers begin an operation only when those before it are over.
-        let later = |operation: &&mut Operation| operation.number > number;
+        // Many servers begin an operation only when those before it are over, or send one answer at a time. Answers to much later
+        // requests do not prolong the wait, so it ends even if they keep coming.
+        let room = u64::try_from(self.room()).unwrap_or(u64::MAX);
+        let has_waited =
+            |operation: &&mut Operation| operation.number.saturating_add(room) > number;
         self.operations
             .list
             .iter_mut()
-            .filter(later)
+            .filter(has_waited)
             .for_each(Operation::wait);
         Ok(())
     }
@@ -364,6 +368,12 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Driver<S> {
         while let Some(number) = self.operations.overdue(now)
             && let Some(operation) = self.operations.numbered(number)
         {
+            if let Some((begun, last)) = self.wire.arriving
+                && let Some(limit) = operation.timeouts.to_rest(begun, last)
+            {
+                operation.limit = Some(limit);
+                continue;
+            }
             let phase = operation.phase();
             let error = match operation.limit.take() {
                 Some(limit) => limit.error(phase),
@@ -383,6 +393,24 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Driver<S> {
             }
         }
         Ok(())
+    }
+}
+
+/// The error of an operation in progress when the session ends. If the server's answer was wrong, it may have been that to another
+/// operation.
+fn error_of(phase: Phase, error: &Error, are_several: bool) -> Error {
+    let is_of_one = match error {
+        Error::ProtocolError { .. } => true,
+        Error::ProtocolClosed { reason, .. } => *reason == CloseReason::PROTOCOL_ERROR,
+        _ => false,
+    };
+    let error = error.clone().in_phase(phase);
+    match is_of_one && are_several {
+        true => Error::Unavailable {
+            phase,
+            cause: Cause::AnotherAnswer(Arc::new(error)),
+        },
+        false => error,
     }
 }
 

@@ -22,6 +22,8 @@ enum Habit {
     Empty(i64),
     /// Refuses with this condition when asked for more.
     Refuses(i64, i64),
+    /// Has fewer records than it counts.
+    Overcounts(i64),
     /// Refuses any request for record 5 with this condition.
     Spoilt(i64),
     /// A surrogate diagnostic with this condition for record 5, and whether it is available alone.
@@ -92,6 +94,7 @@ impl Server {
         let mut given = count;
         match self.habit {
             _ if start + count - 1 > self.hits => return refused(13),
+            Habit::Overcounts(real) if start + count - 1 > real => return refused(13),
             Habit::Short(most) => given = given.min(most),
             Habit::Empty(most) if count > most => given = 0,
             Habit::Refuses(condition, most) if count > most => return refused(condition),
@@ -221,6 +224,17 @@ async fn each_position_comes_once_and_in_order() {
         false,
         "1 2 3 4",
         &format!("{one} 3+1 4+1"),
+    )
+    .await;
+    let out_of_range =
+        "1 2 3 4 5 6 7 Present failed: diagnostic 13 (the result has no record at this position)";
+    check(
+        Habit::Overcounts(7),
+        10,
+        0,
+        false,
+        out_of_range,
+        "search 1+4 5+4 5+2 7+2 7+1 8+1",
     )
     .await;
     let spoilt = "1 2 3 4 !14 6 7 8 9 10";
@@ -480,10 +494,13 @@ async fn an_estimated_set_ends_with_its_last_record() {
         let records = Records::ResponseRecords(vec![numbered(1), numbered(2)]);
         peer.send(presented(PresentStatus::PARTIAL_1, Some(records)))
             .await;
-        peer.request().await;
-        peer.send(presented(PresentStatus::FAILURE, diagnostic(13, "3")))
-            .await;
-        peer.hears_nothing().await;
+        // Two records are refused, and then the first of them alone.
+        for _ in 0..2 {
+            peer.request().await;
+            peer.send(presented(PresentStatus::FAILURE, diagnostic(13, "3")))
+                .await;
+        }
+        assert!(peer.hears_nothing().await);
     });
     let (search, options) = (SearchOptions::default(), PagerOptions::default());
     let set = session.pager(query(), &search, options).await;

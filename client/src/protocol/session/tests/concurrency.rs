@@ -194,6 +194,79 @@ async fn an_answer_that_fits_no_request_ends_the_session() {
     }
 }
 
+/// Only the one operation in progress knows that the answer was its own.
+#[tokio::test(start_paused = true)]
+async fn a_wrong_answer_may_be_that_to_another_request() {
+    for sets in [&["a"][..], &["a", "b"]] {
+        let (session, mut peer) = concurrent().await;
+        let searches: Vec<_> = sets.iter().map(|set| search(&session, set)).collect();
+        for _ in sets {
+            peer.request().await;
+        }
+        // No request of this session has such an answer.
+        peer.send(presented(PresentStatus::SUCCESS, None)).await;
+        for search in searches {
+            let error = search.await.expect("no panic").expect_err("a wrong answer");
+            let is_own = matches!(error, Error::ProtocolError { .. });
+            let is_lost = matches!(
+                error,
+                Error::Unavailable {
+                    phase: Phase::Search,
+                    cause: Cause::AnotherAnswer(_)
+                }
+            );
+            assert_eq!(
+                (is_own, is_lost),
+                (sets.len() == 1, sets.len() > 1),
+                "{error}"
+            );
+            assert_eq!(error.is_connection_lost(), is_lost);
+        }
+        let later = session.search(query(), &SearchOptions::default()).await;
+        let error = later.expect_err("the session has ended");
+        assert!(error.is_connection_lost(), "nothing was sent: {error}");
+    }
+}
+
+/// Each answer takes 20 s of the 30 s, in whatever order; but answers to requests after the next ones prolong no wait.
+#[tokio::test(start_paused = true)]
+async fn waits_begin_with_the_last_answer_of_the_session() {
+    for (order, is_late) in [
+        (&[0, 1, 2][..], false),
+        (&[2, 1, 0], false),
+        (&[1, 2], true),
+        (&[1, 2, 3, 4], true),
+    ] {
+        let options = SessionOptions {
+            max_operations: 3,
+            ..SessionOptions::default()
+        };
+        let (session, mut peer) = Peer::granting(options, Options::CONCURRENT_OPERATIONS).await;
+        let sets = ["a", "b", "c", "d", "e"];
+        let searches: Vec<_> = sets.iter().map(|set| search(&session, set)).collect();
+        let begun = Instant::now();
+        let mut requests = Vec::new();
+        for number in order {
+            while requests.len() <= *number {
+                requests.push(peer.request().await);
+            }
+            tokio::time::sleep(Duration::from_secs(20)).await;
+            peer.send(answer_to(&requests[*number], 1)).await;
+        }
+        let mut searches = searches.into_iter();
+        let first = searches.next().expect("a search").await.expect("no panic");
+        assert_eq!(first.is_err(), is_late, "{order:?}");
+        let last = Duration::from_secs(20 * order.len().min(3) as u64);
+        if is_late {
+            let waited = begun.elapsed();
+            assert!(
+                waited <= last + Duration::from_secs(30),
+                "{order:?}: {waited:?}"
+            );
+        }
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn one_late_answer_does_not_end_a_live_session() {
     let (session, mut peer) = concurrent().await;
