@@ -1,5 +1,5 @@
 //! The line form of MARC: the leader, then a line for each field, as yaz-client and yaz-marcdump print it; written and read.
-//! Octets are written as they are in the record; making them safe for a terminal is up to the caller.
+//! Octets are written as they are in the record, except for line ends (`\x0a`, `\x0d`); making them safe for a terminal is up to the caller.
 
 use std::io::{self, Write};
 
@@ -25,7 +25,7 @@ pub fn to_lines(record: &MarcRecord) -> Vec<u8> {
 /// # Errors
 /// Errors from `out`.
 pub fn write_lines(record: &MarcRecord, out: &mut impl Write) -> io::Result<()> {
-    out.write_all(&record.leader.0)?;
+    put(&record.leader.0, out)?;
     out.write_all(b"\n")?;
     let code_length = record.leader.code_length();
     record
@@ -217,19 +217,33 @@ fn subfield_at(content: &[u8], from: usize, code_length: usize) -> Option<Mark> 
 }
 
 fn write_field(field: &Field, code_length: usize, out: &mut impl Write) -> io::Result<()> {
-    out.write_all(&field.tag.0)?;
+    put(&field.tag.0, out)?;
     out.write_all(b" ")?;
-    out.write_all(field.value().unwrap_or(field.indicators()))?;
+    put(field.value().unwrap_or(field.indicators()), out)?;
     for subfield in field.subfields_with(code_length) {
         // Text before the first delimiter has no code to print; an empty subfield is a lone delimiter.
         if !subfield.code.is_empty() || subfield.data.is_empty() {
             out.write_all(b" $")?;
-            out.write_all(subfield.code)?;
+            put(subfield.code, out)?;
         }
         out.write_all(b" ")?;
-        out.write_all(subfield.data)?;
+        put(subfield.data, out)?;
     }
     out.write_all(b"\n")
+}
+
+/// Writes octets on the same line: line ends in a field would pass for other fields and records.
+fn put(octets: &[u8], out: &mut impl Write) -> io::Result<()> {
+    for part in octets.split_inclusive(|octet| matches!(octet, b'\n' | b'\r')) {
+        match part {
+            [rest @ .., b'\n'] => [rest, b"\\x0a"],
+            [rest @ .., b'\r'] => [rest, b"\\x0d"],
+            rest => [rest, b""],
+        }
+        .iter()
+        .try_for_each(|octets| out.write_all(octets))?;
+    }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -287,6 +301,24 @@ mod tests {
         check(Field::control(b"500", "123\x1Fax"), b"500 123 $a x");
         check(Field::control(b"001", "00\x1Fadan"), b"001 00 $a dan");
         check(Field::control(b"500", "  "), b"500   ");
+    }
+
+    #[test]
+    fn line_ends_in_fields_begin_no_line() {
+        let mut record = MarcRecord {
+            fields: vec![
+                Field::control(b"001", "a\n001 b"),
+                Field::data(b"245", "1\n", [("a", "A\r\n\n00000nam")]),
+            ],
+            ..MarcRecord::default()
+        };
+        record.leader.0[6] = b'\n';
+        let lines = to_lines(&record).escape_ascii().to_string();
+        let lines = lines.split("\\n").map(|line| line.replace("\\\\", "\\"));
+        let leader = Leader::default().0.escape_ascii().to_string();
+        let leader = format!("{}\\x0a{}", &leader[..6], &leader[7..]);
+        let fields = [r"001 a\x0a001 b", r"245 1\x0a $a A\x0d\x0a\x0a00000nam", ""];
+        assert!(lines.eq([leader].into_iter().chain(fields.map(str::to_owned))));
     }
 
     #[test]

@@ -298,6 +298,9 @@ impl Table {
     }
 }
 
+/// What spreadsheet programs take for the beginning of a formula, also as full-width characters.
+const FORMULA: [char; 8] = ['=', '+', '-', '@', '＝', '＋', '－', '＠'];
+
 impl TableForm {
     fn put_row(self, cells: impl Iterator<Item = String>, line: &mut String) {
         let separator = if self == Self::Tsv { '\t' } else { ',' };
@@ -307,7 +310,7 @@ impl TableForm {
                 line.push(separator);
             }
             let cell = match self {
-                Self::Spreadsheet if cell.starts_with(['=', '+', '-', '@']) && cell != NO_VALUE => {
+                Self::Spreadsheet if cell.starts_with(FORMULA) && cell != NO_VALUE => {
                     format!("'{cell}")
                 }
                 Self::Spreadsheet if is_changed(&cell) => format!("=\"{cell}\""),
@@ -567,6 +570,15 @@ mod tests {
             ),
         ] {
             check(form, "001,245ab", expected, &[]);
+        }
+    }
+
+    #[test]
+    fn formulas_begin_with_an_apostrophe() {
+        for sign in FORMULA {
+            let mut line = String::new();
+            TableForm::Spreadsheet.put_row([format!("{sign}1")].into_iter(), &mut line);
+            assert!(line.starts_with(&format!("'{sign}1")), "{line}");
         }
     }
 
