@@ -294,3 +294,39 @@ fn what_is_missing_is_named() {
         assert!(ran.stderr.contains(words), "{line:?}: {ran:?}");
     }
 }
+
+/// A target that sends a diagnostic in place of its record is no end of the search.
+#[test]
+fn a_record_that_a_target_cannot_send_is_looked_for_at_the_next() {
+    let valid = ("a", ISBN);
+    let one = |id: &str| record(id, b' ', &[("a", "DLC")], valid);
+    let failing = TestServer::builder()
+        .database("a", [one("a1")])
+        .rule("on search: surrogate 14")
+        .rule("on present: surrogate 14")
+        .start();
+    let able = TestServer::builder().database("b", [one("b1")]).start();
+    let (a, b) = (
+        format!("{}/a", failing.addr()),
+        format!("{}/b", able.addr()),
+    );
+    for (targets, options, code, id) in [
+        (&[&a, &b][..], &[][..], 0, Some("b1")),
+        (&[&a, &b], &["--best"], 0, Some("b1")),
+        (&[&b, &a], &["--best", "--all-targets"], 0, Some("b1")),
+        (&[&a], &[], 5, None),
+        (&[&a, &a], &[], 5, None),
+    ] {
+        let mut line = vec!["lookup", "--json", ISBN];
+        for target in targets {
+            line.extend(["--target", target]);
+        }
+        line.extend(options);
+        let ran = z3950(&line);
+        assert_eq!(ran.code, Some(code), "{line:?}: {ran:?}");
+        let is_it = |id: &str| ran.stdout.contains(&format!("{{\"001\":\"{id}\"}}"));
+        assert_eq!(is_it("b1"), id.is_some(), "{line:?}: {ran:?}");
+        let is_warned = ran.stderr.contains(&format!("warning: {a}: "));
+        assert_eq!(is_warned, id.is_some(), "{line:?}: {ran:?}");
+    }
+}

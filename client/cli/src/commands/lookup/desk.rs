@@ -98,7 +98,7 @@ impl Work for Desk {
         if let (Some(words), false) = (&doubt, has_no_match) {
             recipient.send(Words::Warning(words.clone())).await;
         }
-        let mut finds = Vec::new();
+        let mut finds: Vec<Find<'_>> = Vec::new();
         let mut failed: Option<Answer> = None;
         for one in searched {
             let Searched {
@@ -137,6 +137,15 @@ impl Work for Desk {
                 answer
             });
             return self.end(spots, &identifiers, answer, recipient).await;
+        }
+        // Targets that have a record are enough.
+        if !finds.iter().all(Find::is_undelivered) {
+            let (undelivered, delivered): (Vec<_>, Vec<_>) =
+                finds.into_iter().partition(Find::is_undelivered);
+            finds = delivered;
+            for words in undelivered.iter().flat_map(Find::diagnostics) {
+                recipient.send(words).await;
+            }
         }
         match &self.preferences {
             Some(preferences) => {
@@ -219,7 +228,7 @@ impl Desk {
         let mut searched = Vec::new();
         for spot in spots {
             let one = self.search_at(spot, identifiers).await;
-            let is_found = matches!(one.result, Ok(Some(_)));
+            let is_found = matches!(&one.result, Ok(Some(found)) if !found.is_undelivered());
             searched.push(one);
             if is_found {
                 break;

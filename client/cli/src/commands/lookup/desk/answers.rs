@@ -162,6 +162,9 @@ impl Desk {
             let words = format!("{}: {}: {choice}", found.spot.place, found.identifier);
             recipient.send(Words::Note(words)).await;
         }
+        for words in finds.iter().flat_map(Find::diagnostics) {
+            recipient.send(words).await;
+        }
         let failures = finds
             .iter()
             .filter_map(|found| Some((found, found.failure.as_ref()?)));
@@ -221,6 +224,28 @@ impl Desk {
 }
 
 impl Find<'_> {
+    /// Whether there are only diagnostics in place of its records.
+    pub(super) fn is_undelivered(&self) -> bool {
+        let is_diagnostic = |slot| matches!(slot, &ResultRecord::Diagnostic { .. });
+        !self.records.is_empty() && self.records.iter().all(is_diagnostic)
+    }
+
+    /// Warnings of the records that did not come.
+    pub(super) fn diagnostics(&self) -> Vec<Words> {
+        let slots = (1_u64..).zip(&self.records);
+        let diagnostics = slots.filter_map(|(position, slot)| match slot {
+            ResultRecord::Diagnostic { diagnostic, .. } => Some((position, diagnostic)),
+            ResultRecord::Record { .. } => None,
+        });
+        let words = diagnostics.map(|(position, diagnostic)| {
+            Words::Warning(format!(
+                "{}: {}: record {position}: {diagnostic}",
+                self.spot.place, self.identifier
+            ))
+        });
+        words.collect()
+    }
+
     /// The answer with what is known before any record.
     fn base(&self) -> Answer {
         Answer {
