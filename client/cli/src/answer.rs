@@ -33,6 +33,9 @@ pub(crate) const OR: &str = " or ";
 
 /// What a command does with each input.
 pub(crate) trait Work {
+    /// Whether inputs are URLs, whose users and passwords no report shows.
+    const TAKES_URLS: bool = false;
+
     /// Answers an ask. Before it sends more records than [`Recipient::room`] allows, it waits for
     /// [`Recipient::ready_for`], meanwhile holding nothing that another ask may need. Errors are answers too.
     async fn answer(&self, ask: &Ask, recipient: &mut Recipient) -> Answer;

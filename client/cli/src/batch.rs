@@ -10,6 +10,7 @@
 //! | `column` | one column of a table as lines |
 //! | `sinks` | one file, or a file for each input |
 //! | `report` | a line for each answer, as a table or as JSON |
+//! | `later` | answers after an input that had none, which is asked again |
 //! | `resume` | how far a report goes, and whether it is about the same inputs |
 //! | `sync` | syncing to disk |
 //!
@@ -17,12 +18,13 @@
 //! the output, and contains the output's length at that point. To resume, an incomplete last line is cut from the report, and
 //! the output is cut to the length in the line before; later inputs are asked again. After a power cut the report may be
 //! ahead of the output; then it is cut to what the output has. Both are in the order of the inputs, so the lines of the report
-//! tell which inputs are done.
+//! tell which inputs are done. Answers after an input that had none are moved behind its answer when it is asked again.
 
 mod arguments;
 mod column;
 mod destination;
 mod inputs;
+mod later;
 mod progress;
 mod report;
 mod resume;

@@ -362,6 +362,7 @@ const HOUSES: &[House] = &[
             "batch::progress",
             "batch::destination",
             "batch::resume",
+            "batch::later",
             "batch::report",
             "batch::sinks",
             "batch::sync",

@@ -1,11 +1,13 @@
 //! Where the records of a run go: standard output, a file or a folder.
 
+use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use z3950_asn1::file::{Existing, Growing, Whole};
 
 use super::arguments::{Batch, is_folder};
+use super::later::LaterAnswers;
 use super::sinks::{FileSink, FolderSink, Remains, length as length_of};
 use super::sync::Written;
 use crate::answer::{Ask, Piece, Printed};
@@ -122,9 +124,52 @@ impl Destination {
         }
     }
 
-    /// Cuts a file to `length` octets. Returns the file that keeps the rest, unless the rest is only the end of a
+    /// Whether answers of an earlier run can be put back after others: in a file, and in a folder, which has one for each.
+    pub(super) fn takes_back(&self) -> bool {
+        self.length().is_some() || matches!(self, Self::Folder { .. })
+    }
+
+    /// The file whose records are to be put back.
+    pub(super) fn growing(&mut self) -> Option<&mut Growing> {
+        match self {
+            Self::Growing { sink, .. } => Some(&mut sink.file),
+            _ => None,
+        }
+    }
+
+    /// Puts the records of the answer that was taken last from `later` back; returns the length of the file. `None` for a folder.
+    pub(super) fn put_back(
+        &mut self,
+        later: &mut LaterAnswers,
+        place: Option<Range<u64>>,
+    ) -> Result<Option<u64>, Failure> {
+        let (Self::Growing { sink, .. }, Some(records), Some(place)) =
+            (self, later.records(), place)
+        else {
+            return Ok(None);
+        };
+        let length = sink.put_back(records, place);
+        let unwritten = |error| Failure::unwritten(sink.file.path(), &error);
+        length.map(Some).map_err(unwritten)
+    }
+
+    /// Drops the records of an ask that has not ended.
+    pub(super) fn drop_incomplete(&mut self) -> Result<(), Failure> {
+        match self {
+            Self::Growing { sink, .. } => sink
+                .drop_incomplete()
+                .map_err(|error| Failure::unwritten(sink.file.path(), &error)),
+            Self::Folder { sink, .. } => {
+                sink.drop_incomplete();
+                Ok(())
+            }
+            Self::Standard(_) | Self::Whole { .. } => Ok(()),
+        }
+    }
+
+    /// Cuts a file to `length` octets. Returns the file that keeps what it has after `known` octets, unless that is only the end of a
     /// document.
-    pub(super) fn cut_back(&mut self, length: u64) -> Result<Option<PathBuf>, Failure> {
+    pub(super) fn cut_back(&mut self, length: u64, known: u64) -> Result<Option<PathBuf>, Failure> {
         let Self::Growing { sink, .. } = self else {
             return Ok(None);
         };
@@ -133,7 +178,7 @@ impl Destination {
         }
         let path = sink.file.path().to_owned();
         let unwritten = |error| Failure::unwritten(&path, &error);
-        let begin = if length == 0 {
+        let begin = if known == 0 {
             sink.style.before(true)
         } else {
             ""
@@ -141,10 +186,10 @@ impl Destination {
         let empty = format!("{begin}{}", sink.style.end());
         let rest = sink
             .file
-            .octets_after(length, length_of(empty.as_bytes()) + 1);
+            .octets_after(known, length_of(empty.as_bytes()) + 1);
         let kept = match empty.as_bytes().starts_with(&rest.map_err(unwritten)?) {
             true => None,
-            false => sink.file.keep_after(length)?,
+            false => sink.file.keep_after(known)?,
         };
         sink.go_on(length).map_err(unwritten)?;
         Ok(kept)

@@ -129,6 +129,21 @@ impl ReportForm {
         }
     }
 
+    /// The same line, without its end, with another length of the output.
+    pub(super) fn with_length(self, line: &str, length: u64) -> Option<String> {
+        match self {
+            Self::Table => {
+                let (rest, _) = line.rsplit_once('\t')?;
+                Some(format!("{rest}\t{length}\n"))
+            }
+            Self::Json => {
+                let mut line: Value = serde_json::from_str(line).ok()?;
+                *line.get_mut("length")? = length.into();
+                Some(format!("{line}\n"))
+            }
+        }
+    }
+
     /// Reads a line without its end; `None` if it is not one of a report.
     pub(super) fn read(self, line: &str) -> Option<ParsedLine> {
         if self == Self::Json {
@@ -251,6 +266,8 @@ mod tests {
                 (Some(entry().target), entry().input)
             );
             assert_eq!(form.read(&line[1..line.len() / 2]), None);
+            let moved = form.with_length(line.trim_end_matches('\n'), 7);
+            assert_eq!(moved, Some(line.replace("4096", "7")));
         }
     }
 

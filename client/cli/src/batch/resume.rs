@@ -7,6 +7,7 @@ use std::iter::Peekable;
 
 use z3950::retrieve::OutcomeName;
 
+use super::later::LaterLines;
 use super::report::ReportForm;
 use crate::answer::{Ask, OR};
 use crate::console::exit::Exit;
@@ -27,8 +28,10 @@ pub(crate) struct Resumed {
     pub(crate) tally: Tally,
     /// The first line that accounts for more than the output has, and its length: it and later inputs are asked again.
     pub(crate) ahead: Option<(u64, u64)>,
-    /// How many inputs at the end had no answer: they are asked again.
+    /// How many inputs had no answer: they are asked again.
     pub(crate) unanswered: u64,
+    /// The lines after these lengths that are to be put back between new answers, if any.
+    pub(crate) later: Option<LaterLines>,
 }
 
 /// The number of answers by exit code and outcome.
@@ -66,21 +69,24 @@ impl fmt::Display for Tally {
     }
 }
 
-/// The lines at the end of a report whose inputs had no answer.
+/// The lines of a report whose inputs had no answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct UnansweredTail {
+pub(crate) struct UnansweredLines {
     /// The first of them, from 1, or the line after the last one.
     first: u64,
+    /// The first of those at the end, or the line after the last one.
+    tail: u64,
     count: u64,
 }
 
-impl UnansweredTail {
+impl UnansweredLines {
     /// Finds these lines; [`resume`] reports errors in lines.
     ///
     /// # Errors
     /// The report cannot be read.
-    pub(crate) fn at_end(mut report: impl BufRead, form: ReportForm) -> Result<Self, String> {
-        let mut found = Self { first: 1, count: 0 };
+    pub(crate) fn of(mut report: impl BufRead, form: ReportForm) -> Result<Self, String> {
+        let mut first = None;
+        let (mut tail, mut count) = (1, 0);
         let mut line = Vec::new();
         for number in 1.. {
             line.clear();
@@ -92,23 +98,37 @@ impl UnansweredTail {
             let kept = std::str::from_utf8(text)
                 .ok()
                 .and_then(|text| form.read(text));
-            match kept.is_some_and(|kept| kept.exit == Exit::Transport as u8) {
-                true => found.count += 1,
-                false => {
-                    found = Self {
-                        first: number + 1,
-                        count: 0,
-                    };
+            match kept.is_some_and(|kept| is_unanswered(kept.exit)) {
+                true => {
+                    count += 1;
+                    first = first.or(Some(number));
                 }
+                false => tail = number + 1,
             }
         }
-        Ok(found)
+        Ok(Self {
+            first: first.unwrap_or(tail),
+            tail,
+            count,
+        })
+    }
+
+    /// Only those at the end, where answers after an unanswered input cannot be put back.
+    pub(crate) fn at_end(self) -> Self {
+        Self {
+            first: self.tail,
+            ..self
+        }
     }
 }
 
-/// Reads a report, and takes the asks that it answers from `asks`, but not unanswered ones at its end. `shown` returns
-/// the target and input of an ask as the report writes them. `is_there` tells whether the output has all records of an
-/// ask, given its shown input and the length in the report.
+fn is_unanswered(exit: u8) -> bool {
+    exit == Exit::Transport as u8
+}
+
+/// Reads a report, and takes the asks that it answers from `asks`, but not unanswered ones at its end; those before are in
+/// [`LaterLines::asks`]. `shown` returns the target and input of an ask as the report writes them. `is_there` tells whether the output
+/// has all records of an ask, given its shown input and the length in the report.
 ///
 /// After a power cut the report may be ahead of the output, or end in octets that were never written (NUL). It is then
 /// used up to the point where both agree.
@@ -118,7 +138,7 @@ impl UnansweredTail {
 pub(crate) fn resume(
     mut report: impl BufRead,
     form: ReportForm,
-    unanswered: UnansweredTail,
+    unanswered: UnansweredLines,
     asks: &mut Peekable<impl Iterator<Item = Result<Ask, Failure>>>,
     shown: impl Fn(&Ask) -> (String, String),
     is_there: impl Fn(&Ask, &str, u64) -> bool,
@@ -133,7 +153,7 @@ pub(crate) fn resume(
         let length = u64::try_from(bounded.map_err(unread)?).unwrap_or(MAX_LINE);
         let is_header = number == 0 && !header.is_empty();
         number += 1;
-        if unanswered.count > 0 && number == unanswered.first {
+        if unanswered.count > 0 && number == unanswered.tail {
             resumed.unanswered = unanswered.count;
             return Ok(resumed);
         }
@@ -196,10 +216,25 @@ pub(crate) fn resume(
             resumed.ahead = Some((number, kept.length));
             return Ok(resumed);
         }
-        asks.next();
-        resumed.report_length += length;
-        resumed.answers += 1;
-        resumed.output_length = kept.length;
+        let ask = asks.next().transpose().map_err(|error| error.to_string())?;
+        if number < unanswered.first {
+            resumed.report_length += length;
+            resumed.answers += 1;
+            resumed.output_length = kept.length;
+        } else {
+            let begin = resumed.report_length;
+            let later = resumed.later.get_or_insert_with(|| LaterLines {
+                report_end: begin,
+                ..LaterLines::default()
+            });
+            later.count += 1;
+            later.report_end += length;
+            later.output_end = kept.length;
+            if is_unanswered(kept.exit) {
+                later.asks.extend(ask);
+                continue;
+            }
+        }
         resumed.tally.add(Exit::of(kept.exit), outcome);
     }
 }
@@ -300,9 +335,6 @@ mod tests {
             ([0, 0, 6], 2, 1),
             ([0, 6, 6], 1, 2),
             ([6, 6, 6], 0, 3),
-            // An unanswered input before an answered one is not asked again.
-            ([6, 0, 0], 3, 0),
-            ([6, 3, 6], 2, 1),
         ] {
             for form in [ReportForm::Table, ReportForm::Json] {
                 for torn in ["", "{", "1"] {
@@ -325,6 +357,50 @@ mod tests {
         }
     }
 
+    #[test]
+    fn answers_after_an_unanswered_input_are_put_back() {
+        for (exits, before, later, again, unanswered) in [
+            ([0, 0, 0], 3, 0, &[][..], 0),
+            ([6, 0, 0], 0, 3, &[1], 1),
+            ([0, 6, 0], 1, 2, &[2], 1),
+            ([6, 3, 6], 0, 2, &[1], 2),
+            ([6, 6, 0], 0, 3, &[1, 2], 2),
+        ] {
+            for form in [ReportForm::Table, ReportForm::Json] {
+                let whole = report_of(form, "a\nb\na\n", &exits);
+                let mut rest = asks("a\nb\na\n");
+                let resumed = read(&whole, form, &mut rest, shown, all).expect("of these");
+                let lines = resumed.later.clone().unwrap_or_default();
+                let found = (resumed.answers, lines.count, resumed.unanswered);
+                assert_eq!(found, (before, later, unanswered), "{exits:?}");
+                let positions: Vec<u64> = lines.asks.iter().map(|ask| ask.position).collect();
+                assert_eq!(positions, again, "{exits:?}");
+                assert_eq!(
+                    lines.output_end,
+                    10 * (before + later) * u64::from(later > 0)
+                );
+                let answered = exits.iter().filter(|exit| **exit != 6).count() as u64;
+                assert_eq!(resumed.tally.total(), answered, "{exits:?}");
+                let next = rest.next().transpose().expect("in memory");
+                let expected = (before + later < 3).then_some(before + later + 1);
+                assert_eq!(next.map(|ask| ask.position), expected, "{exits:?}");
+                // Where they cannot be put back, they stay as they are.
+                let unanswered = UnansweredLines::of(&whole[..], form)
+                    .expect("in memory")
+                    .at_end();
+                let mut rest = asks("a\nb\na\n");
+                let resumed = resume(&whole[..], form, unanswered, &mut rest, shown, all);
+                let resumed = resumed.expect("of these");
+                let tail = exits.iter().rev().take_while(|exit| **exit == 6).count() as u64;
+                assert_eq!(
+                    (resumed.answers, resumed.later),
+                    (3 - tail, None),
+                    "{exits:?}"
+                );
+            }
+        }
+    }
+
     /// Reads a report as a run does.
     fn read(
         report: &[u8],
@@ -333,7 +409,7 @@ mod tests {
         shown: impl Fn(&Ask) -> (String, String),
         is_there: impl Fn(&Ask, &str, u64) -> bool,
     ) -> Result<Resumed, String> {
-        let unanswered = UnansweredTail::at_end(report, form)?;
+        let unanswered = UnansweredLines::of(report, form)?;
         resume(report, form, unanswered, asks, shown, is_there)
     }
 

@@ -10,14 +10,16 @@ use std::time::Duration;
 use futures_util::{Stream, stream};
 use tokio::sync::mpsc;
 use z3950::retrieve::OutcomeName;
+use z3950::url::{Locator, Mode};
 use z3950_asn1::file::Growing;
 
 use super::arguments::Batch;
 use super::destination::Destination;
 use super::inputs::asks;
+use super::later::LaterAnswers;
 use super::progress::Progress;
 use super::report::{ReportForm, ReportLine};
-use super::resume::{Resumed, Tally, UnansweredTail, resume};
+use super::resume::{Resumed, Tally, UnansweredLines, resume};
 use super::sinks::Remains;
 use super::sync::Syncer;
 use crate::answer::{Answer, Ask, Event, Job, Work, run};
@@ -39,34 +41,47 @@ pub(crate) async fn run_all<W: Work>(
         return job.print(output).await;
     }
     let targets = job.targets.iter();
-    let targets: Vec<String> = targets.map(|target| shown(target.as_bytes())).collect();
-    let progress = Progress::new(arguments, job.given.len(), job.names_records, targets.len());
+    let names = AskNames {
+        targets: targets.map(|target| shown(target.as_bytes())).collect(),
+        takes_urls: W::TAKES_URLS,
+    };
+    let targets = names.targets.len();
+    let progress = Progress::new(arguments, job.given.len(), job.names_records, targets);
     arguments.check_files()?;
-    let mut asks = asks(
-        arguments.inputs(job.given, job.names_records)?,
-        targets.len(),
-    )
-    .peekable();
+    let mut asks = asks(arguments.inputs(job.given, job.names_records)?, targets).peekable();
     // Nothing is changed until everything is open.
-    let mut destination = Destination::open(arguments, job.style.clone(), targets.len())?;
+    let mut destination = Destination::open(arguments, job.style.clone(), targets)?;
     let mut resumed = Resumed::default();
     let mut report = None;
+    let mut later = None;
     if let Some(path) = &arguments.report {
-        let (file, form);
-        (file, form, resumed) = open_report(path, arguments, &destination, &mut asks, &targets)?;
+        let (mut file, form);
+        (file, form, resumed) = open_report(path, arguments, &destination, &mut asks, &names)?;
+        let end = resumed.output_length;
+        let known = match &resumed.later {
+            Some(lines) => {
+                let report = (&mut file, resumed.report_length, form);
+                let output = destination.growing().map(|output| (output, end));
+                let copied = LaterAnswers::copy(lines, resumed.answers, report, output);
+                later = Some(copied.map_err(|error| Failure::unwritten(path, &error))?);
+                lines.output_end
+            }
+            None => end,
+        };
         report = Some((go_on(file, form, resumed.report_length)?, form));
         if arguments.resume
-            && let Some(part) = destination.cut_back(resumed.output_length)?
+            && let Some(part) = destination.cut_back(end, known)?
             && let Some(path) = arguments.file()
         {
             output.note(&format!(
-                "moved what {} had after octet {}, which the report does not account for, to {}",
+                "moved what {} had after octet {known}, which the report does not account for, to {}",
                 path.display(),
-                resumed.output_length,
                 part.display()
             ));
         }
     }
+    let again = resumed.later.take().map(|lines| lines.asks);
+    let again = again.into_iter().flatten().map(Ok);
     let needs_syncing = report.is_some() || matches!(destination, Destination::Folder { .. });
     let syncer = needs_syncing.then(Syncer::start).transpose();
     let syncer = syncer.map_err(|error| Failure::machine("start the program's threads", &error))?;
@@ -82,10 +97,11 @@ pub(crate) async fn run_all<W: Work>(
         count => output.note(&format!("{count} inputs had no answer and are asked again")),
     }
     let mut state = BatchState {
-        targets,
+        names,
         destination,
         report,
         report_is_noted: false,
+        later,
         syncer,
         of_ask: RecordCounts::default(),
         records: RecordCounts::default(),
@@ -97,9 +113,12 @@ pub(crate) async fn run_all<W: Work>(
         output,
     };
     state.begin();
-    let ran = run(feed(asks), job.jobs, &job.work, async |ask: &Ask, event| {
-        state.take(ask, event)
-    });
+    let ran = run(
+        feed(again.chain(asks)),
+        job.jobs,
+        &job.work,
+        async |ask: &Ask, event| state.take(ask, event),
+    );
     let ran = Interrupt.or(ran).await;
     state.end(ran, arguments)
 }
@@ -126,7 +145,7 @@ fn open_report(
     arguments: &Batch,
     destination: &Destination,
     asks: &mut Peekable<impl Iterator<Item = Result<Ask, Failure>>>,
-    targets: &[String],
+    names: &AskNames,
 ) -> Result<(Growing, ReportForm, Resumed), Failure> {
     let name = path.display();
     let usage = |words: String| Err(Failure::Usage(words));
@@ -147,9 +166,13 @@ fn open_report(
         && let Some(mut lines) = file.read().map_err(unread)?
     {
         let refused = |error| Failure::Usage(format!("cannot resume from {name}: {error}"));
-        let unanswered = UnansweredTail::at_end(BufReader::new(lines), form).map_err(refused)?;
+        let unanswered = UnansweredLines::of(BufReader::new(lines), form).map_err(refused)?;
+        let unanswered = match destination.takes_back() {
+            true => unanswered,
+            false => unanswered.at_end(),
+        };
         lines.rewind().map_err(unread)?;
-        let shown = |ask: &Ask| names(targets, ask);
+        let shown = |ask: &Ask| names.of(ask);
         let is_there = |ask: &Ask, input: &str, length: u64| destination.has(ask, input, length);
         let lines = BufReader::new(lines);
         resumed = resume(lines, form, unanswered, asks, shown, is_there).map_err(refused)?;
@@ -195,12 +218,13 @@ fn go_on(mut file: Growing, form: ReportForm, end: u64) -> Result<Growing, Failu
 
 /// What a run writes to, and its results so far.
 struct BatchState<'a> {
-    /// The targets, as the report has them.
-    targets: Vec<String>,
+    names: AskNames,
     destination: Destination,
     report: Option<(Growing, ReportForm)>,
     /// Whether the report was passed to the syncing thread.
     report_is_noted: bool,
+    /// Answers of an earlier run that come after inputs that are asked again.
+    later: Option<LaterAnswers>,
     syncer: Option<Syncer>,
     /// Counts of the current ask.
     of_ask: RecordCounts,
@@ -210,7 +234,7 @@ struct BatchState<'a> {
     is_torn: bool,
     /// The number of answers of earlier runs.
     before: u64,
-    /// How many of the last inputs had no answer.
+    /// How many inputs had no answer.
     unanswered: u64,
     /// All answers.
     tally: Tally,
@@ -251,7 +275,7 @@ impl BatchState<'_> {
     /// Reports what earlier runs have done.
     fn begin(&self) {
         if self.before > 0 {
-            let words = match (self.before, self.targets.len()) {
+            let words = match (self.before, self.names.targets.len()) {
                 (1, 0 | 1) => "1 input was answered before".to_owned(),
                 (before, 0 | 1) => format!("{before} inputs were answered before"),
                 (before, _) => format!("the report has {before} answers already"),
@@ -263,6 +287,8 @@ impl BatchState<'_> {
 
     /// Takes an event of an ask. Messages that are in a report are only logged.
     fn take(&mut self, ask: &Ask, event: Event) -> Result<(), Failure> {
+        let number = self.names.number(ask);
+        self.put_back(number)?;
         match event {
             Event::Piece(piece) => {
                 for words in &piece.words {
@@ -280,8 +306,26 @@ impl BatchState<'_> {
         }
     }
 
+    /// Puts answers of an earlier run back, up to that of the ask with this number.
+    fn put_back(&mut self, end: u64) -> Result<(), Failure> {
+        let (Some((report, form)), Some(later)) = (&mut self.report, &mut self.later) else {
+            return Ok(());
+        };
+        while later.next().is_some_and(|next| next < end) {
+            let unwritten = |error| Failure::unwritten(report.path(), &error);
+            let (line, place) = later.take().map_err(unwritten)?;
+            let line = match self.destination.put_back(later, place)? {
+                Some(length) => form.with_length(&line, length).unwrap_or_default(),
+                None => line + "\n",
+            };
+            let written = report.write_all(line.as_bytes());
+            written.map_err(|error| Failure::unwritten(report.path(), &error))?;
+        }
+        Ok(())
+    }
+
     fn answered(&mut self, ask: &Ask, mut answer: Answer, took: Duration) -> Result<(), Failure> {
-        let (mut target, input) = names(&self.targets, ask);
+        let (mut target, input) = self.names.of(ask);
         if let Some(found) = answer.target.take() {
             target = shown(found.as_bytes());
         }
@@ -292,11 +336,7 @@ impl BatchState<'_> {
             _ => self.destination.complete(ask, &input)?,
         };
         self.tally.add(answer.exit, answer.outcome);
-        self.unanswered = if is_unanswered {
-            self.unanswered + 1
-        } else {
-            0
-        };
+        self.unanswered += u64::from(is_unanswered);
         let of_ask = std::mem::take(&mut self.of_ask);
         self.records.add(of_ask);
         if of_ask.repaired > 0 {
@@ -318,6 +358,13 @@ impl BatchState<'_> {
             };
             let written = report.write_all(form.line(&entry).as_bytes());
             written.map_err(|error| Failure::unwritten(report.path(), &error))?;
+        }
+        let number = self.names.number(ask);
+        if let Some((later, (report, _))) = self.later.as_mut().zip(self.report.as_ref())
+            && later.next() == Some(number)
+        {
+            let skipped = later.skip();
+            skipped.map_err(|error| Failure::unwritten(report.path(), &error))?;
         }
         self.sync()?;
         self.progress.answered(&self.tally);
@@ -358,7 +405,7 @@ impl BatchState<'_> {
     /// `3 inputs: 2 delivered, 1 no match; 2 records written`, the last part if records go to a file.
     fn sum(&self, is_written: bool, is_over: bool) -> String {
         let total = self.tally.total();
-        let begin = match (total, self.targets.len()) {
+        let begin = match (total, self.names.targets.len()) {
             (0, _) if is_over => return "there are no inputs".to_owned(),
             (0, _) => return "no input was completed".to_owned(),
             (_, 0 | 1) => counted(total, "input"),
@@ -402,6 +449,20 @@ impl BatchState<'_> {
         // Whether standard output is closed or cannot be written.
         let is_deaf = matches!(&ran, Ok(Err(Failure::BrokenPipe | Failure::Write(_))));
         let is_standard = matches!(self.destination, Destination::Standard(_));
+        // After an interruption, the lines without an answer stay too.
+        let is_broken = matches!(
+            ran,
+            Ok(Err(Failure::Unwritten(_)
+                | Failure::Write(_)
+                | Failure::BrokenPipe))
+        );
+        let put_back = match self.later.is_some() && !is_broken {
+            true => self
+                .destination
+                .drop_incomplete()
+                .and_then(|()| self.put_back(u64::MAX)),
+            false => Ok(()),
+        };
         let synced = self.synced();
         let is_over = matches!(ran, Ok(Ok(())));
         let sum = self.sum(arguments.file().is_some(), is_over);
@@ -416,12 +477,9 @@ impl BatchState<'_> {
             let words = "incomplete; the same command with --resume continues from here";
             self.output.note(words);
         } else if may_go_on && self.unanswered > 0 {
-            let last = match self.unanswered {
-                1 => "the last input".to_owned(),
-                count => format!("the last {count} inputs"),
-            };
+            let inputs = counted(self.unanswered, "input");
             self.output.note(&format!(
-                "no answer to {last}: run the same command with --resume to ask again"
+                "no answer to {inputs}: run the same command with --resume to ask again"
             ));
         }
         if let Ok(Some((part, records))) = &finished {
@@ -432,9 +490,15 @@ impl BatchState<'_> {
         }
         let exit = match ran {
             Ok(Ok(())) => exit,
+            // Without files, a reader such as `head` has what it wants.
+            Ok(Err(Failure::BrokenPipe)) if self.report.is_some() || arguments.file().is_some() => {
+                let words = "standard output was closed before all inputs were answered";
+                return Err(Failure::Unwritten(words.into()));
+            }
             Ok(Err(failure)) => return Err(failure),
             Err(Stopped(exit)) => exit,
         };
+        put_back?;
         finished?;
         synced?;
         if let Some((report, _)) = &mut self.report {
@@ -445,17 +509,53 @@ impl BatchState<'_> {
     }
 }
 
-/// The target and the input of an ask, as the report has them.
-fn names(targets: &[String], ask: &Ask) -> (String, String) {
-    let target = targets.get(ask.target).cloned().unwrap_or_default();
-    (target, named(&ask.input))
+/// How a report names an ask.
+#[derive(Debug)]
+struct AskNames {
+    targets: Vec<String>,
+    /// Whether inputs are URLs, possibly malformed.
+    takes_urls: bool,
+}
+
+impl AskNames {
+    /// The number of an ask among all, from 0.
+    fn number(&self, ask: &Ask) -> u64 {
+        let [targets, target] = [self.targets.len().max(1), ask.target]
+            .map(|number| u64::try_from(number).unwrap_or(u64::MAX));
+        let before = ask.position.saturating_sub(1);
+        before.saturating_mul(targets).saturating_add(target)
+    }
+
+    /// The target and the input. Only users and passwords of URLs are left out, so that other inputs can be told apart.
+    fn of(&self, ask: &Ask) -> (String, String) {
+        let target = self.targets.get(ask.target).cloned().unwrap_or_default();
+        let input = ask.input.trim_ascii();
+        let is_url = || input.is_ascii() && is_address(input);
+        let input = match self.takes_urls || is_url() {
+            true => named(input),
+            false => shown(input),
+        };
+        (target, input)
+    }
+}
+
+/// Whether this is a whole URL with a host.
+fn is_address(text: &[u8]) -> bool {
+    let has_host = text.windows(3).any(|part| part == b"://");
+    has_host && Locator::parse(text, Mode::Lenient).is_ok()
 }
 
 /// Whether an outcome means that further records are missing.
 fn breaks_off(outcome: OutcomeName) -> bool {
-    use OutcomeName::{AccessRefused, Closed, PresentRefused, ProtocolError, Unavailable};
+    use OutcomeName as Of;
+    // After a reconnection, the search is repeated.
     matches!(
         outcome,
-        AccessRefused | Closed | PresentRefused | ProtocolError | Unavailable
+        Of::AccessRefused
+            | Of::Closed
+            | Of::PresentRefused
+            | Of::ProtocolError
+            | Of::SearchRefused
+            | Of::Unavailable
     )
 }

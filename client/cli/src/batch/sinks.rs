@@ -2,7 +2,8 @@
 //! each input.
 
 use std::fs;
-use std::io::{self, ErrorKind, Write};
+use std::io::{self, ErrorKind, Read, Write};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use z3950_asn1::file::{self, Draft, Existing, Growing, Lock, Whole};
@@ -115,6 +116,43 @@ impl<F: Cut> FileSink<F> {
         self.complete = self.written;
         self.ends.clear();
         Ok(self.complete)
+    }
+
+    /// Drops the records of an ask that has not ended.
+    pub(crate) fn drop_incomplete(&mut self) -> io::Result<()> {
+        self.held.clear();
+        self.ends.clear();
+        match self.written > self.complete {
+            true => self.go_on(self.complete),
+            false => Ok(()),
+        }
+    }
+
+    /// Completes an ask with records that were in this place of an earlier output. Returns the length of the file.
+    pub(crate) fn put_back(
+        &mut self,
+        records: &mut impl Read,
+        place: Range<u64>,
+    ) -> io::Result<u64> {
+        let mut records = records.take(place.end.saturating_sub(place.start));
+        let had = self.style.before(place.start == 0);
+        let mut before = vec![0; had.len()];
+        if records.limit() > 0 {
+            records.read_exact(&mut before)?;
+            if before != had.as_bytes() {
+                return Err(ErrorKind::InvalidData.into());
+            }
+            let is_first = self.written == 0 && self.held.is_empty();
+            let before = self.style.before(is_first);
+            self.held.extend_from_slice(before.as_bytes());
+        }
+        loop {
+            let part = u64::try_from(BUFFER).unwrap_or(u64::MAX);
+            match records.by_ref().take(part).read_to_end(&mut self.held)? {
+                0 => return self.complete(),
+                _ => self.flush()?,
+            }
+        }
     }
 
     /// Cuts off what is incomplete and ends the document. Returns whether it has records; a file without records is
@@ -276,6 +314,11 @@ impl FolderSink {
         };
         let name = format!("{number}{}.{}", slug(input), self.extension);
         self.folder.join(name)
+    }
+
+    /// Drops the records of an ask that has not ended.
+    pub(crate) fn drop_incomplete(&mut self) {
+        self.part = None;
     }
 
     /// Whether the file for an ask has this length.

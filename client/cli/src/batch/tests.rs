@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use super::inputs::{self, Inputs};
 use super::report::{ReportForm, ReportLine};
-use super::resume::{UnansweredTail, resume};
+use super::resume::{UnansweredLines, resume};
 use super::sinks::{Cut, FileSink, Remains};
 use crate::answer::{Answer, Ask};
 use crate::console::output::Failure;
@@ -92,7 +92,7 @@ fn go_on(disk: &Disk, format: Format, report_form: ReportForm) {
     let [_, report] = disk.after(disk.len());
     let mut asks = asks();
     let shown = |ask: &Ask| (String::new(), ask.to_string());
-    let unanswered = UnansweredTail::at_end(&report[..], report_form).expect("in memory");
+    let unanswered = UnansweredLines::of(&report[..], report_form).expect("in memory");
     let all = |_: &Ask, _: &str, _| true;
     let resumed = resume(&report[..], report_form, unanswered, &mut asks, shown, all);
     let resumed = resumed.expect("of these inputs");

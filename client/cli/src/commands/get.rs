@@ -141,6 +141,8 @@ struct Retriever {
 }
 
 impl Work for Retriever {
+    const TAKES_URLS: bool = true;
+
     async fn answer(&self, ask: &Ask, recipient: &mut Recipient) -> Answer {
         let (url, plan) = match self.plan(&ask.input).await {
             Ok(planned) => planned,

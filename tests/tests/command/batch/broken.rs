@@ -91,7 +91,7 @@ fn inputs_without_an_answer_are_asked_again_once_the_server_is_back() {
     for _ in 0..2 {
         let ran = run(&down);
         assert_eq!(ran.code, Some(6), "{ran:?}");
-        let words = "no answer to the last 3 inputs: run the same command with --resume";
+        let words = "no answer to 3 inputs: run the same command with --resume";
         assert!(ran.stderr.contains(words), "{ran:?}");
         assert_eq!(rows(&text(&folder, "report.tsv"), ["outcome"]).len(), 6);
     }
@@ -200,6 +200,60 @@ fn every_ending_signal_names_the_draft_and_removes_the_lock() {
         assert!(draft.ends_with("</collection>\n"), "{signal}: {draft}");
         assert!(!folder.path().join(".out.xml.lock").exists(), "{signal}");
     }
+}
+
+/// A reader such as `head` may stop early, but not before the files of a batch are complete.
+#[test]
+fn a_closed_pipe_is_an_error_for_a_batch_with_files() {
+    for (option, code) in [(None, 0), (Some("--report"), 1)] {
+        let server = catalogue().start();
+        let folder = folder();
+        let mut arguments = arguments(&server, folder.path());
+        arguments.retain(|argument| argument != "--resume");
+        arguments.truncate(4);
+        if let Some(option) = option {
+            let report = folder.path().join("report.tsv");
+            arguments.extend([option, report.to_str().expect("text")].map(str::to_owned));
+        }
+        let mut child = Command::new(program::path("z3950"))
+            .args(&arguments)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the program starts");
+        drop(child.stdout.take());
+        let ended = child.wait_with_output().expect("it ends");
+        let words = String::from_utf8_lossy(&ended.stderr);
+        assert_eq!(ended.status.code(), Some(code), "{option:?}: {words}");
+        let is_told = words.contains("standard output was closed before all inputs were answered");
+        assert_eq!(is_told, code == 1, "{words}");
+    }
+}
+
+/// A file without all records does not get its name, even if the server refuses the search of a new session.
+#[test]
+fn a_search_refused_after_a_loss_leaves_a_draft() {
+    let records = (1..=60).map(|number| record(&format!("id{number}"), "War"));
+    let server = TestServer::builder()
+        .database("books", records)
+        .rule("on present nth-of-all=1: cut 300")
+        .rule("on search nth-of-all=2: fail 109")
+        .start();
+    let folder = folder();
+    let output = folder.path().join("out.mrc");
+    let target = format!("{}/books", server.addr());
+    let ran = z3950([
+        "search",
+        &target,
+        "ti:war",
+        "--output",
+        output.to_str().expect("text"),
+    ]);
+    assert_eq!(ran.code, Some(5), "{ran:?}");
+    assert!(ran.stderr.contains("incomplete; "), "{ran:?}");
+    assert!(!output.exists());
+    assert!(folder.path().join("out.mrc.part").exists());
 }
 
 #[test]

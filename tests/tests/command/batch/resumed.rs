@@ -2,6 +2,9 @@
 
 use std::fs;
 
+use serde_json::Value;
+use tempfile::TempDir;
+
 use super::{demo, folder, rows, text};
 
 #[test]
@@ -180,4 +183,151 @@ fn a_full_disk_ends_the_run_with_a_message() {
     assert_eq!(ran.code, Some(1), "{ran:?}");
     assert!(ran.stderr.contains("cannot write /dev/full: "), "{ran:?}");
     assert_eq!(text(&folder, "report.tsv").lines().count(), 1);
+}
+
+/// The answers after them are put back, and not asked for again.
+#[test]
+fn inputs_without_an_answer_in_the_middle_are_asked_again() {
+    let inputs = "docid:pg1342\ndocid:pg84\ndocid:nosuch\ndocid:pg2600\ndocid:pg11\n";
+    for (output, report) in [
+        ("{}/out.mrc", "{}/report.tsv"),
+        ("{}/out.xml", "{}/report.json"),
+        ("{}/out.csv", "{}/report.tsv"),
+        ("{}/out/", "{}/report.json"),
+    ] {
+        for lost in [&[1][..], &[2], &[1, 4], &[2, 3]] {
+            let folder = folder();
+            let arguments = [
+                "lookup",
+                "localhost/books",
+                "--input",
+                "-",
+                "--output",
+                output,
+                "--report",
+                report,
+                "--resume",
+            ];
+            let ran = demo(folder.path(), &arguments, inputs);
+            assert_eq!(ran.code, Some(3), "{ran:?}");
+            let name = report.trim_start_matches("{}/");
+            let whole = (text(&folder, name), files(&folder, output));
+            let is_table = report.ends_with("tsv");
+            let lines = (0..).zip(whole.0.lines()).map(|(number, line)| {
+                let position = number + usize::from(!is_table);
+                let (from, to) = match is_table {
+                    true => ("\t0\t", "\t6\t"),
+                    false => ("\"exit\":0", "\"exit\":6"),
+                };
+                let words = line.replace("no match\t3", "no match\t0");
+                let words = words.replace("\"exit\":3", "\"exit\":0");
+                match lost.contains(&position) {
+                    true => words
+                        .replacen(from, to, 1)
+                        .replace("delivered", "unavailable")
+                        .replace("no match", "unavailable"),
+                    false => line.to_owned(),
+                }
+            });
+            let torn: String = lines.map(|line| line + "\n").collect();
+            assert_ne!(torn, whole.0);
+            fs::write(folder.path().join(name), torn).expect("written");
+            let ran = demo(folder.path(), &arguments, inputs);
+            assert_eq!(ran.code, Some(3), "{output} {lost:?}: {ran:?}");
+            let asked = match lost.len() {
+                1 => "1 input had no answer and is asked again".to_owned(),
+                count => format!("{count} inputs had no answer and are asked again"),
+            };
+            assert!(ran.stderr.contains(&asked), "{ran:?}");
+            assert!(!ran.stderr.contains("moved"), "{ran:?}");
+            assert_eq!(files(&folder, output), whole.1, "{output} {lost:?}");
+            let now = text(&folder, name);
+            assert_eq!(
+                without_times(&now),
+                without_times(&whole.0),
+                "{output} {lost:?}"
+            );
+        }
+    }
+}
+
+/// The files of an output, and their contents.
+fn files(folder: &TempDir, output: &str) -> Vec<(String, String)> {
+    let name = output.trim_start_matches("{}/");
+    if !name.ends_with('/') {
+        return vec![(name.to_owned(), text(folder, name))];
+    }
+    let entries = fs::read_dir(folder.path().join(name)).expect("a folder");
+    let mut files: Vec<_> = entries
+        .map(|entry| {
+            entry
+                .expect("an entry")
+                .file_name()
+                .into_string()
+                .expect("text")
+        })
+        .map(|file| (file.clone(), text(folder, &format!("{name}{file}"))))
+        .collect();
+    files.sort();
+    files
+}
+
+/// The lines of a report without milliseconds.
+fn without_times(report: &str) -> Vec<String> {
+    let lines = report.lines().map(|line| match line.starts_with('{') {
+        true => {
+            let mut line: Value = serde_json::from_str(line).expect("JSON");
+            line["milliseconds"] = Value::Null;
+            line.to_string()
+        }
+        false => {
+            let mut cells: Vec<&str> = line.split('\t').collect();
+            let place = cells.len() - 2;
+            cells[place] = "";
+            cells.join("\t")
+        }
+    });
+    lines.collect()
+}
+
+/// An `@` is no end of a password, except in a URL.
+#[test]
+fn reports_have_the_whole_input() {
+    for (inputs, other, shown) in [
+        ("local:alice@lib\n", "local:bob@lib\n", "local:alice@lib"),
+        ("docid:a:b@c\n", "docid:a:d@c\n", "docid:a:b@c"),
+    ] {
+        let folder = folder();
+        let arguments = [
+            "lookup",
+            "localhost/books",
+            "--input",
+            "-",
+            "--output",
+            "{}/out.mrc",
+            "--report",
+            "{}/report.tsv",
+            "--resume",
+        ];
+        let ran = demo(folder.path(), &arguments, inputs);
+        assert_eq!(ran.code, Some(3), "{ran:?}");
+        let report = rows(&text(&folder, "report.tsv"), ["input"]).concat();
+        assert_eq!(report, [shown]);
+        let ran = demo(folder.path(), &arguments, other);
+        assert_eq!(ran.code, Some(2), "{ran:?}");
+        assert!(ran.stderr.contains("line 2 is about input 1"), "{ran:?}");
+    }
+    let folder = folder();
+    let query = "@or @attr 1=4 war @attr 1=4 peace";
+    let url = "z39.50r://ann:pw@localhost/books?pg1342";
+    for (command, input, shown) in [
+        (&["search", "localhost/books"][..], query, query),
+        (&["get"], url, "z39.50r://<redacted>@localhost/books?pg1342"),
+    ] {
+        let options = ["--input", "-", "--report", "{}/all.tsv", "--force"];
+        let arguments = [command, &options].concat();
+        demo(folder.path(), &arguments, input);
+        let report = rows(&text(&folder, "all.tsv"), ["input"]).concat();
+        assert_eq!(report, [shown], "{command:?}");
+    }
 }
