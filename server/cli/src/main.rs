@@ -150,5 +150,7 @@ fn trace(verbose: u8, color: ColorChoice) {
         .with_max_level(level)
         .with_ansi(ansi)
         .with_writer(io::stderr)
+        // Reporting that standard error cannot be written would panic.
+        .log_internal_errors(false)
         .init();
 }

@@ -169,6 +169,15 @@ fn freed_memory_is_returned_to_the_system() {
     assert!(variables.any(|variable| variable == b"MALLOC_TRIM_THRESHOLD_=131072"));
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn a_log_that_cannot_be_written_ends_no_session() {
+    let full = fs::File::options().write(true).open("/dev/full");
+    let full = full.expect("Linux has it").into();
+    let daemon = Daemon::telling(&["-vv", "--demo", "--listen", "127.0.0.1:0"], full);
+    assert_eq!(daemon.hits("books", "@attr 1=4 emma"), 1);
+}
+
 #[test]
 fn sighup_reloads_the_databases() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -25,6 +25,8 @@ pub(crate) fn install(verbose: u8, color: ColorChoice) {
     let layer = fmt::layer()
         .with_writer(|| Events(io::stderr()))
         .with_ansi(is_colored(color))
+        // Reporting that standard error cannot be written would panic.
+        .log_internal_errors(false)
         .with_target(false);
     let shown = Targets::new()
         .with_target("z3950", level)
