@@ -27,7 +27,7 @@ fn get(socket: &Path, path: &str) -> String {
 /// Opens a session; some are left without Init, and some end with octets that are no request.
 fn visit(server: SocketAddr, number: u32) {
     let mut stream = TcpStream::connect(server).expect("a connection");
-    if number % 3 == 0 {
+    if number.is_multiple_of(3) {
         return;
     }
     let init = hex::octets(include_str!("../../fixtures/wire/init-request.hex"));
