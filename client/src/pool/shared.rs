@@ -2,7 +2,7 @@
 //! as operations may be in progress, each with a result set of its own.
 
 use std::fmt;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, Weak};
 
 use tokio::sync::{Notify, RwLock, RwLockReadGuard, RwLockWriteGuard};
@@ -43,6 +43,8 @@ struct SharedSession {
     gate: RwLock<()>,
     /// The names of the result sets that nobody uses: a free place each.
     free: Mutex<Vec<InternationalString>>,
+    /// How many users have joined the first one, counting those that left.
+    joined: AtomicUsize,
 }
 
 /// A place in a session, which others may use at the same time. When the last user drops its place, the session goes back to the
@@ -101,6 +103,7 @@ fn share(server: Arc<Server>, key: Key, lease: Lease) -> SharedLease {
         hides_docids: AtomicBool::default(),
         gate: RwLock::default(),
         free: Mutex::new(free.collect()),
+        joined: AtomicUsize::default(),
     });
     if places > 1 {
         let shared = &session.server.shared;
@@ -136,6 +139,7 @@ impl SharedSessions {
                 true => lock(&session.free).pop()?,
                 false => return None,
             };
+            session.joined.fetch_add(1, Ordering::AcqRel);
             Some(SharedLease {
                 session,
                 result_set,
@@ -213,8 +217,12 @@ impl SharedLease {
         if is_checked && is_of_docid && hides_docids.load(Ordering::Acquire) {
             return self.read_alone(request).await;
         }
+        // Without other users, the answer can be to no other request.
+        let joined = || self.session.joined.load(Ordering::Acquire);
+        let (had_others, before) = (lock(&self.session.free).len() + 1 < *places, joined());
         let found = self.read(&request).await?;
-        if !is_checked || !is_foreign(&found) {
+        let is_sole = !had_others && joined() == before;
+        if !is_checked || is_sole || !is_foreign(&found) {
             return Ok(found);
         }
         let again = self.read_alone(&request).await?;

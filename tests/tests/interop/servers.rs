@@ -127,3 +127,18 @@ fn zebra_gives_records_by_docid() {
     );
     assert_eq!(ran.code, Some(0), "{ran:?}");
 }
+
+/// Its records lack the number that they are found by.
+#[test]
+fn lookups_in_turn_are_requested_once_from_yaz_ztest() {
+    let Some(server) = peer::yaz_ztest() else {
+        return;
+    };
+    let place = format!("127.0.0.1:{}/Default", server.port);
+    let ran = z3950([
+        "lookup", &place, "docid:1", "docid:1", "--syntax", "usmarc", "-vv",
+    ]);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    let searches = ran.stderr.matches("sent apdu=\"searchRequest\"").count();
+    assert_eq!(searches, 2, "{}", ran.stderr);
+}
