@@ -43,9 +43,9 @@ impl Record {
     /// The record at a position of a result set, or the diagnostic in its place.
     pub(crate) fn of(record: ResultRecord, position: Option<u64>) -> Result<Self, Error> {
         match record {
-            ResultRecord::Record { database, external } => {
-                Ok(Self::new(external, position).in_database(database))
-            }
+            ResultRecord::Record {
+                database, external, ..
+            } => Ok(Self::new(external, position).in_database(database)),
             ResultRecord::Diagnostic { diagnostic, .. } => Err(Error::Refused {
                 phase: Phase::Present,
                 diagnostics: diagnostic.into(),

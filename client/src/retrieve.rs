@@ -297,6 +297,7 @@ fn judge(slot: ResultRecord, requested: Option<Oid>) -> Outcome {
         ResultRecord::Record {
             database,
             external: record,
+            ..
         } => {
             let syntax = record.direct_reference;
             let mismatch = requested.is_some() && syntax != requested;

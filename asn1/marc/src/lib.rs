@@ -37,8 +37,10 @@
 
 pub mod charset;
 pub mod crosswalk;
+pub mod faults;
 mod form;
 pub mod iso2709;
+pub mod language;
 pub mod marcjson;
 pub mod marcline;
 pub mod marcxml;

@@ -8,7 +8,7 @@ use crate::crosswalk::dublin_core::elements;
 use crate::crosswalk::labels::{clean, has_controls};
 use crate::crosswalk::{Citation, Identifiers};
 use crate::record::{Field, Leader, MarcRecord, Tag};
-use crate::text::text_lossless;
+use crate::text::{composed, text_lossless};
 
 /// What separates the values of a cell: repeated fields, and repeated subfields where a column has only one code.
 pub const SEPARATOR: &str = " | ";
@@ -37,7 +37,7 @@ const NO_VALUE: &str = "-";
 
 /// The columns that are neither fields nor of copies: the parts of a citation, elements of Dublin Core, and where the record
 /// comes from.
-const NAMES: [&str; 18] = [
+const NAMES: [&str; 20] = [
     "title",
     "author",
     "year",
@@ -46,6 +46,8 @@ const NAMES: [&str; 18] = [
     "lccn",
     "oclc",
     "source",
+    "input",
+    "input_record",
     "contributor",
     "subject",
     "description",
@@ -70,6 +72,7 @@ const NAMES: [&str; 18] = [
 /// | `publisher`, `subject`, `language` … | elements of Dublin Core |
 /// | `source` | where the record comes from |
 /// | `holdings`, `location`, `call_number`, `available`, `due` … | of each copy, in the order of the copies |
+/// | `input`, `input_record` | what it was found by, and the control number of that, if it is a record |
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Columns(Vec<Column>);
 
@@ -78,6 +81,27 @@ struct Column {
     /// As given, for the header.
     name: String,
     content: Content,
+}
+
+/// Where a record comes from, for the columns `source`, `input` and `input_record`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RowOrigin<'a> {
+    /// The target, file or URL.
+    pub source: Option<&'a str>,
+    /// What it was found by, such as an ISBN.
+    pub input: Option<&'a str>,
+    /// The control number of the record that it was found by.
+    pub input_record: Option<&'a str>,
+}
+
+impl<'a> From<Option<&'a str>> for RowOrigin<'a> {
+    /// Of a source.
+    fn from(source: Option<&'a str>) -> Self {
+        Self {
+            source,
+            ..Self::default()
+        }
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -146,10 +170,12 @@ impl fmt::Display for Columns {
 }
 
 fn content(name: &str) -> Option<Content> {
-    if let Some(known) = NAMES.into_iter().find(|known| *known == name) {
+    // Names are read in any case.
+    let is_it = |known: &&str| known.eq_ignore_ascii_case(name);
+    if let Some(known) = NAMES.into_iter().find(is_it) {
         return Some(Content::Named(known));
     }
-    if let Some(known) = COPY_COLUMNS.into_iter().find(|known| *known == name) {
+    if let Some(known) = COPY_COLUMNS.into_iter().find(is_it) {
         return Some(Content::OfCopies(known));
     }
     let (tag, rest) = name.split_at_checked(3)?;
@@ -170,8 +196,16 @@ fn content(name: &str) -> Option<Content> {
     match tag {
         None => codes.is_empty().then_some(Content::Leader),
         Some(tag) => {
-            let are_codes = codes.bytes().all(|code| code.is_ascii_graphic());
-            are_codes.then_some(Content::Field(tag, codes))
+            // With a `$` before it, a code may be any character.
+            let is_marked = rest.starts_with('$');
+            let is_code = |code: u8| match is_marked {
+                true => code.is_ascii_graphic(),
+                false => code.is_ascii_lowercase() || code.is_ascii_digit(),
+            };
+            codes
+                .bytes()
+                .all(is_code)
+                .then_some(Content::Field(tag, codes))
         }
     }
 }
@@ -187,20 +221,6 @@ pub enum TableForm {
     /// would take for a formula begins with an apostrophe, and one that they would show as another number, or as a date, is
     /// the text of a formula (`="0141439513"`).
     Spreadsheet,
-}
-
-/// Where a record comes from, for the column `source`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct RowOrigin<'a> {
-    /// The target, file or URL.
-    pub source: Option<&'a str>,
-}
-
-impl<'a> From<Option<&'a str>> for RowOrigin<'a> {
-    /// Of a source.
-    fn from(source: Option<&'a str>) -> Self {
-        Self { source }
-    }
 }
 
 /// What is known of a copy: names of [`COPY_COLUMNS`] and values.
@@ -261,7 +281,8 @@ impl Table {
     /// Appends the row of a record in UTF-8, or its rows, and returns a message for each loss.
     ///
     /// A cell is one line: white space around a subfield is removed, control characters become blanks, and the marks of
-    /// non-filing words are left out. Octets that are not UTF-8 show as `\xNN`.
+    /// non-filing words are left out. Letters and their marks are composed (NFC), as spreadsheet programs search for them.
+    /// Octets that are not UTF-8 show as `\xNN`.
     pub fn write(
         &self,
         record: &MarcRecord,
@@ -372,12 +393,18 @@ impl TableRow<'_> {
             Content::Positions(tag, first, last) => self.positions(*tag, *first, *last),
         };
         let values = values.into_iter().filter(|value| !value.is_empty());
-        values.collect::<Vec<_>>().join(SEPARATOR)
+        composed(values.collect::<Vec<_>>().join(SEPARATOR))
     }
 
     fn named(&mut self, name: &str) -> Vec<String> {
-        if name == "source" {
-            return self.origin.source.map(str::to_owned).into_iter().collect();
+        let of_origin = match name {
+            "source" => Some(self.origin.source),
+            "input" => Some(self.origin.input),
+            "input_record" => Some(self.origin.input_record),
+            _ => None,
+        };
+        if let Some(value) = of_origin {
+            return value.map(str::to_owned).into_iter().collect();
         }
         let record = self.record;
         if matches!(name, "title" | "author" | "year") || Identifiers::KINDS.contains(&name) {
@@ -395,7 +422,15 @@ impl TableRow<'_> {
         }
         let elements = self.elements.get_or_insert_with(|| elements(record)).iter();
         let of_name = elements.filter(|(element, _)| *element == name);
-        of_name.map(|(_, value)| value.clone()).collect()
+        let of_name = of_name.map(|(_, value)| value.as_str());
+        match name {
+            // The codes of a field are one element.
+            "language" => of_name
+                .flat_map(|value| value.split(", "))
+                .map(str::to_owned)
+                .collect(),
+            _ => of_name.map(str::to_owned).collect(),
+        }
     }
 
     /// A value for each copy, unless there is none at all.
@@ -475,211 +510,4 @@ impl TableRow<'_> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn record() -> MarcRecord {
-        MarcRecord {
-            leader: Leader(*b"00000nam a2200000   4500"),
-            fields: vec![
-                Field::control(b"001", "id1"),
-                Field::control(b"008", "971201s1813    enk           000 1 eng  "),
-                Field::data(
-                    b"020",
-                    "  ",
-                    [("a", "0141439513 (pbk.) :"), ("c", "£5, \"net\"")],
-                ),
-                Field::data(b"020", "  ", [("a", "0306406152"), ("z", "x")]),
-                Field::data(b"041", "0 ", [("a", "eng"), ("a", "fre")]),
-                Field::data(
-                    b"245",
-                    "10",
-                    [
-                        ("6", "880-01"),
-                        ("a", "=War, "),
-                        ("b", "peace /"),
-                        ("c", "me"),
-                    ],
-                ),
-                Field::data(b"500", "  ", [("a", "\u{98}The\u{9C} end\x01")]),
-                Field::data(b"650", " 0", [("a", "War"), ("x", "Fiction")]),
-                Field::data(b"650", " 0", [("a", "Peace")]),
-            ],
-        }
-    }
-
-    fn check(form: TableForm, columns: &str, expected: &str, notes: &[&str]) {
-        let columns: Columns = columns.parse().expect(columns);
-        let table = Table::new(form, &columns);
-        let mut out = table.header().as_bytes().to_vec();
-        let found = table.write(&record(), Some("loc").into(), &[], &mut out);
-        assert_eq!(
-            String::from_utf8(out).expect("UTF-8"),
-            expected,
-            "{columns}"
-        );
-        assert_eq!(found, notes, "{columns}");
-    }
-
-    #[test]
-    fn rows_of_a_record() {
-        for (columns, expected) in [
-            (
-                "001,020a",
-                "001,020a\r\nid1,0141439513 (pbk.) : | 0306406152\r\n",
-            ),
-            (
-                "245ab, 245$c ,245",
-                "245ab,245$c,245\r\n\"=War, peace /\",me,\"=War, peace / me\"\r\n",
-            ),
-            ("020c", "020c\r\n\"£5, \"\"net\"\"\"\r\n"),
-            ("041a,041", "041a,041\r\neng | fre,eng fre\r\n"),
-            (
-                "650,650ax",
-                "650,650ax\r\nWar Fiction | Peace,War Fiction | Peace\r\n",
-            ),
-            (
-                "008/35-37,LDR/06,LDR/5-7",
-                "008/35-37,LDR/06,LDR/5-7\r\neng,a,nam\r\n",
-            ),
-            ("LDR,008/90", "LDR,008/90\r\n00000nam a2200000   4500,\r\n"),
-            ("856u", "856u\r\n\"\"\r\n"),
-            (
-                "source,year,isbn,type",
-                "source,year,isbn,type\r\nloc,1813,9780141439518 | 9780306406157,Text\r\n",
-            ),
-            (
-                "subject,lccn",
-                "subject,lccn\r\nWar -- Fiction | Peace,\r\n",
-            ),
-        ] {
-            check(TableForm::Csv, columns, expected, &[]);
-        }
-        let lost = ["control characters in 500 replaced by blanks"];
-        check(TableForm::Csv, "500", "500\r\nThe end\r\n", &lost);
-    }
-
-    #[test]
-    fn forms_of_a_table() {
-        for (form, expected) in [
-            (TableForm::Csv, "001,245ab\r\nid1,\"=War, peace /\"\r\n"),
-            (TableForm::Tsv, "001\t245ab\nid1\t=War, peace /\n"),
-            (
-                TableForm::Spreadsheet,
-                "\u{FEFF}001,245ab\r\nid1,\"'=War, peace /\"\r\n",
-            ),
-        ] {
-            check(form, "001,245ab", expected, &[]);
-        }
-    }
-
-    #[test]
-    fn formulas_begin_with_an_apostrophe() {
-        for sign in FORMULA {
-            let mut line = String::new();
-            TableForm::Spreadsheet.put_row([format!("{sign}1")].into_iter(), &mut line);
-            assert!(line.starts_with(&format!("'{sign}1")), "{line}");
-        }
-    }
-
-    #[test]
-    fn numbers_stay_as_they_are_in_a_spreadsheet() {
-        for (cell, is_it) in [
-            ("00000002", true),
-            ("9780821916216", true),
-            ("123456789012", true),
-            ("12345678901", false),
-            ("1813", false),
-            ("0", false),
-            ("05", true),
-            ("0141439513", true),
-            ("12-05", true),
-            ("3/4", true),
-            ("1E5", true),
-            ("2026-12-01", true),
-            ("014143951X", false),
-            ("0141439513 | 0306406152", false),
-            ("1984 and after", false),
-            ("", false),
-            ("-", false),
-        ] {
-            assert_eq!(is_changed(cell), is_it, "{cell}");
-        }
-        let expected =
-            "\u{FEFF}isbn,020c,year\r\n9780141439518 | 9780306406157,\"£5, \"\"net\"\"\",1813\r\n";
-        check(TableForm::Spreadsheet, "isbn,020c,year", expected, &[]);
-        let mut line = String::new();
-        TableForm::Spreadsheet.put_row(["0141439513".to_owned()].into_iter(), &mut line);
-        assert_eq!(line, "\"=\"\"0141439513\"\"\"\r\n");
-    }
-
-    #[test]
-    fn copies_are_in_a_cell_or_in_rows() {
-        let copies = [
-            vec![
-                ("call_number", "PR4034".to_owned()),
-                ("available", "yes".to_owned()),
-            ],
-            vec![
-                ("call_number", "PR4034 x".to_owned()),
-                ("available", "no".to_owned()),
-                ("due", "2026-12-01".to_owned()),
-            ],
-        ];
-        let columns: Columns = "001,call_number,available,due,status"
-            .parse()
-            .expect("columns");
-        for (is_per_copy, copies, expected) in [
-            (
-                false,
-                &copies[..],
-                "id1\tPR4034 | PR4034 x\tyes | no\t- | 2026-12-01\t\n",
-            ),
-            (
-                true,
-                &copies,
-                "id1\tPR4034\tyes\t\t\nid1\tPR4034 x\tno\t2026-12-01\t\n",
-            ),
-            (false, &[], "id1\t\t\t\t\n"),
-            (true, &[], "id1\t\t\t\t\n"),
-        ] {
-            let table = Table::new(TableForm::Tsv, &columns).with_row_per_copy(is_per_copy);
-            assert!(table.has_copies());
-            let mut out = Vec::new();
-            table.write(&record(), RowOrigin::default(), copies, &mut out);
-            assert_eq!(String::from_utf8(out).expect("UTF-8"), expected);
-        }
-        let table = Table::new(TableForm::Tsv, &Columns::default());
-        assert!(!table.has_copies() && table.with_row_per_copy(true).has_copies());
-    }
-
-    #[test]
-    fn columns_that_do_not_exist() {
-        let long = vec!["001"; MAX_COLUMNS + 1].join(",");
-        for (columns, column) in [
-            ("", Some("")),
-            ("001,", Some("")),
-            ("24", Some("24")),
-            ("titel", Some("titel")),
-            ("001,008/9-8", Some("008/9-8")),
-            ("008/x", Some("008/x")),
-            ("LDRa", Some("LDRa")),
-            ("245é", Some("245é")),
-            ("24é", Some("24é")),
-            (&long, None),
-        ] {
-            let expected = match column {
-                Some(column) => ColumnsError::Unknown {
-                    column: column.to_owned(),
-                },
-                None => ColumnsError::TooMany,
-            };
-            assert_eq!(columns.parse::<Columns>(), Err(expected), "{columns}");
-        }
-        assert!(long[4..].parse::<Columns>().is_ok());
-        assert_eq!(Columns::default().to_string(), DEFAULT_COLUMNS);
-        for name in NAMES.into_iter().chain(COPY_COLUMNS) {
-            assert!(name.parse::<Columns>().is_ok(), "{name}");
-        }
-    }
-}
+mod tests;

@@ -3,6 +3,8 @@
 
 use std::borrow::Cow;
 
+use unicode_normalization::{UnicodeNormalization, is_nfc};
+
 /// Shows octets as text: valid UTF-8 as it is, every other octet as `\xNN` (capital hexadecimal digits).
 ///
 /// A backslash that would read back as such an escape is shown as `\x5C`, so [`octets_from_text`] always
@@ -11,6 +13,14 @@ pub fn text_lossless(octets: &[u8]) -> Cow<'_, str> {
     match std::str::from_utf8(octets) {
         Ok(text) if escape_at(octets).is_none() => Cow::Borrowed(text),
         _ => Cow::Owned(escaped(octets)),
+    }
+}
+
+/// The text with letters and their marks composed (NFC).
+pub(crate) fn composed(text: String) -> String {
+    match is_nfc(&text) {
+        true => text,
+        false => text.nfc().collect(),
     }
 }
 

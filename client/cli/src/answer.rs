@@ -28,6 +28,9 @@ use crate::render::{Document, Format, Style, render, shown};
 /// The longest input, in octets; a longer one is refused.
 pub(crate) const MAX_INPUT: usize = 65_536;
 
+/// The most control numbers that an answer has.
+const MAX_NUMBERS: usize = 20;
+
 /// What the names of several targets that are asked in turn are joined by.
 pub(crate) const OR: &str = " or ";
 
@@ -77,6 +80,14 @@ impl fmt::Display for Origin {
 
 /// How a command names a record of a file that it takes as an input.
 pub(crate) type NameRecord = fn(&MarcRecord) -> String;
+
+impl Ask {
+    /// The control number of an input that is a record, on one line.
+    pub(crate) fn control_number(&self) -> Option<String> {
+        let number = self.record.as_ref()?.control_number()?;
+        (!number.is_empty()).then(|| shown(number))
+    }
+}
 
 impl fmt::Display for Ask {
     /// The input, with octets that are not text as `\xNN`.
@@ -129,10 +140,16 @@ pub(crate) struct Answer {
     pub(crate) hits: Option<u64>,
     /// Which of several searches succeeded.
     pub(crate) step: Option<String>,
+    /// The same in words, if it has some.
+    pub(crate) step_name: Option<String>,
     /// Which of several targets had the record.
     pub(crate) target: Option<String>,
     /// Which of several records was taken, and why.
     pub(crate) choice: Option<String>,
+    /// The control numbers (001) of the first records that were delivered.
+    pub(crate) records: Vec<String>,
+    /// The targets that had no answer although another one may have, each with the reason.
+    pub(crate) failed: Vec<(String, String)>,
     /// The server's diagnostic: an object with the keys `set`, `code`, `text` and `addinfo`.
     pub(crate) diagnostic: Option<Value>,
     /// The outcome in words.
@@ -155,6 +172,15 @@ impl Answer {
             message: Some(message.into()),
             ..self
         }
+    }
+
+    /// The same answer with a message after the one it has.
+    pub(crate) fn adding(self, more: &str) -> Self {
+        let message = match &self.message {
+            Some(message) => format!("{message}; {more}"),
+            None => more.to_owned(),
+        };
+        self.saying(message)
     }
 
     /// The same answer with the first of the diagnostics, if there is one.
@@ -182,11 +208,21 @@ impl Answer {
     }
 
     /// The more serious of two answers: that of an input and that of one of its records.
-    pub(crate) fn graver(self, of_record: Self) -> Self {
-        match self.exit.and(of_record.exit) == self.exit {
-            true => self,
+    ///
+    /// The control numbers of both remain, at most [`MAX_NUMBERS`].
+    pub(crate) fn graver(mut self, mut of_record: Self) -> Self {
+        let mut records = std::mem::take(&mut self.records);
+        records.append(&mut of_record.records);
+        records.truncate(MAX_NUMBERS);
+        let is_own = self.exit.and(of_record.exit) == self.exit;
+        let graver = match is_own {
+            true => Self {
+                message: self.message.or(of_record.message),
+                ..self
+            },
             false => of_record,
-        }
+        };
+        Self { records, ..graver }
     }
 }
 
@@ -207,6 +243,12 @@ async fn answer<W: Work>(work: &W, ask: &Ask, recipient: &mut Recipient) -> Answ
     if ask.is_cut {
         let words = format!("input {} has more than {MAX_INPUT} octets", ask.position);
         return refuse(ask, words, recipient).await;
+    }
+    if ask.input.is_empty() && ask.origin.is_some() {
+        let mut answer = refuse(ask, "the cell is empty".to_owned(), recipient).await;
+        // Nothing can match it.
+        answer.exit = Exit::NoMatch;
+        return answer;
     }
     work.answer(ask, recipient).await
 }
@@ -235,16 +277,17 @@ impl Writing {
         let json = Style::from(Format::Json);
         let style = if self.json { &json } else { &self.style };
         let envelope = style.has_source().then(envelope);
-        let source = envelope.as_ref().and_then(Envelope::source);
-        let rendered = render(record, style, self.charset, source.into());
+        let origin = envelope.as_ref().map(Envelope::origin);
+        let rendered = render(record, style, self.charset, origin.unwrap_or_default());
         let words = Words::about(&rendered, subject);
         let mut answer = answer.ended(OutcomeName::Delivered);
         answer.exit = Exit::of_record(&rendered);
+        answer.records.extend(rendered.control_number.clone());
         if let Some(failure) = &rendered.failure {
             answer.outcome = OutcomeName::NotWritten;
-            answer.message = Some(failure.clone());
+            answer = answer.adding(failure);
         } else if rendered.is_loss {
-            answer.message = Some(rendered.notes.join("; "));
+            answer = answer.adding(&rendered.notes.join("; "));
         }
         let mut piece = match envelope.filter(|_| self.json) {
             Some(envelope) => envelope

@@ -371,9 +371,9 @@ mod tests {
     fn audit_d13_help_is_short_and_begins_with_examples() {
         for (line, longest) in [
             ("search -h", 70),
-            ("search --help", 175),
-            ("help search", 175),
-            ("convert --help", 56),
+            ("search --help", 182),
+            ("help search", 182),
+            ("convert --help", 60),
             ("man --help", 15),
         ] {
             let page = read(line).expect_err(line).to_string();

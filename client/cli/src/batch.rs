@@ -7,7 +7,7 @@
 //! | `destination` | where records go: standard output, a file or a folder |
 //! | `progress` | the progress of a run, on a line of a terminal |
 //! | `inputs` | lines of files and standard input, bounded; each input for each target |
-//! | `column` | one column of a table as lines |
+//! | `column`, `utf16` | one column of a table; text in UTF-16 |
 //! | `sinks` | one file, or a file for each input |
 //! | `report` | a line for each answer, as a table or as JSON |
 //! | `later` | answers after an input that had none, which is asked again |
@@ -31,6 +31,7 @@ mod resume;
 mod run;
 mod sinks;
 mod sync;
+mod utf16;
 
 pub(crate) use self::arguments::Batch;
 pub(crate) use self::resume::Tally;

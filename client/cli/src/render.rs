@@ -80,7 +80,7 @@ impl Format {
             Some("txt") => Self::Text,
             _ => {
                 return Err(format!(
-                    "{}: its name does not say which format to write; end it in .mrc, .xml, .jsonl, .csv, .tsv, .mrk or .txt",
+                    "{}: its name does not say which format to write; end it in .mrc, .xml, .json, .jsonl, .csv, .tsv, .mrk or .txt",
                     path.display()
                 ));
             }
@@ -147,6 +147,8 @@ pub(crate) struct Rendered {
     pub(crate) is_loss: bool,
     /// Whether something was repaired; the notes say what.
     pub(crate) is_repaired: bool,
+    /// The control number of a MARC record, on one line.
+    pub(crate) control_number: Option<String>,
 }
 
 /// Renders one record; [`Document`] adds what makes several records one document. `origin` says where it comes from.
@@ -317,12 +319,15 @@ fn written(
         }
         Err(error) => Some(error.to_string()),
     };
+    let control_number = record.control_number();
+    let control_number = control_number.filter(|number| !number.is_empty());
     Rendered {
         octets,
         notes,
         failure,
         is_loss,
         is_repaired: false,
+        control_number: control_number.map(shown),
     }
 }
 

@@ -1,10 +1,11 @@
 //! The searches for an identifier, most likely first: its notations, the indexes that may contain it, and finally truncation.
 
-use z3950_asn1::apdu::{Operator, RpnQuery, RpnStructure};
+use z3950_asn1::apdu::{AttributeValue, Operator, RpnQuery, RpnStructure};
 use z3950_asn1::bib1::attributes::{
-    STRUCTURE, STRUCTURE_URX, TRUNCATION, TRUNCATION_RIGHT, USE, USE_ANY, USE_DOC_ID, USE_ISBN,
-    USE_ISSN, USE_LOCAL_NUMBER, USE_STANDARD_IDENTIFIER,
+    self, STRUCTURE, STRUCTURE_URX, TRUNCATION, TRUNCATION_RIGHT, USE, USE_ANY, USE_DOC_ID,
+    USE_ISBN, USE_ISSN, USE_LOCAL_NUMBER, USE_STANDARD_IDENTIFIER,
 };
+use z3950_asn1::oid::BIB_1;
 use z3950_marc::standard_number::{Isbn, Issn, lccn, oclc_number};
 
 use super::identifier::{Identifier, Kind};
@@ -16,6 +17,8 @@ use crate::target::profile::Attributes;
 pub struct Attempt {
     /// The attributes as in PQF: `1=7`, `1=1032,4=104`.
     pub attributes: String,
+    /// The index, such as `ISBN`, with the other attributes: `ISBN with right truncation`.
+    pub name: String,
     /// The forms of the identifier, joined by OR.
     pub terms: Vec<String>,
     /// The query.
@@ -112,12 +115,53 @@ impl Attempt {
         let rpn = operands.reduce(|one, other| RpnStructure::combined(one, Operator::Or, other));
         Self {
             attributes: attributes.to_string(),
+            name: name(attributes),
             terms: forms.to_vec(),
             // There is always a form: the identifier as written.
             query: RpnQuery::bib1(rpn.unwrap_or_else(|| operand(""))),
             is_single,
         }
     }
+}
+
+/// The index in words, then the other attributes; those without a name as in PQF.
+fn name(attributes: &Attributes) -> String {
+    let mut index = "any index".to_owned();
+    let mut others = Vec::new();
+    for (attribute, written) in attributes.0.iter().zip(attributes.to_string().split(',')) {
+        let AttributeValue::Numeric(value) = attribute.attribute_value else {
+            others.push(written.to_owned());
+            continue;
+        };
+        let is_bib1 = attribute.attribute_set.is_none_or(|set| set == BIB_1);
+        let name = name_of(attribute.attribute_type, value).filter(|_| is_bib1);
+        match (attribute.attribute_type, name) {
+            (USE, Some(name)) => index = name.to_owned(),
+            (_, Some(name)) if name.ends_with("URx") => others.push(name.to_owned()),
+            (_, Some(name)) => others.push(name.to_lowercase()),
+            (_, None) => others.push(written.to_owned()),
+        }
+    }
+    match others.as_slice() {
+        [] => index,
+        others => format!("{index} with {}", others.join(", ")),
+    }
+}
+
+/// The usual name of an index or attribute.
+fn name_of(attribute_type: i64, value: i64) -> Option<&'static str> {
+    Some(match (attribute_type, value) {
+        (USE, USE_ISBN) => "ISBN",
+        (USE, USE_ISSN) => "ISSN",
+        (USE, LCCN) => "LCCN",
+        (USE, OCLC_NUMBER) => "OCLC number",
+        (USE, USE_LOCAL_NUMBER) => "local number",
+        (USE, USE_STANDARD_IDENTIFIER) => "standard identifier",
+        (USE, USE_DOC_ID) => "docid",
+        (USE, USE_ANY) => "any index",
+        (STRUCTURE, STRUCTURE_URX) => "structure URx",
+        (attribute_type, value) => return attributes::name(attribute_type, value),
+    })
 }
 
 #[cfg(test)]
@@ -188,5 +232,30 @@ mod tests {
                 "{identifier}"
             );
         }
+    }
+
+    #[test]
+    fn searches_have_names() {
+        for (identifier, names) in [
+            (
+                "isbn:0306406153",
+                "ISBN; ISBN with right truncation; standard identifier",
+            ),
+            (
+                "docid:a",
+                "docid with structure URx; docid; local number; standard identifier",
+            ),
+            (
+                "oclc:12345",
+                "OCLC number; OCLC number; OCLC number; standard identifier",
+            ),
+        ] {
+            let parsed = identifier.parse().expect("an identifier");
+            let found = attempts(&parsed).into_iter().map(|attempt| attempt.name);
+            let found: Vec<String> = found.take(4).collect();
+            assert_eq!(found.join("; "), names, "{identifier}");
+        }
+        let habit = Attributes::numeric(&[(4, 104), (9, 1)]);
+        assert_eq!(name(&habit), "any index with structure URx, 9=1");
     }
 }

@@ -16,6 +16,8 @@ pub struct Identifier {
     pub text: String,
     /// Whether a prefix determined the kind, and not the form.
     pub is_certain: bool,
+    /// Whether a record has it only as a cancelled or invalid number.
+    pub is_cancelled: bool,
 }
 
 /// The kinds of identifiers.
@@ -72,6 +74,44 @@ impl Kind {
 }
 
 impl Identifier {
+    /// Parses an identifier; without a prefix of its own, it has this kind, or that of its form.
+    ///
+    /// An ISBN or ISSN is found in what catalogues and tables print: `ISBN-13: 978-0-306-40615-7 (pbk.) : $9.95`. If the
+    /// kind is known, leading zeros that a spreadsheet program has removed are restored.
+    ///
+    /// # Errors
+    /// A prefix without a number, or an empty text.
+    pub fn read(text: &str, kind: Option<Kind>) -> Result<Self, IdentifierError> {
+        let text = text.trim();
+        let known = labelled(text).or(kind.map(|kind| (kind, text)));
+        match known {
+            _ if text.is_empty() => Err(IdentifierError::Empty),
+            Some((kind, "")) => Err(IdentifierError::NoNumber(kind.name())),
+            Some((kind, rest)) => {
+                let number = number(kind, rest);
+                Ok(Self {
+                    kind,
+                    text: with_zeros(kind, number).unwrap_or_else(|| number.to_owned()),
+                    is_certain: true,
+                    is_cancelled: false,
+                })
+            }
+            None => {
+                let number = number(Kind::Isbn, text);
+                let text = match Kind::of_shape(number) {
+                    Kind::Isbn | Kind::Issn => number,
+                    _ => text,
+                };
+                Ok(Self {
+                    kind: Kind::of_shape(text),
+                    text: text.to_owned(),
+                    is_certain: false,
+                    is_cancelled: false,
+                })
+            }
+        }
+    }
+
     /// A hint if no record is found: it begins with an unknown prefix, or may be an ISSN without its hyphen.
     pub fn hint(&self) -> Option<String> {
         if self.kind == Kind::Lccn && !self.is_certain && Issn::parse(&self.text).is_some() {
@@ -94,6 +134,16 @@ impl Identifier {
     /// Eight digits without a hyphen look like an LCCN, and so do ten that begin with the year of one.
     pub fn doubt(&self) -> Option<String> {
         let text = self.text.as_str();
+        if self.is_cancelled {
+            return Some(format!(
+                "the record has {self} only as a cancelled or invalid number"
+            ));
+        }
+        if is_rounded(text) {
+            return Some(format!(
+                "{text} is a number that a spreadsheet program has rounded: format its column as text there, and save it again"
+            ));
+        }
         match self.kind {
             Kind::Isbn if Isbn::parse(text).is_none() => {
                 Some(match (Isbn::check_digit_of(text), digits(text)) {
@@ -109,11 +159,17 @@ impl Identifier {
                 None => wrong_length(text, "ISSN", digits(text), "8", &[8]),
             }),
             Kind::Docid | Kind::Lccn if !self.is_certain => {
+                let text = number(Kind::Isbn, text);
                 let looks_like = |name, digit| {
                     format!(
                         "{text} looks like an {name} with a wrong check digit ({digit} expected)"
                     )
                 };
+                if let Some(whole) = with_zeros(Kind::Isbn, text) {
+                    return Some(format!(
+                        "{text} looks like the ISBN {whole} without its leading zero; if it is, write isbn:{text}"
+                    ));
+                }
                 let isbn = Isbn::check_digit_of(text).filter(|_| !begins_with_year(text));
                 let issn = Issn::check_digit_of(text).filter(|_| is_hyphenated(text));
                 isbn.map(|digit| looks_like("ISBN", digit))
@@ -124,15 +180,88 @@ impl Identifier {
     }
 }
 
-/// An ISBN or ISSN without what catalogues and tables put around it, as in `0471383147 (pbk.) :` and `"0471383147"`; other texts
-/// as they are.
-fn unqualified(text: &str) -> &str {
-    let number = text.split(['(', ',', ';']).next().unwrap_or_default();
-    let number = number.trim_matches(|mark: char| mark.is_whitespace() || "\"'.:".contains(mark));
-    match Kind::of_shape(number) {
-        Kind::Isbn | Kind::Issn => number,
-        _ => text,
+/// The kind and the rest of a text that begins with the name of a kind: `isbn:…`, and as catalogues print it, `ISBN …`,
+/// `ISBN-13: …`, `ISSN0378-5955`.
+fn labelled(text: &str) -> Option<(Kind, &str)> {
+    let end = text.find(|letter: char| !letter.is_ascii_alphabetic())?;
+    let (name, rest) = text.split_at_checked(end)?;
+    let mut kinds = Kind::ALL.into_iter();
+    let kind = kinds.find(|kind| kind.name().eq_ignore_ascii_case(name))?;
+    if let Some(rest) = rest.strip_prefix(':') {
+        return Some((kind, rest.trim()));
     }
+    // `-13` and `10` say how long the number is, if they are no part of it.
+    let is_end = |rest: &&str| rest.starts_with([':', ' ']);
+    let sized = rest.trim_start_matches(['-', ' ']);
+    let sized = sized.strip_prefix("13").or(sized.strip_prefix("10"));
+    let rest = match sized.filter(is_end) {
+        Some(rest) if kind == Kind::Isbn => rest,
+        _ => rest,
+    };
+    let begins = match kind {
+        Kind::Isbn | Kind::Issn => {
+            rest.starts_with(|next: char| " \t:.".contains(next) || next.is_ascii_digit())
+        }
+        Kind::Lccn | Kind::Oclc => rest.starts_with([' ', '\t']),
+        Kind::Local | Kind::Docid => false,
+    };
+    let has_digit = rest.contains(|character: char| character.is_ascii_digit());
+    let number = rest.trim_start_matches([' ', '\t', ':', '.']);
+    (has_digit && begins).then_some((kind, number))
+}
+
+/// The number in a text of a catalogue or table: an ISBN or ISSN without label, qualifier and price, as in `0471383147 (pbk.) :`,
+/// `ISBN 0471383147` and `"0471383147"`; others without white space around them.
+pub(super) fn number(kind: Kind, text: &str) -> &str {
+    let is_it: fn(&str) -> bool = match kind {
+        Kind::Isbn => |part| Isbn::check_digit_of(part).is_some(),
+        Kind::Issn => |part| Issn::check_digit_of(part).is_some(),
+        _ => return text.trim(),
+    };
+    let text = match labelled(text.trim()) {
+        Some((found, rest)) if found == kind => rest,
+        _ => text,
+    };
+    let mut parts = text.split(['(', '[', ',', ';', ':', '$']).map(bare);
+    let part = parts.find(|part| !part.is_empty()).unwrap_or_default();
+    let word = part.split_whitespace().next().unwrap_or_default();
+    let mut candidates = [bare(text), part, word].into_iter();
+    candidates
+        .find(|candidate| is_it(candidate))
+        .unwrap_or(if part.is_empty() { text.trim() } else { part })
+}
+
+/// A text without white space and marks around it.
+fn bare(text: &str) -> &str {
+    text.trim_matches(|mark: char| mark.is_whitespace() || "\"'.:#/".contains(mark))
+}
+
+/// An ISBN or ISSN with the leading zeros that a spreadsheet program has removed.
+fn with_zeros(kind: Kind, text: &str) -> Option<String> {
+    let is_number = |text: &str| {
+        text.bytes()
+            .all(|digit| digit.is_ascii_digit() || digit == b'X')
+    };
+    match (kind, text.len()) {
+        (Kind::Isbn, 7..=9) if is_number(text) => {
+            Some(format!("{text:0>10}")).filter(|whole| Isbn::parse(whole).is_some())
+        }
+        (Kind::Issn, 6..=7) if is_number(text) => {
+            Some(format!("{text:0>8}")).filter(|whole| Issn::parse(whole).is_some())
+        }
+        _ => None,
+    }
+}
+
+/// Whether a text is a number as spreadsheet programs show large ones: `9.78026E+12`.
+fn is_rounded(text: &str) -> bool {
+    let Some((number, power)) = text.split_once(['E', 'e']) else {
+        return false;
+    };
+    let are_digits =
+        |text: &str| !text.is_empty() && text.bytes().all(|octet| octet.is_ascii_digit());
+    let is_power = power.strip_prefix('+').is_some_and(are_digits);
+    is_power && number.split(['.', ',']).all(are_digits)
 }
 
 /// The number of digits, including X; `None` if there are other characters than hyphens and blanks.
@@ -195,43 +324,12 @@ pub enum IdentifierError {
 impl FromStr for Identifier {
     type Err = IdentifierError;
 
-    /// Parses an identifier.
+    /// Parses an identifier; without a prefix, its form decides its kind.
     ///
     /// # Errors
     /// A prefix without a number, or an empty text.
     fn from_str(text: &str) -> Result<Self, IdentifierError> {
-        let text = text.trim();
-        let prefixed = text.split_once(':').and_then(|(prefix, rest)| {
-            let mut kinds = Kind::ALL.into_iter();
-            let kind = kinds.find(|kind| kind.name().eq_ignore_ascii_case(prefix))?;
-            Some((kind, rest.trim()))
-        });
-        // `ISBN 0141439513`, as catalogues print it.
-        let prefixed = prefixed.or_else(|| {
-            let (name, number) = text.split_once(char::is_whitespace)?;
-            let mut kinds = [Kind::Isbn, Kind::Issn, Kind::Lccn, Kind::Oclc].into_iter();
-            let kind = kinds.find(|kind| kind.name().eq_ignore_ascii_case(name))?;
-            number
-                .contains(|character: char| character.is_ascii_digit())
-                .then_some((kind, number.trim()))
-        });
-        match prefixed {
-            Some((kind, "")) => Err(IdentifierError::NoNumber(kind.name())),
-            None if text.is_empty() => Err(IdentifierError::Empty),
-            Some((kind, rest)) => Ok(Self {
-                kind,
-                text: rest.to_owned(),
-                is_certain: true,
-            }),
-            None => {
-                let text = unqualified(text);
-                Ok(Self {
-                    kind: Kind::of_shape(text),
-                    text: text.to_owned(),
-                    is_certain: false,
-                })
-            }
-        }
+        Self::read(text, None)
     }
 }
 
@@ -268,7 +366,19 @@ mod tests {
             ("0378-5955 ;", "issn:0378-5955"),
             ("pg1342 (text)", "docid:pg1342 (text)"),
             ("issn  0378-5955", "issn:0378-5955"),
+            ("ISBN: 0836932721 : $25.00", "isbn:0836932721"),
+            ("9780141439518 : $25.00", "isbn:9780141439518"),
+            ("ISBN-13: 978-0-14-143951-8", "isbn:978-0-14-143951-8"),
+            ("ISBN-10 0141439513.", "isbn:0141439513"),
+            ("ISBN 13 9780141439518", "isbn:9780141439518"),
+            ("ISBN 1306406153 pbk.", "isbn:1306406153"),
+            ("ISBN0141439513", "isbn:0141439513"),
+            ("#0262062461", "isbn:0262062461"),
+            ("isbn:262062461", "isbn:0262062461"),
+            ("262062461", "docid:262062461"),
+            ("ISSN 0378-5955 = Title", "issn:0378-5955"),
             ("isbn and barcode", "docid:isbn and barcode"),
+            ("isbn-x1", "docid:isbn-x1"),
             ("local 12", "docid:local 12"),
             ("isbn:", "nothing follows isbn:"),
             (" ", "the identifier is empty"),
@@ -277,6 +387,24 @@ mod tests {
                 |error| error.to_string(),
                 |identifier| identifier.to_string(),
             );
+            assert_eq!(found, shown, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_kind_that_is_given_is_that_of_texts_without_a_prefix() {
+        for (kind, text, shown) in [
+            (Kind::Isbn, "262062461", "isbn:0262062461"),
+            (Kind::Isbn, "306406153", "isbn:306406153"),
+            (Kind::Isbn, "oclc:12", "oclc:12"),
+            (Kind::Issn, "3785955", "issn:03785955"),
+            (Kind::Issn, "03785955", "issn:03785955"),
+            (Kind::Oclc, "12345", "oclc:12345"),
+            (Kind::Docid, "0306406152", "docid:0306406152"),
+            (Kind::Isbn, "", "the identifier is empty"),
+        ] {
+            let found = Identifier::read(text, Some(kind));
+            let found = found.map_or_else(|error| error.to_string(), |one| one.to_string());
             assert_eq!(found, shown, "{text}");
         }
     }
@@ -358,7 +486,20 @@ mod tests {
                 "issn:03785954",
                 "the ISSN 03785954 has a wrong check digit (5 expected)",
             ),
+            (
+                "9.78026E+12",
+                "9.78026E+12 is a number that a spreadsheet program has rounded: format its column as text there, and save it again",
+            ),
+            (
+                "262062461",
+                "262062461 looks like the ISBN 0262062461 without its leading zero; if it is, write isbn:262062461",
+            ),
+            (
+                "0306406153 (pbk.)",
+                "0306406153 looks like an ISBN with a wrong check digit (2 expected)",
+            ),
             ("0306406152", ""),
+            ("9E+X", ""),
             ("2001000003", ""),
             ("03785954", ""),
             ("78-890351", ""),

@@ -12,7 +12,7 @@ use z3950_marc::iso2709;
 use z3950_marc::standard_number::{Isbn, Issn, lccn, oclc_number};
 use z3950_marc::stream::{InputForm, RecordReader};
 
-use super::identifier::{Identifier, Kind};
+use super::identifier::{Identifier, Kind, number};
 
 /// The location of an identifier in a record.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -136,23 +136,15 @@ pub(super) fn texts(field: &Field, code: Option<&str>) -> Vec<String> {
     }
 }
 
-/// A number without a qualifier as in `0306406152 (pbk.)`.
-pub(super) fn unqualified(text: &str) -> &str {
-    let bare = text
-        .split(['(', ':', ';'])
-        .find(|part| !part.trim().is_empty());
-    bare.unwrap_or(text).trim()
-}
-
 /// The normal form of a number, for comparison, without its qualifier.
 fn normal(kind: Kind, text: &str) -> String {
-    let number = unqualified(text);
+    let number = number(kind, text);
     let normal = match kind {
         Kind::Isbn => Isbn::parse(number).map(|isbn| isbn.to_string()),
         Kind::Issn => Issn::parse(number).map(|issn| issn.to_string()),
-        Kind::Lccn => lccn(text.trim()),
-        Kind::Oclc => Some(oclc_number(text.trim()).unwrap_or(number).to_owned()),
-        Kind::Local | Kind::Docid => Some(text.trim().to_owned()),
+        Kind::Lccn => lccn(number),
+        Kind::Oclc => Some(oclc_number(number).unwrap_or(number).to_owned()),
+        Kind::Local | Kind::Docid => Some(number.to_owned()),
     };
     // Numbers with a wrong check digit are compared too.
     normal.unwrap_or_else(|| {

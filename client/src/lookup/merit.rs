@@ -17,8 +17,10 @@ use super::matched::{marc, matched_in, texts};
 pub struct Preferences {
     /// The codes of cataloguing agencies (040 `$a`), best first; by default those of [`SOURCES`].
     pub sources: Vec<String>,
-    /// The language of cataloguing (040 `$b`), such as `eng`; by default any.
+    /// The language of cataloguing (040 `$b`) that decides before the encoding level, such as `eng`; by default any.
     pub language: Option<String>,
+    /// The language of cataloguing that decides after the source; by default any.
+    pub usual_language: Option<String>,
 }
 
 /// The agencies preferred by default: national libraries, by the codes of MARC, OCLC and ISIL.
@@ -41,16 +43,20 @@ pub const SOURCES: [&str; 11] = [
 pub struct Merit {
     /// Whether it contains the identifier as a valid number, as a cancelled one, or not at all.
     number: Number,
+    /// Whether it is in another language of cataloguing than was asked for.
+    is_foreign: bool,
     /// The rank of its encoding level, and the level in words.
     level: (usize, &'static str),
     /// The rank of its source, and its code.
     source: (usize, String),
-    /// Whether it is in another than the preferred language, and its code.
+    /// Whether it is in another than the usual language, and its code.
     language: (bool, String),
     /// Whether its rules are unknown, and their code; RDA comes before others.
     rules: (u8, String),
     /// The number of fields; more are better.
     fields: Reverse<usize>,
+    /// Its control number.
+    control_number: String,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -92,11 +98,13 @@ impl Merit {
         let Some(marc) = marc(record) else {
             return Self {
                 number: Number::Absent,
+                is_foreign: true,
                 level: (usize::MAX, "no MARC"),
                 source: (usize::MAX, String::new()),
                 language: (true, String::new()),
                 rules: (u8::MAX, String::new()),
                 fields: Reverse(0),
+                control_number: String::new(),
             };
         };
         let is_unimarc = record.direct_reference == Some(UNIMARC) || is_unimarc(&marc);
@@ -117,17 +125,17 @@ impl Merit {
                 rules(&marc),
             ),
         };
+        let is_other = |wanted: &Option<String>| {
+            let wanted = wanted.as_ref();
+            wanted.is_some_and(|wanted| !wanted.eq_ignore_ascii_case(&language))
+        };
+        let number_of = marc.control_number().unwrap_or_default();
         Self {
             number,
+            is_foreign: is_other(&preferences.language),
             level: level(marc.leader.octet(17), is_unimarc),
             source: (rank(&source, preferences), source),
-            language: (
-                preferences
-                    .language
-                    .as_ref()
-                    .is_some_and(|wanted| !wanted.eq_ignore_ascii_case(&language)),
-                language,
-            ),
+            language: (is_other(&preferences.usual_language), language),
             rules: (
                 match rules.as_str() {
                     "rda" => 0,
@@ -137,43 +145,58 @@ impl Merit {
                 rules,
             ),
             fields: Reverse(marc.fields.len()),
+            control_number: String::from_utf8_lossy(number_of).into_owned(),
         }
     }
 
-    /// Why this record is better than another, in words: `encoding level full before minimal`.
-    pub fn reason(&self, other: &Self) -> String {
+    /// The control number of the record (001); `None` without one.
+    pub fn control_number(&self) -> Option<&str> {
+        Some(self.control_number.as_str()).filter(|number| !number.is_empty())
+    }
+
+    /// Why this record is better than another, which has a name: `its encoding level is full, that of b2 is minimal`.
+    pub fn reason(&self, other: &Self, name: &str) -> String {
         let known = |code: &str| match code {
             "" => "unknown".to_owned(),
             code => code.to_owned(),
         };
         let told = |what: &str, one: &str, other: &str| {
-            format!("{what} {} before {}", known(one), known(other))
+            format!(
+                "its {what} is {}, that of {name} is {}",
+                known(one),
+                known(other)
+            )
         };
         match self.criterion(other) {
-            Some(Criterion::Number) => {
-                let of = |number| match number {
-                    Number::Valid => "valid",
-                    Number::Cancelled => "cancelled",
-                    Number::Absent => "absent",
-                };
-                told("number", of(self.number), of(other.number))
-            }
+            Some(Criterion::Number) => match (self.number, other.number) {
+                (_, Number::Absent) => format!("{name} lacks the number"),
+                _ => format!("the number is valid in it and cancelled in {name}"),
+            },
             Some(Criterion::Level) => told("encoding level", self.level.1, other.level.1),
-            Some(Criterion::Source) => told("source", &self.source.1, &other.source.1),
-            Some(Criterion::Language) => told("language", &self.language.1, &other.language.1),
-            Some(Criterion::Rules) => told("rules", &self.rules.1, &other.rules.1),
+            Some(Criterion::Source) => told("cataloguing source", &self.source.1, &other.source.1),
+            Some(Criterion::Language) => told(
+                "language of cataloguing",
+                &self.language.1,
+                &other.language.1,
+            ),
+            Some(Criterion::Rules) => format!(
+                "its cataloguing rules are {}, those of {name} are {}",
+                known(&self.rules.1),
+                known(&other.rules.1)
+            ),
             Some(Criterion::Fields) => {
                 let (Reverse(one), Reverse(other)) = (self.fields, other.fields);
-                told("fields", &one.to_string(), &other.to_string())
+                format!("it has {one} fields, {name} has {other}")
             }
-            None => "the first of equals".to_owned(),
+            None => format!("it came before {name}, which is as good"),
         }
     }
 
     /// The comparisons in their order.
-    fn comparisons(&self, other: &Self) -> [(Criterion, Ordering); 6] {
+    fn comparisons(&self, other: &Self) -> [(Criterion, Ordering); 7] {
         [
             (Criterion::Number, self.number.cmp(&other.number)),
+            (Criterion::Language, self.is_foreign.cmp(&other.is_foreign)),
             (Criterion::Level, self.level.0.cmp(&other.level.0)),
             (Criterion::Source, self.source.0.cmp(&other.source.0)),
             (Criterion::Language, self.language.0.cmp(&other.language.0)),
@@ -279,61 +302,90 @@ mod tests {
     fn the_first_difference_decides() {
         let preferences = Preferences {
             sources: vec!["NLC".to_owned(), "DLC".to_owned()],
-            language: Some("eng".to_owned()),
+            usual_language: Some("eng".to_owned()),
+            ..Preferences::default()
         };
         for (one, other, reason) in [
             (
                 (" ", "=020  \\\\$a0306406152"),
                 (" ", "=020  \\\\$z0306406152\n=245  00$aA"),
-                "number valid before cancelled",
+                "the number is valid in it and cancelled in b2",
             ),
             (
                 (" ", "=020  \\\\$a0306406152"),
                 ("7", "=020  \\\\$a0306406152\n=245  00$aA"),
-                "encoding level full before minimal",
+                "its encoding level is full, that of b2 is minimal",
             ),
             (
                 ("8", "=020  \\\\$a0306406152"),
                 ("q", "=020  \\\\$a0306406152"),
-                "encoding level prepublication before unknown",
+                "its encoding level is prepublication, that of b2 is unknown",
             ),
             (
                 (" ", "=020  \\\\$a0306406152\n=040  \\\\$aNLC"),
                 (" ", "=020  \\\\$a0306406152\n=040  \\\\$aDLC"),
-                "source NLC before DLC",
+                "its cataloguing source is NLC, that of b2 is DLC",
             ),
             (
                 (" ", "=020  \\\\$a0306406152\n=040  \\\\$aX$beng"),
                 (" ", "=020  \\\\$a0306406152\n=040  \\\\$aX"),
-                "language eng before unknown",
+                "its language of cataloguing is eng, that of b2 is unknown",
             ),
             (
                 (" ", "=020  \\\\$a0306406152\n=040  \\\\$aX$beng$erda"),
                 (" ", "=020  \\\\$a0306406152\n=040  \\\\$aX$beng"),
-                "rules rda before aacr",
+                "its cataloguing rules are rda, those of b2 are aacr",
             ),
             (
                 (" ", "=020  \\\\$a0306406152\n=245  00$aA"),
                 (" ", "=020  \\\\$a0306406152"),
-                "fields 2 before 1",
+                "it has 2 fields, b2 has 1",
             ),
             (
                 (" ", "=020  \\\\$a0306406152"),
                 (" ", "=020  \\\\$a0306406152"),
-                "the first of equals",
+                "it came before b2, which is as good",
             ),
         ] {
             let identifier = "isbn:9780306406157".parse().expect("an identifier");
             let merit =
                 |(level, lines)| Merit::of(&external(level, lines), &identifier, &preferences);
             let (better, worse) = (merit(one), merit(other));
-            assert_eq!(better.reason(&worse), reason);
+            assert_eq!(better.reason(&worse, "b2"), reason);
             let expected = match reason {
-                "the first of equals" => Ordering::Equal,
+                "it came before b2, which is as good" => Ordering::Equal,
                 _ => Ordering::Less,
             };
             assert_eq!(better.compare(&worse), expected, "{reason}");
             assert_eq!(worse.compare(&better), expected.reverse(), "{reason}");
+        }
+    }
+
+    #[test]
+    fn a_language_that_is_asked_for_decides_before_level_and_source() {
+        let identifier = "isbn:9780306406157".parse().expect("an identifier");
+        let french = external(
+            "7",
+            "=001  f\n=020  \\\\$a0306406152\n=040  \\\\$aFrPBN$bfre",
+        );
+        let english = external(" ", "=001  e\n=020  \\\\$a0306406152\n=040  \\\\$aDLC$beng");
+        let cancelled = external(" ", "=020  \\\\$z0306406152\n=040  \\\\$bfre");
+        for (language, usual_language, expected) in [
+            (None, None, Ordering::Greater),
+            (Some("fre"), None, Ordering::Less),
+            (None, Some("fre"), Ordering::Greater),
+            (Some("eng"), Some("fre"), Ordering::Greater),
+        ] {
+            let preferences = Preferences {
+                language: language.map(str::to_owned),
+                usual_language: usual_language.map(str::to_owned),
+                ..Preferences::default()
+            };
+            let of = |record: &External| Merit::of(record, &identifier, &preferences);
+            let (french, english) = (of(&french), of(&english));
+            assert_eq!(french.compare(&english), expected, "{language:?}");
+            assert_eq!(french.compare(&of(&cancelled)), Ordering::Less);
+            assert_eq!(french.control_number(), Some("f"));
         }
     }
 

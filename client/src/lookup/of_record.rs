@@ -4,53 +4,76 @@ use z3950_marc::MarcRecord;
 use z3950_marc::crosswalk::is_unimarc;
 use z3950_marc::standard_number::{Isbn, Issn, lccn, oclc_number};
 
-use super::identifier::{Identifier, Kind};
-use super::matched::{texts, unqualified};
+use super::identifier::{Identifier, Kind, number};
+use super::matched::texts;
 
 /// The most identifiers taken from a record.
 pub const MAX_IDENTIFIERS: usize = 20;
 
+/// A field, the kind of its numbers, and the subfields of cancelled ones.
+type NumberField = (&'static str, Kind, &'static [&'static str]);
+
 /// The fields and their numbers: that of a library names one record, that of a publisher may name several.
-const MARC_21: [(&str, Kind); 4] = [
-    ("010", Kind::Lccn),
-    ("020", Kind::Isbn),
-    ("022", Kind::Issn),
-    ("035", Kind::Oclc),
+const MARC_21: [NumberField; 4] = [
+    ("010", Kind::Lccn, &["z"]),
+    ("020", Kind::Isbn, &["z"]),
+    ("022", Kind::Issn, &["y", "z"]),
+    ("035", Kind::Oclc, &["z"]),
 ];
-const UNIMARC: [(&str, Kind); 3] = [
-    ("010", Kind::Isbn),
-    ("011", Kind::Issn),
-    ("035", Kind::Oclc),
+const UNIMARC: [NumberField; 3] = [
+    ("010", Kind::Isbn, &["z"]),
+    ("011", Kind::Issn, &["y", "z"]),
+    ("035", Kind::Oclc, &["z"]),
 ];
 
 /// The LCCN, ISBNs, ISSNs and OCLC numbers of a record, in this order and each once, in their normal forms.
 ///
-/// They are in subfield `a` of 010, 020, 022 and 035, and in UNIMARC of 010, 011 and 035. Left out are cancelled numbers in
-/// other subfields, which may be those of another edition, numbers with a wrong check digit, and those of 035 without
-/// the prefix of OCLC. Of more than [`MAX_IDENTIFIERS`], the first are taken.
+/// They are in subfield `a` of 010, 020, 022 and 035, and in UNIMARC of 010, 011 and 035; those of 035 have the prefix of
+/// OCLC. Only a record without any has those with a wrong check digit, then cancelled ones in other subfields, which may be
+/// those of another edition. Of more than [`MAX_IDENTIFIERS`], the first are taken.
 pub fn identifiers(record: &MarcRecord) -> Vec<Identifier> {
     let places = match is_unimarc(record) {
         true => &UNIMARC[..],
         false => &MARC_21,
     };
-    let mut found: Vec<Identifier> = Vec::new();
-    for &(tag, kind) in places {
+    let of = |kind, text, is_cancelled| Identifier {
+        kind,
+        text,
+        is_certain: true,
+        is_cancelled,
+    };
+    let subfields = |tag: &'static str, code: &'static str| {
         let fields = record.fields_by_tag(tag);
-        for text in fields.flat_map(|field| texts(field, Some("a"))) {
-            let Some(text) = normal(kind, &text) else {
-                continue;
-            };
-            let identifier = Identifier {
-                kind,
-                text,
-                is_certain: true,
-            };
-            if !found.contains(&identifier) {
-                found.push(identifier);
-            }
-            if found.len() == MAX_IDENTIFIERS {
-                return found;
-            }
+        fields.flat_map(move |field| texts(field, Some(code)))
+    };
+    let valid = places.iter().flat_map(|&(tag, kind, _)| {
+        let texts = subfields(tag, "a");
+        texts.filter_map(move |text| Some(of(kind, normal(kind, &text)?, false)))
+    });
+    let valid = distinct(valid);
+    if !valid.is_empty() {
+        return valid;
+    }
+    let wrong = places.iter().flat_map(|&(tag, kind, _)| {
+        let texts = subfields(tag, "a");
+        texts.filter_map(move |text| Some(of(kind, misprinted(kind, &text)?, false)))
+    });
+    let cancelled = places.iter().flat_map(|&(tag, kind, codes)| {
+        let texts = codes.iter().flat_map(move |code| subfields(tag, code));
+        texts.filter_map(move |text| Some(of(kind, normal(kind, &text)?, true)))
+    });
+    distinct(wrong.chain(cancelled))
+}
+
+/// The first identifiers, each once.
+fn distinct(identifiers: impl Iterator<Item = Identifier>) -> Vec<Identifier> {
+    let mut found = Vec::new();
+    for identifier in identifiers {
+        if !found.contains(&identifier) {
+            found.push(identifier);
+        }
+        if found.len() == MAX_IDENTIFIERS {
+            break;
         }
     }
     found
@@ -58,14 +81,25 @@ pub fn identifiers(record: &MarcRecord) -> Vec<Identifier> {
 
 /// A number in its normal form; `None` if it is wrong.
 fn normal(kind: Kind, text: &str) -> Option<String> {
-    let number = unqualified(text);
+    let number = number(kind, text);
     match kind {
         Kind::Isbn => Isbn::parse(number).map(|isbn| isbn.to_string()),
         Kind::Issn => Issn::parse(number).map(|issn| issn.to_string()),
-        Kind::Lccn => lccn(text.trim()),
-        Kind::Oclc => oclc_number(text).map(str::to_owned),
+        Kind::Lccn => lccn(number),
+        Kind::Oclc => oclc_number(number).map(str::to_owned),
         Kind::Local | Kind::Docid => None,
     }
+}
+
+/// A number with a wrong check digit.
+fn misprinted(kind: Kind, text: &str) -> Option<String> {
+    let number = number(kind, text);
+    let expected = match kind {
+        Kind::Isbn => Isbn::check_digit_of(number),
+        Kind::Issn => Issn::check_digit_of(number),
+        _ => None,
+    };
+    expected.map(|_| number.to_owned())
 }
 
 #[cfg(test)]
@@ -86,7 +120,14 @@ mod tests {
                 "=035  \\\\$a(DE-599)123\n=035  \\\\$a(OCoLC)ocm00012345\n=022  \\\\$a0378-5955$y2434-561X",
                 "issn:0378-5955 oclc:12345",
             ),
-            ("=020  \\\\$a0306406153\n=020  \\\\$z0306406152", ""),
+            // Only if there are no others.
+            (
+                "=020  \\\\$a0306406153\n=020  \\\\$z0306406152\n=022  \\\\$y0378-5955",
+                "isbn:0306406153 isbn:9780306406157 (cancelled) issn:0378-5955 (cancelled)",
+            ),
+            ("=020  \\\\$aISBN 0141439513", "isbn:9780141439518"),
+            ("=020  \\\\$aISBN: 0836932721 : $25.00", "isbn:0836932721"),
+            ("=020  \\\\$a014143951X", "isbn:014143951X"),
             // UNIMARC
             (
                 "=010  \\\\$a2-07-036024-5\n=011  \\\\$a0378-5955\n=200  1\\$aUn",
@@ -96,7 +137,13 @@ mod tests {
             let text = format!("=LDR  00000nam a2200000 a 4500\n{lines}\n");
             let records = mrk::parse_all(&text).expect("a record");
             let found = identifiers(records.first().expect("a record"));
-            let found: Vec<String> = found.iter().map(Identifier::to_string).collect();
+            let found: Vec<String> = found
+                .iter()
+                .map(|identifier| match identifier.is_cancelled {
+                    true => format!("{identifier} (cancelled)"),
+                    false => identifier.to_string(),
+                })
+                .collect();
             assert_eq!(found.join(" "), expected, "{lines}");
         }
     }

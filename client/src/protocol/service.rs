@@ -17,6 +17,7 @@ use std::fmt;
 use std::future::ready;
 
 use z3950_asn1::apdu::{DiagRec, External, NamePlusRecord, Record, Records};
+use z3950_asn1::oid::Oid;
 use z3950_asn1::types::InternationalString;
 
 use crate::error::{Diagnostics, ProtocolFault};
@@ -34,6 +35,8 @@ pub enum ResultRecord {
         database: Option<InternationalString>,
         /// The record in its syntax.
         external: External,
+        /// The form in which it came instead of the requested one.
+        substitute: Option<Box<SubstituteForm>>,
     },
     /// A surrogate diagnostic: why the record is not available.
     Diagnostic {
@@ -42,6 +45,45 @@ pub enum ResultRecord {
         /// The reason.
         diagnostic: DiagRec,
     },
+}
+
+/// The form of a record that was too large or empty in the requested form.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum SubstituteForm {
+    /// Another element set.
+    ElementSet(InternationalString),
+    /// Another record syntax.
+    Syntax(Option<Oid>),
+}
+
+impl SubstituteForm {
+    /// Whether it may lack fields of the record: every element set but `F`, the full record.
+    pub fn is_reduced(&self) -> bool {
+        matches!(self, Self::ElementSet(name) if !name.as_bytes().eq_ignore_ascii_case(b"F"))
+    }
+
+    /// The element set, if that is another one.
+    pub fn element_set(&self) -> Option<&InternationalString> {
+        match self {
+            Self::ElementSet(name) => Some(name),
+            Self::Syntax(_) => None,
+        }
+    }
+}
+
+impl fmt::Display for SubstituteForm {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::ElementSet(name) => match name.to_string_lossy() {
+                name if name.eq_ignore_ascii_case("B") => write!(f, "brief form ({name})"),
+                name if name.eq_ignore_ascii_case("F") => write!(f, "full form ({name})"),
+                name => write!(f, "element set {name}"),
+            },
+            Self::Syntax(Some(oid)) => write!(f, "record syntax {oid:?}"),
+            Self::Syntax(None) => f.write_str("a record syntax of the server's choice"),
+        }
+    }
 }
 
 /// Answers what a server asks during an operation: access control and resource control.
@@ -86,7 +128,11 @@ fn separate(records: Option<Records>) -> (Vec<ResultRecord>, Diagnostics) {
 fn result_record(named: NamePlusRecord) -> Option<ResultRecord> {
     let database = named.name.map(|name| name.0);
     match named.record {
-        Record::RetrievalRecord(external) => Some(ResultRecord::Record { database, external }),
+        Record::RetrievalRecord(external) => Some(ResultRecord::Record {
+            database,
+            external,
+            substitute: None,
+        }),
         Record::SurrogateDiagnostic(diagnostic) => Some(ResultRecord::Diagnostic {
             database,
             diagnostic,

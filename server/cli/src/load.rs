@@ -125,16 +125,17 @@ pub(crate) fn check(config: &Config, origin: &SettingOrigin) -> io::Result<Exit>
                 Ok(Checked {
                     path,
                     records,
+                    faulty,
                     repaired,
                     incomplete,
                     left_out,
                     ..
                 }) => {
-                    if repaired + incomplete + left_out > 0 {
+                    if faulty + left_out > 0 {
                         exit = exit.and(Exit::FaultsFound);
                     }
                     complain(&format_args!(
-                        "database {}: {}: {records} records would be served, {repaired} of them repaired and {incomplete} incomplete, and {left_out} left out",
+                        "database {}: {}: {records} records would be served, {faulty} of them with structural faults ({repaired} repaired, {incomplete} incomplete), and {left_out} left out",
                         database.name,
                         path.display()
                     ));

@@ -266,7 +266,7 @@ fn audit_a9_a_check_reports_records() {
     let words = String::from_utf8_lossy(&output.stderr);
     assert!(
         words.contains(
-            "2 records would be served, 0 of them repaired and 0 incomplete, and 2 left out"
+            "2 records would be served, 0 of them with structural faults (0 repaired, 0 incomplete), and 2 left out"
         ),
         "{words}"
     );

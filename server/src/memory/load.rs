@@ -77,13 +77,25 @@ pub enum Note {
         /// Why it is not a record, or cannot be served.
         reason: String,
     },
+    /// The record is served as it is, with a structural fault.
+    #[error("record {number} at octet {offset}: {fault}")]
+    Faulty {
+        /// Counted from 1.
+        number: u64,
+        /// Of the record's first octet in the file.
+        offset: u64,
+        /// The fault.
+        fault: String,
+    },
 }
 
 impl Note {
     /// The number of the record, from 1.
     pub fn number(&self) -> u64 {
         match self {
-            Self::Repaired { number, .. } | Self::LeftOut { number, .. } => *number,
+            Self::Repaired { number, .. }
+            | Self::LeftOut { number, .. }
+            | Self::Faulty { number, .. } => *number,
         }
     }
 
@@ -92,6 +104,7 @@ impl Note {
         match self {
             Self::Repaired { is_loss, .. } => *is_loss,
             Self::LeftOut { .. } => true,
+            Self::Faulty { .. } => false,
         }
     }
 }

@@ -87,7 +87,7 @@ fn lookups_of_a_file_are_reported_line_by_line() {
             "delivered",
             "0",
             "1",
-            "1=1032,4=104",
+            "docid with structure URx",
         ],
         [
             "2",
@@ -96,7 +96,7 @@ fn lookups_of_a_file_are_reported_line_by_line() {
             "delivered",
             "0",
             "1",
-            "1=1032,4=104",
+            "docid with structure URx",
         ],
         [
             "3",
@@ -115,7 +115,7 @@ fn lookups_of_a_file_are_reported_line_by_line() {
             "delivered",
             "0",
             "1",
-            "1=1032,4=104",
+            "docid with structure URx",
         ],
         [
             "6",
@@ -124,7 +124,7 @@ fn lookups_of_a_file_are_reported_line_by_line() {
             "delivered",
             "0",
             "1",
-            "1=1032,4=104",
+            "docid with structure URx",
         ],
     ];
     assert_eq!(

@@ -107,12 +107,12 @@ fn records_in_any_form_are_inputs() {
         let ran = z3950([
             "lookup", &target, "--input", &input, "--report", &report, "--format", "brief",
         ]);
-        assert_eq!(ran.code, Some(2), "{name}: {ran:?}");
+        assert_eq!(ran.code, Some(3), "{name}: {ran:?}");
         let found = rows(
             &PathBuf::from(report),
             ["position", "input", "outcome", "message"],
         );
-        let without = "001 o4: no identifier in 010, 020, 022 or 035 $a";
+        let without = "001 o4: no identifier in 010, 020, 022 or 035";
         let expected = [
             ["1", "isbn:9780306406157", "delivered", ""],
             ["2", "isbn:9780140449136", "delivered", ""],
@@ -123,18 +123,24 @@ fn records_in_any_form_are_inputs() {
     }
 }
 
+const CHOICE: &str =
+    "a2 is the best of 3 records: its encoding level is core, that of a1 is minimal";
+const OF_ENGLISH: &str =
+    "a1 is the best of 3 records: its encoding level is minimal, that of a3 is prepublication";
+
 #[test]
 fn the_best_record_is_taken_and_the_choice_told() {
     let server = server();
     let target = format!("{}/a", server.addr());
     for (options, id, position, choice) in [
+        (&[][..], "a2", 2, CHOICE),
         (
-            &[][..],
-            "a2",
-            2,
-            "record 2 as the best of 3: encoding level core before minimal",
+            &["--count", "1"],
+            "a1",
+            1,
+            "a1 is the only one of 3 records that was compared (--count 1)",
         ),
-        (&["--count", "1"], "a1", 1, ""),
+        (&["--best-language", "eng"], "a1", 1, OF_ENGLISH),
     ] {
         let line = ["lookup", &target, ISBN, "--best", "--json"];
         let ran = z3950([&line[..], options].concat());
@@ -152,10 +158,7 @@ fn the_best_record_is_taken_and_the_choice_told() {
         );
     }
     let ran = z3950(["lookup", &target, ISBN, "--best"]);
-    assert!(
-        ran.stderr.contains("encoding level core before minimal"),
-        "{ran:?}"
-    );
+    assert!(ran.stderr.contains(CHOICE), "{ran:?}");
     assert_eq!(ran.stdout.matches("001 a").count(), 1, "{ran:?}");
     let ran = z3950(["lookup", &target, ISBN]);
     assert_eq!(ran.code, Some(4), "{ran:?}");
@@ -248,23 +251,90 @@ fn the_report_says_where_a_record_was_found_and_is_continued() {
     let ran = run(&octets[..first]);
     assert_eq!(ran.code, Some(0), "{ran:?}");
     let ran = run(&octets);
-    assert_eq!(ran.code, Some(2), "{ran:?}");
+    assert_eq!(ran.code, Some(3), "{ran:?}");
     assert!(
         ran.stderr.contains("1 input was answered before"),
         "{ran:?}"
     );
-    let found = rows(&PathBuf::from(&report), ["target", "outcome", "choice"]);
-    let choice = "record 2 as the best of 3: encoding level core before minimal";
+    let columns = ["target", "outcome", "choice", "input_record", "record"];
+    let found = rows(&PathBuf::from(&report), columns);
     let both = format!("{a} or {b}");
     let expected = [
-        [a.as_str(), "delivered", choice],
-        [&b, "delivered", ""],
-        [&both, "no match", ""],
-        [&both, "not sent", ""],
+        [a.as_str(), "delivered", CHOICE, "o1", "a2"],
+        [&b, "delivered", "b2 is the only record", "o2", "b2"],
+        [&both, "no match", "", "o3", ""],
+        [&both, "not sent", "", "o4", ""],
     ];
     assert_eq!(found, expected);
     let written = fs::read(&output).expect("an output");
     assert_eq!(written.iter().filter(|octet| **octet == 0x1D).count(), 2);
+}
+
+#[test]
+fn a_target_that_fails_is_named_although_another_answers() {
+    let server = server();
+    let b = format!("{}/b", server.addr());
+    let folder = tempfile::tempdir().expect("a folder");
+    let input = path(folder.path(), "isbns.txt");
+    fs::write(&input, format!("{ISBN}\n9780131103627\n")).expect("written");
+    let report = path(folder.path(), "r.tsv");
+    let line = ["lookup", "--target", "127.0.0.1:1/x", "--target", &b];
+    let files = ["--input", &input, "--report", &report, "--format", "brief"];
+    for options in [&[][..], &["--all-targets", "--best"]] {
+        let ran = z3950([&line[..], &files, &["--force"], options].concat());
+        assert_eq!(ran.code, Some(6), "{ran:?}");
+        let failed = "warning: 127.0.0.1:1/x failed for 2 inputs: ";
+        assert!(ran.stderr.contains(failed), "{ran:?}");
+        let found = rows(&PathBuf::from(&report), ["outcome", "record", "message"]);
+        let [first, second] = found.as_slice() else {
+            panic!("two lines: {found:?}");
+        };
+        assert_eq!((&*first[0], &*first[1]), ("delivered", "b1"));
+        assert!(first[2].starts_with("127.0.0.1:1/x: "), "{first:?}");
+        assert_eq!(&*second[0], "unavailable");
+        assert!(second[2].starts_with("127.0.0.1:1/x: "), "{second:?}");
+        let other = format!("; {b}: no record matches");
+        assert!(second[2].ends_with(&other), "{second:?}");
+    }
+}
+
+#[test]
+fn doubtful_numbers_are_looked_up_with_a_warning() {
+    let server = server();
+    let target = format!("{}/b", server.addr());
+    let folder = tempfile::tempdir().expect("a folder");
+    let input = path(folder.path(), "old.mrk");
+    let of = |id: &str, field: &str| {
+        format!("=LDR  00000nam a2200000   4500\n=001  {id}\n=020  \\\\{field}\n\n")
+    };
+    let records = of("o1", &format!("$z{ISBN}"))
+        + &of("o2", &format!("$aISBN: {OTHER} : $25.00"))
+        + &of("o3", "$a0306406153");
+    fs::write(&input, records).expect("written");
+    let report = path(folder.path(), "r.csv");
+    let ran = z3950([
+        "lookup",
+        &target,
+        "--input",
+        &input,
+        "--report",
+        &report,
+        "--format",
+        "csv",
+        "--fields",
+        "input_record,input,001",
+    ]);
+    assert_eq!(ran.code, Some(3), "{ran:?}");
+    let table =
+        "input_record,input,001\r\no1,isbn:9780306406157,b1\r\no2,isbn:9780140449136,b2\r\n";
+    assert_eq!(ran.stdout, table);
+    let report = fs::read_to_string(&report).expect("a report");
+    for words in [
+        "the record has isbn:9780306406157 only as a cancelled or invalid number",
+        "no record matches; the ISBN 0306406153 has a wrong check digit (2 expected)",
+    ] {
+        assert!(report.contains(words), "{report}");
+    }
 }
 
 #[test]
@@ -287,6 +357,32 @@ fn what_is_missing_is_named() {
         (
             &["lookup", "lib.example", "1", "--best-source", "DLC"],
             "--best",
+        ),
+        (
+            &[
+                "lookup",
+                "lib.example",
+                "1",
+                "--best",
+                "--best-language",
+                "french",
+            ],
+            "the MARC code of this language is fre",
+        ),
+        (
+            &[
+                "lookup",
+                "lib.example",
+                "1",
+                "--best",
+                "--best-language",
+                "xxx",
+            ],
+            "it is not a MARC language code",
+        ),
+        (
+            &["lookup", "lib.example", "1", "--kind", "ismn"],
+            "must be isbn, issn, lccn, oclc, local, docid",
         ),
     ] {
         let ran = z3950(line);

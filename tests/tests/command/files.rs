@@ -360,7 +360,7 @@ fn audit_d2_save_at_the_prompt_knows_the_names_of_the_command_line() {
     let path = |name: &str| text(&folder.join(name));
     for name in ["a.xlsx", "a", "a.mrc.gz"] {
         let ran = prompt(&server, &format!("find war\nsave {} all\n", path(name)));
-        let words = "its name does not say which format to write; end it in .mrc, .xml, .jsonl, .csv, .tsv, .mrk or .txt";
+        let words = "its name does not say which format to write; end it in .mrc, .xml, .json, .jsonl, .csv, .tsv, .mrk or .txt";
         assert!(ran.stderr.contains(words), "{ran:?}");
         let output = path(name);
         let place = format!("{}/books", server.addr());

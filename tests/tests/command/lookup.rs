@@ -1,9 +1,11 @@
 //! `z3950 lookup`: identifiers in every spelling, and where in a record they are found.
 
 use serde_json::Value;
+use z3950_asn1::bib1::diagnostics::Condition;
 use z3950_marc::Field;
 use z3950_marc::iso2709;
 use z3950_marc::mrk;
+use z3950_server::diagnostic;
 use z3950_server::fault::{Fault, When};
 use z3950_server::testing::{TestServer, record};
 use z3950_tests::peer;
@@ -45,7 +47,7 @@ fn the_matching_field_is_reported() {
     let ran = z3950(["lookup", &target, "isbn:0306406152", "isbn:0140449132"]);
     assert_eq!(ran.code, Some(0), "{ran:?}");
     assert!(
-        ran.stderr.contains("1 record matches 1=7") && ran.stderr.contains("in 020$a"),
+        ran.stderr.contains("1 record matches ISBN") && ran.stderr.contains("in 020$a"),
         "{ran:?}"
     );
     let ran = z3950(["lookup", &target, "isbn:0306406153"]);
@@ -68,7 +70,7 @@ fn audit_a1_a_broken_off_answer_is_continued() {
     assert_eq!(ran.code, Some(4), "{ran:?}");
     assert_eq!(written, [("l.mrc".to_owned(), 6)], "{ran:?}");
     let named = "warning: ";
-    let several = "isbn:0306406152: 6 records match 1=7";
+    let several = "isbn:0306406152: 6 records match ISBN";
     assert!(
         ran.stderr.contains(named) && ran.stderr.contains(several),
         "{ran:?}"
@@ -153,5 +155,50 @@ fn a_target_among_identifiers_is_hinted_at() {
     for identifiers in [&["pg1342"][..], &["isbn:9780141439518", "10.1000/182"]] {
         let ran = z3950([&["lookup", &*target], identifiers].concat());
         assert!(!ran.stderr.contains("--target"), "{ran:?}");
+    }
+}
+
+#[test]
+fn a_record_that_comes_only_in_brief_form_is_named() {
+    let too_large = || Fault::Surrogate(diagnostic(Condition::RECORD_EXCEEDS_EXCEPTIONAL_SIZE, ""));
+    let folder = tempfile::tempdir().expect("a folder");
+    let report = folder.path().join("r.tsv");
+    let report = report.to_str().expect("text");
+    for (command, query) in [("search", "ti:seven"), ("lookup", "local:id1")] {
+        // One record is asked for alone, again, as F, and as B.
+        for (refused, form, code) in [(2, "full form (F)", 0), (3, "brief form (B)", 8)] {
+            let run = |options: &[&str]| {
+                let mut server = TestServer::builder()
+                    .database("cat", [record("id1", "Seven")])
+                    .fault(When::search(), Fault::NeverPiggyback);
+                for nth in 1..refused {
+                    server = server.fault(When::present().nth(nth), too_large());
+                }
+                let server = server.start();
+                let target = format!("{}/cat", server.addr());
+                (
+                    z3950([&[command, &target, query], options].concat()),
+                    target,
+                )
+            };
+            let (ran, target) = run(&[]);
+            assert_eq!(ran.code, Some(code), "{refused}: {ran:?}");
+            let words = format!("record 1 came only in {form}\n");
+            assert!(ran.stderr.contains(&words), "{ran:?}");
+            assert!(
+                ran.stderr.contains(&target) && !ran.stderr.contains("WARN"),
+                "{ran:?}"
+            );
+            let (ran, _) = run(&["--json"]);
+            let line: Value = serde_json::from_str(&ran.stdout).expect("an object");
+            let set = form.get(form.len() - 2..form.len() - 1).expect("a letter");
+            assert_eq!(line["element_set"], set, "{line}");
+            let message = line["message"].as_str().expect("a message");
+            assert!(message.ends_with(words.trim_end()), "{line}");
+            let (ran, _) = run(&["--report", report, "--force"]);
+            assert_eq!(ran.code, Some(code), "{ran:?}");
+            let written = std::fs::read_to_string(report).expect("a report");
+            assert!(written.contains(words.trim_end()), "{written}");
+        }
     }
 }

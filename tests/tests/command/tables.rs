@@ -222,10 +222,12 @@ fn inputs_are_taken_from_a_column() {
     let found = "001\r\npg1342\r\npg2600\r\n";
     for (table, column) in [
         (
-            "\u{FEFF}Title;Number\r\n\"War; peace\";pg1342\r\n;\r\nx;pg2600\r\n",
+            "\u{FEFF}Title;Number\r\n\"War; peace\";pg1342\r\nx;pg2600\r\n",
             "number",
         ),
         ("pg1342,x\npg2600,y", "1"),
+        ("Id,x\npg1342,x\npg2600,y", "1"),
+        ("sep=;\r\na,b;c\r\npg1342;x\r\npg2600;y\r\n", "a,b"),
         ("n\tt\npg1342\t1,2\npg2600\t1,2\n", "n"),
     ] {
         let ran = lookup(table, column);
@@ -252,6 +254,51 @@ fn inputs_are_taken_from_a_column() {
     ] {
         let ran = lookup(table, column);
         assert_eq!((ran.code, &*ran.stdout), (Some(2), ""), "{ran:?}");
+        assert!(ran.stderr.contains(words), "{ran:?}");
+    }
+}
+
+#[test]
+fn every_row_of_a_table_has_a_line_in_the_report() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("books.csv");
+    let report = folder.path().join("r.csv");
+    let sheet = "ISBN\tTitle\r\n141439513\tPride\r\n\tnone\r\n\r\n#9780141439518\tWar\r\n\r\n";
+    // As Excel saves "Unicode text".
+    let units = std::iter::once(0xFEFF).chain(sheet.encode_utf16());
+    let octets: Vec<u8> = units.flat_map(u16::to_le_bytes).collect();
+    fs::write(&path, octets).expect("written");
+    let (path, report) = (text(&path), text(&report));
+    let line = ["--demo", "lookup", "localhost/books", "--input", path];
+    let options = [
+        "--column", "isbn", "--kind", "isbn", "--report", report, "--format", "csv", "--fields",
+        "input",
+    ];
+    let ran = z3950([&line[..], &options].concat());
+    assert_eq!(ran.code, Some(3), "{ran:?}");
+    let sum = "note: 4 inputs: 2 delivered, 2 not sent\n";
+    assert!(ran.stderr.ends_with(sum), "{ran:?}");
+    let written = fs::read_to_string(report).expect("a report");
+    let lines: Vec<&str> = written.lines().skip(1).collect();
+    for (line, begin) in lines.iter().zip([
+        "1,localhost/books,141439513,delivered,0,1,ISBN,,pg1342,",
+        "2,localhost/books,,not sent,3,",
+        "3,localhost/books,,not sent,3,",
+        "4,localhost/books,#9780141439518,delivered,0,1,ISBN,,pg1342,",
+    ]) {
+        assert!(line.starts_with(begin), "{line}");
+    }
+    // A table without --column, and a workbook.
+    for (contents, words) in [
+        (
+            &b"id;title\nx;y\n"[..],
+            "it is a table: --column names the column to look up; its first row is id;title",
+        ),
+        (b"PK\x03\x04\x14\x00", "save the sheet as CSV"),
+    ] {
+        fs::write(path, contents).expect("written");
+        let ran = z3950(line);
+        assert_eq!(ran.code, Some(2), "{ran:?}");
         assert!(ran.stderr.contains(words), "{ran:?}");
     }
 }

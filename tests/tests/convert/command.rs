@@ -178,14 +178,14 @@ fn repeated_records_are_left_out() {
             "001",
             marc(&["a", "b", "a"]),
             &["a", "b"][..],
-            "note: 3 records, 1 left out because an earlier one is the same\n",
+            "note: 3 records, 1 left out, each with the same 001 and 003 with an earlier one; -v lists them\n",
         ),
         ("001", marc(&["a", "b"]), &["a", "b"], ""),
         (
             "isbn",
             books,
             &["a", "c"],
-            "note: 3 records, 1 left out because an earlier one is the same\n",
+            "note: 3 records, 1 left out, each with an ISBN in common with an earlier one; -v lists them\n",
         ),
     ] {
         let ran = convert(&["--dedupe", key], &input);
@@ -238,14 +238,16 @@ fn damage_is_listed_and_spares_the_other_records() {
         lines[1]
     );
     assert!(
-        checked.stderr.ends_with("note: 4 records, 2 with faults\n"),
+        checked
+            .stderr
+            .ends_with("note: 4 records, 2 with structural faults\n"),
         "{}",
         checked.stderr
     );
     let checked = convert(&["--check"], &sound);
     assert_eq!(
         (checked.code, &*checked.stdout, &*checked.stderr),
-        (Some(0), "", "note: 1 record, nothing wrong\n")
+        (Some(0), "", "note: 1 record, no structural faults\n")
     );
 
     let lenient = convert(&[], &input);

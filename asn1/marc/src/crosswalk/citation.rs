@@ -6,6 +6,7 @@ use super::dublin_core::values;
 use super::labels::{clean, is_unimarc};
 use crate::record::{Field, MarcRecord};
 use crate::standard_number::{Isbn, Issn, lccn, oclc_number};
+use crate::text::composed;
 
 /// The publication that a record describes, in the words of a citation.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -38,13 +39,13 @@ pub struct Identifiers {
 }
 
 impl Citation {
-    /// The citation of a record in UTF-8.
+    /// The citation of a record in UTF-8; letters and their marks are composed (NFC), as people search for them.
     pub fn of(record: &MarcRecord) -> Self {
         let first = |element| values(record, element).into_iter().next();
         let year = |text: String| year(&text);
         Self {
-            title: first("title").map(without_full_stop),
-            author: first("creator").map(without_full_stop),
+            title: first("title").map(without_full_stop).map(composed),
+            author: first("creator").map(without_full_stop).map(composed),
             year: values(record, "year").into_iter().find_map(year),
             identifiers: Identifiers::of(record),
         }

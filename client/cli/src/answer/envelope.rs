@@ -12,6 +12,7 @@ use z3950::retrieve::OutcomeName;
 use z3950::url::Host;
 use z3950_asn1::apdu::{DiagRec, External};
 use z3950_asn1::oid::Oid;
+use z3950_marc::table::RowOrigin;
 
 use super::{Answer, Piece};
 use crate::console::output::{Failure, Output};
@@ -20,7 +21,7 @@ use crate::render::syntax;
 /// The version of the objects; it changes when a key changes its meaning or goes away.
 const VERSION: u8 = 2;
 /// The keys that every answer of a server has.
-const KEYS: [&str; 11] = [
+const KEYS: [&str; 12] = [
     "outcome",
     "message",
     "host",
@@ -29,6 +30,7 @@ const KEYS: [&str; 11] = [
     "hits",
     "syntax",
     "requested_syntax",
+    "element_set",
     "step",
     "diagnostic",
     "record",
@@ -94,10 +96,14 @@ impl Envelope {
             .with("record", value)
     }
 
-    /// Where its record comes from: the target, or the URL.
-    pub(crate) fn source(&self) -> Option<&str> {
-        let source = self.0.get("target").or_else(|| self.0.get("url"))?;
-        source.as_str()
+    /// Where its record comes from: the target or the URL, and what it was found by.
+    pub(crate) fn origin(&self) -> RowOrigin<'_> {
+        let text = |key: &str| self.0.get(key)?.as_str();
+        RowOrigin {
+            source: text("target").or_else(|| text("url")),
+            input: text("input"),
+            input_record: text("input_record"),
+        }
     }
 
     /// The object as a line of an answer.

@@ -9,10 +9,11 @@ use z3950_asn1::file::{Existing, Growing, same};
 
 use super::column::{ColumnReader, InputColumn};
 use super::inputs::{Inputs, record_form, refusal};
+use super::utf16;
 use crate::answer::NameRecord;
 use crate::console::input::STANDARD;
 use crate::console::output::Failure;
-use crate::render::Format;
+use crate::render::{Format, shown};
 
 /// The most jobs at once.
 const MAX_JOBS: i64 = 256;
@@ -26,7 +27,7 @@ pub(crate) struct Batch {
     pub(crate) inputs: Vec<PathBuf>,
 
     /// Read the files of --input as tables with commas, semicolons or tabs, and take the inputs from this column: its name
-    /// in the first row, or its number in a table without names.
+    /// in the first row, or its number. Each row after that of the names is an input, even one with an empty cell.
     #[arg(
         long,
         value_name = "NAME|NUMBER",
@@ -39,14 +40,17 @@ pub(crate) struct Batch {
     #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u16).range(1..=MAX_JOBS), hide_short_help = true)]
     jobs: Option<u16>,
 
-    /// Write records to this file. Its extension (.mrc, .xml, .jsonl, .csv, .tsv, .mrk or .txt) selects the format unless
+    /// Write records to this file. Its extension (.mrc, .xml, .json, .jsonl, .csv, .tsv, .mrk or .txt) selects the format unless
     /// --format is given. If it is a folder, or the name ends in a slash, each input gets its own file in it. An existing
     /// file is left alone without --force or --resume, and if no record is found.
     #[arg(long, value_name = "FILE|FOLDER/", conflicts_with = "json")]
     pub(super) output: Option<PathBuf>,
 
-    /// Write one line per input to this file, .tsv or .json: the outcome, hits, the step that answered, diagnostic,
-    /// milliseconds, and the length of the output.
+    /// Write one line per input to this file, .tsv, .csv or .json.
+    ///
+    /// The columns are position, target, input, outcome, exit,
+    /// hits, step (the index that answered), input_record and record (the 001 of the input and of what was delivered),
+    /// choice (of --best), diagnostic, message, milliseconds and length (of the output).
     #[arg(long, value_name = "FILE")]
     pub(super) report: Option<PathBuf>,
 
@@ -116,6 +120,7 @@ impl Batch {
         given: Vec<Vec<u8>>,
         names_records: Option<NameRecord>,
     ) -> Result<Inputs, Failure> {
+        let is_lookup = names_records.is_some();
         // The cells of a column are no records.
         let names_records = names_records.filter(|_| self.column.is_none());
         let mut inputs = Inputs::given(given).naming_records(names_records);
@@ -124,8 +129,8 @@ impl Batch {
                 let lines = BufReader::new(io::stdin());
                 match &self.column {
                     Some(column) => {
-                        let cells = ColumnReader::new(lines, column.clone());
-                        inputs.add("standard input", cells);
+                        let cells = ColumnReader::new(boxed(lines), column.clone(), is_lookup);
+                        inputs.add_cells("standard input", cells);
                     }
                     None => inputs.add("standard input", lines),
                 }
@@ -136,11 +141,15 @@ impl Batch {
             let file = File::open(path).map_err(unread)?;
             let is_file = file.metadata().is_ok_and(|data| data.is_file());
             let mut lines = BufReader::new(file);
+            let mut is_utf16 = false;
             // Checked before anything is written, except for pipes, which may block.
             if is_file {
                 let begin = lines.fill_buf().map_err(unread)?;
+                is_utf16 = utf16::begins(begin);
                 let has_records = names_records.is_some() && record_form(begin).is_some();
-                if let Some(words) = refusal(begin).filter(|_| !has_records) {
+                let words = refusal(begin).map(str::to_owned).filter(|_| !has_records);
+                let table = || is_table(path, begin).filter(|_| is_lookup && self.column.is_none());
+                if let Some(words) = words.or_else(table) {
                     return Err(unread(io::Error::other(words)));
                 }
             }
@@ -148,11 +157,15 @@ impl Batch {
                 inputs.add(name, lines);
                 continue;
             };
-            let mut cells = ColumnReader::new(lines, column.clone());
+            let lines = match is_utf16 {
+                true => utf16::decoded(lines),
+                false => boxed(lines),
+            };
+            let mut cells = ColumnReader::new(lines, column.clone(), is_lookup);
             if is_file {
-                cells.fill_buf().map_err(unread)?;
+                cells.begin().map_err(unread)?;
             }
-            inputs.add(name, cells);
+            inputs.add_cells(name, cells);
         }
         Ok(inputs)
     }
@@ -174,6 +187,28 @@ impl Batch {
             ))),
         }
     }
+}
+
+fn boxed(input: impl BufRead + Send + 'static) -> Box<dyn BufRead + Send> {
+    Box::new(input)
+}
+
+/// The most octets of the first row in a message.
+const MAX_ROW: usize = 200;
+
+/// Why the lines of a file are no inputs: its name and its first line are those of a table with several columns.
+fn is_table(path: &Path, begin: &[u8]) -> Option<String> {
+    let extension = path.extension()?.to_str()?;
+    let is_named = ["csv", "tsv"].map(|known| known.eq_ignore_ascii_case(extension));
+    let first = begin.split(|octet| *octet == b'\n').next()?;
+    let is_it = is_named.contains(&true) && first.iter().any(|octet| b",;\t".contains(octet));
+    is_it.then(|| {
+        let row = first.get(..MAX_ROW).unwrap_or(first).trim_ascii();
+        format!(
+            "it is a table: --column names the column to look up; its first row is {}",
+            shown(row)
+        )
+    })
 }
 
 /// Whether a path is that of a folder, which may not exist yet.

@@ -7,22 +7,32 @@ use std::sync::Arc;
 use z3950_marc::MarcRecord;
 use z3950_marc::stream::{InputForm, RecordReader};
 
+use super::column::{BYTE_ORDER_MARK, ColumnCell, ColumnReader};
+use super::utf16;
 use crate::answer::{Ask, MAX_INPUT, NameRecord, Origin};
 use crate::console::input::bounded_line;
 use crate::console::output::Failure;
 
-/// The byte order mark in UTF-8, which a file may begin with.
-pub(super) const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
-
 /// Why a file that begins like this does not hold inputs: it is binary.
 pub(crate) fn refusal(begin: &[u8]) -> Option<&'static str> {
     let begin = begin.get(..PEEKED).unwrap_or(begin);
+    if begin.starts_with(ZIP) {
+        return Some(
+            "it is a workbook (.xlsx, .ods) or another zip file; save the sheet as CSV in a spreadsheet program",
+        );
+    }
+    if utf16::begins(begin) {
+        return None;
+    }
     let has = |octets: &[u8]| begin.iter().any(|octet| octets.contains(octet));
     if has(b"\x1D\x1E\x1F") {
         return Some("it holds MARC records, not one input a line; z3950 convert shows them");
     }
     has(b"\0").then_some("it is binary, not text with one input a line")
 }
+
+/// The begin of a zip file.
+const ZIP: &[u8] = b"PK\x03\x04";
 
 /// How much of a file is checked for being text.
 const PEEKED: usize = 4096;
@@ -70,11 +80,13 @@ enum SourceContents {
     Unknown(Box<dyn BufRead + Send>),
     Lines(Box<dyn BufRead + Send>),
     Records(Box<RecordReader<Box<dyn BufRead + Send>>>),
+    Cells(Box<ColumnReader<Box<dyn BufRead + Send>>>),
 }
 
 /// A line or record of a source.
 enum SourceItem {
     Line(Vec<u8>),
+    Cell(ColumnCell),
     Record(Result<MarcRecord, String>),
 }
 
@@ -99,6 +111,19 @@ impl Inputs {
             name: name.into().into(),
             read: 0,
             contents: SourceContents::Unknown(Box::new(lines)),
+        });
+    }
+
+    /// Adds the cells of a table after all others. Each is an input, even if it is empty.
+    pub(crate) fn add_cells(
+        &mut self,
+        name: impl Into<String>,
+        cells: ColumnReader<Box<dyn BufRead + Send>>,
+    ) {
+        self.sources.push_back(Source {
+            name: name.into().into(),
+            read: 0,
+            contents: SourceContents::Cells(Box::new(cells)),
         });
     }
 
@@ -154,6 +179,9 @@ impl Iterator for Inputs {
                 Ok(Some(SourceItem::Record(record))) => {
                     return Some(Ok(self.ask_record(record, origin)));
                 }
+                Ok(Some(SourceItem::Cell(cell))) => {
+                    return Some(Ok(self.ask(cell.text.trim_ascii(), Some(origin))));
+                }
                 Ok(Some(SourceItem::Line(line))) => match line.trim_ascii() {
                     [] | [b'#', ..] => {}
                     input => return Some(Ok(self.ask(input, Some(origin)))),
@@ -177,6 +205,13 @@ impl Source {
         let item = match &mut self.contents {
             SourceContents::Records(records) => match records.next().transpose()? {
                 Some(found) => SourceItem::Record(found.record),
+                None => return Ok(None),
+            },
+            SourceContents::Cells(cells) => match cells.next()? {
+                Some(cell) => {
+                    self.read = cell.line;
+                    return Ok(Some(SourceItem::Cell(cell)));
+                }
                 None => return Ok(None),
             },
             SourceContents::Lines(lines) | SourceContents::Unknown(lines) => {
@@ -217,9 +252,11 @@ impl Source {
                 begin.drain(..BYTE_ORDER_MARK.len());
             }
         }
+        let is_utf16 = utf16::begins(&begin);
         let all: Box<dyn BufRead + Send> = Box::new(Cursor::new(begin).chain(rest));
         self.contents = match form {
             Some(form) => SourceContents::Records(Box::new(RecordReader::new(all, form))),
+            None if is_utf16 => SourceContents::Lines(utf16::decoded(all)),
             None => SourceContents::Lines(all),
         };
         Ok(())
@@ -258,9 +295,10 @@ mod tests {
         for (begin, words) in [
             (&marc[..], "MARC records"),
             (b"\x7FELF\x02\x00\x00", "binary"),
+            (b"PK\x03\x04\x14\x00", "save the sheet as CSV"),
+            (b"\xFF\xFEa\x00\n\x00", ""),
             (b"isbn:0306406152\n", ""),
             ("b\u{fc}cher\n\tx\r\n".as_bytes(), ""),
-            (b"\xFF\xFE", ""),
         ] {
             let found = refusal(begin).unwrap_or_default();
             assert_eq!(found.is_empty(), words.is_empty(), "{found}");

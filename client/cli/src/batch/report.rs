@@ -1,10 +1,11 @@
-//! The report of a batch: a line for each answer, as a table (`.tsv`) or as JSON (`.json`, `.jsonl`), written at once.
+//! The report of a batch: a line for each answer, as a table (`.tsv`, `.csv`) or as JSON (`.json`, `.jsonl`), written at once.
 //!
 //! | column | holds |
 //! |---|---|
 //! | `position`, `target`, `input` | the number of the input, from 1; the target; the input, with octets that are not text as `\xNN` |
 //! | `outcome`, `exit` | a word of `OutcomeName` such as `no match`; the exit code for this input alone |
 //! | `hits`, `step` | how many records match; which search found them |
+//! | `input_record`, `record` | the control numbers (001) of the record that is the input, and of those delivered |
 //! | `choice` | which of several records was taken, and why |
 //! | `diagnostic`, `message` | the server's diagnostic; a message if there is no record |
 //! | `milliseconds` | how long it took |
@@ -18,12 +19,13 @@ use std::time::Duration;
 
 use serde::Deserialize;
 use serde_json::{Value, json};
+use z3950_marc::table::SEPARATOR;
 
 use crate::answer::Answer;
 use crate::render::shown;
 
 /// The columns, in the order of the table.
-const COLUMNS: [&str; 12] = [
+const COLUMNS: [&str; 14] = [
     "position",
     "target",
     "input",
@@ -31,6 +33,8 @@ const COLUMNS: [&str; 12] = [
     "exit",
     "hits",
     "step",
+    "input_record",
+    "record",
     "choice",
     "diagnostic",
     "message",
@@ -46,6 +50,8 @@ const MAX_WORDS: usize = 2_000;
 pub(crate) enum ReportForm {
     /// Columns separated by tabs, after a line with their names.
     Table,
+    /// The same with commas and quotation marks (RFC 4180), but lines end in LF.
+    Csv,
     /// One object per line.
     Json,
 }
@@ -59,6 +65,8 @@ pub(crate) struct ReportLine {
     pub(crate) target: String,
     /// The input, on one line.
     pub(crate) input: String,
+    /// The control number of the input, if that is a record.
+    pub(crate) input_record: Option<String>,
     pub(crate) answer: Answer,
     pub(crate) took: Duration,
     /// Octets of the output including its records.
@@ -81,6 +89,7 @@ impl ReportForm {
     pub(crate) fn by_extension(path: &Path) -> Option<Self> {
         match path.extension()?.to_str()? {
             "tsv" => Some(Self::Table),
+            "csv" => Some(Self::Csv),
             "json" | "jsonl" => Some(Self::Json),
             _ => None,
         }
@@ -90,6 +99,7 @@ impl ReportForm {
     pub(super) fn header(self) -> String {
         match self {
             Self::Table => COLUMNS.join("\t") + "\n",
+            Self::Csv => COLUMNS.join(",") + "\n",
             Self::Json => String::new(),
         }
     }
@@ -97,9 +107,9 @@ impl ReportForm {
     /// Whether a line may begin like this.
     pub(super) fn may_begin(self, begin: &[u8]) -> bool {
         match self {
-            Self::Table => begin
+            Self::Table | Self::Csv => begin
                 .iter()
-                .take_while(|octet| **octet != b'\t')
+                .take_while(|octet| !matches!(octet, b'\t' | b','))
                 .all(u8::is_ascii_digit),
             Self::Json => b"{".starts_with(begin) || begin.starts_with(b"{"),
         }
@@ -116,7 +126,9 @@ impl ReportForm {
             "outcome": answer.outcome.as_str(),
             "exit": answer.exit as u8,
             "hits": answer.hits,
-            "step": answer.step,
+            "step": answer.step_name.as_ref().or(answer.step.as_ref()),
+            "input_record": entry.input_record.as_deref().map(bounded),
+            "record": Some(bounded(&answer.records.join(SEPARATOR))).filter(|all| !all.is_empty()),
             "choice": answer.choice.as_deref().map(bounded),
             "diagnostic": answer.diagnostic.as_ref().map(bounded_values),
             "message": answer.message.as_deref().map(bounded),
@@ -126,6 +138,12 @@ impl ReportForm {
         match self {
             Self::Json => format!("{line}\n"),
             Self::Table => COLUMNS.map(|column| cell(line.get(column))).join("\t") + "\n",
+            Self::Csv => {
+                COLUMNS
+                    .map(|column| quoted(cell(line.get(column))))
+                    .join(",")
+                    + "\n"
+            }
         }
     }
 
@@ -135,6 +153,10 @@ impl ReportForm {
             Self::Table => {
                 let (rest, _) = line.rsplit_once('\t')?;
                 Some(format!("{rest}\t{length}\n"))
+            }
+            Self::Csv => {
+                let (rest, _) = line.rsplit_once(',')?;
+                Some(format!("{rest},{length}\n"))
             }
             Self::Json => {
                 let mut line: Value = serde_json::from_str(line).ok()?;
@@ -149,7 +171,10 @@ impl ReportForm {
         if self == Self::Json {
             return serde_json::from_str(line).ok();
         }
-        let cells: Vec<&str> = line.split('\t').collect();
+        let cells: Vec<String> = match self {
+            Self::Csv => unquoted(line),
+            _ => line.split('\t').map(str::to_owned).collect(),
+        };
         let [position, target, input, outcome, exit, .., length] = cells.as_slice() else {
             return None;
         };
@@ -158,13 +183,42 @@ impl ReportForm {
         }
         Some(ParsedLine {
             position: position.parse().ok()?,
-            target: Some((*target).to_owned()),
-            input: (*input).to_owned(),
-            outcome: (*outcome).to_owned(),
+            target: Some(target.clone()),
+            input: input.clone(),
+            outcome: outcome.clone(),
             exit: exit.parse().ok()?,
             length: length.parse().ok()?,
         })
     }
+}
+
+/// A cell of a table with commas.
+fn quoted(cell: String) -> String {
+    match cell.contains([',', '"']) {
+        true => format!("\"{}\"", cell.replace('"', "\"\"")),
+        false => cell,
+    }
+}
+
+/// The cells of a row with commas. Inside quotation marks, the parity of their number so far is odd.
+fn unquoted(line: &str) -> Vec<String> {
+    let mut cells = vec![String::new()];
+    let mut is_quoted = false;
+    let mut last = ' ';
+    for character in line.chars() {
+        let is_mark = character == '"';
+        match (character, cells.last_mut()) {
+            (',', _) if !is_quoted => cells.push(String::new()),
+            // Of two marks in a row, the second is text.
+            ('"', Some(cell)) if !is_quoted && last == '"' => cell.push('"'),
+            ('"', _) => {}
+            (character, Some(cell)) => cell.push(character),
+            (_, None) => {}
+        }
+        is_quoted ^= is_mark;
+        last = character;
+    }
+    cells
 }
 
 /// A value on one line.
@@ -212,6 +266,7 @@ fn bounded_values(object: &Value) -> Value {
 mod tests {
     use z3950::retrieve::OutcomeName;
 
+    use super::super::arguments::Batch;
     use super::*;
     use crate::console::exit::Exit;
 
@@ -225,8 +280,11 @@ mod tests {
                 exit: Exit::Refused,
                 hits: None,
                 step: Some("1=7".to_owned()),
+                step_name: Some("ISBN".to_owned()),
                 target: None,
-                choice: Some("2 of 3".to_owned()),
+                choice: Some("2, \"of\" 3".to_owned()),
+                records: vec!["b1".to_owned(), "b2".to_owned()],
+                failed: Vec::new(),
                 diagnostic: Some(json!({
                     "set": "1.2.840.10003.4.1",
                     "code": 114,
@@ -235,6 +293,7 @@ mod tests {
                 })),
                 message: Some("refused\nby the server".to_owned()),
             },
+            input_record: Some("old\t1".to_owned()),
             took: Duration::from_micros(12_900),
             length: 4_096,
         }
@@ -245,13 +304,18 @@ mod tests {
         for (form, expected) in [
             (
                 ReportForm::Table,
-                "7\tlib.example/books\tisbn:0\\x09\tsearch refused\t5\t\t1=7\t2 of 3\t114 Unsupported Use attribute (1=\\x099)\t\
+                "7\tlib.example/books\tisbn:0\\x09\tsearch refused\t5\t\tISBN\told\\x091\tb1 | b2\t2, \"of\" 3\t114 Unsupported Use attribute (1=\\x099)\t\
                  refused\\x0aby the server\t12\t4096\n",
+            ),
+            (
+                ReportForm::Csv,
+                "7,lib.example/books,isbn:0\\x09,search refused,5,,ISBN,old\\x091,b1 | b2,\"2, \"\"of\"\" 3\",114 Unsupported Use \
+                 attribute (1=\\x099),refused\\x0aby the server,12,4096\n",
             ),
             (
                 ReportForm::Json,
                 "{\"position\":7,\"target\":\"lib.example/books\",\"input\":\"isbn:0\\\\x09\",\"outcome\":\"search refused\",\
-                 \"exit\":5,\"hits\":null,\"step\":\"1=7\",\"choice\":\"2 of 3\",\"diagnostic\":{\"set\":\"1.2.840.10003.4.1\",\"code\":114,\
+                 \"exit\":5,\"hits\":null,\"step\":\"ISBN\",\"input_record\":\"old\\t1\",\"record\":\"b1 | b2\",\"choice\":\"2, \\\"of\\\" 3\",\"diagnostic\":{\"set\":\"1.2.840.10003.4.1\",\"code\":114,\
                  \"text\":\"Unsupported Use attribute\",\"addinfo\":\"1=\\t9\"},\"message\":\"refused\\nby the server\",\
                  \"milliseconds\":12,\"length\":4096}\n",
             ),
@@ -268,6 +332,29 @@ mod tests {
             assert_eq!(form.read(&line[1..line.len() / 2]), None);
             let moved = form.with_length(line.trim_end_matches('\n'), 7);
             assert_eq!(moved, Some(line.replace("4096", "7")));
+        }
+    }
+
+    #[test]
+    fn marks_in_cells_are_read_back() {
+        for cell in [
+            "", "a", "a,b", "\"", "\"\"", "a\"b", "\",\"", ",", "a\"", "\"a",
+        ] {
+            let line = [quoted(cell.to_owned()), quoted(cell.to_owned())].join(",");
+            assert_eq!(unquoted(&line), [cell, cell], "{line}");
+        }
+    }
+
+    #[test]
+    fn the_help_lists_every_column() {
+        let command = <Batch as clap::Args>::augment_args(clap::Command::new("batch"));
+        let mut options = command.get_arguments();
+        let report = options.find(|option| option.get_id() == "report");
+        let help = report.and_then(clap::Arg::get_long_help).expect("a help");
+        let help = help.to_string().replace(['(', ')', ',', '.'], " ");
+        let words: Vec<&str> = help.split_whitespace().collect();
+        for column in COLUMNS {
+            assert!(words.contains(&column), "{column}");
         }
     }
 
@@ -299,6 +386,7 @@ mod tests {
     fn extensions_are_forms() {
         for (name, form) in [
             ("a.tsv", Some(ReportForm::Table)),
+            ("a.csv", Some(ReportForm::Csv)),
             ("a.json", Some(ReportForm::Json)),
             ("a.jsonl", Some(ReportForm::Json)),
             ("a.txt", None),

@@ -366,7 +366,7 @@ mod tests {
             ([6, 3, 6], 0, 2, &[1], 2),
             ([6, 6, 0], 0, 3, &[1, 2], 2),
         ] {
-            for form in [ReportForm::Table, ReportForm::Json] {
+            for form in [ReportForm::Table, ReportForm::Csv, ReportForm::Json] {
                 let whole = report_of(form, "a\nb\na\n", &exits);
                 let mut rest = asks("a\nb\na\n");
                 let resumed = read(&whole, form, &mut rest, shown, all).expect("of these");
@@ -427,6 +427,7 @@ mod tests {
             let ask = ask.expect("in memory");
             let (target, input) = shown(&ask);
             let entry = ReportLine {
+                input_record: None,
                 position: ask.position,
                 target,
                 input,

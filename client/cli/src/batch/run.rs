@@ -1,6 +1,7 @@
 //! A run of a batch. It reads the inputs, opens output and report, and resumes an earlier run; then it sends pieces to
 //! their destination, messages to standard error and answers to the report.
 
+use std::collections::BTreeMap;
 use std::io::{BufReader, Seek, Write};
 use std::iter::Peekable;
 use std::path::Path;
@@ -108,6 +109,7 @@ pub(crate) async fn run_all<W: Work>(
         is_torn: false,
         before: resumed.tally.total(),
         unanswered: 0,
+        failed: BTreeMap::new(),
         tally: resumed.tally,
         progress,
         output,
@@ -151,7 +153,7 @@ fn open_report(
     let usage = |words: String| Err(Failure::Usage(words));
     let Some(form) = ReportForm::by_extension(path) else {
         return usage(format!(
-            "--report {name}: its name must end in .tsv, .json or .jsonl"
+            "--report {name}: its name must end in .tsv, .csv, .json or .jsonl"
         ));
     };
     let mut file = arguments.growing(path)?;
@@ -236,6 +238,8 @@ struct BatchState<'a> {
     before: u64,
     /// How many inputs had no answer.
     unanswered: u64,
+    /// For how many inputs each of several targets failed, and its first message.
+    failed: BTreeMap<String, (u64, String)>,
     /// All answers.
     tally: Tally,
     progress: Progress,
@@ -335,16 +339,17 @@ impl BatchState<'_> {
             Destination::Folder { .. } if is_unanswered && self.of_ask.written == 0 => 0,
             _ => self.destination.complete(ask, &input)?,
         };
+        for (target, words) in std::mem::take(&mut answer.failed) {
+            let (count, _) = self.failed.entry(target).or_insert((0, words));
+            *count += 1;
+        }
         self.tally.add(answer.exit, answer.outcome);
         self.unanswered += u64::from(is_unanswered);
         let of_ask = std::mem::take(&mut self.of_ask);
         self.records.add(of_ask);
         if of_ask.repaired > 0 {
             let repaired = format!("{} repaired", counted(of_ask.repaired, "record"));
-            answer.message = Some(match answer.message {
-                Some(words) => format!("{words}; {repaired}"),
-                None => repaired,
-            });
+            answer = answer.adding(&repaired);
         }
         self.is_torn |= of_ask.written > 0 && breaks_off(answer.outcome);
         if let Some((report, form)) = &mut self.report {
@@ -352,6 +357,7 @@ impl BatchState<'_> {
                 position: ask.position,
                 target,
                 input,
+                input_record: ask.control_number(),
                 answer,
                 took,
                 length,
@@ -470,6 +476,11 @@ impl BatchState<'_> {
             true => Ok(None),
             false => self.destination.finish(remains, is_empty, self.output),
         };
+        for (target, (count, words)) in &self.failed {
+            let inputs = counted(*count, "input");
+            let words = format!("{target} failed for {inputs}: {words}");
+            self.output.warning(&words);
+        }
         self.output.note(&sum);
         let exit = self.tally.exits().fold(Exit::Delivered, Exit::and);
         let may_go_on = self.report.is_some() && arguments.file().is_some();

@@ -113,6 +113,7 @@ fn go_on(disk: &Disk, format: Format, report_form: ReportForm) {
             }
         }
         let entry = ReportLine {
+            input_record: None,
             position: ask.position,
             target: String::new(),
             input: ask.to_string(),

@@ -12,12 +12,11 @@ use std::path::Path;
 
 use serde_json::json;
 use z3950_asn1::file::same;
-use z3950_marc::charset::{
-    Charset, Converted, Options, ProblemKind, Reason, Unencodable, to_charset, to_utf8,
-};
+use z3950_marc::MarcRecord;
+use z3950_marc::charset::{Charset, Options, ProblemKind, Unencodable, to_charset, to_utf8};
 use z3950_marc::crosswalk::is_unimarc;
+use z3950_marc::faults::faults;
 use z3950_marc::stream::{InputForm, InputRecord, RecordReader};
-use z3950_marc::{Field, MarcRecord, iso2709};
 
 pub(crate) use self::arguments::Convert;
 use self::dedupe::Seen;
@@ -28,7 +27,7 @@ use crate::console::exit::Exit;
 use crate::console::input::{open, readable};
 use crate::console::interrupt::{Interrupt, Stopped};
 use crate::console::output::{Failure, Output};
-use crate::render::{Format, counted};
+use crate::render::{Format, counted, shown};
 
 /// Converts or checks every file. Records that are left out or lose data, and faults found by a check, give exit code 8.
 pub(crate) fn run(arguments: &Convert, output: &mut Output) -> Result<Exit, Failure> {
@@ -187,17 +186,21 @@ impl Run<'_> {
         if self.arguments.check {
             let words = match (read, left_out) {
                 (0, _) => return,
-                (read, 0) => format!("{}, nothing wrong", counted(read, "record")),
-                (read, faulty) => format!("{}, {faulty} with faults", counted(read, "record")),
+                (read, 0) => format!("{}, no structural faults", counted(read, "record")),
+                (read, faulty) => format!(
+                    "{}, {faulty} with structural faults",
+                    counted(read, "record")
+                ),
             };
             self.output.note(&words);
             return;
         }
-        if self.repeated > 0 {
+        if let Some(seen) = self.seen.as_ref().filter(|_| self.repeated > 0) {
             let words = format!(
-                "{}, {} left out because an earlier one is the same",
+                "{}, {} left out, each with {} with an earlier one; -v lists them",
                 counted(read, "record"),
-                self.repeated
+                self.repeated,
+                seen.key.in_words()
             );
             self.output.note(&words);
         }
@@ -267,9 +270,14 @@ impl Run<'_> {
             return self.left_out(&place, &notes);
         }
         if let Some(seen) = &mut self.seen
-            && seen.has(&converted.record)
+            && let Some(earlier) = seen.earlier(&converted.record, self.read)
         {
-            tracing::info!("{place}: left out, an earlier record is the same");
+            let number = converted.record.control_number().unwrap_or_default();
+            tracing::info!(
+                "{place}, 001 {}: left out; it has {} with record {earlier} of this run",
+                shown(number),
+                seen.key.in_words()
+            );
             self.repeated += 1;
             return Ok(());
         }
@@ -367,76 +375,4 @@ impl fmt::Display for RecordPlace<'_> {
         let (name, number, offset) = (self.name, self.number, self.offset);
         write!(f, "{name}: record {number} (octet {offset})")
     }
-}
-
-/// The faults of a record: `found` is the record of the input, `converted` the same in UTF-8.
-fn faults(found: &MarcRecord, converted: &Converted) -> Vec<String> {
-    let mut faults: Vec<String> = converted.problems.iter().map(ToString::to_string).collect();
-    let coding = found.leader.character_coding();
-    if converted.choice.reason == Reason::ValidUtf8 && coding != b'a' && !is_unimarc(found) {
-        faults.push("text in UTF-8, but leader position 9 is not a".to_owned());
-    }
-    faults.extend(layout(found));
-    if let Err(error) = iso2709::encode(&converted.record) {
-        faults.push(error.to_string());
-    }
-    for field in &converted.record.fields {
-        faults.extend(faults_of(field).map(|fault| format!("field {}: {fault}", field.tag)));
-    }
-    faults
-}
-
-/// Leader positions for indicators and subfield codes that fit no field (ISO 2709 §4.3, positions 10 and 11).
-fn layout(record: &MarcRecord) -> impl Iterator<Item = String> {
-    let data = || {
-        let fields = record.fields.iter();
-        fields.filter(|field| field.value().is_none() && field.subfields().next().is_some())
-    };
-    let digit = |position| char::from(record.leader.octet(position)).to_digit(10);
-    let fits = |field: &Field| {
-        let count = String::from_utf8_lossy(field.indicators()).chars().count();
-        digit(10).is_none_or(|stated| usize::try_from(stated) == Ok(count))
-    };
-    let indicators = data().next().is_some() && !data().any(fits);
-    let codes = data().next().is_some() && matches!(digit(11), Some(0 | 1));
-    [(indicators, 10), (codes, 11)]
-        .into_iter()
-        .filter_map(move |(is_so, position)| {
-            let stated = digit(position)?;
-            is_so.then(|| format!("leader position {position} is {stated}, which fits no field"))
-        })
-}
-
-fn faults_of(field: &Field) -> impl Iterator<Item = &'static str> {
-    let is_data = field.value().is_none();
-    let indicators = String::from_utf8_lossy(field.indicators());
-    let subfields = || field.subfields();
-    let controls = std::str::from_utf8(&field.body).is_ok_and(|text| text.chars().any(is_stray));
-    [
-        (controls, "a control character"),
-        (
-            is_data && indicators.chars().count() != 2,
-            "not two indicators",
-        ),
-        (is_data && subfields().next().is_none(), "no subfield"),
-        (
-            is_data && subfields().any(|subfield| subfield.code.is_empty()),
-            "text or a delimiter without a subfield code",
-        ),
-        (
-            is_data && subfields().any(|subfield| subfield.data.is_empty()),
-            "an empty subfield",
-        ),
-    ]
-    .into_iter()
-    .filter_map(|(is_so, fault)| is_so.then_some(fault))
-}
-
-/// Whether a character is a control character other than a delimiter or a non-filing mark.
-fn is_stray(character: char) -> bool {
-    character.is_control()
-        && !matches!(
-            character,
-            '\u{1F}' | '\u{88}' | '\u{89}' | '\u{98}' | '\u{9C}'
-        )
 }

@@ -6,9 +6,9 @@ use std::ffi::OsString;
 use std::slice;
 
 use clap::Args;
-use z3950::lookup::{Preferences, identifiers};
+use z3950::lookup::{Kind, Preferences, identifiers};
 use z3950::target::redacted;
-use z3950_marc::MarcRecord;
+use z3950_marc::{MarcRecord, language};
 
 use self::desk::{Desk, Spot};
 use crate::answer::{Job, OR};
@@ -65,12 +65,22 @@ pub(crate) struct Matches {
     #[arg(long, value_name = "NUMBER", default_value_t = 10)]
     pub(crate) count: u64,
 
-    /// If several records match, take the best for copy cataloguing: with the number as a valid one, then by encoding
-    /// level (leader position 17), cataloguing source, language and rules (040 $a $b $e), and number of fields.
+    /// The kind of identifiers without a prefix: isbn, issn, lccn, oclc, local or docid. Leading zeros that a spreadsheet
+    /// program has removed from ISBNs and ISSNs are restored.
+    #[arg(long, value_name = "KIND", value_parser = kind)]
+    pub(crate) kind: Option<Kind>,
+
+    /// If several records match, take the best for copy cataloguing.
+    ///
+    /// The first difference decides: the number is valid in the record, cancelled, or absent; --best-language; the encoding
+    /// level (leader position 17: full, core, minimal, preliminary, abbreviated, prepublication, unknown); the cataloguing
+    /// source (040 $a), national libraries before others; the language of cataloguing (040 $b) of the record of --input;
+    /// the rules (040 $e: RDA, others, unknown); the number of fields.
     #[arg(long)]
     pub(crate) best: bool,
 
-    /// The cataloguing sources (040 $a) that --best prefers, best first [default: those of national libraries].
+    /// The cataloguing sources (040 $a) that --best prefers, best first. By default these, all alike: DLC, DNLM, DNAL, Uk,
+    /// UKM, CaOONL, NLC, AuCNL, DE-101, FrPBN and FR-751131015.
     #[arg(
         long = "best-source",
         value_name = "CODE",
@@ -80,10 +90,12 @@ pub(crate) struct Matches {
     )]
     pub(crate) sources: Vec<String>,
 
-    /// The language of cataloguing (040 $b) that --best prefers, such as eng [default: that of the record of --input].
+    /// The language of cataloguing (040 $b) that --best prefers to every encoding level and source: a MARC code such as
+    /// eng. By default that of the record of --input, which decides after the source.
     #[arg(
         long = "best-language",
         value_name = "CODE",
+        value_parser = language,
         requires = "best",
         hide_short_help = true
     )]
@@ -178,6 +190,22 @@ fn is_another_target(reach: &TargetClient, word: &str) -> bool {
         false => is_name && word.contains('/'),
     };
     reach.is_target(word) && (is_host || !word.contains([':', '/', '.']))
+}
+
+/// A kind of identifiers by the name of its prefix.
+fn kind(text: &str) -> Result<Kind, String> {
+    let mut kinds = Kind::ALL.into_iter();
+    let found = kinds.find(|kind| kind.name().eq_ignore_ascii_case(text));
+    found.ok_or_else(|| format!("must be {}", Kind::ALL.map(Kind::name).join(", ")))
+}
+
+/// The MARC code of a language.
+fn language(text: &str) -> Result<String, String> {
+    match (language::is_code(text), language::code_of(text)) {
+        (true, _) => Ok(text.to_ascii_lowercase()),
+        (false, Some(code)) => Err(format!("the MARC code of this language is {code}")),
+        (false, None) => Err("it is not a MARC language code such as eng, fre or ger".to_owned()),
+    }
 }
 
 /// A lookup in the session of the prompt.

@@ -21,9 +21,11 @@ pub(crate) struct RecordOutput {
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: Format,
 
-    /// The columns of a table: fields such as 001, 020a, 245ab, 008/35-37 or LDR/06, or title, author, year, publisher,
-    /// subject, language, isbn, issn, lccn, oclc or source, or of copies library, location, call_number, volume, item_id, available, due, status or holdings
-    /// (all in one cell) [default: 001,title,author,year,publisher,isbn,issn]. Several values of a cell are joined by " | ".
+    /// The columns of a table: fields such as 001, 020a, 245ab, 008/35-37 or LDR/06, or title, author, contributor, year,
+    /// publisher, subject, description, type, format, language, relation, coverage, rights, isbn, issn, lccn, oclc, source
+    /// (the target), of lookup input and input_record (its 001), or of copies library, location, call_number, volume,
+    /// item_id, available, due, status or holdings (all in one cell). Several values of a cell are separated by " | "
+    /// [default: 001,title,author,year,publisher,isbn,issn].
     #[arg(long, value_name = "COLUMN,...", hide_short_help = true)]
     pub(crate) fields: Option<Columns>,
 

@@ -323,8 +323,12 @@ impl TargetClient {
         subject: &str,
         which: &str,
     ) -> (Piece, Answer) {
-        let external = match slot {
-            ResultRecord::Record { external, .. } => external,
+        let (external, substitute) = match slot {
+            ResultRecord::Record {
+                external,
+                substitute,
+                ..
+            } => (external, substitute),
             ResultRecord::Diagnostic { diagnostic, .. } => {
                 let refused = found
                     .ended(OutcomeName::RecordRefused)
@@ -334,7 +338,27 @@ impl TargetClient {
             }
         };
         let subject = format!("{subject}: {which}");
-        let (mut piece, answer) = writing.record(found, envelope, external, &subject);
+        let element_set = substitute.as_ref().and_then(|form| form.element_set());
+        let element_set = element_set.map(|name| name.to_string_lossy().into_owned());
+        let found = match substitute {
+            Some(form) => found.adding(&format!("{which} came only in {form}")),
+            None => found,
+        };
+        let envelope = || envelope().with("element_set", element_set);
+        let (mut piece, mut answer) = writing.record(found, envelope, external, &subject);
+        if let Some(form) = substitute {
+            let words = format!("{subject} came only in {form}");
+            piece.words.insert(
+                0,
+                match form.is_reduced() {
+                    true => Words::Warning(words),
+                    false => Words::Note(words),
+                },
+            );
+            if form.is_reduced() {
+                answer.exit = answer.exit.and(Exit::FaultsFound);
+            }
+        }
         if let Some(open) = &self.open
             && let Err(words) = open.seen.take(external)
         {

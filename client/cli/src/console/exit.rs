@@ -115,12 +115,12 @@ Exit codes:
   0    success
   1    unexpected error
   2    invalid usage or URL, or a URL that cannot be carried out
-  3    no matching record
+  3    no matching record, or an input with nothing to search for
   4    more than one matching record
   5    refused by the server (diagnostic, rejected Init, access control)
   6    no connection, timeout, or protocol error
   7    reserved port refused (see --allow-reserved-port)
-  8    part of a record was lost, or a check found faults
+  8    part of a record was lost or not sent, or a check found faults
   129  ended by SIGHUP
   130  interrupted (Ctrl-C)
   143  ended by SIGTERM

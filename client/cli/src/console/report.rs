@@ -197,7 +197,7 @@ fn hint(diagnostic: &DiagRec) -> Option<&'static str> {
             "the server does not support this attribute; z3950 probe shows which ones it does"
         }
         Condition::STRUCTURE => {
-            "the server requires another structure attribute; get --fallback tries others"
+            "the server requires another structure attribute; --fallback tries others"
         }
         Condition::ELEMENT_SET_NAME => "try the element set F or B, or none",
         Condition::NOT_AVAILABLE_IN_SYNTAX | Condition::RECORD_SYNTAX => {

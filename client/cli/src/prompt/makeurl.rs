@@ -70,7 +70,9 @@ impl Prompt {
             },
         }?;
         let (database, external) = match records.pop() {
-            Some(ResultRecord::Record { database, external }) => (database, external),
+            Some(ResultRecord::Record {
+                database, external, ..
+            }) => (database, external),
             Some(ResultRecord::Diagnostic { diagnostic, .. }) => {
                 let reason = Diagnostics(vec![diagnostic]).to_string();
                 return Err(Refusal::Because(Exit::Refused, reason));

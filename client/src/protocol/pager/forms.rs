@@ -5,8 +5,8 @@ use z3950_asn1::record::RetrievedRecord;
 use super::Pager;
 use super::refusals::is_diagnostic;
 use crate::error::Error;
-use crate::protocol::service::ResultRecord;
 use crate::protocol::service::present::PresentOptions;
+use crate::protocol::service::{ResultRecord, SubstituteForm};
 
 /// The octets of an ISO 2709 record without fields: a leader and two terminators.
 const NO_FIELDS: usize = 26;
@@ -43,37 +43,42 @@ impl Pager {
         self.without_form += 1;
         let present = &self.options.present;
         let sets = self.options.element_sets.iter();
-        let sets = sets.map(|name| PresentOptions {
-            element_set: Some(name.clone()),
-            ..present.clone()
+        let sets = sets.map(|name| {
+            let form = PresentOptions {
+                element_set: Some(name.clone()),
+                ..present.clone()
+            };
+            (form, SubstituteForm::ElementSet(name.clone()))
         });
         let syntaxes = self.options.alternatives.iter();
-        let syntaxes = syntaxes.map(|syntax| PresentOptions {
-            record_syntax: *syntax,
-            ..present.clone()
+        let syntaxes = syntaxes.map(|syntax| {
+            let form = PresentOptions {
+                record_syntax: *syntax,
+                ..present.clone()
+            };
+            (form, SubstituteForm::Syntax(*syntax))
         });
-        for form in sets.chain(syntaxes) {
-            let presented = match self.session.present(position, 1, &form).await {
+        for (options, form) in sets.chain(syntaxes) {
+            let presented = match self.session.present(position, 1, &options).await {
                 Ok(presented) => presented,
                 Err(Error::Refused { .. }) => continue,
                 Err(error) => return Err(error),
             };
             let record = presented.records.into_iter().next();
-            let is_it = |record: &ResultRecord| {
-                matches!(record, ResultRecord::Record { .. }) && !is_unusable(record)
+            let Some(ResultRecord::Record {
+                database, external, ..
+            }) = record.filter(|record| !is_unusable(record))
+            else {
+                continue;
             };
-            if let Some(record) = record.filter(is_it) {
-                let element_set = form.element_set.as_ref().map(|name| name.to_string_lossy());
-                tracing::warn!(
-                    position,
-                    element_set = element_set.as_deref(),
-                    syntax = ?form.record_syntax,
-                    "the record is too large or empty, so it is in another form",
-                );
-                *first = record;
-                self.without_form = 0;
-                break;
-            }
+            tracing::info!(position, %form, "the record is too large or empty in the requested form");
+            *first = ResultRecord::Record {
+                database,
+                external,
+                substitute: Some(Box::new(form)),
+            };
+            self.without_form = 0;
+            break;
         }
         Ok(records)
     }

@@ -2,6 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
+use z3950_marc::charset::{Options, to_utf8};
+use z3950_marc::faults::faults;
+
 use super::read::{Arena, Damage, RawRecord, files_of, read};
 use super::{LoadError, Note};
 use crate::memory::catalogue::DatabaseFiles;
@@ -16,6 +19,8 @@ pub struct Checked {
     pub path: PathBuf,
     /// Records that would be served.
     pub records: u64,
+    /// Of these, records with structural faults, whether they would be repaired or served as they are.
+    pub faulty: u64,
     /// Of these, records that would be repaired without loss.
     pub repaired: u64,
     /// Of these, records with parts missing.
@@ -144,5 +149,17 @@ fn count(record: RawRecord, checked: &mut Checked) -> Vec<Note> {
         None => {}
     }
     let repairs = sound.repairs.iter();
-    repairs.map(|repair| sound.note(repair, 0)).collect()
+    let mut notes: Vec<Note> = repairs.map(|repair| sound.note(repair, 0)).collect();
+    let mut options = Options::default();
+    options.character_references = true;
+    let converted = to_utf8(&sound.record, &options);
+    let (number, offset) = (sound.number, sound.offset);
+    let faults = faults(&sound.record, &converted).into_iter();
+    notes.extend(faults.map(|fault| Note::Faulty {
+        number,
+        offset,
+        fault,
+    }));
+    checked.faulty += u64::from(!notes.is_empty() || sound.damage.is_some());
+    notes
 }

@@ -171,8 +171,8 @@ pub(super) fn read(
 pub(super) struct Sound {
     pub(super) octets: Bytes,
     pub(super) record: MarcRecord,
-    number: u64,
-    offset: u64,
+    pub(super) number: u64,
+    pub(super) offset: u64,
     /// The repairs, losses first.
     pub(super) repairs: Vec<Repair>,
     /// The damage found while reading and parsing.

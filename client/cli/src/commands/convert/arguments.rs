@@ -33,13 +33,14 @@ pub(crate) struct Convert {
     pub(super) from: Option<InputForm>,
 
     /// The output format: marc, marcxml, marcxchange, json, csv, tsv, spreadsheet, mrk, line, dc or brief. By default, the
-    /// extension of --output (.mrc, .xml, .jsonl, .csv, .tsv, .mrk or .txt) selects it; on standard output it is line.
+    /// extension of --output (.mrc, .xml, .json, .jsonl, .csv, .tsv, .mrk or .txt) selects it; on standard output it is line.
     #[arg(long, value_name = "FORM", value_parser = output_format)]
     pub(super) to: Option<Format>,
 
-    /// The columns of a table: fields such as 001, 020a, 245ab, 008/35-37 or LDR/06, or title, author, year, publisher,
-    /// subject, language, isbn, issn, lccn, oclc or source, or of copies library, location, call_number, volume, item_id, available, due, status or holdings
-    /// (all in one cell) [default: 001,title,author,year,publisher,isbn,issn]. Several values of a cell are joined by " | ".
+    /// The columns of a table: fields such as 001, 020a, 245ab, 008/35-37 or LDR/06, or title, author, contributor, year,
+    /// publisher, subject, description, type, format, language, relation, coverage, rights, isbn, issn, lccn, oclc or source
+    /// (the file), or of copies library, location, call_number, volume, item_id, available, due, status or holdings (all in
+    /// one cell). Several values of a cell are separated by " | " [default: 001,title,author,year,publisher,isbn,issn].
     #[arg(long, value_name = "COLUMN,...")]
     fields: Option<Columns>,
 
@@ -48,7 +49,7 @@ pub(crate) struct Convert {
     row_per_copy: bool,
 
     /// Keep only the first of several records with the same control number (001 together with 003) or with an ISBN in
-    /// common. Records without one are all kept.
+    /// common, which may be other editions. Records without one are all kept. With -v, each record left out is listed.
     #[arg(long, value_name = "001|isbn", value_parser = choices(&KEYS))]
     pub(super) dedupe: Option<DuplicateKey>,
 
@@ -84,7 +85,8 @@ pub(crate) struct Convert {
     #[arg(long, value_name = "N", requires = "output")]
     pub(super) split: Option<NonZeroU64>,
 
-    /// Convert nothing; list the faults in each record and exit with 8 if there are any.
+    /// Convert nothing; list the structural faults in each record and exit with 8 if there are any: lengths, directory,
+    /// indicators, subfield codes, control characters and character sets. Contents are not checked.
     #[arg(long, conflicts_with_all = ["to", "to_charset", "strict", "output", "split", "fields", "row_per_copy", "dedupe"])]
     pub(super) check: bool,
 

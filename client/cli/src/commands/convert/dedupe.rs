@@ -1,6 +1,6 @@
 //! Records that occur more than once: by their control number or by an ISBN.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::hash::{BuildHasher, Hash, RandomState};
 
 use z3950_marc::MarcRecord;
@@ -23,12 +23,22 @@ pub(super) const KEYS: [(&str, DuplicateKey, &str); 2] = [
     ),
 ];
 
-/// The keys of the records so far, each as a fingerprint of 16 octets, so that a file of millions fits in memory. The hashers
-/// have random keys: no file can be made to have equal fingerprints.
+impl DuplicateKey {
+    /// What a record that is left out has in common with an earlier one.
+    pub(super) fn in_words(self) -> &'static str {
+        match self {
+            Self::ControlNumber => "the same 001 and 003",
+            Self::Isbn => "an ISBN in common",
+        }
+    }
+}
+
+/// The keys of the records so far, each as a fingerprint of 16 octets, so that a file of millions fits in memory, with the
+/// number of its record. The hashers have random keys: no file can be made to have equal fingerprints.
 pub(super) struct Seen {
-    key: DuplicateKey,
+    pub(super) key: DuplicateKey,
     hashers: [RandomState; 2],
-    fingerprints: HashSet<[u64; 2]>,
+    fingerprints: HashMap<[u64; 2], u64>,
 }
 
 impl Seen {
@@ -36,12 +46,12 @@ impl Seen {
         Self {
             key,
             hashers: Default::default(),
-            fingerprints: HashSet::new(),
+            fingerprints: HashMap::new(),
         }
     }
 
-    /// Whether an earlier record has a key of this one. The keys of a new record are added.
-    pub(super) fn has(&mut self, record: &MarcRecord) -> bool {
+    /// The number of the earlier record that has a key of this one. Otherwise its keys are added under its number.
+    pub(super) fn earlier(&mut self, record: &MarcRecord, number: u64) -> Option<u64> {
         let keys: Vec<[u64; 2]> = match self.key {
             DuplicateKey::ControlNumber => {
                 let number = record.control_number().filter(|number| !number.is_empty());
@@ -53,11 +63,15 @@ impl Seen {
             }
             DuplicateKey::Isbn => isbns(record).map(|isbn| self.fingerprint(isbn)).collect(),
         };
-        let is_known = keys.iter().any(|key| self.fingerprints.contains(key));
-        if !is_known {
+        let earlier = keys
+            .iter()
+            .find_map(|key| self.fingerprints.get(key))
+            .copied();
+        if earlier.is_none() {
+            let keys = keys.into_iter().map(|key| (key, number));
             self.fingerprints.extend(keys);
         }
-        is_known
+        earlier
     }
 
     fn fingerprint(&self, key: impl Hash) -> [u64; 2] {
@@ -84,7 +98,7 @@ mod tests {
                     "=245  00$aNone",
                     "=245  00$aNone",
                 ][..],
-                &[false, false, true, false, false, false][..],
+                &[0, 0, 1, 0, 0, 0][..],
             ),
             (
                 DuplicateKey::Isbn,
@@ -97,16 +111,17 @@ mod tests {
                     "=020  \\\\$a0141439514",
                     "=020  \\\\$z0306406152",
                 ],
-                &[false, true, false, false, false, false],
+                &[0, 1, 0, 0, 0, 0],
             ),
         ] {
             let mut seen = Seen::new(key);
-            let found: Vec<bool> = records
-                .iter()
-                .map(|lines| {
+            let found: Vec<u64> = (1..)
+                .zip(records)
+                .map(|(number, lines)| {
                     let text = format!("=LDR  00000nam a2200000 a 4500\n{lines}\n");
                     let records = mrk::parse_all(&text).expect("a record");
-                    seen.has(records.first().expect("a record"))
+                    let record = records.first().expect("a record");
+                    seen.earlier(record, number).unwrap_or_default()
                 })
                 .collect();
             assert_eq!(found, expected, "{key:?}");

@@ -16,6 +16,7 @@ use super::Matches;
 use crate::answer::{Answer, Ask, Recipient, Work, Writing, refuse};
 use crate::commands::fallback::again_as;
 use crate::commands::target::{NamedTarget, TargetClient, Unanswered};
+use crate::console::exit::Exit;
 use crate::console::output::Words;
 use crate::render::{Style, shown};
 
@@ -29,6 +30,8 @@ pub(super) struct Desk {
     pub(super) asks_all: bool,
     /// By what the best of several records is chosen; `None` if all are shown.
     pub(super) preferences: Option<Preferences>,
+    /// The kind of identifiers without a prefix; `None` if their form decides.
+    pub(super) kind: Option<Kind>,
     pub(super) fallback: Fallback,
     /// How many records of a target to fetch.
     pub(super) count: u64,
@@ -57,10 +60,12 @@ impl Spot {
 
 /// What was found by an identifier at a target.
 struct Find<'a> {
+    ask: &'a Ask,
     spot: &'a Spot,
     identifier: &'a Identifier,
-    /// The attributes of the search, and the forms of the identifier that it was for.
+    /// The attributes of the search, the same in words, and the forms of the identifier that it was for.
     step: String,
+    step_name: String,
     terms: Vec<String>,
     hits: u64,
     records: Vec<ResultRecord>,
@@ -77,9 +82,13 @@ struct Searched<'a> {
 
 impl Work for Desk {
     async fn answer(&self, ask: &Ask, recipient: &mut Recipient) -> Answer {
-        let identifiers = match identifiers_of(ask) {
+        let identifiers = match self.identifiers_of(ask) {
             Ok(identifiers) => identifiers,
-            Err(words) => return refuse(ask, words, recipient).await,
+            Err((exit, words)) => {
+                let mut answer = refuse(ask, words, recipient).await;
+                answer.exit = exit;
+                return answer;
+            }
         };
         let spots = match self.is_joint {
             true => self.spots.as_slice(),
@@ -91,15 +100,22 @@ impl Work for Desk {
         let most = if self.asks_all { spots.len() } else { 1 };
         let most = u64::try_from(most).unwrap_or(u64::MAX);
         recipient.ready_for(self.count.saturating_mul(most)).await;
-        let searched = self.search(spots, &identifiers).await;
-        let has_no_match = searched.iter().all(|one| matches!(one.result, Ok(None)));
-        let doubt = identifiers.first().filter(|_| identifiers.len() == 1);
+        let searched = self.search(ask, spots, &identifiers).await;
+        let found_by = searched.iter().find_map(|one| match &one.result {
+            Ok(Some(found)) => Some(found.identifier),
+            _ => None,
+        });
+        let doubt = found_by.or(identifiers.first());
         let doubt = doubt.and_then(Identifier::doubt);
+        let has_no_match = searched.iter().all(|one| matches!(one.result, Ok(None)));
         if let (Some(words), false) = (&doubt, has_no_match) {
             recipient.send(Words::Warning(words.clone())).await;
         }
         let mut finds: Vec<Find<'_>> = Vec::new();
-        let mut failed: Option<Answer> = None;
+        let mut worst: Option<Answer> = None;
+        let mut failed = Vec::new();
+        // What each target says that has no record.
+        let mut without = Vec::new();
         for one in searched {
             let Searched {
                 spot,
@@ -109,85 +125,93 @@ impl Work for Desk {
             for words in notes {
                 recipient.send(Words::Note(words)).await;
             }
-            match result {
-                Ok(found) => finds.extend(found),
+            let words = match result {
+                Ok(Some(found)) => {
+                    finds.push(found);
+                    continue;
+                }
+                Ok(None) => NO_MATCH.to_owned(),
                 Err(failure) => {
                     let answer = failure.answer();
+                    let message = answer.message.clone().unwrap_or_default();
                     if spots.len() > 1 {
-                        let message = answer.message.as_deref().unwrap_or_default();
                         let words = format!("{}: {ask}: {message}", spot.place);
                         recipient.send(Words::Warning(words)).await;
+                        failed.push((spot.place.text.clone(), message.clone()));
                     }
-                    failed = Some(match failed {
+                    worst = Some(match worst {
                         Some(other) => other.graver(answer),
                         None => answer,
                     });
+                    message
+                }
+            };
+            without.push(format!("{}: {words}", spot.place.text));
+        }
+        let mut answer = if finds.is_empty() {
+            let answer = match worst {
+                Some(answer) if spots.len() > 1 => answer.saying(without.join("; ")),
+                Some(answer) => answer,
+                None => {
+                    let hint = || hint(ask, identifiers.first()?);
+                    let words = match doubt.or_else(hint) {
+                        Some(doubt) => format!("{NO_MATCH}; {doubt}"),
+                        None => NO_MATCH.to_owned(),
+                    };
+                    let mut answer = Answer::default().ended(OutcomeName::NoMatch).saying(words);
+                    answer.hits = Some(0);
+                    answer
+                }
+            };
+            self.end(ask, spots, &identifiers, answer, recipient).await
+        } else {
+            // Targets that have a record are enough.
+            if !finds.iter().all(Find::is_undelivered) {
+                let (undelivered, delivered): (Vec<_>, Vec<_>) =
+                    finds.into_iter().partition(Find::is_undelivered);
+                finds = delivered;
+                for words in undelivered.iter().flat_map(Find::diagnostics) {
+                    recipient.send(words).await;
                 }
             }
-        }
-        if finds.is_empty() {
-            let answer = failed.unwrap_or_else(|| {
-                let hint = || identifiers.first().and_then(Identifier::hint);
-                let words = match doubt.or_else(hint) {
-                    Some(doubt) => format!("no record matches; {doubt}"),
-                    None => "no record matches".to_owned(),
-                };
-                let mut answer = Answer::default().ended(OutcomeName::NoMatch).saying(words);
-                answer.hits = Some(0);
-                answer
-            });
-            return self.end(spots, &identifiers, answer, recipient).await;
-        }
-        // Targets that have a record are enough.
-        if !finds.iter().all(Find::is_undelivered) {
-            let (undelivered, delivered): (Vec<_>, Vec<_>) =
-                finds.into_iter().partition(Find::is_undelivered);
-            finds = delivered;
-            for words in undelivered.iter().flat_map(Find::diagnostics) {
-                recipient.send(words).await;
-            }
-        }
-        match &self.preferences {
-            Some(preferences) => {
-                let mut preferences = preferences.clone();
-                if let (None, Some(record)) = (&preferences.language, &ask.record) {
-                    preferences.language = cataloguing_language(record);
+            let told = failed
+                .iter()
+                .map(|(target, words)| format!("{target}: {words}"));
+            let remarks: Vec<String> = doubt.into_iter().chain(told).collect();
+            let answer = match &self.preferences {
+                Some(preferences) => {
+                    let mut preferences = preferences.clone();
+                    let record = ask.record.as_deref();
+                    preferences.usual_language = record.and_then(cataloguing_language);
+                    self.show_best(finds, &preferences, recipient).await
                 }
-                self.show_best(finds, &preferences, recipient).await
+                None => self.show_all(finds, recipient).await,
+            };
+            match remarks.as_slice() {
+                [] => answer,
+                remarks => answer.adding(&remarks.join("; ")),
             }
-            None => {
-                let mut answer: Option<Answer> = None;
-                for found in finds {
-                    let next = self.show(found, recipient).await;
-                    answer = Some(match answer {
-                        Some(answer) => answer.graver(next),
-                        None => next,
-                    });
-                }
-                answer.unwrap_or_default()
-            }
-        }
+        };
+        answer.failed = failed;
+        answer
     }
 }
 
-/// The identifiers of an ask, or why there are none.
-fn identifiers_of(ask: &Ask) -> Result<Vec<Identifier>, String> {
-    let is_record = ask.origin.as_ref().is_some_and(|origin| origin.is_record);
-    match &ask.record {
-        Some(record) => {
-            let found = identifiers(record);
-            match found.is_empty() {
-                true => Err(format!("{ask}: no identifier in 010, 020, 022 or 035 $a")),
-                false => Ok(found),
-            }
+/// The message of a target that has no record.
+const NO_MATCH: &str = "no record matches";
+
+/// A hint if no record is found.
+fn hint(ask: &Ask, identifier: &Identifier) -> Option<String> {
+    let is_row = identifier.kind == Kind::Docid
+        && !identifier.is_certain
+        && ask.record.is_none()
+        && ask.origin.is_some()
+        && identifier.text.contains([';', ',', '\t']);
+    match is_row {
+        true => {
+            Some("if this is the row of a table, --column names the column to look up".to_owned())
         }
-        None if is_record => Err(ask.to_string()),
-        None => {
-            let identifier = shown(&ask.input).parse();
-            let identifier: Identifier =
-                identifier.map_err(|error: z3950::lookup::IdentifierError| error.to_string())?;
-            Ok(vec![identifier])
-        }
+        false => identifier.hint(),
     }
 }
 
@@ -204,6 +228,7 @@ impl Desk {
             is_joint: false,
             asks_all: false,
             preferences: None,
+            kind: wanted.kind,
             fallback: wanted.fallbacks.allowed(),
             count: wanted.count,
             is_written: false,
@@ -216,18 +241,44 @@ impl Desk {
         self.spots.iter().map(|spot| spot.place.text.as_str())
     }
 
+    /// The identifiers of an ask, or why there are none, and the exit code for that.
+    fn identifiers_of(&self, ask: &Ask) -> Result<Vec<Identifier>, (Exit, String)> {
+        let is_record = ask.origin.as_ref().is_some_and(|origin| origin.is_record);
+        match &ask.record {
+            Some(record) => {
+                let found = identifiers(record);
+                match found.is_empty() {
+                    // Nothing can match it.
+                    true => Err((
+                        Exit::NoMatch,
+                        format!("{ask}: no identifier in 010, 020, 022 or 035"),
+                    )),
+                    false => Ok(found),
+                }
+            }
+            None if is_record => Err((Exit::FaultsFound, ask.to_string())),
+            None => {
+                let identifier = Identifier::read(&shown(&ask.input), self.kind);
+                let identifier = identifier.map_err(|error| (Exit::Usage, error.to_string()));
+                Ok(vec![identifier?])
+            }
+        }
+    }
+
     /// Asks targets in order until one has a record, or all at once.
     async fn search<'a>(
         &self,
+        ask: &'a Ask,
         spots: &'a [Spot],
         identifiers: &'a [Identifier],
     ) -> Vec<Searched<'a>> {
         if self.asks_all {
-            return join_all(spots.iter().map(|spot| self.search_at(spot, identifiers))).await;
+            let spots = spots.iter();
+            return join_all(spots.map(|spot| self.search_at(ask, spot, identifiers))).await;
         }
         let mut searched = Vec::new();
         for spot in spots {
-            let one = self.search_at(spot, identifiers).await;
+            let one = self.search_at(ask, spot, identifiers).await;
             let is_found = matches!(&one.result, Ok(Some(found)) if !found.is_undelivered());
             searched.push(one);
             if is_found {
@@ -238,12 +289,17 @@ impl Desk {
     }
 
     /// Looks up identifiers at a target, in order until one finds something. If a target refuses one, another may do.
-    async fn search_at<'a>(&self, spot: &'a Spot, identifiers: &'a [Identifier]) -> Searched<'a> {
+    async fn search_at<'a>(
+        &self,
+        ask: &'a Ask,
+        spot: &'a Spot,
+        identifiers: &'a [Identifier],
+    ) -> Searched<'a> {
         let mut refusal = None;
         let mut has_answered = false;
         let mut notes = Vec::new();
         for identifier in identifiers {
-            match self.find(spot, identifier, &mut notes).await {
+            match self.find(ask, spot, identifier, &mut notes).await {
                 Ok(None) => has_answered = true,
                 Err(Unanswered {
                     error: error @ Error::Refused { .. },
@@ -272,6 +328,7 @@ impl Desk {
     /// Looks up an identifier, with fallbacks, whose attempts are noted.
     async fn find<'a>(
         &self,
+        ask: &'a Ask,
         spot: &'a Spot,
         identifier: &'a Identifier,
         notes: &mut Vec<String>,
@@ -317,11 +374,16 @@ impl Desk {
                 found.map(|found| {
                     let attributes = &found.attempt.attributes;
                     Find {
+                        ask,
                         spot,
                         identifier,
                         step: match course.form() {
                             Some(form) => format!("{attributes};{form}"),
                             None => attributes.clone(),
+                        },
+                        step_name: match course.form() {
+                            Some(form) => format!("{};{form}", found.attempt.name),
+                            None => found.attempt.name.clone(),
                         },
                         terms: found.attempt.terms.clone(),
                         hits: found.hits,

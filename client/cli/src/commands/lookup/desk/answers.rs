@@ -6,19 +6,29 @@ use z3950::retrieve::OutcomeName;
 use z3950::service::ResultRecord;
 
 use super::{Desk, Find, Spot};
-use crate::answer::{Answer, Envelope, OR, Piece, Recipient};
+use crate::answer::{Answer, Ask, Envelope, OR, Piece, Recipient};
 use crate::commands::target::{NamedTarget, Unanswered};
 use crate::console::output::Words;
-use crate::render::{matching, numbered};
+use crate::render::{counted, matching, numbered, shown};
 
 /// The keys that `--json` adds.
-const KEYS: [&str; 5] = ["identifier", "position", "terms", "matched", "choice"];
+const KEYS: [&str; 7] = [
+    "input",
+    "input_record",
+    "identifier",
+    "position",
+    "terms",
+    "matched",
+    "choice",
+];
 
 impl Desk {
-    fn envelope(&self, place: &NamedTarget, identifier: String) -> Envelope {
+    fn envelope(&self, ask: &Ask, place: &NamedTarget, identifier: String) -> Envelope {
         let syntax = self.spots.first();
         let syntax = syntax.and_then(|spot| spot.options.search.record_syntax);
         Envelope::of(place, &KEYS)
+            .with("input", ask.to_string())
+            .with("input_record", ask.control_number())
             .with("identifier", identifier)
             .requested(syntax)
     }
@@ -26,6 +36,7 @@ impl Desk {
     /// Sends an answer without records, of one target or several.
     pub(super) async fn end(
         &self,
+        ask: &Ask,
         spots: &[Spot],
         identifiers: &[Identifier],
         answer: Answer,
@@ -40,7 +51,7 @@ impl Desk {
         let identifiers = identifiers.join(" ");
         let subject = format!("{}: {identifiers}", places.join(OR));
         let envelope = || {
-            let envelope = self.envelope(&last.place, identifiers);
+            let envelope = self.envelope(ask, &last.place, identifiers);
             envelope.with("target", names.join(OR))
         };
         recipient
@@ -48,8 +59,21 @@ impl Desk {
             .await
     }
 
+    /// Shows the records of every target.
+    pub(super) async fn show_all(&self, finds: Vec<Find<'_>>, recipient: &mut Recipient) -> Answer {
+        let mut answer: Option<Answer> = None;
+        for found in finds {
+            let next = self.show(found, recipient).await;
+            answer = Some(match answer {
+                Some(answer) => answer.graver(next),
+                None => next,
+            });
+        }
+        answer.unwrap_or_default()
+    }
+
     /// Shows the records of a target.
-    pub(super) async fn show(&self, found: Find<'_>, recipient: &mut Recipient) -> Answer {
+    async fn show(&self, found: Find<'_>, recipient: &mut Recipient) -> Answer {
         let Find {
             spot: Spot { place, .. },
             identifier,
@@ -61,7 +85,8 @@ impl Desk {
         let envelope = || self.envelope_of(&found);
         let mut answer = base.clone();
         if hits != 1 {
-            answer = answer.ended(OutcomeName::Ambiguous).saying(matching(hits));
+            let words = format!("{}; --best takes the best one", matching(hits));
+            answer = answer.ended(OutcomeName::Ambiguous).saying(words);
         }
         if count == 0 {
             answer.outcome = OutcomeName::Found;
@@ -94,6 +119,7 @@ impl Desk {
             let failed = Answer {
                 hits: base.hits,
                 step: base.step,
+                step_name: base.step_name,
                 target: base.target,
                 ..Unanswered::from(failure.clone()).answer()
             };
@@ -143,22 +169,41 @@ impl Desk {
             hits: Some(hits),
             ..found.base()
         };
-        if let Some((next, ..)) = candidates.next() {
-            let of = match u64::try_from(number).unwrap_or(u64::MAX) < hits {
-                true => format!("the first {number} of {hits}"),
-                false => number.to_string(),
+        let has_others = finds.len() > 1;
+        let name = |merit: &Merit, found: &Find<'_>, position: u64| {
+            let own = match merit.control_number() {
+                Some(number) => shown(number.trim().as_bytes()),
+                None => format!("record {position}"),
             };
-            let words = format!(
-                "record {position} as the best of {of}: {}",
-                best.reason(&next)
-            );
-            base.choice = Some(words);
-        }
+            match has_others {
+                true => format!("{own} ({})", found.spot.place.text),
+                false => own,
+            }
+        };
+        let own = name(&best, found, position);
+        let compared = u64::try_from(number).unwrap_or(u64::MAX);
+        let choice = match candidates.next() {
+            Some((next, other, at, _)) => {
+                let of = match compared < hits {
+                    true => format!("the first {number} of {hits}"),
+                    false => number.to_string(),
+                };
+                let reason = best.reason(&next, &name(&next, other, at));
+                format!("{own} is the best of {of} records: {reason}")
+            }
+            None if compared < hits => format!(
+                "{own} is the only one of {} that was compared (--count {})",
+                counted(hits, "record"),
+                self.count
+            ),
+            None => format!("{own} is the only record"),
+        };
+        base.choice = Some(choice);
         if !self.writing.json {
             let words = found.in_words();
             recipient.send(Words::Note(words)).await;
         }
-        if let Some(choice) = &base.choice {
+        if let Some(choice) = base.choice.as_ref().filter(|_| hits > 1) {
             let words = format!("{}: {}: {choice}", found.spot.place, found.identifier);
             recipient.send(Words::Note(words)).await;
         }
@@ -179,7 +224,7 @@ impl Desk {
 
     fn envelope_of(&self, found: &Find<'_>) -> Envelope {
         let identifier = found.identifier.to_string();
-        self.envelope(&found.spot.place, identifier)
+        self.envelope(found.ask, &found.spot.place, identifier)
             .with("terms", found.terms.clone())
     }
 
@@ -251,19 +296,20 @@ impl Find<'_> {
         Answer {
             hits: Some(self.hits),
             step: Some(self.step.clone()),
+            step_name: Some(self.step_name.clone()),
             target: Some(self.spot.place.text.clone()),
             ..Answer::default()
         }
     }
 
-    /// `lib.example: isbn:0306406152: 1 record matches 1=7 9780306406157 or 0306406152`
+    /// `lib.example: isbn:0306406152: 1 record matches ISBN 9780306406157 or 0306406152`
     fn in_words(&self) -> String {
         format!(
             "{}: {}: {} {} {}",
             self.spot.place,
             self.identifier,
             matching(self.hits),
-            self.step,
+            self.step_name,
             self.terms.join(OR)
         )
     }

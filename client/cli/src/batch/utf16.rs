@@ -1,0 +1,87 @@
+//! Text in UTF-16, as spreadsheet programs save "Unicode text", in UTF-8.
+
+use std::io::{self, BufRead, BufReader, Read};
+
+use encoding_rs::{Decoder, UTF_16LE};
+
+/// Whether text begins with a byte order mark in UTF-16.
+pub(super) fn begins(begin: &[u8]) -> bool {
+    begin.starts_with(b"\xFF\xFE") || begin.starts_with(b"\xFE\xFF")
+}
+
+/// The text in UTF-8, of either byte order, without its mark.
+pub(super) fn decoded(input: impl BufRead + Send + 'static) -> Box<dyn BufRead + Send> {
+    Box::new(BufReader::new(Utf16Reader {
+        input,
+        // The mark decides the byte order.
+        decoder: UTF_16LE.new_decoder(),
+        is_over: false,
+        text: String::new(),
+        read: 0,
+    }))
+}
+
+struct Utf16Reader<R> {
+    input: R,
+    decoder: Decoder,
+    is_over: bool,
+    /// Text that has been decoded, and how much of it has been read.
+    text: String,
+    read: usize,
+}
+
+/// The most octets that are decoded at once.
+const CHUNK: usize = 8192;
+
+impl<R: BufRead> Read for Utf16Reader<R> {
+    fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
+        while self.read == self.text.len() && !self.is_over {
+            let chunk = self.input.fill_buf()?;
+            let chunk = chunk.get(..CHUNK).unwrap_or(chunk);
+            self.text.clear();
+            self.read = 0;
+            self.is_over = chunk.is_empty();
+            // Each unit of two octets takes at most three, and one may be left from before.
+            self.text.reserve(2 * chunk.len() + 16);
+            let (_, used, _) = self
+                .decoder
+                .decode_to_string(chunk, &mut self.text, self.is_over);
+            self.input.consume(used);
+        }
+        let rest = self.text.as_bytes().get(self.read..).unwrap_or_default();
+        let count = rest.len().min(to.len());
+        for (place, octet) in to.iter_mut().zip(rest) {
+            *place = *octet;
+        }
+        self.read += count;
+        Ok(count)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_byte_orders_are_decoded() {
+        let text = "ISBN\tTitel\r\n1\té𝄞\r\n";
+        for is_little in [true, false] {
+            let units = std::iter::once(0xFEFF).chain(text.encode_utf16());
+            let octets: Vec<u8> = units
+                .flat_map(|unit| match is_little {
+                    true => unit.to_le_bytes(),
+                    false => unit.to_be_bytes(),
+                })
+                .collect();
+            assert!(begins(&octets));
+            for capacity in [1, 3, 8192] {
+                let octets = io::Cursor::new(octets.clone());
+                let mut found = String::new();
+                let mut input = decoded(BufReader::with_capacity(capacity, octets));
+                input.read_to_string(&mut found).expect("in memory");
+                assert_eq!(found, text);
+            }
+        }
+        assert!(!begins(b"ISBN"));
+    }
+}
