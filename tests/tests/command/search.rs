@@ -261,7 +261,7 @@ fn several_targets_do_not_disturb_each_other() {
 /// Every key is present, whatever the outcome.
 #[test]
 fn envelopes_have_the_same_keys() {
-    const KEYS: [&str; 18] = [
+    const KEYS: [&str; 19] = [
         "v",
         "target",
         "outcome",
@@ -277,6 +277,7 @@ fn envelopes_have_the_same_keys() {
         "parts",
         "syntax",
         "requested_syntax",
+        "element_set",
         "step",
         "diagnostic",
         "record",
