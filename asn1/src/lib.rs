@@ -8,6 +8,7 @@
 //! - [`oid`], [`bib1`]: object identifiers, Bib-1 attributes and diagnostics by name;
 //! - [`query`]: text forms of the query of a search;
 //! - [`record`]: the records that an APDU carries; those in MARC are in `z3950-marc`, re-exported as [`marc`];
+//! - [`sru`]: requests and answers of SRU, the same services over HTTP, without HTTP;
 //! - [`describe`]: what values of ASN.1 consist of, by name;
 //! - [`es`], [`format`](mod@format): extended services, and what else travels in an EXTERNAL;
 //! - [`hex`]: octets as hexadecimal digits;
@@ -62,4 +63,5 @@ mod production;
 pub mod query;
 pub mod record;
 mod spelling;
+pub mod sru;
 pub mod types;

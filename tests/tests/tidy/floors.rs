@@ -66,6 +66,18 @@ const HOUSES: &[House] = &[
     House {
         package: "asn1",
         floors: &[
+            "sru::response::write",
+            "sru::response",
+            "sru::request::read",
+            "sru::request::elements",
+            "sru::request::fields",
+            "sru::request::encoding",
+            "sru::request",
+            "sru::diagnostic::bib1",
+            "sru::diagnostic::conditions",
+            "sru::diagnostic",
+            "sru::xml",
+            "sru",
             "query::language",
             "query::ccl",
             "query::ccl::token",

@@ -1,0 +1,124 @@
+//! SRU, Search/Retrieve via URL: requests and answers as values, to and from URL parameters, forms, SOAP and XML
+//! (SRU 1.1 and 1.2 of the Library of Congress, OASIS searchRetrieve 1.0 of 2013 for 2.0, Record Update 1.0).
+//!
+//! Nothing here knows HTTP: a server hands in the query string or the body and sends the octets it gets back.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | `request` | [`Request`] and its operations; from and to parameters |
+//! | `response` | [`Response`]: written as the schemas say, read as servers send it |
+//! | `diagnostic` | [`SruDiagnostic`], its conditions in words, and those of Bib-1 as these and back |
+//!
+//! Records are octets. An answer copies them as they are; the reader cuts them out of the answer without a copy, and adds the
+//! namespaces that the answer around them declares.
+//!
+//! Writing is exact: the prefixes `zs:`, `diag:` and `fr:`, which clients look for, and the order of the schemas. Reading is
+//! tolerant: names count, prefixes and namespaces do not, and what is unknown in an answer is skipped. Either side may be hostile:
+//! document types and entities are refused, and [`SruLimits`] bounds the rest.
+
+mod diagnostic;
+mod request;
+mod response;
+mod xml;
+
+pub use self::diagnostic::{DIAGNOSTIC_SET, SruCondition, SruDiagnostic, UPDATE_DIAGNOSTIC_SET};
+pub use self::request::{
+    ExplainRequest, FacetParameters, MAX_UNKNOWN_PARAMETERS, QueryType, Refusal, Request,
+    ScanRequest, SearchRetrieve, SruLogin, SruOperation, UpdateAction, UpdateRequest,
+};
+pub use self::response::{
+    ExplainResponse, Response, ScanResponse, SearchRetrieveResponse, SruFacet, SruFacetTerm,
+    SruRecord, SruTerm, UpdateResponse, WhereInList,
+};
+
+/// A version of the protocol.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Version {
+    /// 1.1 (2004).
+    #[default]
+    V1_1,
+    /// 1.2 (2007): `sortby` in the query in place of `sortKeys`.
+    V1_2,
+    /// 2.0 (2013): other namespaces, facets, query types.
+    V2_0,
+}
+
+impl Version {
+    /// The version to answer in, for the highest version that a client names; `None` for one that is unknown. A client that
+    /// names none speaks 2.0, which has no such parameter.
+    pub fn for_client(named: Option<&str>) -> Option<Self> {
+        match named {
+            Some("1.0" | "1.1") => Some(Self::V1_1),
+            Some(named) if named.starts_with("1.") => Some(Self::V1_2),
+            Some(named) if !named.starts_with("2.") => None,
+            _ => Some(Self::V2_0),
+        }
+    }
+
+    /// `1.1`, `1.2` or `2.0`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::V1_1 => "1.1",
+            Self::V1_2 => "1.2",
+            Self::V2_0 => "2.0",
+        }
+    }
+}
+
+/// How the XML of records is embedded: `recordPacking` in 1.1 and 1.2, `recordXMLEscaping` in 2.0.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Packing {
+    /// As elements.
+    #[default]
+    Xml,
+    /// As text, escaped.
+    String,
+}
+
+impl Packing {
+    /// The parameter's value.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Xml => "xml",
+            Self::String => "string",
+        }
+    }
+
+    /// The packing of this name, in any case, which some servers mix.
+    pub fn by_name(name: &str) -> Option<Self> {
+        [Self::Xml, Self::String]
+            .into_iter()
+            .find(|packing| packing.as_str().eq_ignore_ascii_case(name))
+    }
+}
+
+/// Bounds on what is read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct SruLimits {
+    /// Parameters of a request: 64.
+    pub parameters: usize,
+    /// Octets of a parameter, decoded: 64 KiB.
+    pub parameter: usize,
+    /// Octets of a document, an answer or a request in SOAP: 64 MiB.
+    pub document: usize,
+    /// Depth of elements: 128.
+    pub depth: usize,
+    /// Elements of a document: a million.
+    pub elements: usize,
+    /// Records of an answer: 100,000.
+    pub records: usize,
+}
+
+impl Default for SruLimits {
+    fn default() -> Self {
+        Self {
+            parameters: 64,
+            parameter: 64 << 10,
+            document: 64 << 20,
+            depth: 128,
+            elements: 1_000_000,
+            records: 100_000,
+        }
+    }
+}

@@ -1,0 +1,127 @@
+//! Diagnostics of SRU (the list of the Library of Congress, `info:srw/diagnostic/1/`, and that of Record Update,
+//! `info:srw/diagnostic/12/`).
+
+mod bib1;
+mod conditions;
+
+use std::fmt;
+
+pub use self::conditions::SruCondition;
+
+/// The set of searchRetrieve, scan and explain, before the number.
+pub const DIAGNOSTIC_SET: &str = "info:srw/diagnostic/1/";
+/// The set of Record Update, before the number.
+pub const UPDATE_DIAGNOSTIC_SET: &str = "info:srw/diagnostic/12/";
+
+/// What went wrong, or may have.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct SruDiagnostic {
+    /// The set and the number, such as `info:srw/diagnostic/1/16`.
+    pub uri: String,
+    /// What it is about, such as the name of an index; may be empty.
+    pub details: String,
+    /// The server's words, if it has any of its own.
+    pub message: Option<String>,
+}
+
+impl SruDiagnostic {
+    /// A condition of the general set, about `details`.
+    pub fn new(condition: SruCondition, details: impl Into<String>) -> Self {
+        Self::with_uri(format!("{DIAGNOSTIC_SET}{}", condition.0), details)
+    }
+
+    /// A condition of Record Update.
+    pub fn update(number: u16, details: impl Into<String>) -> Self {
+        Self::with_uri(format!("{UPDATE_DIAGNOSTIC_SET}{number}"), details)
+    }
+
+    /// A diagnostic of any set.
+    pub fn with_uri(uri: impl Into<String>, details: impl Into<String>) -> Self {
+        Self {
+            uri: uri.into(),
+            details: details.into(),
+            message: None,
+        }
+    }
+
+    /// The same with words of its own.
+    pub fn with_message(self, message: impl Into<String>) -> Self {
+        Self {
+            message: Some(message.into()),
+            ..self
+        }
+    }
+
+    /// The condition, if it is of the general set.
+    pub fn condition(&self) -> Option<SruCondition> {
+        let number = self.uri.trim().strip_prefix(DIAGNOSTIC_SET)?;
+        number.parse().ok().map(SruCondition)
+    }
+
+    /// The number, if it is a condition of Record Update.
+    pub fn update_number(&self) -> Option<u16> {
+        let number = self.uri.trim().strip_prefix(UPDATE_DIAGNOSTIC_SET)?;
+        number.parse().ok()
+    }
+
+    /// The server's words, or else what the condition means; empty for an unknown one.
+    pub fn words(&self) -> &str {
+        let own = self.message.as_deref().filter(|words| !words.is_empty());
+        let known = || match self.update_number() {
+            Some(number) => conditions::update_message(number),
+            None => self.condition()?.message(),
+        };
+        own.or_else(known).unwrap_or_default()
+    }
+}
+
+impl fmt::Display for SruDiagnostic {
+    /// `diagnostic 16 (the server has no such index): dc.colour`
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.condition() {
+            Some(SruCondition(number)) => write!(f, "diagnostic {number}")?,
+            None => write!(f, "diagnostic {}", self.uri)?,
+        }
+        match self.words() {
+            "" => {}
+            words => write!(f, " ({words})")?,
+        }
+        match &*self.details {
+            "" => Ok(()),
+            details => write!(f, ": {details}"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn diagnostics_are_shown_with_what_they_mean() {
+        let known = SruDiagnostic::new(SruCondition::INDEX, "dc.colour");
+        assert_eq!(known.uri, "info:srw/diagnostic/1/16");
+        for (diagnostic, shown) in [
+            (
+                known.clone(),
+                "diagnostic 16 (the server has no such index): dc.colour",
+            ),
+            (
+                known.with_message("no colours"),
+                "diagnostic 16 (no colours): dc.colour",
+            ),
+            (SruDiagnostic::new(SruCondition(999), ""), "diagnostic 999"),
+            (
+                SruDiagnostic::update(50, "7"),
+                "diagnostic info:srw/diagnostic/12/50 (there is no such record to replace or delete): 7",
+            ),
+            (
+                SruDiagnostic::with_uri("http://example.org/x", "y"),
+                "diagnostic http://example.org/x: y",
+            ),
+        ] {
+            assert_eq!(diagnostic.to_string(), shown);
+        }
+    }
+}

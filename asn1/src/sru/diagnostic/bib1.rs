@@ -1,0 +1,135 @@
+//! Conditions of Bib-1 as those of SRU and back, as clients of both protocols expect them: most servers of SRU are in front of a
+//! Z39.50 server.
+
+use super::{SruCondition, SruDiagnostic};
+use crate::apdu::DefaultDiagFormat;
+use crate::bib1::diagnostics::Condition;
+use crate::oid::BIB_1_DIAGNOSTICS;
+
+impl SruDiagnostic {
+    /// A diagnostic of Z39.50, its addinfo as `details`. A condition without a counterpart is 1, with the words of Bib-1.
+    pub fn from_bib1(diagnostic: &DefaultDiagFormat) -> Self {
+        let details = diagnostic.addinfo.to_string_lossy();
+        let is_bib1 = diagnostic.diagnostic_set_id == BIB_1_DIAGNOSTICS;
+        let condition = Condition(if is_bib1 { diagnostic.condition } else { 0 });
+        match of_bib1(condition) {
+            Some(condition) => Self::new(condition, details),
+            None => {
+                let one = Self::new(SruCondition::SYSTEM_ERROR, details);
+                match diagnostic.message() {
+                    Some(message) => one.with_message(message),
+                    None => one,
+                }
+            }
+        }
+    }
+
+    /// The diagnostic in Z39.50. One without a counterpart is 1, or 224 in Record Update, its words in the addinfo.
+    pub fn to_bib1(&self) -> DefaultDiagFormat {
+        let condition = self.condition().and_then(to_bib1);
+        if let Some(condition) = condition {
+            return DefaultDiagFormat::bib1(condition.0, &*self.details);
+        }
+        let condition = match self.update_number() {
+            Some(_) => Condition::EXECUTION_FAILED,
+            None => Condition::PERMANENT_SYSTEM_ERROR,
+        };
+        let words = [self.words(), &self.details];
+        let words: Vec<&str> = words.into_iter().filter(|text| !text.is_empty()).collect();
+        DefaultDiagFormat::bib1(condition.0, words.join(": "))
+    }
+}
+
+/// The first counterpart.
+fn of_bib1(condition: Condition) -> Option<SruCondition> {
+    let mut rows = PAIRS.iter();
+    rows.find(|(bib1, _)| i64::from(*bib1) == condition.0)
+        .map(|(_, sru)| SruCondition(*sru))
+}
+
+/// The first counterpart, with exceptions.
+fn to_bib1(condition: SruCondition) -> Option<Condition> {
+    let mut rows = BACK.iter().map(|(sru, bib1)| (bib1, sru));
+    let exception = rows.find(|(_, sru)| **sru == condition.0);
+    let row = exception.or_else(|| {
+        let mut rows = PAIRS.iter().map(|(bib1, sru)| (bib1, sru));
+        rows.find(|(_, sru)| **sru == condition.0)
+    });
+    row.map(|(bib1, _)| Condition(i64::from(*bib1)))
+}
+
+/// Where the way back is not the first row.
+const BACK: [(u16, u16); 3] = [(10, 108), (66, 238), (235, 235)];
+
+/// Bib-1, SRU. The first row of a number counts in either direction.
+#[rustfmt::skip]
+const PAIRS: &[(u16, u16)] = &[
+    (1, 1), (2, 2), (3, 48), (4, 35), (5, 12), (6, 38), (7, 30), (8, 32), (9, 29), (10, 10), (11, 12), (11, 23), (12, 60),
+    (13, 61), (13, 62), (14, 63), (14, 64), (14, 65), (15, 68), (15, 69), (16, 70), (17, 70), (18, 50), (19, 55), (20, 56),
+    (21, 52), (22, 50), (23, 3), (24, 66), (25, 66), (26, 66), (27, 51), (28, 52), (29, 52), (30, 51), (31, 57), (32, 58),
+    (33, 59), (101, 3), (102, 3), (103, 3), (104, 3), (105, 3), (106, 66), (107, 11), (108, 10), (108, 13), (108, 14),
+    (108, 25), (108, 26), (108, 27), (108, 45), (109, 235), (110, 37), (112, 58), (113, 10), (114, 16), (115, 16), (116, 16),
+    (117, 19), (117, 20), (118, 22), (119, 32), (119, 31), (120, 28), (121, 15), (122, 32), (123, 22), (123, 17), (123, 18),
+    (124, 24), (125, 36), (126, 36), (127, 36), (128, 51), (129, 39), (130, 43), (131, 40), (132, 42), (201, 44), (201, 33),
+    (201, 34), (202, 41), (203, 43), (207, 89), (209, 80), (210, 80), (210, 81), (211, 84), (212, 85), (213, 92), (214, 90),
+    (215, 91), (216, 92), (217, 63), (222, 3), (227, 66), (229, 36), (230, 83), (231, 89), (235, 235), (236, 236), (237, 82),
+    (238, 67), (239, 66), (242, 70), (244, 66), (245, 10), (246, 10), (247, 10), (1007, 100), (1010, 3), (1011, 3), (1012, 3),
+    (1013, 3), (1014, 3), (1015, 1015), (1016, 3), (1017, 3), (1018, 2), (1019, 2), (1020, 2), (1021, 3), (1022, 3),
+    (1023, 3), (1024, 16), (1025, 3), (1026, 64), (1028, 65), (1066, 66), (1066, 67), (1073, 16), (1074, 1074),
+    // Not assigned by the list that the other rows come from.
+    (233, 120), (1029, 121),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn conditions_have_counterparts() {
+        for (bib1, sru, back) in [
+            (1, 1, 1),
+            (13, 61, 13),
+            (30, 51, 27),
+            (108, 10, 108),
+            (109, 235, 235),
+            (114, 16, 114),
+            (123, 22, 118),
+            (207, 89, 207),
+            (227, 66, 238),
+            (235, 235, 235),
+            (238, 67, 238),
+            (239, 66, 238),
+            (1011, 3, 23),
+            (1074, 1074, 1074),
+        ] {
+            let diagnostic = SruDiagnostic::from_bib1(&DefaultDiagFormat::bib1(bib1, "x"));
+            assert_eq!(diagnostic, SruDiagnostic::new(SruCondition(sru), "x"));
+            assert_eq!(diagnostic.to_bib1(), DefaultDiagFormat::bib1(back, "x"));
+        }
+    }
+
+    #[test]
+    fn conditions_without_counterparts_keep_their_words() {
+        let locked = SruDiagnostic::from_bib1(&DefaultDiagFormat::bib1(1040, "7"));
+        assert_eq!(
+            locked.to_string(),
+            "diagnostic 1 (there is no such function of the extended service): 7"
+        );
+        for (diagnostic, condition, addinfo) in [
+            (
+                SruDiagnostic::new(SruCondition::STYLESHEETS, "a.xsl"),
+                1,
+                "the server does not support stylesheets: a.xsl",
+            ),
+            (
+                SruDiagnostic::update(50, ""),
+                224,
+                "there is no such record to replace or delete",
+            ),
+            (SruDiagnostic::with_uri("urn:x", "y"), 1, "y"),
+        ] {
+            let expected = DefaultDiagFormat::bib1(condition, addinfo);
+            assert_eq!(diagnostic.to_bib1(), expected);
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! What a request says as elements: in SOAP, and as the echo in an answer.
+
+use super::{FacetParameters, Request, SruOperation};
+use crate::sru::Version;
+use crate::sru::xml::Writer;
+
+impl Request {
+    /// Writes the request into an echo, in the order of the schemas and without the login.
+    pub(in crate::sru) fn put_echo(&self, to: &mut Writer<'_>) {
+        let is_new = self.version == Version::V2_0;
+        if !is_new {
+            to.text("version", self.version.as_str());
+        }
+        let (mut facets, left_out): (_, &[&str]) = match &self.operation {
+            SruOperation::SearchRetrieve(search) => (search.facets.joined(), &[]),
+            SruOperation::Scan(_) => (String::new(), &["queryType", "renderedBy", "responseType"]),
+            _ => (String::new(), &["httpAccept", "renderedBy", "responseType"]),
+        };
+        // 2.0 has an element for each extra parameter of a search; everything else an element with all of them.
+        let is_search = matches!(self.operation, SruOperation::SearchRetrieve(_));
+        let mut parameters = match is_new && is_search {
+            true => &self.extra[..],
+            false => &[],
+        };
+        let mut fields = Vec::new();
+        self.put_fields(&mut fields);
+        for (name, value) in &fields {
+            match &**name {
+                // The schema has one element for all facet parameters.
+                name if name.starts_with("facet") => {
+                    if !facets.is_empty() {
+                        to.text("facetParameters", &std::mem::take(&mut facets));
+                    }
+                }
+                name if left_out.contains(&name) => {}
+                name => {
+                    if matches!(name, "httpAccept" | "responseType") {
+                        put_parameters(to, std::mem::take(&mut parameters));
+                    }
+                    to.text(element_name(name), value);
+                }
+            }
+        }
+        put_parameters(to, parameters);
+        if !(is_new && is_search) {
+            put_extra(to, &self.extra);
+        }
+    }
+
+    /// Writes the request as SOAP has it, without its version.
+    #[expect(dead_code, reason = "for SOAP")]
+    pub(in crate::sru) fn put_elements(&self, to: &mut Writer<'_>) {
+        let mut fields = Vec::new();
+        self.put_fields(&mut fields);
+        for (name, value) in &fields {
+            to.text(element_name(name), value);
+        }
+        to.optional("database", self.database.as_deref());
+        let mut extra = self.extra.clone();
+        if let Some(login) = &self.login {
+            extra.push(("x-username".into(), login.user.clone()));
+            extra.push(("x-password".into(), login.password.clone()));
+        }
+        put_extra(to, &extra);
+    }
+}
+
+impl FacetParameters {
+    /// `facetLimit=10&facetSort=recordCount`
+    fn joined(&self) -> String {
+        let given = self.fields().into_iter();
+        let given = given.filter_map(|(name, value)| Some(format!("{name}={}", value?)));
+        given.collect::<Vec<_>>().join("&")
+    }
+}
+
+/// The element of a parameter: YAZ has other names in SOAP for queries in PQF.
+fn element_name(parameter: &str) -> &str {
+    match parameter {
+        "x-pquery" => "pQuery",
+        "x-pScanClause" => "pScanClause",
+        other => other,
+    }
+}
+
+fn put_parameters(to: &mut Writer<'_>, extra: &[(String, String)]) {
+    for (name, value) in extra {
+        to.text("extraRequestParameter", &format!("{name}={value}"));
+    }
+}
+
+/// Extra parameters as elements, named without `x-`. A name that cannot be one is left out.
+fn put_extra(to: &mut Writer<'_>, extra: &[(String, String)]) {
+    let named = extra.iter().filter_map(|(name, value)| {
+        let name = name.strip_prefix("x-")?;
+        let starts = name.starts_with(|first: char| first.is_ascii_alphabetic());
+        let continues = |c: char| c.is_ascii_alphanumeric() || "-._".contains(c);
+        (starts && name.chars().all(continues)).then_some((name, value))
+    });
+    let mut named = named.peekable();
+    if named.peek().is_some() {
+        to.begin("extraRequestData");
+        for (name, value) in named {
+            to.text(name, value);
+        }
+        to.end("extraRequestData");
+    }
+}

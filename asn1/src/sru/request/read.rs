@@ -1,0 +1,314 @@
+//! Reads a request from its names and values, whether these are parameters of a URL, a form, or elements of SOAP.
+
+use super::encoding::{decode, pairs};
+use super::{
+    ExplainRequest, FacetParameters, MAX_UNKNOWN_PARAMETERS, QueryType, Refusal, Request,
+    ScanRequest, SearchRetrieve, SruLogin, SruOperation,
+};
+use crate::sru::{Packing, SruCondition, SruDiagnostic, SruLimits, Version};
+
+impl Request {
+    /// Reads the query string of a URL, without `?`, or a form, which is the same.
+    ///
+    /// The operation is inferred if none is named: a query is searched, a scan clause scanned, anything else explained. An empty
+    /// value is none, as in forms that a browser sends.
+    ///
+    /// # Errors
+    /// A value or name that is not known, given twice, not UTF-8, or beyond `limits`; a mandatory parameter that is missing.
+    pub fn from_parameters(text: &[u8], limits: &SruLimits) -> Result<Self, Refusal> {
+        let mut fields = Fields::new(limits);
+        for (name, value) in pairs(text) {
+            // A name that cannot be decoded is shown as it is.
+            let shown = decode(name).unwrap_or_else(|_| String::from_utf8_lossy(name).into());
+            match decode(value) {
+                Ok(value) => fields.push(shown, value),
+                Err(error) => fields.fail(SruCondition::PARAMETER_VALUE, shown, &error.to_string()),
+            }
+        }
+        fields.request(None)
+    }
+}
+
+/// The names and values of a request that are not yet taken, and what is wrong with it.
+pub(in crate::sru) struct Fields<'a> {
+    limits: &'a SruLimits,
+    count: usize,
+    left: Vec<(String, String)>,
+    version: Version,
+    diagnostics: Vec<SruDiagnostic>,
+}
+
+impl<'a> Fields<'a> {
+    pub(in crate::sru) fn new(limits: &'a SruLimits) -> Self {
+        Self {
+            limits,
+            count: 0,
+            left: Vec::new(),
+            version: Version::V2_0,
+            diagnostics: Vec::new(),
+        }
+    }
+
+    /// Adds a name and its value.
+    pub(in crate::sru) fn push(&mut self, name: String, value: String) {
+        self.count += 1;
+        if self.count > self.limits.parameters {
+            // One diagnostic for all that are too many.
+            if self.count == self.limits.parameters + 1 {
+                let message = format!("more than {} parameters", self.limits.parameters);
+                self.fail(SruCondition::PARAMETER, name, &message);
+            }
+        } else if value.len() > self.limits.parameter || name.len() > self.limits.parameter {
+            let condition = match &*name {
+                "query" | "x-pquery" => SruCondition::TOO_MANY_CHARACTERS,
+                _ => SruCondition::PARAMETER_VALUE,
+            };
+            let message = format!("longer than {} octets", self.limits.parameter);
+            self.fail(condition, name, &message);
+        } else if self.left.iter().any(|(known, _)| *known == name) {
+            self.fail(SruCondition::PARAMETER_VALUE, name, "given more than once");
+        } else if !value.is_empty() {
+            self.left.push((name, value));
+        }
+    }
+
+    pub(in crate::sru) fn fail(&mut self, condition: SruCondition, name: String, message: &str) {
+        let details: String = name.chars().take(MAX_SHOWN).collect();
+        let diagnostic = SruDiagnostic::new(condition, details);
+        let diagnostic = match message {
+            "" => diagnostic,
+            message => diagnostic.with_message(message),
+        };
+        self.diagnostics.push(diagnostic);
+    }
+
+    /// Adds a diagnostic.
+    #[expect(dead_code, reason = "for SOAP")]
+    pub(in crate::sru) fn add(&mut self, diagnostic: SruDiagnostic) {
+        self.diagnostics.push(diagnostic);
+    }
+
+    /// The value of a parameter.
+    pub(in crate::sru) fn take(&mut self, name: &str) -> Option<String> {
+        let index = self.left.iter().position(|(known, _)| known == name)?;
+        Some(self.left.remove(index).1)
+    }
+
+    /// The value of a parameter that only 2.0 has.
+    fn take_new(&mut self, name: &str) -> Option<String> {
+        (self.version == Version::V2_0).then(|| self.take(name))?
+    }
+
+    /// The value of a parameter that only 1.1 and 1.2 have.
+    fn take_old(&mut self, name: &str) -> Option<String> {
+        (self.version != Version::V2_0).then(|| self.take(name))?
+    }
+
+    /// A number that is at least `least`; the largest possible one in place of a larger one.
+    fn number(&mut self, name: &str, least: u64) -> Option<u64> {
+        let value = self.take(name)?;
+        let digits = value.trim();
+        let is_number = !digits.is_empty() && digits.bytes().all(|octet| octet.is_ascii_digit());
+        let number = is_number.then(|| digits.parse().unwrap_or(u64::MAX));
+        let number = number.filter(|number| *number >= least);
+        if number.is_none() {
+            let message = format!("not a number from {least}");
+            self.fail(SruCondition::PARAMETER_VALUE, name.into(), &message);
+        }
+        number
+    }
+
+    /// A mandatory value; a fault that was already found in it is enough.
+    fn mandatory(&mut self, name: &str, value: Option<String>) -> String {
+        let is_faulty = |diagnostic: &SruDiagnostic| diagnostic.details == name;
+        if value.is_none() && !self.diagnostics.iter().any(is_faulty) {
+            self.fail(SruCondition::PARAMETER_MISSING, name.into(), "");
+        }
+        value.unwrap_or_default()
+    }
+
+    /// Takes the version. `of_namespace` is that of SOAP without one.
+    pub(in crate::sru) fn version(&mut self, of_namespace: Option<Version>) -> Version {
+        let named = self.take("version");
+        let version = match (&named, of_namespace) {
+            (None, Some(version)) => Some(version),
+            (named, _) => Version::for_client(named.as_deref().map(str::trim)),
+        };
+        self.version = version.unwrap_or(Version::V2_0);
+        if version.is_none() {
+            let highest = Version::V2_0.as_str().to_owned();
+            self.fail(SruCondition::VERSION, highest, "");
+        }
+        self.version
+    }
+
+    /// The request of a URL or a form.
+    fn request(mut self, of_namespace: Option<Version>) -> Result<Request, Refusal> {
+        self.version(of_namespace);
+        let named = self.take("operation");
+        let has = |names: [&str; 2]| {
+            let mut left = self.left.iter();
+            left.any(|(name, _)| names.contains(&&**name))
+        };
+        let operation = match named.as_deref() {
+            Some("searchRetrieve") => self.search_retrieve().into(),
+            Some("scan") => self.scan().into(),
+            None if has(["query", "x-pquery"]) => self.search_retrieve().into(),
+            None if has(["scanClause", "x-pScanClause"]) => self.scan().into(),
+            Some("explain") | None => self.explain().into(),
+            Some(other) => {
+                self.fail(SruCondition::OPERATION, other.into(), "");
+                // What else is wrong depends on the operation.
+                self.left.retain(|(name, _)| name.starts_with("x-"));
+                ExplainRequest::default().into()
+            }
+        };
+        self.finish(operation)
+    }
+
+    /// A request of SOAP, whose element names the operation.
+    #[expect(dead_code, reason = "for SOAP")]
+    pub(in crate::sru) fn of_element(
+        mut self,
+        element: &str,
+        of_namespace: Option<Version>,
+    ) -> Result<Request, Refusal> {
+        self.version(of_namespace);
+        let operation = match element {
+            "searchRetrieveRequest" => self.search_retrieve().into(),
+            "scanRequest" => self.scan().into(),
+            _ => self.explain().into(),
+        };
+        self.finish(operation)
+    }
+
+    /// Takes what all operations have; all that is left is unknown.
+    pub(in crate::sru) fn finish(mut self, operation: SruOperation) -> Result<Request, Refusal> {
+        let mut request = Request::new(self.version, operation);
+        request.stylesheet = self.take("stylesheet");
+        request.rendered_by = self.take_new("renderedBy");
+        request.http_accept = self.take_new("httpAccept");
+        request.response_type = self.take_new("responseType");
+        request.login = self.login();
+        let left = std::mem::take(&mut self.left);
+        let (extra, unknown): (Vec<_>, Vec<_>) = left
+            .into_iter()
+            .partition(|(name, _)| name.starts_with("x-"));
+        request.extra = extra;
+        for (name, _) in unknown.into_iter().take(MAX_UNKNOWN_PARAMETERS) {
+            self.fail(SruCondition::PARAMETER, name, "");
+        }
+        match self.diagnostics.is_empty() {
+            true => Ok(request),
+            false => Err(Refusal {
+                request: Box::new(request),
+                diagnostics: self.diagnostics,
+            }),
+        }
+    }
+
+    fn login(&mut self) -> Option<SruLogin> {
+        let user = self.take("x-username");
+        let password = self.take("x-password");
+        (user.is_some() || password.is_some()).then(|| SruLogin {
+            user: user.unwrap_or_default(),
+            password: password.unwrap_or_default(),
+        })
+    }
+
+    fn search_retrieve(&mut self) -> SearchRetrieve {
+        let (query, query_type) = self.query("query", "x-pquery");
+        SearchRetrieve {
+            query,
+            query_type,
+            start_record: self.number("startRecord", 1),
+            maximum_records: self.number("maximumRecords", 0),
+            packing: self.packing(),
+            unpacked: self.unpacked(),
+            record_schema: self.take("recordSchema"),
+            record_xpath: self.take_old("recordXPath"),
+            result_set_ttl: self.number("resultSetTTL", 0),
+            sort_keys: self.take("sortKeys"),
+            facets: FacetParameters {
+                limit: self.take_new("facetLimit"),
+                start: self.take_new("facetStart"),
+                sort: self.take_new("facetSort"),
+                range_field: self.take_new("facetRangeField"),
+                low_value: self.take_new("facetLowValue"),
+                high_value: self.take_new("facetHighValue"),
+                count: self.take_new("facetCount"),
+            },
+        }
+    }
+
+    fn scan(&mut self) -> ScanRequest {
+        let (clause, query_type) = self.query("scanClause", "x-pScanClause");
+        ScanRequest {
+            clause,
+            query_type,
+            response_position: self.number("responsePosition", 0),
+            maximum_terms: self.number("maximumTerms", 1),
+        }
+    }
+
+    fn explain(&mut self) -> ExplainRequest {
+        let explain = ExplainRequest {
+            packing: self.packing(),
+        };
+        self.unpacked();
+        explain
+    }
+
+    /// A query and its language: a parameter of YAZ has PQF.
+    fn query(&mut self, name: &str, in_pqf: &str) -> (String, QueryType) {
+        let named = self.take_new("queryType");
+        let query = self.take(name);
+        match self.take(in_pqf) {
+            Some(_) if query.is_some() => {
+                self.fail(
+                    SruCondition::PARAMETER_VALUE,
+                    in_pqf.into(),
+                    "a second query",
+                );
+                (String::new(), QueryType::Pqf)
+            }
+            Some(query) => (query, QueryType::Pqf),
+            None => {
+                let query_type = match named {
+                    Some(named) if named.eq_ignore_ascii_case("pqf") => QueryType::Pqf,
+                    Some(named) if !named.eq_ignore_ascii_case("cql") => QueryType::Other(named),
+                    _ => QueryType::Cql,
+                };
+                (self.mandatory(name, query), query_type)
+            }
+        }
+    }
+
+    fn packing(&mut self) -> Option<Packing> {
+        let value = match self.version {
+            Version::V2_0 => self.take("recordXMLEscaping"),
+            Version::V1_1 | Version::V1_2 => self.take("recordPacking"),
+        }?;
+        let packing = Packing::by_name(value.trim());
+        if packing.is_none() {
+            self.fail(SruCondition::PACKING, value, "");
+        }
+        packing
+    }
+
+    fn unpacked(&mut self) -> Option<bool> {
+        match &*self.take_new("recordPacking")? {
+            "packed" => Some(false),
+            "unpacked" => Some(true),
+            // What older versions have under the same name is a common mistake.
+            other if Packing::by_name(other).is_some() => None,
+            other => {
+                self.fail(SruCondition::PACKING, other.into(), "");
+                None
+            }
+        }
+    }
+}
+
+/// How much of a name or value a diagnostic shows, in characters.
+const MAX_SHOWN: usize = 80;

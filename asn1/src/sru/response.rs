@@ -1,0 +1,342 @@
+//! Answers (SRU 1.1, 1.2 and 2.0: `searchRetrieveResponse`, `scanResponse`, `explainResponse`; Record Update 1.0:
+//! `updateResponse`).
+
+mod write;
+
+use bytes::Bytes;
+
+use super::{Packing, Request, SruDiagnostic, Version};
+
+/// An answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[allow(clippy::large_enum_variant, reason = "most answers are to searches")]
+pub enum Response {
+    /// To a search.
+    SearchRetrieve(SearchRetrieveResponse),
+    /// To a scan.
+    Scan(ScanResponse),
+    /// The server's description.
+    Explain(ExplainResponse),
+    /// To a change of a record.
+    Update(UpdateResponse),
+}
+
+macro_rules! responses {
+    ($($variant:ident($type:ident);)*) => {
+        $(impl From<$type> for Response {
+            fn from(response: $type) -> Self {
+                Self::$variant(response)
+            }
+        })*
+
+        impl Response {
+            /// The version of the answer.
+            pub fn version(&self) -> Version {
+                match self {
+                    $(Self::$variant(response) => response.version,)*
+                }
+            }
+
+            /// What went wrong with the request as a whole.
+            pub fn diagnostics(&self) -> &[SruDiagnostic] {
+                match self {
+                    $(Self::$variant(response) => &response.diagnostics,)*
+                }
+            }
+        }
+    };
+}
+
+responses! {
+    SearchRetrieve(SearchRetrieveResponse);
+    Scan(ScanResponse);
+    Explain(ExplainResponse);
+    Update(UpdateResponse);
+}
+
+/// The records that a search found, or some of them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct SearchRetrieveResponse {
+    /// The version of the answer.
+    pub version: Version,
+    /// How many records were found. Without a number, 1.1 and 1.2, where it is mandatory, have 0.
+    pub number_of_records: Option<u64>,
+    /// The name of the result set, for `cql.resultSetId`.
+    pub result_set_id: Option<String>,
+    /// How long the result set is kept, in seconds.
+    pub result_set_ttl: Option<u64>,
+    /// The records.
+    pub records: Vec<SruRecord>,
+    /// The position of the record after the last of `records`, if there is one.
+    pub next_record_position: Option<u64>,
+    /// The request.
+    pub echo: Option<Box<Request>>,
+    /// What went wrong.
+    pub diagnostics: Vec<SruDiagnostic>,
+    /// XML of the server's own: elements with their namespaces.
+    pub extra: Bytes,
+    /// 2.0: how sure `number_of_records` is, such as `exact` or an identifier that ends in it.
+    pub result_count_precision: Option<String>,
+    /// 2.0: terms of the records found, with counts.
+    pub facets: Vec<SruFacet>,
+}
+
+impl SearchRetrieveResponse {
+    /// `records` from the position `start` on, of `total`: sets the positions of the records and of the next one.
+    pub fn new(version: Version, total: u64, start: u64, mut records: Vec<SruRecord>) -> Self {
+        let mut next = start;
+        for record in &mut records {
+            record.position = Some(next);
+            next = next.saturating_add(1);
+        }
+        Self {
+            version,
+            number_of_records: Some(total),
+            records,
+            next_record_position: (next <= total).then_some(next),
+            ..Self::default()
+        }
+    }
+
+    /// The answer to a search that failed.
+    pub fn failed(version: Version, diagnostics: Vec<SruDiagnostic>) -> Self {
+        Self {
+            version,
+            diagnostics,
+            ..Self::default()
+        }
+    }
+}
+
+/// A record, or a diagnostic in place of one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct SruRecord {
+    /// The identifier of its schema.
+    pub schema: String,
+    /// How it is embedded.
+    pub packing: Packing,
+    /// The record: XML as octets, not escaped whatever the packing is.
+    ///
+    /// A record that was read shares the octets of the answer.
+    pub data: Bytes,
+    /// Its position in the result set, from 1.
+    pub position: Option<u64>,
+    /// Its identifier; 1.2 and 2.0 have none in their schemas, but servers send it.
+    pub identifier: Option<String>,
+    /// XML of the server's own.
+    pub extra: Bytes,
+    /// What went wrong with this record, which takes the place of its data (a surrogate diagnostic).
+    pub diagnostic: Option<SruDiagnostic>,
+}
+
+impl SruRecord {
+    /// The schema of surrogate diagnostics.
+    pub const DIAGNOSTIC_SCHEMA: &str = "info:srw/schema/1/diagnostics-v1.1";
+
+    /// A record embedded as elements.
+    pub fn new(schema: impl Into<String>, data: impl Into<Bytes>) -> Self {
+        Self {
+            schema: schema.into(),
+            packing: Packing::Xml,
+            data: data.into(),
+            position: None,
+            identifier: None,
+            extra: Bytes::new(),
+            diagnostic: None,
+        }
+    }
+
+    /// A diagnostic in place of a record.
+    pub fn surrogate(diagnostic: SruDiagnostic) -> Self {
+        Self {
+            diagnostic: Some(diagnostic),
+            ..Self::new(Self::DIAGNOSTIC_SCHEMA, Bytes::new())
+        }
+    }
+}
+
+/// Terms of an index, with counts.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SruFacet {
+    /// The index, as it would stand in a query.
+    pub index: String,
+    /// Its terms.
+    pub terms: Vec<SruFacetTerm>,
+}
+
+/// A term and its count.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct SruFacetTerm {
+    /// The term.
+    pub term: String,
+    /// A query for the records with the term.
+    pub query: Option<String>,
+    /// How many records of the result have it.
+    pub count: u64,
+}
+
+impl SruFacetTerm {
+    /// A term without a query.
+    pub fn new(term: impl Into<String>, count: u64) -> Self {
+        Self {
+            term: term.into(),
+            query: None,
+            count,
+        }
+    }
+}
+
+/// The terms of an index around a term.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ScanResponse {
+    /// The version of the answer.
+    pub version: Version,
+    /// The terms.
+    pub terms: Vec<SruTerm>,
+    /// The request.
+    pub echo: Option<Box<Request>>,
+    /// What went wrong.
+    pub diagnostics: Vec<SruDiagnostic>,
+    /// XML of the server's own.
+    pub extra: Bytes,
+}
+
+impl ScanResponse {
+    /// An answer with terms.
+    pub fn new(version: Version, terms: Vec<SruTerm>) -> Self {
+        Self {
+            version,
+            terms,
+            ..Self::default()
+        }
+    }
+}
+
+/// A term of an index.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct SruTerm {
+    /// The term as it is searched.
+    pub value: String,
+    /// How many records have it.
+    pub number_of_records: Option<u64>,
+    /// The term as it is shown, if it differs.
+    pub display_term: Option<String>,
+    /// Whether it is at an end of the index.
+    pub where_in_list: Option<WhereInList>,
+    /// XML of the server's own.
+    pub extra: Bytes,
+}
+
+impl SruTerm {
+    /// A term with a count.
+    pub fn new(value: impl Into<String>, number_of_records: impl Into<Option<u64>>) -> Self {
+        Self {
+            value: value.into(),
+            number_of_records: number_of_records.into(),
+            ..Self::default()
+        }
+    }
+}
+
+/// Where a term is in its index.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum WhereInList {
+    /// The first.
+    First,
+    /// The last.
+    Last,
+    /// The only one.
+    Only,
+    /// In between.
+    Inner,
+}
+
+impl WhereInList {
+    const ALL: [Self; 4] = [Self::First, Self::Last, Self::Only, Self::Inner];
+
+    /// The element's value.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::First => "first",
+            Self::Last => "last",
+            Self::Only => "only",
+            Self::Inner => "inner",
+        }
+    }
+
+    /// The place of this name.
+    pub fn by_name(name: &str) -> Option<Self> {
+        Self::ALL
+            .into_iter()
+            .find(|place| place.as_str().eq_ignore_ascii_case(name))
+    }
+}
+
+/// What a server is: a record of ZeeRex.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ExplainResponse {
+    /// The version of the answer.
+    pub version: Version,
+    /// The description. Without one, the answer has diagnostics.
+    pub record: Option<SruRecord>,
+    /// The request.
+    pub echo: Option<Box<Request>>,
+    /// What went wrong.
+    pub diagnostics: Vec<SruDiagnostic>,
+    /// XML of the server's own.
+    pub extra: Bytes,
+}
+
+impl ExplainResponse {
+    /// The schema of descriptions: ZeeRex 2.0.
+    pub const SCHEMA: &str = "http://explain.z3950.org/dtd/2.0/";
+
+    /// An answer with a description: an `explain` element.
+    pub fn new(version: Version, description: impl Into<Bytes>) -> Self {
+        Self {
+            version,
+            record: Some(SruRecord::new(Self::SCHEMA, description)),
+            ..Self::default()
+        }
+    }
+}
+
+/// What became of a change.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct UpdateResponse {
+    /// The version of the answer.
+    pub version: Version,
+    /// Whether the record was changed (`operationStatus`).
+    pub success: bool,
+    /// The record's identifier.
+    pub record_identifier: Option<String>,
+    /// The versions of the record: type and value.
+    pub record_versions: Vec<(String, String)>,
+    /// The record as it is now.
+    pub record: Option<SruRecord>,
+    /// What went wrong.
+    pub diagnostics: Vec<SruDiagnostic>,
+    /// XML of the server's own.
+    pub extra: Bytes,
+}
+
+impl UpdateResponse {
+    /// An answer without a record.
+    pub fn new(version: Version, success: bool) -> Self {
+        Self {
+            version,
+            success,
+            ..Self::default()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

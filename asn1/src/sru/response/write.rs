@@ -1,0 +1,298 @@
+//! Answers as XML, in the order of the schemas: `srw-types.xsd` of 1.1 and 1.2, `sruResponse.xsd` and `scan.xsd` of OASIS, with the
+//! prefixes that YAZ writes and clients look for.
+
+use super::{
+    ExplainResponse, Response, ScanResponse, SearchRetrieveResponse, SruFacet, SruRecord,
+    UpdateResponse,
+};
+use crate::sru::xml::{Writer, namespace, put_attribute, put_text};
+use crate::sru::{Packing, Request, SruDiagnostic, Version};
+
+/// How a document begins.
+pub(in crate::sru) const DECLARATION: &str = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n";
+
+impl Response {
+    /// The answer as a document. `stylesheet` is the URL of one to be applied by the client.
+    pub fn to_xml(&self, stylesheet: Option<&str>) -> Vec<u8> {
+        let mut out = Vec::with_capacity(self.capacity());
+        out.extend_from_slice(DECLARATION.as_bytes());
+        if let Some(stylesheet) = stylesheet {
+            out.extend_from_slice(b"<?xml-stylesheet type=\"text/xsl\" href=\"");
+            put_attribute(&mut out, &stylesheet.replace("?>", "?%3E"));
+            out.extend_from_slice(b"\"?>\n");
+        }
+        self.write(&mut out);
+        out.push(b'\n');
+        out
+    }
+
+    /// Appends the element of the answer.
+    pub fn write(&self, out: &mut Vec<u8>) {
+        let mut writer = Writer { out, prefix: "zs:" };
+        match self {
+            Self::SearchRetrieve(response) => response.write(&mut writer),
+            Self::Scan(response) => response.write(&mut writer),
+            Self::Explain(response) => response.write(&mut writer),
+            Self::Update(response) => response.write(&mut writer),
+        }
+    }
+
+    /// About how many octets the answer takes.
+    pub(in crate::sru) fn capacity(&self) -> usize {
+        let records: &[SruRecord] = match self {
+            Self::SearchRetrieve(response) => &response.records,
+            Self::Scan(response) => return 2048 + response.terms.len() * 200,
+            Self::Explain(response) => response.record.as_slice(),
+            Self::Update(response) => response.record.as_slice(),
+        };
+        let records = records.iter().map(|record| {
+            // Most escapes are those of `<` and `>`.
+            let data = match record.packing {
+                Packing::Xml => record.data.len(),
+                Packing::String => record.data.len() * 3 / 2,
+            };
+            data + 400
+        });
+        2048 + records.sum::<usize>()
+    }
+}
+
+impl SearchRetrieveResponse {
+    fn write(&self, to: &mut Writer<'_>) {
+        const NAME: &str = "searchRetrieveResponse";
+        let is_new = self.version == Version::V2_0;
+        to.begin_with(NAME, &[("zs", namespace::response(self.version))]);
+        put_version(to, self.version);
+        let total = self.number_of_records;
+        to.number("numberOfRecords", total.or((!is_new).then_some(0)));
+        to.optional("resultSetId", self.result_set_id.as_deref());
+        if !is_new {
+            to.number("resultSetIdleTime", self.result_set_ttl);
+        }
+        if !self.records.is_empty() {
+            to.begin("records");
+            for record in &self.records {
+                put_record(to, record, self.version);
+            }
+            to.end("records");
+        }
+        to.number("nextRecordPosition", self.next_record_position);
+        put_echo(to, "echoedSearchRetrieveRequest", self.echo.as_deref());
+        put_diagnostics(to, &self.diagnostics, self.version);
+        to.markup("extraResponseData", &self.extra);
+        if is_new {
+            to.number("resultSetTTL", self.result_set_ttl);
+            let precision = self.result_count_precision.as_deref();
+            to.optional("resultCountPrecision", precision);
+            put_facets(to, &self.facets);
+        }
+        to.end(NAME);
+    }
+}
+
+impl ScanResponse {
+    fn write(&self, to: &mut Writer<'_>) {
+        to.begin_with("scanResponse", &[("zs", namespace::scan(self.version))]);
+        put_version(to, self.version);
+        if !self.terms.is_empty() {
+            to.begin("terms");
+            for term in &self.terms {
+                to.begin("term");
+                to.text("value", &term.value);
+                to.number("numberOfRecords", term.number_of_records);
+                to.optional("displayTerm", term.display_term.as_deref());
+                let place = term.where_in_list.map(super::WhereInList::as_str);
+                to.optional("whereInList", place);
+                to.markup("extraTermData", &term.extra);
+                to.end("term");
+            }
+            to.end("terms");
+        }
+        put_echo(to, "echoedScanRequest", self.echo.as_deref());
+        put_diagnostics(to, &self.diagnostics, self.version);
+        to.markup("extraResponseData", &self.extra);
+        to.end("scanResponse");
+    }
+}
+
+impl ExplainResponse {
+    fn write(&self, to: &mut Writer<'_>) {
+        let namespace = namespace::response(self.version);
+        to.begin_with("explainResponse", &[("zs", namespace)]);
+        put_version(to, self.version);
+        if let Some(record) = &self.record {
+            put_record(to, record, self.version);
+        }
+        put_echo(to, "echoedExplainRequest", self.echo.as_deref());
+        put_diagnostics(to, &self.diagnostics, self.version);
+        to.markup("extraResponseData", &self.extra);
+        to.end("explainResponse");
+    }
+}
+
+impl UpdateResponse {
+    /// With the namespaces of 1.1, the only ones that updates have.
+    fn write(&self, to: &mut Writer<'_>) {
+        let namespaces = [("zu", namespace::UPDATE), ("zs", namespace::SRU)];
+        to.with("zu:").begin_with("updateResponse", &namespaces);
+        to.text("version", self.version.as_str());
+        let mut update = to.with("zu:");
+        let status = if self.success { "success" } else { "fail" };
+        update.text("operationStatus", status);
+        put_identity(
+            &mut update,
+            self.record_identifier.as_deref(),
+            &self.record_versions,
+        );
+        if let Some(record) = &self.record {
+            put_record(to, record, Version::V1_1);
+        }
+        put_diagnostics(to, &self.diagnostics, Version::V1_1);
+        to.markup("extraResponseData", &self.extra);
+        to.with("zu:").end("updateResponse");
+    }
+}
+
+/// The identifier and the versions of a record that is updated.
+pub(in crate::sru) fn put_identity(
+    to: &mut Writer<'_>,
+    identifier: Option<&str>,
+    versions: &[(String, String)],
+) {
+    to.optional("recordIdentifier", identifier);
+    if !versions.is_empty() {
+        to.begin("recordVersions");
+        for (kind, value) in versions {
+            to.begin("recordVersion");
+            to.text("versionType", kind);
+            to.text("versionValue", value);
+            to.end("recordVersion");
+        }
+        to.end("recordVersions");
+    }
+}
+
+/// The version; 2.0 has none.
+fn put_version(to: &mut Writer<'_>, version: Version) {
+    if version != Version::V2_0 {
+        to.text("version", version.as_str());
+    }
+}
+
+pub(in crate::sru) fn put_record(to: &mut Writer<'_>, record: &SruRecord, version: Version) {
+    to.begin("record");
+    to.text("recordSchema", &record.schema);
+    let packing = match version {
+        Version::V1_1 | Version::V1_2 => "recordPacking",
+        Version::V2_0 => "recordXMLEscaping",
+    };
+    to.text(packing, record.packing.as_str());
+    to.begin("recordData");
+    match (&record.diagnostic, record.packing) {
+        (Some(diagnostic), Packing::Xml) => put_surrogate(to, diagnostic),
+        (Some(diagnostic), Packing::String) => {
+            let mut markup = Vec::new();
+            let mut inner = Writer {
+                out: &mut markup,
+                prefix: "",
+            };
+            put_surrogate(&mut inner, diagnostic);
+            put_text(to.out, &String::from_utf8_lossy(&markup));
+        }
+        (None, Packing::Xml) => to.raw(without_declaration(&record.data)),
+        (None, Packing::String) => {
+            let data = without_declaration(&record.data);
+            match std::str::from_utf8(data) {
+                Ok(text) => put_text(to.out, text),
+                Err(_) => put_text(to.out, &String::from_utf8_lossy(data)),
+            }
+        }
+    }
+    to.end("recordData");
+    to.optional("recordIdentifier", record.identifier.as_deref());
+    to.number("recordPosition", record.position);
+    to.markup("extraRecordData", &record.extra);
+    to.end("record");
+}
+
+/// A record without its XML declaration, which is allowed at the beginning of a document only.
+fn without_declaration(data: &[u8]) -> &[u8] {
+    let data = data.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(data);
+    if !data.starts_with(b"<?xml ") {
+        return data;
+    }
+    let end = data.windows(2).position(|octets| octets == b"?>");
+    let rest = end.and_then(|end| data.get(end + 2..)).unwrap_or(data);
+    rest.trim_ascii_start()
+}
+
+/// A diagnostic in place of a record: in the namespace of 1.1 in all versions, which clients look for.
+fn put_surrogate(to: &mut Writer<'_>, diagnostic: &SruDiagnostic) {
+    to.raw(b"<diagnostic xmlns=\"");
+    to.raw(namespace::DIAGNOSTIC.as_bytes());
+    to.raw(b"\">");
+    put_diagnostic(&mut to.with(""), diagnostic);
+    to.raw(b"</diagnostic>");
+}
+
+pub(in crate::sru) fn put_diagnostics(
+    to: &mut Writer<'_>,
+    diagnostics: &[SruDiagnostic],
+    version: Version,
+) {
+    if diagnostics.is_empty() {
+        return;
+    }
+    let namespace = namespace::diagnostic(version);
+    to.begin_with("diagnostics", &[("diag", namespace)]);
+    for diagnostic in diagnostics {
+        let mut to = to.with("diag:");
+        to.begin("diagnostic");
+        put_diagnostic(&mut to, diagnostic);
+        to.end("diagnostic");
+    }
+    to.end("diagnostics");
+}
+
+fn put_diagnostic(to: &mut Writer<'_>, diagnostic: &SruDiagnostic) {
+    to.text("uri", &diagnostic.uri);
+    for (name, text) in [
+        ("details", &*diagnostic.details),
+        ("message", diagnostic.words()),
+    ] {
+        if !text.is_empty() {
+            to.text(name, text);
+        }
+    }
+}
+
+fn put_facets(to: &mut Writer<'_>, facets: &[SruFacet]) {
+    if facets.is_empty() {
+        return;
+    }
+    to.begin_with("facetedResults", &[("fr", namespace::FACETS)]);
+    for facet in facets {
+        let mut to = to.with("fr:");
+        to.begin("facet");
+        to.text("index", &facet.index);
+        to.begin("terms");
+        for term in &facet.terms {
+            to.begin("term");
+            to.text("actualTerm", &term.term);
+            to.optional("query", term.query.as_deref());
+            to.number("count", Some(term.count));
+            to.end("term");
+        }
+        to.end("terms");
+        to.end("facet");
+    }
+    to.end("facetedResults");
+}
+
+/// The request as the server read it, without the login.
+fn put_echo(to: &mut Writer<'_>, name: &str, request: Option<&Request>) {
+    let Some(request) = request else { return };
+    to.begin(name);
+    request.put_echo(to);
+    to.end(name);
+}
