@@ -7,6 +7,7 @@
 //! |---|---|
 //! | `request` | [`Request`] and its operations; from and to parameters |
 //! | `response` | [`Response`]: written as the schemas say, read as servers send it |
+//! | `soap` | the envelope around either, and faults |
 //! | `diagnostic` | [`SruDiagnostic`], its conditions in words, and those of Bib-1 as these and back |
 //!
 //! Records are octets. An answer copies them as they are; the reader cuts them out of the answer without a copy, and adds the
@@ -19,17 +20,27 @@
 mod diagnostic;
 mod request;
 mod response;
+mod soap;
 mod xml;
 
 pub use self::diagnostic::{DIAGNOSTIC_SET, SruCondition, SruDiagnostic, UPDATE_DIAGNOSTIC_SET};
 pub use self::request::{
     ExplainRequest, FacetParameters, MAX_UNKNOWN_PARAMETERS, QueryType, Refusal, Request,
-    ScanRequest, SearchRetrieve, SruLogin, SruOperation, UpdateAction, UpdateRequest,
+    ScanRequest, SearchRetrieve, SoapRequestError, SruLogin, SruOperation, UpdateAction,
+    UpdateRequest,
 };
 pub use self::response::{
-    ExplainResponse, Response, ScanResponse, SearchRetrieveResponse, SruFacet, SruFacetTerm,
-    SruRecord, SruTerm, UpdateResponse, WhereInList,
+    ExplainResponse, Response, ResponseError, ScanResponse, SearchRetrieveResponse, SruFacet,
+    SruFacetTerm, SruRecord, SruTerm, UpdateResponse, WhereInList,
 };
+pub use self::soap::SoapFault;
+pub use self::xml::XmlError;
+
+/// How a document begins.
+const DECLARATION: &str = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n";
+
+/// The version that Record Update has, whatever version of SRU it is used with.
+const UPDATE_VERSION: &str = "1.0";
 
 /// A version of the protocol.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]

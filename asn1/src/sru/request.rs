@@ -4,9 +4,12 @@ mod elements;
 mod encoding;
 mod fields;
 mod read;
+mod soap;
 
 use std::fmt;
 
+pub(super) use self::read::Fields;
+pub use self::soap::SoapRequestError;
 use super::{Packing, SruDiagnostic, SruRecord, Version};
 
 /// A request. The database is in the path of its URL.
@@ -119,7 +122,7 @@ pub struct SearchRetrieve {
     pub record_xpath: Option<String>,
     /// How long to keep the result set, in seconds.
     pub result_set_ttl: Option<u64>,
-    /// How to sort, keys with their parts between commas.
+    /// How to sort, see [`super::parse_sort_keys`].
     pub sort_keys: Option<String>,
     /// 2.0: the facets to count.
     pub facets: FacetParameters,

@@ -1,10 +1,16 @@
 //! Answers (SRU 1.1, 1.2 and 2.0: `searchRetrieveResponse`, `scanResponse`, `explainResponse`; Record Update 1.0:
 //! `updateResponse`).
 
+mod read;
 mod write;
 
 use bytes::Bytes;
 
+pub use self::read::ResponseError;
+pub(super) use self::read::{
+    body as read_body, record as read_record, record_versions as read_record_versions,
+};
+pub(super) use self::write::{put_identity, put_record};
 use super::{Packing, Request, SruDiagnostic, Version};
 
 /// An answer.
@@ -277,7 +283,7 @@ impl WhereInList {
     }
 }
 
-/// What a server is: a record of ZeeRex.
+/// What a server is: a record of ZeeRex, see [`super::zeerex`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ExplainResponse {

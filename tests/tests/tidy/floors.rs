@@ -66,8 +66,11 @@ const HOUSES: &[House] = &[
     House {
         package: "asn1",
         floors: &[
+            "sru::request::soap",
+            "sru::response::read",
             "sru::response::write",
             "sru::response",
+            "sru::soap",
             "sru::request::read",
             "sru::request::elements",
             "sru::request::fields",
@@ -76,6 +79,8 @@ const HOUSES: &[House] = &[
             "sru::diagnostic::bib1",
             "sru::diagnostic::conditions",
             "sru::diagnostic",
+            "sru::xml::read",
+            "sru::xml::write",
             "sru::xml",
             "sru",
             "query::language",

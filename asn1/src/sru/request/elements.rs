@@ -48,7 +48,6 @@ impl Request {
     }
 
     /// Writes the request as SOAP has it, without its version.
-    #[expect(dead_code, reason = "for SOAP")]
     pub(in crate::sru) fn put_elements(&self, to: &mut Writer<'_>) {
         let mut fields = Vec::new();
         self.put_fields(&mut fields);

@@ -1,6 +1,6 @@
 //! Reads a request from its names and values, whether these are parameters of a URL, a form, or elements of SOAP.
 
-use super::encoding::{decode, pairs};
+use super::encoding::{Undecodable, decode, pairs};
 use super::{
     ExplainRequest, FacetParameters, MAX_UNKNOWN_PARAMETERS, QueryType, Refusal, Request,
     ScanRequest, SearchRetrieve, SruLogin, SruOperation,
@@ -18,11 +18,13 @@ impl Request {
     pub fn from_parameters(text: &[u8], limits: &SruLimits) -> Result<Self, Refusal> {
         let mut fields = Fields::new(limits);
         for (name, value) in pairs(text) {
-            // A name that cannot be decoded is shown as it is.
-            let shown = decode(name).unwrap_or_else(|_| String::from_utf8_lossy(name).into());
-            match decode(value) {
-                Ok(value) => fields.push(shown, value),
-                Err(error) => fields.fail(SruCondition::PARAMETER_VALUE, shown, &error.to_string()),
+            let shown = || String::from_utf8_lossy(name).into_owned();
+            match (decode(name), decode(value)) {
+                (Ok(name), Ok(value)) => fields.push(name, value),
+                (Err(error), _) => fields.refuse(SruCondition::PARAMETER, shown(), &error),
+                (Ok(name), Err(error)) => {
+                    fields.refuse(SruCondition::PARAMETER_VALUE, name, &error);
+                }
             }
         }
         fields.request(None)
@@ -33,6 +35,7 @@ impl Request {
 pub(in crate::sru) struct Fields<'a> {
     limits: &'a SruLimits,
     count: usize,
+    unknown: usize,
     left: Vec<(String, String)>,
     version: Version,
     diagnostics: Vec<SruDiagnostic>,
@@ -43,22 +46,37 @@ impl<'a> Fields<'a> {
         Self {
             limits,
             count: 0,
+            unknown: 0,
             left: Vec::new(),
             version: Version::V2_0,
             diagnostics: Vec::new(),
         }
     }
 
+    /// Counts a parameter; `false` if it is one too many.
+    fn is_within_limit(&mut self, name: &str) -> bool {
+        self.count += 1;
+        // One diagnostic for all that are too many.
+        if self.count == self.limits.parameters + 1 {
+            let message = format!("more than {} parameters", self.limits.parameters);
+            self.fail(SruCondition::PARAMETER, name.into(), &message);
+        }
+        self.count <= self.limits.parameters
+    }
+
+    /// Adds what is wrong with a parameter that cannot be read.
+    fn refuse(&mut self, condition: SruCondition, name: String, error: &Undecodable) {
+        if self.is_within_limit(&name) {
+            self.fail(condition, name, &error.to_string());
+        }
+    }
+
     /// Adds a name and its value.
     pub(in crate::sru) fn push(&mut self, name: String, value: String) {
-        self.count += 1;
-        if self.count > self.limits.parameters {
-            // One diagnostic for all that are too many.
-            if self.count == self.limits.parameters + 1 {
-                let message = format!("more than {} parameters", self.limits.parameters);
-                self.fail(SruCondition::PARAMETER, name, &message);
-            }
-        } else if value.len() > self.limits.parameter || name.len() > self.limits.parameter {
+        if !self.is_within_limit(&name) {
+            return;
+        }
+        if value.len() > self.limits.parameter || name.len() > self.limits.parameter {
             let condition = match &*name {
                 "query" | "x-pquery" => SruCondition::TOO_MANY_CHARACTERS,
                 _ => SruCondition::PARAMETER_VALUE,
@@ -72,7 +90,14 @@ impl<'a> Fields<'a> {
         }
     }
 
+    /// Adds a diagnostic; of those for unknown parameters only the first ones.
     pub(in crate::sru) fn fail(&mut self, condition: SruCondition, name: String, message: &str) {
+        if condition == SruCondition::PARAMETER {
+            if self.unknown == MAX_UNKNOWN_PARAMETERS {
+                return;
+            }
+            self.unknown += 1;
+        }
         let details: String = name.chars().take(MAX_SHOWN).collect();
         let diagnostic = SruDiagnostic::new(condition, details);
         let diagnostic = match message {
@@ -83,7 +108,6 @@ impl<'a> Fields<'a> {
     }
 
     /// Adds a diagnostic.
-    #[expect(dead_code, reason = "for SOAP")]
     pub(in crate::sru) fn add(&mut self, diagnostic: SruDiagnostic) {
         self.diagnostics.push(diagnostic);
     }
@@ -167,7 +191,6 @@ impl<'a> Fields<'a> {
     }
 
     /// A request of SOAP, whose element names the operation.
-    #[expect(dead_code, reason = "for SOAP")]
     pub(in crate::sru) fn of_element(
         mut self,
         element: &str,
@@ -179,11 +202,25 @@ impl<'a> Fields<'a> {
             "scanRequest" => self.scan().into(),
             _ => self.explain().into(),
         };
-        self.finish(operation)
+        self.finish_element(operation)
+    }
+
+    /// As [`Self::finish`], with what only SOAP has: the database.
+    pub(in crate::sru) fn finish_element(
+        mut self,
+        operation: SruOperation,
+    ) -> Result<Request, Refusal> {
+        let database = self.take("database");
+        let mut read = self.finish(operation);
+        match &mut read {
+            Ok(request) => request.database = database,
+            Err(refusal) => refusal.request.database = database,
+        }
+        read
     }
 
     /// Takes what all operations have; all that is left is unknown.
-    pub(in crate::sru) fn finish(mut self, operation: SruOperation) -> Result<Request, Refusal> {
+    fn finish(mut self, operation: SruOperation) -> Result<Request, Refusal> {
         let mut request = Request::new(self.version, operation);
         request.stylesheet = self.take("stylesheet");
         request.rendered_by = self.take_new("renderedBy");
@@ -195,7 +232,7 @@ impl<'a> Fields<'a> {
             .into_iter()
             .partition(|(name, _)| name.starts_with("x-"));
         request.extra = extra;
-        for (name, _) in unknown.into_iter().take(MAX_UNKNOWN_PARAMETERS) {
+        for (name, _) in unknown {
             self.fail(SruCondition::PARAMETER, name, "");
         }
         match self.diagnostics.is_empty() {

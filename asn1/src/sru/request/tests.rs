@@ -182,6 +182,12 @@ fn a_refusal_names_ten_unknown_parameters_at_most() {
         refusal.diagnostics.len()
     };
     assert_eq!(unknown(10), 10);
+    let damaged = |text: &str| {
+        let refusal = read(&text.repeat(1000)).expect_err(text);
+        refusal.diagnostics.len()
+    };
+    assert_eq!(damaged("%zz=1&"), MAX_UNKNOWN_PARAMETERS);
+    assert_eq!(damaged("a=%zz&"), SruLimits::default().parameters + 1);
     assert_eq!(unknown(11), MAX_UNKNOWN_PARAMETERS);
 }
 

@@ -149,7 +149,7 @@ fn scans_explain_and_updates_are_written_in_order() {
     assert_eq!(
         xml(update),
         "<zu:updateResponse xmlns:zu=\"http://www.loc.gov/zing/srw/update/\" xmlns:zs=\"http://www.loc.gov/zing/srw/\">\
-         <zs:version>1.1</zs:version><zu:operationStatus>fail</zu:operationStatus>\
+         <zs:version>1.0</zs:version><zu:operationStatus>fail</zu:operationStatus>\
          <zu:recordIdentifier>7</zu:recordIdentifier><zu:recordVersions><zu:recordVersion>\
          <zu:versionType>number</zu:versionType><zu:versionValue>2</zu:versionValue></zu:recordVersion>\
          </zu:recordVersions><zs:diagnostics xmlns:diag=\"http://www.loc.gov/zing/srw/diagnostic/\"><diag:diagnostic>\

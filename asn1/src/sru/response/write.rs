@@ -6,10 +6,7 @@ use super::{
     UpdateResponse,
 };
 use crate::sru::xml::{Writer, namespace, put_attribute, put_text};
-use crate::sru::{Packing, Request, SruDiagnostic, Version};
-
-/// How a document begins.
-pub(in crate::sru) const DECLARATION: &str = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n";
+use crate::sru::{DECLARATION, Packing, Request, SruDiagnostic, UPDATE_VERSION, Version};
 
 impl Response {
     /// The answer as a document. `stylesheet` is the URL of one to be applied by the client.
@@ -135,7 +132,7 @@ impl UpdateResponse {
     fn write(&self, to: &mut Writer<'_>) {
         let namespaces = [("zu", namespace::UPDATE), ("zs", namespace::SRU)];
         to.with("zu:").begin_with("updateResponse", &namespaces);
-        to.text("version", self.version.as_str());
+        to.text("version", UPDATE_VERSION);
         let mut update = to.with("zu:");
         let status = if self.success { "success" } else { "fail" };
         update.text("operationStatus", status);

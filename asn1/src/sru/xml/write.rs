@@ -71,6 +71,26 @@ impl Writer<'_> {
         self.raw(b">");
     }
 
+    /// A start tag with attributes.
+    pub(in crate::sru) fn open(&mut self, name: &str, attributes: &[(&str, &str)]) {
+        self.raw(b"<");
+        self.raw(self.prefix.as_bytes());
+        self.raw(name.as_bytes());
+        for (name, value) in attributes {
+            self.raw(b" ");
+            self.raw(name.as_bytes());
+            self.raw(b"=\"");
+            put_attribute(self.out, value);
+            self.raw(b"\"");
+        }
+        self.raw(b">");
+    }
+
+    /// Text.
+    pub(in crate::sru) fn content(&mut self, text: &str) {
+        put_text(self.out, text);
+    }
+
     /// An end tag.
     pub(in crate::sru) fn end(&mut self, name: &str) {
         self.tag("</", name);

@@ -1,0 +1,176 @@
+//! Requests as elements in the body of an envelope (SRU 1.1 and 1.2, "SRU via SOAP"; Record Update 1.0).
+
+use bytes::Bytes;
+
+use super::read::Fields;
+use super::{Refusal, Request, SruOperation, UpdateAction, UpdateRequest};
+use crate::sru::response::{
+    put_identity, put_record, read_body, read_record, read_record_versions,
+};
+use crate::sru::soap::envelope;
+use crate::sru::xml::{Writer, XmlError, XmlReader, document, is_new, local_name, namespace};
+use crate::sru::{SruCondition, SruDiagnostic, SruLimits, UPDATE_VERSION, Version};
+
+/// Why a request in SOAP cannot be carried out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum SoapRequestError {
+    /// It is no request; to be answered with a fault.
+    Xml(XmlError),
+    /// It is a request with faults; to be answered with diagnostics.
+    Refused(Refusal),
+}
+
+impl From<XmlError> for SoapRequestError {
+    fn from(error: XmlError) -> Self {
+        Self::Xml(error)
+    }
+}
+
+impl Request {
+    /// Reads a request in SOAP. One without an envelope is accepted, too.
+    ///
+    /// # Errors
+    /// [`SoapRequestError`] for XML that is no request, and for requests that [`Request::from_parameters`] would refuse.
+    pub fn from_soap(
+        octets: impl Into<Bytes>,
+        limits: &SruLimits,
+    ) -> Result<Self, SoapRequestError> {
+        let octets = document(octets.into(), limits)?;
+        let mut xml = XmlReader::new(&octets, limits);
+        let mut start = xml.root()?;
+        if local_name(&start) == "Envelope" {
+            start = read_body(&mut xml)?;
+        }
+        let name = local_name(&start);
+        let version = match is_new(xml.namespace(&start)) {
+            true => Version::V2_0,
+            false => Version::V1_1,
+        };
+        let read = match name {
+            "searchRetrieveRequest" | "scanRequest" | "explainRequest" => {
+                let mut fields = Fields::new(limits);
+                fields.read_elements(&mut xml)?;
+                fields.of_element(name, Some(version))
+            }
+            "updateRequest" => update(&mut xml, version)?,
+            other => return Err(XmlError::element(other).into()),
+        };
+        read.map_err(SoapRequestError::Refused)
+    }
+
+    /// The request in SOAP.
+    pub fn to_soap(&self) -> Vec<u8> {
+        let mut out = Vec::new();
+        envelope(&mut out, |to| match &self.operation {
+            SruOperation::Update(update) => self.put_update(update, to.out),
+            operation => {
+                let (name, namespace) = element(operation, self.version);
+                let mut to = to.with("zs:");
+                to.begin_with(name, &[("zs", namespace)]);
+                if self.version != Version::V2_0 {
+                    to.text("version", self.version.as_str());
+                }
+                self.put_elements(&mut to);
+                to.end(name);
+            }
+        });
+        out
+    }
+
+    fn put_update(&self, update: &UpdateRequest, out: &mut Vec<u8>) {
+        let namespaces = [("zu", namespace::UPDATE), ("zs", namespace::SRU)];
+        let mut to = Writer { out, prefix: "zu:" };
+        to.begin_with("updateRequest", &namespaces);
+        to.with("zs:").text("version", UPDATE_VERSION);
+        to.text("action", update.action.uri());
+        put_identity(
+            &mut to,
+            update.record_identifier.as_deref(),
+            &update.record_versions,
+        );
+        let mut inner = to.with("zs:");
+        if let Some(record) = &update.record {
+            put_record(&mut inner, record, Version::V1_1);
+        }
+        self.put_elements(&mut inner);
+        to.end("updateRequest");
+    }
+}
+
+/// The element of a request, and its namespace.
+fn element(operation: &SruOperation, version: Version) -> (&'static str, &'static str) {
+    let of_request = match version {
+        Version::V1_1 | Version::V1_2 => namespace::SRU,
+        Version::V2_0 => namespace::NEW_REQUEST,
+    };
+    match operation {
+        SruOperation::SearchRetrieve(_) => ("searchRetrieveRequest", of_request),
+        SruOperation::Scan(_) => ("scanRequest", namespace::scan(version)),
+        SruOperation::Explain(_) => ("explainRequest", of_request),
+        SruOperation::Update(_) => ("updateRequest", namespace::UPDATE),
+    }
+}
+
+impl Fields<'_> {
+    /// Adds the children of the element that was begun, under the names of parameters.
+    pub(in crate::sru) fn read_elements(
+        &mut self,
+        xml: &mut XmlReader<'_>,
+    ) -> Result<(), XmlError> {
+        while let Some(start) = xml.child()? {
+            self.read_element(local_name(&start), xml)?;
+        }
+        Ok(())
+    }
+
+    fn read_element(&mut self, name: &str, xml: &mut XmlReader<'_>) -> Result<(), XmlError> {
+        match name {
+            "pQuery" => self.push("x-pquery".into(), xml.text()?),
+            "pScanClause" => self.push("x-pScanClause".into(), xml.text()?),
+            // The element of an echo that stands for several parameters.
+            "facetParameters" => {
+                for pair in xml.text()?.split('&') {
+                    let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+                    self.push(name.into(), value.into());
+                }
+            }
+            "extraRequestParameter" => {
+                let text = xml.text()?;
+                let (name, value) = text.split_once('=').unwrap_or((&text, ""));
+                self.push(name.into(), value.into());
+            }
+            "extraRequestData" => {
+                while let Some(start) = xml.child()? {
+                    let name = format!("x-{}", local_name(&start));
+                    self.push(name, xml.text()?);
+                }
+            }
+            name => self.push(name.into(), xml.text()?),
+        }
+        Ok(())
+    }
+}
+
+/// An update: the outer result is whether it is XML, the inner one whether it is right.
+fn update(xml: &mut XmlReader<'_>, version: Version) -> Result<Result<Request, Refusal>, XmlError> {
+    let mut fields = Fields::new(xml.limits());
+    let mut update = UpdateRequest::new(UpdateAction::Create);
+    while let Some(start) = xml.child()? {
+        match local_name(&start) {
+            "recordVersions" => update.record_versions = read_record_versions(xml)?,
+            "record" => update.record = Some(read_record(xml)?),
+            name => fields.read_element(name, xml)?,
+        }
+    }
+    update.record_identifier = fields.take("recordIdentifier");
+    match fields.take("action") {
+        None => fields.fail(SruCondition::PARAMETER_MISSING, "action".into(), ""),
+        Some(uri) => match UpdateAction::by_uri(&uri) {
+            Some(action) => update.action = action,
+            None => fields.add(SruDiagnostic::update(100, uri)),
+        },
+    }
+    fields.version(Some(version));
+    Ok(fields.finish_element(update.into()))
+}

@@ -1,0 +1,91 @@
+//! SOAP 1.1 around requests and answers, which YAZ's programs use by default; and faults (§4).
+
+use std::fmt;
+
+use super::xml::{Writer, namespace};
+use super::{DECLARATION, Response};
+
+/// Why a request in SOAP was not carried out.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SoapFault {
+    /// `Client` if the request is wrong, `Server` if it may work later; with a prefix.
+    pub code: String,
+    /// The reason, for people.
+    pub reason: String,
+    /// More on it; may be empty.
+    pub detail: String,
+}
+
+impl SoapFault {
+    /// The request is wrong.
+    pub fn client(reason: impl Into<String>) -> Self {
+        Self::new("SOAP:Client", reason)
+    }
+
+    /// The server could not carry it out.
+    pub fn server(reason: impl Into<String>) -> Self {
+        Self::new("SOAP:Server", reason)
+    }
+
+    fn new(code: &str, reason: impl Into<String>) -> Self {
+        Self {
+            code: code.into(),
+            reason: reason.into(),
+            detail: String::new(),
+        }
+    }
+
+    /// The fault as an envelope.
+    pub fn to_soap(&self) -> Vec<u8> {
+        let mut out = Vec::new();
+        envelope(&mut out, |to| {
+            to.begin("Fault");
+            // Names within a fault have no namespace (SOAP 1.1 §4.4).
+            let mut to = to.with("");
+            to.text("faultcode", &self.code);
+            to.text("faultstring", &self.reason);
+            if !self.detail.is_empty() {
+                to.text("detail", &self.detail);
+            }
+            to.with("SOAP:").end("Fault");
+        });
+        out
+    }
+}
+
+impl fmt::Display for SoapFault {
+    /// `Client: no query`
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let code = self.code.rsplit(':').next().unwrap_or_default();
+        let parts = [code, &self.reason, &self.detail];
+        let parts: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+        f.write_str(&parts.join(": "))
+    }
+}
+
+impl Response {
+    /// The answer as an envelope.
+    pub fn to_soap(&self) -> Vec<u8> {
+        let mut out = Vec::with_capacity(self.capacity());
+        envelope(&mut out, |to| self.write(to.out));
+        out
+    }
+}
+
+/// Writes an envelope and what is in its body.
+pub(super) fn envelope(out: &mut Vec<u8>, write: impl FnOnce(&mut Writer<'_>)) {
+    out.extend_from_slice(DECLARATION.as_bytes());
+    let mut to = Writer {
+        out,
+        prefix: "SOAP:",
+    };
+    to.begin_with("Envelope", &[("SOAP", namespace::SOAP)]);
+    to.begin("Body");
+    write(&mut to);
+    to.end("Body");
+    to.end("Envelope");
+    to.raw(b"\n");
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,156 @@
+//! Envelopes and faults.
+
+use crate::sru::*;
+
+fn read(text: &str) -> Result<Request, SoapRequestError> {
+    Request::from_soap(text.as_bytes().to_vec(), &SruLimits::default())
+}
+
+/// Checks how a request in the body of an envelope is written as parameters.
+fn check(body: &str, written: &str) {
+    let text = format!(
+        "<?xml version=\"1.0\"?><S:Envelope xmlns:S=\"http://schemas.xmlsoap.org/soap/envelope/\"><S:Header><a/></S:Header>\
+         <S:Body>\n{body}</S:Body></S:Envelope>"
+    );
+    let request = read(&text).unwrap_or_else(|error| panic!("{body}: {error:?}"));
+    assert_eq!(request.to_parameters(), written, "{body}");
+    let again = Request::from_soap(request.to_soap(), &SruLimits::default());
+    assert_eq!(again, Ok(request), "{body}");
+}
+
+#[test]
+fn requests_are_read_and_written() {
+    // As YAZ's programs send them.
+    check(
+        "<zs:searchRetrieveRequest xmlns:zs=\"http://www.loc.gov/zing/srw/\"><zs:version>1.1</zs:version>\
+         <zs:query>title=\"a &amp; b\"</zs:query><zs:startRecord>1</zs:startRecord><zs:maximumRecords>0</zs:maximumRecords>\
+         </zs:searchRetrieveRequest>",
+        "version=1.1&operation=searchRetrieve&query=title%3D%22a%20%26%20b%22&startRecord=1&maximumRecords=0",
+    );
+    check(
+        "<zs:searchRetrieveRequest xmlns:zs=\"http://docs.oasis-open.org/ns/search-ws/sruRequest\"><zs:query>a</zs:query>\
+         <zs:recordXMLEscaping>string</zs:recordXMLEscaping><zs:queryType>cql</zs:queryType>\
+         <zs:facetLimit>2:title</zs:facetLimit></zs:searchRetrieveRequest>",
+        "version=2.0&operation=searchRetrieve&query=a&recordXMLEscaping=string&facetLimit=2%3Atitle",
+    );
+    check(
+        "<searchRetrieveRequest xmlns=\"http://www.loc.gov/zing/srw/v1.0/\"><pQuery>@attr 1=4 a</pQuery>\
+         <extraRequestData><x:b xmlns:x=\"urn:x\">c</x:b><username>u</username><password>p</password></extraRequestData>\
+         </searchRetrieveRequest>",
+        "version=1.1&operation=searchRetrieve&x-pquery=%40attr%201%3D4%20a&x-username=u&x-password=p&x-b=c",
+    );
+    check(
+        "<zs:scanRequest xmlns:zs=\"http://docs.oasis-open.org/ns/search-ws/scan\"><zs:scanClause>a</zs:scanClause>\
+         <zs:maximumTerms>20</zs:maximumTerms></zs:scanRequest>",
+        "version=2.0&operation=scan&scanClause=a&maximumTerms=20",
+    );
+    check(
+        "<zs:explainRequest xmlns:zs=\"http://www.loc.gov/zing/srw/\"><zs:version>1.2</zs:version>\
+         <zs:recordPacking>xml</zs:recordPacking></zs:explainRequest>",
+        "version=1.2&operation=explain&recordPacking=xml",
+    );
+    let database =
+        "<searchRetrieveRequest><query>a</query><database>books</database></searchRetrieveRequest>";
+    assert_eq!(
+        read(database).expect("right").database.as_deref(),
+        Some("books")
+    );
+}
+
+#[test]
+fn updates_are_read_and_written() {
+    let mut update = UpdateRequest::new(UpdateAction::Replace);
+    update.record_identifier = Some("7".into());
+    update.record_versions = vec![("number".into(), "2".into())];
+    update.record = Some(SruRecord::new(
+        "marcxml",
+        "<record xmlns=\"http://www.loc.gov/MARC21/slim\"/>",
+    ));
+    let mut request = Request::new(Version::V1_1, update);
+    request.database = Some("books".into());
+    request.extra = vec![("x-a".into(), "b".into())];
+    let written = String::from_utf8(request.to_soap()).expect("UTF-8");
+    assert_eq!(
+        written.trim_end(),
+        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<SOAP:Envelope xmlns:SOAP=\"http://schemas.xmlsoap.org/soap/envelope/\">\
+         <SOAP:Body><zu:updateRequest xmlns:zu=\"http://www.loc.gov/zing/srw/update/\" xmlns:zs=\"http://www.loc.gov/zing/srw/\">\
+         <zs:version>1.0</zs:version><zu:action>info:srw/action/1/replace</zu:action><zu:recordIdentifier>7</zu:recordIdentifier>\
+         <zu:recordVersions><zu:recordVersion><zu:versionType>number</zu:versionType><zu:versionValue>2</zu:versionValue>\
+         </zu:recordVersion></zu:recordVersions><zs:record><zs:recordSchema>marcxml</zs:recordSchema>\
+         <zs:recordPacking>xml</zs:recordPacking><zs:recordData><record xmlns=\"http://www.loc.gov/MARC21/slim\"/>\
+         </zs:recordData></zs:record><zs:database>books</zs:database><zs:extraRequestData><zs:a>b</zs:a></zs:extraRequestData>\
+         </zu:updateRequest></SOAP:Body></SOAP:Envelope>"
+    );
+    assert_eq!(read(&written), Ok(request));
+}
+
+#[test]
+fn faulty_requests_are_refused() {
+    for (body, expected) in [
+        (
+            "<searchRetrieveRequest/>",
+            "diagnostic 7 (a mandatory parameter is missing): query",
+        ),
+        (
+            "<searchRetrieveRequest><query>a</query><query>b</query></searchRetrieveRequest>",
+            "diagnostic 6 (given more than once): query",
+        ),
+        (
+            "<searchRetrieveRequest><query>a</query><colour>b</colour></searchRetrieveRequest>",
+            "diagnostic 8 (the server does not support this parameter): colour",
+        ),
+        (
+            "<updateRequest/>",
+            "diagnostic 7 (a mandatory parameter is missing): action",
+        ),
+        (
+            "<updateRequest><action>create</action></updateRequest>",
+            "diagnostic info:srw/diagnostic/12/100 (there is no such action): create",
+        ),
+    ] {
+        let Err(SoapRequestError::Refused(refusal)) = read(body) else {
+            panic!("{body}")
+        };
+        assert_eq!(refusal.diagnostics.len(), 1, "{body}");
+        assert_eq!(refusal.diagnostics[0].to_string(), expected, "{body}");
+    }
+    let many = "<a/>".repeat(100_000);
+    let many = read(&format!(
+        "<searchRetrieveRequest><query>a</query>{many}</searchRetrieveRequest>"
+    ));
+    let Err(SoapRequestError::Refused(refusal)) = many else {
+        panic!("too many elements")
+    };
+    assert!(refusal.diagnostics.len() <= 2, "{refusal:?}");
+}
+
+#[test]
+fn what_is_no_request_is_a_fault() {
+    for (text, expected) in [
+        ("", "the document has no element"),
+        ("<a/>", "an element \"a\", which SRU does not have there"),
+        (
+            "<!DOCTYPE a [<!ENTITY b SYSTEM \"file:///etc/passwd\">]><searchRetrieveRequest><query>&b;</query>",
+            "a document type is not accepted (octet 0)",
+        ),
+    ] {
+        let Err(SoapRequestError::Xml(error)) = read(text) else {
+            panic!("{text}")
+        };
+        assert_eq!(error.to_string(), expected);
+    }
+    let mut fault = SoapFault::client("no <query>");
+    let written = String::from_utf8(fault.to_soap()).expect("UTF-8");
+    assert!(
+        written.contains(
+            "<SOAP:Body><SOAP:Fault><faultcode>SOAP:Client</faultcode><faultstring>no &lt;query&gt;</faultstring></SOAP:Fault>\
+             </SOAP:Body>"
+        ),
+        "{written}"
+    );
+    let read = Response::from_xml(written.into_bytes(), &SruLimits::default());
+    assert_eq!(read, Err(ResponseError::Fault(fault.clone())));
+    fault.detail = "x".into();
+    assert_eq!(fault.to_string(), "Client: no <query>: x");
+    assert_eq!(SoapFault::server("later").to_string(), "Server: later");
+}

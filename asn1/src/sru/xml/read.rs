@@ -1,0 +1,412 @@
+//! Reads elements one at a time, without a tree and within limits.
+
+use bytes::Bytes;
+use quick_xml::events::{BytesStart, Event};
+use quick_xml::reader::Reader;
+
+use super::XmlError;
+use crate::marc::charset::{Charset, utf8_or_latin1};
+use crate::sru::SruLimits;
+
+/// A document in UTF-8, without a byte order mark.
+///
+/// One that is not UTF-8 is read in the encoding that it declares, or else in ISO 8859-1.
+pub(in crate::sru) fn document(octets: Bytes, limits: &SruLimits) -> Result<Bytes, XmlError> {
+    if octets.len() > limits.document {
+        return Err(XmlError::TooLong {
+            limit: limits.document,
+        });
+    }
+    if std::str::from_utf8(&octets).is_err() {
+        let text = match declared_charset(&octets) {
+            Some(charset) => charset.decode(&octets).text.into_owned(),
+            None => utf8_or_latin1(&octets).into_owned(),
+        };
+        return Ok(Bytes::from(text));
+    }
+    let mark = if octets.starts_with(b"\xEF\xBB\xBF") {
+        3
+    } else {
+        0
+    };
+    Ok(octets.slice(mark..))
+}
+
+/// The character set of `encoding="…"` in the declaration.
+fn declared_charset(octets: &[u8]) -> Option<Charset> {
+    let declaration = octets.strip_prefix(b"<?xml")?;
+    let end = declaration.iter().position(|octet| *octet == b'>')?;
+    let declaration = std::str::from_utf8(declaration.get(..end)?).ok()?;
+    let (_, rest) = declaration.split_once("encoding")?;
+    let rest = rest.trim_start().strip_prefix('=')?.trim_start();
+    let quote = rest.chars().next()?;
+    let name = rest.get(1..)?.split(quote).next()?;
+    Charset::by_name(name).filter(|charset| *charset != Charset::Utf8)
+}
+
+/// A namespace and the depth of the element that declares it.
+struct Declaration {
+    depth: usize,
+    prefix: String,
+    /// As written.
+    namespace: String,
+}
+
+/// What an element holds.
+#[derive(Debug, PartialEq, Eq)]
+pub(in crate::sru) enum ElementContent {
+    /// An element, and what is around it.
+    Markup(Bytes),
+    /// Text alone.
+    Text(String),
+}
+
+/// Reads a document of [`document`].
+pub(in crate::sru) struct XmlReader<'a> {
+    reader: Reader<&'a [u8]>,
+    octets: &'a Bytes,
+    limits: &'a SruLimits,
+    depth: usize,
+    elements: usize,
+    element_start: usize,
+    declarations: Vec<Declaration>,
+}
+
+impl<'a> XmlReader<'a> {
+    pub(in crate::sru) fn new(octets: &'a Bytes, limits: &'a SruLimits) -> Self {
+        // It is UTF-8, see `document`.
+        let mut reader = Reader::from_str(std::str::from_utf8(octets).unwrap_or_default());
+        reader.config_mut().expand_empty_elements = true;
+        Self {
+            reader,
+            octets,
+            limits,
+            depth: 0,
+            elements: 0,
+            element_start: 0,
+            declarations: Vec::new(),
+        }
+    }
+
+    /// The outermost element.
+    pub(in crate::sru) fn root(&mut self) -> Result<BytesStart<'a>, XmlError> {
+        let root = match self.child() {
+            Err(XmlError::Unfinished) if self.elements == 0 => Err(XmlError::NoElement),
+            Err(XmlError::DocumentType { .. }) if self.is_html() => Err(self.html()),
+            other => other,
+        };
+        match root?.ok_or(XmlError::NoElement)? {
+            root if local_name(&root).eq_ignore_ascii_case("html") => Err(self.html()),
+            root => Ok(root),
+        }
+    }
+
+    /// The next child of the element that was begun last and is not finished; `None` at the end of that element. A child has to
+    /// be finished, by one of the other functions or by its children, before the next one.
+    pub(in crate::sru) fn child(&mut self) -> Result<Option<BytesStart<'a>>, XmlError> {
+        // Declarations of elements that are finished.
+        let depth = self.depth;
+        let is_over = |declaration: &Declaration| declaration.depth > depth;
+        while self.declarations.last().is_some_and(is_over) {
+            self.declarations.pop();
+        }
+        loop {
+            match self.event()? {
+                Event::Start(start) => {
+                    self.declare(&start);
+                    return Ok(Some(start));
+                }
+                Event::End(_) => return Ok(None),
+                Event::Eof => return Err(XmlError::Unfinished),
+                _ => {}
+            }
+        }
+    }
+
+    /// The text of the element that was begun, including that of elements in it, without blanks around it.
+    pub(in crate::sru) fn text(&mut self) -> Result<String, XmlError> {
+        let mut text = String::new();
+        let end = self.depth;
+        loop {
+            match self.event()? {
+                Event::End(_) if self.depth < end => break,
+                Event::Eof => return Err(XmlError::Unfinished),
+                event => put_text(&mut text, &event),
+            }
+        }
+        match text.trim_ascii() {
+            trimmed if trimmed.len() == text.len() => Ok(text),
+            trimmed => Ok(trimmed.to_owned()),
+        }
+    }
+
+    /// The number of the element that was begun, if it holds one.
+    pub(in crate::sru) fn number(&mut self) -> Result<Option<u64>, XmlError> {
+        Ok(self.text()?.parse().ok())
+    }
+
+    /// Skips the element that was begun.
+    pub(in crate::sru) fn skip(&mut self) -> Result<(), XmlError> {
+        let end = self.depth;
+        loop {
+            match self.event()? {
+                Event::End(_) if self.depth < end => return Ok(()),
+                Event::Eof => return Err(XmlError::Unfinished),
+                _ => {}
+            }
+        }
+    }
+
+    /// What the element that was begun holds, as a document of its own: the first element in it declares the namespaces that
+    /// those around it declare and that it needs.
+    pub(in crate::sru) fn content(&mut self) -> Result<ElementContent, XmlError> {
+        let end = self.depth;
+        let begin = self.position();
+        let mut first: Option<FirstElement> = None;
+        let mut text = String::new();
+        let finish = loop {
+            let place = self.position();
+            match self.event()? {
+                Event::Start(start) if first.is_none() => {
+                    first = Some(FirstElement::new(place, &start));
+                }
+                Event::End(_) if self.depth < end => break place,
+                Event::Eof => return Err(XmlError::Unfinished),
+                event if first.is_none() => put_text(&mut text, &event),
+                _ => {}
+            }
+        };
+        let Some(first) = first else {
+            return Ok(ElementContent::Text(text.trim_ascii().to_owned()));
+        };
+        let octets = self.octets.get(begin..finish).unwrap_or_default();
+        let before = octets.len() - octets.trim_ascii_start().len();
+        let after = octets.len() - octets.trim_ascii_end().len();
+        let range = begin + before..finish - after;
+        let missing = self.missing(octets, &first);
+        if missing.is_empty() {
+            return Ok(ElementContent::Markup(self.octets.slice(range)));
+        }
+        let place = first.name_end.clamp(range.start, range.end);
+        let parts = [
+            self.octets.get(range.start..place).unwrap_or_default(),
+            missing.as_bytes(),
+            self.octets.get(place..range.end).unwrap_or_default(),
+        ];
+        Ok(ElementContent::Markup(Bytes::from(parts.concat())))
+    }
+
+    /// The limits on the document.
+    pub(in crate::sru) fn limits(&self) -> &'a SruLimits {
+        self.limits
+    }
+
+    /// Where the element that was begun last begins.
+    pub(in crate::sru) fn element_start(&self) -> usize {
+        self.element_start
+    }
+
+    /// Where the reader is, in octets from the start.
+    pub(in crate::sru) fn position(&self) -> usize {
+        let position = usize::try_from(self.reader.buffer_position());
+        position.unwrap_or(usize::MAX).min(self.octets.len())
+    }
+
+    /// The namespace of an element that was begun, as written.
+    pub(in crate::sru) fn namespace(&self, start: &BytesStart<'_>) -> &str {
+        let name = start.name();
+        let name: &str = name.as_ref();
+        let prefix = name.split_once(':').map_or("", |(prefix, _)| prefix);
+        let mut inner_first = self.declarations.iter().rev();
+        let declaration = inner_first.find(|declaration| declaration.prefix == prefix);
+        declaration.map_or("", |declaration| &declaration.namespace)
+    }
+
+    /// The declarations that an element and those in it need and do not have.
+    fn missing(&self, octets: &[u8], first: &FirstElement) -> String {
+        let mut missing = String::new();
+        let mut seen: Vec<&str> = Vec::new();
+        // The octets are UTF-8.
+        let text = std::str::from_utf8(octets).unwrap_or_default();
+        for declaration in self.declarations.iter().rev() {
+            let prefix = &*declaration.prefix;
+            if seen.contains(&prefix) {
+                continue;
+            }
+            seen.push(prefix);
+            let is_needed = match prefix {
+                // A record without a namespace is not meant to be in that of SRU.
+                "" => !is_sru(&declaration.namespace),
+                prefix => text.contains(&format!("{prefix}:")),
+            };
+            if is_needed && !first.declared.iter().any(|declared| declared == prefix) {
+                let colon = if prefix.is_empty() { "" } else { ":" };
+                let namespace = &declaration.namespace;
+                let quote = if namespace.contains('"') { '\'' } else { '"' };
+                missing.push_str(&format!(" xmlns{colon}{prefix}={quote}{namespace}{quote}"));
+            }
+        }
+        missing
+    }
+
+    fn declare(&mut self, start: &BytesStart<'_>) {
+        for (prefix, namespace) in declarations(start) {
+            self.declarations.push(Declaration {
+                depth: self.depth,
+                prefix,
+                namespace,
+            });
+        }
+    }
+
+    fn event(&mut self) -> Result<Event<'a>, XmlError> {
+        let offset = self.position();
+        let event = self.reader.read_event().map_err(|error| XmlError::Syntax {
+            offset: self.reader.error_position(),
+            fault: error.to_string(),
+        })?;
+        match &event {
+            Event::Start(_) => {
+                self.depth += 1;
+                self.elements += 1;
+                self.element_start = offset;
+                if self.depth > self.limits.depth {
+                    let limit = self.limits.depth;
+                    return Err(XmlError::TooDeep { limit, offset });
+                }
+                if self.elements > self.limits.elements {
+                    let limit = self.limits.elements;
+                    return Err(XmlError::TooMany {
+                        what: "elements",
+                        limit,
+                        offset,
+                    });
+                }
+            }
+            Event::End(_) => self.depth = self.depth.saturating_sub(1),
+            Event::DocType(_) => return Err(XmlError::DocumentType { offset }),
+            _ => {}
+        }
+        Ok(event)
+    }
+
+    /// The beginning of the document, where HTML is recognized.
+    fn beginning(&self) -> String {
+        let beginning = self.octets.get(..MAX_TITLE_OFFSET).unwrap_or(self.octets);
+        String::from_utf8_lossy(beginning).into_owned()
+    }
+
+    fn is_html(&self) -> bool {
+        self.beginning()
+            .to_ascii_lowercase()
+            .contains("<!doctype html")
+    }
+
+    /// A page in place of an answer, with its title.
+    fn html(&self) -> XmlError {
+        let text = self.beginning();
+        let lower = text.to_ascii_lowercase();
+        let title = lower.find("<title").and_then(|begin| {
+            let begin = begin + lower.get(begin..)?.find('>')? + 1;
+            let end = begin + lower.get(begin..)?.find('<')?;
+            text.get(begin..end)
+        });
+        let words = title.unwrap_or_default().split_whitespace();
+        let title = words.collect::<Vec<_>>().join(" ");
+        XmlError::Html {
+            title: title.chars().take(MAX_TITLE).collect(),
+        }
+    }
+}
+
+/// How far into a page its title may be, in octets.
+const MAX_TITLE_OFFSET: usize = 8 << 10;
+/// How much of a title is shown, in characters.
+const MAX_TITLE: usize = 100;
+
+/// The first element in another one.
+struct FirstElement {
+    /// Where its name ends.
+    name_end: usize,
+    /// The prefixes that it declares.
+    declared: Vec<String>,
+}
+
+impl FirstElement {
+    fn new(place: usize, start: &BytesStart<'_>) -> Self {
+        let name = start.name();
+        let name: &str = name.as_ref();
+        Self {
+            name_end: place + 1 + name.len(),
+            declared: declarations(start).map(|(prefix, _)| prefix).collect(),
+        }
+    }
+}
+
+/// The namespaces that an element declares, with their prefixes.
+fn declarations(start: &BytesStart<'_>) -> impl Iterator<Item = (String, String)> {
+    let mut found = Vec::new();
+    if start.attributes_raw().contains("xmlns") {
+        let mut attributes = start.attributes();
+        for attribute in attributes.with_checks(false).filter_map(Result::ok) {
+            let name: &str = attribute.key.as_ref();
+            let prefix = match name.strip_prefix("xmlns") {
+                Some("") => "",
+                Some(rest) => match rest.strip_prefix(':') {
+                    Some(prefix) => prefix,
+                    None => continue,
+                },
+                None => continue,
+            };
+            found.push((prefix.to_owned(), attribute.value.to_string()));
+        }
+    }
+    found.into_iter()
+}
+
+/// Whether the namespace is one of SRU's own, in any spelling.
+fn is_sru(namespace: &str) -> bool {
+    namespace.contains("/zing/srw") || super::is_new(namespace)
+}
+
+/// The name of an element without its prefix.
+pub(in crate::sru) fn local_name<'s>(start: &'s BytesStart<'_>) -> &'s str {
+    let name: &'s str = start.name().into_inner();
+    name.rsplit_once(':').map_or(name, |(_, local)| local)
+}
+
+/// The value of an attribute, whatever its prefix.
+pub(in crate::sru) fn attribute(start: &BytesStart<'_>, name: &str) -> Option<String> {
+    let mut attributes = start.attributes();
+    let mut attributes = attributes.with_checks(false).filter_map(Result::ok);
+    let found = attributes.find(|attribute| {
+        let key: &str = attribute.key.as_ref();
+        key.rsplit_once(':').map_or(key, |(_, local)| local) == name
+    })?;
+    let value = found.normalized_value(quick_xml::XmlVersion::Implicit1_0);
+    Some(value.map_or_else(|_| found.value.to_string(), |value| value.into_owned()))
+}
+
+/// Appends the text of an event. A reference to an entity that XML does not have stays as it is.
+fn put_text(text: &mut String, event: &Event<'_>) {
+    match event {
+        Event::Text(part) => text.push_str(&part.xml10_content()),
+        Event::CData(part) => text.push_str(&part.xml10_content()),
+        Event::GeneralRef(reference) => {
+            let name = reference.xml10_content();
+            let character = match &*name {
+                "lt" => Some('<'),
+                "gt" => Some('>'),
+                "amp" => Some('&'),
+                "quot" => Some('"'),
+                "apos" => Some('\''),
+                _ => reference.resolve_char_ref().ok().flatten(),
+            };
+            match character {
+                Some(character) => text.push(character),
+                None => text.extend(["&", &*name, ";"]),
+            }
+        }
+        _ => {}
+    }
+}
