@@ -8,6 +8,7 @@
 //! | `request` | [`Request`] and its operations; from and to parameters |
 //! | `response` | [`Response`]: written as the schemas say, read as servers send it |
 //! | `soap` | the envelope around either, and faults |
+//! | `facets`, `scan`, `sort` | the text forms of `facetLimit`, `scanClause` and `sortKeys` |
 //! | `diagnostic` | [`SruDiagnostic`], its conditions in words, and those of Bib-1 as these and back |
 //!
 //! Records are octets. An answer copies them as they are; the reader cuts them out of the answer without a copy, and adds the
@@ -18,12 +19,16 @@
 //! document types and entities are refused, and [`SruLimits`] bounds the rest.
 
 mod diagnostic;
+mod facets;
 mod request;
 mod response;
+mod scan;
 mod soap;
+mod sort;
 mod xml;
 
 pub use self::diagnostic::{DIAGNOSTIC_SET, SruCondition, SruDiagnostic, UPDATE_DIAGNOSTIC_SET};
+pub use self::facets::{FacetLimit, MAX_FACETS};
 pub use self::request::{
     ExplainRequest, FacetParameters, MAX_UNKNOWN_PARAMETERS, QueryType, Refusal, Request,
     ScanRequest, SearchRetrieve, SoapRequestError, SruLogin, SruOperation, UpdateAction,
@@ -33,7 +38,11 @@ pub use self::response::{
     ExplainResponse, Response, ResponseError, ScanResponse, SearchRetrieveResponse, SruFacet,
     SruFacetTerm, SruRecord, SruTerm, UpdateResponse, WhereInList,
 };
+pub use self::scan::scan_clause;
 pub use self::soap::SoapFault;
+pub use self::sort::{
+    MAX_SORT_KEYS, MissingValue, SruSortKey, parse_sort_keys, sort_keys_to_cql, sort_keys_to_text,
+};
 pub use self::xml::XmlError;
 
 /// How a document begins.

@@ -3,6 +3,7 @@
 
 mod bib1;
 mod conditions;
+mod query;
 
 use std::fmt;
 
