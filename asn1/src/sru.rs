@@ -9,6 +9,7 @@
 //! | `response` | [`Response`]: written as the schemas say, read as servers send it |
 //! | `soap` | the envelope around either, and faults |
 //! | `facets`, `scan`, `sort` | the text forms of `facetLimit`, `scanClause` and `sortKeys` |
+//! | [`zeerex`] | what a server tells about itself: the record of an explain |
 //! | `diagnostic` | [`SruDiagnostic`], its conditions in words, and those of Bib-1 as these and back |
 //!
 //! Records are octets. An answer copies them as they are; the reader cuts them out of the answer without a copy, and adds the
@@ -26,6 +27,7 @@ mod scan;
 mod soap;
 mod sort;
 mod xml;
+pub mod zeerex;
 
 pub use self::diagnostic::{DIAGNOSTIC_SET, SruCondition, SruDiagnostic, UPDATE_DIAGNOSTIC_SET};
 pub use self::facets::{FacetLimit, MAX_FACETS};

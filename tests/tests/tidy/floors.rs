@@ -66,6 +66,9 @@ const HOUSES: &[House] = &[
     House {
         package: "asn1",
         floors: &[
+            "sru::zeerex::read",
+            "sru::zeerex::write",
+            "sru::zeerex",
             "sru::request::soap",
             "sru::response::read",
             "sru::response::write",
