@@ -19,12 +19,29 @@ const GRAIN: usize = 8192;
 /// How many octets a decoded APDU takes at most for each of its octets: queries of many short terms take most.
 pub(crate) const DECODED: usize = 16;
 
+/// The octets that clients make a server keep.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct KeptOctets {
+    /// Octets kept now, for all sessions and for tasks. Each session is counted in steps of 8 KiB.
+    pub kept: usize,
+    /// The most that are kept: [`Limits::server_octets`].
+    pub limit: usize,
+}
+
 impl Budget {
     pub(crate) fn new(limits: &Limits) -> Arc<Self> {
         Arc::new(Self {
             most: limits.most_octets(),
             used: AtomicUsize::new(0),
         })
+    }
+
+    pub(crate) fn octets(&self) -> KeptOctets {
+        KeptOctets {
+            kept: self.used.load(Ordering::Relaxed),
+            limit: self.most,
+        }
     }
 
     /// The account of a session with these limits.
@@ -179,6 +196,8 @@ mod tests {
         assert_eq!(set(&mut first, 3 * GRAIN - 1), Ok(()));
         assert_eq!(set(&mut second, 1), Ok(()));
         assert_eq!(set(&mut third, 2 * GRAIN), Ok(()));
+        let octets = budget.octets();
+        assert_eq!((octets.kept, octets.limit), (5 * GRAIN, 5 * GRAIN));
         let of_server = "31 all sessions keep at most 40960 octets (server-octets)";
         assert_eq!(set(&mut third, 3 * GRAIN), Err(of_server.to_owned()));
         assert_eq!(third.octets(), 2 * GRAIN);

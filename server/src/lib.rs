@@ -80,6 +80,7 @@ pub mod transcript;
 pub mod units;
 
 pub use association::Interrupt;
+pub use budget::KeptOctets;
 pub use diagnostic::{Diagnostic, diagnostic};
 pub use explain::{EXPLAIN_DATABASE, ExplainDatabase};
 pub use limits::Limits;

@@ -22,6 +22,7 @@ use self::socket::{Accepted, Socket, listen};
 #[cfg(unix)]
 pub use self::socket::{SocketFile, listen_unix};
 use crate::backend::Backend;
+use crate::budget::KeptOctets;
 use crate::connection::tally::Tally;
 use crate::connection::{self, Client, Context};
 use crate::fault::Faults;
@@ -82,6 +83,11 @@ impl ServerHandle {
     /// What the server counts.
     pub fn metrics(&self) -> Arc<Metrics> {
         Arc::clone(&self.context().metrics)
+    }
+
+    /// The octets that clients make the server keep.
+    pub fn kept_octets(&self) -> KeptOctets {
+        self.context().target.budget.octets()
     }
 
     fn change(&self, change: impl FnOnce(&mut Context)) {

@@ -66,6 +66,10 @@ pub use self::fold::FoldedFile;
 use self::index::Work;
 #[cfg(feature = "save")]
 pub use self::journal::JournalError;
+#[cfg(feature = "save")]
+use self::journal::tally::JournalTally;
+#[cfg(feature = "save")]
+pub use self::journal::tally::JournalTotals;
 pub use self::load::{Checked, FileNotes, LoadError, MAX_NOTES, Note, Progress, check_files};
 #[cfg(feature = "save")]
 pub use self::load::{CheckedJournal, check_journal};
@@ -75,6 +79,7 @@ use self::result::ResultList;
 pub use self::save::SaveError;
 #[cfg(feature = "save")]
 use self::save::{JOURNAL_OCTETS, SavedFiles};
+pub use self::turns::JobCounts;
 #[cfg(not(feature = "save"))]
 use self::unsaved::{JOURNAL_OCTETS, SavedFiles};
 use crate::backend::{
@@ -102,6 +107,9 @@ struct Shared {
     /// Held while a saved file is written anew, and before the files.
     folding: Mutex<()>,
     background: Background,
+    /// By database. They can be read while files are being written.
+    #[cfg(feature = "save")]
+    journals: Vec<(u16, Arc<JournalTally>)>,
 }
 
 /// The work after which a query starts again on another thread; this much takes a few milliseconds.
@@ -130,6 +138,8 @@ impl MemoryBackend {
 
     fn new(catalogue: Catalogue, files: SavedFiles) -> Self {
         Self(Arc::new(Shared {
+            #[cfg(feature = "save")]
+            journals: files.tallies(),
             current: Mutex::new(Arc::new(catalogue)),
             queue: Mutex::default(),
             files: Mutex::new(files),
@@ -201,6 +211,11 @@ impl MemoryBackend {
         let catalogue = Catalogue::new(fields, databases, index);
         self.overtake(update::repeated(catalogue, files.read(found)));
         Ok(notes)
+    }
+
+    /// The long work in progress.
+    pub fn jobs(&self) -> JobCounts {
+        self.0.background.counts()
     }
 
     /// The current databases.

@@ -50,7 +50,7 @@ pub(crate) async fn serve(
         .with_observer(Arc::new(logs.observers()));
     let metrics = server.handle().metrics();
     let status = Arc::new(Status::new(
-        Arc::clone(&metrics),
+        server.handle(),
         backend.clone(),
         config.limits.sessions,
         certificates(&config, &tls),

@@ -12,6 +12,7 @@ use std::process::Stdio;
 use std::time::Instant;
 
 use rcgen::{CertificateParams, KeyPair, date_time_ymd};
+use z3950_asn1::apdu::Apdu;
 
 use self::daemon::{Daemon, PATIENCE, Words, program, search, write};
 
@@ -377,6 +378,8 @@ fn transcripts_follow_their_files() {
 
 #[test]
 fn the_status_is_shown_over_http() {
+    let folder = Folder::new();
+    let save = format!("books={}", folder.at("saved.mrc").display());
     let (daemon, words) = Daemon::heard(&[
         "--demo",
         "--listen",
@@ -385,6 +388,8 @@ fn the_status_is_shown_over_http() {
         "127.0.0.1:0",
         "--max-sessions",
         "77",
+        "--save",
+        &save,
     ]);
     let status = status_address(&words);
     daemon.converse(&[search("books", "@attr 1=4 war"), search("x", "war")]);
@@ -403,6 +408,13 @@ fn the_status_is_shown_over_http() {
         "z3950d_operation_duration_seconds_bucket{operation=\"search\",le=\"+Inf\"} 2",
         "z3950d_operation_duration_seconds_count{operation=\"search\"} 2",
         "z3950d_database_records{database=\"books\"} 281",
+        "z3950d_jobs{state=\"running\"} 0",
+        "z3950d_jobs{state=\"waiting\"} 0",
+        "z3950d_journal_bytes{database=\"books\"} 0",
+        "z3950d_journal_limit_bytes{database=\"books\"} 16777216",
+        "z3950d_journal_commits_total{database=\"books\"} 0",
+        "z3950d_journal_folds_total{database=\"books\"} 0",
+        "z3950d_journal_failures_total{database=\"books\"} 0",
         "z3950d_reloads_total{outcome=\"ok\"} 0",
         "# TYPE z3950d_operation_duration_seconds histogram",
     ] {
@@ -415,15 +427,33 @@ fn the_status_is_shown_over_http() {
             "{path}: {head}"
         );
     }
+    let until = |line: &str| {
+        let begun = Instant::now();
+        while !get(&status, "/metrics").1.contains(&format!("\n{line}\n")) {
+            assert!(begun.elapsed() < PATIENCE, "{line}");
+        }
+    };
     daemon.signal("HUP");
     words.until("reloaded: database serials");
-    let begun = Instant::now();
-    while !get(&status, "/metrics")
-        .1
-        .contains("z3950d_last_reload_successful 1\n")
-    {
-        assert!(begun.elapsed() < PATIENCE);
+    until("z3950d_last_reload_successful 1");
+    // Octets of sessions are counted in steps of 8 KiB: nine long names take one.
+    let mut session = TcpStream::connect(&daemon.listening).expect("a connection");
+    let mut ask = |request: &Apdu| {
+        let octets = z3950_asn1::codec::encode(request).expect("encodes");
+        session.write_all(&octets).expect("written");
+        daemon::answer(&mut session);
+    };
+    ask(&daemon::init());
+    for digit in "123456789".chars() {
+        let Apdu::SearchRequest(mut request) = search("books", "war") else {
+            panic!("a search")
+        };
+        request.result_set_name = String::from(digit).repeat(1000).as_str().into();
+        ask(&Apdu::SearchRequest(request));
     }
+    until("z3950d_kept_bytes 8192");
+    drop(session);
+    until("z3950d_kept_bytes 0");
 }
 
 /// Hostile requests are refused within limits.

@@ -10,7 +10,7 @@ use std::{fmt, thread};
 use tokio::runtime::Handle;
 use tokio::sync::{Semaphore, oneshot};
 
-use super::turns::{Ticket, Turns};
+use super::turns::{JobCounts, Ticket, Turns};
 use crate::backend::{Answer, Caller, ready};
 use crate::diagnostic::{Condition, Diagnostic, diagnostic};
 use crate::lock::lock;
@@ -106,6 +106,10 @@ impl Background {
             });
             task.await.unwrap_or_else(|_| Err(lost()))
         })
+    }
+
+    pub(super) fn counts(&self) -> JobCounts {
+        lock(&self.queue).turns.counts()
     }
 
     /// Adds a job; the receiver is told when it has a place.

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::MutexGuard;
 
 use super::MemoryBackend;
+use super::journal::tally::JournalTotals;
 use super::save::{SaveError, drafted};
 use crate::lock::lock;
 
@@ -45,6 +46,14 @@ impl MemoryBackend {
     pub fn fold(&self) -> Vec<Result<FoldedFile, SaveError>> {
         let folding = lock(&self.0.folding);
         self.fold_each(&folding)
+    }
+
+    /// The journals of the saved databases.
+    pub fn journals(&self) -> Vec<JournalTotals> {
+        let catalogue = self.current();
+        let journals = self.0.journals.iter();
+        let totals = journals.map(|(number, tally)| tally.totals(catalogue.name(*number)));
+        totals.collect()
     }
 
     fn fold_each(&self, folding: &MutexGuard<'_, ()>) -> Vec<Result<FoldedFile, SaveError>> {

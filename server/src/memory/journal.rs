@@ -4,6 +4,8 @@
 //! Commits are in two phases, each synced: what redb takes for the last commit is whole, or the journal is damaged. redb may panic
 //! on damaged files, so they are read from a copy in memory, and panics become errors.
 
+pub(super) mod tally;
+
 use std::error::Error;
 use std::fs;
 use std::hash::Hasher;

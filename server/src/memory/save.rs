@@ -7,6 +7,7 @@ use std::error::Error;
 use std::fs;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use z3950_asn1::file::{self, Draft, Existing, Lock, Stamp};
 use z3950_marc::stream::InputForm;
@@ -15,6 +16,7 @@ use z3950_marc::{Form, charset, iso2709};
 use super::catalogue::{Catalogue, DatabaseFiles, RecordChange};
 use super::fields::Fields;
 use super::index::Index;
+use super::journal::tally::JournalTally;
 use super::journal::{
     self, Fingerprint, Hashed, Journal, JournalContents, JournalError, UNFINISHED,
 };
@@ -80,6 +82,7 @@ struct SavedFile {
     most: u64,
     /// Whether the file is being written anew on another thread.
     is_drafting: bool,
+    tally: Arc<JournalTally>,
 }
 
 /// The states of the files at one time.
@@ -139,6 +142,7 @@ impl SavedFiles {
                 due: most,
                 most,
                 is_drafting: false,
+                tally: Arc::new(JournalTally::new(most)),
             };
             files.insert(number, file);
         }
@@ -171,6 +175,7 @@ impl SavedFiles {
         for (number, found) in found.0 {
             if let Some(file) = self.0.get_mut(&number) {
                 all.push((number, file.read(found)));
+                file.tally.holds(file.octets);
             }
         }
         all
@@ -190,6 +195,7 @@ impl SavedFiles {
             return Ok(());
         };
         let committed = file.commit(&catalogue.index, number, changes);
+        file.tally.committed(committed.is_ok(), file.octets);
         committed.map_err(|error| {
             // Without the path, which clients need not know.
             let cause = error.source();
@@ -221,6 +227,13 @@ impl SavedFiles {
         }
     }
 
+    /// What is counted of each journal, by database.
+    pub(super) fn tallies(&self) -> Vec<(u16, Arc<JournalTally>)> {
+        let files = self.0.iter();
+        let tallies = files.map(|(number, file)| (*number, Arc::clone(&file.tally)));
+        tallies.collect()
+    }
+
     /// The numbers of the databases that are saved.
     pub(super) fn numbers(&self) -> Vec<u16> {
         self.0.keys().copied().collect()
@@ -249,8 +262,9 @@ impl SavedFiles {
             return Ok(PathBuf::new());
         };
         file.is_drafting = false;
-        file.settle(drafted?, point)?;
-        Ok(file.path.clone())
+        let settled = drafted.and_then(|drafted| file.settle(drafted, point));
+        file.tally.folded(settled.is_ok(), file.octets);
+        settled.map(|()| file.path.clone())
     }
 
     /// Saves a database to any file.
@@ -264,7 +278,11 @@ impl SavedFiles {
         path: &Path,
     ) -> Result<(), SaveError> {
         match self.0.get_mut(&number) {
-            Some(file) if file::same(&file.path, path) => file.write(index, number),
+            Some(file) if file::same(&file.path, path) => {
+                let written = file.write(index, number);
+                file.tally.folded(written.is_ok(), file.octets);
+                written
+            }
             _ => {
                 let mut lock = Lock::take(path)?;
                 let (draft, _) = drafted(index, number, lock.target())?;

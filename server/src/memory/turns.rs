@@ -44,6 +44,18 @@ enum JobState {
     Working,
 }
 
+/// The long work at one time: searches, scans and sorts that take more than a few milliseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct JobCounts {
+    /// Jobs that have a place.
+    pub running: usize,
+    /// Jobs that wait for one.
+    pub waiting: usize,
+    /// The most that run at once.
+    pub places: usize,
+}
+
 /// The slices from which a job is longer than those before: about 50 ms and half a second.
 const LENGTHS: [u64; 2] = [5, 50];
 /// Of this many turns, one goes to the job that has waited longest.
@@ -64,6 +76,17 @@ impl Turns {
             given: 0,
             arrivals: 0,
             jobs: Vec::new(),
+        }
+    }
+
+    pub(super) fn counts(&self) -> JobCounts {
+        let working = self.jobs.iter();
+        let working = working.filter(|job| job.state == JobState::Working);
+        let running = working.count();
+        JobCounts {
+            running,
+            waiting: self.jobs.len() - running,
+            places: self.free + running,
         }
     }
 
@@ -239,6 +262,30 @@ mod tests {
             turns.next().map(|ticket| ticket.0),
             Some(MOST_BEGUN as u64 + 1)
         );
+    }
+
+    #[test]
+    fn jobs_are_counted() {
+        let mut turns = Turns::new(2);
+        let caller = Caller::new();
+        let [first, second] = [(); 2].map(|()| turns.enter(caller));
+        let check = |turns: &Turns, running, waiting| {
+            let counts = turns.counts();
+            assert_eq!(
+                (counts.running, counts.waiting, counts.places),
+                (running, waiting, 2)
+            );
+        };
+        check(&turns, 0, 2);
+        assert_eq!((turns.next(), turns.next()), (Some(first), None));
+        check(&turns, 1, 1);
+        turns.enter(Caller::new());
+        assert!(turns.next().is_some());
+        check(&turns, 2, 1);
+        turns.pause(first, 1);
+        check(&turns, 1, 2);
+        turns.leave(second);
+        check(&turns, 1, 1);
     }
 
     #[test]

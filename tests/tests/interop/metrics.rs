@@ -49,7 +49,9 @@ fn promtool_accepts_the_metrics_during_a_storm() {
     let folder = tempfile::tempdir().expect("a folder");
     let socket = folder.path().join("status");
     let status = format!("unix:{}", socket.display());
-    let daemon = Daemon::start(["--demo", "--status", &status]);
+    let saved = folder.path().join("saved.mrc");
+    let save = format!("books={}", saved.display());
+    let daemon = Daemon::start(["--demo", "--status", &status, "--save", &save]);
     let is_over = AtomicBool::new(false);
     let checked = |page: &str| {
         let ran = run(Command::new(&promtool).args(["check", "metrics"]), page);
@@ -80,6 +82,9 @@ fn promtool_accepts_the_metrics_during_a_storm() {
         "z3950d_sessions_ended_total{end=\"protocol-error\"} 68",
         "z3950d_sessions_ended_total{end=\"left\"} 132",
         "z3950d_operations_total{operation=\"init\",outcome=\"ok\"} 132",
+        "z3950d_kept_bytes 0",
+        "z3950d_jobs{state=\"waiting\"} 0",
+        "z3950d_journal_commits_total{database=\"books\"} 0",
     ] {
         assert!(page.lines().any(|known| known == line), "{line} in {page}");
     }

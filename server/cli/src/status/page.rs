@@ -2,20 +2,19 @@
 
 use std::fmt::{Display, Write};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use z3950_server::MemoryBackend;
 use z3950_server::backend::Backend;
-use z3950_server::metrics::{
-    ConnectionRefusal, Metrics, OperationKind, OperationOutcome, SessionEnd,
-};
+use z3950_server::memory::JournalTotals;
+use z3950_server::metrics::{ConnectionRefusal, OperationKind, OperationOutcome, SessionEnd};
 use z3950_server::tls::Tls;
+use z3950_server::{MemoryBackend, ServerHandle};
 
 /// What is told.
 pub(crate) struct Status {
     started: SystemTime,
-    metrics: Arc<Metrics>,
+    server: ServerHandle,
     backend: Option<MemoryBackend>,
     /// The most sessions at once.
     sessions: usize,
@@ -30,14 +29,14 @@ pub(crate) struct Status {
 
 impl Status {
     pub(crate) fn new(
-        metrics: Arc<Metrics>,
+        server: ServerHandle,
         backend: Option<MemoryBackend>,
         sessions: usize,
         certificates: Vec<(String, Tls)>,
     ) -> Self {
         Self {
             started: SystemTime::now(),
-            metrics,
+            server,
             backend,
             sessions,
             certificates,
@@ -77,6 +76,10 @@ impl Status {
         self.of_process(&mut page);
         self.of_sessions(&mut page);
         self.of_operations(&mut page);
+        self.of_limits(&mut page);
+        if let Some(backend) = &self.backend {
+            of_databases(backend, &mut page);
+        }
         self.of_service(&mut page);
         page.0
     }
@@ -111,7 +114,7 @@ impl Status {
     }
 
     fn of_sessions(&self, page: &mut Page) {
-        let metrics = &self.metrics;
+        let metrics = &self.server.metrics();
         page.single(
             "z3950d_sessions",
             "gauge",
@@ -130,21 +133,26 @@ impl Status {
             "Connections accepted.",
             metrics.sessions_begun(),
         );
-        let name = "z3950d_sessions_ended_total";
-        page.family(name, "counter", "Sessions by how they ended.");
-        for end in SessionEnd::ALL {
-            page.sample(name, &[("end", end.name())], metrics.sessions_ended(*end));
-        }
-        let name = "z3950d_connections_refused_total";
-        page.family(name, "counter", "Connections closed at once, by reason.");
-        for refusal in ConnectionRefusal::ALL {
-            let reason = [("reason", refusal.name())];
-            page.sample(name, &reason, metrics.refused(*refusal));
-        }
+        let ends = SessionEnd::ALL.iter();
+        page.each(
+            "z3950d_sessions_ended_total",
+            "counter",
+            "Sessions by how they ended.",
+            "end",
+            ends.map(|end| (end.name(), metrics.sessions_ended(*end))),
+        );
+        let refusals = ConnectionRefusal::ALL.iter();
+        page.each(
+            "z3950d_connections_refused_total",
+            "counter",
+            "Connections closed at once, by reason.",
+            "reason",
+            refusals.map(|refusal| (refusal.name(), metrics.refused(*refusal))),
+        );
     }
 
     fn of_operations(&self, page: &mut Page) {
-        let metrics = &self.metrics;
+        let metrics = &self.server.metrics();
         page.single(
             "z3950d_operations_in_progress",
             "gauge",
@@ -196,21 +204,31 @@ impl Status {
         );
     }
 
+    fn of_limits(&self, page: &mut Page) {
+        let octets = self.server.kept_octets();
+        page.single(
+            "z3950d_kept_bytes",
+            "gauge",
+            "Octets kept for clients.",
+            octets.kept,
+        );
+        page.single(
+            "z3950d_kept_limit_bytes",
+            "gauge",
+            "The most octets kept for clients.",
+            octets.limit,
+        );
+    }
+
     fn of_service(&self, page: &mut Page) {
-        if let Some(backend) = &self.backend {
-            let name = "z3950d_database_records";
-            page.family(name, "gauge", "Records of each database.");
-            for database in backend.databases() {
-                let label = [("database", &*database.name)];
-                page.sample(name, &label, database.records.unwrap_or_default());
-            }
-        }
-        let name = "z3950d_reloads_total";
-        page.family(name, "counter", "Reloads on SIGHUP, by outcome.");
-        for (outcome, count) in [("ok", &self.reloads), ("refused", &self.refused_reloads)] {
-            let count = count.load(Ordering::Relaxed);
-            page.sample(name, &[("outcome", outcome)], count);
-        }
+        let outcomes = [("ok", &self.reloads), ("refused", &self.refused_reloads)];
+        page.each(
+            "z3950d_reloads_total",
+            "counter",
+            "Reloads on SIGHUP, by outcome.",
+            "outcome",
+            outcomes.map(|(outcome, count)| (outcome, count.load(Ordering::Relaxed))),
+        );
         let last = self.last_reload.lock();
         if let Some((time, has_succeeded)) = *last.unwrap_or_else(PoisonError::into_inner) {
             page.single(
@@ -226,20 +244,86 @@ impl Status {
                 seconds(time),
             );
         }
-        let name = "z3950d_certificate_expiry_timestamp_seconds";
-        let expiries = self.certificates.iter().filter_map(|(listener, tls)| {
-            let expiry = seconds(tls.expires()?);
-            Some((listener, expiry))
-        });
-        let mut expiries = expiries.peekable();
-        if expiries.peek().is_some() {
-            let help = "When the certificate of a listener expires, in seconds since 1970.";
-            page.family(name, "gauge", help);
-        }
-        for (listener, expiry) in expiries {
-            page.sample(name, &[("listener", &**listener)], expiry);
-        }
+        let certificates = self.certificates.iter();
+        page.each(
+            "z3950d_certificate_expiry_timestamp_seconds",
+            "gauge",
+            "When the certificate of a listener expires, in seconds since 1970.",
+            "listener",
+            certificates.filter_map(|(listener, tls)| Some((&**listener, seconds(tls.expires()?)))),
+        );
     }
+}
+
+fn of_databases(backend: &MemoryBackend, page: &mut Page) {
+    let databases = backend.databases();
+    let records = databases.iter();
+    page.each(
+        "z3950d_database_records",
+        "gauge",
+        "Records of each database.",
+        "database",
+        records.map(|database| (&*database.name, database.records.unwrap_or_default())),
+    );
+    let jobs = backend.jobs();
+    page.each(
+        "z3950d_jobs",
+        "gauge",
+        "Long searches, scans and sorts, by state.",
+        "state",
+        [("running", jobs.running), ("waiting", jobs.waiting)],
+    );
+    page.single(
+        "z3950d_jobs_running_limit",
+        "gauge",
+        "The most long searches, scans and sorts that run at once.",
+        jobs.places,
+    );
+    of_journals(&backend.journals(), page);
+}
+
+fn of_journals(journals: &[JournalTotals], page: &mut Page) {
+    let mut family = |name, kind, help, value: fn(&JournalTotals) -> Option<f64>| {
+        let samples = journals.iter();
+        let samples = samples.filter_map(|journal| Some((&*journal.database, value(journal)?)));
+        page.each(name, kind, help, "database", samples);
+    };
+    family(
+        "z3950d_journal_bytes",
+        "gauge",
+        "Octets of changes that are not folded into the file yet.",
+        |journal| Some(journal.octets as f64),
+    );
+    family(
+        "z3950d_journal_limit_bytes",
+        "gauge",
+        "Octets of changes from which they are folded into the file.",
+        |journal| Some(journal.limit as f64),
+    );
+    family(
+        "z3950d_journal_commits_total",
+        "counter",
+        "Commits of changes to the journal.",
+        |journal| Some(journal.commits as f64),
+    );
+    family(
+        "z3950d_journal_folds_total",
+        "counter",
+        "Folds of the journal into the file.",
+        |journal| Some(journal.folds as f64),
+    );
+    family(
+        "z3950d_journal_failures_total",
+        "counter",
+        "Commits and folds that failed.",
+        |journal| Some(journal.failures as f64),
+    );
+    family(
+        "z3950d_journal_last_failure_timestamp_seconds",
+        "gauge",
+        "When a commit or fold failed last, in seconds since 1970.",
+        |journal| journal.last_failure.map(seconds),
+    );
 }
 
 fn seconds(time: SystemTime) -> f64 {
@@ -286,6 +370,24 @@ impl Page {
         let _ = writeln!(self.0, "{end} {value}");
     }
 
+    /// A family of samples with one label each; nothing if there are none.
+    fn each<'a, V: Display>(
+        &mut self,
+        name: &str,
+        kind: &str,
+        help: &str,
+        label: &str,
+        samples: impl IntoIterator<Item = (&'a str, V)>,
+    ) {
+        let mut samples = samples.into_iter().peekable();
+        if samples.peek().is_some() {
+            self.family(name, kind, help);
+        }
+        for (value, sample) in samples {
+            self.sample(name, &[(label, value)], sample);
+        }
+    }
+
     /// A family of one sample without labels.
     fn single(&mut self, name: &str, kind: &str, help: &str, value: impl Display) {
         self.family(name, kind, help);
@@ -295,28 +397,51 @@ impl Page {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::{Arc, mpsc};
+    use std::task::{Context, Waker};
+
+    use tokio::runtime;
+    use z3950_server::asn1::apdu::DatabaseName;
+    use z3950_server::backend::Search;
     use z3950_server::marc::mrk;
+    use z3950_server::{Limits, Server, Target};
 
     use super::*;
 
+    fn status(backend: Option<MemoryBackend>, sessions: usize) -> Status {
+        let served = MemoryBackend::builder().build();
+        let server = Server::new(Target::new(Arc::new(served), Limits::default()));
+        Status::new(server.handle(), backend, sessions, Vec::new())
+    }
+
+    fn backend(name: &str, title: &str) -> MemoryBackend {
+        let record = format!("=LDR  00000nam a2200000 a 4500\n=001  b1\n=245  00$a{title}\n");
+        let record = mrk::parse_all(&record).expect("a record");
+        let builder = MemoryBackend::builder().add_records(name, record);
+        builder.expect("encodes").build()
+    }
+
     #[test]
     fn labels_are_escaped() {
-        let record =
-            mrk::parse_all("=LDR  00000nam a2200000 a 4500\n=001  b1\n").expect("a record");
-        let builder = MemoryBackend::builder().add_records("a\\b\"c\nd", record);
-        let backend = builder.expect("encodes").build();
-        let status = Status::new(Arc::default(), Some(backend), 7, Vec::new());
+        let status = status(Some(backend("a\\b\"c\nd", "One")), 7);
         let page = status.metrics();
         assert!(
             page.contains("\nz3950d_database_records{database=\"a\\\\b\\\"c\\nd\"} 1\n"),
             "{page}"
         );
-        assert!(page.contains("\nz3950d_sessions_limit 7\n"), "{page}");
+        for line in [
+            "z3950d_sessions_limit 7",
+            "z3950d_kept_bytes 0",
+            "z3950d_kept_limit_bytes 268435456",
+        ] {
+            assert!(page.contains(&format!("\n{line}\n")), "{page}");
+        }
+        assert!(!page.contains("z3950d_journal"), "nothing is saved");
     }
 
     #[test]
     fn the_last_reload_is_told() {
-        let status = Status::new(Arc::default(), None, 1, Vec::new());
+        let status = status(None, 1);
         assert!(!status.metrics().contains("last_reload"));
         for (has_succeeded, told) in [(true, "1"), (false, "0")] {
             status.reloaded(has_succeeded);
@@ -328,6 +453,47 @@ mod tests {
         for outcome in ["ok", "refused"] {
             let line = format!("\nz3950d_reloads_total{{outcome=\"{outcome}\"}} 1\n");
             assert!(page.contains(&line), "{page}");
+        }
+    }
+
+    /// Two long searches of one session, of which one may run at a time.
+    #[test]
+    fn long_searches_are_jobs() {
+        let backend = backend("cat", &"a ".repeat(3000));
+        let status = status(Some(backend.clone()), 1);
+        let check = |running: u8, waiting: u8| {
+            let page = status.metrics();
+            let expected = format!(
+                "\nz3950d_jobs{{state=\"running\"}} {running}\n\
+                 z3950d_jobs{{state=\"waiting\"}} {waiting}\n"
+            );
+            assert!(page.contains(&expected), "{page}");
+        };
+        let mut builder = runtime::Builder::new_current_thread();
+        let runtime = builder.max_blocking_threads(1).build().expect("a runtime");
+        let _entered = runtime.enter();
+        // The only thread for long work is kept from it until `go` is dropped.
+        let (go, wait) = mpsc::channel::<()>();
+        let held = runtime.spawn_blocking(move || wait.recv().is_err());
+        let databases = [DatabaseName::from("cat")];
+        let query = "@prox 0 9999 0 3 k 2 @attr 1=4 a @attr 1=4 a";
+        let query = query.parse().expect("a query");
+        let search = Search::new(&databases, &query);
+        let mut searches = [backend.search(search), backend.search(search)];
+        check(0, 0);
+        for search in &mut searches {
+            let polled = search
+                .as_mut()
+                .poll(&mut Context::from_waker(Waker::noop()));
+            assert!(polled.is_pending());
+        }
+        check(1, 1);
+        drop(go);
+        assert!(runtime.block_on(held).expect("no panic"));
+        for (search, running) in searches.into_iter().zip([1, 0]) {
+            let found = runtime.block_on(search).expect("an answer");
+            assert!(found.hits.is_empty());
+            check(running, 0);
         }
     }
 }

@@ -192,6 +192,44 @@ fn a_file_and_a_journal_of_another_are_not_mixed() {
     cat.refused(&["cat.mrc.journal is damaged", "move it away"]);
 }
 
+#[test]
+fn what_is_done_with_a_journal_is_counted() {
+    let cat = SavedCat::new();
+    let backend = cat.open();
+    let totals = |backend: &MemoryBackend| {
+        let [totals] = &*backend.journals() else {
+            panic!("one saved database")
+        };
+        assert_eq!((&*totals.database, totals.limit), ("cat", JOURNAL_OCTETS));
+        let counts = (totals.commits, totals.folds, totals.failures);
+        (totals.octets, counts, totals.last_failure.is_some())
+    };
+    assert_eq!(totals(&backend), (0, (0, 0, 0), false));
+    put(&backend, &record("c", "Emma"));
+    let (octets, counts, _) = totals(&backend);
+    assert_eq!(counts, (1, 0, 0));
+    delete(&backend, "b");
+    // A row without a record, and with a docid of one octet.
+    assert_eq!(totals(&backend), (octets + 33, (2, 0, 0), false));
+    drop(backend);
+    let backend = cat.open();
+    assert_eq!(totals(&backend), (octets + 33, (0, 0, 0), false));
+    backend.reload(&|_| {}).expect("folds and reads");
+    assert_eq!(totals(&backend), (0, (0, 1, 0), false));
+    delete(&backend, "c");
+    let saved = fs::read(&cat.path).expect("there");
+    fs::write(&cat.path, [&saved[..], b"\n"].concat()).expect("written");
+    assert!(backend.fold().iter().all(Result::is_err));
+    assert_eq!(totals(&backend), (33, (1, 1, 1), true));
+    let update = Update {
+        database: &DatabaseName::from("cat"),
+        action: UpdateAction::Delete,
+        records: &[id("a")],
+    };
+    assert!(crate::requests::now(backend.update(update)).is_err());
+    assert_eq!(totals(&backend), (33, (1, 1, 2), true));
+}
+
 /// With changes in the journal, an edited file is neither read, written nor mixed.
 #[test]
 fn a_hand_edit_beside_a_journal_is_refused() {

@@ -1,0 +1,78 @@
+//! What is done with the journal of a saved file, for its operator.
+
+use std::sync::Mutex;
+use std::time::SystemTime;
+
+use crate::lock::lock;
+
+/// The journal of a saved database, and what was done with it since the start.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct JournalTotals {
+    /// The database.
+    pub database: String,
+    /// Octets of the changes that are not in the file yet.
+    pub octets: u64,
+    /// The octets from which they are folded into the file.
+    pub limit: u64,
+    /// Commits; changes that come at the same time share one.
+    pub commits: u64,
+    /// How often the file was written anew with the changes.
+    pub folds: u64,
+    /// Commits and folds that failed.
+    pub failures: u64,
+    /// When the last of them failed.
+    pub last_failure: Option<SystemTime>,
+}
+
+/// Counts what is done with a journal. It can be read while the journal is in use.
+#[derive(Debug, Default)]
+pub(in crate::memory) struct JournalTally(Mutex<JournalTotals>);
+
+impl JournalTally {
+    pub(in crate::memory) fn new(limit: u64) -> Self {
+        Self(Mutex::new(JournalTotals {
+            limit,
+            ..JournalTotals::default()
+        }))
+    }
+
+    pub(in crate::memory) fn totals(&self, database: &str) -> JournalTotals {
+        JournalTotals {
+            database: database.to_owned(),
+            ..lock(&self.0).clone()
+        }
+    }
+
+    /// Notes the octets that are not in the file yet.
+    pub(in crate::memory) fn holds(&self, octets: u64) {
+        lock(&self.0).octets = octets;
+    }
+
+    /// Counts a commit, after which there are so many octets, and whether it succeeded.
+    pub(in crate::memory) fn committed(&self, has_succeeded: bool, octets: u64) {
+        let mut totals = lock(&self.0);
+        totals.octets = octets;
+        match has_succeeded {
+            true => totals.commits += 1,
+            false => totals.fail(),
+        }
+    }
+
+    /// Counts a fold, after which there are so many octets, and whether it succeeded.
+    pub(in crate::memory) fn folded(&self, has_succeeded: bool, octets: u64) {
+        let mut totals = lock(&self.0);
+        totals.octets = octets;
+        match has_succeeded {
+            true => totals.folds += 1,
+            false => totals.fail(),
+        }
+    }
+}
+
+impl JournalTotals {
+    fn fail(&mut self) {
+        self.failures += 1;
+        self.last_failure = Some(SystemTime::now());
+    }
+}
