@@ -196,17 +196,6 @@ fn renewed(files: &TlsFiles) -> Result<Tls, Failure> {
 /// Keeps the settings that a running server cannot change, and returns the keys of those that would have changed.
 fn keep(running: &Config, new: &mut Config) -> Vec<&'static str> {
     let mut kept = Vec::new();
-    fn same<T: Clone + PartialEq>(
-        key: &'static str,
-        running: &T,
-        new: &mut T,
-        kept: &mut Vec<&'static str>,
-    ) {
-        if running != new {
-            *new = running.clone();
-            kept.push(key);
-        }
-    }
     let places = |config: &Config| -> Vec<_> {
         let listeners = config.listeners.iter();
         listeners
@@ -217,34 +206,33 @@ fn keep(running: &Config, new: &mut Config) -> Vec<&'static str> {
         new.listeners = running.listeners.clone();
         kept.push("listen");
     }
-    same("imitate", &running.imitate, &mut new.imitate, &mut kept);
-    same("replay", &running.replay, &mut new.replay, &mut kept);
-    let (in_order, new_in_order) = (running.replay_in_order, &mut new.replay_in_order);
-    same("replay-in-order", &in_order, new_in_order, &mut kept);
-    same("status", &running.status, &mut new.status, &mut kept);
-    same("apdus", &running.apdu_log, &mut new.apdu_log, &mut kept);
-    let (transcript, new_transcript) = (&running.transcript, &mut new.transcript);
-    same("transcript", transcript, new_transcript, &mut kept);
-    same("tasks", &running.tasks, &mut new.tasks, &mut kept);
-    let (limits, new_limits) = (&running.limits, &mut new.limits);
-    same(
-        "sessions",
-        &limits.sessions,
-        &mut new_limits.sessions,
-        &mut kept,
-    );
-    let most = limits.sessions_per_address;
-    let new_most = &mut new_limits.sessions_per_address;
-    same("sessions-per-address", &most, new_most, &mut kept);
-    let patience = limits.init_patience;
-    same(
-        "init-patience",
-        &patience,
-        &mut new_limits.init_patience,
-        &mut kept,
-    );
-    let drain = limits.drain_time;
-    same("drain-time", &drain, &mut new_limits.drain_time, &mut kept);
+    macro_rules! keep {
+        ($($key:literal: $($field:ident).+,)+) => {$(
+            if running.$($field).+ != new.$($field).+ {
+                new.$($field).+ = running.$($field).+.clone();
+                kept.push($key);
+            }
+        )+};
+    }
+    keep! {
+        "imitate": imitate,
+        "replay": replay,
+        "replay-in-order": replay_in_order,
+        "status": status,
+        "apdus": apdu_log,
+        "transcript": transcript,
+        "tasks": tasks.tasks,
+        "task-octets": tasks.octets,
+        "task-hits": tasks.hits,
+        "journal-octets": journal_octets,
+        "server-octets": limits.server_octets,
+        "sessions": limits.sessions,
+        "sessions-per-address": limits.sessions_per_address,
+        "waiting": limits.waiting,
+        "init-patience": limits.init_patience,
+        "idle-patience": limits.idle_patience,
+        "drain-time": limits.drain_time,
+    }
     kept
 }
 
@@ -297,4 +285,63 @@ fn compare(before: &[DatabaseInfo], after: &[DatabaseInfo]) -> Vec<String> {
         lines.push(format!("database {}: removed, {was} before", gone.name));
     }
     lines
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::config::TEMPLATE;
+
+    /// Another value than the default one of the template: `31s` for `30s`.
+    fn other(value: &str) -> String {
+        let digits = value.trim_matches('"');
+        let end = digits.find(|octet: char| !octet.is_ascii_digit());
+        let (digits, unit) = digits.split_at(end.unwrap_or(digits.len()));
+        let number: u64 = digits.parse().expect("a number");
+        let quote = if unit.is_empty() { "" } else { "\"" };
+        format!("{quote}{}{unit}{quote}", number + 1)
+    }
+
+    #[test]
+    fn each_limit_takes_effect_or_is_named() {
+        let mut needs_restart = vec![
+            "tasks",
+            "task-octets",
+            "task-hits",
+            "journal-octets",
+            "server-octets",
+            "sessions",
+            "sessions-per-address",
+            "waiting",
+            "init-patience",
+            "idle-patience",
+            "drain-time",
+        ];
+        let (_, limits) = TEMPLATE.split_once("#[limits]\n").expect("limits");
+        let (limits, _) = limits.split_once("\n\n").expect("an end");
+        let settings = limits
+            .lines()
+            .filter_map(|line| line.strip_prefix('#')?.split_once(" = "))
+            .filter(|(key, _)| !key.starts_with(' '));
+        let mut others = 0;
+        for (key, value) in settings {
+            let text = format!("[limits]\n{key} = {}", other(value));
+            let mut new = Config::parse(&text, Path::new("")).expect(&text);
+            let running = Config::default();
+            let kept = keep(&running, &mut new);
+            let changed = differences(&running, &new);
+            let before = needs_restart.len();
+            needs_restart.retain(|known| *known != key);
+            if needs_restart.len() < before {
+                assert_eq!((kept, changed), (vec![key], Vec::new()), "{text}");
+            } else {
+                assert_eq!((kept, changed), (Vec::new(), vec!["limits"]), "{text}");
+                others += 1;
+            }
+        }
+        assert!(needs_restart.is_empty(), "{needs_restart:?}");
+        assert!(others > 20, "{others}");
+    }
 }
