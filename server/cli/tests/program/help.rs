@@ -1,20 +1,10 @@
 //! The texts of `z3950d`: manual page, completions, and messages when it refuses to start. The examples of
 //! its help are run in `tests/tests/command/readme.rs`, with those of the README.
-#![cfg(unix)]
 
 use std::fs;
-use std::process::{Command, Output};
+use std::process::Command;
 
-fn program() -> Command {
-    Command::new(env!("CARGO_BIN_EXE_z3950d"))
-}
-
-fn ran(arguments: &[&str]) -> Output {
-    program()
-        .args(arguments)
-        .output()
-        .expect("the program runs")
-}
+use super::daemon::ran;
 
 fn printed(arguments: &[&str]) -> String {
     let output = ran(arguments);

@@ -1,14 +1,14 @@
-//! A running `z3950d`, and a client by hand.
-#![allow(dead_code, reason = "each test program uses some of it")]
+//! A running `z3950d`, its files, and a client by hand.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::mpsc::{self, Receiver};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use rcgen::{CertificateParams, KeyPair, date_time_ymd};
 use z3950_asn1::apdu::{
     Apdu, DatabaseName, InitializeRequest, Options, ProtocolVersion, Query, SearchRequest,
 };
@@ -63,18 +63,19 @@ impl Daemon {
         (daemon, Words::of(stderr))
     }
 
+    /// A session, open.
+    pub(crate) fn session(&self) -> Session {
+        let mut session = Session::connected(&self.listening);
+        session.ask(&init());
+        session
+    }
+
     /// The answers to Init and the requests.
     pub(crate) fn converse(&self, requests: &[Apdu]) -> Vec<Apdu> {
-        let mut stream = TcpStream::connect(&self.listening).expect("a connection");
-        let limit = Some(Duration::from_secs(10));
-        stream.set_read_timeout(limit).expect("a time limit");
-        let mut answers = Vec::new();
-        for request in std::iter::once(&init()).chain(requests) {
-            let octets = encode(request).expect("encodes");
-            stream.write_all(&octets).expect("the server listens");
-            answers.push(answer(&mut stream));
-        }
-        answers
+        let mut session = Session::connected(&self.listening);
+        let first = [init()];
+        let requests = first.iter().chain(requests);
+        requests.map(|request| session.ask(request)).collect()
     }
 
     /// How many records are found.
@@ -96,7 +97,7 @@ impl Daemon {
 pub(crate) struct Words(Receiver<String>);
 
 impl Words {
-    pub(crate) fn of(stream: impl Read + Send + 'static) -> Self {
+    fn of(stream: impl Read + Send + 'static) -> Self {
         let (tell, lines) = mpsc::channel();
         std::thread::spawn(move || {
             let lines = BufReader::new(stream).lines();
@@ -107,12 +108,6 @@ impl Words {
             }
         });
         Self(lines)
-    }
-
-    /// The next line, without the name of the program.
-    pub(crate) fn line(&self) -> String {
-        let line = self.0.recv_timeout(PATIENCE).expect("a line");
-        line.strip_prefix("z3950d: ").unwrap_or(&line).to_owned()
     }
 
     /// The lines up to one that contains `end`.
@@ -141,21 +136,41 @@ impl Drop for Daemon {
     }
 }
 
-pub(crate) fn answer(stream: &mut TcpStream) -> Apdu {
-    let mut octets = Vec::new();
-    let mut scanner = Scanner::new(1 << 20);
-    loop {
-        let mut more = [0; 4096];
-        let count = stream.read(&mut more).expect("an answer in time");
-        assert!(count > 0, "the connection ended after {octets:x?}");
-        octets.extend(&more[..count]);
-        if scanner.scan(&octets).expect("an APDU").is_some() {
-            return decode(&octets).expect("an APDU");
+/// A session by hand.
+pub(crate) struct Session(TcpStream);
+
+impl Session {
+    fn connected(address: &str) -> Self {
+        let stream = TcpStream::connect(address).expect("a connection");
+        stream
+            .set_read_timeout(Some(PATIENCE))
+            .expect("a time limit");
+        Self(stream)
+    }
+
+    /// The answer to a request.
+    pub(crate) fn ask(&mut self, request: &Apdu) -> Apdu {
+        self.send(request);
+        let mut octets = Vec::new();
+        let mut scanner = Scanner::new(1 << 20);
+        loop {
+            let mut more = [0; 4096];
+            let count = self.0.read(&mut more).expect("an answer in time");
+            assert!(count > 0, "the connection ended after {octets:x?}");
+            octets.extend(&more[..count]);
+            if scanner.scan(&octets).expect("an APDU").is_some() {
+                return decode(&octets).expect("an APDU");
+            }
         }
+    }
+
+    pub(crate) fn send(&mut self, request: &Apdu) {
+        let octets = encode(request).expect("encodes");
+        self.0.write_all(&octets).expect("the server listens");
     }
 }
 
-pub(crate) fn init() -> Apdu {
+fn init() -> Apdu {
     InitializeRequest {
         reference_id: None,
         protocol_version: ProtocolVersion::UP_TO_3,
@@ -192,7 +207,53 @@ pub(crate) fn search(database: &str, query: &str) -> Apdu {
     .into()
 }
 
+/// A record.
+pub(crate) const ONE: &str = "=LDR  00000nam a2200000 a 4500\n=001  b1\n=245  00$aOne\n";
+
+/// A folder with files of a server.
+pub(crate) struct Folder(tempfile::TempDir);
+
+impl Folder {
+    pub(crate) fn new() -> Self {
+        Self(tempfile::tempdir().expect("a folder"))
+    }
+
+    pub(crate) fn at(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    pub(crate) fn write(&self, name: &str, text: &str) -> String {
+        write(&self.at(name), text)
+    }
+
+    /// Writes a certificate and its key.
+    pub(crate) fn certify(&self, year: i32) {
+        let key = KeyPair::generate().expect("a key");
+        let names = vec!["localhost".to_owned()];
+        let mut params = CertificateParams::new(names).expect("a name");
+        params.not_after = date_time_ymd(year, 2, 3);
+        let certificate = params.self_signed(&key).expect("a certificate");
+        self.write("server.pem", &certificate.pem());
+        self.write("server.key", &key.serialize_pem());
+    }
+}
+
 pub(crate) fn write(path: &Path, text: &str) -> String {
     fs::write(path, text).expect("written");
     path.to_str().expect("UTF-8").to_owned()
+}
+
+/// Waits until a file has this many lines.
+pub(crate) fn lines_of(path: &Path, count: usize) -> Vec<String> {
+    let begun = Instant::now();
+    loop {
+        let text = fs::read_to_string(path).unwrap_or_default();
+        let lines: Vec<_> = text.lines().map(str::to_owned).collect();
+        if lines.len() >= count && text.ends_with('\n') {
+            assert_eq!(lines.len(), count, "{lines:#?}");
+            return lines;
+        }
+        assert!(begun.elapsed() < PATIENCE, "{}: {lines:?}", path.display());
+        std::thread::yield_now();
+    }
 }

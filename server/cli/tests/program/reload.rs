@@ -1,0 +1,205 @@
+//! Reloads on SIGHUP: everything is taken or nothing.
+
+use std::fs;
+use std::time::{Duration, Instant};
+
+use rcgen::KeyPair;
+
+use super::daemon::{Daemon, Folder, ONE, Words, lines_of, write};
+
+#[test]
+fn sighup_reloads_the_databases() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("books.mrk");
+    let database = format!("books={}", write(&path, ONE));
+    let daemon = Daemon::start(&["--database", &database, "--listen", "127.0.0.1:0"]);
+    assert_eq!(daemon.hits("books", "@attr 1=4 one"), 1);
+    write(&path, &format!("{ONE}\n{}", ONE.replace("b1", "b2")));
+    daemon.signal("HUP");
+    let begun = Instant::now();
+    while daemon.hits("books", "@attr 1=4 one") != 2 {
+        assert!(begun.elapsed() < Duration::from_secs(10), "not read again");
+    }
+}
+
+#[test]
+fn audit_a7_a_reload_reports_each_database() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("books.mrk");
+    let database = format!("books={}", write(&path, &format!("{ONE}\n{ONE}")));
+    let other = folder.path().join("maps.mrk");
+    let maps = format!("maps={}", write(&other, ONE));
+    let arguments = [
+        "--database",
+        &database,
+        "--database",
+        &maps,
+        "--listen",
+        "127.0.0.1:0",
+    ];
+    let (daemon, words) = Daemon::heard(&arguments);
+    words.until("database maps: 1 record");
+    write(&path, ONE);
+    daemon.signal("HUP");
+    assert_eq!(
+        words.until("maps"),
+        [
+            "reloaded: database books: 1 record, 2 before",
+            "reloaded: database maps: 1 record, 1 before",
+        ]
+    );
+    write(&path, "rubbish\n\nand more\n");
+    daemon.signal("HUP");
+    let [why, unchanged] = &*words.until("nothing has changed") else {
+        panic!("not two lines")
+    };
+    assert!(
+        why.starts_with("not reloaded: ") && why.contains("books.mrk"),
+        "{why}"
+    );
+    assert_eq!(
+        unchanged,
+        "nothing has changed: still serving 2 records of 2 databases"
+    );
+    assert_eq!(daemon.hits("books", "@attr 1=4 one"), 1);
+}
+
+const SETTINGS: &str = "\
+[[listener]]
+address = \"127.0.0.1:0\"
+[[listener]]
+address = \"127.0.0.1:0\"
+certificate = \"server.pem\"
+key = \"server.key\"
+[[database]]
+name = \"books\"
+files = \"books.mrk\"
+[log]
+access = \"access.log\"
+";
+
+/// A server with TLS, a database and settings, whose files can be spoilt.
+fn server() -> (Folder, Daemon, Words) {
+    let folder = Folder::new();
+    folder.write("books.mrk", ONE);
+    folder.certify(2100);
+    let settings = folder.write("z3950d.toml", SETTINGS);
+    let (daemon, words) = Daemon::heard(&["--config", &settings]);
+    words.until("certificate");
+    (folder, daemon, words)
+}
+
+#[test]
+fn a_reload_with_a_fault_changes_nothing() {
+    let (folder, daemon, words) = server();
+    let expired = |folder: &Folder| folder.certify(2001);
+    let other_key = |folder: &Folder| {
+        let key = KeyPair::generate().expect("a key");
+        folder.write("server.key", &key.serialize_pem());
+    };
+    type Spoil<'a> = &'a dyn Fn(&Folder);
+    let set = |settings: &str| {
+        let settings = format!("{settings}\n{SETTINGS}");
+        move |folder: &Folder| drop(folder.write("z3950d.toml", &settings))
+    };
+    let lost = |name: &'static str| {
+        move |folder: &Folder| fs::remove_file(folder.at(name)).expect("removed")
+    };
+    let rubbish = |name: &'static str| {
+        move |folder: &Folder| drop(folder.write(name, "rubbish\n\nand more\n"))
+    };
+    let no_log = |folder: &Folder| {
+        let text = SETTINGS.replace("access.log", "no/access.log");
+        folder.write("z3950d.toml", &text);
+    };
+    for (spoil, reasons) in [
+        (
+            &rubbish("books.mrk") as Spoil<'_>,
+            &["no record in ", "books.mrk"][..],
+        ),
+        (&lost("books.mrk"), &["cannot read ", "books.mrk"]),
+        (
+            &rubbish("server.pem"),
+            &["no certificate in ", "server.pem"],
+        ),
+        (&lost("server.pem"), &["cannot read ", "server.pem"]),
+        (&lost("server.key"), &["cannot read ", "server.key"]),
+        (&expired, &["server.pem expired on 2001-02-03"]),
+        (&other_key, &["does not belong to the certificate"]),
+        (
+            &set("demo = 1"),
+            &["z3950d.toml:1: demo is not true or false"],
+        ),
+        (&rubbish("z3950d.toml"), &["z3950d.toml:1: "]),
+        (&lost("z3950d.toml"), &["z3950d.toml: "]),
+        (&no_log, &["cannot write ", "no/access.log"]),
+    ] {
+        spoil(&folder);
+        daemon.signal("HUP");
+        let lines = words.until("nothing has changed");
+        let whole = lines.join("\n");
+        assert!(lines.len() >= 2, "{whole}");
+        assert!(
+            lines[..lines.len() - 1]
+                .iter()
+                .all(|line| line.starts_with("not reloaded: ")),
+            "{whole}"
+        );
+        for reason in reasons {
+            assert!(lines[0].contains(reason), "{reason} in {whole}");
+        }
+        assert_eq!(
+            lines.last().expect("a line"),
+            "nothing has changed: still serving 1 record of 1 database"
+        );
+        assert_eq!(daemon.hits("books", "@attr 1=4 one"), 1, "{whole}");
+        folder.write("books.mrk", ONE);
+        folder.certify(2100);
+        folder.write("z3950d.toml", SETTINGS);
+    }
+    // Each fault of the settings has a line of its own.
+    set("demo = 1\nsesions = 3")(&folder);
+    daemon.signal("HUP");
+    assert_eq!(words.until("nothing has changed").len(), 3);
+    folder.write("z3950d.toml", SETTINGS);
+    daemon.signal("HUP");
+    words.until("certificate");
+}
+
+#[test]
+fn a_reload_takes_everything_that_can_change() {
+    let (folder, daemon, words) = server();
+    assert_eq!(daemon.hits("books", "@attr 1=4 one"), 1);
+    folder.write("books.mrk", &format!("{ONE}\n{ONE}"));
+    folder.write("maps.mrk", ONE);
+    folder.certify(2101);
+    let more = "\n[[database]]\nname = \"maps\"\nfiles = \"maps.mrk\"\n\
+                [[access.user]]\nname = \"ann\"\npassword = \"secret\"\n";
+    let settings = SETTINGS.replacen("127.0.0.1:0", "127.0.0.1:1", 1);
+    let settings = settings.replace("access.log", "sessions.log");
+    folder.write("z3950d.toml", &format!("{settings}{more}"));
+    daemon.signal("HUP");
+    let certificate = folder.at("server.pem").display().to_string();
+    assert_eq!(
+        words.until("restarted"),
+        [
+            "reloaded: database books: 2 records, 1 before",
+            "reloaded: database maps: 1 record, a new database",
+            &format!("reloaded: certificate {certificate}: valid until 2101-02-03"),
+            "reloaded: settings of new sessions: access, log",
+            "reloaded: unchanged until the server is restarted: listen",
+        ]
+    );
+    let answers = daemon.converse(&[]);
+    assert!(
+        format!("{answers:?}").contains("result: false"),
+        "anybody is admitted: {answers:?}"
+    );
+    lines_of(&folder.at("sessions.log"), 1);
+    lines_of(&folder.at("access.log"), 1);
+    folder.write("z3950d.toml", SETTINGS);
+    daemon.signal("HUP");
+    words.until("reloaded: database maps: removed, 1 before");
+    words.until("settings");
+    assert_eq!(daemon.hits("books", "@attr 1=4 one"), 2);
+}

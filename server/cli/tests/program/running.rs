@@ -1,0 +1,144 @@
+//! The start and the end, the messages to the service manager, and the process.
+
+use std::fs;
+use std::io::Read;
+use std::os::unix::net::UnixDatagram;
+use std::process::Stdio;
+
+use super::daemon::{Daemon, Folder, ONE, PATIENCE, program, search, write};
+
+#[test]
+fn the_start_and_the_end_are_reported() {
+    let folder = Folder::new();
+    let books = format!("books={}", folder.write("books.mrk", ONE));
+    let maps = format!(
+        "maps={}",
+        folder.write("maps.mrk", &format!("{ONE}\n{ONE}"))
+    );
+    let more = format!("maps={}", folder.write("more.mrk", ONE));
+    let save = format!("books={}", folder.at("saved.mrc").display());
+    folder.certify(2100);
+    let (certificate, key) = (folder.at("server.pem"), folder.at("server.key"));
+    let (mut daemon, words) = Daemon::heard(&[
+        "--database",
+        &books,
+        "--database",
+        &maps,
+        "--database",
+        &more,
+        "--save",
+        &save,
+        "--listen",
+        "127.0.0.1:0",
+        "--listen",
+        "tls:127.0.0.1:0",
+        "--certificate",
+        certificate.to_str().expect("text"),
+        "--key",
+        key.to_str().expect("text"),
+    ]);
+    let at = |name: &str| folder.at(name).display().to_string();
+    assert_eq!(
+        words.until("certificate"),
+        [
+            format!(
+                "database books: 1 record from {}, saved to {}",
+                at("books.mrk"),
+                at("saved.mrc")
+            ),
+            format!(
+                "database maps: 3 records from {} and 1 more",
+                at("maps.mrk")
+            ),
+            format!("certificate {}: valid until 2100-02-03", at("server.pem")),
+        ]
+    );
+    daemon.converse(&[search("books", "@attr 1=4 one"), search("x", "one")]);
+    daemon.signal("TERM");
+    let last = words.until("stopped after");
+    assert_eq!(last.len(), 1, "{last:?}");
+    assert!(
+        last[0].ends_with("s: 1 session, 3 operations (1 failed), 0 records sent"),
+        "{last:?}"
+    );
+    assert!(daemon.child.wait().expect("ended").success());
+}
+
+/// The updates in it are no longer in any file.
+#[test]
+fn a_removed_saved_file_is_reported_at_the_end() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("books.mrk");
+    let database = format!("books={}", write(&path, ONE));
+    let listen = ["--listen", "127.0.0.1:0"];
+    let arguments = ["--database", &database, "--save", &database];
+    let mut daemon = Daemon::telling(&[&arguments[..], &listen].concat(), Stdio::piped());
+    fs::remove_file(&path).expect("removed");
+    daemon.signal("TERM");
+    let mut told = String::new();
+    let mut stderr = daemon.child.stderr.take().expect("piped");
+    stderr.read_to_string(&mut told).expect("text");
+    assert!(
+        told.contains("was removed") && told.contains("books.mrk"),
+        "{told}"
+    );
+}
+
+/// The messages to the service manager, on a socket with a path and on an abstract one.
+#[test]
+fn the_service_manager_is_notified() {
+    let folder = Folder::new();
+    let path = folder.at("notify");
+    let mut sockets = vec![(
+        UnixDatagram::bind(&path).expect("a socket"),
+        path.to_str().expect("text").to_owned(),
+    )];
+    #[cfg(target_os = "linux")]
+    {
+        use std::os::linux::net::SocketAddrExt;
+        use std::os::unix::net::SocketAddr;
+        let name = folder.at("abstract").to_str().expect("text").to_owned();
+        let address = SocketAddr::from_abstract_name(&name).expect("short");
+        let socket = UnixDatagram::bind_addr(&address).expect("a socket");
+        sockets.push((socket, format!("@{name}")));
+    }
+    for (socket, name) in sockets {
+        socket.set_read_timeout(Some(PATIENCE)).expect("a limit");
+        let next = || {
+            let mut octets = [0; 1024];
+            let count = socket.recv(&mut octets).expect("a message in time");
+            String::from_utf8_lossy(&octets[..count]).into_owned()
+        };
+        let child = program()
+            .args(["--demo", "--listen", "127.0.0.1:0"])
+            .env("NOTIFY_SOCKET", &name)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("the program starts");
+        let listening = String::new();
+        let mut daemon = Daemon { child, listening };
+        let ready = "READY=1\nSTATUS=315 records of 2 databases";
+        assert_eq!(next(), ready);
+        daemon.signal("HUP");
+        let reloading = next();
+        let time = reloading.strip_prefix("RELOADING=1\nMONOTONIC_USEC=");
+        let time: Option<u64> = time.and_then(|time| time.parse().ok());
+        assert!(time.is_some_and(|time| time > 0), "{reloading}");
+        assert_eq!(next(), ready);
+        daemon.signal("TERM");
+        assert_eq!(next(), "STOPPING=1\nSTATUS=stopping");
+        assert!(daemon.child.wait().expect("ended").success());
+    }
+}
+
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+#[test]
+fn freed_memory_is_returned_to_the_system() {
+    let daemon = Daemon::start(&["--demo", "--listen", "127.0.0.1:0"]);
+    let environment = fs::read(format!("/proc/{}/environ", daemon.child.id()));
+    let environment = environment.expect("Linux has it");
+    let mut variables = environment.split(|octet| *octet == 0);
+    assert!(variables.any(|variable| variable == b"MALLOC_TRIM_THRESHOLD_=131072"));
+}

@@ -1,0 +1,98 @@
+//! Transcripts and logs of APDUs, and replays.
+
+use std::fs;
+
+use z3950_asn1::apdu::Apdu;
+use z3950_server::transcript::{Direction, Recording};
+
+use super::daemon::{Daemon, Folder, ran, search};
+
+#[test]
+fn audit_d8_a_replay_compares_requests_unless_in_order() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let said = folder
+        .path()
+        .join("said.jsonl")
+        .to_str()
+        .expect("UTF-8")
+        .to_owned();
+    let daemon = Daemon::start(&["--demo", "--listen", "127.0.0.1:0", "--transcript", &said]);
+    let recorded = daemon.hits("books", "@attr 1=4 war");
+    assert!(recorded > 0);
+    drop(daemon);
+    let daemon = Daemon::start(&["--replay", &said, "--listen", "127.0.0.1:0"]);
+    assert_eq!(daemon.hits("books", "@attr 1=4 war"), recorded);
+    let answers = daemon.converse(&[search("books", "@attr 1=4 peace")]);
+    let Some(Apdu::SearchResponse(response)) = answers.last() else {
+        panic!("{answers:?}")
+    };
+    assert!(!response.search_status, "{response:?}");
+    assert!(format!("{response:?}").contains("this request is not in the recording"));
+    drop(daemon);
+    let in_order = [
+        "--replay",
+        &said,
+        "--replay-in-order",
+        "--listen",
+        "127.0.0.1:0",
+    ];
+    let daemon = Daemon::start(&in_order);
+    assert_eq!(daemon.hits("books", "@attr 1=4 peace"), recorded);
+    let alone = ran(&["--demo", "--replay-in-order"]);
+    assert_eq!(alone.status.code(), Some(2));
+}
+
+#[test]
+fn a_transcript_is_written_and_replayed() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = |name: &str| folder.path().join(name).to_str().expect("UTF-8").to_owned();
+    let (said, listed) = (at("said.jsonl"), at("apdus.log"));
+    let logs = ["--transcript", &said, "--apdu-log", &listed];
+    let daemon = Daemon::start(&[&["--demo", "--listen", "127.0.0.1:0"][..], &logs].concat());
+    let requests = [search("books", "@attr 1=1032 pg1342")];
+    let answers = daemon.converse(&requests);
+    drop(daemon);
+    let text = fs::read_to_string(&said).expect("a transcript");
+    let recording = Recording::parse(&text).expect("a recording");
+    let names: Vec<_> = recording.entries.iter().map(|entry| entry.name()).collect();
+    assert_eq!(
+        names,
+        [
+            "initRequest",
+            "initResponse",
+            "searchRequest",
+            "searchResponse"
+        ]
+    );
+    assert_eq!(recording.entries[0].direction, Direction::Received);
+    let listed = fs::read_to_string(&listed).expect("a log");
+    assert!(listed.contains("session 1 sent searchResponse"), "{listed}");
+    let daemon = Daemon::start(&["--replay", &said, "--listen", "127.0.0.1:0"]);
+    assert_eq!(daemon.converse(&requests), answers);
+}
+
+#[test]
+fn transcripts_follow_their_files() {
+    let folder = Folder::new();
+    let at = |name: &str| folder.at(name).to_str().expect("text").to_owned();
+    let (said, listed) = (at("said.jsonl"), at("apdus.log"));
+    let logs = ["--transcript", &said, "--apdu-log", &listed];
+    let arguments = [&["--demo", "--listen", "127.0.0.1:0"][..], &logs].concat();
+    let (daemon, words) = Daemon::heard(&arguments);
+    daemon.hits("books", "@attr 1=4 war");
+    for path in [&said, &listed] {
+        fs::rename(path, format!("{path}.1")).expect("moved");
+    }
+    daemon.signal("HUP");
+    words.until("reloaded: database serials");
+    daemon.hits("books", "@attr 1=4 peace");
+    for path in [&said, &listed] {
+        let before = fs::read_to_string(format!("{path}.1")).expect("text");
+        let after = fs::read_to_string(path).expect("text");
+        let sent = ["initResponse", "searchResponse"];
+        for text in [&before, &after] {
+            assert!(sent.iter().all(|name| text.contains(name)), "{text}");
+        }
+        assert!(!before.contains("session 2") && !after.contains("session 1"));
+    }
+}
