@@ -80,10 +80,8 @@ impl Daemon {
 
     /// How many records are found.
     pub(crate) fn hits(&self, database: &str, query: &str) -> i64 {
-        match self.converse(&[search(database, query)]).pop() {
-            Some(Apdu::SearchResponse(search)) => search.result_count,
-            other => panic!("{other:?}"),
-        }
+        let answers = self.converse(&[search(database, query)]);
+        hits(answers.last().expect("an answer"))
     }
 
     pub(crate) fn signal(&self, name: &str) {
@@ -133,6 +131,14 @@ impl Drop for Daemon {
         // It may have ended already.
         let _ = self.child.kill();
         let _ = self.child.wait();
+    }
+}
+
+/// How many records a search has found.
+pub(crate) fn hits(answer: &Apdu) -> i64 {
+    match answer {
+        Apdu::SearchResponse(search) => search.result_count,
+        other => panic!("{other:?}"),
     }
 }
 

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use rcgen::KeyPair;
 
-use super::daemon::{Daemon, Folder, ONE, Words, lines_of, write};
+use super::daemon::{Daemon, Folder, ONE, Words, hits, lines_of, search, write};
 
 #[test]
 fn sighup_reloads_the_databases() {
@@ -108,10 +108,10 @@ fn a_reload_with_a_fault_changes_nothing() {
     let rubbish = |name: &'static str| {
         move |folder: &Folder| drop(folder.write(name, "rubbish\n\nand more\n"))
     };
-    let no_log = |folder: &Folder| {
-        let text = SETTINGS.replace("access.log", "no/access.log");
-        folder.write("z3950d.toml", &text);
+    let instead = |from: &'static str, to: &'static str| {
+        move |folder: &Folder| drop(folder.write("z3950d.toml", &SETTINGS.replace(from, to)))
     };
+    let mut session = daemon.session();
     for (spoil, reasons) in [
         (
             &rubbish("books.mrk") as Spoil<'_>,
@@ -130,29 +130,41 @@ fn a_reload_with_a_fault_changes_nothing() {
             &set("demo = 1"),
             &["z3950d.toml:1: demo is not true or false"],
         ),
-        (&rubbish("z3950d.toml"), &["z3950d.toml:1: "]),
+        (
+            &instead("[log]", "rubbish\n[log]"),
+            &["z3950d.toml:10: key with no value"],
+        ),
+        (
+            &instead("[log]", "docid = \"9\"\n[log]"),
+            &["z3950d.toml:10: docid: expected a control field"],
+        ),
+        (
+            &instead("[log]", "save = \"saved.mrc\"\n[log]"),
+            &["which databases are saved"],
+        ),
         (&lost("z3950d.toml"), &["z3950d.toml: "]),
-        (&no_log, &["cannot write ", "no/access.log"]),
+        (
+            &instead("access.log", "no/access.log"),
+            &["cannot write ", "no/access.log"],
+        ),
     ] {
         spoil(&folder);
         daemon.signal("HUP");
         let lines = words.until("nothing has changed");
-        let whole = lines.join("\n");
-        assert!(lines.len() >= 2, "{whole}");
-        assert!(
-            lines[..lines.len() - 1]
-                .iter()
-                .all(|line| line.starts_with("not reloaded: ")),
-            "{whole}"
-        );
+        let [why, unchanged] = &*lines else {
+            panic!("not two lines: {lines:#?}")
+        };
+        assert!(why.starts_with("not reloaded: "), "{why}");
         for reason in reasons {
-            assert!(lines[0].contains(reason), "{reason} in {whole}");
+            assert!(why.contains(reason), "{reason} in {why}");
         }
         assert_eq!(
-            lines.last().expect("a line"),
+            unchanged,
             "nothing has changed: still serving 1 record of 1 database"
         );
-        assert_eq!(daemon.hits("books", "@attr 1=4 one"), 1, "{whole}");
+        assert_eq!(daemon.hits("books", "@attr 1=4 one"), 1, "{why}");
+        let answer = session.ask(&search("books", "@attr 1=4 one"));
+        assert_eq!(hits(&answer), 1, "{why}");
         folder.write("books.mrk", ONE);
         folder.certify(2100);
         folder.write("z3950d.toml", SETTINGS);
@@ -202,4 +214,21 @@ fn a_reload_takes_everything_that_can_change() {
     words.until("reloaded: database maps: removed, 1 before");
     words.until("settings");
     assert_eq!(daemon.hits("books", "@attr 1=4 one"), 2);
+}
+
+#[test]
+fn a_reload_takes_another_docid_field() {
+    let (folder, daemon, words) = server();
+    let numbered = format!("{}=035  \\\\$aX7\n", ONE);
+    folder.write("books.mrk", &numbered);
+    for (field, found, missed) in [("001", "b1", "X7"), ("035$a", "X7", "b1")] {
+        let docid = format!("docid = \"{field}\"\n");
+        folder.write("z3950d.toml", &format!("{docid}{SETTINGS}"));
+        daemon.signal("HUP");
+        words.until("reloaded: certificate");
+        for (docid, hits) in [(found, 1), (missed, 0)] {
+            let query = format!("@attr 1=1032 {docid}");
+            assert_eq!(daemon.hits("books", &query), hits, "{field} {docid}");
+        }
+    }
 }

@@ -230,6 +230,26 @@ fn what_is_done_with_a_journal_is_counted() {
     assert_eq!(totals(&backend), (33, (1, 1, 2), true));
 }
 
+/// Changes by the old docids are folded before the records are read with the new field.
+#[test]
+fn a_reload_with_another_docid_field_keeps_the_changes() {
+    let cat = SavedCat::new();
+    let backend = changed(&cat);
+    let builder = || MemoryBackend::builder().docid("245$a".parse().expect("a field"));
+    let files = || [files(&cat.path, Some(&cat.path))];
+    let reloaded = backend.reload_as(builder(), files(), &|_| {});
+    reloaded.expect("folds and reads");
+    assert!(!cat.journal().exists());
+    assert_eq!(titles(&backend, ALL), CHANGED);
+    assert_eq!(titles(&backend, "@attr 1=1032 d"), [""; 0]);
+    assert_eq!(titles(&backend, "@attr 1=1032 Walden"), ["Walden"]);
+    delete(&backend, "War");
+    drop(backend);
+    cat.refused(&["245$a, not 001"]);
+    let (backend, _) = builder().load(files(), &|_| {}).expect("its field");
+    assert_eq!(titles(&backend, ALL), CHANGED[1..]);
+}
+
 /// With changes in the journal, an edited file is neither read, written nor mixed.
 #[test]
 fn a_hand_edit_beside_a_journal_is_refused() {
