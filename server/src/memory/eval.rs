@@ -45,22 +45,7 @@ pub(in crate::memory) fn find<'a>(
     databases: Option<&[u16]>,
     work: &mut Work,
 ) -> Result<Evaluated<'a>, Diagnostic> {
-    let mut evaluation = Evaluation {
-        index,
-        fields,
-        search,
-        databases,
-        work,
-        steps: vec![Step::Tree {
-            tree: &search.query.rpn,
-            places: false,
-        }],
-        sets: Vec::new(),
-        near: Vec::new(),
-        octets: 0,
-        term_counts: Vec::new(),
-        operators: 0,
-    };
+    let mut evaluation = Evaluation::new(index, fields, search, databases, work);
     while let Some(step) = evaluation.steps.pop() {
         evaluation.take(step)?;
     }
@@ -102,6 +87,31 @@ struct Evaluation<'a, 'q> {
 }
 
 impl<'a, 'q> Evaluation<'a, 'q> {
+    fn new(
+        index: &'a Index,
+        fields: &'q Fields,
+        search: &'q Search<'q>,
+        databases: Option<&'q [u16]>,
+        work: &'q mut Work,
+    ) -> Self {
+        Self {
+            index,
+            fields,
+            search,
+            databases,
+            work,
+            steps: vec![Step::Tree {
+                tree: &search.query.rpn,
+                places: false,
+            }],
+            sets: Vec::new(),
+            near: Vec::new(),
+            octets: 0,
+            term_counts: Vec::new(),
+            operators: 0,
+        }
+    }
+
     fn take(&mut self, step: Step<'q>) -> Result<(), Diagnostic> {
         match step {
             Step::Tree {
@@ -329,9 +339,6 @@ impl<'a, 'q> Evaluation<'a, 'q> {
                 boundaries: &boundaries,
             };
             spans.add(&proximity, entries, places, self.work)?;
-            if spans.octets() > MOST_OCTETS {
-                return Err(Exhausted.into());
-            }
         }
         let records = spans.records();
         match (places, proximity.exclusion) {

@@ -73,8 +73,8 @@ impl Proximity {
 
 /// Pairs per unit of work.
 const PAIRS_A_UNIT: usize = 16;
-/// The most spans in one entry, of all pairs in proximity; more give condition 31.
-const MOST_SPANS: usize = 1_000_000;
+/// The most spans of an operand, of all pairs in proximity: 12 MiB; more give condition 31.
+const MOST_SPANS: usize = 1 << 20;
 
 /// A phrase in a record: the positions of its first and last words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -93,7 +93,7 @@ impl Spans {
     /// come after those of earlier calls.
     ///
     /// # Errors
-    /// If the work is exhausted.
+    /// If the work is exhausted, or there are too many spans.
     pub(super) fn add(
         &mut self,
         proximity: &Proximity,
@@ -115,7 +115,7 @@ impl Spans {
                     start: one.start.min(other.start),
                     end: one.end.max(other.end),
                 }));
-                if new.len() > MOST_SPANS {
+                if self.0.len() + new.len() > MOST_SPANS {
                     return Err(Exhausted);
                 }
             }

@@ -331,3 +331,24 @@ fn indexed(batch: Batch, builder: &mut SegmentBuilder) -> Indexed {
         taken: all,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Segments are as large as the cache up to a number of them, then larger ones up to a limit.
+    #[test]
+    fn segments_have_a_size_limit() {
+        let all = SEGMENTS * MOST_OCTETS;
+        for (octets, threads, expected) in [
+            (1, 1, SMALL),
+            (OCTETS, 1, OCTETS + 1),
+            (OCTETS + 1, 1, OCTETS / 2 + 1),
+            (OCTETS, 2, OCTETS / 2 + 1),
+            (all, 1, MOST_OCTETS + 1),
+            (all + SEGMENTS, 1, (all + SEGMENTS) / 65 + 1),
+        ] {
+            assert_eq!(batch_octets(octets, threads), expected, "{octets}");
+        }
+    }
+}

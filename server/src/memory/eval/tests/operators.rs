@@ -1,6 +1,15 @@
 //! And, or, not, proximity; counts of terms; and limits.
 
+use z3950_asn1::apdu::DatabaseName;
+use z3950_marc::MarcRecord;
+
+use super::super::{Evaluation, MOST_OCTETS};
 use super::{Catalogue, pqf};
+use crate::backend::Search;
+use crate::memory::MOST_WORK;
+use crate::memory::fields::Fields;
+use crate::memory::index::Work;
+use crate::testing::record;
 
 #[test]
 fn and_or_not() {
@@ -53,6 +62,56 @@ fn proximity() {
         ("@and @attr 1=1003 wells @prox 0 1 0 2 k 2 @attr 1=4 the @attr 1=4 worlds", "b"),
         ("@prox 0 1 1 2 k 2 @attr 1=4 @attr 3=1 war @attr 1=4 and", "a"),
     ]);
+}
+
+/// A record with a title of these words, each repeated.
+fn titled(docid: &str, words: &[(&str, usize)]) -> MarcRecord {
+    let words = words.iter();
+    let words = words.map(|(word, count)| format!("{word} ").repeat(*count));
+    record(docid, &words.collect::<String>())
+}
+
+/// The records found, or the condition.
+fn check_answer(records: &[MarcRecord], query: &str, expected: Result<&str, &str>) {
+    let catalogue = Catalogue::of(records, Fields::default());
+    let answer = catalogue.answer(&pqf(query));
+    assert_eq!(answer.as_deref().map_err(String::as_str), expected);
+}
+
+#[test]
+fn pairs_in_proximity_are_limited() {
+    // Each `a` with each of 1,024 `b`; the first word, if it is `a`, with the first of them alone.
+    let pairs = |docid, first, count| {
+        let others = [("x", 2046 - count), ("a", count), ("b", 1024), ("c", 1)];
+        titled(docid, &[&[(first, 1)], &others[..]].concat())
+    };
+    let inner = "@prox 0 2047 1 2 k 2 @attr 1=4 a @attr 1=4 b";
+    let query = format!("@prox 0 9999 1 2 k 2 {inner} @attr 1=4 c");
+    check_answer(&[pairs("1", "x", 1024)], &query, Ok("1"));
+    check_answer(&[pairs("1", "a", 1024)], &query, Err("31"));
+    let two = |first| [pairs("1", "x", 512), pairs("2", first, 512)];
+    check_answer(&two("x"), &query, Ok("1 2"));
+    check_answer(&two("a"), &query, Err("31"));
+}
+
+#[test]
+fn octets_that_wait_for_operators_are_limited() {
+    // Both inner operators find pairs of 12 octets, which wait for the outer one.
+    let [left, right] = [("a", "b"), ("c", "d")]
+        .map(|(one, other)| format!("@prox 0 2047 1 2 k 2 @attr 1=4 {one} @attr 1=4 {other}"));
+    let query = format!("@prox 0 9999 0 2 k 2 {left} {right}");
+    for (count, expected) in [(682, Ok("1")), (683, Err("31"))] {
+        let words = [("a", count), ("b", 1024), ("c", count), ("d", 1024)];
+        assert_eq!(2 * count * 1024 * 12 <= MOST_OCTETS, expected.is_ok());
+        check_answer(&[titled("1", &words)], &query, expected);
+    }
+    let catalogue = Catalogue::small();
+    let (databases, query) = ([DatabaseName::from("cat")], pqf("war"));
+    let search = Search::new(&databases, &query);
+    let work = &mut Work::new(MOST_WORK);
+    let mut evaluation = Evaluation::new(&catalogue.index, &catalogue.fields, &search, None, work);
+    assert!(evaluation.take_up(MOST_OCTETS).is_ok());
+    assert!(evaluation.take_up(1).is_err());
 }
 
 #[test]
