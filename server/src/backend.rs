@@ -125,6 +125,11 @@ pub trait HitList: Any + Send + Sync {
     fn octets(&self) -> usize {
         self.len().saturating_mul(size_of::<RecordId>())
     }
+
+    /// Whether its records can no longer be retrieved. Requests for the result set then give condition 27.
+    fn is_gone(&self) -> bool {
+        false
+    }
 }
 
 /// The records found, in the order in which they are presented. Clones share the list.
@@ -155,6 +160,11 @@ impl Hits {
     /// The octets of the list.
     pub fn octets(&self) -> usize {
         self.0.octets()
+    }
+
+    /// Whether the records can no longer be retrieved.
+    pub fn is_gone(&self) -> bool {
+        self.0.is_gone()
     }
 
     /// The list, if it has this type: how a backend recognizes its own lists.

@@ -3,7 +3,7 @@
 //! | file | what it does |
 //! |---|---|
 //! | `builder`, `load` | records from memory, from files and of the demo catalogue; reports of damage |
-//! | `catalogue`, `result` | a snapshot of the databases, and result sets that keep theirs |
+//! | `catalogue`, `snapshot`, `result` | a snapshot of the databases, and result sets that keep theirs |
 //! | `update`, `commit` | atomic changes, and how they become visible |
 //! | `save`, `journal`, `fold` | saving to files with the feature `save` |
 //! | `docid` | the docid field of records |
@@ -35,6 +35,7 @@ mod result;
 #[cfg(feature = "save")]
 mod save;
 mod scan;
+mod snapshot;
 mod sort;
 mod turns;
 #[cfg(not(feature = "save"))]
@@ -79,6 +80,7 @@ use self::result::ResultList;
 pub use self::save::SaveError;
 #[cfg(feature = "save")]
 use self::save::{JOURNAL_OCTETS, SavedFiles};
+use self::snapshot::{Snapshots, View};
 pub use self::turns::JobCounts;
 #[cfg(not(feature = "save"))]
 use self::unsaved::{JOURNAL_OCTETS, SavedFiles};
@@ -94,12 +96,13 @@ use crate::lock::lock;
 /// Records are served as USMARC or UNIMARC, whichever they are, octet for octet as they were loaded; and as MARCXML, Dublin
 /// Core, SUTRS, OPAC and GRS-1. Element sets are F and B; XML has `marcxml` (as F) and `dc` as well.
 ///
-/// Updates and reloads replace the databases atomically. A result set keeps the records that it was made from.
+/// Updates and reloads replace the databases atomically. A result set keeps the records that it was made from, until the databases
+/// have been reloaded twice: then it is gone.
 #[derive(Clone)]
 pub struct MemoryBackend(Arc<Shared>);
 
 struct Shared {
-    current: Mutex<Arc<Catalogue>>,
+    snapshots: Mutex<Snapshots>,
     /// Held while a catalogue is being made, so that there is one change at a time.
     queue: Mutex<CommitQueue>,
     /// Held while changes are saved, and before the queue.
@@ -140,7 +143,7 @@ impl MemoryBackend {
         Self(Arc::new(Shared {
             #[cfg(feature = "save")]
             journals: files.tallies(),
-            current: Mutex::new(Arc::new(catalogue)),
+            snapshots: Mutex::new(Snapshots::new(catalogue)),
             queue: Mutex::default(),
             files: Mutex::new(files),
             folding: Mutex::default(),
@@ -220,15 +223,24 @@ impl MemoryBackend {
 
     /// The current databases.
     fn current(&self) -> Arc<Catalogue> {
-        Arc::clone(&lock(&self.0.current))
+        Arc::clone(&lock(&self.0.snapshots).current().catalogue)
+    }
+
+    /// The current databases, for result sets.
+    fn view(&self) -> View {
+        lock(&self.0.snapshots).current().clone()
     }
 
     fn replace(&self, catalogue: Arc<Catalogue>) {
-        *lock(&self.0.current) = catalogue;
+        let given_up = lock(&self.0.snapshots).replace(catalogue);
+        drop(given_up);
     }
 
     fn find(&self, search: &Search<'_>, work: &mut Work) -> Result<Found, Diagnostic> {
-        let catalogue = self.current();
+        let View {
+            catalogue,
+            snapshot,
+        } = self.view();
         let databases = catalogue.selected(search.databases)?;
         let index = &catalogue.index;
         let fields = &catalogue.fields;
@@ -243,18 +255,27 @@ impl MemoryBackend {
         Ok(Found {
             term_counts,
             facets,
-            ..ResultList::of_set(catalogue, hits).into()
+            ..ResultList::of_set(snapshot, hits).into()
         })
     }
 
     /// A record as it was when it was found.
     fn retrieve(&self, wanted: &Retrieve<'_>) -> Retrieved {
         let list = wanted.hits.downcast::<ResultList>();
-        let catalogue = list.map_or_else(|| self.current(), |list| Arc::clone(&list.catalogue));
+        let catalogue = match list {
+            Some(list) => list.snapshot.catalogue(),
+            None => Some(self.current()),
+        };
+        let lost = || diagnostic(Condition::SYSTEM_ERROR_PRESENTING, "");
+        let Some(catalogue) = catalogue else {
+            return Retrieved {
+                database: DatabaseName::from(""),
+                record: Err(lost()),
+            };
+        };
         let database = catalogue.database_of(wanted.record);
         let segment = catalogue.index.segment(wanted.record);
         let stored = segment.and_then(|(segment, number)| segment.record(number));
-        let lost = || diagnostic(Condition::SYSTEM_ERROR_PRESENTING, "");
         let record = stored.ok_or_else(lost).and_then(|(octets, own)| {
             let composition = wanted.composition;
             let syntax = composition.syntax.unwrap_or(own);
@@ -370,7 +391,7 @@ impl Backend for MemoryBackend {
     }
 
     fn sort<'a>(&'a self, sort: Sort<'a>) -> Answer<'a, Hits> {
-        let current = self.current();
+        let current = self.view();
         if sort.inputs.iter().map(Hits::len).sum::<usize>() <= sort::QUICK {
             let mut work = Work::new(QUICK_WORK);
             let sorted = match sort::prepared(&current, &sort, &mut work) {

@@ -49,13 +49,11 @@ impl ResultSets {
     /// The set of this name, which shares its hits.
     ///
     /// # Errors
-    /// Condition 30 with the name if there is none, 27 if it was evicted.
+    /// Condition 30 with the name if there is none, 27 if it was evicted or the backend has given it up.
     pub(crate) fn find(&self, name: &[u8]) -> Result<ResultSet, Diagnostic> {
         match self.sets.get(name) {
-            Some(NamedSet { set: Some(set), .. }) => Ok(set.clone()),
-            Some(NamedSet { set: None, .. }) => {
-                Err(diagnostic(Condition::RESULT_SET_DELETED, name))
-            }
+            Some(NamedSet { set: Some(set), .. }) if !set.hits.is_gone() => Ok(set.clone()),
+            Some(_) => Err(diagnostic(Condition::RESULT_SET_DELETED, name)),
             None => Err(diagnostic(Condition::RESULT_SET_DOES_NOT_EXIST, name)),
         }
     }

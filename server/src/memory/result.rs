@@ -4,14 +4,14 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::catalogue::Catalogue;
 use super::hits::{HitSet, join, split};
 use super::index::{Exhausted, Index, Segment, Work};
+use super::snapshot::{Snapshot, View};
 use crate::backend::{HitList, Hits, RecordId, ids_of};
 
 /// The list of a result set.
 pub(super) struct ResultList {
-    pub(super) catalogue: Arc<Catalogue>,
+    pub(super) snapshot: Arc<Snapshot>,
     records: RecordOrder,
 }
 
@@ -23,17 +23,25 @@ enum RecordOrder {
 }
 
 impl ResultList {
-    pub(super) fn of_set(catalogue: Arc<Catalogue>, records: HitSet<'static>) -> Hits {
+    pub(super) fn of_set(snapshot: Arc<Snapshot>, records: HitSet<'static>) -> Hits {
         Hits::new(Self {
-            catalogue,
+            snapshot,
             records: RecordOrder::Numbers(records),
         })
     }
 
-    pub(super) fn sorted(catalogue: Arc<Catalogue>, records: Vec<RecordId>) -> Hits {
+    pub(super) fn sorted(snapshot: Arc<Snapshot>, records: Vec<RecordId>) -> Hits {
         Hits::new(Self {
-            catalogue,
+            snapshot,
             records: RecordOrder::Sorted(records.into()),
+        })
+    }
+
+    /// The catalogue that it was found in, unless that has been given up.
+    pub(super) fn view(&self) -> Option<View> {
+        Some(View {
+            catalogue: self.snapshot.catalogue()?,
+            snapshot: Arc::clone(&self.snapshot),
         })
     }
 
@@ -78,6 +86,10 @@ impl HitList for ResultList {
             RecordOrder::Sorted(records) => size_of_val(&**records),
         }
     }
+
+    fn is_gone(&self) -> bool {
+        self.snapshot.catalogue().is_none()
+    }
 }
 
 impl Index {
@@ -94,7 +106,10 @@ impl Index {
         let Some(list) = hits.downcast::<ResultList>() else {
             return Ok(None);
         };
-        let index = &list.catalogue.index;
+        let Some(catalogue) = list.snapshot.catalogue() else {
+            return Ok(None);
+        };
+        let index = &catalogue.index;
         if !index.is_akin(self) {
             return Ok(None);
         }

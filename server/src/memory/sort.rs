@@ -18,6 +18,7 @@ use super::fields::{
 };
 use super::index::{Exhausted, Work};
 use super::result::ResultList;
+use super::snapshot::View;
 use super::words::words;
 use crate::backend::{Hits, RecordId, Sort};
 use crate::diagnostic::{Condition, Diagnostic, diagnostic};
@@ -31,7 +32,7 @@ pub(super) const QUICK: usize = 1000;
 
 /// A sort that was checked.
 pub(super) struct Prepared {
-    catalogue: Arc<Catalogue>,
+    view: View,
     records: Vec<RecordId>,
     keys: Vec<Key>,
 }
@@ -68,7 +69,7 @@ enum Missing {
 /// 30 for a result set of another backend or from before a reload, 207 for a key that cannot be sorted by, 211 for too many
 /// keys, 214 for an order by frequency, 230 for too many records, 235 for a database that does not exist.
 pub(super) fn prepared(
-    current: &Arc<Catalogue>,
+    current: &View,
     sort: &Sort<'_>,
     work: &mut Work,
 ) -> Result<Prepared, Diagnostic> {
@@ -81,10 +82,11 @@ pub(super) fn prepared(
         let most = MOST_RECORDS.to_string();
         return Err(diagnostic(Condition::TOO_MANY_RECORDS_TO_SORT, most));
     }
-    let (catalogue, records) = merged(current, sort.inputs, work)?;
-    let keys = sort.keys.iter().map(|key| Key::read(key, current));
+    let (view, records) = merged(current, sort.inputs, work)?;
+    let keys = sort.keys.iter();
+    let keys = keys.map(|key| Key::read(key, &current.catalogue));
     Ok(Prepared {
-        catalogue,
+        view,
         records,
         keys: keys.collect::<Result<_, _>>()?,
     })
@@ -93,33 +95,34 @@ pub(super) fn prepared(
 /// The records of the sets, each once, in the order of the sets. If all sets come from one catalogue, that one is used;
 /// otherwise the current one, with the records that still exist.
 fn merged(
-    current: &Arc<Catalogue>,
+    current: &View,
     inputs: &[Hits],
     work: &mut Work,
-) -> Result<(Arc<Catalogue>, Vec<RecordId>), Diagnostic> {
+) -> Result<(View, Vec<RecordId>), Diagnostic> {
     let gone = || diagnostic(Condition::RESULT_SET_DOES_NOT_EXIST, "");
     let lists: Option<Vec<&ResultList>> = inputs.iter().map(Hits::downcast).collect();
     let lists = lists.ok_or_else(gone)?;
     let first = lists.first().ok_or_else(gone)?;
     let same = lists
         .iter()
-        .all(|list| Arc::ptr_eq(&list.catalogue, &first.catalogue));
-    let (catalogue, mut records) = match same {
+        .all(|list| Arc::ptr_eq(&list.snapshot, &first.snapshot));
+    let (view, mut records) = match same {
         true => {
             let mut records = Vec::new();
             for hits in inputs {
                 work.spend(1 + hits.len() / RECORDS_A_UNIT)?;
                 records.append(&mut hits.ids(0..hits.len()));
             }
-            (&first.catalogue, records)
+            (first.view().ok_or_else(gone)?, records)
         }
         false => {
             let mut records = Vec::new();
             for hits in inputs {
-                let hits = current.index.adopt(hits, work)?.ok_or_else(gone)?;
+                let hits = current.catalogue.index.adopt(hits, work)?;
+                let hits = hits.ok_or_else(gone)?;
                 records.extend(hits.iter());
             }
-            (current, records)
+            (current.clone(), records)
         }
     };
     if inputs.len() > 1 {
@@ -127,7 +130,7 @@ fn merged(
         let mut known = HashSet::new();
         records.retain(|record| known.insert(*record));
     }
-    Ok((Arc::clone(catalogue), records))
+    Ok((view, records))
 }
 
 impl Key {
@@ -219,7 +222,7 @@ impl Prepared {
     pub(super) fn is_quick(&self) -> bool {
         let values = || self.keys.iter().flat_map(|key| &key.by);
         let at_hand = |record: &RecordId| {
-            let segment = self.catalogue.index.segment(*record);
+            let segment = self.view.catalogue.index.segment(*record);
             segment.is_none_or(|(segment, _)| {
                 let has = |by: &By| match by {
                     By::Index(index) => segment.has_first_keys(*index),
@@ -260,7 +263,7 @@ impl Prepared {
             sorted = sorted.saturating_mul(2);
         }
         let records = rows.into_iter().map(|row| row.record).collect();
-        Ok(ResultList::sorted(self.catalogue, records))
+        Ok(ResultList::sorted(self.view.snapshot, records))
     }
 
     fn compared(&self, left: &Row<'_>, right: &Row<'_>) -> Ordering {
@@ -298,13 +301,13 @@ impl Prepared {
         key: &Key,
         work: &mut Work,
     ) -> Result<Option<Cow<'_, [u8]>>, Exhausted> {
-        let Some((segment, number)) = self.catalogue.index.segment(record) else {
+        let Some((segment, number)) = self.view.catalogue.index.segment(record) else {
             return Ok(None);
         };
         let Some(by) = key.by(segment.database(number)) else {
             return Ok(None);
         };
-        let fields = &self.catalogue.fields;
+        let fields = &self.view.catalogue.fields;
         let is_folded = |index| fields.kind(index) != Kind::Text || fields.has_keys(index);
         if let By::Index(index) = *by
             && (index == IndexId::DOCID || !key.case_sensitive && is_folded(index))
@@ -327,7 +330,8 @@ impl Prepared {
         match by {
             By::Index(wanted) => {
                 let mut found = None;
-                self.catalogue
+                self.view
+                    .catalogue
                     .fields
                     .entries(record, &mut |_, indexes, text| {
                         if indexes.contains(*wanted) && found.is_none() {

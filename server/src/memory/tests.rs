@@ -8,6 +8,7 @@ use z3950_marc::{Field, iso2709};
 mod changes;
 mod journals;
 mod orders;
+mod sets;
 
 use super::*;
 use crate::backend::RecordId;

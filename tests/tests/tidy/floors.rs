@@ -240,6 +240,7 @@ const HOUSES: &[House] = &[
             "memory::sort",
             "memory::attributes",
             "memory::result",
+            "memory::snapshot",
             "memory::commit",
             "memory::update",
             "memory::fold",

@@ -1,9 +1,12 @@
 //! The result sets of a session: their limits, and which are evicted first.
 
+use z3950_asn1::apdu::DatabaseName;
+
 use super::*;
-use crate::backend::RecordId;
+use crate::backend::{Backend, RecordId, Search};
 use crate::budget::Budget;
-use crate::requests::Sizes;
+use crate::memory::MemoryBackend;
+use crate::requests::{Sizes, now};
 
 fn limits(result_sets: usize, hits: usize) -> Limits {
     Limits {
@@ -48,6 +51,24 @@ fn limits_hold_at_and_past_them() {
     assert_eq!(look(&sets, "2"), Err(30));
     assert_eq!(keep(&mut sets, "3", 6), Ok(()));
     assert_eq!(look(&sets, "1"), Ok(4));
+}
+
+#[test]
+fn a_set_that_the_backend_has_given_up_is_deleted() {
+    let backend = MemoryBackend::demo();
+    let (databases, query) = ([DatabaseName::from("books")], "war".parse().expect("PQF"));
+    let found = now(backend.search(Search::new(&databases, &query)));
+    let set = ResultSet {
+        hits: found.expect("an answer").hits,
+        backend: Arc::new(backend.clone()),
+    };
+    let mut sets = kept(&limits(2, 1000));
+    sets.keep(b"1", set).expect("room");
+    for expected in [None, Some(27)] {
+        backend.reload(&|_| {}).expect("records from memory");
+        assert_eq!(look(&sets, "1").err(), expected);
+    }
+    assert!(!sets.has(b"1") && sets.delete(b"1"));
 }
 
 #[test]

@@ -62,13 +62,13 @@ pub(super) fn titles(backend: &MemoryBackend, query: &str) -> Vec<String> {
         .collect()
 }
 
-fn hits(backend: &MemoryBackend, query: &str) -> Hits {
+pub(super) fn hits(backend: &MemoryBackend, query: &str) -> Hits {
     let (databases, query) = ([DatabaseName::from("cat")], pqf(query));
     let search = Search::new(&databases, &query);
     now(backend.search(search)).expect("an answer").hits
 }
 
-fn title(backend: &MemoryBackend, hits: &Hits, record: RecordId) -> String {
+pub(super) fn title(backend: &MemoryBackend, hits: &Hits, record: RecordId) -> String {
     let composition = Composition {
         syntax: Some(USMARC),
         element_set: "F".to_owned(),
@@ -91,7 +91,7 @@ fn title(backend: &MemoryBackend, hits: &Hits, record: RecordId) -> String {
     String::from_utf8_lossy(title.unwrap_or_default()).into_owned()
 }
 
-fn catalogue() -> MemoryBackend {
+pub(super) fn catalogue() -> MemoryBackend {
     let cat = [
         record("a", "War"),
         record("b", "Peace"),
@@ -256,70 +256,6 @@ fn changes_are_atomic() {
     };
     let refused = now(backend.update(unknown)).expect_err("no such database");
     assert_eq!(refused.condition, 235);
-}
-
-#[test]
-fn result_sets_keep_their_records() {
-    let backend = catalogue();
-    let before = hits(&backend, "@or war peace");
-    assert!(
-        change(
-            &backend,
-            UpdateAction::Replace,
-            &[marc(&record("b", "Changed"))]
-        )
-        .iter()
-        .all(Result::is_ok)
-    );
-    assert!(
-        change(&backend, UpdateAction::Delete, &[id("c")])
-            .iter()
-            .all(Result::is_ok)
-    );
-    let shown: Vec<_> = before
-        .ids(0..9)
-        .into_iter()
-        .map(|record| title(&backend, &before, record))
-        .collect();
-    assert_eq!(shown, ["War", "Peace"]);
-
-    // As an operand, a set has the records that still exist.
-    let with_set = |set: &Hits, query: &str| {
-        let (databases, query) = ([DatabaseName::from("cat")], pqf(query));
-        let search = Search {
-            result_set: &|_| Some(set.clone()),
-            ..Search::new(&databases, &query)
-        };
-        now(backend.search(search))
-            .map(|found| found.hits.len())
-            .map_err(|diagnostic| diagnostic.condition)
-    };
-    assert_eq!(with_set(&before, "@set s"), Ok(1));
-    assert_eq!(with_set(&before, "@and @set s war"), Ok(1));
-    for number in 0..40 {
-        let new = record(&format!("n{number}"), "New war");
-        assert!(
-            change(&backend, UpdateAction::Insert, &[marc(&new)])
-                .iter()
-                .all(Result::is_ok)
-        );
-    }
-    assert_eq!(with_set(&before, "@and @set s war"), Ok(1));
-    assert_eq!(
-        with_set(&hits(&backend, "new"), "@not @set s @attr 1=1032 n7"),
-        Ok(39)
-    );
-    let segments = backend.current().index.segments().count();
-    assert!(segments < 10, "{segments} segments");
-    backend.reload(&|_| {}).expect("records from memory");
-    assert_eq!(titles(&backend, "@or peace new"), ["Peace"]);
-    assert_eq!(with_set(&before, "@set s"), Err(30));
-    let shown: Vec<_> = before
-        .ids(0..9)
-        .into_iter()
-        .map(|record| title(&backend, &before, record))
-        .collect();
-    assert_eq!(shown, ["War", "Peace"]);
 }
 
 pub(super) fn files(path: &Path, save: Option<&Path>) -> DatabaseFiles {
