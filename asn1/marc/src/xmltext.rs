@@ -35,14 +35,15 @@ fn put(out: &mut String, octets: &[u8], escape: fn(char) -> Option<&'static str>
     let text = text_lossless(octets);
     let mut replaced = false;
     let mut rest = &*text;
-    while let Some((place, character)) = rest
-        .char_indices()
-        .find(|(_, character)| !is_character(*character) || escape(*character).is_some())
-    {
+    while let Some(place) = rest.bytes().position(is_telling) {
         let (before, from) = rest.split_at_checked(place).unwrap_or((rest, ""));
         out.push_str(before);
+        let Some(character) = from.chars().next() else {
+            return replaced;
+        };
         match escape(character) {
             Some(reference) => out.push_str(reference),
+            None if is_character(character) => out.push(character),
             None => {
                 replaced = true;
                 out.push(char::REPLACEMENT_CHARACTER);
@@ -52,6 +53,11 @@ fn put(out: &mut String, octets: &[u8], escape: fn(char) -> Option<&'static str>
     }
     out.push_str(rest);
     replaced
+}
+
+/// Whether an octet begins a character that may need an escape, or that XML 1.0 does not have: 0xEF begins U+FFFE and U+FFFF.
+fn is_telling(octet: u8) -> bool {
+    octet < b' ' || matches!(octet, b'<' | b'>' | b'&' | b'"' | 0xEF)
 }
 
 /// Whether XML 1.0 has the character (§2.2, production 2).
@@ -93,5 +99,7 @@ mod tests {
             true,
         );
         check(b"caf\xE9", "caf\\xE9", "caf\\xE9", false);
+        check("\u{F000}".as_bytes(), "\u{F000}", "\u{F000}", false);
+        check("\u{FFFF}".as_bytes(), "\u{FFFD}", "\u{FFFD}", true);
     }
 }
