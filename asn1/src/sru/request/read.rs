@@ -53,6 +53,11 @@ impl<'a> Fields<'a> {
         }
     }
 
+    /// Whether there are more parameters than allowed.
+    pub(in crate::sru) fn is_full(&self) -> bool {
+        self.count > self.limits.parameters
+    }
+
     /// Counts a parameter; `false` if it is one too many.
     fn is_within_limit(&mut self, name: &str) -> bool {
         self.count += 1;

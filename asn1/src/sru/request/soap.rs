@@ -119,9 +119,22 @@ impl Fields<'_> {
         xml: &mut XmlReader<'_>,
     ) -> Result<(), XmlError> {
         while let Some(start) = xml.child()? {
+            self.check_count(xml)?;
             self.read_element(local_name(&start), xml)?;
         }
         Ok(())
+    }
+
+    /// Gives up on a request that has more elements than parameters are allowed.
+    fn check_count(&self, xml: &XmlReader<'_>) -> Result<(), XmlError> {
+        match self.is_full() {
+            true => Err(XmlError::TooMany {
+                what: "elements in a request",
+                limit: xml.limits().parameters,
+                offset: xml.position(),
+            }),
+            false => Ok(()),
+        }
     }
 
     fn read_element(&mut self, name: &str, xml: &mut XmlReader<'_>) -> Result<(), XmlError> {
@@ -142,6 +155,7 @@ impl Fields<'_> {
             }
             "extraRequestData" => {
                 while let Some(start) = xml.child()? {
+                    self.check_count(xml)?;
                     let name = format!("x-{}", local_name(&start));
                     self.push(name, xml.text()?);
                 }
@@ -157,6 +171,7 @@ fn update(xml: &mut XmlReader<'_>, version: Version) -> Result<Result<Request, R
     let mut fields = Fields::new(xml.limits());
     let mut update = UpdateRequest::new(UpdateAction::Create);
     while let Some(start) = xml.child()? {
+        fields.check_count(xml)?;
         match local_name(&start) {
             "recordVersions" => update.record_versions = read_record_versions(xml)?,
             "record" => update.record = Some(read_record(xml)?),

@@ -114,14 +114,38 @@ fn faulty_requests_are_refused() {
         assert_eq!(refusal.diagnostics.len(), 1, "{body}");
         assert_eq!(refusal.diagnostics[0].to_string(), expected, "{body}");
     }
-    let many = "<a/>".repeat(100_000);
-    let many = read(&format!(
-        "<searchRetrieveRequest><query>a</query>{many}</searchRetrieveRequest>"
-    ));
-    let Err(SoapRequestError::Refused(refusal)) = many else {
-        panic!("too many elements")
-    };
-    assert!(refusal.diagnostics.len() <= 2, "{refusal:?}");
+}
+
+#[test]
+fn requests_are_bounded() {
+    let limit = SruLimits::default().parameters;
+    for body in [
+        "<A><query>a</query>{}</A>",
+        "<A><query>a</query><extraRequestData>{}</extraRequestData></A>",
+    ] {
+        for (count, is_read) in [
+            (limit - 1, true),
+            (limit, true),
+            (limit + 1, false),
+            (100_000, false),
+        ] {
+            let elements: String = (0..count).map(|number| format!("<a{number}/>")).collect();
+            let text = body
+                .replace("{}", &elements)
+                .replace('A', "searchRetrieveRequest");
+            match read(&text) {
+                Ok(_) | Err(SoapRequestError::Refused(_)) => assert!(is_read, "{count}"),
+                Err(SoapRequestError::Xml(error)) => {
+                    assert!(!is_read, "{count}");
+                    let message = error.to_string();
+                    assert!(
+                        message.starts_with("more than 64 elements in a request"),
+                        "{message}"
+                    );
+                }
+            }
+        }
+    }
 }
 
 #[test]
