@@ -113,7 +113,7 @@ impl<'a> XmlReader<'a> {
         loop {
             match self.event()? {
                 Event::Start(start) => {
-                    self.declare(&start);
+                    self.declare(&start)?;
                     return Ok(Some(start));
                 }
                 Event::End(_) => return Ok(None),
@@ -249,14 +249,22 @@ impl<'a> XmlReader<'a> {
         missing
     }
 
-    fn declare(&mut self, start: &BytesStart<'_>) {
+    fn declare(&mut self, start: &BytesStart<'_>) -> Result<(), XmlError> {
         for (prefix, namespace) in declarations(start) {
+            if self.declarations.len() == MAX_NAMESPACES {
+                return Err(XmlError::TooMany {
+                    what: "namespaces",
+                    limit: MAX_NAMESPACES,
+                    offset: self.element_start,
+                });
+            }
             self.declarations.push(Declaration {
                 depth: self.depth,
                 prefix,
                 namespace,
             });
         }
+        Ok(())
     }
 
     fn event(&mut self) -> Result<Event<'a>, XmlError> {
@@ -319,6 +327,8 @@ impl<'a> XmlReader<'a> {
     }
 }
 
+/// How many namespaces may be declared around a record, which is searched for each of their prefixes.
+const MAX_NAMESPACES: usize = 64;
 /// How far into a page its title may be, in octets.
 const MAX_TITLE_OFFSET: usize = 8 << 10;
 /// How much of a title is shown, in characters.

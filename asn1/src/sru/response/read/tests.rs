@@ -356,3 +356,23 @@ fn answers_are_bounded() {
         assert_eq!(error.to_string(), message);
     }
 }
+
+#[test]
+fn namespaces_around_records_are_bounded() {
+    for (count, is_read) in [(64, true), (65, false)] {
+        let namespaces: String = (0..count)
+            .map(|number| format!(" xmlns:n{number}=\"urn:n\""))
+            .collect();
+        let text = format!(
+            "<searchRetrieveResponse{namespaces}><records><record><recordData><a{namespaces}/></recordData></record></records>\
+             </searchRetrieveResponse>"
+        );
+        match read(&text) {
+            Ok(_) => assert!(is_read, "{count}"),
+            Err(error) => {
+                assert!(!is_read, "{count}");
+                assert_eq!(error.to_string(), "more than 64 namespaces (octet 0)");
+            }
+        }
+    }
+}
