@@ -14,7 +14,7 @@ use tokio_rustls::rustls::client::WebPkiServerVerifier;
 use tokio_rustls::rustls::crypto::{CryptoProvider, ring};
 use tokio_rustls::rustls::pki_types::pem::{self, PemObject};
 use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
-use tokio_rustls::rustls::{self, ClientConfig, RootCertStore};
+use tokio_rustls::rustls::{self, ClientConfig, HandshakeKind, RootCertStore};
 use z3950_asn1::{input, pem as pem_file};
 
 pub(crate) use self::verify::Distrust;
@@ -66,6 +66,7 @@ pub enum TlsError {
 }
 
 /// The TLS configuration, shared by all connections with the same options: reads the certificate files and the system's roots.
+/// It keeps the sessions that servers let it resume.
 pub(super) fn connector(options: &TlsOptions) -> Result<TlsConnector, TlsError> {
     Ok(TlsConnector::from(Arc::new(config(options)?)))
 }
@@ -100,7 +101,11 @@ impl Connect for Tls {
             })?;
             let handshake = self.trust.connect(name, stream);
             let secured = timeouts.to_connect().hold(Phase::Tls, handshake).await?;
-            Ok(Box::new(secured.map_err(failed)?) as BoxStream)
+            let stream = secured.map_err(failed)?;
+            let (_, tls) = stream.get_ref();
+            let resumed = tls.handshake_kind() == Some(HandshakeKind::Resumed);
+            tracing::debug!(version = ?tls.protocol_version(), resumed, "TLS");
+            Ok(Box::new(stream) as BoxStream)
         })
     }
 }

@@ -5,4 +5,5 @@ mod connection;
 mod examples;
 mod peers;
 mod record;
+mod resumption;
 mod sharing;
