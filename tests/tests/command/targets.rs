@@ -167,3 +167,49 @@ fn several_targets_are_checked() {
     let ran = z3950(["targets", "check", &quick]);
     assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), ""), "{ran:?}");
 }
+
+#[test]
+fn a_check_searches_the_databases() {
+    for (fault, database, code, words) in [
+        ("", "books", 0, ""),
+        (
+            "",
+            "nosuch",
+            5,
+            "235 (there is no database of this name): nosuch",
+        ),
+        ("", "books+nosuch", 5, "nosuch"),
+        // The default database of YAZ's notation.
+        ("", "", 0, ""),
+        ("on search: fail 109 books", "books", 5, "109 "),
+        (
+            "on search: fail 1",
+            "books",
+            5,
+            "1 (the server has a permanent error",
+        ),
+        // The query is refused, not the database.
+        ("on search: fail 114 4", "books", 0, ""),
+        ("on search: fail 3", "books", 0, ""),
+        ("on search: fail 1056 x", "books", 0, ""),
+        ("on search: count -1", "books", 0, ""),
+        ("on search: cut 0", "books", 6, "connection closed"),
+    ] {
+        let fault = match fault {
+            "" => vec![],
+            fault => vec!["--fault", fault],
+        };
+        let daemon = Daemon::start(["--demo"].into_iter().chain(fault.iter().copied()));
+        let target = format!("{}/{database}", daemon.address());
+        let ran = z3950(["targets", "check", &target]);
+        assert_eq!(ran.code, Some(code), "{fault:?} {database}: {ran:?}");
+        assert!(ran.stderr.contains(words), "{fault:?} {database}: {ran:?}");
+        assert_eq!(ran.stdout.contains(": ok, version 3"), code == 0, "{ran:?}");
+    }
+    let daemon = Daemon::start(["--demo"]);
+    let target = format!("{}/nosuch", daemon.address());
+    let ran = z3950(["targets", "check", &target, "--json"]);
+    let answer: Value = serde_json::from_str(&ran.stdout).expect("JSON");
+    assert_eq!(answer["outcome"], "search refused");
+    assert_eq!(answer["diagnostic"]["code"], 235);
+}

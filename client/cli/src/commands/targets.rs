@@ -11,9 +11,13 @@ use clap::{Args, Subcommand};
 use futures_util::{StreamExt, stream};
 use serde::Serialize;
 use serde_json::{Value, json};
+use z3950::Query;
+use z3950::error::{Diagnostics, Error};
 use z3950::profile::{Origin, ProfileEntry, ProfileError, Profiles};
 use z3950::retrieve::OutcomeName;
 use z3950::service::init::ServerInfo;
+use z3950::service::search::SearchOptions;
+use z3950::session::Session;
 use z3950::target::{Endpoint, Target, redacted};
 use z3950_asn1::file::{Draft, Existing, Lock};
 
@@ -27,7 +31,8 @@ use crate::console::interrupt::Interrupt;
 use crate::console::output::{Failure, Output};
 use crate::console::report::chain;
 use crate::render::{syntax, text_of};
-use z3950_asn1::apdu::InitializeResponse;
+use tokio::time::sleep;
+use z3950_asn1::apdu::{self, InitializeResponse};
 
 /// Commands on target profiles.
 #[derive(Debug, Subcommand)]
@@ -39,7 +44,7 @@ pub(crate) enum Targets {
     /// Add a profile to your file of targets. Credentials can be given too; of the password, only its source is
     /// stored.
     Add(Box<Add>),
-    /// Check that a session can be opened with each target.
+    /// Check that each target can be searched: opens a session and searches for a title that no record has.
     Check(Box<EachTarget<ConnectionOptions>>),
     /// Print the path of your file of targets.
     Path(TargetsFile),
@@ -443,13 +448,38 @@ async fn check(
     Ok(exit)
 }
 
-/// Opens and closes a session; returns what the server said at Init.
+/// Opens a session, searches, and closes it; returns what the server said at Init.
 async fn server(reach: &TargetClient, place: &NamedTarget) -> Result<ServerInfo, Unanswered> {
     let session = reach.session(place).await?;
     let server = session.server_info().clone();
+    let searched = search(&session, place).await;
     // The session may have ended already.
     let _ = session.close().await;
+    searched?;
     Ok(server)
+}
+
+/// A title that no record has.
+const NO_TITLE: &str = "qzxjqv";
+
+/// Searches the databases: Init does not name them, so a server says only now that one does not exist (Bib-1 diagnostics 109 and 235).
+/// A refusal of the query does not matter.
+async fn search(session: &Session, place: &NamedTarget) -> Result<(), Error> {
+    sleep(place.resolved.profile.pause.unwrap_or_default()).await;
+    let query = place.adapted(Query::title(NO_TITLE).as_rpn())?;
+    let mut options = SearchOptions::default();
+    options.databases.clone_from(&place.resolved.databases);
+    options.takes_unknown_count = true;
+    match session.search(apdu::Query::Type1(query), &options).await {
+        Err(Error::Refused { diagnostics, .. }) if is_of_query(&diagnostics) => Ok(()),
+        searched => searched.map(drop),
+    }
+}
+
+/// Whether diagnostics concern the query.
+fn is_of_query(diagnostics: &Diagnostics) -> bool {
+    let condition = diagnostics.condition();
+    condition.is_some_and(|code| matches!(code, 3 | 108 | 113..=126 | 247 | 1024 | 1056))
 }
 
 /// How many targets are checked at once.
