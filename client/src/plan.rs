@@ -126,6 +126,8 @@ pub struct Plan {
     pub cautions: Vec<Caution>,
     /// Deviations from the URL.
     pub warnings: Vec<Warning>,
+    /// Whether `record_syntaxes` are those of the URL.
+    names_syntaxes: bool,
     /// The profile of the server.
     profile: Option<Box<Profile>>,
 }
@@ -190,6 +192,7 @@ pub fn plan(url: &Z3950Url, options: &PlanOptions) -> Result<Plan, PlanError> {
         identity_source,
         cautions,
         warnings,
+        names_syntaxes: !ignored && !url.record_syntaxes().is_empty(),
         profile: None,
     })
 }

@@ -11,6 +11,7 @@ use z3950_asn1::types::InternationalString;
 use crate::error::{Diagnostics, Error, Phase};
 use crate::lookup::has_docid;
 use crate::plan::{Course, Plan};
+use crate::protocol::pager::{is_empty, is_too_large};
 use crate::protocol::service::search::SearchResult;
 use crate::protocol::service::{DEFAULT_RESULT_SET, ResultRecord};
 use crate::protocol::session::Session;
@@ -249,7 +250,32 @@ impl<'a> Quest<'a> {
             tracing::info!(step = self.course.form(), "asking in another form");
             outcome = self.present().await;
         }
-        outcome
+        match is_unusable(&outcome) {
+            true => self.in_other_forms(outcome).await,
+            false => outcome,
+        }
+    }
+
+    /// Asks again for a record that is too large or empty: with other element sets, then in other syntaxes, as far as the URL does
+    /// not name them. If none helps, what came first stays.
+    async fn in_other_forms(&mut self, first: Outcome) -> Outcome {
+        for form in self.course.substitutes() {
+            if !self.course.substitute(&form) {
+                break;
+            }
+            match self.present().await {
+                Outcome::Delivered(mut delivered) if !is_empty(&delivered.record) => {
+                    delivered.substitute = Some(form);
+                    return Outcome::Delivered(delivered);
+                }
+                Outcome::Failed(error) if !matches!(error, Error::Refused { .. }) => {
+                    return Outcome::Failed(error);
+                }
+                _ => {}
+            }
+        }
+        self.course.end_substitutes();
+        first
     }
 
     /// The record or diagnostic in the response to the search, if any.
@@ -290,6 +316,17 @@ impl<'a> Quest<'a> {
     }
 }
 
+/// Whether a record is too large or empty, so that it may be usable in another form.
+fn is_unusable(outcome: &Outcome) -> bool {
+    match outcome {
+        Outcome::Delivered(delivered) => is_empty(&delivered.record),
+        Outcome::RecordDiagnostic { .. } | Outcome::Failed(Error::Refused { .. }) => {
+            outcome.diagnostics().iter().any(is_too_large)
+        }
+        Outcome::Failed(_) => false,
+    }
+}
+
 /// The outcome for a record or the diagnostic in its place.
 fn judge(slot: ResultRecord, requested: Option<Oid>) -> Outcome {
     match slot {
@@ -307,6 +344,7 @@ fn judge(slot: ResultRecord, requested: Option<Oid>) -> Outcome {
                 syntax,
                 requested,
                 mismatch,
+                substitute: None,
             }))
         }
     }

@@ -13,6 +13,7 @@ use std::sync::Arc;
 use futures_util::stream;
 use serde_json::Value;
 use z3950::retrieve::OutcomeName;
+use z3950::service::SubstituteForm;
 use z3950_asn1::apdu::{DiagRec, External};
 use z3950_marc::MarcRecord;
 use z3950_marc::charset::Charset;
@@ -302,6 +303,37 @@ impl Writing {
             },
         };
         piece.words = words;
+        (piece, answer)
+    }
+
+    /// [`record`](Self::record) for a record that may have come in another form than the requested one, which the answer says
+    /// of `which`.
+    pub(crate) fn record_in(
+        &self,
+        form: Option<&SubstituteForm>,
+        answer: Answer,
+        envelope: impl FnOnce() -> Envelope,
+        record: &External,
+        subject: &str,
+        which: &str,
+    ) -> (Piece, Answer) {
+        let Some(form) = form else {
+            return self.record(answer, envelope, record, subject);
+        };
+        let element_set = form.element_set();
+        let element_set = element_set.map(|name| name.to_string_lossy().into_owned());
+        let envelope = || envelope().with("element_set", element_set);
+        let answer = answer.adding(&format!("{which} came only in {form}"));
+        let (mut piece, mut answer) = self.record(answer, envelope, record, subject);
+        let words = format!("{subject} came only in {form}");
+        let words = match form.is_reduced() {
+            true => Words::Warning(words),
+            false => Words::Note(words),
+        };
+        piece.words.insert(0, words);
+        if form.is_reduced() {
+            answer.exit = answer.exit.and(Exit::FaultsFound);
+        }
         (piece, answer)
     }
 

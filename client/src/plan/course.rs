@@ -12,6 +12,8 @@
 //!              syntax and element set, as for present
 //! ```
 //!
+//! A record that is too large or empty is requested in other forms, without a [`Fallback`] ([`Course::substitutes`]).
+//!
 //! [`Fallback`]: super::Fallback
 
 use std::fmt::Write as _;
@@ -20,13 +22,14 @@ use z3950_asn1::apdu::{
     DatabaseName, DiagRec, PresentRequest, Query, RpnQuery, RpnStructure, SearchRequest,
 };
 use z3950_asn1::bib1::attributes::{STRUCTURE, STRUCTURE_URX, USE, USE_DOC_ID, USE_ISBN, USE_ISSN};
-use z3950_asn1::oid::Oid;
+use z3950_asn1::oid::{Oid, UNIMARC, USMARC, XML};
 use z3950_asn1::types::InternationalString;
 
 use super::fallback::Objection;
 use super::{Plan, Strategy};
 use crate::lookup::attempts::{DOCID_ATTRIBUTES, LCCN, OCLC_NUMBER};
 use crate::lookup::identifier::{Identifier, Kind};
+use crate::protocol::service::SubstituteForm;
 use crate::protocol::service::present::PresentOptions;
 use crate::protocol::service::search::SearchOptions;
 use crate::target::profile::Attributes;
@@ -49,6 +52,8 @@ pub(crate) struct Course<'a> {
     syntaxes: Vec<Option<Oid>>,
     syntax: usize,
     has_element_set: bool,
+    /// The form requested for a record that is too large or empty in that of the URL.
+    substitute: Option<SubstituteForm>,
     requests_left: usize,
 }
 
@@ -65,6 +70,7 @@ impl<'a> Course<'a> {
             syntaxes: syntaxes(plan),
             syntax: 0,
             has_element_set: true,
+            substitute: None,
             requests_left: MAX_REQUESTS,
         })
     }
@@ -100,6 +106,9 @@ impl<'a> Course<'a> {
 
     /// The current record syntax.
     pub(crate) fn record_syntax(&self) -> Option<Oid> {
+        if let Some(SubstituteForm::Syntax(syntax)) = self.substitute {
+            return syntax;
+        }
         self.syntaxes.get(self.syntax).copied().flatten()
     }
 
@@ -120,14 +129,18 @@ impl<'a> Course<'a> {
         {
             let _ = write!(word, ";database={name}");
         }
-        if self.syntax > 0 {
+        if self.syntax > 0 || matches!(self.substitute, Some(SubstituteForm::Syntax(_))) {
             let _ = match self.record_syntax() {
                 Some(syntax) => write!(word, ";rs={syntax}"),
                 None => write!(word, ";rs=none"),
             };
         }
-        if !self.has_element_set {
-            word.push_str(";esn=none");
+        match &self.substitute {
+            Some(SubstituteForm::ElementSet(name)) => {
+                let _ = write!(word, ";esn={}", name.to_string_lossy());
+            }
+            _ if !self.has_element_set => word.push_str(";esn=none"),
+            _ => {}
         }
         word
     }
@@ -162,6 +175,41 @@ impl<'a> Course<'a> {
     /// Advances after a refused record; false if nothing is left to try.
     pub(crate) fn after_no_record(&mut self, diagnostics: &[DiagRec]) -> bool {
         self.change_form(Objection::of(diagnostics)) && self.spend()
+    }
+
+    /// Other forms to request for a record that is too large or empty, unless the URL names the form: the full and the brief
+    /// element set, then the other record syntaxes of the URL or, if it names none, MARC 21, UNIMARC, XML and the server's choice.
+    pub(crate) fn substitutes(&self) -> Vec<SubstituteForm> {
+        let sets = match self.plan.defaults.element_set {
+            None => &["F", "B"][..],
+            Some(_) => &[],
+        };
+        let sets = sets.iter();
+        let sets = sets.map(|name| SubstituteForm::ElementSet(InternationalString::from(*name)));
+        let syntaxes = match self.plan.names_syntaxes {
+            true => self
+                .plan
+                .record_syntaxes
+                .iter()
+                .copied()
+                .map(Some)
+                .collect(),
+            false => vec![Some(USMARC), Some(UNIMARC), Some(XML), None],
+        };
+        let current = self.record_syntax();
+        let syntaxes = syntaxes.into_iter().filter(|syntax| *syntax != current);
+        sets.chain(syntaxes.map(SubstituteForm::Syntax)).collect()
+    }
+
+    /// Requests another form from now on; false if too many requests were made.
+    pub(crate) fn substitute(&mut self, form: &SubstituteForm) -> bool {
+        self.substitute = Some(form.clone());
+        self.spend()
+    }
+
+    /// Requests the form of the URL again.
+    pub(crate) fn end_substitutes(&mut self) {
+        self.substitute = None;
     }
 
     fn spend(&mut self) -> bool {
@@ -209,6 +257,9 @@ impl<'a> Course<'a> {
     }
 
     fn element_set(&self) -> Option<InternationalString> {
+        if let Some(SubstituteForm::ElementSet(name)) = &self.substitute {
+            return Some(name.clone());
+        }
         let name = self.plan.defaults.element_set.as_ref();
         let name = name.filter(|_| self.has_element_set);
         name.map(|name| name.as_bytes().into())

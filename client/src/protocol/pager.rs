@@ -23,6 +23,7 @@ use z3950_asn1::types::InternationalString;
 use self::chunks::Chunks;
 pub(crate) use self::cursor::Cursor;
 use self::forms::is_unusable;
+pub(crate) use self::forms::{is_empty, is_too_large};
 use self::refusals::{
     OF_ONE_RECORD, OF_SYNTAX, TOO_MANY, has_any, is_in_no_such_syntax, is_syntax_refused,
     is_timeout,

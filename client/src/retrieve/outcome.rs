@@ -8,6 +8,7 @@ use z3950_asn1::types::InternationalString;
 
 use super::OutcomeName;
 use crate::error::{Cause, Error, Phase};
+use crate::protocol::service::SubstituteForm;
 use crate::record::Record;
 
 /// The outcome of a retrieval.
@@ -40,6 +41,8 @@ pub struct Delivered {
     pub requested: Option<Oid>,
     /// Whether the record is in another than the requested syntax, which servers may do.
     pub mismatch: bool,
+    /// The form in which it came instead of the one of the URL, in which it was too large or empty.
+    pub substitute: Option<SubstituteForm>,
 }
 
 impl Outcome {

@@ -164,7 +164,7 @@ fn a_record_that_comes_only_in_brief_form_is_named() {
     let folder = tempfile::tempdir().expect("a folder");
     let report = folder.path().join("r.tsv");
     let report = report.to_str().expect("text");
-    for (command, query) in [("search", "ti:seven"), ("lookup", "local:id1")] {
+    for (command, query) in [("search", "ti:seven"), ("lookup", "local:id1"), ("get", "")] {
         // One record is asked for alone, again, as F, and as B.
         for (refused, form, code) in [(2, "full form (F)", 0), (3, "brief form (B)", 8)] {
             let run = |options: &[&str]| {
@@ -176,14 +176,16 @@ fn a_record_that_comes_only_in_brief_form_is_named() {
                 }
                 let server = server.start();
                 let target = format!("{}/cat", server.addr());
-                (
-                    z3950([&[command, &target, query], options].concat()),
-                    target,
-                )
+                let url = server.url("cat?id1");
+                let asked = match query {
+                    "" => &[command, &url][..],
+                    query => &[command, &target, query],
+                };
+                (z3950([asked, options].concat()), target)
             };
             let (ran, target) = run(&[]);
             assert_eq!(ran.code, Some(code), "{refused}: {ran:?}");
-            let words = format!("record 1 came only in {form}\n");
+            let words = format!("came only in {form}\n");
             assert!(ran.stderr.contains(&words), "{ran:?}");
             assert!(
                 ran.stderr.contains(&target) && !ran.stderr.contains("WARN"),

@@ -103,6 +103,7 @@ fn again(failed: &Step, next: &Step) -> Option<String> {
     }
     let reason = match (&failed.request, failed.hits) {
         (Asked::Search, Some(0)) => "no record matches".to_owned(),
+        _ if failed.diagnostics.is_empty() => "the record is empty".to_owned(),
         _ => failed.diagnostics.to_string(),
     };
     Some(format!(

@@ -239,7 +239,10 @@ impl Retriever {
         let mut writing = self.writing.clone();
         writing.charset = writing.charset.or(plan.record_charset());
         let record = &delivered.record;
-        let (mut piece, answer) = writing.record(answer, envelope, record, &url.to_string());
+        let form = delivered.substitute.as_ref();
+        let subject = url.to_string();
+        let (mut piece, answer) =
+            writing.record_in(form, answer, envelope, record, &subject, "the record");
         if delivered.mismatch
             && let (Some(requested), Some(syntax)) = (delivered.requested, delivered.syntax)
         {

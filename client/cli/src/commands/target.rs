@@ -338,27 +338,9 @@ impl TargetClient {
             }
         };
         let subject = format!("{subject}: {which}");
-        let element_set = substitute.as_ref().and_then(|form| form.element_set());
-        let element_set = element_set.map(|name| name.to_string_lossy().into_owned());
-        let found = match substitute {
-            Some(form) => found.adding(&format!("{which} came only in {form}")),
-            None => found,
-        };
-        let envelope = || envelope().with("element_set", element_set);
-        let (mut piece, mut answer) = writing.record(found, envelope, external, &subject);
-        if let Some(form) = substitute {
-            let words = format!("{subject} came only in {form}");
-            piece.words.insert(
-                0,
-                match form.is_reduced() {
-                    true => Words::Warning(words),
-                    false => Words::Note(words),
-                },
-            );
-            if form.is_reduced() {
-                answer.exit = answer.exit.and(Exit::FaultsFound);
-            }
-        }
+        let form = substitute.as_deref();
+        let (mut piece, answer) =
+            writing.record_in(form, found, envelope, external, &subject, which);
         if let Some(open) = &self.open
             && let Err(words) = open.seen.take(external)
         {

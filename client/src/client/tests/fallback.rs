@@ -17,13 +17,15 @@ enum Say {
     Hits(i64),
     /// One record, in the response.
     Record,
+    /// A record without contents, in the response.
+    Empty,
     /// A diagnostic instead of the response.
     Refuse(i64),
     /// A diagnostic instead of the record.
     Surrogate(i64),
 }
 
-use Say::{Hits, Record as One, Refuse, Surrogate};
+use Say::{Empty, Hits, Record as One, Refuse, Surrogate};
 
 /// `search 1=1032,4=104 cat usmarc F`: attributes, databases, record syntax and element set.
 fn describe(request: &Apdu) -> Option<String> {
@@ -74,6 +76,7 @@ fn respond(request: &Apdu, say: Say) -> Apdu {
     match (request, say) {
         (Apdu::SearchRequest(_), Hits(hits)) => found(hits, vec![]).into(),
         (Apdu::SearchRequest(_), One) => found(1, vec![marc()]).into(),
+        (Apdu::SearchRequest(_), Empty) => found(1, vec![empty()]).into(),
         (Apdu::SearchRequest(_), Surrogate(condition)) => {
             found(1, vec![surrogate(condition)]).into()
         }
@@ -86,11 +89,21 @@ fn respond(request: &Apdu, say: Say) -> Apdu {
         (_, say) => {
             let slot = match say {
                 Surrogate(condition) => surrogate(condition),
+                Empty => empty(),
                 _ => marc(),
             };
             let records = Some(Records::ResponseRecords(vec![slot]));
             presented(PresentStatus::SUCCESS, records).into()
         }
+    }
+}
+
+/// A MARC record without fields.
+fn empty() -> NamePlusRecord {
+    let record = External::octet_aligned(oid::USMARC, &b"00026nam a2200025 a 4500\x1E\x1D"[..]);
+    NamePlusRecord {
+        name: None,
+        record: z3950_asn1::apdu::Record::RetrievalRecord(record),
     }
 }
 

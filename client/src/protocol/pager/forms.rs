@@ -1,9 +1,9 @@
 //! Other forms of a record that is too large even alone, or empty (Z39.50-2003 §3.2.3.1.5, §3.3.1).
 
+use z3950_asn1::apdu::{DiagRec, External};
 use z3950_asn1::record::RetrievedRecord;
 
 use super::Pager;
-use super::refusals::is_diagnostic;
 use crate::error::Error;
 use crate::protocol::service::present::PresentOptions;
 use crate::protocol::service::{ResultRecord, SubstituteForm};
@@ -17,13 +17,24 @@ const MAX_WITHOUT_FORM: u32 = 10;
 /// Whether a record is too large, so that it may come alone or in another form, or empty.
 pub(super) fn is_unusable(record: &ResultRecord) -> bool {
     match record {
-        ResultRecord::Diagnostic { .. } => is_diagnostic(record, &[16, 17]),
-        ResultRecord::Record { external, .. } => {
-            let octets = RetrievedRecord::octets_of(external);
-            let is_bare = octets.len() <= NO_FIELDS && octets.ends_with(b"\x1E\x1D");
-            is_bare || octets.trim_ascii().is_empty()
-        }
+        ResultRecord::Diagnostic { diagnostic, .. } => is_too_large(diagnostic),
+        ResultRecord::Record { external, .. } => is_empty(external),
     }
+}
+
+/// Whether a record was refused because it is too large.
+pub(crate) fn is_too_large(diagnostic: &DiagRec) -> bool {
+    match diagnostic {
+        DiagRec::DefaultFormat(diagnostic) => matches!(diagnostic.condition, 16 | 17),
+        DiagRec::ExternallyDefined(_) => false,
+    }
+}
+
+/// Whether a record has no contents.
+pub(crate) fn is_empty(record: &External) -> bool {
+    let octets = RetrievedRecord::octets_of(record);
+    let is_bare = octets.len() <= NO_FIELDS && octets.ends_with(b"\x1E\x1D");
+    is_bare || octets.trim_ascii().is_empty()
 }
 
 impl Pager {

@@ -186,6 +186,97 @@ async fn a_refused_element_set_is_left_out() {
     }
 }
 
+/// Checks what is requested of a server that answers a request that `suits` it with a record, a Present otherwise with `unusable`,
+/// and a search with `first`.
+async fn check_unusable(
+    text: &str,
+    (first, unusable): (Say, Say),
+    suits: &'static str,
+    requests: &[&str],
+    outcome: &str,
+    step: &str,
+) {
+    let server = move |asked: &str| match asked {
+        asked if !suits.is_empty() && asked.ends_with(suits) => One,
+        asked if asked.starts_with("search") => first,
+        _ => unusable,
+    };
+    check(text, NONE, server, requests, outcome, step).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_record_that_is_too_large_or_empty_is_requested_in_other_forms() {
+    let id = "z39.50r://h.example/cat?id7";
+    let word = "1=1032,4=104";
+    let all = [
+        PRESCRIBED,
+        "present usmarc F",
+        "present usmarc B",
+        "present unimarc -",
+        "present xml -",
+        "present - -",
+    ];
+    for (unusable, in_vain) in [
+        (Empty, "Delivered usmarc"),
+        (Surrogate(16), "record refused 16"),
+        (Surrogate(17), "record refused 17"),
+    ] {
+        let both = (unusable, unusable);
+        for (suits, count, outcome, form) in [
+            ("usmarc F", 2, "Delivered usmarc", ";esn=F"),
+            ("usmarc B", 3, "Delivered usmarc", ";esn=B"),
+            (
+                "unimarc -",
+                4,
+                "Delivered usmarc mismatch",
+                ";rs=1.2.840.10003.5.1",
+            ),
+            (
+                "xml -",
+                5,
+                "Delivered usmarc mismatch",
+                ";rs=1.2.840.10003.5.109.10",
+            ),
+            ("- -", 6, "Delivered usmarc", ";rs=none"),
+            // What came first stays.
+            ("", 6, in_vain, ""),
+        ] {
+            let step = format!("{word}{form}");
+            check_unusable(id, both, suits, &all[..count], outcome, &step).await;
+        }
+        // What the URL names is not replaced.
+        let named = ["search 1=1032,4=104 cat sutrs x", "present xml x"];
+        let text = format!("{id};esn=x;rs=sutrs+xml");
+        check_unusable(
+            &text,
+            both,
+            "xml x",
+            &named,
+            "Delivered usmarc mismatch",
+            "1=1032,4=104;rs=1.2.840.10003.5.109.10",
+        )
+        .await;
+        let in_vain = in_vain.replace("usmarc", "usmarc mismatch");
+        check_unusable(&text, both, "", &named, &in_vain, word).await;
+    }
+    // Present is refused as a whole.
+    for (condition, suits, count, outcome, form) in [
+        (16, "usmarc F", 3, "Delivered usmarc", ";esn=F"),
+        (17, "usmarc B", 4, "Delivered usmarc", ";esn=B"),
+        (17, "", 7, "present refused 17", ""),
+        // Another form would not help.
+        (14, "", 2, "present refused 14", ""),
+        (15, "", 2, "present refused 15", ""),
+        (18, "", 2, "present refused 18", ""),
+    ] {
+        let mut requests = all.to_vec();
+        requests.insert(1, "present usmarc -");
+        let answers = (Hits(1), Refuse(condition));
+        let step = format!("{word}{form}");
+        check_unusable(id, answers, suits, &requests[..count], outcome, &step).await;
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn all_fallbacks_together_are_bounded() {
     let everything = |asked: &str| match asked {
