@@ -156,6 +156,7 @@ impl<R: BufRead> ColumnReader<R> {
                 *octet = b' ';
             }
         }
+        let text = without_formula(text);
         let line = self.lines;
         Ok(cells.map(|cells| (cells, ColumnCell { line, text })))
     }
@@ -305,6 +306,15 @@ impl<R: BufRead> ColumnReader<R> {
     }
 }
 
+/// The text of a cell that has it as a formula, so that spreadsheet programs change nothing in it: `="0306406152"`.
+fn without_formula(cell: Vec<u8>) -> Vec<u8> {
+    let formula = cell.trim_ascii().strip_prefix(b"=\"");
+    match formula.and_then(|rest| rest.strip_suffix(b"\"")) {
+        Some(text) if !text.contains(&b'"') => text.to_vec(),
+        _ => cell,
+    }
+}
+
 /// Appends octets up to a length.
 fn push(cell: &mut Vec<u8>, octets: &[u8], most: usize) {
     let room = most.saturating_sub(cell.len()).min(octets.len());
@@ -371,6 +381,18 @@ mod tests {
             ),
             ("a\n\"never closed\n1,2\n", "a", "4:never closed 1,2 "),
             ("a\n#1\n", "a", "2:#1"),
+            // Formulas of texts, as spreadsheet programs write and quote them.
+            (
+                "a;b\nx;=\"0306\"\ny;\"=\"\"0007\"\"\"\nz; =\"1\" \n",
+                "b",
+                "2:0306 3:0007 4:1",
+            ),
+            ("a\tb\n=\"1\"\t2\n", "a", "2:1"),
+            (
+                "a\n=1\n=\"\n=\"\"\n=\"1\"&\"2\"\n",
+                "a",
+                "2:=1 3:=\" 4: 5:=\"1\"&\"2\"",
+            ),
             ("a\n", "a", ""),
         ] {
             assert_eq!(

@@ -50,7 +50,8 @@ pub(crate) struct Lookup {
 
 const USAGE: &str = "z3950 lookup [OPTIONS] <TARGET> <ID>...
        z3950 lookup [OPTIONS] --target <TARGET>... <ID>...
-       z3950 lookup [OPTIONS] <TARGET> --input <FILE>";
+       z3950 lookup [OPTIONS] <TARGET> --input <FILE>
+       z3950 lookup [OPTIONS] --target <TARGET>... --input <FILE>";
 
 /// The options of a lookup.
 #[derive(Debug, Args)]
