@@ -1,38 +1,36 @@
 //! From the name of a target to an open session: its profile, its routes and its credentials.
 
-use std::ffi::{OsStr, OsString};
-use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+mod named;
+mod open_session;
+mod service;
 
-use clap::Args;
+use std::ffi::OsStr;
+use std::sync::Arc;
+
 use z3950::SharedLease;
 use z3950::client::{Client, ClientOptions};
 use z3950::error::{Cause, Error, Phase};
 use z3950::lookup::{Attempt, Identifier, LookupHits, LookupOptions, lookup, lookup_shared};
-use z3950::pager::PagerOptions;
 use z3950::plan::id_pass;
-use z3950::profile::{Profiles, Resolved};
+use z3950::profile::Profiles;
 use z3950::retrieve::OutcomeName;
-use z3950::service::search::SearchOptions;
 use z3950::service::{DEFAULT_RESULT_SET, ResultRecord};
 use z3950::session::{Reconnect, Session, SessionOptions};
 use z3950::target::{Endpoint, redacted};
 use z3950::url::{self, Host, Mode, Z3950Url};
-use z3950_asn1::apdu::{DatabaseName, IdAuthentication, InitializeRequest, RpnQuery};
+use z3950_asn1::apdu::{DatabaseName, InitializeRequest};
 use z3950_asn1::query::Dialects;
 use z3950_asn1::types::InternationalString;
-use z3950_marc::charset::Charset;
 
+pub(crate) use self::named::{NamedTarget, Unanswered};
+pub(crate) use self::open_session::{Made, OpenSession};
+pub(crate) use self::service::{AtTarget, Service, run};
 use crate::answer::{Answer, Envelope, Job, Piece, Work, Writing};
 use crate::commands::connection::{self, ConnectionOptions, Setup};
-use crate::commands::options::RecordRequest;
-use crate::commands::seen::Seen;
 use crate::console::exit::Exit;
-use crate::console::interrupt::{Interrupt, Stopped};
 use crate::console::logging::shows_apdus;
 use crate::console::output::{Failure, Output, Words};
-use crate::console::pages::{PageReader, Pages};
-use crate::console::report::{chain, explain, outcome_name};
+use crate::console::pages::Pages;
 use crate::render::shown;
 
 /// The end of `--help` for commands with targets and `--json`.
@@ -63,172 +61,12 @@ pub(crate) struct TargetClient {
     is_demo: bool,
 }
 
-/// A command for one target, the same on the command line and at the prompt.
-pub(crate) trait Service: Args {
-    /// Its name at the prompt.
-    const NAME: &'static str;
-
-    /// Its summary in the prompt's help.
-    const SUMMARY: &'static str;
-
-    /// Whether it makes a result set that the prompt continues to use.
-    const MAKES_SET: bool = false;
-
-    /// The message after an interruption, unless the reason for it is enough.
-    const INTERRUPTED: Option<&'static str> = None;
-
-    /// The databases given instead of the target's.
-    fn databases(&self) -> &[String];
-
-    /// Checks what needs neither target nor credentials, before a password command runs.
-    ///
-    /// # Errors
-    /// Arguments that are wrong.
-    fn check(&self) -> Result<(), Failure> {
-        Ok(())
-    }
-
-    /// Carries out the command and writes its answer. Arguments are read before it connects.
-    ///
-    /// # Errors
-    /// Errors on this machine, and arguments that are wrong or conflict.
-    fn perform(
-        &self,
-        reach: &TargetClient,
-        place: &NamedTarget,
-        output: &mut Output,
-    ) -> impl Future<Output = Result<Exit, Failure>>;
-}
-
-/// A command of the command line.
-#[derive(Debug, Args)]
-#[command(after_help = TARGET)]
-pub(crate) struct AtTarget<S: Args> {
-    /// The target: the name of a profile, an address or a URL.
-    #[arg(value_name = "TARGET")]
-    pub(crate) target: OsString,
-
-    #[command(flatten)]
-    pub(crate) asked: S,
-
-    #[command(flatten)]
-    pub(crate) connection: ConnectionOptions,
-}
-
-impl<S: Service> AtTarget<S> {
-    /// Reads the options and resolves the target.
-    pub(crate) async fn reach(
-        &self,
-        output: &Output,
-    ) -> Result<(TargetClient, NamedTarget), Failure> {
-        let databases = self.asked.databases();
-        TargetClient::to(&self.target, databases, &self.connection, output).await
-    }
-}
-
-/// Runs a command of the command line at its target.
-pub(crate) async fn run<S: Service>(
-    arguments: &AtTarget<S>,
-    output: &mut Output,
-) -> Result<Exit, Failure> {
-    let asked = &arguments.asked;
-    asked.check()?;
-    let (reach, place) = arguments.reach(output).await?;
-    let waiting = output.waiting();
-    let performed = Interrupt.or(asked.perform(&reach, &place, output));
-    match waiting.during(performed).await {
-        Ok(exit) => exit,
-        Err(Stopped(exit)) => {
-            if let Some(words) = S::INTERRUPTED {
-                output.error(words);
-            }
-            Ok(exit)
-        }
-    }
-}
-
-/// The open session of the prompt, as a command uses it.
-#[derive(Clone)]
-pub(crate) struct OpenSession {
-    session: Session,
-    /// The name for the result set of a search.
-    pub(crate) set: String,
-    left: Arc<Mutex<Left>>,
-    seen: Seen,
-    /// The user who reads pages.
-    reader: Option<Arc<dyn PageReader>>,
-}
-
-/// What a command has changed in a session, even if it was interrupted.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Left {
-    /// Whether it has sent a search, which replaces the result set of that name.
-    pub(crate) has_searched: bool,
-    pub(crate) made: Option<Made>,
-}
-
-/// The result set of a search.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Made {
-    /// `None` if unknown to the server.
-    pub(crate) hits: Option<u64>,
-    /// The position after the last record shown.
-    pub(crate) next: u64,
-}
-
-impl OpenSession {
-    pub(crate) fn new(
-        session: Session,
-        set: String,
-        seen: Seen,
-        reader: Option<Arc<dyn PageReader>>,
-    ) -> Self {
-        Self {
-            reader,
-            session,
-            set,
-            left: Arc::default(),
-            seen,
-        }
-    }
-
-    /// What the command has changed so far.
-    pub(crate) fn left(&self) -> Left {
-        *self.lock()
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Left> {
-        self.left.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
 /// A session lent to one request at a time.
 pub(crate) enum Borrowed {
     /// A place in a session of the client's pool.
     Shared(SharedLease),
     /// The prompt's session; the prompt itself reconnects.
     Open(Session),
-}
-
-/// A target of the command line.
-#[derive(Clone)]
-pub(crate) struct NamedTarget {
-    /// As given, without user and password.
-    pub(crate) text: String,
-    pub(crate) resolved: Resolved,
-    /// A hint for the message that the host has no address.
-    pub(crate) hint: Option<String>,
-    /// The user and password of its URL, if they are sent.
-    pub(crate) identity: Option<IdAuthentication>,
-    /// Whether the built-in catalogue answers for it.
-    pub(crate) is_demo: bool,
-}
-
-/// Why a request has no answer.
-pub(crate) struct Unanswered {
-    pub(crate) error: Error,
-    /// A hint for a host that has no address.
-    pub(crate) hint: Option<String>,
 }
 
 impl TargetClient {
@@ -526,94 +364,4 @@ pub(crate) fn did_you_mean(profiles: &Profiles, host: &Host) -> Option<String> {
         Some(title) => format!("did you mean {name} ({title})?"),
         None => format!("did you mean {name}?"),
     })
-}
-
-impl NamedTarget {
-    /// The names of the databases.
-    pub(crate) fn databases(&self) -> Vec<String> {
-        let names = self.resolved.databases.iter();
-        names.map(|name| shown(name.0.as_bytes())).collect()
-    }
-
-    /// How to search for the requested records, and how to present them.
-    pub(crate) fn options(&self, asked: &RecordRequest) -> (SearchOptions, PagerOptions) {
-        let form = asked.form();
-        (
-            self.resolved.search_options(&form),
-            self.resolved.pager_options(&form),
-        )
-    }
-
-    /// The character set of the records, if the command line or the profile names one.
-    pub(crate) fn charset(&self, given: Option<Charset>) -> Option<Charset> {
-        given.or(self.resolved.profile.record_charset)
-    }
-
-    /// The query with the attributes of the profile, in its character set.
-    ///
-    /// # Errors
-    /// A term that the character set cannot represent.
-    pub(crate) fn adapted(&self, query: &RpnQuery) -> Result<RpnQuery, Error> {
-        self.resolved.adapted(query).map_err(Error::Term)
-    }
-}
-
-impl fmt::Display for NamedTarget {
-    /// As given, with the server if that is the name of a profile, or that the built-in catalogue answers.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let written = self.text.split('/').next().unwrap_or_default();
-        let name = self.resolved.name.as_deref();
-        match name.filter(|name| name.eq_ignore_ascii_case(written)) {
-            _ if self.is_demo => write!(f, "{} (--demo)", self.text),
-            Some(_) => write!(f, "{} ({})", self.text, self.resolved.endpoint),
-            None => f.write_str(&self.text),
-        }
-    }
-}
-
-impl Unanswered {
-    /// The exit code and message.
-    pub(crate) fn explain(&self) -> (Exit, String) {
-        let (exit, words) = explain(&self.error);
-        match &self.hint {
-            Some(hint) => (exit, format!("{}; {hint}", chain(&self.error))),
-            None => (exit, words),
-        }
-    }
-
-    /// The answer of an input that fails like this.
-    pub(crate) fn answer(&self) -> Answer {
-        Answer::default()
-            .ended(outcome_name(&self.error))
-            .saying(self.explain().1)
-            .diagnosed(self.error.diagnostics())
-    }
-}
-
-impl Envelope {
-    /// An answer of a target; it adds the key `target`.
-    pub(crate) fn of(place: &NamedTarget, own: &[&str]) -> Self {
-        let endpoint = &place.resolved.endpoint;
-        let own = [&["target"], own].concat();
-        Self::new(&endpoint.host(), endpoint.port(), place.databases(), &own)
-            .with("target", place.text.as_str())
-    }
-}
-
-impl From<Error> for Box<Answer> {
-    fn from(error: Error) -> Self {
-        Unanswered::from(error).into()
-    }
-}
-
-impl From<Unanswered> for Box<Answer> {
-    fn from(unanswered: Unanswered) -> Self {
-        Self::new(unanswered.answer())
-    }
-}
-
-impl From<Error> for Unanswered {
-    fn from(error: Error) -> Self {
-        Self { error, hint: None }
-    }
 }

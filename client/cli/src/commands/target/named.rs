@@ -1,0 +1,127 @@
+//! A target as a user named it, and why a request to it has no answer.
+
+use std::fmt;
+
+use z3950::error::Error;
+use z3950::pager::PagerOptions;
+use z3950::profile::Resolved;
+use z3950::service::search::SearchOptions;
+use z3950_asn1::apdu::{IdAuthentication, RpnQuery};
+use z3950_marc::charset::Charset;
+
+use crate::answer::{Answer, Envelope};
+use crate::commands::options::RecordRequest;
+use crate::console::exit::Exit;
+use crate::console::report::{chain, explain, outcome_name};
+use crate::render::shown;
+
+/// A target of the command line.
+#[derive(Clone)]
+pub(crate) struct NamedTarget {
+    /// As given, without user and password.
+    pub(crate) text: String,
+    pub(crate) resolved: Resolved,
+    /// A hint for the message that the host has no address.
+    pub(crate) hint: Option<String>,
+    /// The user and password of its URL, if they are sent.
+    pub(crate) identity: Option<IdAuthentication>,
+    /// Whether the built-in catalogue answers for it.
+    pub(crate) is_demo: bool,
+}
+
+/// Why a request has no answer.
+pub(crate) struct Unanswered {
+    pub(crate) error: Error,
+    /// A hint for a host that has no address.
+    pub(crate) hint: Option<String>,
+}
+
+impl NamedTarget {
+    /// The names of the databases.
+    pub(crate) fn databases(&self) -> Vec<String> {
+        let names = self.resolved.databases.iter();
+        names.map(|name| shown(name.0.as_bytes())).collect()
+    }
+
+    /// How to search for the requested records, and how to present them.
+    pub(crate) fn options(&self, asked: &RecordRequest) -> (SearchOptions, PagerOptions) {
+        let form = asked.form();
+        (
+            self.resolved.search_options(&form),
+            self.resolved.pager_options(&form),
+        )
+    }
+
+    /// The character set of the records, if the command line or the profile names one.
+    pub(crate) fn charset(&self, given: Option<Charset>) -> Option<Charset> {
+        given.or(self.resolved.profile.record_charset)
+    }
+
+    /// The query with the attributes of the profile, in its character set.
+    ///
+    /// # Errors
+    /// A term that the character set cannot represent.
+    pub(crate) fn adapted(&self, query: &RpnQuery) -> Result<RpnQuery, Error> {
+        self.resolved.adapted(query).map_err(Error::Term)
+    }
+}
+
+impl fmt::Display for NamedTarget {
+    /// As given, with the server if that is the name of a profile, or that the built-in catalogue answers.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let written = self.text.split('/').next().unwrap_or_default();
+        let name = self.resolved.name.as_deref();
+        match name.filter(|name| name.eq_ignore_ascii_case(written)) {
+            _ if self.is_demo => write!(f, "{} (--demo)", self.text),
+            Some(_) => write!(f, "{} ({})", self.text, self.resolved.endpoint),
+            None => f.write_str(&self.text),
+        }
+    }
+}
+
+impl Unanswered {
+    /// The exit code and message.
+    pub(crate) fn explain(&self) -> (Exit, String) {
+        let (exit, words) = explain(&self.error);
+        match &self.hint {
+            Some(hint) => (exit, format!("{}; {hint}", chain(&self.error))),
+            None => (exit, words),
+        }
+    }
+
+    /// The answer of an input that fails like this.
+    pub(crate) fn answer(&self) -> Answer {
+        Answer::default()
+            .ended(outcome_name(&self.error))
+            .saying(self.explain().1)
+            .diagnosed(self.error.diagnostics())
+    }
+}
+
+impl Envelope {
+    /// An answer of a target; it adds the key `target`.
+    pub(crate) fn of(place: &NamedTarget, own: &[&str]) -> Self {
+        let endpoint = &place.resolved.endpoint;
+        let own = [&["target"], own].concat();
+        Self::new(&endpoint.host(), endpoint.port(), place.databases(), &own)
+            .with("target", place.text.as_str())
+    }
+}
+
+impl From<Error> for Box<Answer> {
+    fn from(error: Error) -> Self {
+        Unanswered::from(error).into()
+    }
+}
+
+impl From<Unanswered> for Box<Answer> {
+    fn from(unanswered: Unanswered) -> Self {
+        Self::new(unanswered.answer())
+    }
+}
+
+impl From<Error> for Unanswered {
+    fn from(error: Error) -> Self {
+        Self { error, hint: None }
+    }
+}
