@@ -5,6 +5,7 @@
 //! The link is a relay on loopback with a delay and a limit of octets per second. Of this project's program, `Z3950_BEFORE` may
 //! name an earlier build, which takes part in every table. Needs what the benchmark `client` needs.
 
+mod contenders;
 #[path = "../client/lookups.rs"]
 mod lookups;
 #[path = "../server/peers.rs"]
@@ -18,19 +19,15 @@ mod relay;
 #[expect(dead_code, reason = "these tables have other columns")]
 mod table;
 
-use std::ffi::OsStr;
-use std::fmt::Write;
-use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode};
+use std::path::PathBuf;
+use std::process::ExitCode;
 use std::time::Duration;
 
-use peers::{Catalogue, Peer, Tools};
+use contenders::{Contender, isbn, place};
+use peers::Tools;
 use process::Programs;
 use relay::{Link, Relay, Traffic};
 use table::{median, short};
-use z3950_marc::stream::{InputForm, RecordReader};
-use z3950_marc::{Field, iso2709};
 use z3950_tests::program::path;
 
 /// How thorough to be.
@@ -101,14 +98,6 @@ struct Bench {
     /// This project's program and what distinguishes its builds.
     ours: Vec<(&'static str, PathBuf)>,
     effort: Effort,
-}
-
-/// A command that is measured.
-struct Contender {
-    name: String,
-    command: Vec<PathBuf>,
-    /// What it writes and would not overwrite.
-    files: Vec<PathBuf>,
 }
 
 /// Milliseconds of one run, and what came through the link.
@@ -270,278 +259,11 @@ impl Bench {
     }
 }
 
-impl Bench {
-    fn servers(&self) -> Vec<Peer> {
-        let catalogue = self.tools.catalogue(RECORDS);
-        let servers = [self.tools.z3950d(&catalogue), self.tools.ztest("-S")];
-        servers.into_iter().flatten().collect()
-    }
-
-    /// A contender for each build of this project's program.
-    fn each(&self, contender: impl Fn(&Path) -> Contender) -> Vec<Contender> {
-        let builds = self.ours.iter();
-        let contenders = builds.map(|(which, program)| {
-            let contender = contender(program);
-            Contender {
-                name: format!("{}{which}", contender.name),
-                ..contender
-            }
-        });
-        contenders.collect()
-    }
-
-    /// Commands that show one record of a server: connection, Init, Search, record.
-    fn one_record(&self, server: &Peer, port: u16) -> Vec<Contender> {
-        let (docid, query) = known_item(server, 1);
-        let place = place(server, port);
-        let mut contenders = self.each(|z3950| {
-            let url = format!("z39.50r://{place}?{docid};rs=usmarc");
-            Contender::of("z3950 get", z3950, &["get", &url])
-        });
-        contenders.extend(self.each(|z3950| {
-            let identifier = format!("docid:{docid}");
-            let arguments = ["lookup", &place, &identifier, "--syntax", "usmarc"];
-            Contender::of("z3950 lookup", z3950, &arguments)
-        }));
-        contenders.extend(self.each(|z3950| {
-            let arguments = [
-                "search", &place, &query, "--count", "1", "--syntax", "usmarc",
-            ];
-            Contender::of("z3950 search", z3950, &arguments)
-        }));
-        contenders.push(self.zoomsh(server, port, &query, 1));
-        let script = format!("open {place}\nformat usmarc\nfind {query}\nshow 1\nquit\n");
-        let script = self.written(&format!("yaz-client-{port}.txt"), &script);
-        let mut command = Contender::of("yaz-client", &self.yaz_client, &["-f"]);
-        command.command.push(script);
-        contenders.push(command);
-        for contender in &contenders {
-            contender.shows_a_record();
-        }
-        contenders.push(self.zoom(server, port, &query, 1, 1));
-        contenders
-    }
-
-    /// Commands that look up records, one after the other.
-    fn many(&self, server: &Peer, port: u16, count: usize, sessions: usize) -> Vec<Contender> {
-        let input = self.docids(server, port, count);
-        let place = place(server, port);
-        let mut contenders = self.each(|z3950| {
-            let arguments = [
-                "lookup", &place, "--syntax", "usmarc", "--jobs", "1", "--input",
-            ];
-            let mut command = Contender::of("z3950 lookup --input", z3950, &arguments);
-            command.command.push(input.clone());
-            command.writes("--output", self.programs.file("many.mrc"));
-            command
-        });
-        let this = std::env::current_exe().expect("this program has a path");
-        let mut library = Contender::of("the library", &this, &[lookups::NAME]);
-        let (docid, query) = match server.name {
-            "z3950d" => ("rec%07d", "@attr 1=1032 @attr 4=104 rec%07d"),
-            _ => ("1", "@attr 1=1032 @attr 4=104 1"),
-        };
-        library.add(&lookup_arguments(server, port, docid, count, sessions));
-        contenders.push(library);
-        contenders.push(self.zoom(server, port, query, count, sessions));
-        contenders
-    }
-
-    /// Lookups in one session, as many at a time as it allows.
-    fn side_by_side(&self, server: &Peer, port: u16) -> Contender {
-        let database = server.database;
-        let profile = format!(
-            "[targets.one]\nhost = \"127.0.0.1\"\nport = {port}\ndatabases = [\"{database}\"]\nsessions = 1\n"
-        );
-        let targets = self.written(&format!("one-session-{port}.toml"), &profile);
-        let (_, z3950) = &self.ours[0];
-        let arguments = ["lookup", "one", "--syntax", "usmarc", "--jobs", "8"];
-        let mut command = Contender::of("z3950 lookup --jobs 8", z3950, &arguments);
-        command.add(&[Path::new("--targets"), &targets]);
-        command.add(&[Path::new("--input"), &self.docids(server, port, LOOKUPS)]);
-        command.writes("--output", self.programs.file("side-by-side.mrc"));
-        command
-    }
-
-    /// A file of docids.
-    fn docids(&self, server: &Peer, port: u16, count: usize) -> PathBuf {
-        let mut lines = String::new();
-        for number in 1..=count {
-            writeln!(lines, "docid:{}", known_item(server, number).0).expect("a String");
-        }
-        self.written(&format!("docids-{port}.txt"), &lines)
-    }
-
-    fn zoom(
-        &self,
-        server: &Peer,
-        port: u16,
-        query: &str,
-        count: usize,
-        sessions: usize,
-    ) -> Contender {
-        let arguments = lookup_arguments(server, port, query, count, sessions);
-        let mut command = Contender::new("ZOOM C", &self.programs.zoom);
-        command.add(&arguments);
-        command
-    }
-
-    fn zoomsh(&self, server: &Peer, port: u16, query: &str, count: usize) -> Contender {
-        let commands = [
-            "-e".to_owned(),
-            "set preferredRecordSyntax usmarc".to_owned(),
-            format!("set count {count}"),
-            format!("connect {}", place(server, port)),
-            format!("search {query}"),
-            format!("show 0 {count}"),
-            "quit".to_owned(),
-        ];
-        let mut command = Contender::new("zoomsh", &self.programs.zoomsh);
-        command.add(&commands);
-        command
-    }
-
-    /// Measures each contender in turn, once per round; each time it runs that many times in a row.
-    fn costs(
-        &self,
-        contenders: &[Contender],
-        rounds: usize,
-        times: u32,
-        relay: Option<&Relay>,
-    ) -> Vec<Vec<Figure>> {
-        table::rounds(contenders, rounds, |contender| {
-            for file in &contender.files {
-                let _ = fs::remove_file(file);
-            }
-            if let Some(relay) = relay {
-                relay.traffic();
-            }
-            let cost = self.programs.cost(times, &contender.command)?;
-            let traffic = relay.map(Relay::traffic).unwrap_or_default();
-            Some((cost.wall, traffic))
-        })
-    }
-
-    /// A file in the working folder.
-    fn written(&self, name: &str, text: &str) -> PathBuf {
-        let file = self.programs.file(name);
-        fs::write(&file, text).expect("written");
-        file
-    }
-
-    /// The records with valid ISBNs.
-    fn with_isbns(&self, catalogue: &Catalogue) -> Catalogue {
-        let octets = fs::read(&catalogue.file).expect("the file is there");
-        let mut all = Vec::new();
-        let found = RecordReader::new(&octets[..], InputForm::Marc).map_while(Result::ok);
-        for (number, found) in (1..).zip(found) {
-            let mut record = found.record.expect("sound");
-            record.fields.retain(|field| field.tag.as_ref() != b"020");
-            let isbn = Field::data(b"020", "  ", [("a", isbn(number))]);
-            record.fields.push(isbn);
-            all.extend(iso2709::encode(&record).expect("fits"));
-        }
-        let file = self.programs.file("with-isbns.mrc");
-        fs::write(&file, &all).expect("written");
-        Catalogue {
-            file,
-            records: catalogue.records,
-            octets: all.len() as u64,
-            words: catalogue.words.clone(),
-            phrase: catalogue.phrase.clone(),
-        }
-    }
-}
-
-impl Contender {
-    fn new(name: &str, program: &Path) -> Self {
-        Self {
-            name: name.to_owned(),
-            command: vec![program.to_owned()],
-            files: Vec::new(),
-        }
-    }
-
-    fn of(name: &str, program: &Path, arguments: &[&str]) -> Self {
-        let mut contender = Self::new(name, program);
-        contender.add(arguments);
-        contender
-    }
-
-    fn add<S: AsRef<OsStr>>(&mut self, arguments: &[S]) {
-        let arguments = arguments.iter().map(|argument| argument.as_ref().into());
-        self.command.extend(arguments);
-    }
-
-    /// Adds an option with a file that the command writes.
-    fn writes(&mut self, option: &str, file: PathBuf) {
-        self.command.extend([option.into(), file.clone()]);
-        self.files.push(file);
-    }
-
-    /// Says if it shows no record: a program that fetches nothing would be the fastest.
-    fn shows_a_record(&self) {
-        if let Some((program, arguments)) = self.command.split_first() {
-            let output = Command::new(program).args(arguments).output();
-            let output = output.expect("the program starts");
-            if !String::from_utf8_lossy(&output.stdout).contains("245") {
-                println!("{} shows no record: {output:?}", self.name);
-            }
-        }
-    }
-}
-
 fn slow(milliseconds: u64) -> Link {
     Link {
         round_trip: Duration::from_millis(milliseconds),
         rate: None,
     }
-}
-
-fn place(server: &Peer, port: u16) -> String {
-    format!("127.0.0.1:{port}/{}", server.database)
-}
-
-/// The docid of a record and a query for it; yaz-ztest reports the term, if it is a number, as its hit count.
-fn known_item(server: &Peer, number: usize) -> (String, String) {
-    let docid = match server.name {
-        "z3950d" => format!("rec{:07}", 1 + (number - 1) % RECORDS),
-        _ => "1".to_owned(),
-    };
-    let query = format!("@attr 1=1032 @attr 4=104 {docid}");
-    (docid, query)
-}
-
-/// The arguments of `lookups`, in C and in Rust.
-fn lookup_arguments(
-    server: &Peer,
-    port: u16,
-    item: &str,
-    count: usize,
-    sessions: usize,
-) -> [String; 6] {
-    let [count, sessions, records] = [count, sessions, RECORDS].map(|number| number.to_string());
-    let host = format!("127.0.0.1:{port}");
-    [
-        host,
-        server.database.to_owned(),
-        item.to_owned(),
-        count,
-        sessions,
-        records,
-    ]
-}
-
-/// A valid ISBN for a number.
-fn isbn(number: usize) -> String {
-    let digits = format!("978{number:09}");
-    let weights = [1, 3].into_iter().cycle();
-    let sum: u32 = digits
-        .bytes()
-        .zip(weights)
-        .map(|(digit, weight)| u32::from(digit - b'0') * weight)
-        .sum();
-    format!("{digits}{}", (10 - sum % 10) % 10)
 }
 
 /// Prints a table: a row per contender with its time, further figures, and its time as a multiple of the one named `base`.
