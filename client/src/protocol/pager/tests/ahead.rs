@@ -1,0 +1,154 @@
+//! Chunks of long ranges that are requested ahead.
+
+use super::*;
+
+/// Reads a range of a set of 100 records in chunks of 4 to `most`, and returns what the server was asked for by the time that
+/// the first `count` records were read, and the number of records.
+async fn read_ahead(
+    habit: Habit,
+    is_concurrent: bool,
+    most: u64,
+    range: u64,
+    count: usize,
+) -> (String, usize) {
+    let granted = match is_concurrent {
+        true => Options::CONCURRENT_OPERATIONS,
+        false => Options::default(),
+    };
+    read_with(habit, granted, 1, most, range, count).await
+}
+
+/// The same at a server that grants these options, with requests pipelined.
+async fn read_with(
+    habit: Habit,
+    granted: Options,
+    max_pipelined: usize,
+    most: u64,
+    range: u64,
+    count: usize,
+) -> (String, usize) {
+    let server = Server {
+        habit,
+        hits: 100,
+        asked: Arc::default(),
+    };
+    let session = SessionOptions {
+        max_pipelined,
+        ..SessionOptions::default()
+    };
+    let (session, mut peer) = Peer::granting(session, granted).await;
+    let answers = server.clone();
+    tokio::spawn(async move {
+        loop {
+            let request = peer.request().await;
+            let reference_id = request.reference_id().cloned();
+            for mut answer in answers.answer(request).unwrap_or_default() {
+                answer.set_reference_id(reference_id.clone());
+                peer.send(answer).await;
+            }
+        }
+    });
+    let options = PagerOptions {
+        chunk_size: 4,
+        max_chunk_size: most,
+        ..PagerOptions::default()
+    };
+    let search = SearchOptions::default();
+    let set = session.pager(query(), &search, options).await;
+    let mut set = set.expect("found");
+    let mut stream = set.stream_range(1, range);
+    let mut seen = Vec::new();
+    while seen.len() < count
+        && let Some(record) = stream.next().await
+    {
+        seen.push(words(&record.expect("a record")));
+    }
+    // What was requested ahead arrives meanwhile.
+    tokio::time::sleep(std::time::Duration::from_secs(1)).await;
+    let asked = server.asked.lock().expect("no panic").join(" ");
+    let rest: Vec<_> = stream.collect().await;
+    seen.extend(rest.iter().flatten().map(words));
+    let positions: Vec<String> = (1..=seen.len())
+        .map(|position| position.to_string())
+        .collect();
+    assert_eq!(seen, positions, "{habit:?}");
+    (asked, seen.len())
+}
+
+#[tokio::test(start_paused = true)]
+async fn as_many_chunks_are_pipelined_as_requests_may_be() {
+    for (max_pipelined, asked) in [
+        (1, "search 1+4 5+4"),
+        (2, "search 1+4 5+4 9+4"),
+        (4, "search 1+4 5+4 9+4 13+4 17+4"),
+        (8, "search 1+4 5+4 9+4 13+4 17+4 21+4 25+4 29+4 33+4"),
+        (64, "search 1+4 5+4 9+4 13+4 17+4 21+4 25+4 29+4 33+4"),
+    ] {
+        let read = read_with(Habit::Honest, Options::default(), max_pipelined, 0, 100, 1).await;
+        assert_eq!(read, (asked.to_owned(), 100), "{max_pipelined}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn long_ranges_are_requested_ahead_in_growing_chunks() {
+    let all = u64::MAX;
+    for (habit, is_concurrent, most, range, count, asked) in [
+        // One chunk is a page; the second makes a range without an end long.
+        (Habit::Honest, false, 0, all, 4, "search 1+4"),
+        (Habit::Honest, false, 0, all, 5, "search 1+4 5+4 9+4"),
+        (
+            Habit::Honest,
+            true,
+            0,
+            all,
+            5,
+            "search 1+4 5+4 9+4 13+4 17+4 21+4 25+4 29+4 33+4 37+4",
+        ),
+        (
+            Habit::Honest,
+            true,
+            0,
+            100,
+            1,
+            "search 1+4 5+4 9+4 13+4 17+4 21+4 25+4 29+4 33+4",
+        ),
+        (Habit::Honest, false, 16, all, 5, "search 1+4 5+16 21+16"),
+        (
+            Habit::Honest,
+            false,
+            16,
+            all,
+            21,
+            "search 1+4 5+16 21+16 37+16",
+        ),
+        (
+            Habit::Honest,
+            true,
+            16,
+            all,
+            99,
+            "search 1+4 5+16 21+16 37+16 53+16 69+16 85+16",
+        ),
+        // What was requested after a short answer is of no use.
+        (
+            Habit::Short(6),
+            true,
+            16,
+            all,
+            5,
+            "search 1+4 5+16 11+6 17+6 23+6 29+6 35+6 41+6 47+6 53+6",
+        ),
+        // Chunks that have grown too large shrink for good.
+        (
+            Habit::Refuses(1, 8),
+            false,
+            64,
+            all,
+            13,
+            "search 1+4 5+16 5+4 9+4 13+4 17+4",
+        ),
+    ] {
+        let (seen, read) = read_ahead(habit, is_concurrent, most, range, count).await;
+        assert_eq!((seen.as_str(), read), (asked, 100), "{habit:?}");
+    }
+}
