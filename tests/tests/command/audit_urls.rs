@@ -1,11 +1,14 @@
 //! Findings from readings of the RFCs, by id: what the program prints about URLs and Gopher.
 
+mod credentials;
+mod gopher;
+
 use std::process::Command;
 use std::time::Duration;
 
 use expectrl::{Eof, Expect, Session};
 use serde_json::{Value, json};
-use z3950_tests::program::{Daemon, Ran, path, run, z3950, z3950_fed};
+use z3950_tests::program::{Daemon, Ran, path, z3950, z3950_fed};
 
 use crate::locators::gopher_server;
 
@@ -93,218 +96,6 @@ fn audit_b3_check_tells_ambiguous_and_refused_from_gone() {
     }
 }
 
-/// RFC 1736 §4.5: URLs are printed with their credentials, so that they still work; a caution points these out, and
-/// `--redact` removes them.
-#[test]
-fn audit_b4_urls_are_written_with_their_passwords() {
-    let check = |arguments: &[&str], input: &str, full: &str, redacted: &str| {
-        let ran = z3950_fed(arguments, input);
-        assert!(
-            ran.code == Some(0) && ran.stdout.contains(full),
-            "{full} in {ran:?}"
-        );
-        assert!(
-            ran.stderr.contains("password") && !ran.stderr.contains("sesame"),
-            "{ran:?}"
-        );
-        let ran = z3950_fed(arguments.iter().chain(&["--redact"]), input);
-        assert!(
-            ran.code == Some(0) && ran.stdout.contains(redacted),
-            "{redacted} in {ran:?}"
-        );
-        assert!(!format!("{ran:?}").contains("sesame"), "{ran:?}");
-    };
-    let url = "ftp://u:sesame@h.example/x";
-    check(&["url", "canon", url], "", url, "ftp://u:***@h.example/x");
-    check(
-        &["url", "canon", "--json", url],
-        "",
-        url,
-        "\"ftp://u:***@h.example/x\"",
-    );
-    check(
-        &["url", "wrap", url],
-        "",
-        &format!("<URL:{url}>"),
-        "<URL:ftp://u:***@h.example/x>",
-    );
-    check(
-        &["url", "wrap", "z39.50r://u:sesame@h.example/d?x"],
-        "",
-        "<URL:z39.50r://u:sesame@h.example/d?x>",
-        "<URL:z39.50r://h.example/d?x>",
-    );
-    check(
-        &["url", "wrap", "x-a://u:sesame@h/%2f"],
-        "",
-        "x-a://u:sesame@h/%2f",
-        "x-a://u:***@h/%2f",
-    );
-    check(
-        &["url", "resolve", url, "y"],
-        "",
-        "ftp://u:sesame@h.example/y",
-        "ftp://u:***@h.example/y",
-    );
-    check(
-        &["url", "resolve", "--json", url, "y"],
-        "",
-        "ftp://u:sesame@h.example/y",
-        "ftp://u:***@h.example/y",
-    );
-    check(&["url", "extract"], url, url, "ftp://u:***@h.example/x");
-    check(
-        &["url", "extract", "--json"],
-        url,
-        url,
-        "ftp://u:***@h.example/x",
-    );
-    let ran = z3950([
-        "url",
-        "canon",
-        "ftp://foo:@host.com/",
-        "ftp://foo@host.com/",
-        "ftp://host.com/",
-    ]);
-    assert_eq!(
-        ran.stdout,
-        "ftp://foo:@host.com/\nftp://foo@host.com/\nftp://host.com/\n"
-    );
-    let ran = z3950(["url", "canon", "ftp://foo@host.com/"]);
-    assert_eq!(
-        (ran.code, ran.stderr.as_str()),
-        (Some(0), ""),
-        "a user name alone is not secret"
-    );
-    // What is only displayed stays redacted.
-    for arguments in [["url", "check", url], ["url", "parse", url]] {
-        let ran = z3950(arguments);
-        assert!(
-            ran.code == Some(0) && !format!("{ran:?}").contains("sesame"),
-            "{ran:?}"
-        );
-    }
-}
-
-/// RFC 1736 §5: `plan` shows which server would get which credentials, before anything is sent.
-#[test]
-fn audit_b5_a_plan_says_whose_identity_goes_where() {
-    let url = "z39.50r://lib.example:2100/cat?x";
-    let line = |ran: &Ran| {
-        assert!(
-            ran.code == Some(0) && !format!("{ran:?}").contains("sesame"),
-            "{ran:?}"
-        );
-        let line = ran.stdout.lines().find(|line| line.starts_with("identify"));
-        line.map(|line| line.trim_start_matches("identify").trim().to_owned())
-    };
-    let plan = |arguments: &[&str]| {
-        let mut command = Command::new(path("z3950"));
-        command
-            .arg("plan")
-            .args(arguments)
-            .env("AUDIT_B5_PASSWORD", "sesame");
-        line(&run(&mut command, ""))
-    };
-    let to = "to lib.example:2100";
-    assert_eq!(plan(&[url]), None);
-    for (options, expected) in [
-        (
-            &["--user", "me"][..],
-            format!("as user me, {to}, given by options"),
-        ),
-        (
-            &[
-                "--user",
-                "me",
-                "--group",
-                "staff",
-                "--password-env",
-                "AUDIT_B5_PASSWORD",
-            ],
-            format!(
-                "as user me, group staff, with the password in the environment variable AUDIT_B5_PASSWORD, {to}, given by \
-                 options"
-            ),
-        ),
-        (
-            &[
-                "--user",
-                "me",
-                "--open-auth",
-                "--password-command",
-                "echo sesame",
-            ],
-            format!("as user me, with the password that a command prints, {to}, given by options"),
-        ),
-        (
-            &["--anonymous"],
-            format!("as anonymous, {to}, given by options"),
-        ),
-    ] {
-        let arguments: Vec<&str> = [url].iter().chain(options).copied().collect();
-        assert_eq!(plan(&arguments), Some(expected), "{options:?}");
-    }
-    let with_user = "z39.50r://me:sesame@lib.example:2100/cat?x";
-    assert_eq!(plan(&[with_user]), None);
-    assert_eq!(
-        plan(&[with_user, "--allow-url-credentials"]),
-        Some(format!(
-            "as user me, with the password of the URL, {to}, given in the URL"
-        ))
-    );
-    let directory = tempfile::tempdir().expect("a directory");
-    let targets = directory.path().join("targets.toml");
-    let profile = "[targets.lib]\nhost = 'lib.example'\nport = 2100\ndatabases = ['cat']\n\
-                   credentials = { user = 'stored', password_env = 'AUDIT_B5_PASSWORD' }\n";
-    std::fs::write(&targets, profile).expect("the file is written");
-    let file = targets.to_str().expect("text");
-    assert_eq!(
-        plan(&[url, "--targets", file]),
-        Some(format!(
-            "as user stored, with the password in the environment variable AUDIT_B5_PASSWORD, {to}, given by the profile \
-             lib in {file}"
-        ))
-    );
-    let ran = run(
-        Command::new(path("z3950"))
-            .args(["plan", "--json", url, "--targets", file])
-            .env("AUDIT_B5_PASSWORD", "sesame"),
-        "",
-    );
-    assert_eq!(
-        value(&ran)["identity"],
-        json!({
-            "form": "id-pass", "user": "stored", "group": null, "password_from": "environment",
-            "password_variable": "AUDIT_B5_PASSWORD", "source": "profile", "profile": "lib", "file": file,
-        })
-    );
-    let octets = run(
-        Command::new(path("z3950"))
-            .args(["plan", "--octets", url, "--targets", file])
-            .env("AUDIT_B5_PASSWORD", "sesame"),
-        "",
-    );
-    for ran in [ran, octets] {
-        let shown = format!("{}{}", ran.stdout, ran.stderr);
-        assert!(
-            !shown.contains("sesame") && !shown.contains("736573616d65"),
-            "{shown}"
-        );
-        assert!(
-            !shown
-                .replace(' ', "")
-                .to_lowercase()
-                .contains("736573616d65"),
-            "{shown}"
-        );
-    }
-    assert_eq!(
-        plan(&[url, "--targets", file, "--user", "me"]),
-        Some(format!("as user me, {to}, given by options"))
-    );
-}
-
 #[test]
 fn audit_b6_check_cautions_against_escaped_controls() {
     for url in [
@@ -355,48 +146,6 @@ fn audit_b9_a_plan_tells_databases_apart() {
     assert!(two.contains("databases \"a+b\", \"c\","), "{two}");
     let two = z3950(["plan", "z39.50s://h.example/a%22+b"]).stdout;
     assert!(two.contains("databases \"a\\\"\", \"b\""), "{two}");
-}
-
-#[test]
-fn audit_b10_refused_selectors_say_why() {
-    for (rest, option, text, words) in [
-        (
-            "7find",
-            "--query",
-            "a\tb",
-            "the search string holds a tab or a line end",
-        ),
-        (
-            "7find",
-            "--query",
-            "a\nb",
-            "the search string holds a tab or a line end",
-        ),
-        (
-            "0form%09%09?",
-            "--answer",
-            ".",
-            "an answer is a lone dot, which would end the form",
-        ),
-        (
-            "0form%09%09?",
-            "--answer",
-            "a\nb",
-            "an answer holds a line end",
-        ),
-    ] {
-        let ran = z3950([
-            "get",
-            &format!("gopher://127.0.0.1:1024/{rest}"),
-            option,
-            text,
-        ]);
-        assert_eq!(ran.code, Some(2), "{ran:?}");
-        assert!(
-            ran.stderr.contains(words) && !ran.stderr.contains("00"),
-            "{ran:?}"
-        );
-    }
 }
 
 #[test]
@@ -505,54 +254,6 @@ fn audit_b15_resolve_gives_what_strict_reading_takes() {
         z3950(["url", "parse", "--strict", ran.stdout.trim()]).code,
         Some(0)
     );
-}
-
-/// The program does not wait for a server that keeps the connection open.
-#[test]
-fn audit_b17_a_dot_ends_a_text_while_the_connection_is_open() {
-    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a loopback port");
-    let port = listener.local_addr().expect("it is bound").port();
-    std::thread::spawn(move || {
-        use std::io::Write;
-        let mut held = Vec::new();
-        for mut stream in listener.incoming().flatten() {
-            // The test notices if the client goes away.
-            let _ = stream.write_all(b"one\r\n.\r\nmore");
-            held.push(stream);
-        }
-    });
-    let url = format!("gopher://127.0.0.1:{port}/0x");
-    let ran = z3950(["get", "--deadline", "20", &url]);
-    assert_eq!(
-        (ran.code, ran.stdout.as_str()),
-        (Some(0), "one\r\n"),
-        "{ran:?}"
-    );
-    assert!(
-        ran.stderr.contains("4 octets after it are left out"),
-        "{ran:?}"
-    );
-    let ran = z3950(["get", "--format", "raw", &url]);
-    assert_eq!(ran.stdout, "one\r\n.\r\nmore");
-}
-
-#[test]
-fn audit_b19_get_sends_an_octet_0_with_a_caution() {
-    let port =
-        gopher_server(|request| format!("{}\r\n.\r\n", request.escape_default()).into_bytes());
-    for strict in [&[][..], &["--strict"]] {
-        let url = format!("gopher://127.0.0.1:{port}/0a%00b");
-        let ran = z3950(["get", url.as_str()].iter().chain(strict));
-        assert_eq!(
-            (ran.code, ran.stdout.as_str()),
-            (Some(0), "a\\u{0}b\r\n"),
-            "{ran:?}"
-        );
-        assert!(
-            ran.stderr.starts_with("warning: ") && ran.stderr.contains("control"),
-            "{ran:?}"
-        );
-    }
 }
 
 /// People read words; programs read names, in JSON.
