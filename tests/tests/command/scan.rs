@@ -55,33 +55,27 @@ fn wrong_queries_are_refused_before_a_password_command_runs() {
     assert!(trace.exists(), "{ran:?}");
 }
 
-#[test]
-fn facets_are_asked_for_and_shown() {
-    let ran = demo(&[
+/// A search for facets alone; the options begin with those of `--facets`.
+fn facets(options: &[&str]) -> Ran {
+    let search = [
         "search",
         "localhost/books",
         "war",
         "--count",
         "0",
         "--facets",
-        "author:2",
-    ]);
+    ];
+    demo(&[&search[..], options].concat())
+}
+
+#[test]
+fn facets_are_asked_for_and_shown() {
+    let ran = facets(&["author:2"]);
     assert_eq!(ran.code, Some(0), "{ran:?}");
     let lines: Vec<&str> = ran.stdout.lines().collect();
     assert_eq!(lines.first(), Some(&"author:"), "{ran:?}");
     assert_eq!(lines.len(), 4, "{ran:?}");
-    let ran = demo(&[
-        "search",
-        "localhost/books",
-        "war",
-        "--count",
-        "0",
-        "--facets",
-        "author:2",
-        "--facets",
-        "subject",
-        "--json",
-    ]);
+    let ran = facets(&["author:2", "--facets", "subject", "--json"]);
     let line: Value =
         serde_json::from_str(ran.stdout.lines().next().expect("a line")).expect("JSON");
     assert_eq!(line["outcome"], "found");
@@ -94,6 +88,16 @@ fn facets_are_asked_for_and_shown() {
     assert_eq!(line["facets"].as_array().map(Vec::len), Some(2), "{line}");
     let ran = demo(&["search", "localhost/books", "war", "--facets", "author:0"]);
     assert_eq!(ran.code, Some(2), "{ran:?}");
+}
+
+#[test]
+fn misspelt_facets_are_refused() {
+    let ran = facets(&["auhtor:5"]);
+    assert_eq!(ran.code, Some(2), "{ran:?}");
+    assert!(ran.stderr.contains("did you mean author?"), "{ran:?}");
+    let ran = facets(&["=auhtor:5"]);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    assert!(ran.stderr.contains("gives no facets by auhtor"), "{ran:?}");
 }
 
 #[test]

@@ -1,13 +1,13 @@
 //! `z3950 search` and `z3950 scan`: targets, records, several servers at once.
 
+mod queries;
+mod requests;
+
 use serde_json::Value;
 use z3950_asn1::apdu::Apdu;
-use z3950_server::fault::{Fault, When};
 use z3950_server::testing::{TestServer, record};
 use z3950_tests::peer;
 use z3950_tests::program::{Daemon, Ran, z3950};
-
-use crate::get::apdus;
 
 fn demo(arguments: &[&str]) -> Ran {
     z3950(["--demo"].iter().chain(arguments))
@@ -38,129 +38,6 @@ fn records_come_in_every_format() {
     let ran = demo(&["search", "localhost/books", "war", "--count", "0"]);
     let hits = ran.stdout.split(' ').next().map(str::parse::<u64>);
     assert!(matches!(hits, Some(Ok(2..))), "{ran:?}");
-}
-
-#[test]
-fn records_of_another_kind_from_each_present_cost_no_others() {
-    let daemon = Daemon::start([
-        "--demo",
-        "--fault",
-        "on present nth=1: syntax sutrs",
-        "--fault",
-        "on present nth=3: syntax xml",
-        "--fault",
-        "on present nth=4: syntax grs-1",
-    ]);
-    let folder = tempfile::tempdir().expect("a folder");
-    let path = |name: &str| {
-        let path = folder.path().join(name);
-        path.to_str().expect("text").to_owned()
-    };
-    let port = daemon.address().port();
-    let profile = format!(
-        "[targets.odd]\nhost = \"127.0.0.1\"\nport = {port}\ndatabases = [\"books\"]\nchunk = 3\n"
-    );
-    std::fs::write(path("targets.toml"), profile).expect("written");
-    for name in ["out.mrc", "out.xml"] {
-        let (targets, output, report) = (path("targets.toml"), path(name), path("report.jsonl"));
-        let ran = z3950([
-            "search",
-            "--targets",
-            &targets,
-            "odd",
-            "war",
-            "--count",
-            "17",
-            "--output",
-            &output,
-            "--report",
-            &report,
-        ]);
-        assert_eq!(ran.code, Some(2), "{ran:?}");
-        let line = std::fs::read_to_string(&report).expect("the report");
-        let line: Value = serde_json::from_str(line.trim()).expect("JSON");
-        assert_eq!(line["outcome"], "not written", "{line}");
-        let message = line["message"].as_str().expect("words");
-        assert!(
-            message.starts_with("11 of 17 records written; record syntax SUTRS is not MARC"),
-            "{message}"
-        );
-        let back = z3950(["convert", "--to", "json", &output]);
-        assert_eq!((back.code, back.stdout.lines().count()), (Some(0), 11));
-        for name in [name, "report.jsonl"] {
-            std::fs::remove_file(path(name)).expect("removed");
-        }
-    }
-    // Without a report, a message names each record that was not written.
-    let targets = path("targets.toml");
-    let ran = z3950([
-        "search",
-        "--targets",
-        &targets,
-        "odd",
-        "war",
-        "--count",
-        "17",
-        "--format",
-        "marcxml",
-    ]);
-    assert_eq!(
-        (ran.code, ran.stdout.matches("</record>").count()),
-        (Some(2), 11)
-    );
-    for words in [
-        "record 4: record syntax SUTRS is not MARC",
-        "record 13: record syntax GRS-1 is not MARC",
-    ] {
-        assert!(ran.stderr.contains(words), "{words}: {}", ran.stderr);
-    }
-    assert_eq!(ran.stderr.matches("error: ").count(), 6, "{}", ran.stderr);
-}
-
-#[test]
-fn records_take_one_search_and_close_is_always_sent() {
-    let server = TestServer::demo();
-    let target = format!("{}/books", server.addr());
-    let url = server.url("books?pg158;rs=marc");
-    const SEARCH: [&str; 4] = [
-        "initRequest",
-        "initResponse",
-        "searchRequest",
-        "searchResponse",
-    ];
-    const PRESENT: [&str; 2] = ["presentRequest", "presentResponse"];
-    const SORT: [&str; 2] = ["sortRequest", "sortResponse"];
-    for (arguments, more) in [
-        (&["get", &url][..], vec![]),
-        (&["lookup", &target, "local:pg158"], vec![]),
-        (&["search", &target, "ti:emma"], vec![]),
-        (&["search", &target, "novel"], vec![]),
-        // The number of hits is all that is wanted.
-        (&["search", &target, "novel", "--count", "0"], vec![]),
-        (
-            &["search", &target, "fiction", "--count", "30"],
-            PRESENT.to_vec(),
-        ),
-        (
-            &["search", &target, "novel", "--start", "2"],
-            PRESENT.to_vec(),
-        ),
-        (
-            &["search", &target, "novel", "--sort", "title"],
-            [SORT, PRESENT].concat(),
-        ),
-    ] {
-        let ran = z3950(std::iter::once(&"-vv").chain(arguments));
-        assert_eq!(ran.code, Some(0), "{arguments:?}: {ran:?}");
-        let expected = [&SEARCH[..], &more, &["close", "close"]].concat();
-        assert_eq!(apdus(&ran), expected, "{arguments:?}");
-        let sessions = server.sessions();
-        let ran = z3950(arguments);
-        assert_eq!(ran.code, Some(0), "{arguments:?}: {ran:?}");
-        server.wait_for_end();
-        assert_eq!(server.sessions(), sessions + 1);
-        assert_eq!(server.names().last(), Some(&"close"), "{arguments:?}");
-    }
 }
 
 #[test]
@@ -374,93 +251,6 @@ fn a_scan_begins_at_one_term() {
     assert!(ran.stderr.contains("one term"), "{ran:?}");
 }
 
-#[test]
-fn a_search_is_made_once_however_many_records_are_wanted() {
-    let records = (0..50).map(|number| record(&format!("id{number:02}"), "Seven"));
-    let server = TestServer::builder().database("cat", records).start();
-    let target = format!("{}/cat", server.addr());
-    let ran = z3950(["search", &target, "seven", "--count", "50"]);
-    assert_eq!(ran.code, Some(0), "{ran:?}");
-    let names = server.names();
-    let searches = names.iter().filter(|name| **name == "searchRequest");
-    assert_eq!(searches.count(), 1, "{names:?}");
-}
-
-#[test]
-fn an_interrupted_list_is_resumed() {
-    let server = TestServer::builder()
-        .database(
-            "cat",
-            (0..50).map(|number| record(&format!("id{number:02}"), "Seven")),
-        )
-        .fault(When::present().session(1).nth(2), Fault::ResetAfter(30))
-        .start();
-    let target = format!("{}/cat", server.addr());
-    let ran = z3950(["search", &target, "seven", "--count", "50"]);
-    assert_eq!(ran.code, Some(0), "{ran:?}");
-    let docids = ran
-        .stdout
-        .lines()
-        .filter_map(|line| line.strip_prefix("001 "));
-    let docids: Vec<_> = docids.collect();
-    let all: Vec<_> = (0..50).map(|number| format!("id{number:02}")).collect();
-    assert_eq!(docids, all, "{ran:?}");
-}
-
-#[test]
-fn sortby_of_cql_is_carried_out() {
-    let search = |options: &[&str], query: &str| {
-        let line = [
-            "search",
-            "localhost/books",
-            "--format",
-            "brief",
-            "--count",
-            "5",
-        ];
-        demo(&[&line[..], options, &[query]].concat())
-    };
-    let by_option = |key| search(&["--sort", key], "cql:title = war");
-    let (ascending, descending) = (by_option("date"), by_option("date:desc"));
-    assert_ne!(ascending.stdout, descending.stdout);
-    for (query, options, expected) in [
-        ("cql:title = war sortby date", &[][..], &ascending),
-        (
-            "cql:title = war sortby date/sort.descending",
-            &[],
-            &descending,
-        ),
-        (
-            "cql:title = war sortby date",
-            &["--sort", "date:desc"],
-            &descending,
-        ),
-    ] {
-        let ran = search(options, query);
-        assert_eq!(ran.code, Some(0), "{query}: {ran:?}");
-        assert_eq!(ran.stdout, expected.stdout, "{query}");
-        assert!(!ran.stderr.contains("sortby"), "{ran:?}");
-    }
-    let ran = search(&[], "cql:title = war sortby dat");
-    assert_eq!(ran.code, Some(2), "{ran:?}");
-    assert!(ran.stderr.contains("index \"dat\" is not known"), "{ran:?}");
-}
-
-#[test]
-fn words_are_truncated_with_an_asterisk() {
-    let count = |query: &str| demo(&["search", "localhost/books", "--count", "0", query]);
-    for (words, pqf) in [
-        ("ti:prid*", "@attr 5=1 @attr 1=4 prid"),
-        ("ti:*ride", "@attr 5=2 @attr 1=4 ride"),
-        ("ti:*rid*", "@attr 5=3 @attr 1=4 rid"),
-    ] {
-        let ran = count(words);
-        assert_eq!(ran.code, Some(0), "{ran:?}");
-        assert_eq!(ran.stdout, count(pqf).stdout, "{words}");
-    }
-    assert_eq!(count("ti:\"prid*\"").code, Some(3));
-}
-
 /// Credentials of a URL are sent by every command if that is allowed, and named otherwise.
 #[test]
 fn credentials_of_urls_are_sent_or_named() {
@@ -513,60 +303,6 @@ fn log_lines_of_apdus_have_the_time_since_the_start() {
 }
 
 #[test]
-fn years_have_ranges() {
-    let count = |query: &str| {
-        let ran = demo(&["search", "localhost/books", "--count", "0", query]);
-        let hits = ran.stdout.split(' ').next().unwrap_or_default();
-        hits.parse::<u64>()
-            .unwrap_or_else(|_| panic!("{query}: {ran:?}"))
-    };
-    let (all, between) = (count("year:1000-2100"), count("year:1850-1860"));
-    for part in [between, count("year:-1849"), count("year:1861-")] {
-        assert!((1..all).contains(&part), "{part} of {all}");
-    }
-    for query in [
-        "ccl:year=1850-1860",
-        "cql:year within \"1850 1860\"",
-        "@and @attr 2=4 @attr 1=31 1850 @attr 2=2 @attr 1=31 1860",
-    ] {
-        assert_eq!(count(query), between, "{query}");
-    }
-}
-
-#[test]
-fn a_server_without_sort_gives_its_records_unsorted() {
-    let server = TestServer::builder()
-        .database("cat", [record("id7", "Seven"), record("id8", "Eight")])
-        .rule("on init: options search present namedResultSets")
-        .start();
-    let target = format!("{}/cat", server.addr());
-    let query = "cql:title=seven or title=eight sortby title";
-    for arguments in [
-        &["search", &target, query][..],
-        &["search", &target, "--sort", "title", "ti:seven OR ti:eight"],
-    ] {
-        let ran = z3950(arguments);
-        assert_eq!(ran.code, Some(0), "{ran:?}");
-        assert_eq!(ran.stdout.matches("245 ").count(), 2, "{ran:?}");
-        let words = "warning: ";
-        let (_, after) = ran.stderr.split_once(words).expect("a warning");
-        assert!(
-            after.contains("does not offer sort: the records are in its own order"),
-            "{ran:?}"
-        );
-    }
-    let mut open = std::process::Command::new(z3950_tests::program::path("z3950"));
-    let script = format!("find {query}\nshow 2\n");
-    let ran = z3950_tests::program::run(open.args(["open", &target]), &script);
-    assert!(ran.stdout.starts_with("2 hits\n"), "{ran:?}");
-    assert!(
-        ran.stderr.contains("does not offer sort: the records"),
-        "{ran:?}"
-    );
-    assert!(ran.stdout.contains("245 "), "{ran:?}");
-}
-
-#[test]
 fn text_names_the_target_if_several_were_asked() {
     let targets = ["localhost/books", "localhost/serials"];
     let ran = demo(&["search", targets[0], targets[1], "war", "--count", "1"]);
@@ -580,22 +316,4 @@ fn text_names_the_target_if_several_were_asked() {
     assert!(!ran.stdout.contains("1 of "), "{ran:?}");
     let ran = demo(&["search", targets[0], targets[1], "war", "--format", "mrk"]);
     assert!(!ran.stdout.contains("(localhost/"), "{ran:?}");
-}
-
-#[test]
-fn misspelt_facets_are_refused() {
-    let search = [
-        "search",
-        "localhost/books",
-        "war",
-        "--count",
-        "0",
-        "--facets",
-    ];
-    let ran = demo(&[&search[..], &["auhtor:5"]].concat());
-    assert_eq!(ran.code, Some(2), "{ran:?}");
-    assert!(ran.stderr.contains("did you mean author?"), "{ran:?}");
-    let ran = demo(&[&search[..], &["=auhtor:5"]].concat());
-    assert_eq!(ran.code, Some(0), "{ran:?}");
-    assert!(ran.stderr.contains("gives no facets by auhtor"), "{ran:?}");
 }
