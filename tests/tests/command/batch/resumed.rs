@@ -7,20 +7,18 @@ use tempfile::TempDir;
 
 use super::{demo, folder, rows, text};
 
+/// A lookup of each line of standard input.
+fn lookup<'a>(output: &'a str, report: &'a str) -> [&'a str; 8] {
+    let (target, input) = ("localhost/books", "-");
+    [
+        "lookup", target, "--input", input, "--output", output, "--report", report,
+    ]
+}
+
 #[test]
 fn a_run_resumes_where_it_ended() {
     let folder = folder();
-    let arguments = [
-        "lookup",
-        "localhost/books",
-        "--input",
-        "-",
-        "--output",
-        "{}/out.xml",
-        "--report",
-        "{}/report.tsv",
-        "--resume",
-    ];
+    let arguments = [&lookup("{}/out.xml", "{}/report.tsv")[..], &["--resume"]].concat();
     let inputs = "docid:pg1342\ndocid:nosuch\ndocid:pg2600\n";
     let ran = demo(folder.path(), &arguments, inputs);
     assert_eq!(ran.code, Some(3), "{ran:?}");
@@ -65,16 +63,7 @@ fn a_run_resumes_where_it_ended() {
 #[test]
 fn an_impossible_resumption_is_refused_and_changes_nothing() {
     let folder = folder();
-    let base = [
-        "lookup",
-        "localhost/books",
-        "--input",
-        "-",
-        "--output",
-        "{}/out.mrc",
-        "--report",
-        "{}/report.tsv",
-    ];
+    let base = lookup("{}/out.mrc", "{}/report.tsv");
     let inputs = "docid:pg1342\ndocid:pg84\n";
     let ran = demo(folder.path(), &base, inputs);
     assert_eq!(ran.code, Some(0), "{ran:?}");
@@ -197,17 +186,7 @@ fn inputs_without_an_answer_in_the_middle_are_asked_again() {
     ] {
         for lost in [&[1][..], &[2], &[1, 4], &[2, 3]] {
             let folder = folder();
-            let arguments = [
-                "lookup",
-                "localhost/books",
-                "--input",
-                "-",
-                "--output",
-                output,
-                "--report",
-                report,
-                "--resume",
-            ];
+            let arguments = [&lookup(output, report)[..], &["--resume"]].concat();
             let ran = demo(folder.path(), &arguments, inputs);
             assert_eq!(ran.code, Some(3), "{ran:?}");
             let name = report.trim_start_matches("{}/");
@@ -298,17 +277,7 @@ fn reports_have_the_whole_input() {
         ("docid:a:b@c\n", "docid:a:d@c\n", "docid:a:b@c"),
     ] {
         let folder = folder();
-        let arguments = [
-            "lookup",
-            "localhost/books",
-            "--input",
-            "-",
-            "--output",
-            "{}/out.mrc",
-            "--report",
-            "{}/report.tsv",
-            "--resume",
-        ];
+        let arguments = [&lookup("{}/out.mrc", "{}/report.tsv")[..], &["--resume"]].concat();
         let ran = demo(folder.path(), &arguments, inputs);
         assert_eq!(ran.code, Some(3), "{ran:?}");
         let report = rows(&text(&folder, "report.tsv"), ["input"]).concat();
