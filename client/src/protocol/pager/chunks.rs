@@ -107,3 +107,101 @@ fn octets(record: &ResultRecord) -> usize {
         ResultRecord::Diagnostic { .. } => 0,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use bytes::Bytes;
+    use z3950_asn1::apdu::External;
+    use z3950_asn1::oid::SUTRS;
+
+    use super::*;
+
+    /// Records of which the first has these octets, and the others none.
+    fn records(count: usize, octets: usize) -> Vec<ResultRecord> {
+        let record = |octets| ResultRecord::Record {
+            database: None,
+            external: External::octet_aligned(SUTRS, Bytes::from(vec![b'x'; octets])),
+            substitute: None,
+        };
+        let first = std::iter::once(record(octets));
+        first
+            .chain((1..count).map(|_| record(0)))
+            .take(count)
+            .collect()
+    }
+
+    fn size(chunks: &Chunks) -> u64 {
+        chunks.at_most(u64::MAX)
+    }
+
+    #[test]
+    fn chunks_grow_while_they_are_whole_small_and_quick() {
+        for (asked, count, octets, waited, expected) in [
+            (10, 10, 0, Duration::ZERO, 40),
+            // A part of a chunk is the new size.
+            (10, 9, 0, Duration::ZERO, 9),
+            (10, 0, 0, Duration::ZERO, 1),
+            // The last chunk of a set is as large as asked for, but not as large as it could be.
+            (9, 9, 0, Duration::ZERO, 10),
+            (10, 10, LARGE_CHUNK, Duration::ZERO, 40),
+            (10, 10, LARGE_CHUNK + 1, Duration::ZERO, 10),
+            (10, 10, 0, LONG_WAIT, 40),
+            (10, 10, 0, LONG_WAIT + Duration::from_millis(1), 10),
+        ] {
+            let mut chunks = Chunks::new(10, 1000);
+            chunks.came(asked, &records(count, octets), waited);
+            let case = (asked, count, octets, waited);
+            assert_eq!(size(&chunks), expected, "{case:?}");
+        }
+        for (first, most, expected) in [
+            (10, 1000, vec![40, 160, 640, 1000, 1000]),
+            (10, 40, vec![40, 40]),
+            (10, 0, vec![10, 10]),
+            (0, 0, vec![1, 1]),
+        ] {
+            let mut chunks = Chunks::new(first, most);
+            for expected in expected {
+                let asked = size(&chunks);
+                let whole = records(usize::try_from(asked).expect("small"), 0);
+                chunks.came(asked, &whole, Duration::ZERO);
+                assert_eq!(size(&chunks), expected, "{first} {most}");
+            }
+        }
+    }
+
+    #[test]
+    fn chunks_that_were_refused_grow_after_several_whole_ones() {
+        let mut chunks = Chunks::new(10, 1000);
+        chunks.shrink(10);
+        for expected in [5, 5, 5, 20, 20] {
+            let asked = size(&chunks);
+            let whole = records(usize::try_from(asked).expect("small"), 0);
+            chunks.came(asked, &whole, Duration::ZERO);
+            assert_eq!(size(&chunks), expected);
+        }
+        chunks.shrink(1);
+        assert_eq!(size(&chunks), 1);
+    }
+
+    #[test]
+    fn lost_sessions_limit_chunks() {
+        for (has_come, asked, usual, expected) in [
+            (false, 40, 10, 10),
+            (true, 40, 10, 10),
+            (false, 10, 10, 5),
+            (false, 1, 10, 1),
+            // Some servers end every session after a while.
+            (true, 10, 10, 10),
+        ] {
+            let mut chunks = Chunks::new(10, 1000);
+            chunks.has_come = has_come;
+            chunks.lost(asked, usual);
+            assert_eq!(size(&chunks), expected, "{has_come} {asked} {usual}");
+            let is_limited = expected != 10 || asked != 10;
+            assert_eq!(chunks.ceiling == expected, is_limited, "{has_come} {asked}");
+            // The next loss is one without a chunk.
+            chunks.lost(10, 10);
+            assert_eq!(size(&chunks), 5, "{has_come} {asked} {usual}");
+        }
+    }
+}
