@@ -26,7 +26,7 @@ use z3950_asn1::codec::frame::StreamError;
 use self::operations::{Asked, Ended, Operations};
 use self::rooms::Room;
 use self::stream::{Arrival, Inlet, Transport};
-use self::tally::Tally;
+use self::tally::{Requester, Tally};
 use crate::budget::Charge;
 use crate::diagnostic::{Condition, diagnostic};
 use crate::fault::{Faults, Item, Output, Script};
@@ -340,8 +340,11 @@ impl<S: Transport> Connection<'_, S> {
             reply = refused(&asked.request, why);
         }
         let (timer, answer) = (asked.timer.take(), reply.apdus.last());
-        let user = self.session.user();
-        self.tally.answered(timer, &asked.request, answer, user);
+        let from = Requester {
+            peer: self.session.peer(),
+            user: self.session.user(),
+        };
+        self.tally.answered(timer, &asked.request, answer, from);
         if reply.hang_up {
             match self.session.is_refused() {
                 true => self.tally.ends(SessionEnd::Refused, None),

@@ -28,9 +28,9 @@ use crate::connection::{self, Client, Context};
 use crate::fault::Faults;
 use crate::limits::Limits;
 use crate::lock::lock;
-use crate::metrics::Metrics;
 #[cfg(feature = "tls")]
 use crate::metrics::SessionEnd;
+use crate::metrics::{Metrics, PERIOD};
 use crate::observer::{Observer, Unobserved};
 use crate::target::Target;
 #[cfg(feature = "tls")]
@@ -234,7 +234,7 @@ impl Server {
             tokio::select! {
                 biased;
                 () = &mut stop => break,
-                _ = pulse.tick() => {}
+                _ = pulse.tick() => begun.metrics.tell_refusals(PERIOD),
                 Some(ended) = sessions.join_next() => summary.note(ended),
                 Admitted { room, stream, peer } = acceptor.accept() => {
                     summary.sessions += 1;
@@ -260,6 +260,7 @@ impl Server {
             }
         }
         drop(acceptor);
+        begun.metrics.tell_refusals(Duration::ZERO);
         info!(sessions = sessions.len(), "stopping");
         stopping.send_replace(true);
         let drained = async {

@@ -26,16 +26,29 @@ pub struct Metrics {
     refusals: Mutex<RefusalLog>,
 }
 
-/// The refusals since a time.
+/// The refusals since the first one of a period.
 #[derive(Debug, Default)]
 struct RefusalLog {
     since: Option<Instant>,
-    count: u64,
+    logged: u64,
+    /// Those that were not logged.
+    more: [u64; LoggedRefusal::ALL.len()],
+}
+
+impl RefusalLog {
+    /// What was not logged: `12 (Init), 3 (update)`.
+    fn words(&self) -> String {
+        let counts = LoggedRefusal::ALL.iter().zip(self.more);
+        let words = counts
+            .filter(|(_, count)| *count > 0)
+            .map(|(refusal, count)| format!("{count} ({})", refusal.name()));
+        words.collect::<Vec<_>>().join(", ")
+    }
 }
 
 /// The most refusals that are logged in each [`PERIOD`], so that nobody can fill the log with them.
 const LOGGED_REFUSALS: u64 = 10;
-const PERIOD: Duration = Duration::from_secs(60);
+pub(crate) const PERIOD: Duration = Duration::from_secs(60);
 
 #[derive(Debug, Default)]
 struct Counters {
@@ -158,6 +171,20 @@ named! {
         Address "address",
         /// There is no room, and too many connections wait for some.
         Full "full",
+    }
+}
+
+named! {
+    /// What is refused, in the log.
+    LoggedRefusal {
+        /// A connection of an address that holds as many sessions as it may.
+        Address "too many sessions from one address",
+        /// A connection for which there is no room.
+        Full "no room for a further session",
+        /// Init.
+        Init "Init",
+        /// An update without leave.
+        Update "update",
     }
 }
 
@@ -287,21 +314,30 @@ impl Metrics {
         add(&self.refused, refusal as usize, 1);
     }
 
-    /// Whether to log a refusal. If too many were not logged, their number is logged first.
-    pub(crate) fn may_log_refusal(&self) -> bool {
+    /// Whether to log a refusal.
+    pub(crate) fn may_log(&self, refusal: LoggedRefusal) -> bool {
+        self.tell_refusals(PERIOD);
         let mut log = lock(&self.refusals);
-        if log.since.is_none_or(|since| since.elapsed() >= PERIOD) {
-            let more = log.count.saturating_sub(LOGGED_REFUSALS);
-            if more > 0 {
-                warn!(more, "refusals were not logged");
-            }
-            *log = RefusalLog {
-                since: Some(Instant::now()),
-                count: 0,
-            };
+        log.since.get_or_insert_with(Instant::now);
+        if log.logged < LOGGED_REFUSALS {
+            log.logged += 1;
+            return true;
         }
-        log.count += 1;
-        log.count <= LOGGED_REFUSALS
+        if let Some(more) = log.more.get_mut(refusal as usize) {
+            *more += 1;
+        }
+        false
+    }
+
+    /// Logs how many refusals were not logged since the first one, if that is this long ago.
+    pub(crate) fn tell_refusals(&self, period: Duration) {
+        let mut log = lock(&self.refusals);
+        if log.since.is_some_and(|since| since.elapsed() >= period) {
+            let words = std::mem::take(&mut *log).words();
+            if !words.is_empty() {
+                warn!("refusals that were not logged: {words}");
+            }
+        }
     }
 
     pub(crate) fn received(&self, octets: usize) {
@@ -426,9 +462,18 @@ mod tests {
     #[test]
     fn few_refusals_are_logged() {
         let metrics = Metrics::default();
-        let logged = |count: usize| (0..count).filter(|_| metrics.may_log_refusal()).count();
+        let may_log = || metrics.may_log(LoggedRefusal::Init);
+        let logged = |count: usize| (0..count).filter(|_| may_log()).count();
+        let unlogged = || lock(&metrics.refusals).words();
         assert_eq!(logged(10), 10);
-        assert_eq!(logged(1), 0);
+        assert_eq!(unlogged(), "");
+        assert_eq!(logged(2), 0);
+        assert!(!metrics.may_log(LoggedRefusal::Update));
+        metrics.tell_refusals(PERIOD);
+        assert_eq!(unlogged(), "2 (Init), 1 (update)");
+        metrics.tell_refusals(Duration::ZERO);
+        assert_eq!(unlogged(), "");
+        assert_eq!(logged(11), 10);
         let minute_ago = Instant::now().checked_sub(PERIOD);
         lock(&metrics.refusals).since = minute_ago;
         assert_eq!(logged(20), 10);

@@ -82,6 +82,8 @@ pub struct SessionTotals {
     pub duration: Duration,
     /// The operations that were answered, by kind.
     operations: [u64; OperationKind::ALL.len()],
+    /// Those of them that failed.
+    pub failed: u64,
     /// APDUs received.
     pub requests: u64,
     /// Records sent, including surrogate diagnostics.
@@ -111,6 +113,7 @@ impl SessionTotals {
             started,
             duration: Duration::ZERO,
             operations: Default::default(),
+            failed: 0,
             requests: 0,
             records: 0,
             diagnostics: 0,

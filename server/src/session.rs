@@ -244,6 +244,11 @@ impl Session {
         usize::try_from(self.refusals).is_ok_and(|refusals| refusals >= self.target.limits.refusals)
     }
 
+    /// The address of the client; `None` for a Unix socket.
+    pub(crate) fn peer(&self) -> Option<IpAddr> {
+        self.peer
+    }
+
     /// The name of the user, if the client has authenticated.
     pub(crate) fn user(&self) -> Option<&str> {
         match &self.state {

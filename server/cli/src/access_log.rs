@@ -104,6 +104,9 @@ fn text(totals: &SessionTotals) -> String {
     for (kind, count) in operations(totals) {
         let _ = write!(line, " {kind}={count}");
     }
+    if totals.failed > 0 {
+        let _ = write!(line, " failed={}", totals.failed);
+    }
     let _ = write!(
         line,
         " records={} octets-in={} octets-out={} end={}",
@@ -131,6 +134,7 @@ fn object(totals: &SessionTotals) -> Value {
         "user": totals.user,
         "seconds": totals.duration.as_micros() as f64 / 1e6,
         "operations": operations,
+        "failed": totals.failed,
         "records": totals.records,
         "octets-in": totals.octets_received,
         "octets-out": totals.octets_sent,
@@ -182,6 +186,7 @@ mod tests {
         totals.count(OperationKind::Init);
         totals.count(OperationKind::Search);
         totals.count(OperationKind::Search);
+        totals.failed = 1;
         totals.records = 20;
         totals.octets_received = 345;
         totals.octets_sent = 6789;
@@ -196,7 +201,7 @@ mod tests {
         assert_eq!(
             line,
             "1970-01-01T00:00:01.500000Z session=12 peer=192.0.2.7:4711 \
-             user=\"ann \\\"\\n\\u{1b}[2J\\u{202e}é\" seconds=12.346 init=1 search=2 records=20 \
+             user=\"ann \\\"\\n\\u{1b}[2J\\u{202e}é\" seconds=12.346 init=1 search=2 failed=1 records=20 \
              octets-in=345 octets-out=6789 end=protocol-error \
              error=\"search: diagnostic 114 (unsupported): 9\\u{85}9\"\n"
         );
@@ -208,6 +213,7 @@ mod tests {
         );
         let line = object(&totals());
         assert_eq!(line["operations"], json!({"init": 1, "search": 2}));
+        assert_eq!(line["failed"], json!(1));
         assert_eq!(line["seconds"], json!(12.345678));
         assert_eq!(line["user"], json!("ann \"\n\u{1b}[2J\u{202e}é"));
         assert!(!line.to_string().contains('\n'), "{line}");

@@ -1,6 +1,7 @@
 //! What is counted of a session, and its log: a line for each request, and its totals at the end.
 
 use std::fmt::Display;
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::SystemTime;
 
@@ -8,13 +9,17 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 use tracing::{Level, debug, enabled, info, warn};
 use z3950_asn1::apdu::{
-    Apdu, DeleteSetStatus, ExternalValue, InitializeResponse, OperationStatus, PresentStatus,
-    Query, Records, ScanStatus, SortStatus,
+    Apdu, DeleteSetStatus, DiagRec, ExtendedServicesResponse, ExternalValue, IdAuthentication,
+    InitializeResponse, OperationStatus, PresentStatus, Query, Records, ScanStatus, SortStatus,
 };
 use z3950_asn1::format::diag1::{Diagnostic, DiagnosticFormat};
 use z3950_asn1::format::user_info1::UserInfo1;
 
-use crate::metrics::{Metrics, OperationKind, OperationOutcome, OperationTimer, SessionEnd};
+use crate::access::Credentials;
+use crate::diagnostic::Condition;
+use crate::metrics::{
+    LoggedRefusal, Metrics, OperationKind, OperationOutcome, OperationTimer, SessionEnd,
+};
 use crate::observer::{Observer, Peer, SessionTotals};
 
 /// Counts a session. Its end is counted and observed when this is dropped, even if the task panics or is aborted.
@@ -78,29 +83,51 @@ impl Tally {
         timer: Option<OperationTimer>,
         request: &Apdu,
         answer: Option<&Apdu>,
-        user: Option<&str>,
+        caller: Requester<'_>,
     ) {
         let Some(timer) = timer else { return };
         let outcome = answer.map_or(OperationOutcome::Ok, outcome);
         log_access(request, answer, timer.begun);
-        if (timer.kind, outcome) == (OperationKind::Init, OperationOutcome::Failed)
-            && self.metrics.may_log_refusal()
-        {
-            let why = answer.and_then(why).unwrap_or_default();
-            warn!(why, "Init is refused");
+        if let Some(answer) = answer.filter(|_| outcome == OperationOutcome::Failed) {
+            self.log_refusal(request, answer, caller);
         }
         if let Some(totals) = &mut self.totals {
             totals.count(timer.kind);
             if totals.user.is_none() {
-                totals.user = user.map(str::to_owned);
+                totals.user = caller.user.map(str::to_owned);
             }
             if outcome == OperationOutcome::Failed {
                 let why = answer.and_then(why).unwrap_or_default();
                 let name = timer.kind.name();
+                totals.failed += 1;
                 totals.fail(&format_args!("{name}: {why}"));
             }
         }
         timer.answered(outcome);
+    }
+
+    /// Logs a refused Init or update.
+    fn log_refusal(&self, request: &Apdu, answer: &Apdu, caller: Requester<'_>) {
+        let (refusal, given) = match (request, answer) {
+            (Apdu::InitializeRequest(init), _) => {
+                (LoggedRefusal::Init, name(&init.id_authentication))
+            }
+            (_, Apdu::ExtendedServicesResponse(refused)) if is_by_leave(refused) => {
+                (LoggedRefusal::Update, None)
+            }
+            _ => return,
+        };
+        if !self.metrics.may_log(refusal) {
+            return;
+        }
+        let peer = caller.peer.map(|address| address.to_string());
+        let peer = peer.as_deref().unwrap_or("unix");
+        let user = given.as_deref().or(caller.user);
+        let why = why(answer).unwrap_or_default();
+        match refusal {
+            LoggedRefusal::Init => warn!(%peer, user, why, "Init is refused"),
+            _ => warn!(%peer, user, why, "an update is refused"),
+        }
     }
 
     /// Counts octets that are sent, and the records of their APDU.
@@ -147,6 +174,38 @@ impl Drop for Tally {
         }
         self.observer.closed(self.session);
     }
+}
+
+/// Who sent a request.
+#[derive(Clone, Copy)]
+pub(super) struct Requester<'a> {
+    /// `None` for a Unix socket.
+    pub(super) peer: Option<IpAddr>,
+    /// Once authenticated.
+    pub(super) user: Option<&'a str>,
+}
+
+/// The most characters of a name that are logged.
+const MAX_NAME: usize = 100;
+
+/// The name of a user that a client gives.
+fn name(credentials: &Option<IdAuthentication>) -> Option<String> {
+    let credentials = match credentials.as_ref()? {
+        IdAuthentication::Open(text) => Credentials::open(text.as_bytes()),
+        IdAuthentication::IdPass(id_pass) => Credentials::from(id_pass),
+        _ => return None,
+    };
+    let name = String::from_utf8_lossy(credentials.user);
+    Some(name.chars().take(MAX_NAME).collect())
+}
+
+/// Whether the client may not do what it asked for.
+fn is_by_leave(refused: &ExtendedServicesResponse) -> bool {
+    let mut diagnostics = refused.diagnostics.iter().flatten();
+    diagnostics.any(|diagnostic| match diagnostic {
+        DiagRec::DefaultFormat(diagnostic) => diagnostic.condition == Condition::TASK_USER.0,
+        DiagRec::ExternallyDefined(_) => false,
+    })
 }
 
 fn log_totals(totals: &SessionTotals) {

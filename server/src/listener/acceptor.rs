@@ -14,7 +14,7 @@ use tracing::warn;
 use super::socket::{Accepted, Socket};
 use crate::connection::rooms::{Entrance, Room, Rooms};
 use crate::limits::Limits;
-use crate::metrics::{ConnectionRefusal, Metrics};
+use crate::metrics::{ConnectionRefusal, LoggedRefusal, Metrics};
 use crate::observer::Peer;
 
 /// Accepts connections from all sockets.
@@ -106,7 +106,11 @@ impl Acceptor {
 
     fn refuse(&self, peer: Peer, why: ConnectionRefusal) {
         self.metrics.connection_refused(why);
-        if self.metrics.may_log_refusal() {
+        let refusal = match why {
+            ConnectionRefusal::Address => LoggedRefusal::Address,
+            ConnectionRefusal::Full => LoggedRefusal::Full,
+        };
+        if self.metrics.may_log(refusal) {
             match why {
                 ConnectionRefusal::Address => warn!(%peer, "too many sessions from this address"),
                 ConnectionRefusal::Full => warn!(%peer, "no room for a further session"),
