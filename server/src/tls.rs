@@ -28,7 +28,8 @@ pub struct Tls(Arc<Mutex<Settings>>);
 #[derive(Clone)]
 struct Settings {
     config: Arc<ServerConfig>,
-    /// The end of the validity of the server's certificate.
+    /// The validity of the server's certificate.
+    begins: Option<SystemTime>,
     expires: Option<SystemTime>,
 }
 
@@ -87,6 +88,14 @@ pub enum TlsError {
         certificate: Option<PathBuf>,
         /// The file of the key, if any.
         key: Option<PathBuf>,
+    },
+    /// The certificate is unusable.
+    #[error("the certificate{} cannot be used: {reason}", inside(.path))]
+    Certificate {
+        /// The file, if any.
+        path: Option<PathBuf>,
+        /// Why.
+        reason: String,
     },
     /// The certificate or the key is unusable.
     #[error("the certificate and key cannot be used")]
@@ -152,6 +161,10 @@ impl Tls {
                 certificate: Some(certificates.to_owned()),
                 key: Some(key.to_owned()),
             },
+            TlsError::Certificate { reason, .. } => TlsError::Certificate {
+                path: Some(certificates.to_owned()),
+                reason,
+            },
             error => error,
         })
     }
@@ -161,12 +174,16 @@ impl Tls {
         chain: Vec<CertificateDer<'static>>,
         key: PrivateKeyDer<'static>,
     ) -> Result<Self, TlsError> {
-        let expires = chain.first().and_then(expiry);
+        let (begins, expires) = chain.first().map(validity).unwrap_or_default();
         let config = builder.with_single_cert(chain, key);
         let mut config = config.map_err(|error| match error {
             rustls::Error::InconsistentKeys(_) => TlsError::KeyMismatch {
                 certificate: None,
                 key: None,
+            },
+            rustls::Error::InvalidCertificate(error) => TlsError::Certificate {
+                path: None,
+                reason: fault(&error),
             },
             error => TlsError::Unusable(error),
         })?;
@@ -174,7 +191,12 @@ impl Tls {
         // shows each answer one request late.
         config.send_tls13_tickets = 0;
         let config = Arc::new(config);
-        Ok(Self(Arc::new(Mutex::new(Settings { config, expires }))))
+        let settings = Settings {
+            config,
+            begins,
+            expires,
+        };
+        Ok(Self(Arc::new(Mutex::new(settings))))
     }
 
     /// Uses another certificate, key and verification of clients from now on, on every listener with a clone of this.
@@ -182,6 +204,11 @@ impl Tls {
     pub fn replace(&self, other: &Self) {
         let other = lock(&other.0).clone();
         *lock(&self.0) = other;
+    }
+
+    /// The beginning of the validity of the server's certificate; `None` if it cannot be read.
+    pub fn begins(&self) -> Option<SystemTime> {
+        lock(&self.0).begins
     }
 
     /// The end of the validity of the server's certificate; `None` if it cannot be read.
@@ -215,18 +242,43 @@ fn builder(
     })
 }
 
-/// The end of the validity of a certificate, which a verification at the end of time reports.
-fn expiry(certificate: &CertificateDer<'static>) -> Option<SystemTime> {
-    let certificate = ParsedCertificate::try_from(certificate).ok()?;
-    let now = UnixTime::since_unix_epoch(Duration::from_secs(u64::MAX));
-    let roots = RootCertStore::empty();
-    match verify_server_cert_signed_by_trust_anchor(&certificate, &roots, &[], now, &[]) {
-        Err(rustls::Error::InvalidCertificate(CertificateError::ExpiredContext {
-            not_after,
-            ..
-        })) => UNIX_EPOCH.checked_add(Duration::from_secs(not_after.as_secs())),
-        _ => None,
+/// What is wrong with a certificate, in words.
+fn fault(error: &CertificateError) -> String {
+    let words = format!("{error:?}");
+    match error {
+        CertificateError::BadEncoding => "it is damaged".to_owned(),
+        // The type of this error belongs to another crate.
+        CertificateError::Other(_) if words.contains("UnsupportedCertVersion") => {
+            "it is of an old version of X.509: make one of version 3, with a subjectAltName"
+                .to_owned()
+        }
+        _ => error.to_string(),
     }
+}
+
+/// The validity of a certificate, which verifications at the beginning and the end of time report.
+fn validity(certificate: &CertificateDer<'static>) -> (Option<SystemTime>, Option<SystemTime>) {
+    let Ok(certificate) = ParsedCertificate::try_from(certificate) else {
+        return (None, None);
+    };
+    let roots = RootCertStore::empty();
+    let limit = |seconds| {
+        let now = UnixTime::since_unix_epoch(Duration::from_secs(seconds));
+        let verified =
+            verify_server_cert_signed_by_trust_anchor(&certificate, &roots, &[], now, &[]);
+        match verified {
+            Err(rustls::Error::InvalidCertificate(
+                CertificateError::NotValidYetContext {
+                    not_before: limit, ..
+                }
+                | CertificateError::ExpiredContext {
+                    not_after: limit, ..
+                },
+            )) => UNIX_EPOCH.checked_add(Duration::from_secs(limit.as_secs())),
+            _ => None,
+        }
+    };
+    (limit(0), limit(u64::MAX))
 }
 
 fn private_key(pem: &[u8]) -> Result<PrivateKeyDer<'static>, TlsError> {
@@ -278,4 +330,32 @@ fn chain(pem: &[u8]) -> Result<Vec<CertificateDer<'static>>, TlsError> {
         false => Ok(certificates),
     });
     certificates.map_err(|source| unread("certificate", pem, source))
+}
+
+#[cfg(test)]
+mod tests {
+    use rcgen::{CertificateParams, KeyPair};
+
+    use super::*;
+
+    /// Without a subjectAltName, `openssl x509 -req` makes certificates of version 1.
+    #[test]
+    fn certificates_of_old_versions_are_refused_in_words() {
+        let key = KeyPair::generate().expect("a key");
+        let params = CertificateParams::new(vec!["localhost".to_owned()]).expect("a name");
+        let certificate = params.self_signed(&key).expect("a certificate");
+        let mut octets = certificate.der().to_vec();
+        // [0] { INTEGER 2 } is version 3.
+        let version = [0xa0, 3, 2, 1, 2];
+        let at = octets.windows(5).position(|part| part == version);
+        octets[at.expect("a version") + 4] = 0;
+        let chain = vec![CertificateDer::from(octets)];
+        let builder = builder(&ClientCertificates::Unasked).expect("a builder");
+        let key = private_key(key.serialize_pem().as_bytes()).expect("a key");
+        let error = Tls::with(builder, chain, key).expect_err("version 1");
+        assert_eq!(
+            error.to_string(),
+            "the certificate cannot be used: it is of an old version of X.509: make one of version 3, with a subjectAltName"
+        );
+    }
 }
