@@ -202,7 +202,8 @@ Signals:
   SIGINT, SIGTERM  stop after answers in progress; a second signal stops at once
   SIGHUP           reload the settings file, certificates and databases, after folding journals, and
                    open log files again; if a setting is wrong, a certificate has expired, or a file
-                   is damaged, or empty or removed where there were records, everything stays as it is
+                   is more damaged than before, or empty or removed where there were records,
+                   everything but the log files stays as it is
 
 Exit codes:
   0    stopped by a signal; --check found nothing wrong; --fold is done, or there was nothing to do
@@ -230,6 +231,9 @@ impl Arguments {
         }
         if own && (self.imitate.is_some() || self.replay.is_some()) {
             return Err(Self::command().error(ErrorKind::ArgumentConflict, NO_DATABASES));
+        }
+        if self.access_log_format.is_some() && self.access_log.is_none() && self.config.is_none() {
+            return Err(refusal("--access-log-format is for --access-log FILE"));
         }
         let has_tls = self.listen.iter().any(|listen| listen.tls);
         match (has_tls, self.certificate.is_some()) {
@@ -307,7 +311,10 @@ impl FromStr for Listen {
         match text.parse() {
             Ok(ListenAddress::Unix(_)) if tls => Err("there is no TLS on a Unix socket".to_owned()),
             Ok(place) => Ok(Self { place, tls }),
-            Err(error) => Err(error.to_string()),
+            Err(_) => Err(
+                "expected an address such as 127.0.0.1:2100, tls:0.0.0.0:2101 or unix:/run/z3950d"
+                    .to_owned(),
+            ),
         }
     }
 }
@@ -390,6 +397,11 @@ mod tests {
             false,
         );
         check("--demo --listen 2100", false);
+        check("--demo --status 127.0.0.1:0", true);
+        check("--demo --status tls:127.0.0.1:0", false);
+        check("--demo --access-log a --access-log-format json", true);
+        check("--demo --access-log-format json", false);
+        check("--config z3950d.toml --access-log-format json", true);
         check("--demo --certificate c.pem", false);
         // audit_d1: a certificate without a TLS listener is refused, because everything would be served in plain text.
         check("--demo --certificate c.pem --key k.pem", false);

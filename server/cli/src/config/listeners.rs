@@ -36,7 +36,7 @@ pub(crate) struct TlsFiles {
 
 /// Why a text is not an address to listen on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("expected an address such as 127.0.0.1:2100, tls:0.0.0.0:2101 or unix:/run/z3950d")]
+#[error("expected an address such as 127.0.0.1:2100 or unix:/run/z3950d")]
 pub(crate) struct PlaceError;
 
 impl FromStr for ListenAddress {
@@ -53,6 +53,8 @@ impl FromStr for ListenAddress {
         let (host, port) = address.rsplit_once(':').ok_or(PlaceError)?;
         match (host, port.parse::<u16>()) {
             ("", _) | (_, Err(_)) => Err(PlaceError),
+            // Here, TLS has settings of its own or none.
+            _ if address.starts_with("tls:") => Err(PlaceError),
             _ => Ok(Self::Address(address.to_owned())),
         }
     }
