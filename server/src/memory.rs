@@ -2,7 +2,7 @@
 //!
 //! | file | what it does |
 //! |---|---|
-//! | `builder`, `load` | records from memory, from files and of the demo catalogue; reports of damage |
+//! | `builder`, `load`, `reload` | records from memory, from files and of the demo catalogue; reports of damage |
 //! | `catalogue`, `snapshot`, `result` | a snapshot of the databases, and result sets that keep theirs |
 //! | `update`, `commit` | atomic changes, and how they become visible |
 //! | `save`, `journal`, `fold` | saving to files with the feature `save` |
@@ -31,6 +31,7 @@ mod index;
 mod journal;
 mod load;
 mod profile;
+mod reload;
 mod result;
 #[cfg(feature = "save")]
 mod save;
@@ -58,7 +59,6 @@ pub use self::catalogue::DatabaseFiles;
 use self::commit::{Begun, Commit, CommitQueue};
 pub use self::docid::{DocidField, DocidFieldError};
 use self::eval::Evaluated;
-use self::fields::Fields;
 pub use self::fields::{
     AccessPoint, AccessPoints, AccessPointsError, Kind, Source, SourceError, Sources,
 };
@@ -66,15 +66,17 @@ pub use self::fields::{
 pub use self::fold::FoldedFile;
 use self::index::Work;
 #[cfg(feature = "save")]
-pub use self::journal::JournalError;
-#[cfg(feature = "save")]
 use self::journal::tally::JournalTally;
 #[cfg(feature = "save")]
 pub use self::journal::tally::JournalTotals;
+#[cfg(feature = "save")]
+pub use self::journal::{JournalError, path_of as journal_path};
+use self::load::DamagedFiles;
 pub use self::load::{Checked, FileNotes, LoadError, MAX_NOTES, Note, Progress, check_files};
 #[cfg(feature = "save")]
 pub use self::load::{CheckedJournal, check_journal};
 pub use self::profile::{Profile, Treatment, TypeProfile, Values};
+pub use self::reload::PendingReload;
 use self::result::ResultList;
 #[cfg(feature = "save")]
 pub use self::save::SaveError;
@@ -109,6 +111,7 @@ struct Shared {
     files: Mutex<SavedFiles>,
     /// Held while a saved file is written anew, and before the files.
     folding: Mutex<()>,
+    damaged: Mutex<DamagedFiles>,
     background: Background,
     /// By database. They can be read while files are being written.
     #[cfg(feature = "save")]
@@ -139,7 +142,7 @@ impl MemoryBackend {
         Self::builder().add_demo().build()
     }
 
-    fn new(catalogue: Catalogue, files: SavedFiles) -> Self {
+    fn new(catalogue: Catalogue, files: SavedFiles, damaged: DamagedFiles) -> Self {
         Self(Arc::new(Shared {
             #[cfg(feature = "save")]
             journals: files.tallies(),
@@ -147,6 +150,7 @@ impl MemoryBackend {
             queue: Mutex::default(),
             files: Mutex::new(files),
             folding: Mutex::default(),
+            damaged: Mutex::new(damaged),
             background: Background::default(),
         }))
     }
@@ -154,66 +158,6 @@ impl MemoryBackend {
     /// Indexes the texts of small databases, which are otherwise indexed by the first search. Blocks until done.
     pub fn prepare(&self) {
         self.current().index.prepare();
-    }
-
-    /// Reloads the databases from their files; `progress` is called from time to time. Updates that were not saved are lost; those in
-    /// journals are first folded into their files. Blocks until done; searches continue.
-    ///
-    /// # Errors
-    /// As for [`MemoryBackendBuilder::load`]; [`LoadError::Damaged`] for a file in which a record would be left out or is
-    /// incomplete, or none is intact; [`LoadError::NoRecord`] for a file without a record, unless its database is empty and
-    /// saved to it; and [`LoadError::Removed`] for a file to save to that was removed. On errors nothing changes.
-    pub fn reload(&self, progress: &dyn Fn(&Progress)) -> Result<Vec<FileNotes>, LoadError> {
-        let current = self.current();
-        let (fields, databases) = (&current.fields, &current.databases);
-        self.reload_of(Arc::clone(fields), Arc::clone(databases), progress)
-    }
-
-    /// [`MemoryBackend::reload`] with the databases of a builder and those of files in place of the current ones. A database that
-    /// is saved must have its place in the list and its file as before; others may be added, changed and removed.
-    ///
-    /// # Errors
-    /// As [`MemoryBackend::reload`]; [`LoadError::OtherSaves`].
-    pub fn reload_as(
-        &self,
-        builder: MemoryBackendBuilder,
-        databases: impl IntoIterator<Item = DatabaseFiles>,
-        progress: &dyn Fn(&Progress),
-    ) -> Result<Vec<FileNotes>, LoadError> {
-        let (fields, databases) = builder.with_files(databases).finished();
-        self.reload_of(fields, databases, progress)
-    }
-
-    fn reload_of(
-        &self,
-        fields: Arc<Fields>,
-        databases: Arc<[DatabaseFiles]>,
-        progress: &dyn Fn(&Progress),
-    ) -> Result<Vec<FileNotes>, LoadError> {
-        let folding = lock(&self.0.folding);
-        if let Some(path) = lock(&self.0.files).removed() {
-            return Err(LoadError::Removed {
-                path: path.to_owned(),
-            });
-        }
-        #[cfg(feature = "save")]
-        if !catalogue::have_same_saves(&self.current().databases, &databases) {
-            return Err(LoadError::OtherSaves);
-        }
-        // So that a file that is edited by hand afterwards holds everything.
-        self.fold_all(&folding);
-        let mut files = lock(&self.0.files);
-        let found = files.examine(&fields)?;
-        let current = self.current();
-        let served = databases.iter().map(|database| {
-            let number = current.number(&database.name);
-            number.map_or(0, |number| current.count(number))
-        });
-        let served: Vec<_> = served.collect();
-        let (index, notes) = load::load(&fields, &databases, Some(&served), progress)?;
-        let catalogue = Catalogue::new(fields, databases, index);
-        self.overtake(update::repeated(catalogue, files.read(found)));
-        Ok(notes)
     }
 
     /// The long work in progress.

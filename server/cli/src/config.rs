@@ -101,27 +101,41 @@ impl Config {
     ///
     /// # Errors
     /// Everything that is wrong with it, a line for each: `z3950d.toml:3: sessions is not a number`.
-    pub(crate) fn read(path: &Path) -> Result<Self, String> {
+    ///
+    /// What can be read in spite of that is returned too.
+    pub(crate) fn read(path: &Path) -> (Option<Self>, Vec<String>) {
         let folder = path.parent().unwrap_or(Path::new(""));
         let name = path.display();
-        let text = input::read_text(path, MAX_SIZE).map_err(|error| match error.kind() {
-            io::ErrorKind::NotFound => {
-                format!("{name}: {error}; z3950d --print-config prints a template")
+        let text = match input::read_text(path, MAX_SIZE) {
+            Ok(text) => text,
+            Err(error) => {
+                let hint = match error.kind() {
+                    io::ErrorKind::NotFound => "; z3950d --print-config prints a template",
+                    _ => "",
+                };
+                return (None, vec![format!("{name}: {error}{hint}")]);
             }
-            _ => format!("{name}: {error}"),
-        })?;
-        Self::parse(&text, folder).map_err(|errors| {
-            let errors = errors.iter();
-            let lines = errors.map(|(line, reason)| format!("{name}:{line}: {reason}"));
-            lines.collect::<Vec<_>>().join("\n")
-        })
+        };
+        let (config, errors) = Self::parse_in_part(&text, folder);
+        let errors = errors.iter();
+        let lines = errors.map(|(line, reason)| format!("{name}:{line}: {reason}"));
+        (config, lines.collect())
     }
 
     /// Reads the text of a file; paths in it are relative to `folder`. The files that it names are not read.
     ///
     /// # Errors
     /// Everything that is wrong with it, with the numbers of lines.
+    #[cfg(test)]
     pub(crate) fn parse(text: &str, folder: &Path) -> Result<Self, Vec<(usize, String)>> {
+        match Self::parse_in_part(text, folder) {
+            (Some(config), errors) if errors.is_empty() => Ok(config),
+            (_, errors) => Err(errors),
+        }
+    }
+
+    /// The settings without those at fault, and the faults with the numbers of their lines. `None` if the text is not TOML.
+    fn parse_in_part(text: &str, folder: &Path) -> (Option<Self>, Vec<(usize, String)>) {
         let notes = Notes::default();
         let (table, syntax) = DeTable::parse_recoverable(text);
         for error in &syntax {
@@ -136,10 +150,7 @@ impl Config {
             top.finish();
         }
         let notes = notes.into_sorted();
-        match notes.is_empty() {
-            true => Ok(config),
-            false => Err(errors(text, notes)),
-        }
+        (syntax.is_empty().then_some(config), errors(text, notes))
     }
 
     fn fill(&mut self, top: &Section<'_>, folder: &Path) {

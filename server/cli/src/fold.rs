@@ -7,6 +7,7 @@ use z3950_server::memory::{DatabaseFiles, FoldedFile, Note, check_journal};
 
 use crate::failure::{Exit, Failure, chain, complain};
 use crate::load;
+use crate::words::counted;
 
 /// Folds the journals of all databases. Those that cannot be folded keep their changes for the next start.
 pub(crate) fn at_the_end(backend: &MemoryBackend) -> Exit {
@@ -62,8 +63,10 @@ pub(crate) fn file(file: &Path) -> Result<Exit, Failure> {
             changes, records, ..
         } = folded.map_err(|error| Failure::cannot(&what, error))?;
         let journal = journal.path.display();
+        let changes = counted(changes, "change");
+        let records = counted(records as u64, "record");
         complain(&format_args!(
-            "{shown} has the {changes} changes of {journal} now, and {records} records"
+            "{shown} has {changes} of {journal} now, and {records}"
         ));
     }
     Ok(Exit::Stopped)

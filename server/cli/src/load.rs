@@ -1,6 +1,7 @@
 //! Loads the databases, with progress on a terminal, and reports errors in their files.
 
 use std::io::{self, IsTerminal, Write};
+use std::net::SocketAddr;
 use std::path::Path;
 
 use indicatif::{ProgressBar, ProgressStyle};
@@ -8,10 +9,11 @@ use z3950_asn1::file;
 use z3950_server::MemoryBackend;
 use z3950_server::backend::Backend;
 use z3950_server::memory::{
-    self, Checked, DatabaseFiles, DocidField, FileNotes, LoadError, MemoryBackendBuilder, Progress,
+    self, Checked, DatabaseFiles, DocidField, FileNotes, LoadError, MemoryBackendBuilder,
+    PendingReload, Progress,
 };
 
-use crate::config::Config;
+use crate::config::{Config, ListenAddress};
 use crate::failure::{Exit, Failure, chain, complain};
 use crate::settings::SettingOrigin;
 use crate::words::counted;
@@ -22,13 +24,15 @@ pub(crate) fn databases(config: &Config) -> Result<MemoryBackend, Failure> {
     let files = config.databases.clone();
     let loaded = builder(config).load(files, &|progress| shown.tell(progress));
     shown.end();
-    let (backend, notes) = loaded.map_err(|error| unloaded(config, error))?;
+    let (backend, notes) = loaded.map_err(|error| unloaded(config, &error))?;
     tell(&notes);
     for database in backend.databases() {
         let records = counted(database.records.unwrap_or_default() as u64, "record");
         let place = origin(config, &database.name);
+        let has_loss = !place.contains(SAVED) && may_be_updated(config);
+        let loss = if has_loss { ", changes not saved" } else { "" };
         complain(&format_args!(
-            "database {}: {records}{place}",
+            "database {}: {records}{place}{loss}",
             database.name
         ));
     }
@@ -49,6 +53,25 @@ fn builder(config: &Config) -> MemoryBackendBuilder {
     }
 }
 
+/// Whether some client may update the databases: one that reaches a listener over a loopback address or a Unix socket, or by leave.
+fn may_be_updated(config: &Config) -> bool {
+    let access = &config.access;
+    let by_leave = access.users.iter().any(|user| user.update == Some(true));
+    let local = config
+        .listeners
+        .iter()
+        .any(|listener| match &listener.place {
+            ListenAddress::Unix(_) => true,
+            ListenAddress::Address(address) => match address.parse::<SocketAddr>() {
+                Ok(address) => address.ip().is_loopback() || address.ip().is_unspecified(),
+                Err(_) => true,
+            },
+        });
+    access.anyone_may_update || by_leave || local
+}
+
+const SAVED: &str = ", saved to ";
+
 /// Where the records of a database come from, and where they are saved: ` from a.mrc and 2 more, saved to b.mrc`.
 fn origin(config: &Config, name: &str) -> String {
     let mut databases = config.databases.iter();
@@ -59,19 +82,24 @@ fn origin(config: &Config, name: &str) -> String {
     let saved = database.save.as_ref();
     let mut words = match (saved.filter(|path| path.exists()), &*database.paths) {
         (Some(path), _) => format!(" from {}", path.display()),
-        (None, []) => String::new(),
+        (None, []) => " (new, empty)".to_owned(),
         (None, [path]) => format!(" from {}", path.display()),
         (None, [path, more @ ..]) => format!(" from {} and {} more", path.display(), more.len()),
     };
     if let Some(path) = saved {
-        words.push_str(&format!(", saved to {}", path.display()));
+        words.push_str(&format!("{SAVED}{}", path.display()));
     }
     words
 }
 
-/// The failure of a database, with advice.
-fn unloaded(config: &Config, error: LoadError) -> Failure {
-    let path = path_of(&error);
+/// The failures of databases, a line for each, with advice.
+fn unloaded(config: &Config, error: &LoadError) -> Failure {
+    let lines = error.each().into_iter().map(|error| advised(config, error));
+    Failure::usage(lines.collect::<Vec<_>>().join("\n"))
+}
+
+fn advised(config: &Config, error: &LoadError) -> String {
+    let path = path_of(error);
     let mut databases = config.databases.iter();
     let of = databases.find(|database| {
         let mut paths = database.paths.iter().chain(&database.save);
@@ -81,11 +109,11 @@ fn unloaded(config: &Config, error: LoadError) -> Failure {
         Some(database) => format!("cannot load database {}", database.name),
         None => "cannot load the databases".to_owned(),
     };
-    let hint = match &error {
+    let hint = match error {
         LoadError::NoRecord { .. } => " (--check lists what is wrong with its records)",
         _ => "",
     };
-    Failure::cannot(&format!("{what}{hint}"), error)
+    format!("{what}{hint}: {}", chain(error))
 }
 
 /// The file or folder that an error is about.
@@ -98,12 +126,14 @@ fn path_of(error: &LoadError) -> Option<&Path> {
     }
 }
 
-/// Reloads the databases. They stay as they are if that fails.
-pub(crate) fn again(backend: &MemoryBackend, config: &Config) -> Result<(), Failure> {
+/// Reads the databases again, to be served later.
+pub(crate) fn again<'a>(
+    backend: &'a MemoryBackend,
+    config: &Config,
+) -> Result<PendingReload<'a>, Failure> {
     let files = config.databases.clone();
-    let notes = backend.reload_as(builder(config), files, &|_| {});
-    tell(&notes.map_err(Failure::usage)?);
-    Ok(())
+    let read = backend.reload_as(builder(config), files, &|_| {});
+    read.map_err(Failure::usage)
 }
 
 /// Checks the files of the databases. Errors in records are data, and go to standard output.
@@ -168,13 +198,14 @@ fn check_journal(
     match memory::check_journal(file, Some(docid)) {
         Ok(None) => {}
         Ok(Some(journal)) => {
-            let (path, changes) = (journal.path.display(), journal.changes);
+            let path = journal.path.display();
+            let changes = counted(journal.changes, "change");
             let note = journal
                 .note
                 .map(|note| format!("; {note}"))
                 .unwrap_or_default();
             complain(&format_args!(
-                "database {name}: {path}: {changes} changes that are not in the file yet{note}"
+                "database {name}: {path}: {changes} not in the file yet{note}"
             ));
         }
         Err(LoadError::Saved(file::Error::Busy { path })) => {

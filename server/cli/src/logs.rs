@@ -1,12 +1,13 @@
 //! The logs of a running server, and how they are opened again.
 
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use z3950_asn1::file::{self, Growing};
 use z3950_server::Observer;
 use z3950_server::transcript::{ApduLog, JsonLog};
 
-use crate::access_log::AccessLog;
+use crate::access_log::{AccessLog, STDERR};
 use crate::config::Config;
 use crate::failure::Failure;
 use crate::settings;
@@ -41,19 +42,35 @@ impl Logs {
         all
     }
 
-    /// Continues logs whose files were moved away in new files.
-    pub(crate) fn follow(&self) -> Result<(), Failure> {
-        let apdus = self.apdus.as_ref();
-        let transcript = self.transcript.as_ref();
-        let followed = |log: &mut Growing| {
-            let unwritable = file::Error::unwritable(log.path());
-            log.follow().map_err(unwritable)
+    /// Continues logs whose files were moved away in new files. Returns the path of each log, or why the old file is continued.
+    pub(crate) fn follow(&self, config: &Config) -> Vec<Result<PathBuf, Failure>> {
+        let followed = |log: &mut Growing| match log.follow() {
+            Ok(()) => Ok(log.path().to_owned()),
+            Err(error) => Err(file::Error::unwritable(log.path())(error)),
         };
+        let apdus = self.apdus.as_ref().map(|log| log.change(followed));
+        let transcript = self.transcript.as_ref().map(|log| log.change(followed));
         let written = |option: &'static str| move |error| settings::unwritten(option, error);
-        let followed_apdus = apdus.map_or(Ok(()), |log| log.change(followed));
-        followed_apdus.map_err(written("--apdu-log"))?;
-        let followed_transcript = transcript.map_or(Ok(()), |log| log.change(followed));
-        followed_transcript.map_err(written("--transcript"))
+        let is_file = |path: &&PathBuf| path.as_path() != Path::new(STDERR);
+        let access = self
+            .access
+            .as_ref()
+            .zip(config.access_log.as_ref().filter(is_file));
+        let access = access.and_then(|(log, path)| {
+            let opened = settings::access_log(config)?;
+            Some(opened.map(|opened| {
+                log.replace(opened);
+                path.clone()
+            }))
+        });
+        [
+            access,
+            apdus.map(|followed| followed.map_err(written("--apdu-log"))),
+            transcript.map(|followed| followed.map_err(written("--transcript"))),
+        ]
+        .into_iter()
+        .flatten()
+        .collect()
     }
 
     /// Continues the access log in another file, or begins or ends it.

@@ -29,13 +29,18 @@ mod signals;
 mod status;
 mod words;
 
+use std::fmt;
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::{ColorChoice, Parser};
 use tokio::runtime::{Builder, Runtime};
+use tracing::{Event, Subscriber};
 use tracing_subscriber::filter::LevelFilter;
+use tracing_subscriber::fmt::format::Writer;
+use tracing_subscriber::fmt::{FmtContext, FormatEvent, FormatFields};
+use tracing_subscriber::registry::LookupSpan;
 use z3950_server::Summary;
 
 use crate::args::Arguments;
@@ -63,10 +68,21 @@ fn main() -> ExitCode {
     let origin = SettingOrigin::of(&arguments);
     let outcome = match fold {
         Some(file) => fold::file(&file),
-        None => settings::settings(arguments.clone()).and_then(|config| match check {
-            true => checked(&config, &origin),
-            false => served(arguments, config),
-        }),
+        None => {
+            let (config, wrong) = settings::settings(arguments.clone());
+            wrong.iter().for_each(|words| complain(words));
+            match (config, check) {
+                (None, _) => Ok(Exit::Usage),
+                (Some(config), true) => checked(&config, &origin).map(|exit| match &*wrong {
+                    [] => exit,
+                    _ => exit.and(Exit::Usage),
+                }),
+                (Some(config), false) => match usable(&config, &origin) && wrong.is_empty() {
+                    true => served(arguments, config),
+                    false => Ok(Exit::Usage),
+                },
+            }
+        }
     };
     outcome
         .unwrap_or_else(|failure| {
@@ -76,11 +92,19 @@ fn main() -> ExitCode {
         .into()
 }
 
-/// Reports everything unusable in the settings, including the records of the databases.
-fn checked(config: &Config, origin: &SettingOrigin) -> Result<Exit, Failure> {
+/// Whether everything that the settings name is usable, except for the records of the databases. Reports the rest.
+fn usable(config: &Config, origin: &SettingOrigin) -> bool {
     let wrong = settings::check(config, origin);
     wrong.iter().for_each(|words| complain(words));
-    let exit = match wrong.is_empty() {
+    wrong.is_empty()
+}
+
+/// Reports everything unusable in the settings, including the records of the databases.
+fn checked(config: &Config, origin: &SettingOrigin) -> Result<Exit, Failure> {
+    let is_usable = usable(config, origin);
+    let recording = settings::check_recording(config, origin);
+    recording.iter().for_each(|words| complain(words));
+    let exit = match is_usable && recording.is_none() {
         true => Exit::Stopped,
         false => Exit::Usage,
     };
@@ -146,11 +170,34 @@ fn trace(verbose: u8, color: ColorChoice) {
         ColorChoice::Never => false,
         ColorChoice::Auto => io::stderr().is_terminal() && !plain,
     };
-    tracing_subscriber::fmt()
+    let lines = tracing_subscriber::fmt()
         .with_max_level(level)
         .with_ansi(ansi)
         .with_writer(io::stderr)
         // Reporting that standard error cannot be written would panic.
-        .log_internal_errors(false)
-        .init();
+        .log_internal_errors(false);
+    match verbose {
+        0 => lines.event_format(Message).init(),
+        _ => lines.init(),
+    }
+}
+
+/// Writes events as the program's other messages: `z3950d: Init is refused peer=192.0.2.7`.
+struct Message;
+
+impl<S, N> FormatEvent<S, N> for Message
+where
+    S: Subscriber + for<'a> LookupSpan<'a>,
+    N: for<'a> FormatFields<'a> + 'static,
+{
+    fn format_event(
+        &self,
+        context: &FmtContext<'_, S, N>,
+        mut line: Writer<'_>,
+        event: &Event<'_>,
+    ) -> fmt::Result {
+        line.write_str("z3950d: ")?;
+        context.format_fields(line.by_ref(), event)?;
+        line.write_char('\n')
+    }
 }

@@ -40,8 +40,11 @@ impl Service {
     }
 
     /// Reloads everything, and reports what has changed, or why nothing has.
+    ///
+    /// Log files are opened again in both cases, because programs that rotate them rely on it.
     pub(crate) fn reload(&mut self) {
         let reloaded = self.reloaded();
+        let followed = self.logs.follow(&self.config);
         self.status.reloaded(reloaded.is_ok());
         match reloaded {
             Ok(changes) => changes
@@ -55,6 +58,15 @@ impl Service {
                     "nothing has changed: still serving {}",
                     self.summary()
                 ));
+            }
+        }
+        for outcome in followed {
+            match outcome {
+                Ok(path) => complain(&format_args!("log file opened again: {}", path.display())),
+                Err(failure) => complain(&format_args!(
+                    "log file not opened again: {}",
+                    failure.words
+                )),
             }
         }
     }
@@ -82,12 +94,13 @@ impl Service {
     /// What has changed.
     ///
     /// # Errors
-    /// Why nothing has.
+    /// Why nothing has: all reasons that can be found.
     fn reloaded(&mut self) -> Result<Vec<String>, Vec<String>> {
-        let mut config =
-            settings::settings(self.arguments.clone()).map_err(|failure| vec![failure.words])?;
+        let (config, mut reasons) = settings::settings(self.arguments.clone());
+        let Some(mut config) = config else {
+            return Err(reasons);
+        };
         let kept = keep(&self.config, &mut config);
-        let mut reasons = Vec::new();
         let mut note = |failure: Failure| reasons.push(failure.words);
         let tls: Vec<_> = config
             .listeners
@@ -97,20 +110,26 @@ impl Service {
                 tls.map_err(&mut note).ok().flatten()
             })
             .collect();
-        let access = settings::access_log(&config).transpose();
-        let access = access.map_err(&mut note).ok().flatten();
-        if let Err(failure) = self.logs.follow() {
+        if let Err(failure) = settings::check_access_log(&config) {
             note(failure);
         }
+        let backend = self.backend.as_ref();
+        let read = backend
+            .map(|backend| load::again(backend, &config))
+            .transpose();
+        let read = read.map_err(&mut note).ok().flatten();
         if !reasons.is_empty() {
             return Err(reasons);
         }
+        // The last step that may fail: a file is created only if it will be written.
+        let access = settings::access_log(&config).transpose();
+        let access = access.map_err(|failure| vec![failure.words])?;
         let before = self.databases();
-        // The last step that may fail.
-        if let Some(backend) = &self.backend {
-            load::again(backend, &config).map_err(|failure| vec![failure.words])?;
+        let dropped = backend.map_or_else(Vec::new, MemoryBackend::unsaved_changes);
+        if let Some(read) = read {
+            load::tell(&read.finish());
         }
-        let mut changes = compare(&before, &self.databases());
+        let mut changes = compare(&before, &self.databases(), &dropped);
         let listeners = config.listeners.iter().zip(&self.tls).zip(&tls);
         for ((listener, known), new) in listeners {
             if let (Some(files), Some(known), Some(new)) = (&listener.tls, known, new) {
@@ -172,6 +191,13 @@ pub(crate) fn expiry(files: &TlsFiles, tls: &Tls) -> String {
                 date(expires)
             )
         }
+        _ if tls
+            .begins()
+            .is_some_and(|begins| begins > SystemTime::now()) =>
+        {
+            let begins = tls.begins().map(date).unwrap_or_default();
+            format!("{path}: it is not valid before {begins}, and clients will refuse it")
+        }
         Some(expires) => format!("{path}: valid until {}", date(expires)),
         None => path.to_string(),
     }
@@ -180,17 +206,18 @@ pub(crate) fn expiry(files: &TlsFiles, tls: &Tls) -> String {
 /// A certificate to use from now on.
 ///
 /// # Errors
-/// As [`settings::tls`]; the certificate has expired.
+/// As [`settings::tls`]; the certificate has expired, or is not valid yet.
 fn renewed(files: &TlsFiles) -> Result<Tls, Failure> {
     let tls = settings::tls(files).map_err(Failure::usage)?;
-    match tls.expires() {
-        Some(expires) if expires < SystemTime::now() => Err(Failure::usage(format!(
-            "the certificate in {} expired on {}",
-            files.certificate.display(),
-            date(expires)
-        ))),
-        _ => Ok(tls),
-    }
+    let (path, now) = (files.certificate.display(), SystemTime::now());
+    let expired = tls.expires().filter(|expires| *expires < now);
+    let early = tls.begins().filter(|begins| *begins > now);
+    let words = match (expired, early) {
+        (Some(expired), _) => format!("expired on {}", date(expired)),
+        (None, Some(begins)) => format!("is not valid before {}", date(begins)),
+        (None, None) => return Ok(tls),
+    };
+    Err(Failure::usage(format!("the certificate in {path} {words}")))
 }
 
 /// Keeps the settings that a running server cannot change, and returns the keys of those that would have changed.
@@ -261,8 +288,20 @@ fn differences(before: &Config, after: &Config) -> Vec<&'static str> {
     changed.map(|(name, _)| name).collect()
 }
 
-/// A line for each database: the numbers of its records before and after.
-fn compare(before: &[DatabaseInfo], after: &[DatabaseInfo]) -> Vec<String> {
+/// A line for each database: the numbers of its records before and after, and of the changes that are dropped.
+fn compare(
+    before: &[DatabaseInfo],
+    after: &[DatabaseInfo],
+    dropped: &[(String, u64)],
+) -> Vec<String> {
+    let loss = |name: &str| {
+        let mut dropped = dropped.iter();
+        let found = dropped.find(|(database, _)| database == name);
+        found.map_or_else(String::new, |(_, changes)| {
+            let changes = counted(*changes, "change");
+            format!("; {changes} by clients dropped, because the database is not saved")
+        })
+    };
     let records = |database: &DatabaseInfo| database.records.unwrap_or_default() as u64;
     let names: BTreeSet<_> = after.iter().map(|database| &database.name).collect();
     let mut lines: Vec<_> = after
@@ -274,15 +313,20 @@ fn compare(before: &[DatabaseInfo], after: &[DatabaseInfo]) -> Vec<String> {
                 format!("{} before", records(before))
             });
             format!(
-                "database {}: {}, {was}",
+                "database {}: {}, {was}{}",
                 now.name,
-                counted(records(now), "record")
+                counted(records(now), "record"),
+                loss(&now.name)
             )
         })
         .collect();
     for gone in before.iter().filter(|gone| !names.contains(&gone.name)) {
         let was = records(gone);
-        lines.push(format!("database {}: removed, {was} before", gone.name));
+        let loss = loss(&gone.name);
+        lines.push(format!(
+            "database {}: removed, {was} before{loss}",
+            gone.name
+        ));
     }
     lines
 }
@@ -302,6 +346,25 @@ mod tests {
         let number: u64 = digits.parse().expect("a number");
         let quote = if unit.is_empty() { "" } else { "\"" };
         format!("{quote}{}{unit}{quote}", number + 1)
+    }
+
+    #[test]
+    fn dropped_changes_are_reported() {
+        let backend = |names: &[&str]| {
+            let builder = MemoryBackend::builder();
+            let described = names.iter();
+            let builder = described.fold(builder, |builder, name| builder.describe(name, "", ""));
+            builder.build().databases()
+        };
+        let dropped = [("a".to_owned(), 2), ("b".to_owned(), 1)];
+        assert_eq!(
+            compare(&backend(&["a", "b", "c"]), &backend(&["a", "c"]), &dropped),
+            [
+                "database a: 0 records, 0 before; 2 changes by clients dropped, because the database is not saved",
+                "database c: 0 records, 0 before",
+                "database b: removed, 0 before; 1 change by clients dropped, because the database is not saved",
+            ]
+        );
     }
 
     #[test]

@@ -1,13 +1,14 @@
 //! The settings: the settings file, overridden by the arguments, and a check of everything they name.
 
 use std::collections::BTreeSet;
+use std::fs::File;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
 use z3950_asn1::file::{self, Draft, Existing, Growing, Lock};
 use z3950_asn1::input;
 use z3950_server::Limits;
-use z3950_server::memory::DatabaseFiles;
+use z3950_server::memory::{DatabaseFiles, journal_path};
 use z3950_server::tls::{ClientCertificates, Tls, TlsError, read};
 use z3950_server::transcript::Recording;
 
@@ -71,10 +72,13 @@ impl SettingOrigin {
     }
 }
 
-/// The settings of the arguments and of the file they name.
-pub(crate) fn settings(arguments: Arguments) -> Result<Config, Failure> {
-    let config = arguments.config.as_deref().map(Config::read).transpose();
-    let mut config = config.map_err(Failure::usage)?.unwrap_or_default();
+/// The settings of the arguments and of the file they name, as far as they can be read, and what is wrong with them, line by line.
+pub(crate) fn settings(arguments: Arguments) -> (Option<Config>, Vec<String>) {
+    let read = arguments.config.as_deref().map(Config::read);
+    let (config, mut wrong) = read.unwrap_or_else(|| (Some(Config::default()), Vec::new()));
+    let Some(mut config) = config else {
+        return (None, wrong);
+    };
     let files = arguments.tls_files();
     config.demo |= arguments.demo;
     config.access.anyone_may_update |= arguments.anyone_may_update;
@@ -91,9 +95,8 @@ pub(crate) fn settings(arguments: Arguments) -> Result<Config, Failure> {
     config.replay = arguments.replay.or(config.replay);
     config.replay_in_order |= arguments.replay_in_order;
     if config.replay_in_order && config.replay.is_none() {
-        return Err(Failure::usage(
-            "--replay-in-order (replay-in-order in the file) needs --replay FILE (replay)",
-        ));
+        let words = "--replay-in-order (replay-in-order in the file) needs --replay FILE (replay)";
+        wrong.push(words.to_owned());
     }
     for fault in arguments.faults {
         if let FaultArgument::Rule(rule) = fault {
@@ -124,10 +127,10 @@ pub(crate) fn settings(arguments: Arguments) -> Result<Config, Failure> {
     *sessions = arguments.max_sessions.map_or(*sessions, NonZeroUsize::get);
     *sessions_per_address = arguments.max_sessions_per_address.or(*sessions_per_address);
     let own = config.demo || !config.databases.is_empty();
-    match own || config.imitate.is_some() || config.replay.is_some() {
-        true => Ok(config),
-        false => Err(Failure::usage(NOTHING)),
+    if !own && config.imitate.is_none() && config.replay.is_none() && wrong.is_empty() {
+        wrong.push(NOTHING.to_owned());
     }
+    (Some(config), wrong)
 }
 
 impl Arguments {
@@ -203,7 +206,7 @@ pub(crate) fn recording(path: &Path) -> Result<Recording, Failure> {
     Recording::parse(&text).map_err(|error| failure(error.into()))
 }
 
-/// Reports everything unusable that the settings name.
+/// Reports everything unusable that the settings name, except for the records of databases and a recording.
 pub(crate) fn check(config: &Config, origin: &SettingOrigin) -> Vec<String> {
     let mut wrong = Vec::new();
     for listener in &config.listeners {
@@ -211,10 +214,6 @@ pub(crate) fn check(config: &Config, origin: &SettingOrigin) -> Vec<String> {
             let place = origin.key("listener");
             wrong.push(format!("{place}{}", chain(&error)));
         }
-    }
-    if let Some(Err(failure)) = config.replay.as_deref().map(recording) {
-        let place = origin.key("replay");
-        wrong.push(format!("{place}{}", failure.words));
     }
     for (key, log) in [
         ("apdu-log", apdu_log(config)),
@@ -228,13 +227,7 @@ pub(crate) fn check(config: &Config, origin: &SettingOrigin) -> Vec<String> {
             }
         }
     }
-    if let Some(path) = config
-        .access_log
-        .as_deref()
-        .filter(|path| *path != Path::new(STDERR))
-        && let Err(error) = Growing::resume(path)
-    {
-        let failure = unwritten("--access-log", error);
+    if let Err(failure) = check_access_log(config) {
         wrong.push(format!("{}{}", origin.key("access"), failure.words));
     }
     for database in &config.databases {
@@ -276,16 +269,43 @@ pub(crate) fn access_log(config: &Config) -> Option<Result<AccessLog, Failure>> 
     Some(log.map_err(|error| unwritten("--access-log", unwritable(error))))
 }
 
+/// Whether the log of sessions can be written; it is not created.
+pub(crate) fn check_access_log(config: &Config) -> Result<(), Failure> {
+    let path = config.access_log.as_deref();
+    match path.filter(|path| *path != Path::new(STDERR)) {
+        None => Ok(()),
+        Some(path) => Growing::resume(path)
+            .map(drop)
+            .map_err(|error| unwritten("--access-log", error)),
+    }
+}
+
+/// Whether the recording can be replayed.
+pub(crate) fn check_recording(config: &Config, origin: &SettingOrigin) -> Option<String> {
+    let failure = recording(config.replay.as_deref()?).err()?;
+    Some(format!("{}{}", origin.key("replay"), failure.words))
+}
+
 /// The transcript. Because each run counts its sessions from 1, an existing transcript is not appended to.
 pub(crate) fn transcript(config: &Config) -> Option<Result<Growing, file::Error>> {
     let create = |path| Growing::create(path, Existing::Refuse);
     config.transcript.as_deref().map(create)
 }
 
-/// Whether a database can be saved to a file: its lock is free, and a file can be created next to it.
+/// Whether a database can be saved to a file: its lock is free, a file can be created next to it, and its journal, if there is one,
+/// can be written.
 fn savable(path: &Path) -> Result<(), file::Error> {
     let lock = Lock::take(path)?;
-    Draft::hidden(lock.target()).map(drop)
+    Draft::hidden(lock.target())?;
+    let journal = journal_path(lock.target());
+    match journal.is_file() {
+        false => Ok(()),
+        true => File::options()
+            .write(true)
+            .open(&journal)
+            .map(drop)
+            .map_err(file::Error::unwritable(&journal)),
+    }
 }
 
 /// The failure of a log, with advice.

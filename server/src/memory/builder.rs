@@ -7,7 +7,7 @@ use z3950_marc::{MarcRecord, mrk};
 use super::catalogue::{Catalogue, DatabaseFiles, same_name};
 use super::docid::DocidField;
 use super::fields::{AccessPoints, Fields};
-use super::load::{FileNotes, LoadError, Note, Progress, encoded};
+use super::load::{DamagedFiles, FileNotes, LoadError, Loaded, Note, Progress, encoded};
 use super::profile::Profile;
 use super::{JOURNAL_OCTETS, MemoryBackend, SavedFiles, load, update};
 
@@ -91,10 +91,11 @@ impl MemoryBackendBuilder {
         let (fields, databases) = self.finished();
         // Only files can fail.
         let loaded = load::load(&fields, &databases, None, &|_| {});
-        let (index, _) = loaded.unwrap_or_default();
+        let Loaded { index, .. } = loaded.unwrap_or_default();
         MemoryBackend::new(
             Catalogue::new(fields, databases, index),
             SavedFiles::default(),
+            DamagedFiles::default(),
         )
     }
 
@@ -102,8 +103,8 @@ impl MemoryBackendBuilder {
     /// time. Blocks until done.
     ///
     /// # Errors
-    /// The first file that cannot be read, or has no records; a journal that cannot be read, is damaged, or does not belong to its
-    /// file. Damaged records are reported as notes.
+    /// The files that cannot be read, or have no records; journals that cannot be read, are damaged, or do not belong to their
+    /// files. Damaged records are reported as notes.
     pub fn load(
         self,
         databases: impl IntoIterator<Item = DatabaseFiles>,
@@ -112,11 +113,13 @@ impl MemoryBackendBuilder {
         let journal_octets = self.journal_octets.unwrap_or(JOURNAL_OCTETS);
         let (fields, databases) = self.with_files(databases).finished();
         let mut saved = SavedFiles::lock(&databases, journal_octets)?;
-        let found = saved.examine(&fields)?;
-        let (index, notes) = load::load(&fields, &databases, None, progress)?;
-        let catalogue = Catalogue::new(fields, databases, index);
+        let found = saved.examine(&fields);
+        let loaded = load::load(&fields, &databases, None, progress);
+        let (found, loaded) = load::both(Vec::new(), found, loaded)?;
+        let catalogue = Catalogue::new(fields, databases, loaded.index);
         let catalogue = update::repeated(catalogue, saved.read(found));
-        Ok((MemoryBackend::new(catalogue, saved), notes))
+        let backend = MemoryBackend::new(catalogue, saved, loaded.damaged);
+        Ok((backend, loaded.notes))
     }
 
     /// Adds databases of files.

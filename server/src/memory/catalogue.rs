@@ -27,6 +27,8 @@ pub(super) struct Catalogue {
     syntaxes: Vec<Oid>,
     /// The number of records of each database.
     pub(super) counts: Vec<usize>,
+    /// The number of changes of each database since it was read.
+    pub(super) changes: Vec<u64>,
 }
 
 /// A database and its files.
@@ -101,16 +103,26 @@ impl Catalogue {
             databases,
             syntaxes: syntaxes_of(&index),
             index,
+            changes: vec![0; counts.len()],
             counts,
         }
     }
 
-    /// The catalogue after a change of one database, which has that many records more and fewer. The cost does not depend on the number of
-    /// records.
-    pub(super) fn changed(&self, index: Index, database: u16, more: usize, fewer: usize) -> Self {
+    /// The catalogue after changes of one database, which has that many records more and fewer. The cost does not depend on the
+    /// number of records.
+    pub(super) fn changed(
+        &self,
+        index: Index,
+        database: u16,
+        (changes, more, fewer): (usize, usize, usize),
+    ) -> Self {
         let mut counts = self.counts.clone();
         if let Some(count) = counts.get_mut(usize::from(database)) {
             *count = (*count + more).saturating_sub(fewer);
+        }
+        let mut all = self.changes.clone();
+        if let Some(all) = all.get_mut(usize::from(database)) {
+            *all += changes as u64;
         }
         Self {
             fields: Arc::clone(&self.fields),
@@ -118,6 +130,7 @@ impl Catalogue {
             syntaxes: syntaxes_of(&index),
             index,
             counts,
+            changes: all,
         }
     }
 

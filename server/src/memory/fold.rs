@@ -98,6 +98,8 @@ impl MemoryBackend {
         };
         let drafted = drafted(&catalogue.index, number, &target);
         let path = lock(&self.0.files).end_fold(number, drafted, point)?;
+        // It is whole now.
+        lock(&self.0.damaged).remove(&path);
         Ok(Some(FoldedFile {
             database: catalogue.name(number).to_owned(),
             path,

@@ -135,7 +135,7 @@ pub enum JournalError {
 }
 
 /// The path of a file's journal. `file` is a path without links.
-pub(super) fn path_of(file: &Path) -> PathBuf {
+pub fn path_of(file: &Path) -> PathBuf {
     let mut name = file.file_name().unwrap_or_default().to_owned();
     name.push(".journal");
     file.with_file_name(name)

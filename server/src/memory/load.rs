@@ -5,6 +5,7 @@ mod check;
 mod read;
 mod workers;
 
+use std::error::Error;
 use std::io;
 use std::path::PathBuf;
 
@@ -14,7 +15,7 @@ use z3950_marc::{Iso2709Error, MarcRecord, iso2709};
 pub use self::check::{Checked, check_files};
 #[cfg(feature = "save")]
 pub use self::check::{CheckedJournal, check_journal};
-pub(super) use self::workers::load;
+pub(super) use self::workers::{DamagedFiles, Loaded, Served, load};
 
 /// The progress of loading.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -144,7 +145,7 @@ pub enum LoadError {
         /// What is wrong with its contents.
         notes: Vec<Note>,
     },
-    /// A file is worse than what is served already: records are lost or incomplete, or none is intact.
+    /// A file is worse than what is served already: more records are lost or incomplete, or none is intact.
     #[error(
         "{} is damaged, and does not replace what is served{}{}", path.display(), first(.notes), further(*.more + .notes.len().saturating_sub(1))
     )]
@@ -178,6 +179,70 @@ pub enum LoadError {
     /// There are too many records.
     #[error("more records than can be served at once")]
     TooMany,
+    /// Several errors.
+    #[error("{}", lines(.0))]
+    Several(
+        /// The errors.
+        Vec<LoadError>,
+    ),
+}
+
+impl LoadError {
+    /// Nothing, or all of these errors as one.
+    fn of_all(errors: Vec<Self>) -> Result<(), Self> {
+        match errors.is_empty() {
+            true => Ok(()),
+            false => Err(Self::as_one(errors)),
+        }
+    }
+
+    fn as_one(errors: Vec<Self>) -> Self {
+        match <[Self; 1]>::try_from(errors) {
+            Ok([one]) => one,
+            Err(several) => Self::Several(several),
+        }
+    }
+
+    /// The errors one by one.
+    pub fn each(&self) -> Vec<&Self> {
+        match self {
+            Self::Several(errors) => errors.iter().flat_map(Self::each).collect(),
+            one => vec![one],
+        }
+    }
+}
+
+/// Two results, or the errors of both and those before.
+pub(super) fn both<A, B, E: Into<LoadError>>(
+    mut errors: Vec<LoadError>,
+    first: Result<A, Vec<E>>,
+    second: Result<B, LoadError>,
+) -> Result<(A, B), LoadError> {
+    match (first, second) {
+        (Ok(first), Ok(second)) => Ok((first, second)),
+        (first, second) => {
+            errors.extend(first.err().into_iter().flatten().map(Into::into));
+            errors.extend(second.err());
+            Err(LoadError::as_one(errors))
+        }
+    }
+}
+
+/// A line for each error, with its causes.
+fn lines(errors: &[LoadError]) -> String {
+    let mut lines = String::new();
+    for error in errors {
+        if !lines.is_empty() {
+            lines.push('\n');
+        }
+        lines.push_str(&error.to_string());
+        let mut cause = error.source();
+        while let Some(deeper) = cause {
+            lines.push_str(&format!(": {deeper}"));
+            cause = deeper.source();
+        }
+    }
+    lines
 }
 
 fn first(notes: &[Note]) -> String {

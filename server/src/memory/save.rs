@@ -8,6 +8,7 @@ use std::fs;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Instant;
 
 use z3950_asn1::file::{self, Draft, Existing, Lock, Stamp};
 use z3950_marc::stream::InputForm;
@@ -21,6 +22,7 @@ use super::journal::{
     self, Fingerprint, Hashed, Journal, JournalContents, JournalError, UNFINISHED,
 };
 use crate::diagnostic::{Condition, Diagnostic, diagnostic};
+use crate::metrics::PERIOD;
 
 /// The octets of changes in a journal from which it is folded into its file, by default.
 pub(super) const JOURNAL_OCTETS: u64 = 16 << 20;
@@ -83,6 +85,16 @@ struct SavedFile {
     /// Whether the file is being written anew on another thread.
     is_drafting: bool,
     tally: Arc<JournalTally>,
+    failures: SaveFailures,
+}
+
+/// Failures to save changes, which are logged at most once in [`PERIOD`] as long as the cause is the same.
+#[derive(Debug, Default)]
+struct SaveFailures {
+    /// The last one that was logged.
+    logged: Option<(String, Instant)>,
+    /// Those since then.
+    more: u64,
 }
 
 /// The states of the files at one time.
@@ -143,6 +155,7 @@ impl SavedFiles {
                 most,
                 is_drafting: false,
                 tally: Arc::new(JournalTally::new(most)),
+                failures: SaveFailures::default(),
             };
             files.insert(number, file);
         }
@@ -152,14 +165,20 @@ impl SavedFiles {
     /// The current states of the files and their journals, before the files are read with these fields.
     ///
     /// # Errors
-    /// A journal cannot be read, is damaged, or does not belong to its file.
-    pub(super) fn examine(&mut self, fields: &Fields) -> Result<FoundFiles, JournalError> {
-        let files = self.0.iter_mut();
-        let found = files.map(|(number, file)| {
+    /// Journals that cannot be read, are damaged, or do not belong to their files.
+    pub(super) fn examine(&mut self, fields: &Fields) -> Result<FoundFiles, Vec<JournalError>> {
+        let (mut found, mut errors) = (BTreeMap::new(), Vec::new());
+        for (number, file) in &mut self.0 {
             let docid = fields.docid(*number).to_string();
-            Ok((*number, file.examine(docid)?))
-        });
-        found.collect::<Result<_, _>>().map(FoundFiles)
+            match file.examine(docid) {
+                Ok(file) => drop(found.insert(*number, file)),
+                Err(error) => errors.push(error),
+            }
+        }
+        match errors.is_empty() {
+            true => Ok(FoundFiles(found)),
+            false => Err(errors),
+        }
     }
 
     /// A file that was removed since it was last read or written.
@@ -196,12 +215,10 @@ impl SavedFiles {
         };
         let committed = file.commit(&catalogue.index, number, changes);
         file.tally.committed(committed.is_ok(), file.octets);
+        file.failures.log(&committed, catalogue.name(number));
         committed.map_err(|error| {
             // Without the path, which clients need not know.
             let cause = error.source();
-            let shown = cause.map(tracing::field::display);
-            let database = catalogue.name(number);
-            tracing::error!(%error, cause = shown, database, "the database cannot be saved");
             let words = match (&error, cause) {
                 (
                     SaveError::Changed { .. } | SaveError::Journal(JournalError::Foreign { .. }),
@@ -479,6 +496,38 @@ impl SavedFile {
     }
 }
 
+impl SaveFailures {
+    /// Logs the outcome of a change, if it is news.
+    fn log(&mut self, outcome: &Result<(), SaveError>, database: &str) {
+        let more = self.more;
+        let Err(error) = outcome else {
+            if self.logged.take().is_some() {
+                self.more = 0;
+                tracing::warn!(database, more, "the database is saved again");
+            }
+            return;
+        };
+        let cause = error.source().map(|cause| format!(": {cause}"));
+        let words = format!("{error}{}", cause.unwrap_or_default());
+        let is_known = self
+            .logged
+            .as_ref()
+            .is_some_and(|(known, since)| *known == words && since.elapsed() < PERIOD);
+        if is_known {
+            self.more += 1;
+            return;
+        }
+        tracing::error!(
+            database,
+            error = words,
+            more,
+            "the database cannot be saved"
+        );
+        self.logged = Some((words, Instant::now()));
+        self.more = 0;
+    }
+}
+
 fn octets_of<'a>(changes: impl Iterator<Item = &'a RecordChange>) -> u64 {
     let octets = changes.map(|change| {
         let record = change.record.as_ref().map_or(0, |record| record.len());
@@ -559,4 +608,35 @@ fn write_records(
         output.write_all(&buffer)?;
     }
     output.write_all(form.end().as_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn failures_to_save_are_logged_once_in_a_while() {
+        let mut failures = SaveFailures::default();
+        let mut check = |outcome: Result<(), &str>, is_logged: bool, more: u64| {
+            let outcome = outcome.map_err(|name| SaveError::NoDatabase(name.to_owned()));
+            let before = failures.logged.clone();
+            failures.log(&outcome, "books");
+            assert_eq!(failures.logged != before, is_logged, "{failures:?}");
+            assert_eq!(failures.more, more, "{failures:?}");
+        };
+        check(Ok(()), false, 0);
+        check(Err("a"), true, 0);
+        check(Err("a"), false, 1);
+        check(Err("a"), false, 2);
+        check(Err("b"), true, 0);
+        check(Err("b"), false, 1);
+        check(Ok(()), true, 0);
+        check(Err("b"), true, 0);
+        let long_ago = Instant::now().checked_sub(PERIOD).expect("a time");
+        failures.logged = failures.logged.map(|(words, _)| (words, long_ago));
+        failures.more = 7;
+        let outcome = Err(SaveError::NoDatabase("b".to_owned()));
+        failures.log(&outcome, "books");
+        assert_eq!(failures.more, 0);
+    }
 }

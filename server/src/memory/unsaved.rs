@@ -24,7 +24,7 @@ impl SavedFiles {
         Ok(Self {})
     }
 
-    pub(super) fn examine(&mut self, _: &Fields) -> Result<FoundFiles, LoadError> {
+    pub(super) fn examine(&mut self, _: &Fields) -> Result<FoundFiles, Vec<LoadError>> {
         Ok(FoundFiles {})
     }
 

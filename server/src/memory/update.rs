@@ -54,11 +54,11 @@ pub(super) fn changed(
     if outcomes.iter().any(Result::is_err) {
         return Ok(Err(outcomes));
     }
-    let changes = std::mem::take(&mut draft.changes);
+    let (catalogue, changes) = draft.finish(catalogue);
     Ok(Ok(Changed {
         outcomes,
         number,
-        catalogue: draft.finish(catalogue),
+        catalogue,
         changes,
     }))
 }
@@ -79,7 +79,7 @@ pub(super) fn repeated(
             let known = draft.find(&id);
             draft.put(id, known, parsed);
         }
-        catalogue = draft.finish(&catalogue);
+        (catalogue, _) = draft.finish(&catalogue);
     }
     catalogue
 }
@@ -244,12 +244,15 @@ impl<'a> Draft<'a> {
         Ok((octets, parsed.record))
     }
 
-    /// The catalogue after the change.
-    fn finish(self, catalogue: &Catalogue) -> Catalogue {
+    /// The catalogue after the changes, and these.
+    fn finish(mut self, catalogue: &Catalogue) -> (Catalogue, Vec<RecordChange>) {
         let fields = &catalogue.fields;
+        let changes = std::mem::take(&mut self.changes);
         let (number, fewer) = (self.number, self.deleted.len());
         let more = self.new.iter().flatten().count();
-        catalogue.changed(self.indexed(fields), number, more, fewer)
+        let sizes = (changes.len(), more, fewer);
+        let catalogue = catalogue.changed(self.indexed(fields), number, sizes);
+        (catalogue, changes)
     }
 
     fn indexed(self, fields: &Arc<Fields>) -> Index {

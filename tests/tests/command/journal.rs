@@ -106,7 +106,7 @@ fn a_killed_server_leaves_a_journal_that_is_read_and_folded() {
     check(
         &saved.ended("--check"),
         0,
-        &["cat.mrk.journal: 1 changes that are not in the file yet"],
+        &["cat.mrk.journal: 1 change not in the file yet"],
     );
     let mut daemon = saved.daemon();
     assert_eq!(get(&daemon, "two"), Some(0));
@@ -116,7 +116,7 @@ fn a_killed_server_leaves_a_journal_that_is_read_and_folded() {
     check(
         &saved.fold(),
         0,
-        &["cat.mrk has the 2 changes of", "and 3 records"],
+        &["cat.mrk has 2 changes of", "and 3 records"],
     );
     assert!(saved.has("two") && saved.has("three") && !saved.journal().exists());
     check(

@@ -232,6 +232,7 @@ const HOUSES: &[House] = &[
             "listener::acceptor",
             "listener::socket",
             "imitate",
+            "memory::reload",
             "memory::builder",
             "memory::unsaved",
             "memory::load",

@@ -10,10 +10,13 @@ use std::time::{Duration, Instant};
 
 use rcgen::{CertificateParams, KeyPair, date_time_ymd};
 use z3950_asn1::apdu::{
-    Apdu, DatabaseName, InitializeRequest, Options, ProtocolVersion, Query, SearchRequest,
+    Apdu, DatabaseName, ExtendedServicesRequest, External, IdAuthentication, InitializeRequest,
+    Options, ProtocolVersion, Query, SearchRequest,
 };
 use z3950_asn1::codec::frame::Scanner;
 use z3950_asn1::codec::{decode, encode};
+use z3950_asn1::es::update::{Action, EsRequest, RecordId, SuppliedRecord, Update};
+use z3950_asn1::oid::{DATABASE_UPDATE, USMARC};
 use z3950_asn1::optional::Unknown;
 
 pub(crate) fn program() -> Command {
@@ -146,7 +149,7 @@ pub(crate) fn hits(answer: &Apdu) -> i64 {
 pub(crate) struct Session(TcpStream);
 
 impl Session {
-    fn connected(address: &str) -> Self {
+    pub(crate) fn connected(address: &str) -> Self {
         let stream = TcpStream::connect(address).expect("a connection");
         stream
             .set_read_timeout(Some(PATIENCE))
@@ -177,13 +180,21 @@ impl Session {
 }
 
 fn init() -> Apdu {
+    init_of(None)
+}
+
+/// Init with the name of a user, or without one.
+pub(crate) fn init_of(user: Option<&str>) -> Apdu {
     InitializeRequest {
         reference_id: None,
         protocol_version: ProtocolVersion::UP_TO_3,
-        options: Options::SEARCH | Options::PRESENT | Options::NAMED_RESULT_SETS,
+        options: Options::SEARCH
+            | Options::PRESENT
+            | Options::NAMED_RESULT_SETS
+            | Options::EXTENDED_SERVICES,
         preferred_message_size: 1 << 20,
         exceptional_record_size: 1 << 20,
-        id_authentication: None,
+        id_authentication: user.map(|user| IdAuthentication::Open(user.into())),
         implementation_id: None,
         implementation_name: None,
         implementation_version: None,
@@ -213,6 +224,16 @@ pub(crate) fn search(database: &str, query: &str) -> Apdu {
     .into()
 }
 
+/// A request to delete a record.
+pub(crate) fn update(database: &str) -> Apdu {
+    let record = External::octet_aligned(USMARC, Vec::new());
+    let record = SuppliedRecord::new(record, Some(RecordId::Opaque("x".into())), None);
+    let update = EsRequest::new(Action::RECORD_DELETE, database, vec![record]);
+    let update = Update::EsRequest(Box::new(update));
+    let parameters = update.to_external_as(DATABASE_UPDATE).expect("encodes");
+    ExtendedServicesRequest::create(DATABASE_UPDATE, Some(parameters)).into()
+}
+
 /// A record.
 pub(crate) const ONE: &str = "=LDR  00000nam a2200000 a 4500\n=001  b1\n=245  00$aOne\n";
 
@@ -232,11 +253,16 @@ impl Folder {
         write(&self.at(name), text)
     }
 
-    /// Writes a certificate and its key.
+    /// Writes a certificate that is valid until a year, and its key.
     pub(crate) fn certify(&self, year: i32) {
+        self.certify_from(1975, year);
+    }
+
+    pub(crate) fn certify_from(&self, begin: i32, year: i32) {
         let key = KeyPair::generate().expect("a key");
         let names = vec!["localhost".to_owned()];
         let mut params = CertificateParams::new(names).expect("a name");
+        params.not_before = date_time_ymd(begin, 2, 3);
         params.not_after = date_time_ymd(year, 2, 3);
         let certificate = params.self_signed(&key).expect("a certificate");
         self.write("server.pem", &certificate.pem());

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use super::daemon::{Daemon, Folder, lines_of, search};
+use super::daemon::{Daemon, Folder, Session, init_of, lines_of, search, update};
 
 #[cfg(target_os = "linux")]
 #[test]
@@ -39,6 +39,33 @@ fn logs_of_sessions_contain_no_secrets() {
     ] {
         assert!(metrics.contains(words), "{words} in {metrics}");
     }
+}
+
+/// As the program's other messages.
+#[test]
+fn refusals_name_the_client() {
+    let folder = Folder::new();
+    let user = "[[access.user]]\nname = \"ann\"\npassword = \"secret\"\nupdate = false\n";
+    let text = format!("demo = true\nlisten = \"127.0.0.1:0\"\n{user}");
+    let settings = folder.write("z3950d.toml", &text);
+    let (daemon, words) = Daemon::heard(&["--config", &settings]);
+    words.until("database serials");
+    let mut session = Session::connected(&daemon.listening);
+    session.ask(&init_of(Some("joe/secret")));
+    assert_eq!(
+        words.until("Init"),
+        ["Init is refused peer=127.0.0.1 user=\"joe\" \
+          why=\"diagnostic 1011 (user or password is wrong): joe\""]
+    );
+    let mut session = Session::connected(&daemon.listening);
+    session.ask(&init_of(Some("ann/secret")));
+    session.ask(&update("books"));
+    assert_eq!(
+        words.until("update"),
+        ["an update is refused peer=127.0.0.1 user=\"ann\" \
+          why=\"diagnostic 222 (this user may not use the extended service): \
+          user ann may not update databases\""]
+    );
 }
 
 #[test]

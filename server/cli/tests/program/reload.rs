@@ -93,6 +93,7 @@ fn server() -> (Folder, Daemon, Words) {
 fn a_reload_with_a_fault_changes_nothing() {
     let (folder, daemon, words) = server();
     let expired = |folder: &Folder| folder.certify(2001);
+    let early = |folder: &Folder| folder.certify_from(2099, 2100);
     let other_key = |folder: &Folder| {
         let key = KeyPair::generate().expect("a key");
         folder.write("server.key", &key.serialize_pem());
@@ -125,6 +126,7 @@ fn a_reload_with_a_fault_changes_nothing() {
         (&lost("server.pem"), &["cannot read ", "server.pem"]),
         (&lost("server.key"), &["cannot read ", "server.key"]),
         (&expired, &["server.pem expired on 2001-02-03"]),
+        (&early, &["server.pem is not valid before 2099-02-03"]),
         (&other_key, &["does not belong to the certificate"]),
         (
             &set("demo = 1"),
@@ -150,9 +152,9 @@ fn a_reload_with_a_fault_changes_nothing() {
     ] {
         spoil(&folder);
         daemon.signal("HUP");
-        let lines = words.until("nothing has changed");
-        let [why, unchanged] = &*lines else {
-            panic!("not two lines: {lines:#?}")
+        let lines = words.until("log file opened again");
+        let [why, unchanged, _] = &*lines else {
+            panic!("not three lines: {lines:#?}")
         };
         assert!(why.starts_with("not reloaded: "), "{why}");
         for reason in reasons {
@@ -169,10 +171,23 @@ fn a_reload_with_a_fault_changes_nothing() {
         folder.certify(2100);
         folder.write("z3950d.toml", SETTINGS);
     }
-    // Each fault of the settings has a line of its own.
+    // Each reason has a line of its own, whatever it is about.
     set("demo = 1\nsesions = 3")(&folder);
+    expired(&folder);
+    lost("books.mrk")(&folder);
     daemon.signal("HUP");
-    assert_eq!(words.until("nothing has changed").len(), 3);
+    let lines = words.until("nothing has changed");
+    for (line, reason) in lines.iter().zip([
+        "z3950d.toml:1: demo is not true or false",
+        "unknown key \"sesions\"",
+        "server.pem expired on 2001-02-03",
+        "books.mrk: No such file",
+    ]) {
+        assert!(line.contains(reason), "{reason} in {lines:#?}");
+    }
+    assert_eq!(lines.len(), 5, "{lines:#?}");
+    folder.write("books.mrk", ONE);
+    folder.certify(2100);
     folder.write("z3950d.toml", SETTINGS);
     daemon.signal("HUP");
     words.until("certificate");
@@ -214,6 +229,45 @@ fn a_reload_takes_everything_that_can_change() {
     words.until("reloaded: database maps: removed, 1 before");
     words.until("settings");
     assert_eq!(daemon.hits("books", "@attr 1=4 one"), 2);
+}
+
+/// Damage that was there at the start stops neither reloads nor the rotation of logs; a refused reload does not stop the latter.
+#[test]
+fn logs_follow_their_files_whatever_a_reload_does() {
+    let folder = Folder::new();
+    let sound = "00026nam a2200025   4500\u{1e}\u{1d}";
+    let path = folder.write("books.mrc", &format!("{sound}{sound}00099"));
+    let database = format!("books={path}");
+    let (log, moved) = (folder.at("access.log"), folder.at("access.log.1"));
+    let (daemon, words) = Daemon::heard(&[
+        "--database",
+        &database,
+        "--listen",
+        "127.0.0.1:0",
+        "--access-log",
+        log.to_str().expect("text"),
+    ]);
+    words.until("database books: 2 records");
+    let rotated = |outcome: &str| {
+        daemon.converse(&[]);
+        lines_of(&log, 1);
+        fs::rename(&log, &moved).expect("moved");
+        daemon.signal("HUP");
+        let lines = words.until("log file opened again: ");
+        assert!(
+            lines.iter().any(|line| line.contains(outcome)),
+            "{lines:#?}"
+        );
+        daemon.converse(&[]);
+        lines_of(&log, 1);
+        lines_of(&moved, 1);
+        fs::remove_file(&log).expect("removed");
+        daemon.signal("HUP");
+        words.until("log file opened again: ");
+    };
+    rotated("reloaded: database books: 2 records, 2 before");
+    folder.write("books.mrc", &format!("{sound}no record\u{1d}{sound}00099"));
+    rotated("nothing has changed: still serving 2 records");
 }
 
 #[test]

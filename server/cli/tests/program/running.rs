@@ -47,7 +47,7 @@ fn the_start_and_the_end_are_reported() {
                 at("saved.mrc")
             ),
             format!(
-                "database maps: 3 records from {} and 1 more",
+                "database maps: 3 records from {} and 1 more, changes not saved",
                 at("maps.mrk")
             ),
             format!("certificate {}: valid until 2100-02-03", at("server.pem")),
@@ -62,6 +62,28 @@ fn the_start_and_the_end_are_reported() {
         "{last:?}"
     );
     assert!(daemon.child.wait().expect("ended").success());
+}
+
+#[test]
+fn a_certificate_that_is_not_valid_yet_is_reported() {
+    let folder = Folder::new();
+    folder.certify_from(2099, 2100);
+    let at = |name: &str| folder.at(name).display().to_string();
+    let (_daemon, words) = Daemon::heard(&[
+        "--demo",
+        "--listen",
+        "tls:127.0.0.1:0",
+        "--certificate",
+        &at("server.pem"),
+        "--key",
+        &at("server.key"),
+    ]);
+    let lines = words.until("certificate");
+    let line = lines.last().expect("a line");
+    assert!(
+        line.ends_with("server.pem: it is not valid before 2099-02-03, and clients will refuse it"),
+        "{line}"
+    );
 }
 
 /// The updates in it are no longer in any file.

@@ -74,6 +74,29 @@ fn settings_are_checked() {
     assert!(String::from_utf8_lossy(&faults.stdout).contains("delay TIME"));
 }
 
+/// Its updates would be refused one by one.
+#[test]
+fn a_journal_without_leave_to_write_is_refused_at_the_start() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("x.mrc");
+    let journal = folder.path().join("x.mrc.journal");
+    write(&path, "");
+    write(&journal, "");
+    fs::set_permissions(&journal, fs::Permissions::from_mode(0o444)).expect("set");
+    if fs::File::options().write(true).open(&journal).is_ok() {
+        eprintln!("skipped: this user may write every file");
+        return;
+    }
+    let output = ran(&["--demo", "--save", &format!("books={}", path.display())]);
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{told}");
+    assert!(
+        told.contains("cannot write ") && told.contains("x.mrc.journal"),
+        "{told}"
+    );
+}
+
 /// Covers problems that would make startup or a later update fail.
 #[test]
 fn a_check_tries_the_files_to_write() {
@@ -92,6 +115,28 @@ fn a_check_tries_the_files_to_write() {
         let told = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(2), "{option} {value}: {told}");
         assert!(told.contains(words), "{option} {value}: {told}");
+    }
+    // A server does not start, and says all of it.
+    let lost = save("nosuch/x.mrc");
+    let output = ran(&["--demo", "--save", &lost, "--transcript", &at("full")]);
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{told}");
+    for words in ["there is no folder", "full exists and is not empty"] {
+        assert!(told.contains(words), "{words} in {told}");
+    }
+    assert_eq!(told.lines().count(), 2, "{told}");
+    // Neither does it with databases that cannot be read.
+    let (no, none) = (at("no.mrc"), at("none.mrc"));
+    let output = ran(&[
+        "--database",
+        &format!("a={no}"),
+        "--database",
+        &format!("b={none}"),
+    ]);
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{told}");
+    for words in ["cannot load database a: ", "cannot load database b: "] {
+        assert!(told.contains(words), "{words} in {told}");
     }
     let output = ran(&[
         "--demo",

@@ -36,7 +36,8 @@ fn loaded(paths: &[&Path]) -> Result<(Index, Vec<FileNotes>), LoadError> {
         paths: paths.iter().map(|path| (*path).to_owned()).collect(),
         ..DatabaseFiles::default()
     };
-    load(&Arc::default(), &[database], None, &|_| {})
+    let loaded = load(&Arc::default(), &[database], None, &|_| {})?;
+    Ok((loaded.index, loaded.notes))
 }
 
 fn docids(index: &Index) -> Vec<String> {
@@ -150,7 +151,7 @@ fn many_records_keep_their_order() {
         ..DatabaseFiles::default()
     };
     let last = std::cell::Cell::new(Progress::default());
-    let (index, notes) = load(&Arc::default(), &[database], None, &|progress| {
+    let Loaded { index, notes, .. } = load(&Arc::default(), &[database], None, &|progress| {
         last.set(*progress)
     })
     .expect("records");
@@ -255,6 +256,57 @@ fn audit_a7_only_intact_files_replace_the_records_served() {
             (expected, reloaded) => panic!("{expected:?}: {reloaded:?}"),
         }
     }
+}
+
+/// Damage that is served already does not stop a reload; more of it does.
+#[test]
+fn a_reload_takes_damage_that_is_served() {
+    let (a, b) = (octets("a"), octets("b"));
+    let cut = &b[..b.len() - 9];
+    let (first, again) = ([&*a, &*b, cut].concat(), [&*a, cut].concat());
+    let folder = folder(&[("x.mrc", &first), ("y.mrc", cut)]);
+    let (path, none_whole) = (folder.path().join("x.mrc"), folder.path().join("y.mrc"));
+    let files = [("x", &path), ("y", &none_whole)].map(|(name, path)| DatabaseFiles {
+        name: name.to_owned(),
+        paths: vec![path.clone()],
+        ..DatabaseFiles::default()
+    });
+    let loaded = MemoryBackend::builder().load(files, &|_| {});
+    let (backend, _) = loaded.expect("records");
+    for (file, is_taken) in [
+        (&*first, true),
+        // More damage, or fewer records.
+        (&[&*a, &*b, b"no record\x1d", cut].concat(), false),
+        (&again, false),
+        (&[&*a, &*a, &*b, cut].concat(), true),
+        (&[&*a, &*b].concat(), true),
+        // It was whole before.
+        (&first, false),
+    ] {
+        fs::write(&path, file).expect("written");
+        let reloaded = backend.reload(&|_| {});
+        assert_eq!(reloaded.is_ok(), is_taken, "{file:?}: {reloaded:?}");
+    }
+}
+
+/// Each file with an error has a line.
+#[test]
+fn all_errors_of_files_are_reported() {
+    let folder = folder(&[("a.mrc", &rubbish(500)), ("b.mrc", &octets("b"))]);
+    let files = ["a.mrc", "b.mrc", "c.mrc", "d.mrc"].map(|name| DatabaseFiles {
+        name: name.to_owned(),
+        paths: vec![folder.path().join(name)],
+        ..DatabaseFiles::default()
+    });
+    let error = MemoryBackend::builder().load(files, &|_| {});
+    let error = error.expect_err("three are faulty");
+    assert_eq!(error.each().len(), 3, "{error}");
+    let lines = error.to_string();
+    let lines: Vec<_> = lines.lines().collect();
+    for (line, words) in lines.iter().zip(["c.mrc: ", "d.mrc: ", "no record in "]) {
+        assert!(line.contains(words), "{words} in {lines:?}");
+    }
+    assert_eq!(lines.len(), 3, "{lines:?}");
 }
 
 #[test]

@@ -1,9 +1,10 @@
 //! Builds segments of records on all processors.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fs;
 use std::mem::take;
 use std::num::NonZero;
+use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::sync::{Arc, Mutex};
 use std::thread;
@@ -63,23 +64,60 @@ struct Taken {
     notes: Vec<Note>,
 }
 
+/// How much of a file can be served.
+#[derive(Clone, Copy, Debug, Default)]
+pub(in crate::memory) struct FileState {
+    /// Records that are served, and those of them that lost nothing.
+    records: u64,
+    whole: u64,
+    /// Records that are left out or incomplete.
+    losses: u64,
+}
+
+impl FileState {
+    /// Whether it is worse than another state of the same file.
+    fn is_worse_than(self, other: Self) -> bool {
+        self.losses > other.losses
+            || self.records < other.records
+            || (self.whole == 0 && other.whole > 0)
+    }
+}
+
+/// The files that were damaged when they were read.
+pub(in crate::memory) type DamagedFiles = HashMap<PathBuf, FileState>;
+
+/// What is served, and is to be replaced.
+pub(in crate::memory) struct Served<'a> {
+    /// The number of records of each database.
+    pub(in crate::memory) records: &'a [usize],
+    pub(in crate::memory) damaged: &'a DamagedFiles,
+}
+
+/// The records of databases.
+#[derive(Debug, Default)]
+pub(in crate::memory) struct Loaded {
+    pub(in crate::memory) index: Index,
+    pub(in crate::memory) notes: Vec<FileNotes>,
+    pub(in crate::memory) damaged: DamagedFiles,
+}
+
 /// Records from memory, or a file to read.
 struct LoadInput<'a> {
     database: u16,
     /// `None` for a file.
     memory: Option<&'a [Bytes]>,
     octets: u64,
-    /// Records that are served, and those of them that lost nothing.
-    records: u64,
-    whole: u64,
+    state: FileState,
     /// The first record that is left out or incomplete.
     loss: Option<Note>,
     may_be_empty: bool,
+    is_unreadable: bool,
     notes: FileNotes,
 }
 
 impl LoadInput<'_> {
     fn keep(&mut self, note: Note) {
+        self.state.losses += u64::from(note.is_loss());
         if note.is_loss()
             && let first = self.loss.get_or_insert_with(|| note.clone())
             && note.number() < first.number()
@@ -92,48 +130,49 @@ impl LoadInput<'_> {
         }
     }
 
-    /// Whether the file is worse than the records already served: some of its records are lost or incomplete, or none
-    /// is intact. An empty file is not damaged where it is allowed.
+    /// Whether some records of the file are lost or incomplete, or none is intact. An empty file is not damaged where it is allowed.
     fn is_damaged(&self) -> bool {
-        let is_empty = self.records == 0 && self.may_be_empty;
-        self.loss.is_some() || (self.whole == 0 && !is_empty)
+        let is_empty = self.state.records == 0 && self.may_be_empty;
+        self.loss.is_some() || (self.state.whole == 0 && !is_empty)
     }
 }
 
 /// Reads all sources of the databases; `progress` is called from time to time on this thread.
 ///
-/// `served` is the number of records of each database that are replaced. With it, no record may lose anything, and none
-/// of these databases may become empty. Without it, damaged records are repaired or left out.
+/// With `served`, no record may lose anything that is served, and no database that has records may become empty. Without it,
+/// damaged records are repaired or left out.
 ///
 /// # Errors
-/// See [`LoadError`]. A file with some valid records is loaded, with notes on the others, unless it replaces records.
+/// See [`LoadError`]; all of them. A file with some valid records is loaded, with notes on the others, unless it replaces records.
 pub(in crate::memory) fn load(
     fields: &Arc<Fields>,
     databases: &[DatabaseFiles],
-    served: Option<&[usize]>,
+    served: Option<&Served<'_>>,
     progress: &dyn Fn(&Progress),
-) -> Result<(Index, Vec<FileNotes>), LoadError> {
+) -> Result<Loaded, LoadError> {
     let mut inputs = Vec::new();
+    let mut errors = Vec::new();
     for (number, database) in (0..=u16::MAX).zip(databases) {
         let saved = database.saved();
-        let records = served.and_then(|served| served.get(usize::from(number)));
+        let records = served.and_then(|served| served.records.get(usize::from(number)));
         // A database without records is saved as an empty file.
         let may_be_empty = saved.is_some() && records.is_none_or(|records| *records == 0);
         let input = |memory, notes: FileNotes, may_be_empty| LoadInput {
             database: number,
             memory,
             octets: fs::metadata(&notes.path).map_or(0, |metadata| metadata.len()),
-            records: 0,
-            whole: 0,
+            state: FileState::default(),
             loss: None,
             may_be_empty,
+            is_unreadable: false,
             notes,
         };
         if saved.is_none() {
             inputs.push(input(Some(&*database.records), FileNotes::default(), true));
         }
         for path in saved.map_or(&*database.paths, std::slice::from_ref) {
-            for path in files_of(path)? {
+            let files = files_of(path).map_err(|error| errors.push(error));
+            for path in files.unwrap_or_default() {
                 let notes = FileNotes {
                     path,
                     ..FileNotes::default()
@@ -184,7 +223,7 @@ pub(in crate::memory) fn load(
             let before = told.octets_read;
             let path = input.notes.path.clone();
             let octets = input.octets;
-            read(&path, &mut |item| {
+            let read = read(&path, &mut |item| {
                 let record = match item {
                     Ok(record) => record,
                     Err(note) => {
@@ -198,7 +237,15 @@ pub(in crate::memory) fn load(
                     progress(&told);
                 }
                 batcher.give(database, number, record)
-            })?;
+            });
+            match read {
+                Err(LoadError::TooMany) => return Err(LoadError::TooMany),
+                Err(error) => {
+                    errors.push(error);
+                    input.is_unreadable = true;
+                }
+                Ok(()) => {}
+            }
             told.octets_read = before + octets;
             told.files_read += 1;
             progress(&told);
@@ -209,40 +256,55 @@ pub(in crate::memory) fn load(
     indexed.sort_by_key(|indexed| indexed.number);
     for (input, taken) in indexed.iter_mut().flat_map(|one| take(&mut one.taken)) {
         if let Some(input) = inputs.get_mut(input) {
-            input.records += taken.records;
-            input.whole += taken.whole;
+            input.state.records += taken.records;
+            input.state.whole += taken.whole;
             taken.notes.into_iter().for_each(|note| input.keep(note));
         }
     }
-    let mut notes = Vec::new();
-    for mut input in inputs.into_iter().filter(|input| input.memory.is_none()) {
+    let (mut notes, mut damaged) = (Vec::new(), DamagedFiles::new());
+    let read = inputs.into_iter();
+    for mut input in read.filter(|input| input.memory.is_none() && !input.is_unreadable) {
         input.notes.notes.sort_by_key(Note::number);
         let is_damaged = input.is_damaged();
         let mut found = input.notes;
-        if input.records == 0 && !input.may_be_empty {
-            return Err(LoadError::NoRecord {
+        if input.state.records == 0 && !input.may_be_empty {
+            errors.push(LoadError::NoRecord {
                 path: found.path,
                 notes: found.notes,
             });
+            continue;
         }
-        if served.is_some() && is_damaged {
+        let is_worse = |served: &&Served<'_>| {
+            let known = served.damaged.get(&found.path);
+            known.is_none_or(|known| input.state.is_worse_than(*known))
+        };
+        if is_damaged && served.as_ref().is_some_and(is_worse) {
             if let Some(loss) = input.loss {
                 found.notes.retain(|note| *note != loss);
                 found.notes.insert(0, loss);
             }
-            return Err(LoadError::Damaged {
+            errors.push(LoadError::Damaged {
                 path: found.path,
                 notes: found.notes,
                 more: found.more,
             });
+            continue;
+        }
+        if is_damaged {
+            damaged.insert(found.path.clone(), input.state);
         }
         notes.extend((!found.notes.is_empty()).then_some(found));
     }
+    LoadError::of_all(errors)?;
     let nothing = Arc::new(Part::first(0));
     let segments = indexed.into_iter().map(|indexed| indexed.segment);
     let segments = segments.filter(|segment| segment.len() > 0);
     let segments = segments.map(|segment| (Arc::new(segment), Arc::clone(&nothing)));
-    Ok((Index::new(segments), notes))
+    Ok(Loaded {
+        index: Index::new(segments),
+        notes,
+        damaged,
+    })
 }
 
 /// Octets per segment, so that all threads finish at the same time and no segment is too large.

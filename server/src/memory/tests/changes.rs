@@ -498,7 +498,10 @@ fn a_reload_takes_other_databases() {
     );
     assert!(outcomes.iter().all(Result::is_ok), "{outcomes:?}");
     let before = hits(&backend, "faust");
-    let reload = |files: Vec<DatabaseFiles>| backend.reload_as(builder(), files, &|_| {});
+    let reload = |files: Vec<DatabaseFiles>| {
+        let read = backend.reload_as(builder(), files, &|_| {});
+        read.map(PendingReload::finish)
+    };
     reload(vec![cat(), of("more", "b.mrc", None)]).expect("records");
     let expected = [("cat", 2), ("more", 2)];
     let expected = expected.map(|(name, count)| (name.to_owned(), Some(count)));
@@ -595,4 +598,34 @@ fn many_changes_give_the_expected_records() {
     }
     let segments = backend.current().index.segments().count();
     assert!(segments < 20, "{segments} segments");
+}
+
+/// Those of a database that is not saved are gone after a reload.
+#[test]
+fn changes_that_are_not_saved_are_counted() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for is_saved in [false, true] {
+        let files = DatabaseFiles {
+            name: "cat".to_owned(),
+            paths: vec![folder.path().join("cat.mrc")],
+            save: is_saved.then(|| folder.path().join("saved.mrc")),
+            ..DatabaseFiles::default()
+        };
+        let sound = iso2709::encode(&record("a", "War")).expect("a record");
+        fs::write(&files.paths[0], sound).expect("written");
+        let loaded = MemoryBackend::builder().load([files], &|_| {});
+        let (backend, _) = loaded.expect("a record");
+        assert_eq!(backend.unsaved_changes(), []);
+        for docid in ["b", "c"] {
+            change(
+                &backend,
+                UpdateAction::Insert,
+                &[marc(&record(docid, "Peace"))],
+            );
+        }
+        let expected = (!is_saved).then(|| ("cat".to_owned(), 2));
+        assert_eq!(backend.unsaved_changes(), Vec::from_iter(expected));
+        backend.reload(&|_| {}).expect("a record");
+        assert_eq!(backend.unsaved_changes(), []);
+    }
 }

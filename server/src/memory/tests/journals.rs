@@ -238,7 +238,7 @@ fn a_reload_with_another_docid_field_keeps_the_changes() {
     let builder = || MemoryBackend::builder().docid("245$a".parse().expect("a field"));
     let files = || [files(&cat.path, Some(&cat.path))];
     let reloaded = backend.reload_as(builder(), files(), &|_| {});
-    reloaded.expect("folds and reads");
+    reloaded.expect("folds and reads").finish();
     assert!(!cat.journal().exists());
     assert_eq!(titles(&backend, ALL), CHANGED);
     assert_eq!(titles(&backend, "@attr 1=1032 d"), [""; 0]);

@@ -1,0 +1,134 @@
+//! Reloads databases in two steps: everything is read, then it replaces what is served.
+
+use std::sync::{Arc, MutexGuard};
+
+use super::catalogue::{Catalogue, DatabaseFiles};
+use super::fields::Fields;
+use super::load::{self, DamagedFiles, FileNotes, LoadError, Loaded, Progress, Served};
+#[cfg(not(feature = "save"))]
+use super::unsaved::FoundFiles;
+use super::{MemoryBackend, MemoryBackendBuilder, SavedFiles, update};
+#[cfg(feature = "save")]
+use super::{catalogue, save::FoundFiles};
+use crate::lock::lock;
+
+/// Databases that have been read, and are not served yet. Until this is dropped, updates of saved databases wait.
+#[must_use = "nothing is served before `finish`"]
+pub struct PendingReload<'a> {
+    backend: &'a MemoryBackend,
+    _folding: MutexGuard<'a, ()>,
+    files: MutexGuard<'a, SavedFiles>,
+    found: FoundFiles,
+    catalogue: Catalogue,
+    notes: Vec<FileNotes>,
+    damaged: DamagedFiles,
+}
+
+impl PendingReload<'_> {
+    /// Serves the databases from now on. Returns the notes on their files.
+    pub fn finish(mut self) -> Vec<FileNotes> {
+        let changes = self.files.read(self.found);
+        *lock(&self.backend.0.damaged) = self.damaged;
+        let catalogue = update::repeated(self.catalogue, changes);
+        self.backend.overtake(catalogue);
+        self.notes
+    }
+}
+
+impl MemoryBackend {
+    /// The databases with changes that are in memory only, and how many: a reload or the end of the process drops them.
+    pub fn unsaved_changes(&self) -> Vec<(String, u64)> {
+        let current = self.current();
+        let databases = current.databases.iter().zip(&current.changes);
+        let unsaved = databases.filter(|(database, changes)| !database.is_saved() && **changes > 0);
+        unsaved
+            .map(|(database, changes)| (database.name.clone(), *changes))
+            .collect()
+    }
+
+    /// Reloads the databases from their files; `progress` is called from time to time. Updates that were not saved are lost; those in
+    /// journals are first folded into their files. Blocks until done; searches continue.
+    ///
+    /// # Errors
+    /// As for [`MemoryBackendBuilder::load`]; [`LoadError::Damaged`] for a file in which a record would be left out or is
+    /// incomplete, or none is intact, unless it is served in such a state already; [`LoadError::NoRecord`] for a file without a
+    /// record, unless its database is empty and saved to it; and [`LoadError::Removed`] for a file to save to that was removed. On
+    /// errors nothing changes.
+    pub fn reload(&self, progress: &dyn Fn(&Progress)) -> Result<Vec<FileNotes>, LoadError> {
+        let current = self.current();
+        let (fields, databases) = (&current.fields, &current.databases);
+        let read = self.read_again(Arc::clone(fields), Arc::clone(databases), progress);
+        read.map(PendingReload::finish)
+    }
+
+    /// [`MemoryBackend::reload`] with the databases of a builder and those of files in place of the current ones, as soon as the
+    /// result is finished. A database that is saved must have its place in the list and its file as before; others may be added,
+    /// changed and removed.
+    ///
+    /// # Errors
+    /// As [`MemoryBackend::reload`]; [`LoadError::OtherSaves`].
+    pub fn reload_as(
+        &self,
+        builder: MemoryBackendBuilder,
+        databases: impl IntoIterator<Item = DatabaseFiles>,
+        progress: &dyn Fn(&Progress),
+    ) -> Result<PendingReload<'_>, LoadError> {
+        let (fields, databases) = builder.with_files(databases).finished();
+        self.read_again(fields, databases, progress)
+    }
+
+    fn read_again(
+        &self,
+        fields: Arc<Fields>,
+        databases: Arc<[DatabaseFiles]>,
+        progress: &dyn Fn(&Progress),
+    ) -> Result<PendingReload<'_>, LoadError> {
+        let folding = lock(&self.0.folding);
+        let mut errors = Vec::new();
+        errors.extend(
+            lock(&self.0.files)
+                .removed()
+                .map(|path| LoadError::Removed {
+                    path: path.to_owned(),
+                }),
+        );
+        #[cfg(feature = "save")]
+        if !catalogue::have_same_saves(&self.current().databases, &databases) {
+            errors.push(LoadError::OtherSaves);
+        }
+        if errors.is_empty() {
+            // So that a file that is edited by hand afterwards holds everything.
+            self.fold_all(&folding);
+        }
+        let mut files = lock(&self.0.files);
+        let found = match errors.is_empty() {
+            true => files.examine(&fields),
+            false => Err(Vec::new()),
+        };
+        let current = self.current();
+        let records = databases.iter().map(|database| {
+            let number = current.number(&database.name);
+            number.map_or(0, |number| current.count(number))
+        });
+        let served = Served {
+            records: &records.collect::<Vec<_>>(),
+            damaged: &lock(&self.0.damaged).clone(),
+        };
+        let loaded = load::load(&fields, &databases, Some(&served), progress);
+        let (found, loaded) = load::both(errors, found, loaded)?;
+        let Loaded {
+            index,
+            notes,
+            damaged,
+        } = loaded;
+        Ok(PendingReload {
+            backend: self,
+            _folding: folding,
+            files,
+            found,
+            catalogue: Catalogue::new(fields, databases, index),
+            notes,
+            damaged,
+        })
+    }
+}
