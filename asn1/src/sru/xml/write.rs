@@ -1,33 +1,47 @@
 //! Writes elements.
 
-use crate::marc::xmltext::{put_attribute as escape_attribute, put_content};
-
 /// Appends text as element content.
 pub(in crate::sru) fn put_text(out: &mut Vec<u8>, text: &str) {
-    // Most text needs no escape.
-    if text.bytes().all(is_plain) {
-        out.extend_from_slice(text.as_bytes());
-    } else {
-        let mut escaped = String::with_capacity(text.len() + text.len() / 4);
-        put_content(&mut escaped, text.as_bytes());
-        out.extend_from_slice(escaped.as_bytes());
-    }
+    put_escaped(out, text, false);
 }
 
 /// Appends text as the inside of an attribute's value in double quotes.
 pub(in crate::sru) fn put_attribute(out: &mut Vec<u8>, text: &str) {
-    let mut escaped = String::with_capacity(text.len());
-    escape_attribute(&mut escaped, text.as_bytes());
-    out.extend_from_slice(escaped.as_bytes());
+    put_escaped(out, text, true);
 }
 
-/// Whether an octet is content as it is. 0xEF begins characters that XML does not have, among others.
-fn is_plain(octet: u8) -> bool {
-    match octet {
-        b'<' | b'>' | b'&' | 0xEF => false,
-        b'\t' | b'\n' => true,
-        other => other >= b' ',
+/// Appends text with its markup escaped. What XML 1.0 does not have (§2.2) becomes U+FFFD.
+fn put_escaped(out: &mut Vec<u8>, text: &str, is_attribute: bool) {
+    let mut rest = text;
+    while let Some(place) = rest.bytes().position(|octet| !is_plain(octet)) {
+        let (before, from) = rest.split_at_checked(place).unwrap_or((rest, ""));
+        out.extend_from_slice(before.as_bytes());
+        let Some(character) = from.chars().next() else {
+            return;
+        };
+        let reference = match character {
+            '<' => "&lt;",
+            '>' => "&gt;",
+            '&' => "&amp;",
+            '\r' => "&#13;",
+            '"' if is_attribute => "&quot;",
+            '\t' if is_attribute => "&#9;",
+            '\n' if is_attribute => "&#10;",
+            '\t' | '\n' | ' '..='\u{FFFD}' | '\u{10000}'.. => {
+                out.extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes());
+                ""
+            }
+            _ => "\u{FFFD}",
+        };
+        out.extend_from_slice(reference.as_bytes());
+        rest = from.get(character.len_utf8()..).unwrap_or_default();
     }
+    out.extend_from_slice(rest.as_bytes());
+}
+
+/// Whether an octet is text as it is, everywhere. 0xEF begins U+FFFE and U+FFFF, among others.
+fn is_plain(octet: u8) -> bool {
+    octet >= b' ' && !matches!(octet, b'<' | b'>' | b'&' | b'"' | 0xEF)
 }
 
 /// Writes elements with a prefix.
@@ -130,6 +144,35 @@ impl Writer<'_> {
             self.begin(name);
             self.raw(markup);
             self.end(name);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_is_escaped_and_nothing_else_changes() {
+        for (text, content, attribute) in [
+            ("a \\xE9 \\x5C ä", "a \\xE9 \\x5C ä", "a \\xE9 \\x5C ä"),
+            (
+                "<\\xE9>&\"'",
+                "&lt;\\xE9&gt;&amp;\"'",
+                "&lt;\\xE9&gt;&amp;&quot;'",
+            ),
+            ("\t\n\r", "\t\n&#13;", "&#9;&#10;&#13;"),
+            (
+                "\u{1B}\u{FFFF}\u{F000}\u{10000}",
+                "\u{FFFD}\u{FFFD}\u{F000}\u{10000}",
+                "\u{FFFD}\u{FFFD}\u{F000}\u{10000}",
+            ),
+        ] {
+            let (mut one, mut other) = (Vec::new(), Vec::new());
+            put_text(&mut one, text);
+            put_attribute(&mut other, text);
+            assert_eq!(String::from_utf8(one).as_deref(), Ok(content));
+            assert_eq!(String::from_utf8(other).as_deref(), Ok(attribute));
         }
     }
 }
