@@ -1,5 +1,8 @@
 //! Present: which records, in which form, and how many.
 
+use std::pin::pin;
+
+use futures_util::FutureExt;
 use z3950_asn1::apdu::*;
 use z3950_asn1::oid::{self, SUTRS, USMARC};
 
@@ -58,6 +61,20 @@ fn failed_presents_have_their_diagnostics() {
         &|request| request.preferred_record_syntax = Some(oid::GRS_1),
         "239 1.2.840.10003.5.105",
     );
+}
+
+#[test]
+fn a_long_present_lets_others_go_first() {
+    for (number, polls) in [(1, 1), (64, 1), (65, 2), (200, 4)] {
+        let mut session = found(&[4; 200], Limits::default());
+        let request = present_request(1, number).into();
+        let mut answer = pin!(session.answer(&request));
+        let mut polled = 1;
+        while answer.as_mut().now_or_never().is_none() {
+            polled += 1;
+        }
+        assert_eq!(polled, polls, "{number} records");
+    }
 }
 
 /// The answer to a Present of two records with this composition.
