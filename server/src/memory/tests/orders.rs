@@ -1,5 +1,6 @@
 //! Scans and sorts of the backend as a whole.
 
+use futures_util::future::poll_immediate;
 use z3950_asn1::apdu::{
     AttributeElement, AttributeList, CaseSensitivity, DatabaseSpecificSort, MissingValueAction,
     Operand, RpnStructure, SortAttributes, SortElement, SortKey, SortKeySpec, SortRelation, Term,
@@ -222,6 +223,42 @@ fn sorted(backend: &MemoryBackend, inputs: &[Hits], keys: &[SortKeySpec]) -> Str
             diagnostic.condition,
             diagnostic.addinfo.to_string_lossy()
         ),
+    }
+}
+
+#[tokio::test]
+async fn a_long_scan_is_done_in_the_background() {
+    let title = |number: u32| (0..500).map(move |word| format!("w{}", number * 500 + word));
+    let records = (0..10).map(|number| {
+        let title: Vec<_> = title(number).collect();
+        record(&number.to_string(), &title.join(" "))
+    });
+    let backend = MemoryBackend::builder().add_records("one", records.collect::<Vec<_>>());
+    let backend = backend.expect("sound").build();
+    backend.prepare();
+    let query = pqf("@attr 1=4 w");
+    let RpnStructure::Op(Operand::AttributesPlusTerm(start)) = &query.rpn else {
+        panic!("one term")
+    };
+    let databases = [DatabaseName::from("one")];
+    for (terms, is_ready) in [(20, true), (5000, false)] {
+        let mut answer = backend.scan(Scan {
+            caller: Caller::new(),
+            databases: &databases,
+            attribute_set: BIB_1,
+            start,
+            within: None,
+            before: 0,
+            after: terms,
+            step: 0,
+        });
+        let first = poll_immediate(answer.as_mut()).await;
+        assert_eq!(first.is_some(), is_ready, "{terms} terms");
+        let scanned = match first {
+            Some(scanned) => scanned,
+            None => answer.await,
+        };
+        assert_eq!(scanned.expect("terms").after.len(), terms);
     }
 }
 
