@@ -122,8 +122,8 @@ struct Shared {
 const QUICK_WORK: u64 = 65_536;
 /// The same for scans, of which many at once would keep the connections waiting: about half a millisecond.
 const QUICK_SCAN: u64 = 10_000;
-/// The work limit of a query: about a second and a half. A query that needs more gives condition 31.
-const MOST_WORK: u64 = 30_000_000;
+/// The work limit of a query: about a second. A query that needs more gives condition 31.
+const MOST_WORK: u64 = 20_000_000;
 
 impl fmt::Debug for MemoryBackend {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -80,7 +80,8 @@ pub(super) struct Exhausted;
 /// 31: too much work.
 impl From<Exhausted> for Diagnostic {
     fn from(_: Exhausted) -> Self {
-        diagnostic(Condition::RESOURCES_EXHAUSTED, "")
+        let words = "more work than a request may take (about a second)";
+        diagnostic(Condition::RESOURCES_EXHAUSTED, words)
     }
 }
 

@@ -186,7 +186,8 @@ fn work_is_bounded() {
         "@attr 5=102 .*",
         &format!("{}war", "@or war ".repeat(100)),
     ] {
-        catalogue.check_refused(&[(query, "31")]);
+        let why = "31 more work than a request may take (about a second)";
+        catalogue.check_refused(&[(query, why)]);
     }
     // Expressions and masks with exponential cost are refused, or cost no more than others.
     let catalogue = Catalogue::small();
