@@ -1,17 +1,23 @@
 //! Octets that clients make the server keep: an account for each session within the budget of the server. What exceeds either
 //! is refused with condition 31, which names the limit.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use crate::diagnostic::{Condition, Diagnostic, diagnostic};
+use crate::headroom::{self, HeadroomProbe};
 use crate::limits::Limits;
 
 /// The octets of all accounts of a server.
 pub(crate) struct Budget {
     most: usize,
     used: AtomicUsize,
+    /// How to find out what memory is left.
+    probe: OnceLock<HeadroomProbe>,
 }
+
+/// How often the budget asks what memory is left: whenever it passes a multiple of this.
+const PROBED: usize = 1 << 20;
 
 /// Accounts share the counter of the server only when they pass a multiple of this, so that small requests never do.
 const GRAIN: usize = 8192;
@@ -34,6 +40,7 @@ impl Budget {
         Arc::new(Self {
             most: limits.most_octets(),
             used: AtomicUsize::new(0),
+            probe: OnceLock::new(),
         })
     }
 
@@ -41,6 +48,32 @@ impl Budget {
         KeptOctets {
             kept: self.used.load(Ordering::Relaxed),
             limit: self.most,
+        }
+    }
+
+    /// Refuses octets from now on when half of the reserve of memory is left (see [`Headroom::reserve`]): updates, which stop at the
+    /// whole, leave some for sessions.
+    ///
+    /// [`Headroom::reserve`]: crate::headroom::Headroom::reserve
+    pub(crate) fn watch(&self, probe: HeadroomProbe) {
+        // Only the first one counts.
+        let _ = self.probe.set(probe);
+    }
+
+    /// # Errors
+    /// Condition 31.
+    fn add(&self, octets: usize) -> Result<(), Diagnostic> {
+        let before = add(&self.used, octets, self.most)
+            .ok_or_else(|| exhausted("all sessions keep", "server-octets", self.most))?;
+        let is_probed = (before + octets) / PROBED > before / PROBED;
+        let probe = self.probe.get().filter(|_| is_probed);
+        match headroom::now(probe.copied()) {
+            Some(headroom) if headroom.left < headroom.reserve() / 2 => {
+                self.used.fetch_sub(octets, Ordering::Relaxed);
+                let words = format!("the server is short of memory: {headroom}");
+                Err(diagnostic(Condition::RESOURCES_EXHAUSTED, words))
+            }
+            _ => Ok(()),
         }
     }
 
@@ -75,10 +108,11 @@ impl Account {
         let before = add(&self.used, octets, self.most)
             .ok_or_else(|| exhausted("a session keeps", "session-octets", self.most))?;
         let grains = grains(before + octets) - grains(before);
-        if grains > 0 && add(&self.budget.used, grains, self.budget.most).is_none() {
+        if grains > 0
+            && let Err(why) = self.budget.add(grains)
+        {
             self.used.fetch_sub(octets, Ordering::Relaxed);
-            let most = self.budget.most;
-            return Err(exhausted("all sessions keep", "server-octets", most));
+            return Err(why);
         }
         Ok(())
     }
@@ -169,6 +203,7 @@ impl Drop for Charge {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::headroom::Headroom;
 
     fn limits(session_octets: usize, all: usize) -> Limits {
         Limits {
@@ -211,6 +246,33 @@ mod tests {
         }
         let mut free = Charge::default();
         assert_eq!(set(&mut free, usize::MAX), Ok(()));
+    }
+
+    #[test]
+    fn octets_are_refused_when_half_of_the_reserve_of_memory_is_left() {
+        fn left(left: u64) -> Option<Headroom> {
+            let limit = 1 << 30;
+            Some(Headroom { left, limit })
+        }
+        let least = 32 << 20;
+        let probes: [(HeadroomProbe, bool); 3] = [
+            (|| left(32 << 20), true),
+            (|| left((32 << 20) - 1), false),
+            (|| None, true),
+        ];
+        for (probe, is_room) in probes {
+            let limits = limits(least, least);
+            let budget = Budget::new(&limits);
+            budget.watch(probe);
+            let mut charge = Charge::to(&budget.account(&limits));
+            assert_eq!(set(&mut charge, PROBED - 1), Ok(()));
+            let words =
+                "31 the server is short of memory: 33 MB are left under the limit of 1073 MB";
+            let expected = is_room.then_some(()).ok_or(words.to_owned());
+            assert_eq!(set(&mut charge, PROBED), expected);
+            drop(charge);
+            assert_eq!(budget.used.load(Ordering::Relaxed), 0);
+        }
     }
 
     #[test]

@@ -60,6 +60,7 @@ mod diagnostic;
 mod explain;
 pub mod extended;
 pub mod fault;
+mod headroom;
 pub mod imitate;
 mod limits;
 mod listener;
@@ -83,6 +84,7 @@ pub use association::Interrupt;
 pub use budget::KeptOctets;
 pub use diagnostic::{Diagnostic, diagnostic};
 pub use explain::{EXPLAIN_DATABASE, ExplainDatabase};
+pub use headroom::{Headroom, HeadroomProbe};
 pub use limits::Limits;
 pub use listener::{Endpoint, Server, ServerHandle, Summary};
 #[cfg(unix)]

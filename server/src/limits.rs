@@ -29,7 +29,7 @@ pub struct Limits {
     /// take, and answers twice, so `apdu_size` should be at most a sixteenth and `exceptional_record_size` a half of it.
     pub session_octets: usize,
     /// Octets kept for all sessions, and for tasks, which may take half: by default 256 MiB, and in the program `z3950d` a
-    /// quarter of the memory that it may have. What does not fit is refused with condition 31, or 220 for tasks.
+    /// quarter of the memory that it may have, or less where loading has left less. What does not fit is refused with condition 31, or 220 for tasks.
     pub server_octets: Option<usize>,
     /// Octets of the name of a result set: 1,024; longer ones are refused with condition 22.
     pub result_set_name: usize,

@@ -91,6 +91,7 @@ use crate::backend::{
     Update, ready,
 };
 use crate::diagnostic::{Condition, Diagnostic, diagnostic};
+use crate::headroom::{self, Headroom, HeadroomProbe};
 use crate::lock::lock;
 
 /// Databases of MARC records in memory. Clones are handles to the same databases.
@@ -116,6 +117,7 @@ struct Shared {
     /// By database. They can be read while files are being written.
     #[cfg(feature = "save")]
     journals: Vec<(u16, Arc<JournalTally>)>,
+    headroom: Option<HeadroomProbe>,
 }
 
 /// The work after which a query starts again on another thread; this much takes a few milliseconds.
@@ -144,7 +146,12 @@ impl MemoryBackend {
         Self::builder().add_demo().build()
     }
 
-    fn new(catalogue: Catalogue, files: SavedFiles, damaged: DamagedFiles) -> Self {
+    fn new(
+        catalogue: Catalogue,
+        files: SavedFiles,
+        damaged: DamagedFiles,
+        headroom: Option<HeadroomProbe>,
+    ) -> Self {
         Self(Arc::new(Shared {
             #[cfg(feature = "save")]
             journals: files.tallies(),
@@ -154,6 +161,7 @@ impl MemoryBackend {
             folding: Mutex::default(),
             damaged: Mutex::new(damaged),
             background: Background::default(),
+            headroom,
         }))
     }
 
@@ -175,6 +183,10 @@ impl MemoryBackend {
     /// The current databases, for result sets.
     fn view(&self) -> View {
         lock(&self.0.snapshots).current().clone()
+    }
+
+    fn headroom(&self) -> Option<Headroom> {
+        headroom::now(self.0.headroom)
     }
 
     fn replace(&self, catalogue: Arc<Catalogue>) {

@@ -10,6 +10,7 @@ use crate::backend::Backend;
 use crate::budget::Budget;
 use crate::explain::ExplainDatabase;
 use crate::extended::Tasks;
+use crate::headroom::HeadroomProbe;
 use crate::limits::Limits;
 use crate::offer::Offer;
 
@@ -45,6 +46,12 @@ impl Target {
             explain: OnceLock::new(),
             sessions: Vec::new(),
         }
+    }
+
+    /// Refuses to keep more for clients while memory is short.
+    pub fn with_headroom(self, probe: HeadroomProbe) -> Self {
+        self.budget.watch(probe);
+        self
     }
 
     /// Adds a database with its own backend. Its name is compared without case, and it cannot be searched together with

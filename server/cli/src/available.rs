@@ -3,15 +3,61 @@
 
 use std::fs;
 use std::path::Path;
+use std::sync::LazyLock;
 
-/// Octets that the process may have; `None` if the system says nothing.
-pub(crate) fn memory() -> Option<u64> {
+use z3950_server::Headroom;
+
+/// The limits of the memory that the process may have, in octets, as they were when first asked for.
+struct MemoryLimits {
+    /// Of its address space.
+    addresses: Option<u64>,
+    /// Of its resident memory: of the machine and of its cgroups.
+    resident: Option<u64>,
+}
+
+static LIMITS: LazyLock<MemoryLimits> = LazyLock::new(|| {
     let cgroups = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
     let of_cgroups = of_cgroups(&cgroups, Path::new("/sys/fs/cgroup"));
-    [of_machine(), of_process(), of_cgroups]
-        .into_iter()
-        .flatten()
-        .min()
+    MemoryLimits {
+        addresses: of_process(),
+        resident: [of_machine(), of_cgroups].into_iter().flatten().min(),
+    }
+});
+
+/// What is left of the memory that the process may have: the least of what its limits leave.
+pub(crate) fn headroom() -> Option<Headroom> {
+    let used = fs::read_to_string("/proc/self/statm").ok()?;
+    left(&used, rustix::param::page_size() as u64, &LIMITS)
+}
+
+/// As [`headroom`], from the text of `/proc/self/statm`, which counts pages.
+fn left(used: &str, page: u64, limits: &MemoryLimits) -> Option<Headroom> {
+    let mut pages = used.split(' ').map(|pages| pages.parse::<u64>().ok());
+    let mut of = |limit: Option<u64>| {
+        let used = pages.next()??.saturating_mul(page);
+        limit.map(|limit| Headroom {
+            left: limit.saturating_sub(used),
+            limit,
+        })
+    };
+    let found = [of(limits.addresses), of(limits.resident)];
+    found.into_iter().flatten().min_by_key(|room| room.left)
+}
+
+/// The octets that all sessions may keep: as configured, or a quarter of what the process may have; but no more than what is left
+/// besides the reserve, or half of that if nothing is configured.
+pub(crate) fn server_octets(
+    configured: Option<usize>,
+    headroom: Option<Headroom>,
+) -> Option<usize> {
+    let Some(headroom) = headroom else {
+        return configured;
+    };
+    let most = match configured {
+        Some(octets) => headroom.spare().min(octets as u64),
+        None => (headroom.spare() / 2).min(headroom.limit / 4),
+    };
+    usize::try_from(most).ok()
 }
 
 #[cfg(target_os = "linux")]
@@ -25,6 +71,12 @@ fn of_machine() -> Option<u64> {
 #[cfg(not(target_os = "linux"))]
 fn of_machine() -> Option<u64> {
     None
+}
+
+/// Whether the address space of the process is limited.
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+pub(crate) fn addresses_are_limited() -> bool {
+    of_process().is_some()
 }
 
 #[cfg(unix)]
@@ -107,8 +159,54 @@ mod tests {
     }
 
     #[test]
+    fn the_least_headroom_counts() {
+        const PAGE: u64 = 4096;
+        let limits = |addresses, resident| MemoryLimits {
+            addresses,
+            resident,
+        };
+        let most = Some(1000 * PAGE);
+        for (statm, limits, expected) in [
+            ("400 100 5 1 0 1 0\n", limits(most, most), Some(600)),
+            ("400 100 5 1 0 1 0\n", limits(None, most), Some(900)),
+            ("400 100 5 1 0 1 0\n", limits(most, None), Some(600)),
+            ("1001 100 5 1 0 1 0\n", limits(most, most), Some(0)),
+            ("400 100 5 1 0 1 0\n", limits(None, None), None),
+            ("", limits(most, most), None),
+        ] {
+            let found = left(statm, PAGE, &limits);
+            assert_eq!(found.map(|room| room.left / PAGE), expected, "{statm}");
+        }
+    }
+
+    #[test]
+    fn sessions_get_a_quarter_and_no_more_than_is_left() {
+        const MIB: u64 = 1 << 20;
+        for (configured, left, expected) in [
+            (None, 900, Some(256)),
+            (None, 464, Some(200)),
+            (None, 60, Some(0)),
+            (Some(300), 900, Some(300)),
+            (Some(usize::MAX >> 20), 900, Some(836)),
+        ] {
+            let headroom = Headroom {
+                left: left * MIB,
+                limit: 1024 * MIB,
+            };
+            let octets = server_octets(configured.map(|mib: usize| mib << 20), Some(headroom));
+            assert_eq!(
+                octets.map(|octets| octets >> 20),
+                expected,
+                "{configured:?}, {left}"
+            );
+        }
+        assert_eq!(server_octets(Some(5), None), Some(5));
+    }
+
+    #[test]
     #[cfg(target_os = "linux")]
     fn linux_says_how_much_there_is() {
-        assert!(memory().is_some_and(|octets| octets > 1 << 20));
+        let room = headroom().expect("a limit");
+        assert!(room.limit > 1 << 20 && room.left < room.limit, "{room:?}");
     }
 }

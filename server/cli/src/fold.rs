@@ -5,6 +5,7 @@ use std::path::Path;
 use z3950_server::MemoryBackend;
 use z3950_server::memory::{DatabaseFiles, FoldedFile, Note, check_journal};
 
+use crate::available;
 use crate::failure::{Exit, Failure, chain, complain};
 use crate::load;
 use crate::words::counted;
@@ -41,7 +42,9 @@ pub(crate) fn file(file: &Path) -> Result<Exit, Failure> {
     let mut database = DatabaseFiles::default();
     database.name = shown.to_string();
     database.save = Some(file.to_owned());
-    let builder = MemoryBackend::builder().docid(journal.docid);
+    let builder = MemoryBackend::builder()
+        .docid(journal.docid)
+        .headroom(available::headroom);
     let loaded = builder.load([database], &|_| {});
     let (backend, notes) = loaded.map_err(|error| Failure::cannot(&what, error))?;
     load::tell(&notes);

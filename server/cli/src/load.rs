@@ -13,6 +13,7 @@ use z3950_server::memory::{
     PendingReload, Progress,
 };
 
+use crate::available;
 use crate::config::{Config, ListenAddress};
 use crate::failure::{Exit, Failure, chain, complain};
 use crate::settings::SettingOrigin;
@@ -43,7 +44,8 @@ fn builder(config: &Config) -> MemoryBackendBuilder {
     let mut builder = MemoryBackend::builder()
         .docid(config.docid)
         .access_points(config.access_points.clone())
-        .profile(config.profile.clone());
+        .profile(config.profile.clone())
+        .headroom(available::headroom);
     if let Some(octets) = config.journal_octets {
         builder = builder.journal_octets(octets);
     }

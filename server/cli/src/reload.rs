@@ -16,7 +16,7 @@ use crate::failure::{Failure, complain};
 use crate::logs::Logs;
 use crate::status::page::Status;
 use crate::words::{counted, date};
-use crate::{load, settings};
+use crate::{available, load, settings};
 
 /// A running server.
 pub(crate) struct Service {
@@ -160,7 +160,8 @@ impl Service {
 
 /// What all sessions share.
 pub(crate) fn target(config: &Config, backend: Option<MemoryBackend>) -> Target {
-    let limits = config.limits.clone();
+    let mut limits = config.limits.clone();
+    limits.server_octets = available::server_octets(limits.server_octets, available::headroom());
     let target = match (config.imitate, backend) {
         (Some(imitated), _) => imitated.target(limits),
         (None, Some(backend)) => Target::new(Arc::new(backend), limits),
@@ -170,6 +171,7 @@ pub(crate) fn target(config: &Config, backend: Option<MemoryBackend>) -> Target 
         .with_offer(config.offer.clone())
         .with_access(config.access.clone())
         .with_tasks(Tasks::new(config.tasks))
+        .with_headroom(available::headroom)
 }
 
 /// The faults, those of an imitated server first.

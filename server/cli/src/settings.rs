@@ -14,7 +14,6 @@ use z3950_server::transcript::Recording;
 
 use crate::access_log::{AccessLog, STDERR};
 use crate::args::{Arguments, FaultArgument, Listen, NOTHING, NamedFile};
-use crate::available;
 use crate::config::{Config, ListenAddress, ListenerConfig, TlsFiles};
 use crate::failure::{Failure, chain};
 
@@ -115,11 +114,8 @@ pub(crate) fn settings(arguments: Arguments) -> (Option<Config>, Vec<String>) {
         drain_time,
         sessions,
         sessions_per_address,
-        server_octets,
         ..
     } = &mut config.limits;
-    let quarter = available::memory().and_then(|octets| usize::try_from(octets / 4).ok());
-    *server_octets = server_octets.or(quarter);
     if let Some(time) = arguments.idle_timeout {
         *idle_time = (!time.is_zero()).then_some(time);
     }

@@ -10,6 +10,7 @@ use super::fields::{AccessPoints, Fields};
 use super::load::{DamagedFiles, FileNotes, LoadError, Loaded, Note, Progress, encoded};
 use super::profile::Profile;
 use super::{JOURNAL_OCTETS, MemoryBackend, SavedFiles, load, update};
+use crate::headroom::{self, HeadroomProbe};
 
 /// Collects databases for a [`MemoryBackend`].
 #[derive(Debug, Default)]
@@ -19,6 +20,7 @@ pub struct MemoryBackendBuilder {
     profile: Profile,
     databases: Vec<DatabaseFiles>,
     journal_octets: Option<u64>,
+    headroom: Option<HeadroomProbe>,
 }
 
 impl MemoryBackendBuilder {
@@ -45,6 +47,12 @@ impl MemoryBackendBuilder {
     #[cfg(feature = "save")]
     pub fn journal_octets(mut self, octets: u64) -> Self {
         self.journal_octets = Some(octets);
+        self
+    }
+
+    /// How to find out what memory is left. Without it, loads and updates assume that there is enough.
+    pub fn headroom(mut self, probe: HeadroomProbe) -> Self {
+        self.headroom = Some(probe);
         self
     }
 
@@ -88,14 +96,16 @@ impl MemoryBackendBuilder {
 
     /// A backend of the records added.
     pub fn build(self) -> MemoryBackend {
+        let probe = self.headroom;
         let (fields, databases) = self.finished();
         // Only files can fail.
-        let loaded = load::load(&fields, &databases, None, &|_| {});
+        let loaded = load::load(&fields, &databases, None, None, &|_| {});
         let Loaded { index, .. } = loaded.unwrap_or_default();
         MemoryBackend::new(
             Catalogue::new(fields, databases, index),
             SavedFiles::default(),
             DamagedFiles::default(),
+            probe,
         )
     }
 
@@ -104,21 +114,22 @@ impl MemoryBackendBuilder {
     ///
     /// # Errors
     /// The files that cannot be read, or have no records; journals that cannot be read, are damaged, or do not belong to their
-    /// files. Damaged records are reported as notes.
+    /// files; [`LoadError::NoMemory`]. Damaged records are reported as notes.
     pub fn load(
         self,
         databases: impl IntoIterator<Item = DatabaseFiles>,
         progress: &dyn Fn(&Progress),
     ) -> Result<(MemoryBackend, Vec<FileNotes>), LoadError> {
         let journal_octets = self.journal_octets.unwrap_or(JOURNAL_OCTETS);
+        let probe = self.headroom;
         let (fields, databases) = self.with_files(databases).finished();
         let mut saved = SavedFiles::lock(&databases, journal_octets)?;
         let found = saved.examine(&fields);
-        let loaded = load::load(&fields, &databases, None, progress);
+        let loaded = load::load(&fields, &databases, None, headroom::now(probe), progress);
         let (found, loaded) = load::both(Vec::new(), found, loaded)?;
         let catalogue = Catalogue::new(fields, databases, loaded.index);
         let catalogue = update::repeated(catalogue, saved.read(found));
-        let backend = MemoryBackend::new(catalogue, saved, loaded.damaged);
+        let backend = MemoryBackend::new(catalogue, saved, loaded.damaged, probe);
         Ok((backend, loaded.notes))
     }
 

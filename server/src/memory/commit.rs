@@ -54,7 +54,7 @@ impl MemoryBackend {
     /// Makes a change, and has it committed.
     ///
     /// # Errors
-    /// 235 if the database does not exist.
+    /// 235 if the database does not exist, 220 if the memory for more records is short.
     pub(super) fn change(&self, update: &Update<'_>) -> Result<Begun, Diagnostic> {
         let mut queue = lock(&self.0.queue);
         let newest = queue.newest.clone();
@@ -64,7 +64,7 @@ impl MemoryBackend {
             number,
             catalogue,
             changes,
-        } = match update::changed(&newest, update)? {
+        } = match update::changed(&newest, update, self.headroom())? {
             Ok(changed) => changed,
             Err(outcomes) => return Ok(Begun::Done(outcomes)),
         };

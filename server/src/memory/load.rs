@@ -16,6 +16,7 @@ pub use self::check::{Checked, check_files};
 #[cfg(feature = "save")]
 pub use self::check::{CheckedJournal, check_journal};
 pub(super) use self::workers::{DamagedFiles, Loaded, Served, load};
+use crate::headroom::{Headroom, MEGABYTE};
 
 /// The progress of loading.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -170,6 +171,14 @@ pub enum LoadError {
     #[cfg(feature = "save")]
     #[error("which databases are saved, their files and their order change at the next start only")]
     OtherSaves,
+    /// The files need more memory than the process may still take.
+    #[error("loading the files needs about {} MB of memory, and {headroom}", needed.div_ceil(MEGABYTE))]
+    NoMemory {
+        /// Octets.
+        needed: u64,
+        /// What is left.
+        headroom: Headroom,
+    },
     /// A folder has no file with a known extension.
     #[error("no file of records in {}", path.display())]
     NoFile {

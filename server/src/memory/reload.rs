@@ -114,7 +114,13 @@ impl MemoryBackend {
             records: &records.collect::<Vec<_>>(),
             damaged: &lock(&self.0.damaged).clone(),
         };
-        let loaded = load::load(&fields, &databases, Some(&served), progress);
+        let loaded = load::load(
+            &fields,
+            &databases,
+            Some(&served),
+            self.headroom(),
+            progress,
+        );
         let (found, loaded) = load::both(errors, found, loaded)?;
         let Loaded {
             index,

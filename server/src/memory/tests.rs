@@ -6,6 +6,7 @@ use z3950_asn1::record::RetrievedRecord;
 use z3950_marc::{Field, iso2709};
 
 mod changes;
+mod headroom;
 mod journals;
 mod orders;
 mod sets;

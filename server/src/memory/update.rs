@@ -15,6 +15,7 @@ use super::hits::{HitSet, Part, SEGMENT};
 use super::index::{Index, Segment, SegmentBuilder};
 use crate::backend::{Update, UpdateAction, UpdateRecord};
 use crate::diagnostic::{Condition, Diagnostic, diagnostic};
+use crate::headroom::Headroom;
 
 /// The outcome for each record: its identifier, or a diagnostic.
 pub(super) type Outcomes = Vec<Result<Bytes, Diagnostic>>;
@@ -24,6 +25,8 @@ pub(super) type Outcomes = Vec<Result<Bytes, Diagnostic>>;
 const FEW: usize = 64;
 /// The most octets of segments that are merged.
 const MERGED_OCTETS: usize = 64 * 1024 * 1024;
+/// The memory that merging takes for each octet of the records: nine octets were measured where no word occurs twice.
+const MERGE_FACTOR: u64 = 10;
 
 /// A change, made but not visible yet.
 pub(super) struct Changed {
@@ -40,13 +43,24 @@ pub(super) struct Changed {
 /// Makes a change.
 ///
 /// # Errors
-/// 235 if the database does not exist; the outcomes if a record is refused. Then nothing changes.
+/// 235 if the database does not exist, 220 if the memory for more records is short; the outcomes if a record is refused. Then
+/// nothing changes.
 pub(super) fn changed(
     catalogue: &Catalogue,
     update: &Update<'_>,
+    headroom: Option<Headroom>,
 ) -> Result<Result<Changed, Outcomes>, Diagnostic> {
     let number = catalogue.known(update.database)?;
     let mut draft = Draft::new(catalogue, number);
+    if let Some(headroom) = headroom {
+        let spare = headroom.spare();
+        if spare == 0 && update.action != UpdateAction::Delete {
+            let words = format!("no memory for more records: {headroom}");
+            return Err(diagnostic(Condition::TASK_QUOTA, words));
+        }
+        let most = usize::try_from(spare / MERGE_FACTOR).unwrap_or(usize::MAX);
+        draft.merged_octets = most.min(MERGED_OCTETS);
+    }
     let records = update.records.iter();
     let outcomes: Outcomes = records
         .map(|record| draft.apply(update.action, record))
@@ -96,6 +110,8 @@ struct Draft<'a> {
     deleted: HitSet<'a>,
     /// All changes, in order.
     changes: Vec<RecordChange>,
+    /// The most octets of segments that are merged.
+    merged_octets: usize,
     /// The next number to try as the identifier of a record without one.
     next_id: usize,
 }
@@ -118,6 +134,7 @@ impl<'a> Draft<'a> {
             new_by_id: HashMap::new(),
             deleted: HitSet::default(),
             changes: Vec::new(),
+            merged_octets: MERGED_OCTETS,
             next_id: catalogue.count(number),
         }
     }
@@ -266,7 +283,9 @@ impl<'a> Draft<'a> {
                 let deleted = Part::clone(deleted).or(&more.clone().into_owned());
                 slice.deleted = Arc::new(deleted);
                 // A segment that is half empty wastes memory.
-                if slice.deleted.len() * 2 > slice.segment.len() {
+                if slice.deleted.len() * 2 > slice.segment.len()
+                    && slice.octets() <= self.merged_octets
+                {
                     slice = merged(&[slice], fields);
                 }
             }
@@ -284,7 +303,7 @@ impl<'a> Draft<'a> {
         while let Some((rest, [left, right])) = segments.split_last_chunk()
             && left.records() <= right.records()
             && left.records() + right.records() <= SEGMENT
-            && left.octets() + right.octets() <= MERGED_OCTETS
+            && left.octets() + right.octets() <= self.merged_octets
         {
             let one = merged(&[left.clone(), right.clone()], fields);
             segments.truncate(rest.len());

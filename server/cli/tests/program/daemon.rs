@@ -42,8 +42,14 @@ impl Daemon {
 
     /// Like [`Daemon::start`], with standard error captured.
     pub(crate) fn telling(arguments: &[&str], stderr: Stdio) -> Self {
-        let mut child = program()
-            .args(arguments)
+        let mut command = program();
+        command.args(arguments);
+        Self::of(command, stderr)
+    }
+
+    /// Starts a command that runs the program.
+    pub(crate) fn of(mut command: Command, stderr: Stdio) -> Self {
+        let mut child = command
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(stderr)
@@ -98,7 +104,7 @@ impl Daemon {
 pub(crate) struct Words(Receiver<String>);
 
 impl Words {
-    fn of(stream: impl Read + Send + 'static) -> Self {
+    pub(crate) fn of(stream: impl Read + Send + 'static) -> Self {
         let (tell, lines) = mpsc::channel();
         std::thread::spawn(move || {
             let lines = BufReader::new(stream).lines();

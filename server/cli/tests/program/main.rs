@@ -4,6 +4,8 @@
 mod daemon;
 mod help;
 mod logs;
+#[cfg(target_os = "linux")]
+mod memory;
 mod reload;
 mod running;
 mod settings;

@@ -36,7 +36,7 @@ fn loaded(paths: &[&Path]) -> Result<(Index, Vec<FileNotes>), LoadError> {
         paths: paths.iter().map(|path| (*path).to_owned()).collect(),
         ..DatabaseFiles::default()
     };
-    let loaded = load(&Arc::default(), &[database], None, &|_| {})?;
+    let loaded = load(&Arc::default(), &[database], None, None, &|_| {})?;
     Ok((loaded.index, loaded.notes))
 }
 
@@ -151,7 +151,7 @@ fn many_records_keep_their_order() {
         ..DatabaseFiles::default()
     };
     let last = std::cell::Cell::new(Progress::default());
-    let Loaded { index, notes, .. } = load(&Arc::default(), &[database], None, &|progress| {
+    let Loaded { index, notes, .. } = load(&Arc::default(), &[database], None, None, &|progress| {
         last.set(*progress)
     })
     .expect("records");
