@@ -4,6 +4,7 @@
 mod interrupt;
 mod result_sets;
 
+use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 
 use z3950_asn1::apdu::{DatabaseName, Options};
@@ -66,16 +67,17 @@ impl Association {
         target: Arc<Target>,
         terms: Terms,
         seat: Option<Seat>,
-        is_local: bool,
+        peer: Option<IpAddr>,
         account: &Arc<Account>,
     ) -> Self {
+        let caller = Caller::new();
         Self {
             result_sets: Mutex::new(ResultSets::new(&target.limits, account)),
             target,
-            caller: Caller::new(),
+            caller: peer.map_or(caller, |address| caller.with_address(address)),
             terms,
             seat: seat.map(OnceLock::from).unwrap_or_default(),
-            is_local,
+            is_local: peer.is_none_or(|address| address.is_loopback()),
             usage: Mutex::default(),
             packages: OnceLock::new(),
         }

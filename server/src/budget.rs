@@ -79,26 +79,36 @@ impl Budget {
 
     /// The account of a session with these limits.
     pub(crate) fn account(self: &Arc<Self>, limits: &Limits) -> Arc<Account> {
-        self.account_of(limits.session_octets)
+        self.account_of("a session keeps", "session-octets", limits.session_octets)
     }
 
-    /// An account for what outlives sessions: half of the budget.
+    /// An account for what all sessions share, such as what outlives them: half of the budget.
     pub(crate) fn common_account(self: &Arc<Self>) -> Arc<Account> {
-        self.account_of(self.most / 2)
+        self.account_of("all sessions share", "half of server-octets", self.most / 2)
     }
 
-    fn account_of(self: &Arc<Self>, most: usize) -> Arc<Account> {
+    fn account_of(
+        self: &Arc<Self>,
+        who: &'static str,
+        limit: &'static str,
+        most: usize,
+    ) -> Arc<Account> {
         Arc::new(Account {
             budget: Arc::clone(self),
+            who,
+            limit,
             most,
             used: AtomicUsize::new(0),
         })
     }
 }
 
-/// The octets kept for a session.
+/// The octets kept for a session, or for all of them.
 pub(crate) struct Account {
     budget: Arc<Budget>,
+    /// Who keeps them, and the limit, as diagnostics name them.
+    who: &'static str,
+    limit: &'static str,
     most: usize,
     used: AtomicUsize,
 }
@@ -106,7 +116,7 @@ pub(crate) struct Account {
 impl Account {
     fn add(&self, octets: usize) -> Result<(), Diagnostic> {
         let before = add(&self.used, octets, self.most)
-            .ok_or_else(|| exhausted("a session keeps", "session-octets", self.most))?;
+            .ok_or_else(|| exhausted(self.who, self.limit, self.most))?;
         let grains = grains(before + octets) - grains(before);
         if grains > 0
             && let Err(why) = self.budget.add(grains)

@@ -367,9 +367,8 @@ impl Session {
         self.state = State::Greeting;
         let (response, granted) = init::answer(request, &self.target, self.peer);
         if let Some((terms, seat)) = granted {
-            let is_local = self.peer.is_none_or(|address| address.is_loopback());
             let target = Arc::clone(&self.target);
-            let association = Association::new(target, terms, seat, is_local, &self.account);
+            let association = Association::new(target, terms, seat, self.peer, &self.account);
             self.state = State::Open(Box::new(Established {
                 pending: Pending {
                     waiting: Vec::new(),

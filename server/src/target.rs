@@ -7,7 +7,7 @@ use z3950_asn1::apdu::ProtocolVersion;
 
 use crate::access::{Access, User};
 use crate::backend::Backend;
-use crate::budget::Budget;
+use crate::budget::{Account, Budget};
 use crate::explain::ExplainDatabase;
 use crate::extended::Tasks;
 use crate::headroom::HeadroomProbe;
@@ -25,6 +25,8 @@ pub struct Target {
     pub(crate) tasks: Arc<Tasks>,
     /// The octets that clients make the server keep.
     pub(crate) budget: Arc<Budget>,
+    /// The octets that sorts need while they are in progress.
+    pub(crate) work: Arc<Account>,
     explain: OnceLock<Arc<dyn Backend>>,
     /// The number of open sessions of each user.
     sessions: Vec<Arc<AtomicUsize>>,
@@ -42,6 +44,7 @@ impl Target {
             offer: Offer::default(),
             access: Access::default(),
             tasks: Arc::new(tasks),
+            work: budget.common_account(),
             budget,
             explain: OnceLock::new(),
             sessions: Vec::new(),
@@ -92,6 +95,7 @@ impl Target {
     pub(crate) fn succeed(&mut self, before: &Self) {
         self.tasks = Arc::clone(&before.tasks);
         self.budget = Arc::clone(&before.budget);
+        self.work = Arc::clone(&before.work);
         for (user, sessions) in self.access.users.iter().zip(&mut self.sessions) {
             let mut known = before.access.users.iter().zip(&before.sessions);
             if let Some((_, open)) = known.find(|(known, _)| known.name == user.name) {

@@ -8,7 +8,7 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 use std::future::poll_fn;
-use std::net::{IpAddr, Ipv6Addr};
+use std::net::IpAddr;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
@@ -18,6 +18,7 @@ use futures_util::task::AtomicWaker;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
+use crate::backend::network;
 use crate::limits::Limits;
 use crate::lock::lock;
 
@@ -201,17 +202,6 @@ impl Rooms {
     fn milliseconds(&self, time: Instant) -> u64 {
         let since = time.saturating_duration_since(self.0.begun);
         u64::try_from(since.as_millis()).unwrap_or(BUSY - 1)
-    }
-}
-
-/// An address as it is counted: one of IPv6 by its first 64 bits, because a host may use all that begin with them.
-fn network(address: IpAddr) -> IpAddr {
-    match address.to_canonical() {
-        IpAddr::V6(address) => {
-            let network = address.to_bits() >> 64 << 64;
-            IpAddr::V6(Ipv6Addr::from_bits(network))
-        }
-        address @ IpAddr::V4(_) => address,
     }
 }
 

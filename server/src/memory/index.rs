@@ -80,7 +80,7 @@ pub(super) struct Exhausted;
 /// 31: too much work.
 impl From<Exhausted> for Diagnostic {
     fn from(_: Exhausted) -> Self {
-        let words = "more work than a request may take (about a second)";
+        let words = "more work or memory than a request may take";
         diagnostic(Condition::RESOURCES_EXHAUSTED, words)
     }
 }

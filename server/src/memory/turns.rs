@@ -4,6 +4,9 @@
 //! wait for queries of seconds; jobs of the same length go in the order in which they reached it. Every few turns the job that has
 //! waited longest goes first, so that long jobs make progress whatever happens. A caller has one job in progress at a time.
 
+use std::collections::HashMap;
+use std::net::IpAddr;
+
 use crate::backend::Caller;
 
 /// The jobs that have a place or wait for one.
@@ -56,12 +59,15 @@ pub struct JobCounts {
     pub places: usize,
 }
 
-/// The slices from which a job is longer than those before: about 50 ms and half a second.
-const LENGTHS: [u64; 2] = [5, 50];
+/// The slices from which a job is longer than those before: about 50 and 200 ms. Of jobs of the greatest length, the one that reached it first
+/// goes on to its end.
+const LENGTHS: [u64; 2] = [5, 20];
 /// Of this many turns, one goes to the job that has waited longest.
 const TURNS_TO_THE_OLDEST: u64 = 4;
 /// The most jobs in progress: each one has a thread, and keeps what it has found so far.
 const MOST_BEGUN: usize = 128;
+/// The most of these from one address, so that one alone cannot keep all others from beginning.
+const MOST_BEGUN_OF_ADDRESS: usize = 32;
 
 impl Job {
     fn length(&self) -> usize {
@@ -147,8 +153,18 @@ impl Turns {
         let begun = self.jobs.iter();
         let begun = begun.filter(|job| job.state != JobState::Queued);
         let busy: Vec<Caller> = begun.map(|job| job.caller).collect();
+        let mut of_address: HashMap<Option<IpAddr>, usize> = HashMap::new();
+        for caller in &busy {
+            *of_address.entry(caller.address()).or_default() += 1;
+        }
+        let has_room = |caller: Caller| {
+            let begun = of_address.get(&caller.address());
+            begun.is_none_or(|begun| *begun < MOST_BEGUN_OF_ADDRESS)
+        };
         let may_go = |job: &&mut Job| match job.state {
-            JobState::Queued => busy.len() < MOST_BEGUN && !busy.contains(&job.caller),
+            JobState::Queued => {
+                busy.len() < MOST_BEGUN && has_room(job.caller) && !busy.contains(&job.caller)
+            }
             JobState::Paused => true,
             JobState::Working => false,
         };
@@ -245,11 +261,39 @@ mod tests {
         assert_eq!(order(1, &jobs), "aabbcaa");
     }
 
+    /// A caller from an address of this number.
+    fn from(address: usize) -> Caller {
+        let address = u8::try_from(address).expect("few addresses");
+        Caller::new().with_address([192, 0, 2, address].into())
+    }
+
+    #[test]
+    fn jobs_of_one_address_in_progress_are_limited() {
+        let mut turns = Turns::new(1);
+        for _ in 0..=MOST_BEGUN_OF_ADDRESS {
+            turns.enter(from(1));
+        }
+        let other = turns.enter(from(2));
+        let begun = MOST_BEGUN_OF_ADDRESS as u64;
+        for _ in 0..begun {
+            let ticket = turns.next().expect("a job");
+            assert!(ticket.0 <= begun);
+            turns.pause(ticket, LENGTHS[1]);
+        }
+        // The next job of the address waits until one of them ends.
+        assert_eq!(turns.next(), Some(other));
+        turns.leave(other);
+        let first = turns.next().expect("a job that goes on");
+        assert_eq!(first, Ticket(1));
+        turns.leave(first);
+        assert_eq!(turns.next(), Some(Ticket(begun + 1)));
+    }
+
     #[test]
     fn jobs_in_progress_are_limited() {
         let mut turns = Turns::new(1);
-        for _ in 0..=MOST_BEGUN {
-            turns.enter(Caller::new());
+        for job in 0..=MOST_BEGUN {
+            turns.enter(from(job / MOST_BEGUN_OF_ADDRESS));
         }
         for _ in 0..MOST_BEGUN {
             let ticket = turns.next().expect("a job");

@@ -9,6 +9,7 @@ use z3950_asn1::apdu::{
 
 use crate::association::{Association, Operation};
 use crate::backend::{Hits, ResultSet, Sort};
+use crate::budget::Charge;
 use crate::diagnostic::{Condition, Diagnostic, diagnostic};
 use crate::units::count;
 
@@ -34,6 +35,10 @@ pub(super) async fn answer(operation: &Operation, request: &SortRequest) -> Apdu
     response.into()
 }
 
+/// The octets that a sort needs for a record and for each of its keys, as far as they are not in the index.
+pub(super) const OCTETS_A_RECORD: usize = 64;
+pub(super) const OCTETS_A_KEY: usize = 64;
+
 /// Returns the number of records.
 async fn sort(operation: &Operation, request: &SortRequest) -> Result<usize, Diagnostic> {
     let name = request.sorted_result_set_name.as_bytes();
@@ -45,6 +50,10 @@ async fn sort(operation: &Operation, request: &SortRequest) -> Result<usize, Dia
     };
     operation.result_sets().check_room(name)?;
     let lists: Vec<Hits> = inputs.iter().map(|set| set.hits.clone()).collect();
+    let records = lists.iter().map(Hits::len).sum::<usize>();
+    let octets = OCTETS_A_RECORD + OCTETS_A_KEY * request.sort_sequence.len();
+    let mut charge = Charge::to(&operation.target.work);
+    charge.set(records.saturating_mul(octets))?;
     let sorted = backend.sort(Sort {
         caller: operation.caller,
         inputs: &lists,

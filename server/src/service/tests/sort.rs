@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use z3950_asn1::apdu::*;
 
+use super::super::sort::{OCTETS_A_KEY, OCTETS_A_RECORD};
 use super::stub::Stub;
 use super::{presented, search};
 use crate::limits::Limits;
@@ -116,6 +117,33 @@ fn failed_sorts_have_their_diagnostics() {
         ..field("1")
     };
     check(keyed(&[case]), "215 7", unchanged);
+}
+
+#[test]
+fn memory_of_sorts_is_limited() {
+    let octets = 5 * (OCTETS_A_RECORD + OCTETS_A_KEY);
+    for (most, expected) in [
+        (2 * octets, None),
+        (
+            2 * (octets - 1),
+            Some("31 all sessions share at most 639 octets (half of server-octets)"),
+        ),
+    ] {
+        let mut session = session(Limits {
+            server_octets: Some(most),
+            ..Limits::default()
+        });
+        for _ in 0..2 {
+            let response = sorted(&mut session, sort_request(&["b"], "b"));
+            let why = response.diagnostics.as_deref().map(|all| match all {
+                [DiagRec::DefaultFormat(one)] => {
+                    format!("{} {}", one.condition, one.addinfo.to_string_lossy())
+                }
+                other => panic!("{other:?}"),
+            });
+            assert_eq!(why.as_deref(), expected);
+        }
+    }
 }
 
 #[test]
