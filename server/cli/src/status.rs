@@ -2,6 +2,7 @@
 
 pub(crate) mod page;
 
+use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::io;
 use std::sync::Arc;
@@ -17,7 +18,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpListener;
 #[cfg(unix)]
 use tokio::net::UnixListener;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::task::AbortHandle;
 use tokio::time::{sleep, timeout};
 #[cfg(unix)]
 use z3950_server::{SocketFile, listen_unix};
@@ -36,7 +37,8 @@ pub(crate) enum StatusListener {
     ),
 }
 
-/// Connections at once; further ones wait.
+/// Connections at once. If there are as many, the oldest gives way to a further one: it is idle, or slow with its request, because
+/// answers take no time.
 const CONNECTIONS: usize = 16;
 /// From the connection, or the answer before, to the end of a request.
 const REQUEST_TIME: Duration = Duration::from_secs(10);
@@ -79,21 +81,29 @@ impl StatusListener {
 
     /// Answers requests until it is dropped.
     pub(crate) async fn serve(self, status: Arc<Status>) {
-        let permits = Arc::new(Semaphore::new(CONNECTIONS));
-        while let Ok(permit) = Arc::clone(&permits).acquire_owned().await {
+        let mut connections: VecDeque<AbortHandle> = VecDeque::new();
+        loop {
             let accepted = match &self {
                 Self::Tcp(listener) => {
                     let accepted = listener.accept().await;
-                    accepted.map(|(stream, _)| begin(stream, &status, permit))
+                    accepted.map(|(stream, _)| begin(stream, &status))
                 }
                 #[cfg(unix)]
                 Self::Unix(listener, _) => {
                     let accepted = listener.accept().await;
-                    accepted.map(|(stream, _)| begin(stream, &status, permit))
+                    accepted.map(|(stream, _)| begin(stream, &status))
                 }
             };
-            if accepted.is_err() {
+            let Ok(connection) = accepted else {
                 sleep(PAUSE).await;
+                continue;
+            };
+            connections.retain(|connection| !connection.is_finished());
+            connections.push_back(connection);
+            if connections.len() > CONNECTIONS
+                && let Some(oldest) = connections.pop_front()
+            {
+                oldest.abort();
             }
         }
     }
@@ -103,10 +113,9 @@ impl StatusListener {
 fn begin(
     stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static,
     status: &Arc<Status>,
-    permit: OwnedSemaphorePermit,
-) {
+) -> AbortHandle {
     let status = Arc::clone(status);
-    tokio::spawn(async move {
+    let task = tokio::spawn(async move {
         let service = service_fn(|request: Request<Incoming>| {
             let response = answer(request.method(), request.uri().path(), &status);
             async { Ok::<_, Infallible>(response) }
@@ -118,8 +127,8 @@ fn begin(
             .serve_connection(TokioIo::new(stream), service);
         // Whatever ends it concerns this client alone.
         let _ = timeout(CONNECTION_TIME, connection).await;
-        drop(permit);
     });
+    task.abort_handle()
 }
 
 /// The type of Prometheus' text format.

@@ -1,6 +1,6 @@
 //! The status over HTTP.
 
-use std::io::{Read, Write};
+use std::io::{ErrorKind, Read, Write};
 use std::net::TcpStream;
 use std::os::unix::net::UnixStream;
 use std::time::Instant;
@@ -140,18 +140,32 @@ fn the_status_takes_short_requests_to_read() {
             "{request}: {head}"
         );
     }
-    // More connections than are served at once: the first ones leave, and the last is answered.
-    let idle: Vec<_> = (0..20).map(|_| connect()).collect();
-    let last = std::thread::spawn({
-        let status = status.clone();
-        move || get(&status, "/healthz")
-    });
-    drop(idle);
-    let (head, body) = last.join().expect("no panic");
+    // As many connections as are served at once, each with half a request: the oldest gives way.
+    let half = || {
+        let mut stream = connect();
+        stream.set_read_timeout(Some(PATIENCE)).expect("a limit");
+        stream
+            .write_all(b"GET /healthz HTTP/1.1\r\n")
+            .expect("written");
+        stream
+    };
+    let mut slow: Vec<_> = (0..16).map(|_| half()).collect();
+    let is_answered = |(head, body): (String, String)| {
+        assert!(
+            head.starts_with("HTTP/1.1 200 ") && body == "serving\n",
+            "{head}"
+        );
+    };
+    is_answered(get(&status, "/healthz"));
+    let closed = slow[0].read(&mut [0]).map_err(|error| error.kind());
     assert!(
-        head.starts_with("HTTP/1.1 200 ") && body == "serving\n",
-        "{head}"
+        matches!(closed, Ok(0) | Err(ErrorKind::ConnectionReset)),
+        "{closed:?}"
     );
+    is_answered(asked(
+        slow.remove(1),
+        "Host: x\r\nConnection: close\r\n\r\n",
+    ));
 }
 
 #[test]
