@@ -88,7 +88,8 @@ fn refusal(kind: FileType) -> io::Error {
     io::Error::new(ErrorKind::InvalidInput, words)
 }
 
-fn name(kind: FileType) -> &'static str {
+/// What a file is that is not a regular one, in words.
+pub(crate) fn name(kind: FileType) -> &'static str {
     if kind.is_dir() {
         return "a folder";
     }

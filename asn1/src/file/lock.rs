@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 
 use super::destination::{Destination, is_same};
 use super::{Error, folder};
+use crate::input;
 
 /// How often to retry if the lock file is removed just when it is locked.
 const TRIES: usize = 100;
@@ -36,7 +37,9 @@ impl Lock {
         match Destination::of(path)? {
             Destination::File(target) => Self::at(target, path),
             Destination::Stream(_) => {
-                let error = io::Error::other("it is not a regular file");
+                let name =
+                    fs::metadata(path).map_or("no file", |found| input::name(found.file_type()));
+                let error = io::Error::other(format!("it is {name}, and a regular file is needed"));
                 Err(Error::unwritable(path)(error))
             }
         }
