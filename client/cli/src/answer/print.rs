@@ -1,0 +1,225 @@
+//! A command's inputs answered in turn, and the pieces written to standard output.
+
+use std::sync::Arc;
+
+use futures_util::stream;
+
+use super::{Answer, Ask, Event, MAX_INPUT, NameRecord, Piece, Work, run};
+use crate::console::exit::Exit;
+use crate::console::interrupt::{Interrupt, Stopped};
+use crate::console::output::{Failure, Output};
+use crate::console::pages::Pages;
+use crate::render::{Document, Format, Style, shown};
+
+/// A command's work and its inputs.
+pub(crate) struct Job<W> {
+    pub(crate) work: W,
+    /// The inputs of the command line.
+    pub(crate) given: Vec<Vec<u8>>,
+    /// The targets that each input is sent to, by name.
+    pub(crate) targets: Vec<String>,
+    /// How records are written.
+    pub(crate) style: Style,
+    /// How many asks are carried out at once.
+    pub(crate) jobs: usize,
+    /// Names the records of files; `None` if the command takes no records as inputs.
+    pub(crate) names_records: Option<NameRecord>,
+}
+
+impl<W: Work> Job<W> {
+    /// Answers every input of the command line at every target, in this order.
+    ///
+    /// # Errors
+    /// Standard output is closed or cannot be written.
+    pub(crate) async fn print(self, output: &mut Output) -> Result<Exit, Failure> {
+        let waiting = output.waiting();
+        let mut printer = Printer::new(self.style.clone(), output);
+        let answers = Interrupt.or(self.answer(&mut printer));
+        match waiting.during(answers).await {
+            Ok(answered) => {
+                answered?;
+                printer.end()
+            }
+            // Completes the document with what has been written.
+            Err(Stopped(exit)) => {
+                printer.printed.end(false, printer.output)?;
+                Ok(exit)
+            }
+        }
+    }
+
+    /// Like [`print`](Self::print), for a caller that handles signals itself.
+    ///
+    /// Records fill `pages`. Also returns the number of records shown, if the user wants no more.
+    pub(crate) async fn write(
+        self,
+        pages: Pages,
+        output: &mut Output,
+    ) -> Result<(Exit, Option<u64>), Failure> {
+        let mut printer = Printer {
+            pages: Some(pages),
+            ..Printer::new(self.style.clone(), output)
+        };
+        self.answer(&mut printer).await?;
+        let shown = printer.is_stopped.then_some(printer.records);
+        Ok((printer.end()?, shown))
+    }
+
+    async fn answer(&self, printer: &mut Printer<'_>) -> Result<(), Failure> {
+        let asks = stream::iter(self.asks().into_iter().map(Ok));
+        let take = async |_: &Ask, event| match event {
+            Event::Piece(piece) => printer.piece(&piece).await,
+            Event::Answer(answer, _) => {
+                printer.answered(&answer);
+                Ok(())
+            }
+        };
+        match run(asks, self.jobs, &self.work, take).await {
+            Err(_) if printer.is_stopped => Ok(()),
+            result => result,
+        }
+    }
+
+    fn asks(&self) -> Vec<Ask> {
+        let inputs = (1..).zip(&self.given);
+        let asks = inputs.flat_map(|(position, text)| {
+            let input: Arc<[u8]> = text.as_slice().into();
+            (0..self.targets.len()).map(move |target| Ask {
+                position,
+                target,
+                input: Arc::clone(&input),
+                is_cut: text.len() > MAX_INPUT,
+                origin: None,
+                record: None,
+            })
+        });
+        asks.collect()
+    }
+}
+
+/// Prints answers as they come.
+struct Printer<'a> {
+    printed: Printed,
+    output: &'a mut Output,
+    /// The exit code of the answers so far.
+    exit: Exit,
+    /// Whether an input had no match.
+    has_no_match: bool,
+    /// The pages that records fill, if a user reads them.
+    pages: Option<Pages>,
+    records: u64,
+    /// Whether the user wants no more.
+    is_stopped: bool,
+}
+
+impl<'a> Printer<'a> {
+    fn new(style: Style, output: &'a mut Output) -> Self {
+        Self {
+            printed: Printed::new(style),
+            output,
+            exit: Exit::Delivered,
+            has_no_match: false,
+            pages: None,
+            records: 0,
+            is_stopped: false,
+        }
+    }
+
+    async fn piece(&mut self, piece: &Piece) -> Result<(), Failure> {
+        self.output.say(&piece.words);
+        let Some(pages) = self.pages.as_mut().filter(|_| piece.is_record) else {
+            return self.printed.write(piece, self.output);
+        };
+        self.records += 1;
+        match self.printed.fill(piece, pages, self.output).await? {
+            true => Ok(()),
+            false => {
+                self.is_stopped = true;
+                // Ends the run.
+                Err(Failure::BrokenPipe)
+            }
+        }
+    }
+
+    fn answered(&mut self, answer: &Answer) {
+        self.exit = self.exit.and(answer.exit);
+        self.has_no_match |= answer.exit == Exit::NoMatch;
+    }
+
+    fn end(self) -> Result<Exit, Failure> {
+        self.printed.end(self.has_no_match, self.output)?;
+        Ok(self.exit)
+    }
+}
+
+/// What a command has written to standard output: a document of records, and other lines.
+pub(crate) struct Printed {
+    document: Document,
+    /// Octets written.
+    pub(crate) length: u64,
+}
+
+impl Printed {
+    pub(crate) fn new(style: Style) -> Self {
+        Self {
+            document: Document::new(style, None),
+            length: 0,
+        }
+    }
+
+    /// Writes a record to pages; returns false if the user wants no more.
+    async fn fill(
+        &mut self,
+        piece: &Piece,
+        pages: &mut Pages,
+        output: &mut Output,
+    ) -> Result<bool, Failure> {
+        output.join(&mut self.document);
+        let (format, mut octets) = (self.document.format(), self.document.next().into_bytes());
+        let what = piece.heading.as_deref().unwrap_or_default();
+        if !what.is_empty() && output.is_terminal() && format.is_to_read() {
+            octets.extend_from_slice(format!("{what}\n").as_bytes());
+        }
+        octets.extend_from_slice(&piece.octets);
+        self.count(&octets);
+        pages.write(&octets, format, what, output).await
+    }
+
+    /// Writes the octets of a piece.
+    pub(crate) fn write(&mut self, piece: &Piece, output: &mut Output) -> Result<(), Failure> {
+        if piece.octets.is_empty() {
+            return Ok(());
+        }
+        if piece.is_record {
+            output.join(&mut self.document);
+            let before = self.document.next();
+            self.count(before.as_bytes());
+            output.octets(before.as_bytes(), false)?;
+            if let Some(heading) = &piece.heading
+                && output.is_terminal()
+                && self.document.format().is_to_read()
+            {
+                output.line(heading)?;
+            }
+        }
+        self.count(&piece.octets);
+        if !piece.is_record && output.is_gathered() {
+            output.note(&shown(piece.octets.trim_ascii_end()));
+            return Ok(());
+        }
+        output.octets(&piece.octets, self.document.format() == Format::Raw)
+    }
+
+    /// Ends the document. With `is_empty` (nothing matched), writes an empty document if nothing has been written.
+    pub(crate) fn end(mut self, is_empty: bool, output: &mut Output) -> Result<(), Failure> {
+        if is_empty && self.length == 0 && !output.is_gathered() {
+            let begin = self.document.next();
+            output.octets(begin.as_bytes(), false)?;
+        }
+        output.end(&mut self.document)
+    }
+
+    fn count(&mut self, octets: &[u8]) {
+        self.length += u64::try_from(octets.len()).unwrap_or(u64::MAX);
+    }
+}

@@ -1,0 +1,148 @@
+//! `z3950 targets check`: whether targets can be searched.
+
+use std::cell::Cell;
+use std::pin::pin;
+
+use futures_util::{StreamExt, stream};
+use tokio::time::sleep;
+use z3950::Query;
+use z3950::error::{Diagnostics, Error};
+use z3950::retrieve::OutcomeName;
+use z3950::service::init::ServerInfo;
+use z3950::service::search::SearchOptions;
+use z3950::session::Session;
+use z3950_asn1::apdu::{self, InitializeResponse};
+
+use super::EachTarget;
+use crate::answer::Envelope;
+use crate::batch::Tally;
+use crate::commands::connection::{ConnectionOptions, may_prompt};
+use crate::commands::target::{NamedTarget, TargetClient, Unanswered};
+use crate::console::exit::Exit;
+use crate::console::interrupt::Interrupt;
+use crate::console::output::{Failure, Output};
+use crate::render::text_of;
+
+/// How many targets are checked at once.
+const CHECKS: usize = 8;
+
+pub(super) async fn check(
+    arguments: &EachTarget<ConnectionOptions>,
+    output: &mut Output,
+) -> Result<Exit, Failure> {
+    let reach = TargetClient::new(&arguments.options).await?;
+    let places = arguments.targets.iter();
+    let places: Vec<_> = places.map(|text| reach.place(text, &[], output)).collect();
+    let (count, waiting) = (places.len(), output.waiting());
+    let done = Cell::new(0);
+    let mut known = places.iter().flatten();
+    // Only one password command may prompt at a time.
+    let at_once = match known.any(|place| may_prompt(&place.resolved.profile)) {
+        true => 1,
+        false => CHECKS,
+    };
+    let checks = stream::iter(places).map(|place| {
+        let (reach, done, waiting) = (&reach, &done, &waiting);
+        async move {
+            let place = place?;
+            let answer = server(reach, &place).await;
+            done.set(done.get() + 1);
+            waiting.says(Some(format!("{} of {count} targets checked", done.get())));
+            Ok::<_, Failure>((place, answer))
+        }
+    });
+    let mut checks = pin!(checks.buffered(at_once));
+    let mut tally = Tally::default();
+    let checked = Interrupt.exit(async {
+        while let Some(check) = checks.next().await {
+            let (exit, outcome) = match check {
+                Ok((place, found)) => answer(arguments.json, &place, &found, output)?,
+                Err(failure) => {
+                    output.error(&failure.to_string());
+                    (Exit::Usage, OutcomeName::NotSent)
+                }
+            };
+            tally.add(exit, outcome);
+        }
+        Ok::<_, Failure>(tally.exits().fold(Exit::Delivered, Exit::and))
+    });
+    let exit = waiting.during(checked).await?;
+    if count > 1 {
+        let done = match tally.total() == u64::try_from(count).unwrap_or(u64::MAX) {
+            true => String::new(),
+            false => format!("{} of ", tally.total()),
+        };
+        output.note(&format!("{done}{count} targets: {tally}"));
+    }
+    Ok(exit)
+}
+
+/// Opens a session, searches, and closes it; returns what the server said at Init.
+async fn server(reach: &TargetClient, place: &NamedTarget) -> Result<ServerInfo, Unanswered> {
+    let session = reach.session(place).await?;
+    let server = session.server_info().clone();
+    let searched = search(&session, place).await;
+    // The session may have ended already.
+    let _ = session.close().await;
+    searched?;
+    Ok(server)
+}
+
+/// A title that no record has.
+const NO_TITLE: &str = "qzxjqv";
+
+/// Searches the databases: Init does not name them, so a server says only now that one does not exist (Bib-1 diagnostics 109 and 235).
+/// A refusal of the query does not matter.
+async fn search(session: &Session, place: &NamedTarget) -> Result<(), Error> {
+    sleep(place.resolved.profile.pause.unwrap_or_default()).await;
+    let query = place.adapted(Query::title(NO_TITLE).as_rpn())?;
+    let mut options = SearchOptions::default();
+    options.databases.clone_from(&place.resolved.databases);
+    options.takes_unknown_count = true;
+    match session.search(apdu::Query::Type1(query), &options).await {
+        Err(Error::Refused { diagnostics, .. }) if is_of_query(&diagnostics) => Ok(()),
+        searched => searched.map(drop),
+    }
+}
+
+/// Whether diagnostics concern the query.
+fn is_of_query(diagnostics: &Diagnostics) -> bool {
+    let condition = diagnostics.condition();
+    condition.is_some_and(|code| matches!(code, 3 | 108 | 113..=126 | 247 | 1024 | 1056))
+}
+
+/// Writes what a check has found; returns its exit code and outcome.
+fn answer(
+    json: bool,
+    place: &NamedTarget,
+    found: &Result<ServerInfo, Unanswered>,
+    output: &mut Output,
+) -> Result<(Exit, OutcomeName), Failure> {
+    let envelope = Envelope::of(place, &["implementation"]);
+    match found {
+        Ok(server) => {
+            let InitializeResponse {
+                implementation_name: name,
+                implementation_version: version,
+                ..
+            } = &server.response;
+            let words: Vec<String> = [name, version].into_iter().flatten().map(text_of).collect();
+            let name = words.join(" ");
+            match json {
+                true => envelope
+                    .with("outcome", OutcomeName::Ok.as_str())
+                    .with("implementation", name)
+                    .write(output)?,
+                false => {
+                    output.line(&format!("{place}: ok, version {}, {name}", server.version))?
+                }
+            }
+            Ok((Exit::Delivered, OutcomeName::Ok))
+        }
+        Err(failure) => {
+            let answer = failure.answer();
+            let outcome = answer.outcome;
+            Ok((answer.report(json, envelope, place, output)?, outcome))
+        }
+    }
+}
