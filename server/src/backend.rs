@@ -1,14 +1,12 @@
 //! The interface between the server and its databases (Z39.50-2003 §3.1.2). The default methods answer that the service is not
 //! supported.
 
-use std::any::Any;
-use std::fmt;
+mod caller;
+mod database;
+mod hits;
+
 use std::future::Future;
-use std::net::{IpAddr, Ipv6Addr};
-use std::ops::Range;
 use std::pin::Pin;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use bytes::Bytes;
 use z3950_asn1::apdu::{
@@ -16,6 +14,11 @@ use z3950_asn1::apdu::{
 };
 use z3950_asn1::oid::Oid;
 
+pub use self::caller::Caller;
+pub(crate) use self::caller::network;
+pub use self::database::{AttributeInfo, DatabaseInfo};
+pub use self::hits::{HitList, Hits, RecordId};
+pub(crate) use self::hits::{ResultSet, ids_of};
 use crate::diagnostic::{Condition, Diagnostic, diagnostic};
 
 /// A backend's answer: a value, or a diagnostic. A backend that never waits returns [`ready`]. Dropping an answer cancels the
@@ -99,165 +102,6 @@ pub trait Backend: Send + Sync {
             Condition::SERVICE_NOT_FOR_DATABASE,
             "update",
         )))
-    }
-}
-
-/// A record of a result set, by a number that is valid as long as the result set.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct RecordId(pub u32);
-
-impl fmt::Debug for RecordId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "#{}", self.0)
-    }
-}
-
-/// A backend's list of records, with whatever it needs to retrieve them later as they were when they were found, such as a
-/// snapshot of the database.
-#[expect(clippy::len_without_is_empty, reason = "Hits has it")]
-pub trait HitList: Any + Send + Sync {
-    /// The number of records, which must be known at once.
-    fn len(&self) -> usize;
-
-    /// The records at these positions, counted from 0; positions past the end are ignored.
-    fn ids(&self, positions: Range<usize>) -> Vec<RecordId>;
-
-    /// The octets of the list, which count towards those of the session. What it shares with others is left out.
-    fn octets(&self) -> usize {
-        self.len().saturating_mul(size_of::<RecordId>())
-    }
-
-    /// Whether its records can no longer be retrieved. Requests for the result set then give condition 27.
-    fn is_gone(&self) -> bool {
-        false
-    }
-}
-
-/// The records found, in the order in which they are presented. Clones share the list.
-#[derive(Clone)]
-pub struct Hits(Arc<dyn HitList>);
-
-impl Hits {
-    /// The records of a list.
-    pub fn new(list: impl HitList) -> Self {
-        Self(Arc::new(list))
-    }
-
-    /// How many records there are.
-    pub fn len(&self) -> usize {
-        self.0.len()
-    }
-
-    /// Whether there is none.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
-    /// The records at these positions, counted from 0; positions past the end are ignored.
-    pub fn ids(&self, positions: Range<usize>) -> Vec<RecordId> {
-        self.0.ids(positions)
-    }
-
-    /// The octets of the list.
-    pub fn octets(&self) -> usize {
-        self.0.octets()
-    }
-
-    /// Whether the records can no longer be retrieved.
-    pub fn is_gone(&self) -> bool {
-        self.0.is_gone()
-    }
-
-    /// The list, if it has this type: how a backend recognizes its own lists.
-    pub fn downcast<L: HitList>(&self) -> Option<&L> {
-        let list: &dyn Any = &*self.0;
-        list.downcast_ref()
-    }
-}
-
-impl fmt::Debug for Hits {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} hits", self.len())
-    }
-}
-
-/// For backends that identify records by number only.
-impl FromIterator<RecordId> for Hits {
-    fn from_iter<I: IntoIterator<Item = RecordId>>(records: I) -> Self {
-        Self::new(RecordIds(records.into_iter().collect()))
-    }
-}
-
-struct RecordIds(Box<[RecordId]>);
-
-impl HitList for RecordIds {
-    fn len(&self) -> usize {
-        self.0.len()
-    }
-
-    fn ids(&self, positions: Range<usize>) -> Vec<RecordId> {
-        ids_of(&self.0, positions)
-    }
-}
-
-/// The records at positions of a list; positions past the end are ignored.
-pub(crate) fn ids_of(records: &[RecordId], positions: Range<usize>) -> Vec<RecordId> {
-    let end = positions.end.min(records.len());
-    let ids = records.get(positions.start..end).unwrap_or_default();
-    ids.to_vec()
-}
-
-/// The records of a result set, and their backend.
-#[derive(Clone)]
-pub(crate) struct ResultSet {
-    pub(crate) backend: Arc<dyn Backend>,
-    pub(crate) hits: Hits,
-}
-
-impl fmt::Debug for ResultSet {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.hits.fmt(f)
-    }
-}
-
-/// Who asks: a session, or a program that calls a backend. A backend shares its time among callers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Caller {
-    number: u64,
-    address: Option<IpAddr>,
-}
-
-impl Caller {
-    /// A caller unlike all others, on the server's host.
-    #[expect(clippy::new_without_default, reason = "each one is different")]
-    pub fn new() -> Self {
-        static LAST: AtomicU64 = AtomicU64::new(0);
-        Self {
-            number: LAST.fetch_add(1, Ordering::Relaxed),
-            address: None,
-        }
-    }
-
-    /// The same caller, from this address. A backend shares its time among addresses too.
-    pub fn with_address(self, address: IpAddr) -> Self {
-        let address = Some(network(address));
-        Self { address, ..self }
-    }
-
-    /// The address as it is counted; `None` for all callers without one.
-    pub fn address(&self) -> Option<IpAddr> {
-        self.address
-    }
-}
-
-/// An address as it is counted: one of IPv6 by its first 64 bits, because a host may use all that begin with them.
-pub(crate) fn network(address: IpAddr) -> IpAddr {
-    match address.to_canonical() {
-        IpAddr::V6(address) => {
-            let network = address.to_bits() >> 64 << 64;
-            IpAddr::V6(Ipv6Addr::from_bits(network))
-        }
-        address @ IpAddr::V4(_) => address,
     }
 }
 
@@ -517,43 +361,4 @@ pub struct UpdateRecord {
     pub id: Option<Bytes>,
     /// The record; `None` only for deletion.
     pub record: Option<External>,
-}
-
-/// A database, as shown to people and in Explain.
-#[derive(Clone, Debug, Default, PartialEq)]
-#[non_exhaustive]
-pub struct DatabaseInfo {
-    /// The name to search it by.
-    pub name: String,
-    /// The title.
-    pub title: Option<String>,
-    /// The description.
-    pub description: Option<String>,
-    /// The number of records, if known.
-    pub records: Option<usize>,
-    /// The available record syntaxes.
-    pub syntaxes: Vec<Oid>,
-    /// The element sets, besides `F` and `B`.
-    pub element_sets: Vec<String>,
-    /// The attributes that queries may use.
-    pub attributes: Vec<AttributeInfo>,
-    /// Whether indexes can be scanned.
-    pub scan: bool,
-    /// Whether result sets can be sorted.
-    pub sort: bool,
-    /// Whether records can be changed.
-    pub update: bool,
-}
-
-/// An attribute that a query may use.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct AttributeInfo {
-    /// Its attribute set.
-    pub attribute_set: Oid,
-    /// Its type: 1 is Use.
-    pub attribute_type: i64,
-    /// Its value.
-    pub value: i64,
-    /// What it is called, or what it means to this database.
-    pub name: String,
 }

@@ -9,6 +9,7 @@ mod changes;
 mod headroom;
 mod journals;
 mod orders;
+mod saved;
 mod sets;
 
 use super::*;

@@ -1,7 +1,11 @@
 //! Journals that are cut, damaged, too new, on full disks, and on disks that lose what was not synced.
 
 use std::collections::BTreeSet;
+use std::io::{self, Write};
 use std::sync::{Arc, Mutex};
+
+use redb::StorageBackend;
+use z3950_marc::iso2709;
 
 use super::*;
 use crate::lock::lock;

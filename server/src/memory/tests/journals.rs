@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 use z3950_marc::{MarcRecord, iso2709};
 
-use super::changes::{change, files, id, marc, titles};
+use super::changes::{change, id, marc, titles};
+use super::saved::files;
 use crate::backend::UpdateAction;
 use crate::lock::lock;
 use crate::memory::journal::{Fingerprint, Journal, JournalContents, path_of};

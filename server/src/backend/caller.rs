@@ -1,0 +1,45 @@
+//! Who asks a backend.
+
+use std::net::{IpAddr, Ipv6Addr};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Who asks: a session, or a program that calls a backend. A backend shares its time among callers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Caller {
+    number: u64,
+    address: Option<IpAddr>,
+}
+
+impl Caller {
+    /// A caller unlike all others, on the server's host.
+    #[expect(clippy::new_without_default, reason = "each one is different")]
+    pub fn new() -> Self {
+        static LAST: AtomicU64 = AtomicU64::new(0);
+        Self {
+            number: LAST.fetch_add(1, Ordering::Relaxed),
+            address: None,
+        }
+    }
+
+    /// The same caller, from this address. A backend shares its time among addresses too.
+    pub fn with_address(self, address: IpAddr) -> Self {
+        let address = Some(network(address));
+        Self { address, ..self }
+    }
+
+    /// The address as it is counted; `None` for all callers without one.
+    pub fn address(&self) -> Option<IpAddr> {
+        self.address
+    }
+}
+
+/// An address as it is counted: one of IPv6 by its first 64 bits, because a host may use all that begin with them.
+pub(crate) fn network(address: IpAddr) -> IpAddr {
+    match address.to_canonical() {
+        IpAddr::V6(address) => {
+            let network = address.to_bits() >> 64 << 64;
+            IpAddr::V6(Ipv6Addr::from_bits(network))
+        }
+        address @ IpAddr::V4(_) => address,
+    }
+}

@@ -1,0 +1,42 @@
+//! What a backend says of a database.
+
+use z3950_asn1::oid::Oid;
+
+/// A database, as shown to people and in Explain.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct DatabaseInfo {
+    /// The name to search it by.
+    pub name: String,
+    /// The title.
+    pub title: Option<String>,
+    /// The description.
+    pub description: Option<String>,
+    /// The number of records, if known.
+    pub records: Option<usize>,
+    /// The available record syntaxes.
+    pub syntaxes: Vec<Oid>,
+    /// The element sets, besides `F` and `B`.
+    pub element_sets: Vec<String>,
+    /// The attributes that queries may use.
+    pub attributes: Vec<AttributeInfo>,
+    /// Whether indexes can be scanned.
+    pub scan: bool,
+    /// Whether result sets can be sorted.
+    pub sort: bool,
+    /// Whether records can be changed.
+    pub update: bool,
+}
+
+/// An attribute that a query may use.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AttributeInfo {
+    /// Its attribute set.
+    pub attribute_set: Oid,
+    /// Its type: 1 is Use.
+    pub attribute_type: i64,
+    /// Its value.
+    pub value: i64,
+    /// What it is called, or what it means to this database.
+    pub name: String,
+}

@@ -1,0 +1,126 @@
+//! The records that a search finds: a list that its backend may keep as it likes.
+
+use std::any::Any;
+use std::fmt;
+use std::ops::Range;
+use std::sync::Arc;
+
+use super::Backend;
+
+/// A record of a result set, by a number that is valid as long as the result set.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct RecordId(pub u32);
+
+impl fmt::Debug for RecordId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "#{}", self.0)
+    }
+}
+
+/// A backend's list of records, with whatever it needs to retrieve them later as they were when they were found, such as a
+/// snapshot of the database.
+#[expect(clippy::len_without_is_empty, reason = "Hits has it")]
+pub trait HitList: Any + Send + Sync {
+    /// The number of records, which must be known at once.
+    fn len(&self) -> usize;
+
+    /// The records at these positions, counted from 0; positions past the end are ignored.
+    fn ids(&self, positions: Range<usize>) -> Vec<RecordId>;
+
+    /// The octets of the list, which count towards those of the session. What it shares with others is left out.
+    fn octets(&self) -> usize {
+        self.len().saturating_mul(size_of::<RecordId>())
+    }
+
+    /// Whether its records can no longer be retrieved. Requests for the result set then give condition 27.
+    fn is_gone(&self) -> bool {
+        false
+    }
+}
+
+/// The records found, in the order in which they are presented. Clones share the list.
+#[derive(Clone)]
+pub struct Hits(Arc<dyn HitList>);
+
+impl Hits {
+    /// The records of a list.
+    pub fn new(list: impl HitList) -> Self {
+        Self(Arc::new(list))
+    }
+
+    /// How many records there are.
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The records at these positions, counted from 0; positions past the end are ignored.
+    pub fn ids(&self, positions: Range<usize>) -> Vec<RecordId> {
+        self.0.ids(positions)
+    }
+
+    /// The octets of the list.
+    pub fn octets(&self) -> usize {
+        self.0.octets()
+    }
+
+    /// Whether the records can no longer be retrieved.
+    pub fn is_gone(&self) -> bool {
+        self.0.is_gone()
+    }
+
+    /// The list, if it has this type: how a backend recognizes its own lists.
+    pub fn downcast<L: HitList>(&self) -> Option<&L> {
+        let list: &dyn Any = &*self.0;
+        list.downcast_ref()
+    }
+}
+
+impl fmt::Debug for Hits {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} hits", self.len())
+    }
+}
+
+/// For backends that identify records by number only.
+impl FromIterator<RecordId> for Hits {
+    fn from_iter<I: IntoIterator<Item = RecordId>>(records: I) -> Self {
+        Self::new(RecordIds(records.into_iter().collect()))
+    }
+}
+
+struct RecordIds(Box<[RecordId]>);
+
+impl HitList for RecordIds {
+    fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    fn ids(&self, positions: Range<usize>) -> Vec<RecordId> {
+        ids_of(&self.0, positions)
+    }
+}
+
+/// The records at positions of a list; positions past the end are ignored.
+pub(crate) fn ids_of(records: &[RecordId], positions: Range<usize>) -> Vec<RecordId> {
+    let end = positions.end.min(records.len());
+    let ids = records.get(positions.start..end).unwrap_or_default();
+    ids.to_vec()
+}
+
+/// The records of a result set, and their backend.
+#[derive(Clone)]
+pub(crate) struct ResultSet {
+    pub(crate) backend: Arc<dyn Backend>,
+    pub(crate) hits: Hits,
+}
+
+impl fmt::Debug for ResultSet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.hits.fmt(f)
+    }
+}
