@@ -3,11 +3,9 @@
 //!
 //! `rasn` has derives for this. They write several times as much code for each type, most of it for other encoding rules; with
 //! some 350 types, the first build of a user of this crate would take a quarter longer.
+mod elements;
 
-use rasn::de::Error as _;
-use rasn::types::fields::{Field, Fields};
-use rasn::types::{Class, Constructed, Identifier, Tag, TagTree};
-use rasn::{Decode, Decoder, Encode, Encoder};
+pub(crate) use self::elements::*;
 
 /// Declares productions and their BER: SEQUENCEs, CHOICEs, named INTEGERs, and newtypes that are encoded like the value
 /// they hold.
@@ -336,151 +334,11 @@ macro_rules! held {
 }
 pub(crate) use held;
 
-/// A SEQUENCE, element by element.
-pub(crate) trait Sequence: Sized {
-    /// The name of each element in Rust's spelling, and the tags that it may have.
-    const ELEMENTS: &'static [(&'static str, TagTree)];
-
-    fn decode_elements<D: Decoder>(decoder: &mut D) -> Result<Self, D::Error>;
-
-    fn encode_elements<'e, E: Encoder<'e>>(&self, encoder: &mut E) -> Result<(), E::Error>;
-}
-
-/// Reads a SEQUENCE.
-pub(crate) fn decode_sequence<T: Sequence, D: Decoder>(
-    decoder: &mut D,
-    tag: Tag,
-) -> Result<T, D::Error> {
-    let mut value = None;
-    decode_contents(decoder, tag, &mut |decoder| {
-        value = Some(T::decode_elements(decoder)?);
-        Ok(())
-    })?;
-    match value {
-        Some(value) => Ok(value),
-        None => Err(D::Error::custom("a SEQUENCE unread", decoder.codec())),
-    }
-}
-
-type Read<'r, D> =
-    dyn FnMut(&mut <D as Decoder>::AnyDecoder<1, 0>) -> Result<(), <D as Decoder>::Error> + 'r;
-type Write<'w, 'b, 'e, E> = dyn Fn(&mut <E as Encoder<'e>>::AnyEncoder<'b, 1, 0>) -> Result<(), <E as Encoder<'e>>::Error>
-    + 'w;
-
-/// Reads the contents of a SEQUENCE. The function that reads them is passed by reference, so that this is compiled once and
-/// not for each type.
-fn decode_contents<D: Decoder>(
-    decoder: &mut D,
-    tag: Tag,
-    read: &mut Read<'_, D>,
-) -> Result<(), D::Error> {
-    let without_contents: Option<fn() -> Contents> = None;
-    decoder.decode_sequence(tag, without_contents, |decoder| {
-        read(decoder)?;
-        Ok(Contents)
-    })?;
-    Ok(())
-}
-
-/// Writes a SEQUENCE.
-pub(crate) fn encode_sequence<'e, T: Sequence, E: Encoder<'e>>(
-    value: &T,
-    encoder: &mut E,
-    tag: Tag,
-) -> Result<(), E::Error> {
-    encode_contents(encoder, tag, &|encoder| value.encode_elements(encoder))
-}
-
-/// Writes the contents of a SEQUENCE; compiled once, like [`decode_contents`].
-fn encode_contents<'b, 'e, E: Encoder<'e>>(
-    encoder: &'b mut E,
-    tag: Tag,
-    write: &Write<'_, 'b, 'e, E>,
-) -> Result<(), E::Error> {
-    encoder.encode_sequence::<1, 0, Contents, _>(tag, write, Identifier::EMPTY)?;
-    Ok(())
-}
-
-/// Stands for the contents of any SEQUENCE. `rasn` only asks whether all elements may be absent, and would then refuse
-/// a SEQUENCE without contents. Here the type of each element decides whether it may be absent.
-struct Contents;
-
-impl Constructed<1, 0> for Contents {
-    const FIELDS: Fields<1> = {
-        let element = Field::new_required(0, Tag::EOC, TagTree::Leaf(Tag::EOC), "");
-        Fields::from_static([element])
-    };
-}
-
-/// An element with the tag of its type.
-pub(crate) fn untagged<T: Decode, D: Decoder>(
-    decoder: &mut D,
-    name: &'static str,
-) -> Result<T, D::Error> {
-    T::decode(decoder).map_err(|error| in_element(decoder, name, error))
-}
-
-/// An element with a tag in place of its type's, or before it if the type is a CHOICE.
-pub(crate) fn tagged<T: Decode, D: Decoder>(
-    decoder: &mut D,
-    tag: u32,
-    name: &'static str,
-) -> Result<T, D::Error> {
-    T::decode_with_tag(decoder, context(tag)).map_err(|error| in_element(decoder, name, error))
-}
-
-/// An element with a tag before its type's.
-pub(crate) fn explicit<T: Decode, D: Decoder>(
-    decoder: &mut D,
-    tag: u32,
-    name: &'static str,
-) -> Result<T, D::Error> {
-    decoder
-        .decode_explicit_prefix(context(tag))
-        .map_err(|error| in_element(decoder, name, error))
-}
-
-/// An OPTIONAL element with a tag before its type's.
-pub(crate) fn optional_explicit<T: Decode, D: Decoder>(
-    decoder: &mut D,
-    tag: u32,
-    name: &'static str,
-) -> Result<Option<T>, D::Error> {
-    decoder
-        .decode_optional_with_explicit_prefix(context(tag))
-        .map_err(|error| in_element(decoder, name, error))
-}
-
-/// The error with the element that it is in.
-fn in_element<D: Decoder>(decoder: &D, name: &'static str, error: D::Error) -> D::Error {
-    D::Error::field_error(name, error.into(), decoder.codec())
-}
-
-/// The error for a tag that no alternative of the CHOICE has.
-pub(crate) fn no_alternative<D: Decoder>(decoder: &D, name: &'static str) -> D::Error {
-    D::Error::no_valid_choice(name, decoder.codec())
-}
-
-pub(crate) fn encode_explicit<'e, T: Encode, E: Encoder<'e>>(
-    value: &T,
-    encoder: &mut E,
-    tag: u32,
-) -> Result<(), E::Error> {
-    encoder
-        .encode_explicit_prefix(context(tag), value, Identifier::EMPTY)
-        .map(drop)
-}
-
-/// The context-specific tag of that number.
-pub(crate) const fn context(number: u32) -> Tag {
-    Tag::new(Class::Context, number)
-}
-
 #[cfg(test)]
 mod tests {
     #![allow(unreachable_pub)] // A production is public.
 
-    use super::*;
+    use rasn::{Decode, Encode};
 
     productions! {
         pub struct Sample {

@@ -2,19 +2,21 @@
 //! same term (Z39.50-2003 §3.7), with masks of ANSI Z39.58 if necessary.
 
 use super::{
-    Boolean, BooleanOperator, Clause, Cql, Modifier, Node, Prefixed, Properties, PropertyAttribute,
-    Relation, Sign, Word,
+    Boolean, Clause, Cql, Modifier, Node, Prefixed, Properties, PropertyAttribute, Relation, Sign,
+    Word,
 };
 use crate::apdu::{
     AttributeElement, KnownProximityUnit, MAX_RPN_DEPTH, Operand, Operator, RelationType,
     ResultSetId, RpnQuery, RpnStructure,
 };
 use crate::query::suggest::nearest;
-use crate::query::{QueryError, QueryErrorKind, as_sent, near, number};
+use crate::query::{QueryError, QueryErrorKind, as_sent, near};
 
+mod operator;
 mod sort;
 mod term;
 
+pub(super) use operator::{RELATIONS, UNITS, operator};
 pub use sort::sort_keys;
 use term::Pattern;
 
@@ -390,80 +392,6 @@ fn elements(attributes: &[PropertyAttribute], name: &str) -> Vec<AttributeElemen
         .iter()
         .map(|attribute| attribute.element(name))
         .collect()
-}
-
-pub(super) fn operator(boolean: &Boolean) -> Result<Operator, QueryError> {
-    let plain = match boolean.operator {
-        BooleanOperator::Prox => return proximity(&boolean.modifiers),
-        BooleanOperator::And => Operator::And,
-        BooleanOperator::Or => Operator::Or,
-        BooleanOperator::Not => Operator::AndNot,
-    };
-    match boolean.modifiers.first() {
-        None => Ok(plain),
-        Some(modifier) => Err(not_a_modifier(modifier)),
-    }
-}
-
-/// Of repeated modifiers, the first counts. Their names are case-insensitive and may have the prefix `cql`.
-fn proximity(modifiers: &[Modifier]) -> Result<Operator, QueryError> {
-    let mut distance = None;
-    let mut ordered = false;
-    let mut relation_type = RelationType::LESS_THAN_OR_EQUAL;
-    let mut unit = KnownProximityUnit::WORD;
-    for modifier in modifiers.iter().rev() {
-        let name = modifier.name.text.to_ascii_lowercase();
-        let name = name.strip_prefix("cql.").unwrap_or(&name);
-        match (name, &modifier.value) {
-            ("distance", Some((sign, value))) => {
-                let kind = QueryErrorKind::Number(value.text.clone());
-                distance = Some(number(&value.text).ok_or_else(|| kind.at(value.offset))?);
-                let known = RELATIONS.iter().find(|(known, _)| known == sign);
-                (_, relation_type) = *known.ok_or_else(|| not_a_modifier(modifier))?;
-            }
-            ("unit", Some((_, value))) => {
-                unit = unit_of(&value.text).ok_or_else(|| not_a_modifier(modifier))?;
-            }
-            ("ordered", _) => ordered = true,
-            ("unordered", _) => ordered = false,
-            _ => return Err(not_a_modifier(modifier)),
-        }
-    }
-    let next_to = i64::from(unit == KnownProximityUnit::WORD);
-    let distance = distance.unwrap_or(next_to);
-    Ok(near(distance, ordered, relation_type, unit))
-}
-
-/// The relations of distance by their signs.
-pub(super) const RELATIONS: [(Sign, RelationType); 6] = [
-    (Sign::Less, RelationType::LESS_THAN),
-    (Sign::LessOrEqual, RelationType::LESS_THAN_OR_EQUAL),
-    (Sign::Equal, RelationType::EQUAL),
-    (Sign::GreaterOrEqual, RelationType::GREATER_THAN_OR_EQUAL),
-    (Sign::Greater, RelationType::GREATER_THAN),
-    (Sign::NotEqual, RelationType::NOT_EQUAL),
-];
-
-/// The units of distance by their names in ASN.1.
-pub(super) const UNITS: [(&str, KnownProximityUnit); 11] = [
-    ("character", KnownProximityUnit::CHARACTER),
-    ("word", KnownProximityUnit::WORD),
-    ("sentence", KnownProximityUnit::SENTENCE),
-    ("paragraph", KnownProximityUnit::PARAGRAPH),
-    ("section", KnownProximityUnit::SECTION),
-    ("chapter", KnownProximityUnit::CHAPTER),
-    ("document", KnownProximityUnit::DOCUMENT),
-    ("element", KnownProximityUnit::ELEMENT),
-    ("subelement", KnownProximityUnit::SUBELEMENT),
-    ("elementType", KnownProximityUnit::ELEMENT_TYPE),
-    ("byte", KnownProximityUnit::BYTE),
-];
-
-fn unit_of(name: &str) -> Option<KnownProximityUnit> {
-    UNITS
-        .iter()
-        .find(|(known, _)| known.eq_ignore_ascii_case(name))
-        .map(|(_, unit)| *unit)
 }
 
 /// In the same element, as YAZ joins a clause to a modifier's value.

@@ -1,0 +1,79 @@
+//! Ranges of years: `1850-1860`, `1850-`, `185?`.
+
+use crate::apdu::{AttributeElement, Operator, RpnStructure};
+use crate::bib1::attributes::{RELATION, USE, USE_DATE_OF_PUBLICATION};
+
+/// Whether terms with these attributes are years of publication.
+pub(super) fn is_of_years(attributes: &[AttributeElement]) -> bool {
+    attributes.contains(&AttributeElement::numeric(USE, USE_DATE_OF_PUBLICATION))
+}
+
+/// The ends of `1850-1860`, `1850-` or `-1860`, also with `–` or `..`, and those of `18??`.
+pub(super) fn years(term: &str) -> Option<(String, String)> {
+    let is_year = |year: &str| year.len() == 4 && year.bytes().all(|octet| octet.is_ascii_digit());
+    if term.len() == 4 && term.ends_with('?') {
+        let (first, last) = (term.replace('?', "0"), term.replace('?', "9"));
+        let known = term.trim_end_matches('?');
+        let is_mask = !known.is_empty() && !known.contains('?') && is_year(&first);
+        return is_mask.then_some((first, last));
+    }
+    let mark = RANGE_MARKS.iter().find(|mark| term.contains(**mark))?;
+    let (first, last) = term.split_once(mark)?;
+    let are_years = [first, last]
+        .into_iter()
+        .all(|year| year.is_empty() || is_year(year));
+    (are_years && term != *mark).then(|| (first.to_owned(), last.to_owned()))
+}
+
+/// What stands between the ends of a range.
+const RANGE_MARKS: [&str; 3] = ["-", "–", ".."];
+
+/// Whether a term has the digits and marks of a range, but is none: `1850-60`, `18?0`.
+pub(super) fn is_like_range(term: &str) -> bool {
+    let has_mark = term.contains('?') || RANGE_MARKS.iter().any(|mark| term.contains(mark));
+    let is_number = |one: char| one.is_ascii_digit() || "-–.?".contains(one);
+    has_mark
+        && term.contains(|one: char| one.is_ascii_digit())
+        && term.chars().all(is_number)
+        && !is_date(term)
+}
+
+/// Whether a term is a date of ISO 8601, such as `1850-05` or `1850-05-01`.
+fn is_date(term: &str) -> bool {
+    let mut parts = term.split('-');
+    let has_length = |part: Option<&str>, length| part.is_some_and(|part| part.len() == length);
+    let is_month = |part: &str| {
+        part.parse()
+            .is_ok_and(|month: u8| (1..=12).contains(&month))
+    };
+    has_length(parts.next(), 4)
+        && parts
+            .next()
+            .is_some_and(|part| part.len() == 2 && is_month(part))
+        && parts.next().is_none_or(|day| day.len() == 2)
+        && parts.next().is_none()
+}
+
+/// The terms of a range of years, and the depth of their tree.
+pub(super) fn range(
+    attributes: &[AttributeElement],
+    (first, last): (&str, &str),
+) -> (RpnStructure, usize) {
+    let end = |relation, year: &str| {
+        let mut attributes = attributes.to_vec();
+        attributes.push(AttributeElement::numeric(RELATION, relation));
+        RpnStructure::term(attributes, year)
+    };
+    match (first, last) {
+        (first, "") => (end(AT_LEAST, first), 0),
+        ("", last) => (end(AT_MOST, last), 0),
+        (first, last) => {
+            let (first, last) = (end(AT_LEAST, first), end(AT_MOST, last));
+            (RpnStructure::combined(first, Operator::And, last), 1)
+        }
+    }
+}
+
+/// The values of Bib-1's Relation for the ends of a range.
+const AT_LEAST: i64 = 4;
+const AT_MOST: i64 = 2;
