@@ -1,0 +1,101 @@
+//! The page of a server with databases, reloads and long searches.
+
+use std::sync::{Arc, mpsc};
+use std::task::{Context, Waker};
+
+use tokio::runtime;
+use z3950_server::asn1::apdu::DatabaseName;
+use z3950_server::backend::Search;
+use z3950_server::marc::mrk;
+use z3950_server::{Limits, Server, Target};
+
+use super::*;
+
+fn status(backend: Option<MemoryBackend>, sessions: usize) -> Status {
+    let served = MemoryBackend::builder().build();
+    let server = Server::new(Target::new(Arc::new(served), Limits::default()));
+    Status::new(server.handle(), backend, sessions, Vec::new())
+}
+
+fn backend(name: &str, title: &str) -> MemoryBackend {
+    let record = format!("=LDR  00000nam a2200000 a 4500\n=001  b1\n=245  00$a{title}\n");
+    let record = mrk::parse_all(&record).expect("a record");
+    let builder = MemoryBackend::builder().add_records(name, record);
+    builder.expect("encodes").build()
+}
+
+#[test]
+fn labels_are_escaped() {
+    let status = status(Some(backend("a\\b\"c\nd", "One")), 7);
+    let page = status.metrics();
+    assert!(
+        page.contains("\nz3950d_database_records{database=\"a\\\\b\\\"c\\nd\"} 1\n"),
+        "{page}"
+    );
+    for line in [
+        "z3950d_sessions_limit 7",
+        "z3950d_kept_bytes 0",
+        "z3950d_kept_limit_bytes 268435456",
+    ] {
+        assert!(page.contains(&format!("\n{line}\n")), "{page}");
+    }
+    assert!(!page.contains("z3950d_journal"), "nothing is saved");
+}
+
+#[test]
+fn the_last_reload_is_told() {
+    let status = status(None, 1);
+    assert!(!status.metrics().contains("last_reload"));
+    for (has_succeeded, told) in [(true, "1"), (false, "0")] {
+        status.reloaded(has_succeeded);
+        let page = status.metrics();
+        let line = format!("\nz3950d_last_reload_successful {told}\n");
+        assert!(page.contains(&line), "{page}");
+    }
+    let page = status.metrics();
+    for outcome in ["ok", "refused"] {
+        let line = format!("\nz3950d_reloads_total{{outcome=\"{outcome}\"}} 1\n");
+        assert!(page.contains(&line), "{page}");
+    }
+}
+
+/// Two long searches of one session, of which one may run at a time.
+#[test]
+fn long_searches_are_jobs() {
+    let backend = backend("cat", &"a ".repeat(3000));
+    let status = status(Some(backend.clone()), 1);
+    let check = |running: u8, waiting: u8| {
+        let page = status.metrics();
+        let expected = format!(
+            "\nz3950d_jobs{{state=\"running\"}} {running}\n\
+             z3950d_jobs{{state=\"waiting\"}} {waiting}\n"
+        );
+        assert!(page.contains(&expected), "{page}");
+    };
+    let mut builder = runtime::Builder::new_current_thread();
+    let runtime = builder.max_blocking_threads(1).build().expect("a runtime");
+    let _entered = runtime.enter();
+    // The only thread for long work is kept from it until `go` is dropped.
+    let (go, wait) = mpsc::channel::<()>();
+    let held = runtime.spawn_blocking(move || wait.recv().is_err());
+    let databases = [DatabaseName::from("cat")];
+    let query = "@prox 0 9999 0 3 k 2 @attr 1=4 a @attr 1=4 a";
+    let query = query.parse().expect("a query");
+    let search = Search::new(&databases, &query);
+    let mut searches = [backend.search(search), backend.search(search)];
+    check(0, 0);
+    for search in &mut searches {
+        let polled = search
+            .as_mut()
+            .poll(&mut Context::from_waker(Waker::noop()));
+        assert!(polled.is_pending());
+    }
+    check(1, 1);
+    drop(go);
+    assert!(runtime.block_on(held).expect("no panic"));
+    for (search, running) in searches.into_iter().zip([1, 0]) {
+        let found = runtime.block_on(search).expect("an answer");
+        assert!(found.hits.is_empty());
+        check(running, 0);
+    }
+}
