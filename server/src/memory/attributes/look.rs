@@ -6,7 +6,7 @@
 //! | 1, 101 | the words as a phrase |
 //! | 2, 6, 102, 105, none | all of the words, anywhere in the index |
 //! | 106 | any of the words |
-//! | 3 | the words as a whole entry |
+//! | 3, 108 | the words as a whole entry |
 //!
 //! Position and completeness make a phrase as well. In other indexes a term is a single key, which is first and complete
 //! anywhere.
@@ -164,8 +164,9 @@ impl<'q> TermReader<'_, 'q> {
             completeness,
             ..
         } = self.attributes;
+        let is_whole = matches!(structure, Some(KEY | STRING));
         let (mut first, mut last) = match completeness {
-            _ if structure == Some(KEY) => (Edge::Field, Edge::Field),
+            _ if is_whole => (Edge::Field, Edge::Field),
             bib1::COMPLETENESS_COMPLETE_FIELD => (Edge::Field, Edge::Field),
             bib1::COMPLETENESS_COMPLETE_SUBFIELD => (Edge::Subfield, Edge::Subfield),
             _ => (Edge::Any, Edge::Any),
@@ -180,7 +181,7 @@ impl<'q> TermReader<'_, 'q> {
         }
         let asked = completeness != bib1::COMPLETENESS_INCOMPLETE_SUBFIELD
             || position != bib1::POSITION_ANY
-            || structure == Some(KEY);
+            || is_whole;
         asked.then_some(Edges { first, last })
     }
 

@@ -9,7 +9,7 @@ use z3950_asn1::apdu::{
 use z3950_asn1::bib1::attributes as bib1;
 use z3950_asn1::oid::{BIB_1, Oid};
 
-use super::support::{KEY, NAME_NORMALIZED, can};
+use super::support::{KEY, NAME_NORMALIZED, STRING, can};
 use crate::diagnostic::{Condition, Diagnostic, diagnostic};
 use crate::memory::fields::{Fields, IndexId, Kind};
 use crate::memory::index::Terms;
@@ -227,7 +227,7 @@ pub(in crate::memory) fn scan_start(
     let text = &*term.text;
     let as_wholes = matches!(
         structure,
-        Some(bib1::STRUCTURE_PHRASE | KEY | NAME_NORMALIZED)
+        Some(bib1::STRUCTURE_PHRASE | KEY | NAME_NORMALIZED | STRING)
     );
     let (terms, start) = match kind {
         Kind::Octets => return Ok((Terms::Keys(index), term.octets.to_vec())),

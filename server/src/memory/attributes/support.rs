@@ -24,12 +24,12 @@ const SUPPORT: &[(i64, &[i64], u8)] = &[
     (RELATION, &[1, 2, 4, 5], INDEXED),
     (RELATION, &[3, 6, 103], ALL),
     (POSITION, &[1, 2, 3], ALL),
-    (STRUCTURE, &[1, 2, 3, 6], INDEXED),
+    // For docids too, because the defaults of CQL and CCL add structures to every index.
+    (STRUCTURE, &[1, 2, 3, 6, 108], ALL),
     (STRUCTURE, &[4, 5, 100], DATE),
     (STRUCTURE, &[101, 102, 105, 106], TEXT),
     (STRUCTURE, &[104], DOCID),
     (STRUCTURE, &[107], NUMBER | DOCID),
-    (STRUCTURE, &[108], KEYS | DOCID),
     (STRUCTURE, &[109], NUMBER | DATE),
     (TRUNCATION, &[1, 2, 3, 101, 104], INDEXED),
     #[cfg(feature = "regex")]
@@ -73,6 +73,8 @@ pub(super) const DATE_NORMALIZED: i64 = 5;
 pub(super) const NAME_NORMALIZED: i64 = 101;
 /// Structure 106: a text to find similar records for.
 pub(super) const DOCUMENT_TEXT: i64 = 106;
+/// Structure 108: a string, which is a whole entry; CQL's `exact`.
+pub(super) const STRING: i64 = 108;
 /// Structure 109: a string of digits.
 pub(super) const NUMERIC_STRING: i64 = 109;
 
