@@ -26,6 +26,7 @@
 //! - [`Session`]: one session without any input or output;
 //! - [`fault`]: scripted misbehaviour; [`imitate`]: another server's habits;
 //! - [`metrics`]: what a running server counts;
+//! - `sru`: SRU requests answered from the same databases, with the feature `sru`;
 //! - [`transcript`]: recorded conversations, as values and as JSON, and their replay;
 //! - `tls`: certificates and keys of listeners, with the feature `tls`;
 //! - [`testing::TestServer`]: all of it inside a test, with a transcript.
@@ -73,6 +74,8 @@ mod offer;
 mod requests;
 mod service;
 mod session;
+#[cfg(feature = "sru")]
+pub mod sru;
 mod target;
 pub mod testing;
 #[cfg(feature = "tls")]

@@ -17,6 +17,8 @@ pub struct Limits {
     pub exceptional_record_size: usize,
     /// Records, or diagnostics in their place, in one response: 1,000. The client requests the rest again.
     pub records_per_response: usize,
+    /// Records in an answer of SRU where the request names no number: 10.
+    pub sru_records: usize,
     /// Segments of one answer to Present, including the last: 8. The client requests the rest again.
     pub segments: usize,
     /// Octets of a query in CCL or CQL: 65,536; longer ones are refused with condition 108.
@@ -105,6 +107,7 @@ impl Default for Limits {
             preferred_message_size: 1_048_576,
             exceptional_record_size: 8_388_608,
             records_per_response: 1_000,
+            sru_records: 10,
             segments: 8,
             query_text: 65_536,
             databases_per_search: 64,

@@ -257,6 +257,15 @@ impl Session {
         }
     }
 
+    /// What the operations share, once the session is open.
+    #[cfg(feature = "sru")]
+    pub(crate) fn association(&self) -> Option<&Association> {
+        match &self.state {
+            State::Open(open) => Some(&open.association),
+            State::Greeting | State::Closed => None,
+        }
+    }
+
     /// The size limit of the next APDU, in octets.
     pub fn max_apdu_size(&self) -> usize {
         match self.state {

@@ -22,4 +22,11 @@ impl UserInfo1 {
         information.put_value(&DiagnosticFormat::of(diagnostic))?;
         Self(information).to_external()
     }
+
+    /// The first diagnostic of a response to Init, as [`UserInfo1::diagnostic`] writes it.
+    pub fn diagnostic_of(external: &External) -> Option<DefaultDiagFormat> {
+        let Self(information) = Self::from_external(external).ok()?;
+        let format: DiagnosticFormat = information.value()?;
+        format.default_diagnostics().next().cloned()
+    }
 }

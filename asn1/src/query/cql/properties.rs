@@ -129,6 +129,11 @@ impl Properties {
             .or_else(|| self.attributes(&format!("{category}.*")))
     }
 
+    /// The identifier of the context set with this prefix.
+    pub fn set(&self, prefix: &str) -> Option<&str> {
+        self.uri(Some(prefix))
+    }
+
     /// The URI of a prefix, or of the names without one.
     pub(super) fn uri(&self, prefix: Option<&str>) -> Option<&str> {
         let name = prefix.map_or("set".to_owned(), |prefix| {

@@ -175,9 +175,11 @@ impl<'a> Fields<'a> {
     fn request(mut self, of_namespace: Option<Version>) -> Result<Request, Refusal> {
         self.version(of_namespace);
         let named = self.take("operation");
+        // A parameter with a fault names the operation as well.
         let has = |names: [&str; 2]| {
-            let mut left = self.left.iter();
-            left.any(|(name, _)| names.contains(&&**name))
+            let given = self.left.iter().map(|(name, _)| &**name);
+            let faulty = self.diagnostics.iter().map(|one| &*one.details);
+            given.chain(faulty).any(|name| names.contains(&name))
         };
         let operation = match named.as_deref() {
             Some("searchRetrieve") => self.search_retrieve().into(),

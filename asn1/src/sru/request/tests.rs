@@ -225,3 +225,15 @@ fn passwords_are_not_shown() {
     let request = read("query=a&x-username=u&x-password=sesame").expect("right");
     assert!(!format!("{request:?}").contains("sesame"));
 }
+
+#[test]
+fn a_parameter_with_a_fault_still_names_the_operation() {
+    for (text, operation) in [
+        ("query=%FF", "searchRetrieve"),
+        ("scanClause=%FF", "scan"),
+        ("colour=%FF", "explain"),
+    ] {
+        let refusal = read(text).expect_err(text);
+        assert_eq!(refusal.request.operation.name(), operation, "{text}");
+    }
+}

@@ -1,0 +1,317 @@
+//! SRU (SRU 1.1 and 1.2 of the Library of Congress, OASIS searchRetrieve 1.0 for 2.0, Record Update 1.0): each request is answered
+//! by requests of Z39.50 in a [`Session`], so that databases, access, limits and time are the same in both protocols.
+//!
+//! Nothing here knows HTTP: requests and answers are the values of [`z3950_asn1::sru`].
+//!
+//! ```
+//! use std::sync::Arc;
+//!
+//! use z3950_asn1::sru::{Request, SruLimits};
+//! use z3950_server::sru::{SruAsked, SruSession, SruStatus};
+//! use z3950_server::{Limits, MemoryBackend, Target};
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() {
+//! let target = Target::new(Arc::new(MemoryBackend::demo()), Limits::default());
+//! let mut session = SruSession::new(Arc::new(target));
+//! let request = Request::from_parameters(b"query=dc.title%3Dpeace&maximumRecords=1", &SruLimits::default());
+//! let reply = session.answer(SruAsked::new("books", request)).await;
+//! assert_eq!(reply.status, SruStatus::Answered);
+//! let xml = String::from_utf8(reply.response.to_xml(None)).expect("UTF-8");
+//! assert!(xml.contains("<zs:recordPosition>1</zs:recordPosition>"), "{xml}");
+//! # }
+//! ```
+
+mod exchange;
+mod explain;
+mod failure;
+mod query;
+mod records;
+mod scan;
+mod schema;
+mod search;
+
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use z3950_asn1::apdu::{
+    Apdu, DatabaseName, IdAuthentication, IdPass, InitializeRequest, InitializeResponse, Options,
+    ProtocolVersion,
+};
+use z3950_asn1::format::user_info1::UserInfo1;
+use z3950_asn1::sru::{
+    ExplainResponse, Refusal, Request, Response, ScanResponse, SearchRetrieveResponse,
+    SruDiagnostic, SruLogin, SruOperation, UpdateResponse, Version,
+};
+
+use self::failure::SruFailure;
+use crate::diagnostic::{Condition, diagnostic};
+use crate::session::Session;
+use crate::target::Target;
+
+/// Answers the requests of a connection, one at a time.
+///
+/// The Z39.50 session begins with the first request, and again whenever the user changes.
+pub struct SruSession {
+    target: Arc<Target>,
+    session: Session,
+    /// The credentials of the session, once it is open.
+    login: Option<SruLogin>,
+    /// The database of requests that name none.
+    default_database: Option<String>,
+}
+
+/// A request, and what HTTP says beside it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct SruAsked {
+    /// The database: the path of the URL. If it is empty, the request may name one in SOAP; otherwise it is the first.
+    pub database: String,
+    /// The request, or why it was refused.
+    pub request: Result<Request, Refusal>,
+    /// The credentials of HTTP Basic; those of the request take precedence.
+    pub login: Option<SruLogin>,
+    /// The host and the port under which the client knows the server, for the description.
+    pub authority: (String, Option<u16>),
+    /// Whether the client uses TLS.
+    pub secure: bool,
+}
+
+impl SruAsked {
+    /// A request for a database, without credentials.
+    pub fn new(database: impl Into<String>, request: Result<Request, Refusal>) -> Self {
+        Self {
+            database: database.into(),
+            request,
+            login: None,
+            authority: ("localhost".to_owned(), None),
+            secure: false,
+        }
+    }
+}
+
+/// The answer to a request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct SruReply {
+    /// The answer, which echoes the request.
+    pub response: Response,
+    /// The URL of the stylesheet to name in front of the answer.
+    pub stylesheet: Option<String>,
+    /// What the status of HTTP says.
+    pub status: SruStatus,
+    /// Whether to close the connection: the client was refused as often as it may be.
+    pub hang_up: bool,
+}
+
+/// What the status of HTTP says about an answer. Diagnostics alone are none of its business.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum SruStatus {
+    /// It is one of the protocol, with records or diagnostics: 200.
+    #[default]
+    Answered,
+    /// There is no database of this name: 404.
+    UnknownDatabase,
+    /// The client has to authenticate, or its credentials are wrong: 401.
+    Unauthorized,
+}
+
+/// What the operations have in common.
+struct Context {
+    version: Version,
+    database: String,
+    /// Whether the client gave no credentials although there are users.
+    is_anonymous: bool,
+    authority: (String, Option<u16>),
+    secure: bool,
+}
+
+impl Context {
+    fn databases(&self) -> Vec<DatabaseName> {
+        vec![DatabaseName::from(self.database.as_str())]
+    }
+}
+
+impl SruSession {
+    /// A session of a client on the server's host.
+    pub fn new(target: Arc<Target>) -> Self {
+        Self {
+            session: Session::new(Arc::clone(&target)),
+            target,
+            login: None,
+            default_database: None,
+        }
+    }
+
+    /// Sets the client's address, as [`Session::with_peer`] does.
+    pub fn with_peer(self, address: IpAddr) -> Self {
+        Self {
+            session: self.session.with_peer(address),
+            ..self
+        }
+    }
+
+    /// Answers a request. Dropping the future cancels the operation.
+    ///
+    /// Errors are diagnostics in the answer. Those of Bib-1 become the conditions of SRU that clients of both protocols expect, with
+    /// the addinfo as details.
+    pub async fn answer(&mut self, asked: SruAsked) -> SruReply {
+        let (request, refused) = match asked.request {
+            Ok(request) => (Box::new(request), Vec::new()),
+            Err(refusal) => (refusal.request, refusal.diagnostics),
+        };
+        let login = request.login.as_ref().or(asked.login.as_ref());
+        let context = Context {
+            version: request.version,
+            database: self.database(asked.database, &request),
+            is_anonymous: login.is_none() && !self.target.access.users.is_empty(),
+            authority: asked.authority,
+            secure: asked.secure,
+        };
+        let answered = match refused.is_empty() {
+            false => Err(SruFailure::from(refused)),
+            true => match self.open(login) {
+                // Boxed, so that idle sessions stay small.
+                Ok(()) => Box::pin(self.carry_out(&context, &request)).await,
+                Err(failure) => Err(failure),
+            },
+        };
+        let (response, status) = match answered {
+            Ok(response) => (response, SruStatus::Answered),
+            Err(failure) => {
+                let status = failure.status(context.is_anonymous);
+                (failed(&request, failure.diagnostics), status)
+            }
+        };
+        SruReply {
+            stylesheet: request.stylesheet.clone(),
+            response: with_echo(response, request),
+            status,
+            hang_up: self.session.is_refused(),
+        }
+    }
+
+    /// The name of the user, if the client has authenticated.
+    pub fn user(&self) -> Option<&str> {
+        self.session.user()
+    }
+
+    async fn carry_out(
+        &mut self,
+        context: &Context,
+        request: &Request,
+    ) -> Result<Response, SruFailure> {
+        failure::check_stylesheet(request)?;
+        match &request.operation {
+            SruOperation::SearchRetrieve(search) => {
+                let found = self.search(context, search).await;
+                found.map(Into::into)
+            }
+            SruOperation::Scan(scan) => self.scan(context, scan).await.map(Into::into),
+            SruOperation::Explain(explain) => self.explain(context, explain).map(Into::into),
+            SruOperation::Update(_) => {
+                let refused = diagnostic(Condition::SERVICE_NOT_FOR_DATABASE, "update");
+                Err(refused.into())
+            }
+        }
+    }
+
+    /// The database of a request.
+    fn database(&mut self, of_path: String, request: &Request) -> String {
+        if !of_path.is_empty() {
+            return of_path;
+        }
+        if let Some(named) = &request.database {
+            return named.clone();
+        }
+        let first = || {
+            let mut databases = self.target.backend.databases().into_iter();
+            databases.next().map(|first| first.name).unwrap_or_default()
+        };
+        self.default_database.get_or_insert_with(first).clone()
+    }
+
+    /// Begins the session, unless it is open for the same user.
+    fn open(&mut self, login: Option<&SruLogin>) -> Result<(), SruFailure> {
+        if self.session.is_open() && self.login.as_ref() == login {
+            return Ok(());
+        }
+        self.login = login.cloned();
+        let id_authentication = login.map(|login| {
+            IdAuthentication::IdPass(IdPass {
+                group_id: None,
+                user_id: Some(login.user.as_str().into()),
+                password: Some(login.password.as_str().into()),
+            })
+        });
+        let init = InitializeRequest {
+            protocol_version: ProtocolVersion::UP_TO_3,
+            options: Options::SEARCH
+                | Options::PRESENT
+                | Options::SCAN
+                | Options::SORT
+                | Options::EXTENDED_SERVICES
+                | Options::NAMED_RESULT_SETS,
+            id_authentication,
+            ..InitializeRequest::default()
+        };
+        let reply = match self.session.begin(&init.into()) {
+            Err(reply) => reply,
+            // Init is no operation.
+            Ok(_) => return Err(SruFailure::unanswered()),
+        };
+        match reply.apdus.first() {
+            Some(Apdu::InitializeResponse(response)) if response.result => Ok(()),
+            Some(Apdu::InitializeResponse(response)) => Err(not_admitted(response)),
+            _ => Err(SruFailure::unanswered()),
+        }
+    }
+}
+
+/// Why Init was refused.
+fn not_admitted(response: &InitializeResponse) -> SruFailure {
+    let information = response.user_information_field.as_ref();
+    let why = information.and_then(UserInfo1::diagnostic_of);
+    why.map_or_else(SruFailure::unanswered, SruFailure::from)
+}
+
+/// The answer to a request that failed.
+fn failed(request: &Request, diagnostics: Vec<SruDiagnostic>) -> Response {
+    let version = request.version;
+    match &request.operation {
+        SruOperation::SearchRetrieve(_) => {
+            SearchRetrieveResponse::failed(version, diagnostics).into()
+        }
+        SruOperation::Scan(_) => {
+            let mut response = ScanResponse::new(version, Vec::new());
+            response.diagnostics = diagnostics;
+            response.into()
+        }
+        SruOperation::Explain(_) => {
+            let mut response = ExplainResponse::new(version, "");
+            response.record = None;
+            response.diagnostics = diagnostics;
+            response.into()
+        }
+        SruOperation::Update(_) => {
+            let mut response = UpdateResponse::new(version, false);
+            response.diagnostics = diagnostics;
+            response.into()
+        }
+    }
+}
+
+fn with_echo(mut response: Response, request: Box<Request>) -> Response {
+    match &mut response {
+        Response::SearchRetrieve(response) => response.echo = Some(request),
+        Response::Scan(response) => response.echo = Some(request),
+        Response::Explain(response) => response.echo = Some(request),
+        // Record Update has no echo.
+        Response::Update(_) => {}
+    }
+    response
+}
+
+#[cfg(test)]
+mod tests;

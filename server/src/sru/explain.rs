@@ -1,0 +1,241 @@
+//! explain: the description of a database (ZeeRex 2.0), made from what its backend says of it.
+
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+use z3950_asn1::bib1::attributes::USE;
+use z3950_asn1::oid::BIB_1;
+use z3950_asn1::query::cql::Properties;
+use z3950_asn1::sru::zeerex::{
+    ContextSet, ZeeRex, ZeeRexAttribute, ZeeRexConfig, ZeeRexImplementation, ZeeRexIndex,
+    ZeeRexMap, ZeeRexSchema,
+};
+use z3950_asn1::sru::{ExplainRequest, ExplainResponse};
+
+use super::failure::SruFailure;
+use super::query::PROPERTIES;
+use super::schema::SCHEMAS;
+use super::{Context, SruSession};
+use crate::backend::{AttributeInfo, Backend, DatabaseInfo};
+use crate::diagnostic::{Condition, diagnostic};
+use crate::target::Target;
+
+impl SruSession {
+    /// Answers an explain.
+    ///
+    /// # Errors
+    /// 235 if there is no database of this name, 236 if the user may not have it.
+    pub(super) fn explain(
+        &self,
+        context: &Context,
+        explain: &ExplainRequest,
+    ) -> Result<ExplainResponse, SruFailure> {
+        let association = self
+            .session
+            .association()
+            .ok_or_else(SruFailure::unanswered)?;
+        if association.is_unproved() {
+            return Err(diagnostic(Condition::ACCESS_CONTROL_FAILURE, "").into());
+        }
+        let backend = association.backend_of(&context.databases())?;
+        let database = described(&*backend, &context.database);
+        let unknown = || diagnostic(Condition::DATABASE_DOES_NOT_EXIST, &context.database);
+        let database = database.ok_or_else(unknown)?;
+        let mut description = zeerex(&database, &*backend, &self.target);
+        let (host, port) = &context.authority;
+        let server = &mut description.server;
+        server.host = host.clone();
+        server.port = Some(port.unwrap_or(if context.secure { 443 } else { 80 }));
+        if context.secure {
+            server.transport = "https".to_owned();
+        }
+        let scheme = &server.transport;
+        let authority = match port {
+            Some(port) => format!("{host}:{port}"),
+            None => host.clone(),
+        };
+        let path = encoded(&database.name);
+        let mut links = vec![("sru".to_owned(), format!("{scheme}://{authority}/{path}"))];
+        if port.is_some() && !context.secure {
+            links.push(("z39.50".to_owned(), format!("z39.50s://{authority}/{path}")));
+        }
+        description.database.links = links;
+        let mut response = ExplainResponse::new(context.version, description.to_xml());
+        if let Some(record) = &mut response.record {
+            record.packing = explain.packing.unwrap_or_default();
+        }
+        Ok(response)
+    }
+}
+
+/// The database of this name, compared without case.
+fn described(backend: &dyn Backend, name: &str) -> Option<DatabaseInfo> {
+    let mut databases = backend.databases().into_iter();
+    databases.find(|database| database.name.to_lowercase() == name.to_lowercase())
+}
+
+/// The description, without host and port.
+fn zeerex(database: &DatabaseInfo, backend: &dyn Backend, target: &Target) -> ZeeRex {
+    let mut description = ZeeRex::default();
+    description.server.database = database.name.clone();
+    description.server.records = database.records.and_then(|records| records.try_into().ok());
+    let about = &mut description.database;
+    about.title = database
+        .title
+        .clone()
+        .unwrap_or_else(|| database.name.clone());
+    about.description = database.description.clone().unwrap_or_default();
+    let offer = &target.offer;
+    about.implementation = offer
+        .implementation_name
+        .as_ref()
+        .map(|name| ZeeRexImplementation {
+            identifier: String::new(),
+            version: offer.implementation_version.clone().unwrap_or_default(),
+            title: name.clone(),
+        });
+    let uses = database
+        .attributes
+        .iter()
+        .filter(|attribute| attribute.attribute_set == BIB_1 && attribute.attribute_type == USE);
+    description.indexes = uses.map(|one| index(one, database)).collect();
+    description.sets = INDEXES.sets.clone();
+    let available = SCHEMAS
+        .iter()
+        .filter(|schema| schema.form(backend).is_some());
+    description.schemas = available
+        .map(|schema| ZeeRexSchema::new(schema.name, schema.identifier, schema.title))
+        .collect();
+    description.config = config(database, target);
+    description
+}
+
+fn index(of: &AttributeInfo, database: &DatabaseInfo) -> ZeeRexIndex {
+    let names = INDEXES
+        .names
+        .get(&of.value)
+        .map(Vec::as_slice)
+        .unwrap_or_default();
+    let number = of.value.to_string();
+    let in_bib1 = ZeeRexMap::Name {
+        set: BIB1.to_owned(),
+        name: number.clone(),
+    };
+    let attributes = ZeeRexMap::Attributes(vec![ZeeRexAttribute {
+        set: BIB1.to_owned(),
+        attribute_type: USE,
+        value: number,
+    }]);
+    let maps = names.iter().cloned().chain([in_bib1, attributes]);
+    let mut index = ZeeRexIndex::new(of.name.as_str(), maps.collect());
+    index.scan = Some(database.scan);
+    index.sort = Some(database.sort);
+    index
+}
+
+fn config(database: &DatabaseInfo, target: &Target) -> ZeeRexConfig {
+    let limits = &target.limits;
+    let pair = |name: &str, value: String| (name.to_owned(), value);
+    let mut config = ZeeRexConfig::default();
+    let default_schema = SCHEMAS
+        .first()
+        .map(|schema| schema.name)
+        .unwrap_or_default();
+    config.defaults = vec![
+        pair("numberOfRecords", limits.sru_records.to_string()),
+        pair("retrieveSchema", default_schema.to_owned()),
+    ];
+    config.settings = vec![pair(
+        "maximumRecords",
+        limits.records_per_response.to_string(),
+    )];
+    let has = [
+        (database.scan, "scan"),
+        (database.sort, "sort"),
+        (true, "proximity"),
+        (true, "emptyTerm"),
+    ];
+    let has = has.iter().filter(|(has, _)| *has);
+    let has = has.map(|(_, name)| pair(name, String::new()));
+    let relations = INDEXES.relations.iter();
+    let relations = relations.map(|relation| pair("relation", relation.clone()));
+    let modifiers = INDEXES.modifiers.iter();
+    let modifiers = modifiers.map(|modifier| pair("relationModifier", modifier.clone()));
+    let masks = ["*", "?"].map(|mask| pair("maskingCharacter", mask.to_owned()));
+    let anchor = pair("anchoring", "^".to_owned());
+    config.supports = has
+        .chain(relations)
+        .chain(modifiers)
+        .chain(masks)
+        .chain([anchor])
+        .collect();
+    config
+}
+
+/// What the properties of CQL say, sorted for descriptions.
+struct CqlIndexes {
+    sets: Vec<ContextSet>,
+    /// The names of each Use value.
+    names: BTreeMap<i64, Vec<ZeeRexMap>>,
+    relations: Vec<String>,
+    modifiers: Vec<String>,
+}
+
+/// The context set of indexes by their numbers.
+const BIB1: &str = "bib1";
+
+static INDEXES: LazyLock<CqlIndexes> = LazyLock::new(|| CqlIndexes::of(&PROPERTIES));
+
+impl CqlIndexes {
+    fn of(properties: &Properties) -> Self {
+        let sets = properties.names("set").filter_map(|prefix| {
+            Some(ContextSet {
+                name: prefix.to_owned(),
+                identifier: properties.set(prefix)?.to_owned(),
+                title: String::new(),
+            })
+        });
+        let mut names: BTreeMap<i64, Vec<ZeeRexMap>> = BTreeMap::new();
+        for index in properties.names("index") {
+            let Some((set, name)) = index.split_once('.') else {
+                continue;
+            };
+            let attributes = properties.attributes(&format!("index.{index}"));
+            let mut attributes = attributes.unwrap_or_default().iter();
+            let value = attributes.find(|attribute| attribute.attribute_type == USE);
+            let Some(value) = value.and_then(|attribute| attribute.value.parse().ok()) else {
+                continue;
+            };
+            names.entry(value).or_default().push(ZeeRexMap::Name {
+                set: set.to_owned(),
+                name: name.to_owned(),
+            });
+        }
+        // The signs have names in properties.
+        let sign = |name: &str| match name {
+            "eq" => "=".to_owned(),
+            "le" => "<=".to_owned(),
+            "ge" => ">=".to_owned(),
+            other => other.to_owned(),
+        };
+        let words = |category| properties.names(category).map(str::to_owned).collect();
+        Self {
+            sets: sets.collect(),
+            names,
+            relations: properties.names("relation").map(sign).collect(),
+            modifiers: words("relationModifier"),
+        }
+    }
+}
+
+/// A name as a segment of a path (RFC 3986 §3.3).
+fn encoded(name: &str) -> String {
+    let mut path = String::with_capacity(name.len());
+    for octet in name.bytes() {
+        match octet.is_ascii_alphanumeric() || b"-._~".contains(&octet) {
+            true => path.push(char::from(octet)),
+            false => path.push_str(&format!("%{octet:02X}")),
+        }
+    }
+    path
+}

@@ -1,0 +1,121 @@
+//! Why a request of SRU failed: diagnostics for the answer, and what they mean for HTTP.
+
+use z3950_asn1::apdu::{DiagRec, Records};
+use z3950_asn1::sru::{Request, SruCondition, SruDiagnostic};
+
+use super::SruStatus;
+use crate::diagnostic::{Condition, Diagnostic, diagnostic};
+
+/// Diagnostics, and what they mean for HTTP.
+#[derive(Debug)]
+pub(super) struct SruFailure {
+    pub(super) diagnostics: Vec<SruDiagnostic>,
+    cause: FailureCause,
+}
+
+/// What the status of HTTP depends on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum FailureCause {
+    Request,
+    Database,
+    /// The credentials, or their lack.
+    Credentials,
+    /// A right that a user may have.
+    Rights,
+}
+
+impl SruFailure {
+    /// The session does not answer, because it has ended.
+    pub(super) fn unanswered() -> Self {
+        SruDiagnostic::new(SruCondition::TEMPORARILY_UNAVAILABLE, "").into()
+    }
+
+    /// The status. A client that gave no credentials may get more rights by giving them.
+    pub(super) fn status(&self, is_anonymous: bool) -> SruStatus {
+        match self.cause {
+            FailureCause::Database => SruStatus::UnknownDatabase,
+            FailureCause::Credentials => SruStatus::Unauthorized,
+            FailureCause::Rights if is_anonymous => SruStatus::Unauthorized,
+            FailureCause::Rights | FailureCause::Request => SruStatus::Answered,
+        }
+    }
+}
+
+impl From<SruDiagnostic> for SruFailure {
+    fn from(diagnostic: SruDiagnostic) -> Self {
+        vec![diagnostic].into()
+    }
+}
+
+impl From<Vec<SruDiagnostic>> for SruFailure {
+    fn from(diagnostics: Vec<SruDiagnostic>) -> Self {
+        Self {
+            diagnostics,
+            cause: FailureCause::Request,
+        }
+    }
+}
+
+impl From<Diagnostic> for SruFailure {
+    fn from(diagnostic: Diagnostic) -> Self {
+        let cause = match Condition(diagnostic.condition) {
+            Condition::DATABASE_DOES_NOT_EXIST => FailureCause::Database,
+            Condition::DATABASE_ACCESS_DENIED | Condition::TASK_USER => FailureCause::Rights,
+            Condition::ACCESS_CONTROL_FAILURE | Condition::CANNOT_CHALLENGE => {
+                FailureCause::Credentials
+            }
+            Condition(1010..=1014) => FailureCause::Credentials,
+            _ => FailureCause::Request,
+        };
+        Self {
+            diagnostics: vec![SruDiagnostic::from_bib1(&diagnostic)],
+            cause,
+        }
+    }
+}
+
+/// A diagnostic in the form in which this server sends them.
+pub(super) fn default_form(diagnostic: DiagRec) -> Diagnostic {
+    match diagnostic {
+        DiagRec::DefaultFormat(diagnostic) => diagnostic,
+        DiagRec::ExternallyDefined(_) => unspecified(),
+    }
+}
+
+/// The diagnostic in place of records.
+pub(super) fn non_surrogate(records: Option<Records>) -> Diagnostic {
+    match records {
+        Some(Records::NonSurrogateDiagnostic(diagnostic)) => diagnostic,
+        _ => unspecified(),
+    }
+}
+
+fn unspecified() -> Diagnostic {
+    diagnostic(Condition::PERMANENT_SYSTEM_ERROR, "")
+}
+
+/// Checks the stylesheet, which the client is to apply.
+///
+/// # Errors
+/// 110 if the server should apply it, 111 for one that is not to be had by HTTP.
+pub(super) fn check_stylesheet(request: &Request) -> Result<(), SruFailure> {
+    let is_here = |by: &String| by.eq_ignore_ascii_case("server");
+    let Some(stylesheet) = &request.stylesheet else {
+        return Ok(());
+    };
+    if request.rendered_by.as_ref().is_some_and(is_here) {
+        let refused = SruDiagnostic::new(SruCondition::STYLESHEETS, "renderedBy");
+        let message = "the server names stylesheets, but does not apply them";
+        return Err(refused.with_message(message).into());
+    }
+    let scheme = stylesheet.split_once(':').map(|(scheme, _)| scheme);
+    let is_other = |scheme: &str| {
+        !["http", "https"]
+            .iter()
+            .any(|known| scheme.eq_ignore_ascii_case(known))
+    };
+    match scheme.is_some_and(is_other) {
+        true => Err(SruDiagnostic::new(SruCondition::STYLESHEET, stylesheet).into()),
+        false => Ok(()),
+    }
+}

@@ -1,0 +1,119 @@
+//! Queries of SRU as type-1 queries and sort keys (CQL 1.1 and 1.2; PQF, which YAZ's programs send).
+
+use std::sync::LazyLock;
+
+use z3950_asn1::apdu::AttributeElement;
+use z3950_asn1::apdu::{AttributesPlusTerm, Operand, RpnQuery, RpnStructure, SortKeySpec};
+use z3950_asn1::bib1::attributes::{STRUCTURE, STRUCTURE_PHRASE, USE};
+use z3950_asn1::query::cql::{self, Cql, Node, Properties};
+use z3950_asn1::query::parse_pqf;
+use z3950_asn1::sru::{
+    QueryType, ScanRequest, SearchRetrieve, SruCondition, SruDiagnostic, parse_sort_keys,
+    scan_clause, sort_keys_to_cql,
+};
+
+/// The indexes of CQL.
+pub(super) static PROPERTIES: LazyLock<Properties> = LazyLock::new(Properties::default);
+
+/// The query, and the keys to sort its result by.
+///
+/// # Errors
+/// 12 for a query of more than `most` octets, 11 for an unknown type, faults of the query and of the keys.
+pub(super) fn read(
+    search: &SearchRetrieve,
+    most: usize,
+) -> Result<(RpnQuery, Vec<SortKeySpec>), SruDiagnostic> {
+    let text = &*search.query;
+    check_length(text, most)?;
+    let refused = |error| SruDiagnostic::from_query_error(&error, text);
+    let (query, mut keys) = match &search.query_type {
+        QueryType::Cql => {
+            let query = cql::parse(text).map_err(refused)?;
+            let keys = cql::sort_keys(&query, &PROPERTIES).map_err(refused)?;
+            (cql::to_rpn(&query, &PROPERTIES).map_err(refused)?, keys)
+        }
+        QueryType::Pqf => (parse_pqf(text).map_err(refused)?, Vec::new()),
+        QueryType::Other(name) => {
+            return Err(SruDiagnostic::new(SruCondition::QUERY_TYPE, name));
+        }
+    };
+    if let Some(parameter) = &search.sort_keys {
+        let more = sort_keys(parameter)?;
+        // Those in the query are the more important ones.
+        keys.extend(more);
+    }
+    Ok((query, keys))
+}
+
+/// The keys of the parameter `sortKeys`, whose paths are names of indexes.
+fn sort_keys(parameter: &str) -> Result<Vec<SortKeySpec>, SruDiagnostic> {
+    let keys = parse_sort_keys(parameter)?;
+    if keys.is_empty() {
+        return Ok(Vec::new());
+    }
+    let unsupported = || SruDiagnostic::new(SruCondition::SORT_PATH, parameter);
+    let text = format!("{} sortby {}", cql::SERVER_CHOICE, sort_keys_to_cql(&keys));
+    let query = cql::parse(&text).map_err(|_| unsupported())?;
+    cql::sort_keys(&query, &PROPERTIES).map_err(|_| unsupported())
+}
+
+/// The starting point of a scan: the index and the term, and for `exact` the structure of whole entries.
+///
+/// # Errors
+/// As [`read`]; 48 for more than one term.
+pub(super) fn start(scan: &ScanRequest, most: usize) -> Result<AttributesPlusTerm, SruDiagnostic> {
+    let text = &*scan.clause;
+    check_length(text, most)?;
+    let refused = |error| SruDiagnostic::from_query_error(&error, text);
+    let several = || {
+        let one = SruDiagnostic::new(SruCondition::QUERY_FEATURE, text);
+        one.with_message("a scan starts at one term")
+    };
+    match &scan.query_type {
+        QueryType::Cql => {
+            let clause = scan_clause(text)?;
+            let is_exact = is_exact(&clause);
+            let query = cql::to_rpn(&clause, &PROPERTIES).map_err(refused)?;
+            let mut start = single(query).ok_or_else(several)?;
+            // The others say how a search is to compare.
+            start.attributes.retain(|one| one.attribute_type == USE);
+            if is_exact {
+                let whole = AttributeElement::numeric(STRUCTURE, STRUCTURE_PHRASE);
+                start.attributes.push(whole);
+            }
+            Ok(start)
+        }
+        QueryType::Pqf => single(parse_pqf(text).map_err(refused)?).ok_or_else(several),
+        QueryType::Other(name) => Err(SruDiagnostic::new(SruCondition::QUERY_TYPE, name)),
+    }
+}
+
+fn check_length(text: &str, most: usize) -> Result<(), SruDiagnostic> {
+    if text.len() <= most {
+        return Ok(());
+    }
+    let message = format!("longer than {most} octets");
+    let condition = SruCondition::TOO_MANY_CHARACTERS;
+    Err(SruDiagnostic::new(condition, most.to_string()).with_message(message))
+}
+
+fn is_exact(clause: &Cql) -> bool {
+    let mut node = &clause.query;
+    while let Node::Prefixed(prefixed) = node {
+        node = &prefixed.query;
+    }
+    let Node::Clause(clause) = node else {
+        return false;
+    };
+    let name = &*clause.relation.name.text;
+    let name = name.rsplit('.').next().unwrap_or(name);
+    name == "==" || name.eq_ignore_ascii_case("exact")
+}
+
+/// The only operand of a query, if it is a term.
+fn single(query: RpnQuery) -> Option<AttributesPlusTerm> {
+    match query.rpn {
+        RpnStructure::Op(Operand::AttributesPlusTerm(term)) => Some(term),
+        _ => None,
+    }
+}

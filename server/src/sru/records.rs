@@ -1,0 +1,56 @@
+//! Records of Z39.50 as those of SRU.
+
+use bytes::Bytes;
+use z3950_asn1::apdu::{External, ExternalEncoding, ExternalValue, NamePlusRecord, Record};
+use z3950_asn1::oid::{OPAC, XML};
+use z3950_asn1::record::opac::OpacRecord;
+use z3950_asn1::sru::{Packing, SruCondition, SruDiagnostic, SruRecord};
+
+use super::failure::default_form;
+use super::schema::{RecordForm, SRW_DC};
+
+/// The record, or the diagnostic in its place.
+pub(super) fn record(one: NamePlusRecord, form: &RecordForm, packing: Packing) -> SruRecord {
+    let data = match one.record {
+        Record::RetrievalRecord(external) => xml(external, form),
+        Record::SurrogateDiagnostic(why) => Err(SruDiagnostic::from_bib1(&default_form(why))),
+        // Fragments are not agreed on.
+        _ => Err(SruDiagnostic::new(SruCondition::RETRIEVAL, "")),
+    };
+    let mut record = match data {
+        Ok(data) => SruRecord::new(form.identifier.as_str(), data),
+        Err(why) => SruRecord::surrogate(why),
+    };
+    record.packing = packing;
+    record
+}
+
+/// The record as XML.
+fn xml(external: External, form: &RecordForm) -> Result<Bytes, SruDiagnostic> {
+    let not_available = || SruDiagnostic::new(SruCondition::NOT_IN_SCHEMA, &*form.identifier);
+    let syntax = external.direct_reference.filter(|it| *it == form.syntax);
+    match (syntax, &external.encoding) {
+        (Some(XML), ExternalEncoding::OctetAligned(octets)) => Ok(match &*form.identifier {
+            SRW_DC => in_srw_dc(octets).unwrap_or_else(|| octets.to_bytes()),
+            _ => octets.to_bytes(),
+        }),
+        (Some(OPAC), _) => {
+            let record = OpacRecord::from_external(&external);
+            let record = record.map_err(|_| SruDiagnostic::new(SruCondition::RETRIEVAL, ""))?;
+            Ok(record.to_xml().into())
+        }
+        _ => Err(not_available()),
+    }
+}
+
+const OAI_BEGIN: &[u8] = b"<oai_dc:dc xmlns:oai_dc=\"http://www.openarchives.org/OAI/2.0/oai_dc/\"";
+const OAI_END: &[u8] = b"</oai_dc:dc>";
+const SRW_BEGIN: &[u8] = b"<srw_dc:dc xmlns:srw_dc=\"info:srw/schema/1/dc-schema\"";
+const SRW_END: &[u8] = b"</srw_dc:dc>";
+
+/// Dublin Core as in OAI-PMH, with the element around it that SRU has; `None` if it is anything else.
+fn in_srw_dc(octets: &[u8]) -> Option<Bytes> {
+    let rest = octets.strip_prefix(OAI_BEGIN)?;
+    let inside = rest.trim_ascii_end().strip_suffix(OAI_END)?;
+    Some([SRW_BEGIN, inside, SRW_END].concat().into())
+}

@@ -1,0 +1,164 @@
+//! scan: terms of an index around a term.
+
+use z3950_asn1::apdu::{Apdu, Entry, ScanRequest as Scan, ScanStatus, Term, TermInfo};
+use z3950_asn1::sru::{
+    ScanRequest, ScanResponse, SruCondition, SruDiagnostic, SruTerm, WhereInList,
+};
+
+use super::failure::{SruFailure, default_form};
+use super::{Context, SruSession, query};
+use crate::units::count;
+
+/// How many terms there are in an answer if the request does not say.
+const DEFAULT_TERMS: usize = 10;
+
+impl SruSession {
+    /// Answers a scan.
+    ///
+    /// # Errors
+    /// 120 for a position outside the list, and why there are no terms.
+    pub(super) async fn scan(
+        &mut self,
+        context: &Context,
+        scan: &ScanRequest,
+    ) -> Result<ScanResponse, SruFailure> {
+        let deadline = self.deadline();
+        let limits = &self.target.limits;
+        let start = query::start(scan, limits.query_text)?;
+        let range = TermRange::of(scan, limits.scan_terms)?;
+        let request = Scan {
+            reference_id: None,
+            database_names: context.databases(),
+            attribute_set: None,
+            term_list_and_start_point: start,
+            step_size: None,
+            number_of_terms_requested: count(range.asked()),
+            preferred_position_in_response: Some(count(range.asked_position())),
+            other_info: None,
+        };
+        let answer = match self.exchange(request.into(), deadline).await? {
+            Apdu::ScanResponse(answer) => *answer,
+            _ => return Err(SruFailure::unanswered()),
+        };
+        let list = answer.entries.unwrap_or_default();
+        let why = list.nonsurrogate_diagnostics.into_iter().flatten().next();
+        if answer.scan_status == ScanStatus::FAILURE {
+            return Err(why.map_or_else(SruFailure::unanswered, |why| default_form(why).into()));
+        }
+        let terms = list
+            .entries
+            .into_iter()
+            .flatten()
+            .filter_map(|entry| match entry {
+                Entry::TermInfo(info) => Some(term(*info)),
+                Entry::SurrogateDiagnostic(_) => None,
+            });
+        let place = answer.position_of_term.unwrap_or(1);
+        let before = usize::try_from(place.saturating_sub(1)).unwrap_or(0);
+        let is_cut = answer.scan_status == ScanStatus::PARTIAL_2;
+        let terms = range.terms(terms.collect(), before, is_cut);
+        Ok(ScanResponse::new(context.version, terms))
+    }
+}
+
+/// The terms of an answer.
+struct TermRange {
+    number: usize,
+    /// The place of the start term among them, from 1; 0 is before the first one.
+    position: usize,
+}
+
+impl TermRange {
+    /// At most `limit` terms are asked for, of which two are beyond the ends of the answer.
+    ///
+    /// # Errors
+    /// 120 for a position that is neither in the list nor next to it.
+    fn of(scan: &ScanRequest, limit: usize) -> Result<Self, SruDiagnostic> {
+        let wanted = scan.maximum_terms.map_or(DEFAULT_TERMS, natural);
+        let position = scan.response_position.map_or(1, natural);
+        if position > wanted.saturating_add(1) {
+            let position = position.to_string();
+            return Err(SruDiagnostic::new(
+                SruCondition::RESPONSE_POSITION,
+                position,
+            ));
+        }
+        let number = wanted.min(limit.saturating_sub(2)).max(1);
+        // A position close to the end stays there when the list is cut.
+        let position = match position > number {
+            true => number + 1,
+            false => position,
+        };
+        Ok(Self { number, position })
+    }
+
+    /// Whether the terms before and after those of the answer are asked for, to see where the index ends. Nothing is known of
+    /// what precedes a list that begins after its start term.
+    fn has_margin(&self) -> bool {
+        self.position > 0
+    }
+
+    fn asked(&self) -> usize {
+        self.number + 1 + usize::from(self.has_margin())
+    }
+
+    fn asked_position(&self) -> usize {
+        self.position + usize::from(self.has_margin())
+    }
+
+    /// The terms of the answer, of those found, `before` of which are before the start term. The last ones are missing if the list
+    /// `is_cut`.
+    fn terms(&self, mut terms: Vec<SruTerm>, before: usize, is_cut: bool) -> Vec<SruTerm> {
+        let is_first = match self.has_margin() {
+            false => None,
+            true if before < self.asked_position() - 1 => Some(true),
+            true => {
+                terms.drain(..1.min(terms.len()));
+                Some(false)
+            }
+        };
+        let missing = self
+            .asked_position()
+            .saturating_sub(1)
+            .saturating_sub(before);
+        let missing = missing.saturating_sub(usize::from(self.has_margin()));
+        let most = self.number.saturating_sub(missing);
+        let is_last = !is_cut && terms.len() <= most;
+        terms.truncate(most);
+        let end = terms.len();
+        for (place, term) in terms.iter_mut().enumerate() {
+            let is_first = match place {
+                0 => is_first,
+                _ => Some(false),
+            };
+            let is_last = is_last && place + 1 == end;
+            term.where_in_list = is_first.map(|is_first| match (is_first, is_last) {
+                (true, true) => WhereInList::Only,
+                (true, false) => WhereInList::First,
+                (false, true) => WhereInList::Last,
+                (false, false) => WhereInList::Inner,
+            });
+        }
+        terms
+    }
+}
+
+fn term(info: TermInfo) -> SruTerm {
+    let value = match &info.term {
+        Term::General(octets) => String::from_utf8_lossy(octets).into_owned(),
+        Term::CharacterString(text) => text.to_string_lossy().into_owned(),
+        Term::Numeric(number) => number.to_string(),
+        _ => String::new(),
+    };
+    let records = info.global_occurrences;
+    let records = records.and_then(|records| u64::try_from(records).ok());
+    let mut term = SruTerm::new(value, records);
+    term.display_term = info
+        .display_term
+        .map(|text| text.to_string_lossy().into_owned());
+    term
+}
+
+fn natural(number: u64) -> usize {
+    usize::try_from(number).unwrap_or(usize::MAX)
+}

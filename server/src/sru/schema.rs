@@ -1,0 +1,125 @@
+//! The schemas of records: what they are called in SRU, and the syntax and element set that they are in Z39.50.
+
+use z3950_asn1::apdu::Schema;
+use z3950_asn1::oid::{OPAC, Oid, XML};
+use z3950_asn1::sru::{SruCondition, SruDiagnostic};
+
+use crate::backend::Backend;
+
+/// A schema that the server knows.
+#[derive(Debug)]
+pub(super) struct KnownSchema {
+    /// Its short name.
+    pub(super) name: &'static str,
+    /// Its identifier.
+    pub(super) identifier: &'static str,
+    pub(super) title: &'static str,
+    /// Other names and identifiers that clients use.
+    others: &'static [&'static str],
+    syntax: Oid,
+}
+
+/// The schemas; the first one is the default.
+pub(super) const SCHEMAS: &[KnownSchema] = &[
+    KnownSchema {
+        name: "marcxml",
+        identifier: "info:srw/schema/1/marcxml-v1.1",
+        title: "MARCXML",
+        others: &[
+            "info:srw/schema/1/marcxml-1.1",
+            "info:srw/schema/1/marcxml-v1.0",
+            "http://www.loc.gov/MARC21/slim",
+            "MARC21-xml",
+        ],
+        syntax: XML,
+    },
+    KnownSchema {
+        name: "dc",
+        identifier: SRW_DC,
+        title: "Dublin Core",
+        others: &["info:srw/schema/1/dc-v1.0", "info:srw/schema/1/dc-schema"],
+        syntax: XML,
+    },
+    KnownSchema {
+        name: "oai_dc",
+        identifier: OAI_DC,
+        title: "Dublin Core as in OAI-PMH",
+        others: &[],
+        syntax: XML,
+    },
+    KnownSchema {
+        name: "opac",
+        identifier: "urn:oid:1.2.840.10003.5.102",
+        title: "MARCXML with holdings",
+        others: &["OP", "opacxml"],
+        syntax: OPAC,
+    },
+];
+
+/// Dublin Core in an element of SRU.
+pub(super) const SRW_DC: &str = "info:srw/schema/1/dc-v1.1";
+const OAI_DC: &str = "http://www.openarchives.org/OAI/2.0/oai_dc/";
+
+/// The form of the records of an answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct RecordForm {
+    /// The identifier of the schema.
+    pub(super) identifier: String,
+    pub(super) syntax: Oid,
+    pub(super) element_set: String,
+}
+
+impl RecordForm {
+    /// The form for a schema by name or identifier, in any case; for `None`, the first one that the backend has.
+    ///
+    /// # Errors
+    /// 66 for a schema that the backend does not have.
+    pub(super) fn of(schema: Option<&str>, backend: &dyn Backend) -> Result<Self, SruDiagnostic> {
+        let unknown = |name: &str| SruDiagnostic::new(SruCondition::SCHEMA, name);
+        let Some(name) = schema else {
+            let mut available = SCHEMAS.iter().filter_map(|schema| schema.form(backend));
+            return available.next().ok_or_else(|| unknown("xml"));
+        };
+        let is_called = |known: &&KnownSchema| {
+            let own = [known.name, known.identifier];
+            let mut names = own.iter().chain(known.others);
+            names.any(|known| known.eq_ignore_ascii_case(name))
+        };
+        let form = match SCHEMAS.iter().find(is_called) {
+            Some(known) => known.form(backend),
+            None => element_set(backend, name).map(|element_set| Self {
+                identifier: name.to_owned(),
+                syntax: XML,
+                element_set,
+            }),
+        };
+        form.ok_or_else(|| unknown(name))
+    }
+}
+
+impl KnownSchema {
+    /// The form of its records, if the backend has it.
+    pub(super) fn form(&self, backend: &dyn Backend) -> Option<RecordForm> {
+        if !backend.has_syntax(&self.syntax) {
+            return None;
+        }
+        let full = || "F".to_owned();
+        let element_set = match self.name {
+            "opac" => Some(full()),
+            // Full records in XML are MARCXML where a backend knows no schemas.
+            "marcxml" => element_set(backend, self.identifier).or_else(|| Some(full())),
+            _ => element_set(backend, self.identifier),
+        };
+        Some(RecordForm {
+            identifier: self.identifier.to_owned(),
+            syntax: self.syntax,
+            element_set: element_set?,
+        })
+    }
+}
+
+fn element_set(backend: &dyn Backend, schema: &str) -> Option<String> {
+    let schema = Schema::Uri(schema.into());
+    let syntax = Some(&XML).filter(|syntax| backend.has_syntax(syntax));
+    backend.element_set_of_schema(&schema, Some(syntax?))
+}

@@ -1,0 +1,155 @@
+//! Requests as parameters, and what they get from the demo catalogue. `@` in a request is the equals sign of a query.
+
+mod explaining;
+mod scanning;
+mod searching;
+
+use z3950_asn1::sru::SruLimits;
+
+use super::*;
+use crate::access::{Access, User};
+use crate::limits::Limits;
+use crate::memory::MemoryBackend;
+
+fn target() -> Target {
+    Target::new(Arc::new(MemoryBackend::demo()), Limits::default())
+}
+
+fn session_of(target: Target) -> SruSession {
+    SruSession::new(Arc::new(target))
+}
+
+fn session() -> SruSession {
+    session_of(target())
+}
+
+async fn reply_of(session: &mut SruSession, database: &str, parameters: &str) -> SruReply {
+    let parameters = parameters.replace('@', "%3D").replace(' ', "+");
+    let request = Request::from_parameters(parameters.as_bytes(), &SruLimits::default());
+    session.answer(SruAsked::new(database, request)).await
+}
+
+async fn search_of(session: &mut SruSession, parameters: &str) -> SearchRetrieveResponse {
+    match reply_of(session, "", parameters).await.response {
+        Response::SearchRetrieve(response) => response,
+        other => panic!("{parameters}: {other:?}"),
+    }
+}
+
+/// The diagnostics as `16 dc.colour`, with a comma between two.
+fn shown(diagnostics: &[SruDiagnostic]) -> String {
+    let shown = diagnostics.iter().map(|one| {
+        let number = one.uri.rsplit('/').next().unwrap_or_default();
+        format!("{number} {}", one.details).trim_end().to_owned()
+    });
+    shown.collect::<Vec<_>>().join(", ")
+}
+
+#[tokio::test]
+async fn a_request_that_was_refused_is_not_carried_out() {
+    let mut session = session();
+    for (parameters, expected) in [
+        ("query=emma&version=3.0", "5 2.0"),
+        ("query=emma&startRecord=0", "6 startRecord"),
+        ("query=emma&colour=red", "8 colour"),
+        ("operation=searchRetrieve", "7 query"),
+        ("operation=destroy", "4 destroy"),
+        ("query=emma&recordXMLEscaping=zip", "71 zip"),
+    ] {
+        let reply = reply_of(&mut session, "", parameters).await;
+        let found = shown(reply.response.diagnostics());
+        assert_eq!(found, expected, "{parameters}");
+        assert!(!session.session.is_open(), "{parameters}");
+    }
+}
+
+#[tokio::test]
+async fn stylesheets_are_for_the_client() {
+    let mut session = session();
+    for (parameters, expected) in [
+        ("stylesheet=/a.xsl", Ok("/a.xsl")),
+        (
+            "stylesheet=https://lib.example/a.xsl",
+            Ok("https://lib.example/a.xsl"),
+        ),
+        ("stylesheet=/a.xsl&renderedBy=client", Ok("/a.xsl")),
+        ("stylesheet=/a.xsl&renderedBy=server", Err("110 renderedBy")),
+        ("stylesheet=javascript:a", Err("111 javascript:a")),
+    ] {
+        let reply = reply_of(&mut session, "", &format!("query=emma&{parameters}")).await;
+        let found = shown(reply.response.diagnostics());
+        assert_eq!(found, expected.err().unwrap_or_default(), "{parameters}");
+        if let Ok(expected) = expected {
+            assert_eq!(reply.stylesheet.as_deref(), Some(expected));
+        }
+    }
+}
+
+#[tokio::test]
+async fn databases_are_those_of_the_path() {
+    for (path, status, expected) in [
+        ("", SruStatus::Answered, ""),
+        ("books", SruStatus::Answered, ""),
+        ("BOOKS", SruStatus::Answered, ""),
+        ("nothing", SruStatus::UnknownDatabase, "235 nothing"),
+    ] {
+        for parameters in ["query=emma", "", "scanClause=emma"] {
+            let reply = reply_of(&mut session(), path, parameters).await;
+            let found = shown(reply.response.diagnostics());
+            assert_eq!(
+                (reply.status, &*found),
+                (status, expected),
+                "{path}?{parameters}"
+            );
+        }
+    }
+}
+
+#[tokio::test]
+async fn users_prove_who_they_are() {
+    let ann = User {
+        name: "ann".to_owned(),
+        password: Some("secret".to_owned()),
+        databases: Some(vec!["books".to_owned()]),
+        ..User::default()
+    };
+    let access = Access {
+        users: vec![ann],
+        ..Access::default()
+    };
+    for (parameters, status, expected) in [
+        ("query=emma", SruStatus::Unauthorized, "3"),
+        ("", SruStatus::Unauthorized, "3"),
+        (
+            "query=emma&x-username=ann&x-password=wrong",
+            SruStatus::Unauthorized,
+            "3 ann",
+        ),
+        (
+            "query=emma&x-username=ann&x-password=secret",
+            SruStatus::Answered,
+            "",
+        ),
+        ("x-username=ann&x-password=secret", SruStatus::Answered, ""),
+    ] {
+        let mut session = session_of(target().with_access(access.clone()));
+        let reply = reply_of(&mut session, "books", parameters).await;
+        let found = shown(reply.response.diagnostics());
+        assert_eq!((reply.status, &*found), (status, expected), "{parameters}");
+        let is_user = expected.is_empty();
+        assert_eq!(session.user(), is_user.then_some("ann"), "{parameters}");
+        let echo = String::from_utf8(reply.response.to_xml(None)).expect("UTF-8");
+        assert!(
+            !echo.contains("secret") && !echo.contains("wrong"),
+            "{echo}"
+        );
+    }
+    let mut session = session_of(target().with_access(access));
+    let wrong = "query=emma&x-username=ann&x-password=wrong";
+    for refusals in 1..=5 {
+        let reply = reply_of(&mut session, "books", wrong).await;
+        assert_eq!(reply.hang_up, refusals == 5);
+    }
+    let reply = reply_of(&mut session, "books", "query=emma").await;
+    assert_eq!(shown(reply.response.diagnostics()), "2");
+}
