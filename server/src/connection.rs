@@ -7,11 +7,9 @@ pub(crate) mod rooms;
 mod stream;
 pub(crate) mod tally;
 
-use std::future::poll_fn;
 use std::io;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
-use std::task::Poll;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -94,6 +92,7 @@ pub(crate) async fn serve<S: Transport>(
             stream::linger(&mut connection.stream, limit).await;
         }
         Ok(End::Reset) => connection.stream.reset(),
+        Ok(End::Dropped) => {}
         Err(error) => {
             debug!(%error, "connection lost");
             connection.tally.ends(SessionEnd::Lost, Some(&error));
@@ -122,6 +121,8 @@ enum End {
     /// After everything that was written is sent.
     Closed,
     Reset,
+    /// At once: nothing was written.
+    Dropped,
 }
 
 /// What a connection waits for.
@@ -129,7 +130,7 @@ enum Event {
     /// A request has ended.
     Ended(Ended),
     Arrived(Arrival),
-    /// The server is full, and this session is the one to leave.
+    /// The server is full, and this connection is the one to leave.
     GiveWay,
     /// An operation takes too long, or the client has been silent for too long.
     TimeOver,
@@ -179,6 +180,9 @@ impl<S: Transport> Connection<'_, S> {
                 Event::GiveWay => {
                     info!("gave way to a further connection");
                     self.tally.ends(SessionEnd::GaveWay, None);
+                    if !self.is_open() {
+                        return Ok(End::Dropped);
+                    }
                     let message = Some("the server is full, and this session was idle");
                     let end = self.session.end(CloseReason::LACK_OF_ACTIVITY, message);
                     Some(end.into())
@@ -249,10 +253,7 @@ impl<S: Transport> Connection<'_, S> {
         };
         let is_heard = !is_busy || self.left.is_none();
         loop {
-            let gives_way = poll_fn(|context| match room {
-                Some(room) => room.poll_called(context),
-                None => Poll::Pending,
-            });
+            let gives_way = rooms::gives_way(room);
             tokio::select! {
                 biased;
                 ended = self.operations.next(), if is_busy => return Event::Ended(ended),
@@ -262,7 +263,7 @@ impl<S: Transport> Connection<'_, S> {
                     }
                     return Event::Arrived(arrival);
                 }
-                () = gives_way, if is_idle => return Event::GiveWay,
+                () = gives_way, if !is_busy => return Event::GiveWay,
                 _ = stopped.as_mut(), if !is_busy => return Event::Stop,
                 () = ringing(alarm.as_mut(), deadline) => {}
             }

@@ -23,6 +23,8 @@ use self::socket::{Accepted, Socket, listen};
 pub use self::socket::{SocketFile, listen_unix};
 use crate::backend::Backend;
 use crate::budget::KeptOctets;
+#[cfg(feature = "tls")]
+use crate::connection::rooms::gives_way;
 use crate::connection::tally::Tally;
 use crate::connection::{self, Client, Context};
 use crate::fault::Faults;
@@ -239,7 +241,6 @@ impl Server {
                 Admitted { room, stream, peer } = acceptor.accept() => {
                     summary.sessions += 1;
                     let span = info_span!("session", number = summary.sessions, %peer);
-                    let sent_away = room.sent_away();
                     let client = Client {
                         number: summary.sessions,
                         peer,
@@ -248,13 +249,6 @@ impl Server {
                     };
                     let context = self.handle.context();
                     let session = session(stream, client, context, &stopping_seen);
-                    let session = async move {
-                        tokio::select! {
-                            biased;
-                            () = session => {}
-                            Some(()) = sent_away => info!("gave way to a further connection"),
-                        }
-                    };
                     sessions.spawn(session.instrument(span));
                 }
             }
@@ -354,6 +348,10 @@ async fn encrypted(
     let stream = tokio::select! {
         handshake = handshake => handshake,
         _ = stopping.wait_for(|stopping| *stopping) => return,
+        () = gives_way(client.room.as_ref()) => {
+            info!("gave way to a further connection");
+            return tally.ends(SessionEnd::GaveWay, None);
+        }
     };
     match stream {
         Ok(Ok(stream)) => connection::serve(stream, client, context, stopping, tally).await,

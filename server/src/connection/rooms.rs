@@ -245,30 +245,18 @@ impl Room {
     }
 
     /// Ready when the connection has to give way.
-    pub(crate) fn poll_called(&self, context: &Context<'_>) -> Poll<()> {
-        self.occupant.poll_called(context)
-    }
-
-    /// Waits until the connection has to give way before it has a session; `None` if it has one.
-    pub(crate) fn sent_away(&self) -> impl Future<Output = Option<()>> + Send + use<> {
-        let occupant = Arc::clone(&self.occupant);
-        poll_fn(
-            move |context| match occupant.has_session.load(Ordering::Relaxed) {
-                true => Poll::Ready(None),
-                false => occupant.poll_called(context).map(Some),
-            },
-        )
-    }
-}
-
-impl Occupant {
     fn poll_called(&self, context: &Context<'_>) -> Poll<()> {
-        self.waker.register(context.waker());
-        match self.gives_way.load(Ordering::Acquire) {
+        self.occupant.waker.register(context.waker());
+        match self.occupant.gives_way.load(Ordering::Acquire) {
             true => Poll::Ready(()),
             false => Poll::Pending,
         }
     }
+}
+
+/// Waits until the connection in this room has to give way; without a room, for ever.
+pub(crate) async fn gives_way(room: Option<&Room>) {
+    poll_fn(|context| room.map_or(Poll::Pending, |room| room.poll_called(context))).await;
 }
 
 impl Drop for Room {

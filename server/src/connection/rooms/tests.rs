@@ -123,7 +123,6 @@ async fn connections_without_a_session_give_way_before_idle_ones() {
     sleep(SECOND / 4).await;
     let second = newcomer().expect("the guest gives way");
     assert_eq!((gives_way(&guest), gives_way(&idle[0])), (true, false));
-    assert_eq!(guest.sent_away().now_or_never(), Some(Some(())));
     second.open();
     drop(guest);
     let other = || enter(&rooms, "192.0.2.4");
@@ -135,7 +134,6 @@ async fn connections_without_a_session_give_way_before_idle_ones() {
     sleep(SECOND * 3 / 4).await;
     let third = other().expect("the idle session gives way");
     assert!(gives_way(&idle[0]) && !gives_way(&second));
-    assert_eq!(idle[0].sent_away().now_or_never(), Some(None));
     third.open();
     assert_eq!(refusal(&rooms, "192.0.2.5"), Some("full"), "all are busy");
     assert!(!of_first.iter().any(gives_way));
