@@ -10,6 +10,7 @@
 //! | `soap` | the envelope around either, and faults |
 //! | `facets`, `scan`, `sort` | the text forms of `facetLimit`, `scanClause` and `sortKeys` |
 //! | [`zeerex`] | what a server tells about itself: the record of an explain |
+//! | `external`, `opac` | records as those of Z39.50 |
 //! | `diagnostic` | [`SruDiagnostic`], its conditions in words, and those of Bib-1 as these and back |
 //!
 //! Records are octets. An answer copies them as they are; the reader cuts them out of the answer without a copy, and adds the
@@ -20,7 +21,9 @@
 //! document types and entities are refused, and [`SruLimits`] bounds the rest.
 
 mod diagnostic;
+mod external;
 mod facets;
+mod opac;
 mod request;
 mod response;
 mod scan;

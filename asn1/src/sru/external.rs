@@ -1,0 +1,104 @@
+//! Records of SRU as those of Z39.50: MARCXML and MarcXchange as ISO 2709, OPAC XML as the OPAC record syntax, all other schemas as
+//! XML (Z39.50-2003 Appendix REC).
+
+use bytes::Bytes;
+
+use super::{SruLimits, SruRecord};
+use crate::apdu::External;
+use crate::marc::{iso2709, marcxml};
+use crate::oid;
+use crate::record::marc_syntax;
+use crate::record::opac::OpacRecord;
+
+impl SruRecord {
+    /// The record as it would have come by Z39.50: MARC as ISO 2709, an `opacRecord` as an OPAC record. Everything else, and MARC that
+    /// is too long for ISO 2709, is XML. `None` for a diagnostic.
+    pub fn to_external(&self, limits: &SruLimits) -> Option<External> {
+        if self.diagnostic.is_some() {
+            return None;
+        }
+        let external = match has(&self.data, b"opacRecord") {
+            true => OpacRecord::from_xml(self.data.clone(), limits)
+                .ok()
+                .and_then(|record| External::of_value(oid::OPAC, &record).ok()),
+            false => marc_external(&self.data),
+        };
+        external.or_else(|| self.to_xml_external())
+    }
+
+    /// The record in the syntax XML, whatever its schema is. `None` for a diagnostic.
+    pub fn to_xml_external(&self) -> Option<External> {
+        let is_record = self.diagnostic.is_none();
+        is_record.then(|| External::octet_aligned(oid::XML, self.data.clone()))
+    }
+}
+
+/// A MARCXML or MarcXchange record as ISO 2709, if it is one and has such a form.
+pub(super) fn marc_external(data: &Bytes) -> Option<External> {
+    if ![&b"datafield"[..], b"controlfield", b"leader"]
+        .into_iter()
+        .any(|name| has(data, name))
+    {
+        return None;
+    }
+    let record = marcxml::from_xml(std::str::from_utf8(data).ok()?)
+        .ok()?
+        .record;
+    let octets = iso2709::encode(&record).ok()?;
+    Some(External::octet_aligned(marc_syntax(&record), octets))
+}
+
+/// Whether the name of an element, with or without a prefix, may occur near the beginning.
+fn has(data: &[u8], name: &[u8]) -> bool {
+    let begin = data.get(..BEGIN).unwrap_or(data);
+    begin.windows(name.len()).any(|octets| octets == name)
+}
+
+/// How far the element that tells a schema can be from the beginning, in octets.
+const BEGIN: usize = 2048;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::RetrievedRecord;
+    use crate::sru::{SruCondition, SruDiagnostic};
+
+    #[test]
+    fn records_have_the_syntax_of_their_contents() {
+        let fields =
+            "<leader>00000nam a2200000   4500</leader><controlfield tag=\"001\">id7</controlfield>";
+        let long = "x".repeat(10_000);
+        let field = |text: &str| {
+            format!(
+                "<record><datafield tag=\"500\" ind1=\" \" ind2=\" \"><subfield code=\"a\">{text}</subfield></datafield></record>"
+            )
+        };
+        for (xml, syntax) in [
+            (format!("<record xmlns=\"http://www.loc.gov/MARC21/slim\">{fields}</record>"), oid::USMARC),
+            (
+                format!("<mxc:record xmlns:mxc=\"info:lc/xmlns/marcxchange-v2\">{}</mxc:record>", fields.replace("<", "<mxc:").replace("<mxc:/", "</mxc:")),
+                oid::USMARC,
+            ),
+            (format!("<collection><record>{fields}</record></collection>"), oid::USMARC),
+            ("<record><leader>00000nam  2200000   450 </leader><datafield tag=\"200\" ind1=\"1\" ind2=\" \"><subfield code=\"a\">Emma</subfield></datafield></record>".into(), oid::UNIMARC),
+            (field("short"), oid::USMARC),
+            (field(&long), oid::XML),
+            ("<opacRecord><holdings/></opacRecord>".into(), oid::OPAC),
+            ("<opacRecord><holdings/>".into(), oid::XML),
+            ("<dc:dc xmlns:dc=\"info:srw/schema/1/dc-v1.1\"/>".into(), oid::XML),
+            ("<record><title>no MARC</title></record>".into(), oid::XML),
+            ("<record><leader>".into(), oid::XML),
+            ("".into(), oid::XML),
+        ] {
+            let record = SruRecord::new("", xml.clone());
+            let external = record.to_external(&SruLimits::default()).expect("a record");
+            assert_eq!(external.direct_reference, Some(syntax), "{xml}");
+            let as_xml = record.to_xml_external().expect("a record");
+            assert_eq!(RetrievedRecord::of(&as_xml), RetrievedRecord::Xml(xml.into()));
+        }
+        let diagnostic = SruDiagnostic::new(SruCondition::RECORD_DOES_NOT_EXIST, "");
+        let surrogate = SruRecord::surrogate(diagnostic);
+        assert_eq!(surrogate.to_external(&SruLimits::default()), None);
+        assert_eq!(surrogate.to_xml_external(), None);
+    }
+}
