@@ -2,6 +2,7 @@
 //! diagnostics are kept as data.
 
 mod fault;
+mod sru;
 
 use std::borrow::Cow;
 use std::fmt;
@@ -18,6 +19,7 @@ use crate::plan::notice::PlanError;
 use crate::target::profile::{CredentialsError, ProfileError};
 use crate::url::{BuildError, UrlError};
 pub use fault::ProtocolFault;
+pub use sru::SruFault;
 
 /// Why a request failed.
 ///
@@ -310,6 +312,9 @@ pub enum Cause {
     /// The TLS handshake failed: the server does not speak TLS, or rejects the client.
     #[error("the handshake failed")]
     Handshake(#[source] Arc<io::Error>),
+    /// The server of SRU answered with a status of HTTP that may change, such as 503.
+    #[error("HTTP status {0}")]
+    HttpStatus(String),
     /// The proxy refused to connect, with its message.
     #[error("{0}")]
     Proxy(String),
@@ -341,6 +346,7 @@ fn unavailable(phase: Phase, cause: &Cause) -> String {
             format!("closed during Init: {TURNED_AWAY}")
         }
         (_, Cause::Disconnected | Cause::CutOff(_)) => format!("closed during {phase}"),
+        (_, Cause::HttpStatus(_)) => format!("the server cannot answer {phase} for the moment"),
         _ => format!("the connection failed during {phase}"),
     }
 }

@@ -1,7 +1,8 @@
 //! Targets as users write them: the host forms of YAZ (`lib.example:2100/books+maps`, `tcp:`, `ssl:`, `unix:`, `connect:`) and
-//! session URLs (RFC 2056 §3). A target names a server and its databases.
+//! session URLs (RFC 2056 §3); and the URLs of SRU. A target names a server and its databases.
 
 pub mod adapt;
+pub(crate) mod http;
 pub mod profile;
 
 use std::fmt;
@@ -11,6 +12,7 @@ use std::str::FromStr;
 
 use z3950_asn1::apdu::DatabaseName;
 
+use self::profile::SruMethod;
 use crate::url::{self, DEFAULT_PORT, Host, Mode, UrlError, Z3950Url, generic, host_and_port};
 
 /// A server, and the databases to search, if any.
@@ -21,8 +23,10 @@ pub struct Target {
     pub endpoint: Endpoint,
     /// HTTP proxy of a `connect:` target, as `[user:password@]host[:port]`.
     pub proxy: Option<String>,
-    /// In the order given; may be empty.
+    /// In the order given; may be empty. At a server of SRU it is one, the path of its URL.
     pub databases: Vec<DatabaseName>,
+    /// How requests of SRU travel, if the target says so.
+    pub sru_method: Option<SruMethod>,
 }
 
 impl Target {
@@ -32,6 +36,7 @@ impl Target {
             endpoint,
             proxy: None,
             databases: Vec::new(),
+            sru_method: None,
         }
     }
 }
@@ -46,13 +51,20 @@ pub enum Endpoint {
     Tls(Host, u16),
     /// A Unix socket.
     Unix(PathBuf),
+    /// SRU over HTTP.
+    Http(Host, u16),
+    /// SRU over HTTPS.
+    Https(Host, u16),
 }
 
 impl Endpoint {
     /// The host; `127.0.0.1` for a Unix socket.
     pub fn host(&self) -> Host {
         match self {
-            Self::Tcp(host, _) | Self::Tls(host, _) => host.clone(),
+            Self::Tcp(host, _)
+            | Self::Tls(host, _)
+            | Self::Http(host, _)
+            | Self::Https(host, _) => host.clone(),
             Self::Unix(_) => Host::Ipv4(Ipv4Addr::LOCALHOST),
         }
     }
@@ -60,19 +72,26 @@ impl Endpoint {
     /// The port; that of Z39.50 for a Unix socket.
     pub fn port(&self) -> u16 {
         match self {
-            Self::Tcp(_, port) | Self::Tls(_, port) => *port,
+            Self::Tcp(_, port)
+            | Self::Tls(_, port)
+            | Self::Http(_, port)
+            | Self::Https(_, port) => *port,
             Self::Unix(_) => DEFAULT_PORT,
         }
     }
 }
 
 impl fmt::Display for Endpoint {
-    /// As YAZ writes it: `lib.example:210`, `ssl:lib.example:210`, `unix:/run/z`.
+    /// As YAZ writes it: `lib.example:210`, `ssl:lib.example:210`, `unix:/run/z`, `http://lib.example`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Tcp(host, port) => write!(f, "{host}:{port}"),
             Self::Tls(host, port) => write!(f, "ssl:{host}:{port}"),
             Self::Unix(path) => write!(f, "unix:{}", path.display()),
+            Self::Http(host, 80) => write!(f, "http://{host}"),
+            Self::Http(host, port) => write!(f, "http://{host}:{port}"),
+            Self::Https(host, 443) => write!(f, "https://{host}"),
+            Self::Https(host, port) => write!(f, "https://{host}:{port}"),
         }
     }
 }
@@ -110,12 +129,15 @@ pub enum TargetError {
     },
     /// The scheme of another protocol.
     #[error(
-        "{0}: is not a scheme of Z39.50: a target begins with z39.50s://, tcp:, ssl: or unix:, or with its host"
+        "{0}: is not a scheme of targets: they begin with z39.50s://, tcp:, ssl:, unix:, http:// or https://, or with a host"
     )]
     Scheme(String),
     /// `tcp://` and `ssl://` are written without slashes.
     #[error("write {0} without the slashes after the colon")]
     Slashes(String),
+    /// `sru:` without a URL.
+    #[error("an address of SRU is written http://host/database, or sru:post:http://host/database")]
+    NoUrl,
     /// `connect:` without a comma and a target.
     #[error("a connect: target is written connect:proxy:port,target")]
     NoTarget,
@@ -135,6 +157,9 @@ impl FromStr for Target {
         if url::classify(text).is_some() {
             return of_url(text);
         }
+        if let Some(target) = http::target(text) {
+            return target;
+        }
         let (scheme, rest) = match text.split_once(':') {
             Some((scheme, rest)) if SCHEMES.contains(&scheme) => (scheme, rest),
             _ => match text.split_once("://") {
@@ -143,7 +168,6 @@ impl FromStr for Target {
             },
         };
         match scheme {
-            "http" | "https" => Err(TargetError::Scheme(scheme.to_owned())),
             "connect" => {
                 let (proxy, target) = rest.split_once(',').ok_or(TargetError::NoTarget)?;
                 let target: Self = target.parse()?;
@@ -159,7 +183,7 @@ impl FromStr for Target {
 }
 
 /// The words before a colon that are not hosts.
-const SCHEMES: &[&str] = &["tcp", "ssl", "unix", "connect", "http", "https"];
+const SCHEMES: &[&str] = &["tcp", "ssl", "unix", "connect", "http", "https", "sru"];
 
 fn of_url(text: &str) -> Result<Target, TargetError> {
     let url = Z3950Url::parse(text, Mode::Lenient).map_err(|error| malformed(text, error))?;
@@ -340,9 +364,34 @@ mod tests {
                 "tcp://lib.example",
                 "write tcp://lib.example without the slashes after the colon",
             ),
+            ("http://lib.example/sru/dnb", "http://lib.example/sru/dnb"),
+            ("HTTP://LIB.example:80", "http://lib.example"),
             (
-                "http://lib.example/sru",
-                "http: is not a scheme of Z39.50: a target begins with z39.50s://, tcp:, ssl: or unix:, or with its host",
+                "https://lib.example:8443/a+b",
+                "https://lib.example:8443/a+b",
+            ),
+            ("sru:http://[::1]:9/x", "http://[::1]:9/x"),
+            ("sru:SOAP:https://lib.example/x", "https://lib.example/x"),
+            (
+                "http://lib.example/x?operation=searchRetrieve&query=a&db=1#top",
+                "http://lib.example/x?db=1",
+            ),
+            ("http://lib.example?version=1.1", "http://lib.example"),
+            (
+                "http://u:secret@lib.example/x",
+                "http://<redacted>@lib.example/x is not a target",
+            ),
+            (
+                "sru:lib.example",
+                "an address of SRU is written http://host/database, or sru:post:http://host/database",
+            ),
+            (
+                "sru:put:http://lib.example",
+                "put:http: is not a scheme of targets: they begin with z39.50s://, tcp:, ssl:, unix:, http:// or https://, or with a host",
+            ),
+            (
+                "connect:proxy.example:3128,sru:post:https://lib.example/b",
+                "https://lib.example/b",
             ),
             (
                 "connect:proxy.example",
@@ -350,7 +399,7 @@ mod tests {
             ),
             (
                 "z3950s://lib.example/",
-                "z3950s: is not a scheme of Z39.50: a target begins with z39.50s://, tcp:, ssl: or unix:, or with its host",
+                "z3950s: is not a scheme of targets: they begin with z39.50s://, tcp:, ssl:, unix:, http:// or https://, or with a host",
             ),
             ("lib.example:x", "lib.example:x is not a target"),
             ("lib example", "lib example is not a target"),

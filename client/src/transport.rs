@@ -157,7 +157,18 @@ impl Routes {
             return Ok(Arc::clone(connector));
         }
         match endpoint {
+            #[cfg(not(feature = "sru"))]
+            Endpoint::Http(..) | Endpoint::Https(..) => Err(RouteError::NotBuiltIn("SRU")),
+            #[cfg(feature = "sru")]
+            Endpoint::Http(..) => self.proxied(proxy),
             Endpoint::Tcp(..) => self.proxied(proxy),
+            #[cfg(all(feature = "sru", feature = "tls"))]
+            Endpoint::Https(..) => Ok(Arc::new(Tls {
+                inner: self.proxied(proxy)?,
+                trust: self.trust()?,
+            })),
+            #[cfg(all(feature = "sru", not(feature = "tls")))]
+            Endpoint::Https(..) => Err(RouteError::NotBuiltIn("TLS")),
             #[cfg(feature = "tls")]
             Endpoint::Tls(..) => Ok(Arc::new(Tls {
                 inner: self.proxied(proxy)?,

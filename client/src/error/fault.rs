@@ -1,7 +1,9 @@
-//! Violations of Z39.50-2003 by a server. Each ends the session, in version 3 with Close(protocolError); except the last three,
+//! Violations of Z39.50-2003 by a server. Each ends the session, in version 3 with Close(protocolError); except the last four,
 //! after which it continues.
 
 use z3950_asn1::error::{DecodeError, EncodeError, FrameError};
+
+use super::sru::SruFault;
 
 /// A violation of the protocol.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -37,6 +39,9 @@ pub enum ProtocolFault {
     /// The server sent more than this many requests during one of ours.
     #[error("more than {0} requests from the server during one of ours")]
     Interruptions(usize),
+    /// An answer over SRU that is none.
+    #[error(transparent)]
+    Sru(#[from] SruFault),
     /// A result set has changed after a reconnection.
     #[error("the size of the result set has changed from {was} to {is} records")]
     ResultSetChanged {
@@ -58,7 +63,7 @@ impl ProtocolFault {
     pub(crate) fn is_of_answer(&self) -> bool {
         !matches!(
             self,
-            Self::ResultSetChanged { .. } | Self::Encode(_) | Self::NotGranted(_)
+            Self::Sru(_) | Self::ResultSetChanged { .. } | Self::Encode(_) | Self::NotGranted(_)
         )
     }
 }

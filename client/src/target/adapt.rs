@@ -41,11 +41,12 @@ impl RecordForm {
 }
 
 impl Resolved {
-    /// The databases to search: those of the target, or of the profile, or `Default`.
+    /// The databases to search: those of the target, or of the profile, or `Default`; at a server of SRU the one at its root.
     pub fn databases(&self) -> Vec<DatabaseName> {
-        match self.databases.is_empty() {
-            true => vec![DEFAULT_DATABASE.into()],
-            false => self.databases.clone(),
+        match (self.databases.is_empty(), self.endpoint.is_sru()) {
+            (true, true) => vec!["".into()],
+            (true, false) => vec![DEFAULT_DATABASE.into()],
+            (false, _) => self.databases.clone(),
         }
     }
 

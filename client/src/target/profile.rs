@@ -18,6 +18,7 @@
 //! pause = 0.5                               # seconds between two requests
 //! sessions = 2                              # at once
 //! pipelined = 4                             # requests sent before earlier ones are answered
+//! sru = { version = "1.2", schema = "marcxml" }  # a server of SRU, by HTTP
 //! ```
 //!
 //! | file | holds |
@@ -25,11 +26,13 @@
 //! | `targets.toml` | the built-in targets |
 //! | `list` | all profiles by name, and the resolution of targets |
 //! | `habits` | default attributes of query operands |
+//! | `sru` | how a server wants to be asked over SRU |
 //! | `credentials` | passwords by reference: an environment variable or a command |
 
 mod credentials;
 mod habits;
 mod list;
+mod sru;
 
 use std::time::Duration;
 
@@ -40,7 +43,8 @@ use z3950_marc::charset::Charset;
 pub use self::credentials::{Credentials, CredentialsError};
 pub use self::habits::{Attributes, HabitError};
 pub use self::list::{Origin, ProfileEntry, ProfileError, Profiles, Resolved};
-use crate::target::Endpoint;
+pub use self::sru::{SruMethod, SruMethodError, SruOptions, sru_version};
+use crate::target::{Endpoint, http};
 use crate::url::{DEFAULT_PORT, Host, Mode};
 
 /// The longest pause between two requests.
@@ -51,7 +55,7 @@ pub const MAX_PIPELINED: usize = 64;
 
 /// The profile of a target. Absent fields are left to the server or the command line.
 #[derive(Clone, Debug, Deserialize, PartialEq)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, remote = "Self")]
 #[non_exhaustive]
 pub struct Profile {
     /// Its title.
@@ -59,8 +63,8 @@ pub struct Profile {
     /// Its host.
     #[serde(deserialize_with = "host")]
     pub host: Host,
-    /// Its port; 210 by default.
-    #[serde(default = "default_port")]
+    /// Its port; by default 210, or that of HTTP or HTTPS if the server is one of SRU.
+    #[serde(default)]
     pub port: u16,
     /// Whether it speaks TLS.
     #[serde(default)]
@@ -100,6 +104,8 @@ pub struct Profile {
     /// [`MAX_PIPELINED`]. See [`SessionOptions::max_pipelined`](crate::session::SessionOptions::max_pipelined).
     #[serde(default, deserialize_with = "pipelined")]
     pub pipelined: Option<usize>,
+    /// How to ask it over SRU; `None` for a server of Z39.50.
+    pub sru: Option<SruOptions>,
     /// The source of this information.
     pub source: Option<String>,
     /// A note for users.
@@ -126,6 +132,7 @@ impl Profile {
             pause: None,
             sessions: None,
             pipelined: None,
+            sru: None,
             source: None,
             note: None,
         }
@@ -134,10 +141,25 @@ impl Profile {
     /// The address of the server.
     pub fn endpoint(&self) -> Endpoint {
         let (host, port) = (self.host.clone(), self.port);
-        match self.tls {
-            true => Endpoint::Tls(host, port),
-            false => Endpoint::Tcp(host, port),
+        match (self.sru.is_some(), self.tls) {
+            (false, true) => Endpoint::Tls(host, port),
+            (false, false) => Endpoint::Tcp(host, port),
+            (true, true) => Endpoint::Https(host, port),
+            (true, false) => Endpoint::Http(host, port),
         }
+    }
+}
+
+impl<'de> Deserialize<'de> for Profile {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let mut profile = Self::deserialize(deserializer)?;
+        if profile.port == 0 {
+            profile.port = match profile.sru {
+                Some(_) => http::default_port(profile.tls),
+                None => DEFAULT_PORT,
+            };
+        }
+        Ok(profile)
     }
 }
 
@@ -173,10 +195,6 @@ impl From<&Profile> for TargetLimits {
             pause: profile.pause.unwrap_or(default.pause),
         }
     }
-}
-
-fn default_port() -> u16 {
-    DEFAULT_PORT
 }
 
 fn host<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Host, D::Error> {
@@ -272,6 +290,7 @@ mod tests {
     fn the_page_on_targets_has_every_key() {
         assert_eq!(documented("## Keys"), known::<Profile>());
         assert_eq!(documented("## Credentials"), known::<Credentials>());
+        assert_eq!(documented("## SRU"), known::<SruOptions>());
     }
 
     #[test]
@@ -303,7 +322,10 @@ mod tests {
                 .as_ref()
                 .is_some_and(|who| who.anonymous)
         );
-        // The first has every key but `tls`, which has its default.
+        let (_, by_http) = profiles.named("byhttp").expect("a target");
+        let endpoint = by_http.profile.endpoint();
+        assert_eq!(endpoint.to_string(), "https://sru.example");
+        // The examples have every key.
         let text = blocks.first().expect("a block");
         for key in known::<Profile>() {
             assert!(text.contains(&format!("\n{key} = ")), "{key}");

@@ -65,6 +65,12 @@ impl Timeouts {
         (limit.0 > Instant::now()).then_some(Limit(Some(limit)))
     }
 
+    /// Whether answers may take any time.
+    #[cfg(feature = "sru")]
+    pub(crate) fn is_unlimited(self) -> bool {
+        self.answer.is_none_or(|wait| wait.is_zero())
+    }
+
     /// The deadline alone, while a person is asked.
     pub(crate) fn to_deadline(self) -> Limit {
         self.limit(None)

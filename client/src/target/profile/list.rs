@@ -12,7 +12,7 @@ use z3950_asn1::apdu::DatabaseName;
 use z3950_asn1::input;
 use z3950_asn1::query::nearest;
 
-use super::Profile;
+use super::{Profile, SruOptions};
 use crate::target::{self, Endpoint, Target, TargetError};
 use crate::url::{self, Host, Z3950Url};
 
@@ -242,8 +242,9 @@ impl Profiles {
             Some((name, entry)) => Resolved::new(Some(name), target, entry.profile.clone()),
             None => {
                 let endpoint = &target.endpoint;
-                let tls = matches!(endpoint, Endpoint::Tls(..));
-                let profile = Profile::at(endpoint.host(), endpoint.port(), tls);
+                let tls = matches!(endpoint, Endpoint::Tls(..) | Endpoint::Https(..));
+                let mut profile = Profile::at(endpoint.host(), endpoint.port(), tls);
+                profile.sru = endpoint.is_sru().then(SruOptions::default);
                 Resolved::new(None, target, profile)
             }
         }
@@ -287,7 +288,10 @@ fn title_words(entry: &ProfileEntry) -> impl Iterator<Item = &str> {
 }
 
 impl Resolved {
-    fn new(name: Option<&str>, target: Target, profile: Profile) -> Self {
+    fn new(name: Option<&str>, target: Target, mut profile: Profile) -> Self {
+        if let (Some(sru), Some(method)) = (&mut profile.sru, target.sru_method) {
+            sru.method = method;
+        }
         let own = profile.databases.iter();
         Self {
             name: name.map(str::to_owned),

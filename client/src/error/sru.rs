@@ -1,0 +1,45 @@
+//! Answers of servers of SRU that are none; the session continues after them.
+
+use z3950_asn1::sru::ResponseError;
+
+/// What is wrong with an answer of a server of SRU.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum SruFault {
+    /// The HTTP status says that there is no answer, and the contents do not say more (RFC 9110 §15).
+    #[error("HTTP status {status}{}", titled(title))]
+    Status {
+        /// The status, with its usual words.
+        status: String,
+        /// The title of the page that came with it; may be empty.
+        title: String,
+    },
+    /// The answer is no XML, or none of SRU.
+    #[error(transparent)]
+    Response(#[from] ResponseError),
+    /// The answer exceeds this many octets.
+    #[error("an answer of more than {0} octets")]
+    TooLong(usize),
+    /// The answer has a coding, although none is accepted (RFC 9110 §8.4).
+    #[error("the answer is encoded as {0}, which was not asked for")]
+    Encoding(String),
+    /// The server sends this client elsewhere.
+    #[error("redirected to {0}, which is another server")]
+    Redirect(String),
+    /// The server sends this client from one address to the next.
+    #[error("redirected more than {0} times")]
+    Redirects(usize),
+    /// Not HTTP, or not in a form that can be read.
+    #[error("no answer of HTTP: {0}")]
+    Http(String),
+    /// The answer to another operation.
+    #[error("the answer to another operation than {0}")]
+    Operation(&'static str),
+}
+
+fn titled(title: &str) -> String {
+    match title {
+        "" => String::new(),
+        title => format!(", {title:?}"),
+    }
+}
