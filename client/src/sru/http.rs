@@ -1,0 +1,414 @@
+//! Requests and answers of HTTP/1.1 (RFC 9112) over this crate's own connections: kept for the next request, bounded in octets and
+//! time, redirected within the same host only.
+
+use std::sync::Arc;
+
+use bytes::{Bytes, BytesMut};
+use http_body_util::{BodyExt, Full};
+use hyper::body::{Body, Incoming};
+use hyper::client::conn::http1;
+use hyper::header::{
+    ACCEPT, AUTHORIZATION, CONTENT_ENCODING, CONTENT_TYPE, HOST, HeaderMap, HeaderName,
+    HeaderValue, LOCATION, USER_AGENT,
+};
+use hyper::{Method, StatusCode};
+use hyper_util::rt::TokioIo;
+use tokio::task::AbortHandle;
+use tokio::time::Instant;
+use tracing::debug;
+
+use crate::error::{Cause, Error, Phase, SruFault};
+use crate::target::Endpoint;
+use crate::transport::Routes;
+use crate::transport::timeouts::Timeouts;
+
+/// How often a request is redirected.
+const MAX_REDIRECTS: usize = 4;
+/// The most octets of the head of an answer.
+const MAX_HEAD: usize = 64 << 10;
+
+const AGENT: &str = concat!("z3950/", env!("CARGO_PKG_VERSION"));
+/// Servers of SRU differ in the type of their answers (RFC 6207); nothing is refused.
+const ACCEPTED: &str = "application/sru+xml, text/xml, application/xml, */*;q=0.5";
+
+/// A connection with a server, opened when it is needed.
+pub(super) struct HttpClient {
+    routes: Routes,
+    proxy: Option<String>,
+    endpoint: Endpoint,
+    /// The header of each request that has credentials.
+    authorization: Option<HeaderValue>,
+    max_body: usize,
+    kept: Option<Kept>,
+}
+
+/// An open connection, whose task ends with it.
+struct Kept {
+    sender: http1::SendRequest<Full<Bytes>>,
+    task: AbortHandle,
+    /// Whether a request was answered on it, so that the server may close it at any time.
+    is_used: bool,
+}
+
+impl Drop for Kept {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+/// A request: a path with its query, and what is sent to it.
+#[derive(Clone, Debug)]
+pub(super) struct HttpRequest {
+    pub(super) path: String,
+    /// The type and octets of a body. Requests with one are POST, others are GET.
+    pub(super) body: Option<(&'static str, Bytes)>,
+    /// Whether it may be made again after the connection was lost.
+    pub(super) is_repeatable: bool,
+}
+
+/// An answer.
+#[derive(Debug)]
+pub(super) struct HttpAnswer {
+    pub(super) status: StatusCode,
+    pub(super) body: Bytes,
+}
+
+/// Why there is no answer.
+enum Failure {
+    /// The connection was lost before the head of the answer.
+    Lost(hyper::Error),
+    Other(Error),
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        Self::Other(error)
+    }
+}
+
+impl HttpClient {
+    /// A client of one server, without a connection. Answers may have `max_body` octets.
+    pub(super) fn new(
+        routes: Routes,
+        endpoint: Endpoint,
+        proxy: Option<String>,
+        max_body: usize,
+    ) -> Self {
+        Self {
+            routes,
+            proxy,
+            endpoint,
+            authorization: None,
+            max_body,
+            kept: None,
+        }
+    }
+
+    /// Sends this header with each request from now on.
+    pub(super) fn authorize(&mut self, authorization: Option<HeaderValue>) {
+        self.authorization = authorization;
+    }
+
+    /// Closes the connection, and forgets an answer that is awaited.
+    pub(super) fn disconnect(&mut self) {
+        self.kept = None;
+    }
+
+    /// Connects, unless a connection is open.
+    pub(super) async fn connect(&mut self, timeouts: &Timeouts) -> Result<(), Error> {
+        if self
+            .kept
+            .as_ref()
+            .is_some_and(|kept| !kept.sender.is_closed())
+        {
+            return Ok(());
+        }
+        self.kept = None;
+        let route = self.routes.to(&self.endpoint, self.proxy.as_deref());
+        let route = route.map_err(|error| unavailable(Phase::Connect, error))?;
+        let (host, port) = (self.endpoint.host(), self.endpoint.port());
+        let stream = route.connect(&host, port, timeouts).await?;
+        let builder = http1::Builder::new().max_buf_size(MAX_HEAD).clone();
+        let (sender, connection) = builder
+            .handshake(TokioIo::new(stream))
+            .await
+            .map_err(|error| unavailable(Phase::Connect, error))?;
+        // Errors reach the request that is in progress.
+        let task = tokio::spawn(async move { drop(connection.await) }).abort_handle();
+        self.kept = Some(Kept {
+            sender,
+            task,
+            is_used: false,
+        });
+        Ok(())
+    }
+
+    /// Makes a request, again on a new connection if a used one turns out to be closed, and at other addresses of the same host if
+    /// the server says so.
+    ///
+    /// # Errors
+    /// That there is no answer, or one that exceeds the limits. Any status is an answer.
+    pub(super) async fn ask(
+        &mut self,
+        phase: Phase,
+        request: &HttpRequest,
+        timeouts: &Timeouts,
+    ) -> Result<HttpAnswer, Error> {
+        let mut request = request.clone();
+        for _ in 0..=MAX_REDIRECTS {
+            let response = self.reach(phase, &request, timeouts).await?;
+            let status = response.status();
+            let location = response
+                .headers()
+                .get(LOCATION)
+                .filter(|_| status.is_redirection());
+            let Some(location) = location else {
+                return self.receive(phase, response, timeouts).await;
+            };
+            let location = String::from_utf8_lossy(location.as_bytes()).into_owned();
+            // A page about the redirection is not worth reading.
+            self.kept = None;
+            self.follow(phase, &location, &mut request)?;
+        }
+        Err(Error::fault(phase, SruFault::Redirects(MAX_REDIRECTS)))
+    }
+
+    /// The head of the answer.
+    async fn reach(
+        &mut self,
+        phase: Phase,
+        request: &HttpRequest,
+        timeouts: &Timeouts,
+    ) -> Result<hyper::Response<Incoming>, Error> {
+        let may_be_stale = self.kept.as_ref().is_some_and(|kept| kept.is_used);
+        match self.send(phase, request, timeouts).await {
+            Ok(response) => Ok(response),
+            Err(Failure::Lost(error))
+                if may_be_stale && (request.is_repeatable || error.is_canceled()) =>
+            {
+                debug!(%error, "the server closed the connection, opening another");
+                self.kept = None;
+                match self.send(phase, request, timeouts).await {
+                    Ok(response) => Ok(response),
+                    Err(failure) => Err(self.failed(phase, failure)),
+                }
+            }
+            Err(failure) => Err(self.failed(phase, failure)),
+        }
+    }
+
+    fn failed(&mut self, phase: Phase, failure: Failure) -> Error {
+        self.kept = None;
+        match failure {
+            Failure::Lost(error) => of_http(phase, &error),
+            Failure::Other(error) => error,
+        }
+    }
+
+    async fn send(
+        &mut self,
+        phase: Phase,
+        request: &HttpRequest,
+        timeouts: &Timeouts,
+    ) -> Result<hyper::Response<Incoming>, Failure> {
+        self.connect(timeouts).await?;
+        let message = self.message(phase, request)?;
+        let Some(kept) = &mut self.kept else {
+            let cause = Cause::Disconnected;
+            return Err(Error::Unavailable { phase, cause }.into());
+        };
+        debug!(method = %message.method(), path = %shown(&request.path), "HTTP request");
+        let limit = timeouts.to_answer();
+        let response = limit.hold(phase, kept.sender.send_request(message)).await?;
+        let response = response.map_err(Failure::Lost)?;
+        debug!(status = %response.status(), "HTTP answer");
+        kept.is_used = true;
+        Ok(response)
+    }
+
+    fn message(
+        &self,
+        phase: Phase,
+        request: &HttpRequest,
+    ) -> Result<hyper::Request<Full<Bytes>>, Error> {
+        let unusable =
+            |error: hyper::http::Error| Error::fault(phase, SruFault::Http(error.to_string()));
+        let (method, body) = match &request.body {
+            Some((_, octets)) => (Method::POST, octets.clone()),
+            None => (Method::GET, Bytes::new()),
+        };
+        let message = hyper::Request::builder()
+            .method(method)
+            .uri(&request.path)
+            .header(HOST, authority(&self.endpoint))
+            .header(USER_AGENT, AGENT)
+            .header(ACCEPT, ACCEPTED);
+        let mut message = message.body(Full::new(body)).map_err(unusable)?;
+        let headers = message.headers_mut();
+        if let Some((content_type, _)) = &request.body {
+            headers.insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
+            if content_type.starts_with("text/xml") {
+                let action = HeaderName::from_static("soapaction");
+                headers.insert(action, HeaderValue::from_static("\"\""));
+            }
+        }
+        if let Some(authorization) = &self.authorization {
+            headers.insert(AUTHORIZATION, authorization.clone());
+        }
+        Ok(message)
+    }
+
+    /// The body of an answer. The wait begins again with each part of it, but all of it may take only ten times as long.
+    async fn receive(
+        &mut self,
+        phase: Phase,
+        response: hyper::Response<Incoming>,
+        timeouts: &Timeouts,
+    ) -> Result<HttpAnswer, Error> {
+        let (head, body) = response.into_parts();
+        let received = self.body(phase, &head.headers, body, timeouts).await;
+        if received.is_err() {
+            // What is left of the answer would be taken for the next one.
+            self.kept = None;
+        }
+        Ok(HttpAnswer {
+            status: head.status,
+            body: received?,
+        })
+    }
+
+    async fn body(
+        &self,
+        phase: Phase,
+        headers: &HeaderMap,
+        mut body: Incoming,
+        timeouts: &Timeouts,
+    ) -> Result<Bytes, Error> {
+        let coding = headers.get(CONTENT_ENCODING);
+        if let Some(coding) =
+            coding.filter(|coding| !coding.as_bytes().eq_ignore_ascii_case(b"identity"))
+        {
+            let coding = String::from_utf8_lossy(coding.as_bytes()).into_owned();
+            return Err(Error::fault(phase, SruFault::Encoding(coding)));
+        }
+        let too_long = || Error::fault(phase, SruFault::TooLong(self.max_body));
+        let limit = u64::try_from(self.max_body).unwrap_or(u64::MAX);
+        if body.size_hint().lower() > limit {
+            return Err(too_long());
+        }
+        let begun = Instant::now();
+        let mut first = Bytes::new();
+        let mut octets = BytesMut::new();
+        loop {
+            let wait = timeouts
+                .to_rest(begun, Instant::now())
+                .or_else(|| timeouts.is_unlimited().then(|| timeouts.to_deadline()));
+            let Some(wait) = wait else {
+                return Err(timeouts.to_answer().error(phase));
+            };
+            let Some(frame) = wait.hold(phase, body.frame()).await? else {
+                break;
+            };
+            let frame = frame.map_err(|error| of_http(phase, &error))?;
+            let Ok(part) = frame.into_data() else {
+                continue;
+            };
+            if octets.len() + first.len() + part.len() > self.max_body {
+                return Err(too_long());
+            }
+            match (first.is_empty(), octets.is_empty()) {
+                (true, true) => first = part,
+                (_, is_empty) => {
+                    if is_empty {
+                        octets.extend_from_slice(&std::mem::take(&mut first));
+                    }
+                    octets.extend_from_slice(&part);
+                }
+            }
+        }
+        Ok(if octets.is_empty() {
+            first
+        } else {
+            octets.freeze()
+        })
+    }
+
+    /// Goes where the server says, if that is on the same host and no less secret. Credentials never reach another host.
+    fn follow(
+        &mut self,
+        phase: Phase,
+        location: &str,
+        request: &mut HttpRequest,
+    ) -> Result<(), Error> {
+        let elsewhere = || Error::fault(phase, SruFault::Redirect(shown(location)));
+        let (endpoint, path) = match location.starts_with('/') && !location.starts_with("//") {
+            true => (self.endpoint.clone(), location.to_owned()),
+            false => {
+                let (endpoint, path) = Endpoint::of_http(location).map_err(|_| elsewhere())?;
+                (endpoint, format!("/{path}"))
+            }
+        };
+        let is_allowed = endpoint == self.endpoint
+            || (endpoint.host() == self.endpoint.host()
+                && matches!(
+                    (&self.endpoint, &endpoint),
+                    (Endpoint::Http(..), Endpoint::Https(..))
+                ));
+        if !is_allowed {
+            return Err(elsewhere());
+        }
+        self.endpoint = endpoint;
+        // Some servers leave out the parameters.
+        request.path = match (path.contains('?'), request.path.split_once('?')) {
+            (false, Some((_, parameters))) => format!("{path}?{parameters}"),
+            _ => path,
+        };
+        Ok(())
+    }
+}
+
+/// The value of the header Host: without the scheme's own port (RFC 9110 §7.2).
+fn authority(endpoint: &Endpoint) -> String {
+    let (host, port) = (endpoint.host(), endpoint.port());
+    match endpoint {
+        Endpoint::Http(..) if port == 80 => host.to_string(),
+        Endpoint::Https(..) if port == 443 => host.to_string(),
+        _ => format!("{host}:{port}"),
+    }
+}
+
+/// A path with its parameters, without passwords.
+fn shown(path: &str) -> String {
+    let mut parts = path.split('&').map(|part| {
+        let name = part.split_inclusive('=').next().unwrap_or_default();
+        match name.ends_with("x-password=") {
+            true => format!("{name}<redacted>"),
+            false => part.to_owned(),
+        }
+    });
+    let first = parts.next().unwrap_or_default();
+    parts.fold(first, |path, part| format!("{path}&{part}"))
+}
+
+/// A connection that was lost, or an answer that is no HTTP.
+fn of_http(phase: Phase, error: &hyper::Error) -> Error {
+    let is_http = error.is_parse() || error.is_parse_status();
+    if is_http && !error.is_incomplete_message() {
+        let words = crate::sru::chain(error);
+        return Error::fault(phase, SruFault::Http(words));
+    }
+    match error.is_closed() || error.is_canceled() || error.is_incomplete_message() {
+        true => Error::Unavailable {
+            phase,
+            cause: Cause::Disconnected,
+        },
+        false => unavailable(phase, std::io::Error::other(crate::sru::chain(error))),
+    }
+}
+
+fn unavailable(phase: Phase, error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Error {
+    Error::Unavailable {
+        phase,
+        cause: Cause::Other(Arc::new(std::io::Error::other(error))),
+    }
+}

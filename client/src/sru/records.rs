@@ -1,0 +1,227 @@
+//! Which schema to ask for, and records and diagnostics as those of Z39.50.
+
+use z3950_asn1::apdu::{
+    CompSpec, DatabaseName, DefaultDiagFormat, DiagRec, ElementSetNames, ElementSpec,
+    NamePlusRecord, Record, RecordComposition, Schema,
+};
+use z3950_asn1::bib1::diagnostics::Condition;
+use z3950_asn1::oid::{self, Oid};
+use z3950_asn1::record::is_marc;
+use z3950_asn1::sru::{SearchRetrieveResponse, SruCondition, SruDiagnostic, SruLimits, SruRecord};
+use z3950_asn1::types::InternationalString;
+
+use super::Refused;
+
+/// The form of records that a request asks for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Form {
+    pub(super) schema: AskedSchema,
+    /// Whether MARCXML stays as it is.
+    is_xml: bool,
+}
+
+/// The schema that a request asks for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum AskedSchema {
+    /// The one of the profile, or MARCXML.
+    Default,
+    /// This one.
+    Named(String),
+    /// The server's choice.
+    Any,
+}
+
+/// The element sets that are no schema: full and brief records (Z39.50-2003 §3.6.2).
+const ELEMENT_SETS: [&str; 2] = ["F", "B"];
+/// The schema of records with holdings.
+const OPAC: &str = "opac";
+
+impl Form {
+    /// The form of a record syntax and an element set, which may be the name of a schema.
+    ///
+    /// # Errors
+    /// A syntax that SRU does not have.
+    pub(super) fn new(
+        syntax: Option<Oid>,
+        element_set: Option<&ElementSetNames>,
+    ) -> Result<Self, Refused> {
+        let name = match element_set {
+            Some(ElementSetNames::GenericElementSetName(name)) => Some(name),
+            _ => None,
+        };
+        Self::of(syntax, name)
+    }
+
+    fn of(syntax: Option<Oid>, name: Option<&InternationalString>) -> Result<Self, Refused> {
+        let name = name.map(|name| name.to_string_lossy().into_owned());
+        let named = name.filter(|name| {
+            let mut known = ELEMENT_SETS.iter();
+            !known.any(|known| known.eq_ignore_ascii_case(name))
+        });
+        let schema = |other| named.map_or(other, AskedSchema::Named);
+        let (schema, is_xml) = match syntax {
+            None => (schema(AskedSchema::Any), false),
+            Some(syntax) if is_marc(&syntax) => (schema(AskedSchema::Default), false),
+            Some(oid::XML | oid::APPLICATION_XML) => (schema(AskedSchema::Default), true),
+            Some(oid::OPAC) => (AskedSchema::Named(OPAC.to_owned()), false),
+            Some(other) => {
+                let words = format!("{other}: SRU has XML only, which is read as MARC or OPAC");
+                return Err(Refused::because(Condition::RECORD_SYNTAX, words));
+            }
+        };
+        Ok(Self { schema, is_xml })
+    }
+
+    /// The form of a Present.
+    ///
+    /// # Errors
+    /// A syntax or composition that SRU does not have.
+    pub(super) fn composed(
+        syntax: Option<Oid>,
+        composition: Option<&RecordComposition>,
+    ) -> Result<Self, Refused> {
+        match composition {
+            None => Self::of(syntax, None),
+            Some(RecordComposition::Simple(names)) => Self::new(syntax, Some(names)),
+            Some(RecordComposition::Complex(complex)) => Self::complex(syntax, complex),
+        }
+    }
+
+    fn complex(syntax: Option<Oid>, composition: &CompSpec) -> Result<Self, Refused> {
+        let refused = |what| Refused::because(Condition::COMP_SPEC, what);
+        let generic = match (&composition.generic, &composition.db_specific) {
+            (Some(generic), None) => generic,
+            _ => return Err(refused("SRU has one composition for all databases")),
+        };
+        let listed = composition.record_syntax.as_ref();
+        let syntax = syntax.or_else(|| listed.and_then(|list| list.first().copied()));
+        let name = match (&generic.schema.0, &generic.element_spec) {
+            (Some(Schema::Uri(uri)), _) => Some(uri),
+            (None, Some(ElementSpec::ElementSetName(name))) => Some(name),
+            (None, None) => None,
+            (Some(Schema::Oid(oid)), _) => {
+                return Err(refused(&format!(
+                    "{oid}: schemas of SRU have URIs or names"
+                )));
+            }
+            (None, Some(ElementSpec::ExternalEspec(_))) => {
+                return Err(refused("SRU has no element specifications"));
+            }
+        };
+        Self::of(syntax, name)
+    }
+
+    /// A record, or the diagnostic in its place.
+    pub(super) fn record(
+        &self,
+        record: &SruRecord,
+        database: &str,
+        limits: &SruLimits,
+    ) -> NamePlusRecord {
+        let external = match self.is_xml {
+            true => record.to_xml_external(),
+            false => record.to_external(limits),
+        };
+        let record = match (external, &record.diagnostic) {
+            (Some(external), _) => Record::RetrievalRecord(external),
+            (None, Some(diagnostic)) => Record::SurrogateDiagnostic(to_diag_rec(diagnostic)),
+            (None, None) => left_out(),
+        };
+        named(record, database)
+    }
+}
+
+fn named(record: Record, database: &str) -> NamePlusRecord {
+    NamePlusRecord {
+        name: Some(DatabaseName::from(database)),
+        record,
+    }
+}
+
+fn left_out() -> Record {
+    let condition = Condition::SYSTEM_ERROR_PRESENTING;
+    let diagnostic = DefaultDiagFormat::bib1(condition.0, "the server left the record out");
+    Record::SurrogateDiagnostic(DiagRec::DefaultFormat(diagnostic))
+}
+
+/// The records of an answer that was asked for `count` records from `start` on, without gaps: positions that the server leaves out
+/// have a diagnostic. Positions that do not make sense are ignored.
+pub(super) fn placed(
+    response: &SearchRetrieveResponse,
+    form: &Form,
+    database: &str,
+    start: u64,
+    count: u64,
+    limits: &SruLimits,
+) -> Vec<NamePlusRecord> {
+    let end = start.saturating_add(count);
+    let records = &response.records;
+    let mut expected = start;
+    let is_sound = records.iter().all(|record| {
+        let position = record.position;
+        let follows = position.is_some_and(|position| position >= expected && position < end);
+        expected = position.map_or(end, |position| position.saturating_add(1));
+        follows
+    });
+    let mut found = Vec::new();
+    let mut next = start;
+    let most = usize::try_from(count).unwrap_or(usize::MAX);
+    for record in records.iter().take(most) {
+        let position = record.position.filter(|_| is_sound);
+        while position.is_some_and(|position| next < position) {
+            found.push(named(left_out(), database));
+            next += 1;
+        }
+        found.push(form.record(record, database, limits));
+        next += 1;
+    }
+    // An answer whose continuation is after the range that was asked for has no more of it.
+    if !records.is_empty() && response.next_record_position == Some(end) {
+        while next < end {
+            found.push(named(left_out(), database));
+            next += 1;
+        }
+    }
+    found
+}
+
+/// Whether the server refuses the schema: for all records, or for each of them.
+pub(super) fn schema_refusal(response: &SearchRetrieveResponse) -> Option<&SruDiagnostic> {
+    let is_of_schema = |diagnostic: &&SruDiagnostic| {
+        matches!(
+            diagnostic.condition(),
+            Some(SruCondition::SCHEMA | SruCondition::NOT_IN_SCHEMA)
+        )
+    };
+    match response.records.as_slice() {
+        [] => response.diagnostics.iter().find(is_of_schema),
+        records => {
+            let mut all = records.iter().map(|record| record.diagnostic.as_ref());
+            let first = all.next().flatten().filter(is_of_schema)?;
+            all.all(|other| other.is_some_and(|other| is_of_schema(&other)))
+                .then_some(first)
+        }
+    }
+}
+
+/// A diagnostic of Bib-1, with the number and the words of SRU behind what it is about.
+pub(super) fn to_diag_rec(diagnostic: &SruDiagnostic) -> DiagRec {
+    let condition = diagnostic.to_bib1().condition;
+    let number = match diagnostic.condition() {
+        Some(SruCondition(number)) => number.to_string(),
+        None => diagnostic.uri.clone(),
+    };
+    let mut words = match diagnostic.words() {
+        "" => format!("SRU diagnostic {number}"),
+        words => format!("SRU diagnostic {number}: {words}"),
+    };
+    if !diagnostic.details.is_empty() {
+        words = format!("{} ({words})", diagnostic.details);
+    }
+    DiagRec::DefaultFormat(DefaultDiagFormat::bib1(condition, &*words))
+}
+
+/// The diagnostics of an answer.
+pub(super) fn to_diag_recs(diagnostics: &[SruDiagnostic]) -> Vec<DiagRec> {
+    diagnostics.iter().map(to_diag_rec).collect()
+}

@@ -1,0 +1,200 @@
+//! One request of SRU and its answer: by GET, as a form, or in SOAP. What a status of HTTP means where there is no answer.
+
+use std::borrow::Cow;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use bytes::Bytes;
+use hyper::StatusCode;
+use hyper::header::HeaderValue;
+use z3950_asn1::apdu::IdAuthentication;
+use z3950_asn1::bib1::diagnostics::Condition;
+use z3950_asn1::sru::{
+    Request, Response, ResponseError, SruLimits, SruLogin, SruOperation, Version, XmlError,
+};
+
+use super::Refused;
+use super::http::{HttpAnswer, HttpClient, HttpRequest};
+use crate::error::{Cause, Error, Phase, SruFault};
+use crate::target::profile::{SruMethod, SruOptions};
+use crate::transport::timeouts::Timeouts;
+
+const FORM: &str = "application/x-www-form-urlencoded";
+const SOAP: &str = "text/xml; charset=utf-8";
+
+/// A server of SRU.
+pub(super) struct SruServer {
+    pub(super) http: HttpClient,
+    pub(super) options: SruOptions,
+    pub(super) limits: SruLimits,
+    /// Sent as parameters.
+    login: Option<SruLogin>,
+}
+
+impl SruServer {
+    pub(super) fn new(http: HttpClient, options: SruOptions, limits: SruLimits) -> Self {
+        Self {
+            http,
+            options,
+            limits,
+            login: None,
+        }
+    }
+
+    /// Sends these credentials from now on: those that Init would carry (Z39.50-2003 §3.2.1.1.2).
+    pub(super) fn log_in(&mut self, identity: Option<&IdAuthentication>) {
+        let login = identity.and_then(login);
+        let (in_url, in_header) = match self.options.login_in_url {
+            true => (login, None),
+            false => (None, login),
+        };
+        self.login = in_url;
+        self.http.authorize(in_header.and_then(|login| {
+            let pair = format!("{}:{}", login.user, login.password);
+            let mut value =
+                HeaderValue::try_from(format!("Basic {}", STANDARD.encode(pair))).ok()?;
+            value.set_sensitive(true);
+            Some(value)
+        }));
+    }
+
+    /// Makes a request in the version of the options, or in 2.0 if it needs that.
+    ///
+    /// # Errors
+    /// [`Refused`] also if the status of HTTP says why there is no answer.
+    pub(super) async fn ask(
+        &mut self,
+        phase: Phase,
+        database: &str,
+        operation: impl Into<SruOperation>,
+        timeouts: &Timeouts,
+    ) -> Result<Response, Refused> {
+        let operation = operation.into();
+        let version = match &operation {
+            SruOperation::SearchRetrieve(search) if search.facets.limit.is_some() => Version::V2_0,
+            _ => self.options.version,
+        };
+        let is_update = matches!(operation, SruOperation::Update(_));
+        let mut request = Request::new(version, operation);
+        request.login.clone_from(&self.login);
+        request.extra = self.options.parameters.clone().into_iter().collect();
+        let base = path(database);
+        let method = match is_update {
+            true => SruMethod::Soap,
+            false => self.options.method,
+        };
+        let (path, body) = match method {
+            SruMethod::Get => {
+                let joint = if base.contains('?') { '&' } else { '?' };
+                (format!("{base}{joint}{}", request.to_parameters()), None)
+            }
+            SruMethod::Post => (base, Some((FORM, request.to_parameters().into()))),
+            SruMethod::Soap => (base, Some((SOAP, Bytes::from(request.to_soap())))),
+        };
+        let request = HttpRequest {
+            path,
+            body,
+            is_repeatable: !is_update,
+        };
+        let answer = self.http.ask(phase, &request, timeouts).await?;
+        self.read(phase, database, answer)
+    }
+
+    fn read(&self, phase: Phase, database: &str, answer: HttpAnswer) -> Result<Response, Refused> {
+        let status = answer.status;
+        let read = Response::from_xml(answer.body, &self.limits);
+        if status.is_success() {
+            return read.map_err(|error| Error::fault(phase, SruFault::from(error)).into());
+        }
+        let title = match read {
+            // The answer says more than the status.
+            Ok(response) if !response.diagnostics().is_empty() => return Ok(response),
+            Err(error @ ResponseError::Fault(_)) => {
+                return Err(Error::fault(phase, SruFault::from(error)).into());
+            }
+            Err(ResponseError::Xml(XmlError::Html { title })) => title,
+            _ => String::new(),
+        };
+        let words = format!("HTTP status {status}");
+        Err(match status {
+            StatusCode::UNAUTHORIZED => Refused::because(Condition::BAD_USER_ID_OR_PASSWORD, words),
+            StatusCode::FORBIDDEN => Refused::because(Condition::DATABASE_ACCESS_DENIED, words),
+            StatusCode::NOT_FOUND | StatusCode::GONE => {
+                let name = format!("{} ({words})", shown(database));
+                Refused::because(Condition::DATABASE_DOES_NOT_EXIST, name)
+            }
+            StatusCode::REQUEST_TIMEOUT
+            | StatusCode::TOO_MANY_REQUESTS
+            | StatusCode::BAD_GATEWAY
+            | StatusCode::SERVICE_UNAVAILABLE
+            | StatusCode::GATEWAY_TIMEOUT => {
+                let cause = Cause::HttpStatus(status.to_string());
+                Error::Unavailable { phase, cause }.into()
+            }
+            _ => {
+                let status = status.to_string();
+                Error::fault(phase, SruFault::Status { status, title }).into()
+            }
+        })
+    }
+}
+
+/// The path of a database. What cannot be in a path is escaped; escapes stay (RFC 3986 §3.3).
+fn path(database: &str) -> String {
+    let mut path = String::from("/");
+    for octet in database.bytes() {
+        match octet {
+            b'!'..=b'~' if !b"\"<>\\^`{|}#".contains(&octet) => path.push(char::from(octet)),
+            _ => path.push_str(&format!("%{octet:02X}")),
+        }
+    }
+    path
+}
+
+fn shown(database: &str) -> Cow<'_, str> {
+    match database {
+        "" => "/".into(),
+        name => name.into(),
+    }
+}
+
+/// User and password; a group has no place in SRU.
+fn login(identity: &IdAuthentication) -> Option<SruLogin> {
+    let mut login = SruLogin::default();
+    match identity {
+        IdAuthentication::IdPass(pass) => {
+            let text = |text: &Option<z3950_asn1::types::InternationalString>| {
+                text.as_ref()
+                    .map_or_else(String::new, |text| text.to_string_lossy().into_owned())
+            };
+            login.user = text(&pass.user_id);
+            login.password = text(&pass.password);
+        }
+        IdAuthentication::Open(both) => {
+            let both = String::from_utf8_lossy(both.as_bytes()).into_owned();
+            let (user, password) = both.split_once('/').unwrap_or((&both, ""));
+            login.user = user.to_owned();
+            login.password = password.to_owned();
+        }
+        IdAuthentication::Anonymous | IdAuthentication::Other(_) => return None,
+    }
+    Some(login)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn databases_are_paths() {
+        for (database, expected) in [
+            ("", "/"),
+            ("sru/dnb", "/sru/dnb"),
+            ("opac-de-627!x%20y", "/opac-de-627!x%20y"),
+            ("a b?c=ü#", "/a%20b?c=%C3%BC%23"),
+            ("a\r\nHost: b", "/a%0D%0AHost:%20b"),
+        ] {
+            assert_eq!(path(database), expected);
+        }
+    }
+}
