@@ -270,8 +270,8 @@ impl Client {
         }
     }
 
-    /// Connects to a target: `host:port/database+database`, `ssl:…`, `unix:…`, `connect:proxy,…`, a `z39.50s:` URL, or the name
-    /// of a profile. The profile of the server applies to all requests.
+    /// Connects to a target: `host:port/database+database`, `ssl:…`, `unix:…`, `connect:proxy,…`, a `z39.50s:` URL, with the feature
+    /// `sru` an `http:` or `https:` URL of SRU, or the name of a profile. The profile of the server applies to all requests.
     ///
     /// If as many sessions are in use as the profile allows, waits until one is returned.
     ///
@@ -410,6 +410,9 @@ impl Client {
             init,
             timeouts: self.options.timeouts,
             max_pipelined: pipelined.unwrap_or(default.max_pipelined),
+            sru: profile
+                .and_then(|profile| profile.sru.clone())
+                .unwrap_or_default(),
             ..default
         }
     }

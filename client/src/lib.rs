@@ -34,13 +34,14 @@
 //! - [`mod@plan`], [`retrieve`], [`lookup`]: the requests for a URL or an identifier, and their outcome;
 //! - [`target`]: the addresses and profiles of servers;
 //! - [`session`], [`service`], [`pager`]: one Z39.50 session, a method for each service;
+//! - `sru`: the same by HTTP, see there;
 //! - [`transport`]: names, sockets, TLS, proxies, timeouts.
 //!
 //! [`asn1`] and [`marc`] re-export the packages whose types appear in signatures.
 //!
 //! # Features
 //!
-//! `tls` (on by default): TLS; `proxy`: HTTP CONNECT and SOCKS5; `html`: URLs in HTML.
+//! `tls` (on by default): TLS; `sru`: the same searches at servers of SRU; `proxy`: HTTP CONNECT and SOCKS5; `html`: URLs in HTML.
 //!
 //! # Stability
 //!
@@ -76,6 +77,8 @@ mod record;
 mod result_set;
 pub mod retrieve;
 mod scan_set;
+#[cfg(feature = "sru")]
+pub mod sru;
 pub mod target;
 pub mod transport;
 pub mod url;

@@ -23,7 +23,7 @@ use crate::error::{Cause, Error, Phase};
 use crate::pace::{Clock, Pace};
 use crate::protocol::session::{Reconnect, Repeat, Session, SessionOptions, WeakSession};
 use crate::target::Endpoint;
-use crate::target::profile::{Credentials, TargetLimits};
+use crate::target::profile::{Credentials, SruOptions, TargetLimits};
 use crate::transport::Routes;
 use crate::transport::connect::BoxFuture;
 
@@ -52,6 +52,10 @@ impl Pool {
         proxy: Option<&str>,
         options: &SessionOptions,
     ) -> Result<Session, Error> {
+        #[cfg(feature = "sru")]
+        if endpoint.is_sru() {
+            return Session::over_sru(endpoint, proxy, &self.routes, options).await;
+        }
         let connector = self.routes.to(endpoint, proxy);
         let connector = connector.map_err(|error| Error::Unavailable {
             phase: Phase::Connect,
@@ -328,6 +332,7 @@ pub(crate) struct Key {
     /// The address of the handler, which a session keeps alive.
     access_control: Option<usize>,
     resource_control: Option<usize>,
+    sru: SruOptions,
 }
 
 impl Key {
@@ -345,6 +350,7 @@ impl Key {
             cancels_dropped: options.cancels_dropped,
             access_control: access_control.map(|answers| Arc::as_ptr(answers).addr()),
             resource_control: resource_control.map(|answers| Arc::as_ptr(answers).addr()),
+            sru: options.sru.clone(),
         }
     }
 }

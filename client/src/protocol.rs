@@ -1,6 +1,6 @@
 //! Z39.50-2003 as a session speaks it: a cheap handle, a file for each service, and the task that owns the stream.
 
-mod driver;
+pub(crate) mod driver;
 pub mod pager;
 pub mod service;
 pub mod session;

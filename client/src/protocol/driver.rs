@@ -3,7 +3,7 @@
 
 mod segments;
 mod server_requests;
-pub(super) mod task;
+pub(crate) mod task;
 
 use std::future::poll_fn;
 use std::pin::Pin;
@@ -44,7 +44,7 @@ pub enum End {
 
 impl End {
     /// The error of a request made after the end.
-    pub(super) fn error(&self) -> Error {
+    pub(crate) fn error(&self) -> Error {
         match self {
             Self::Closed => Error::Ended { cause: None },
             Self::Failed(error) => Error::Ended {
@@ -56,7 +56,7 @@ impl End {
 
 /// The state of a session.
 #[derive(Debug, Clone)]
-pub(super) enum State {
+pub(crate) enum State {
     Open,
     /// No more requests are taken; Close may still be in transit.
     Ended(End),
@@ -65,7 +65,7 @@ pub(super) enum State {
 }
 
 impl State {
-    pub(super) fn end(&self) -> Option<&End> {
+    pub(crate) fn end(&self) -> Option<&End> {
         match self {
             Self::Open => None,
             Self::Ended(end) | Self::Gone(end) => Some(end),
@@ -74,16 +74,16 @@ impl State {
 }
 
 /// A request for the task.
-pub(super) struct Command {
-    pub(super) request: Apdu,
-    pub(super) timeouts: Timeouts,
-    pub(super) reply: oneshot::Sender<Result<Apdu, Error>>,
+pub(crate) struct Command {
+    pub(crate) request: Apdu,
+    pub(crate) timeouts: Timeouts,
+    pub(crate) reply: oneshot::Sender<Result<Apdu, Error>>,
 }
 
 /// A TriggerResourceControl for every operation in progress; the reply is their number.
-pub(super) struct Trigger {
-    pub(super) request: TriggerResourceControlRequest,
-    pub(super) reply: oneshot::Sender<usize>,
+pub(crate) struct Trigger {
+    pub(crate) request: TriggerResourceControlRequest,
+    pub(crate) reply: oneshot::Sender<usize>,
 }
 
 /// A request without its answer.
@@ -133,7 +133,7 @@ impl Operation {
 ///
 /// # Errors
 /// What ends the session: a [`ProtocolFault`], or the rejection of Init. A diagnostic is no error here.
-fn examine(request: &Apdu, answer: &Apdu) -> Result<(), Error> {
+pub(crate) fn examine(request: &Apdu, answer: &Apdu) -> Result<(), Error> {
     let checked = match (request, answer) {
         (Apdu::InitializeRequest(_), Apdu::InitializeResponse(response)) => {
             return init::examine(response);

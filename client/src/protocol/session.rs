@@ -23,6 +23,12 @@ pub use crate::protocol::driver::End;
 use crate::protocol::driver::task::{Driver, Farewell, Inbox};
 use crate::protocol::driver::{Command, State, Trigger};
 use crate::protocol::service::init::ServerInfo;
+#[cfg(feature = "sru")]
+use crate::sru::task::SruTask;
+#[cfg(feature = "sru")]
+use crate::target::Endpoint;
+#[cfg(feature = "sru")]
+use crate::transport::Routes;
 use crate::transport::connect::{BoxFuture, Connect};
 use crate::transport::timeouts::Timeouts;
 use crate::url::Host;
@@ -92,7 +98,34 @@ impl Session {
     where
         S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
     {
-        let handle = Arc::new(Handle::spawn(stream, options, span));
+        let (handle, inbox, state) = Handle::new(options);
+        let driver = Driver::new(stream, options, inbox, state);
+        // Boxed so that only a pointer is moved into the runtime.
+        tokio::spawn(Box::pin(driver.run()).instrument(span));
+        Self::begin(handle, options).await
+    }
+
+    /// Opens a session with a server of SRU: the task behind it answers Z39.50's requests by those of SRU. Only the connection is
+    /// made; the server is asked when it is searched.
+    ///
+    /// # Errors
+    /// Those of [`Connect::connect`], and a route that cannot be used.
+    #[cfg(feature = "sru")]
+    pub(crate) async fn over_sru(
+        endpoint: &Endpoint,
+        proxy: Option<&str>,
+        routes: &Routes,
+        options: &SessionOptions,
+    ) -> Result<Self, Error> {
+        let (handle, inbox, state) = Handle::new(options);
+        let span = info_span!("connection", host = %endpoint.host(), port = endpoint.port());
+        let task = SruTask::new(endpoint, proxy, routes, options, inbox, state);
+        tokio::spawn(Box::pin(task.run()).instrument(span));
+        Self::begin(handle, options).await
+    }
+
+    async fn begin(handle: Handle, options: &SessionOptions) -> Result<Self, Error> {
+        let handle = Arc::new(handle);
         let timeouts = options.timeouts;
         let server = handle.init(&options.init, timeouts).await;
         let server = server.map_err(|error| match error {
@@ -317,11 +350,8 @@ impl Session {
 }
 
 impl Handle {
-    /// Starts the task that owns `stream`, on the current tokio runtime.
-    fn spawn<S>(stream: S, options: &SessionOptions, span: Span) -> Self
-    where
-        S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
-    {
+    /// A handle, and what its task needs.
+    fn new(options: &SessionOptions) -> (Self, Inbox, watch::Sender<State>) {
         let offered = |is_answered, option| match is_answered {
             true => option,
             false => Options::default(),
@@ -337,10 +367,7 @@ impl Handle {
             closing: closing.clone(),
             farewell: Arc::clone(&farewell),
         };
-        let driver = Driver::new(stream, options, inbox, state);
-        // Boxed so that only a pointer is moved into the runtime.
-        tokio::spawn(Box::pin(driver.run()).instrument(span));
-        Self {
+        let handle = Self {
             commands,
             triggers,
             closing,
@@ -356,7 +383,8 @@ impl Handle {
                 options.max_in_progress(true),
                 options.max_in_progress(false),
             ),
-        }
+        };
+        (handle, inbox, state)
     }
 
     /// Sends Init.

@@ -74,13 +74,13 @@ pub(super) struct HttpAnswer {
 }
 
 /// Why there is no answer.
-enum Failure {
+enum LostRequest {
     /// The connection was lost before the head of the answer.
     Lost(hyper::Error),
     Other(Error),
 }
 
-impl From<Error> for Failure {
+impl From<Error> for LostRequest {
     fn from(error: Error) -> Self {
         Self::Other(error)
     }
@@ -183,7 +183,7 @@ impl HttpClient {
         let may_be_stale = self.kept.as_ref().is_some_and(|kept| kept.is_used);
         match self.send(phase, request, timeouts).await {
             Ok(response) => Ok(response),
-            Err(Failure::Lost(error))
+            Err(LostRequest::Lost(error))
                 if may_be_stale && (request.is_repeatable || error.is_canceled()) =>
             {
                 debug!(%error, "the server closed the connection, opening another");
@@ -197,11 +197,11 @@ impl HttpClient {
         }
     }
 
-    fn failed(&mut self, phase: Phase, failure: Failure) -> Error {
+    fn failed(&mut self, phase: Phase, failure: LostRequest) -> Error {
         self.kept = None;
         match failure {
-            Failure::Lost(error) => of_http(phase, &error),
-            Failure::Other(error) => error,
+            LostRequest::Lost(error) => of_http(phase, &error),
+            LostRequest::Other(error) => error,
         }
     }
 
@@ -210,7 +210,7 @@ impl HttpClient {
         phase: Phase,
         request: &HttpRequest,
         timeouts: &Timeouts,
-    ) -> Result<hyper::Response<Incoming>, Failure> {
+    ) -> Result<hyper::Response<Incoming>, LostRequest> {
         self.connect(timeouts).await?;
         let message = self.message(phase, request)?;
         let Some(kept) = &mut self.kept else {
@@ -220,7 +220,7 @@ impl HttpClient {
         debug!(method = %message.method(), path = %shown(&request.path), "HTTP request");
         let limit = timeouts.to_answer();
         let response = limit.hold(phase, kept.sender.send_request(message)).await?;
-        let response = response.map_err(Failure::Lost)?;
+        let response = response.map_err(LostRequest::Lost)?;
         debug!(status = %response.status(), "HTTP answer");
         kept.is_used = true;
         Ok(response)

@@ -37,16 +37,16 @@ use crate::transport::connect::BoxFuture;
 use crate::transport::timeouts::Limit;
 
 /// The receiving ends of a session handle.
-pub(in crate::protocol) struct Inbox {
-    pub(in crate::protocol) commands: mpsc::Receiver<Command>,
-    pub(in crate::protocol) triggers: mpsc::Receiver<Trigger>,
-    pub(in crate::protocol) closing: CancellationToken,
+pub(crate) struct Inbox {
+    pub(crate) commands: mpsc::Receiver<Command>,
+    pub(crate) triggers: mpsc::Receiver<Trigger>,
+    pub(crate) closing: CancellationToken,
     pub(in crate::protocol) farewell: Arc<OnceLock<Farewell>>,
 }
 
 /// How this side closes the session.
 #[derive(Debug, Clone)]
-pub(in crate::protocol) struct Farewell {
+pub(crate) struct Farewell {
     pub(in crate::protocol) close: Close,
     /// Whether to wait for the server's Close.
     pub(in crate::protocol) awaits_answer: bool,

@@ -7,6 +7,7 @@ use z3950_asn1::apdu::InitializeRequest;
 use crate::protocol::service::access::AccessControl;
 use crate::protocol::service::init;
 use crate::protocol::service::resource::ResourceControl;
+use crate::target::profile::SruOptions;
 use crate::transport::timeouts::Timeouts;
 
 /// How to open a session and work in it, and how long to wait.
@@ -30,6 +31,8 @@ pub struct SessionOptions {
     pub access_control: Option<Arc<AccessControl>>,
     /// Decides on the cost of operations; resourceCtrl is offered only if there is one.
     pub resource_control: Option<Arc<ResourceControl>>,
+    /// How to ask a server of SRU.
+    pub sru: SruOptions,
 }
 
 impl SessionOptions {
@@ -52,6 +55,7 @@ impl Default for SessionOptions {
             cancels_dropped: false,
             access_control: None,
             resource_control: None,
+            sru: SruOptions::default(),
         }
     }
 }

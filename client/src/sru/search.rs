@@ -1,0 +1,500 @@
+//! Search, Present and Sort (Z39.50-2003 §3.2.2, §3.2.3, §3.2.7.1) by searchRetrieve. SRU keeps no result sets: a set is its query, which is
+//! asked again for each range of records. Records that came with the search or the sort are not asked for again.
+
+use tracing::warn;
+use z3950_asn1::apdu::{
+    DatabaseName, DefaultDiagFormat, DiagRec, NamePlusRecord, PresentRequest, PresentResponse,
+    PresentStatus, Records, ResultSetStatus, SearchRequest, SearchResponse, SortRequest,
+    SortResponse, SortStatus,
+};
+use z3950_asn1::bib1::diagnostics::Condition;
+use z3950_asn1::sru::zeerex::ZeeRex;
+use z3950_asn1::sru::{
+    ExplainRequest, Response, SearchRetrieve, SearchRetrieveResponse, SruCondition,
+};
+use z3950_asn1::types::InternationalString;
+
+use super::Refused;
+use super::query::{SruQuery, sort_keys, sort_parameter};
+use super::records::{AskedSchema, Form, placed, schema_refusal, to_diag_recs};
+use super::sets::{SruExchange, StoredSearch};
+use crate::error::{Error, Phase, SruFault};
+use crate::transport::timeouts::Timeouts;
+
+/// The most records of one request.
+const MAX_PAGE: u64 = 1000;
+/// The schema asked for where MARC is wanted.
+const MARCXML: &str = "marcxml";
+/// What to ask for instead, after what the server's description has. The Deutsche Nationalbibliothek has a name of its own.
+const FURTHER: [&str; 5] = [
+    MARCXML,
+    "info:srw/schema/1/marcxml-v1.1",
+    "MARC21-xml",
+    "mods",
+    "dc",
+];
+/// The most schemas tried.
+const MAX_SCHEMAS: usize = 12;
+
+impl SruExchange {
+    pub(super) async fn search(
+        &mut self,
+        request: &SearchRequest,
+        timeouts: &Timeouts,
+    ) -> Result<SearchResponse, Error> {
+        if request.replace_indicator {
+            self.sets.remove(&request.result_set_name);
+        }
+        match self.found(request, timeouts).await {
+            Ok(response) => Ok(response),
+            Err(Refused::Error(error)) => Err(error),
+            Err(Refused::For(diagnostics)) => Ok(SearchResponse {
+                search_status: false,
+                result_set_status: Some(ResultSetStatus::NONE),
+                records: Some(refusal(diagnostics)).into(),
+                ..SearchResponse::default()
+            }),
+        }
+    }
+
+    async fn found(
+        &mut self,
+        request: &SearchRequest,
+        timeouts: &Timeouts,
+    ) -> Result<SearchResponse, Refused> {
+        if !request.replace_indicator && self.sets.by_name.contains_key(&request.result_set_name) {
+            let name = request.result_set_name.to_string_lossy();
+            return Err(Refused::because(Condition::RESULT_SET_EXISTS, name));
+        }
+        let database = database(&request.database_names)?;
+        let names = &self.sets.by_name;
+        let query = SruQuery::of_search(&request.query, &self.server.options, |name| {
+            names.get(name).map(|set| set.query.clone())
+        })?;
+        let elements = request.medium_set_element_set_names.as_ref();
+        let elements = elements.or(request.small_set_element_set_names.as_ref());
+        let mut set = StoredSearch {
+            database,
+            query,
+            sort: Vec::new(),
+            hits: 0,
+            is_estimate: false,
+            form: Form::new(request.preferred_record_syntax, elements)?,
+            first: Vec::new(),
+        };
+        let wanted = Bounds::of(request);
+        let (page, came) = self
+            .page(Phase::Search, &mut set, 1, wanted.most(), timeouts)
+            .await?;
+        let is_failure = page.number_of_records.unwrap_or_default() == 0 && came.is_empty();
+        if is_failure && !page.diagnostics.is_empty() {
+            return Err(Refused::For(to_diag_recs(&page.diagnostics)));
+        }
+        set.hits = counted(&page, 1, &came);
+        set.is_estimate = is_estimate(&page);
+        let wanted = wanted.at(set.hits);
+        let returned = came.iter().take(wanted).cloned().collect::<Vec<_>>();
+        let count = returned.len();
+        let (status, records) = match (returned.is_empty(), page.diagnostics.is_empty()) {
+            (false, _) => (
+                PresentStatus::SUCCESS,
+                Some(Records::ResponseRecords(returned)),
+            ),
+            (true, false) if wanted > 0 => {
+                let diagnostics = to_diag_recs(&page.diagnostics);
+                (PresentStatus::FAILURE, Some(refusal(diagnostics)))
+            }
+            (true, _) => (PresentStatus::SUCCESS, None),
+        };
+        let next = count.saturating_add(1);
+        let response = SearchResponse {
+            result_count: to_i64(set.hits),
+            number_of_records_returned: i64::try_from(count).unwrap_or(i64::MAX),
+            next_result_set_position: i64::try_from(next).unwrap_or(i64::MAX),
+            search_status: true,
+            result_set_status: set.is_estimate.then_some(ResultSetStatus::ESTIMATE),
+            present_status: records.is_some().then_some(status),
+            records: records.into(),
+            ..SearchResponse::default()
+        };
+        set.first = came;
+        let name = request.result_set_name.clone();
+        self.sets.by_name.insert(name, set);
+        Ok(response)
+    }
+
+    pub(super) async fn present(
+        &mut self,
+        request: &PresentRequest,
+        timeouts: &Timeouts,
+    ) -> Result<PresentResponse, Error> {
+        match self.presented(request, timeouts).await {
+            Ok(response) => Ok(response),
+            Err(Refused::Error(error)) => Err(error),
+            Err(Refused::For(diagnostics)) => Ok(PresentResponse {
+                present_status: PresentStatus::FAILURE,
+                records: Some(refusal(diagnostics)).into(),
+                ..PresentResponse::default()
+            }),
+        }
+    }
+
+    async fn presented(
+        &mut self,
+        request: &PresentRequest,
+        timeouts: &Timeouts,
+    ) -> Result<PresentResponse, Refused> {
+        if request.additional_ranges.is_some() {
+            return Err(Refused::because(Condition::ADDITIONAL_RANGES, ""));
+        }
+        let name = &request.result_set_id.0;
+        let mut set = self.set(name)?.clone();
+        let start = u64::try_from(request.result_set_start_point).unwrap_or_default();
+        let asked = u64::try_from(request.number_of_records_requested).unwrap_or_default();
+        if start == 0 || start > set.hits {
+            let words = format!("{start} of {}", set.hits);
+            return Err(Refused::because(Condition::OUT_OF_RANGE, words));
+        }
+        let rest = set.hits - start + 1;
+        let count = asked.min(rest).min(MAX_PAGE);
+        let composition = request.record_composition.0.as_ref();
+        let form = Form::composed(request.preferred_record_syntax, composition)?;
+        let records = match held(&set, &form, start, count) {
+            Some(records) => records,
+            None => {
+                set.form = form;
+                self.further(&mut set, start, count, timeouts).await?
+            }
+        };
+        let came = u64::try_from(records.len()).unwrap_or(u64::MAX);
+        let next = start.saturating_add(came);
+        Ok(PresentResponse {
+            number_of_records_returned: to_i64(came),
+            next_result_set_position: if next > set.hits { 0 } else { to_i64(next) },
+            present_status: match came == asked {
+                true => PresentStatus::SUCCESS,
+                false => PresentStatus::PARTIAL_2,
+            },
+            records: Some(Records::ResponseRecords(records)).into(),
+            ..PresentResponse::default()
+        })
+    }
+
+    /// Records after the first ones.
+    async fn further(
+        &mut self,
+        set: &mut StoredSearch,
+        start: u64,
+        count: u64,
+        timeouts: &Timeouts,
+    ) -> Result<Vec<NamePlusRecord>, Refused> {
+        if count == 0 {
+            return Ok(Vec::new());
+        }
+        let first = set.first.first().cloned();
+        let (page, came) = self
+            .page(Phase::Present, set, start, count, timeouts)
+            .await?;
+        if came.is_empty() && !page.diagnostics.is_empty() {
+            return Err(Refused::For(to_diag_recs(&page.diagnostics)));
+        }
+        if came.is_empty() && set.is_estimate {
+            return Err(Refused::because(Condition::OUT_OF_RANGE, start.to_string()));
+        }
+        if came.is_empty() {
+            let words = format!(
+                "the server counts {} records and sends none from {start} on",
+                set.hits
+            );
+            return Err(Refused::because(Condition::UNSPECIFIED, words));
+        }
+        let says_first = page.records.first().and_then(|record| record.position) == Some(1);
+        if start > 1 && says_first && came.first() == first.as_ref() {
+            let words = format!("the server sends record 1 again in place of record {start}");
+            return Err(Refused::because(Condition::UNSPECIFIED, words));
+        }
+        Ok(came)
+    }
+
+    pub(super) async fn sort(
+        &mut self,
+        request: &SortRequest,
+        timeouts: &Timeouts,
+    ) -> Result<SortResponse, Error> {
+        match self.sorted(request, timeouts).await {
+            Ok(response) => Ok(response),
+            Err(Refused::Error(error)) => Err(error),
+            Err(Refused::For(diagnostics)) => Ok(SortResponse {
+                sort_status: SortStatus::FAILURE,
+                diagnostics: Some(diagnostics),
+                ..SortResponse::default()
+            }),
+        }
+    }
+
+    /// Asks for the first records again, which shows whether the server can sort.
+    async fn sorted(
+        &mut self,
+        request: &SortRequest,
+        timeouts: &Timeouts,
+    ) -> Result<SortResponse, Refused> {
+        let [name] = request.input_result_set_names.as_slice() else {
+            let words = "SRU does not merge result sets";
+            return Err(Refused::because(Condition::ILLEGAL_SORT, words));
+        };
+        let mut set = self.set(name)?.clone();
+        set.sort = sort_keys(&request.sort_sequence, &self.server.options)?;
+        let count = u64::try_from(set.first.len()).unwrap_or_default().max(1);
+        let (page, came) = self.page(Phase::Sort, &mut set, 1, count, timeouts).await?;
+        if !page.diagnostics.is_empty() {
+            return Err(Refused::For(to_diag_recs(&page.diagnostics)));
+        }
+        set.first = came;
+        let hits = to_i64(set.hits);
+        let name = request.sorted_result_set_name.clone();
+        self.sets.by_name.insert(name, set);
+        Ok(SortResponse {
+            sort_status: SortStatus::SUCCESS,
+            result_count: Some(hits),
+            ..SortResponse::default()
+        })
+    }
+
+    fn set(&self, name: &InternationalString) -> Result<&StoredSearch, Refused> {
+        let set = self.sets.by_name.get(name);
+        set.ok_or_else(|| {
+            Refused::because(Condition::RESULT_SET_DOES_NOT_EXIST, name.to_string_lossy())
+        })
+    }
+
+    /// A range of a result, in the schema asked for, or in another if the server refuses that and the request leaves it open.
+    async fn page(
+        &mut self,
+        phase: Phase,
+        set: &mut StoredSearch,
+        start: u64,
+        count: u64,
+        timeouts: &Timeouts,
+    ) -> Result<(SearchRetrieveResponse, Vec<NamePlusRecord>), Refused> {
+        let mut count = count.min(MAX_PAGE);
+        let mut tried = Vec::new();
+        let mut candidates: Option<std::vec::IntoIter<String>> = None;
+        let response = loop {
+            let schema = self.schema(&set.form);
+            let search = self.request(set, schema.clone(), start, count)?;
+            let answer = self
+                .server
+                .ask(phase, &set.database, search, timeouts)
+                .await?;
+            let Response::SearchRetrieve(response) = answer else {
+                return Err(Error::fault(phase, SruFault::Operation("searchRetrieve")).into());
+            };
+            let takes_none = || {
+                let mut all = response.diagnostics.iter();
+                all.any(|one| one.condition() == Some(SruCondition::PARAMETER_VALUE))
+            };
+            if count == 0 && response.number_of_records.is_none_or(|hits| hits == 0) && takes_none()
+            {
+                // Some servers want to send a record.
+                count = 1;
+                continue;
+            }
+            let may_change =
+                set.form.schema == AskedSchema::Default && !self.sets.schemas.are_exhausted;
+            let Some(refusal) = schema_refusal(&response).filter(|_| may_change) else {
+                break response;
+            };
+            let refused = schema.unwrap_or_default();
+            let words = refusal.to_string();
+            tried.push(refused.clone());
+            if candidates.is_none() {
+                let known = self.described_schemas(&set.database, timeouts).await;
+                candidates = Some(known.into_iter());
+            }
+            let mut others = candidates.iter_mut().flatten();
+            let next = others.find(|name| !tried.contains(name));
+            match next.filter(|_| tried.len() < MAX_SCHEMAS) {
+                Some(next) => {
+                    warn!("no records in the schema {refused} ({words}); asking for {next}");
+                    self.sets.schemas.chosen = Some(next);
+                }
+                None => {
+                    self.sets.schemas.chosen = None;
+                    self.sets.schemas.are_exhausted = true;
+                    break response;
+                }
+            }
+        };
+        for diagnostic in response
+            .diagnostics
+            .iter()
+            .filter(|_| !response.records.is_empty())
+        {
+            warn!("the server remarks: {diagnostic}");
+        }
+        let limits = &self.server.limits;
+        let records = placed(&response, &set.form, &set.database, start, count, limits);
+        Ok((response, records))
+    }
+
+    fn request(
+        &self,
+        set: &StoredSearch,
+        schema: Option<String>,
+        start: u64,
+        count: u64,
+    ) -> Result<SearchRetrieve, Refused> {
+        let mut search = SearchRetrieve::default();
+        let by_parameter = self.server.options.sort_keys;
+        let query = match set.sort.is_empty() || by_parameter {
+            true => set.query.clone(),
+            false => set.query.sorted_by(&set.sort)?,
+        };
+        if by_parameter && !set.sort.is_empty() {
+            search.sort_keys = Some(sort_parameter(&set.sort));
+        }
+        search.query = query.text;
+        search.query_type = query.query_type;
+        search.start_record = Some(start);
+        search.maximum_records = Some(count);
+        search.record_schema = schema.filter(|_| count > 0);
+        Ok(search)
+    }
+
+    fn schema(&self, form: &Form) -> Option<String> {
+        match &form.schema {
+            AskedSchema::Any => None,
+            AskedSchema::Named(name) => Some(name.clone()),
+            AskedSchema::Default => {
+                let chosen = self.sets.schemas.chosen.as_ref();
+                let chosen = chosen.or(self.server.options.schema.as_ref());
+                Some(chosen.map_or(MARCXML, String::as_str).to_owned())
+            }
+        }
+    }
+
+    /// The schemas of the server's description, those of MARC first, then the most common ones.
+    async fn described_schemas(&mut self, database: &str, timeouts: &Timeouts) -> Vec<String> {
+        let explain = ExplainRequest::default();
+        let answer = self
+            .server
+            .ask(Phase::Search, database, explain, timeouts)
+            .await;
+        let record = match answer {
+            Ok(Response::Explain(answer)) => answer.record,
+            // Without a description, the usual names are left.
+            _ => None,
+        };
+        let described =
+            record.and_then(|record| ZeeRex::from_xml(record.data, &self.server.limits).ok());
+        let schemas = described
+            .map(|described| described.schemas)
+            .unwrap_or_default();
+        let names = schemas
+            .into_iter()
+            .filter(|schema| schema.retrieve != Some(false));
+        let mut names: Vec<String> = names
+            .map(|schema| match schema.name.is_empty() {
+                true => schema.identifier,
+                false => schema.name,
+            })
+            .take(MAX_SCHEMAS)
+            .collect();
+        names.sort_by_key(|name| !name.to_ascii_lowercase().contains("marc"));
+        names.extend(FURTHER.map(str::to_owned));
+        names
+    }
+}
+
+/// The one database of a request; without one, that at the root of the server.
+pub(super) fn database(names: &[DatabaseName]) -> Result<String, Refused> {
+    let name = match names {
+        [] => return Ok(String::new()),
+        [name] => name.0.to_string_lossy(),
+        _ => return Err(Refused::because(Condition::TOO_MANY_DATABASES, "1")),
+    };
+    match name.eq_ignore_ascii_case("IR-Explain-1") || name.eq_ignore_ascii_case("IR-Extend-1") {
+        true => {
+            let words = format!("{name}: a server of SRU has no databases about itself");
+            Err(Refused::because(Condition::DATABASE_DOES_NOT_EXIST, words))
+        }
+        false => Ok(name.into_owned()),
+    }
+}
+
+/// How many records come with the answer to a search (Z39.50-2003 §3.2.2.1.6).
+struct Bounds {
+    small: u64,
+    large: u64,
+    medium: u64,
+}
+
+impl Bounds {
+    fn of(request: &SearchRequest) -> Self {
+        let number = |value: i64| u64::try_from(value).unwrap_or_default();
+        Self {
+            small: number(request.small_set_upper_bound),
+            large: number(request.large_set_lower_bound),
+            medium: number(request.medium_set_present_number),
+        }
+    }
+
+    /// The most records, whatever the number of hits.
+    fn most(&self) -> u64 {
+        let medium = match self.large > self.small.saturating_add(1) {
+            true => self.medium,
+            false => 0,
+        };
+        self.small.max(medium)
+    }
+
+    fn at(&self, hits: u64) -> usize {
+        let count = match hits {
+            hits if hits <= self.small => hits,
+            hits if hits >= self.large => 0,
+            _ => self.medium,
+        };
+        usize::try_from(count).unwrap_or(usize::MAX)
+    }
+}
+
+/// The number of hits; without one, that of the records, and of one more if there is a next.
+fn counted(page: &SearchRetrieveResponse, start: u64, came: &[NamePlusRecord]) -> u64 {
+    let came = u64::try_from(came.len()).unwrap_or(u64::MAX);
+    let last = start.saturating_add(came).saturating_sub(1);
+    let next = page.next_record_position.filter(|next| *next == last + 1);
+    page.number_of_records.unwrap_or(next.unwrap_or(last))
+}
+
+/// Whether the number of hits is not sure (SRU 2.0, `resultCountPrecision`), or missing.
+fn is_estimate(page: &SearchRetrieveResponse) -> bool {
+    let precision = page.result_count_precision.as_deref().unwrap_or("exact");
+    !precision.ends_with("exact") || page.number_of_records.is_none()
+}
+
+/// The records of a range that are here already.
+fn held(set: &StoredSearch, form: &Form, start: u64, count: u64) -> Option<Vec<NamePlusRecord>> {
+    let begin = usize::try_from(start.checked_sub(1)?).ok()?;
+    let end = begin.checked_add(usize::try_from(count).ok()?)?;
+    let records = set.first.get(begin..end).filter(|_| set.form == *form)?;
+    Some(records.to_vec())
+}
+
+fn to_i64(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}
+
+/// Diagnostics in place of records.
+fn refusal(mut diagnostics: Vec<DiagRec>) -> Records {
+    match (diagnostics.pop(), diagnostics.is_empty()) {
+        (Some(DiagRec::DefaultFormat(only)), true) => Records::NonSurrogateDiagnostic(only),
+        (None, _) => {
+            let unspecified = DefaultDiagFormat::bib1(Condition::UNSPECIFIED.0, "");
+            Records::NonSurrogateDiagnostic(unspecified)
+        }
+        (Some(last), _) => {
+            diagnostics.push(last);
+            Records::MultipleNonSurDiagnostics(diagnostics)
+        }
+    }
+}

@@ -1,0 +1,177 @@
+//! The task behind a session with a server of SRU: one request after another, each cancelled when its caller is gone.
+
+use tokio::sync::watch;
+use tracing::trace;
+use z3950_asn1::apdu::{
+    Apdu, DeleteFunction, DeleteResultSetRequest, DeleteResultSetResponse, DeleteSetStatus,
+    InitializeRequest, InitializeResponse, ListStatus, Options,
+};
+use z3950_asn1::sru::SruLimits;
+use z3950_asn1::types::Bits;
+
+use super::http::HttpClient;
+use super::server::SruServer;
+use super::sets::{ResultSets, SruExchange};
+use crate::error::{Error, Phase, ProtocolFault};
+use crate::protocol::driver::task::Inbox;
+use crate::protocol::driver::{Command, End, State, examine};
+use crate::protocol::service::init::{EXCEPTIONAL_RECORD_SIZE, PREFERRED_MESSAGE_SIZE};
+use crate::protocol::session::options::SessionOptions;
+use crate::target::Endpoint;
+use crate::transport::Routes;
+use crate::transport::timeouts::Timeouts;
+
+/// What SRU has: search, present, delete, scan, sort, extended services for updates; named result sets, which are kept here; queries
+/// of type 104 (Z39.50-2003 §3.2.1.1.4).
+const GRANTED: Options = Options(Bits::of(&[0, 1, 2, 7, 8, 10, 14, 19]));
+
+/// The task's view of a session.
+pub(crate) struct SruTask {
+    exchange: SruExchange,
+    inbox: Inbox,
+    state: watch::Sender<State>,
+}
+
+impl SruTask {
+    /// A session before Init.
+    pub(crate) fn new(
+        endpoint: &Endpoint,
+        proxy: Option<&str>,
+        routes: &Routes,
+        options: &SessionOptions,
+        inbox: Inbox,
+        state: watch::Sender<State>,
+    ) -> Self {
+        let limits = SruLimits::default();
+        let proxy = proxy.map(str::to_owned);
+        let http = HttpClient::new(routes.clone(), endpoint.clone(), proxy, limits.document);
+        Self {
+            exchange: SruExchange {
+                server: SruServer::new(http, options.sru.clone(), limits),
+                sets: ResultSets::default(),
+            },
+            inbox,
+            state,
+        }
+    }
+
+    /// Serves requests until this side closes the session. A server cannot end it.
+    pub(crate) async fn run(mut self) {
+        while let Some(mut command) = self.next().await {
+            let closing = self.inbox.closing.clone();
+            let Command {
+                request,
+                timeouts,
+                reply,
+            } = &mut command;
+            let answer = tokio::select! {
+                biased;
+                () = closing.cancelled() => Some(Err(End::Closed.error())),
+                () = reply.closed() => None,
+                answer = self.answer(request, timeouts) => Some(answer),
+            };
+            match answer {
+                // Errors: the caller is gone.
+                Some(answer) => drop(command.reply.send(answer)),
+                None => self.exchange.server.http.disconnect(),
+            }
+        }
+        trace!("session ended");
+        self.state.send_replace(State::Ended(End::Closed));
+        self.inbox.triggers.close();
+        self.inbox.commands.close();
+        while let Some(command) = self.inbox.commands.recv().await {
+            let _ = command.reply.send(Err(End::Closed.error()));
+        }
+        self.exchange.server.http.disconnect();
+        self.state.send_replace(State::Gone(End::Closed));
+    }
+
+    /// The next request; `None` when the session is closed.
+    async fn next(&mut self) -> Option<Command> {
+        loop {
+            let inbox = &mut self.inbox;
+            tokio::select! {
+                biased;
+                () = inbox.closing.cancelled() => return None,
+                // Nothing is in progress.
+                Some(trigger) = inbox.triggers.recv() => drop(trigger.reply.send(0)),
+                command = inbox.commands.recv() => match command {
+                    Some(command) if command.reply.is_closed() => {}
+                    command => return command,
+                },
+            }
+        }
+    }
+
+    async fn answer(&mut self, request: &Apdu, timeouts: &Timeouts) -> Result<Apdu, Error> {
+        let mut answer: Apdu = match request {
+            Apdu::InitializeRequest(request) => self.init(request, timeouts).await?.into(),
+            Apdu::SearchRequest(request) => self.exchange.search(request, timeouts).await?.into(),
+            Apdu::PresentRequest(request) => self.exchange.present(request, timeouts).await?.into(),
+            Apdu::SortRequest(request) => self.exchange.sort(request, timeouts).await?.into(),
+            Apdu::ScanRequest(request) => self.exchange.scan(request, timeouts).await?.into(),
+            Apdu::DeleteResultSetRequest(request) => self.delete(request).into(),
+            other => {
+                let fault = ProtocolFault::NotGranted(other.name());
+                return Err(Error::fault(Phase::of(other), fault));
+            }
+        };
+        answer.set_reference_id(request.reference_id().cloned());
+        examine(request, &answer)?;
+        Ok(answer)
+    }
+
+    /// Connects. SRU has no Init, so the server is asked nothing (Z39.50-2003 §3.2.1).
+    async fn init(
+        &mut self,
+        request: &InitializeRequest,
+        timeouts: &Timeouts,
+    ) -> Result<InitializeResponse, Error> {
+        self.exchange
+            .server
+            .log_in(request.id_authentication.as_ref());
+        self.exchange.sets = ResultSets::default();
+        self.exchange.server.http.connect(timeouts).await?;
+        Ok(InitializeResponse {
+            protocol_version: request.protocol_version,
+            options: request.options.intersection(GRANTED),
+            preferred_message_size: PREFERRED_MESSAGE_SIZE.into(),
+            exceptional_record_size: EXCEPTIONAL_RECORD_SIZE.into(),
+            result: true,
+            implementation_name: Some("SRU".into()),
+            ..InitializeResponse::default()
+        })
+    }
+
+    /// Forgets result sets (Z39.50-2003 §3.2.4).
+    fn delete(&mut self, request: &DeleteResultSetRequest) -> DeleteResultSetResponse {
+        if request.delete_function == DeleteFunction::ALL {
+            self.exchange.sets = ResultSets::default();
+            return DeleteResultSetResponse::default();
+        }
+        let statuses = request
+            .result_set_list
+            .iter()
+            .flatten()
+            .map(|id| ListStatus {
+                id: id.clone(),
+                status: match self.exchange.sets.remove(&id.0) {
+                    true => DeleteSetStatus::SUCCESS,
+                    false => DeleteSetStatus::RESULT_SET_DID_NOT_EXIST,
+                },
+            });
+        let statuses: Vec<_> = statuses.collect();
+        let is_whole = statuses
+            .iter()
+            .all(|status| status.status == DeleteSetStatus::SUCCESS);
+        DeleteResultSetResponse {
+            delete_operation_status: match is_whole {
+                true => DeleteSetStatus::SUCCESS,
+                false => DeleteSetStatus::NOT_ALL_REQUESTED_RESULT_SETS_DELETED,
+            },
+            delete_list_statuses: Some(statuses),
+            ..DeleteResultSetResponse::default()
+        }
+    }
+}
