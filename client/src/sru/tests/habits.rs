@@ -1,0 +1,235 @@
+//! Habits of real servers: other namespaces, wrong counts and positions, caps, schemas under other names.
+
+use super::*;
+
+/// Searches and reads all records; `expected` are their titles, `asked` the requests' ranges and schemas.
+async fn check(
+    replies: impl IntoIterator<Item = Reply>,
+    first: u64,
+    expected: &[&str],
+    asked: &str,
+) {
+    let peer = Peer::new(replies);
+    let connection = peer.connect().await;
+    let titles = match titles(&connection, first).await {
+        Ok(titles) => titles,
+        Err(error) => vec![chain(&error)],
+    };
+    assert_eq!(titles, expected);
+    let ranges = peer.asked().into_iter().skip(1).map(|line| {
+        let value = |name: &str| {
+            let (_, rest) = line.split_once(&format!("{name}="))?;
+            rest.split('&').next().map(str::to_owned)
+        };
+        match (
+            value("startRecord"),
+            value("maximumRecords"),
+            value("recordSchema"),
+        ) {
+            (Some(start), Some(count), Some(schema)) if schema != "marcxml" => {
+                format!("{start}+{count} {schema}")
+            }
+            (Some(start), Some(count), _) => format!("{start}+{count}"),
+            _ => "explain".to_owned(),
+        }
+    });
+    let ranges: Vec<String> = ranges.collect();
+    assert_eq!(ranges.join(", "), asked);
+}
+
+#[tokio::test]
+async fn answers_in_any_namespace_and_version() {
+    let answer = found_xml(1, [1]);
+    let new = answer
+        .replace(
+            "http://www.loc.gov/zing/srw/",
+            "http://docs.oasis-open.org/ns/search-ws/sruResponse",
+        )
+        .replace("<zs:version>1.1</zs:version>", "")
+        .replace("recordPacking", "recordXMLEscaping");
+    let bare = answer
+        .replace(" xmlns:zs=\"http://www.loc.gov/zing/srw/\"", "")
+        .replace("zs:", "");
+    let escaped = marc("1").replace('<', "&lt;").replace('>', "&gt;");
+    let string = answer.replace(&marc("1"), &escaped);
+    let latin = answer.replace("Title 1", "Title 1 é");
+    let latin: Vec<u8> = latin
+        .chars()
+        .map(|one| u8::try_from(u32::from(one)).expect("Latin-1"))
+        .collect();
+    let mark = ["\u{feff}".as_bytes(), answer.as_bytes()].concat();
+    let title = "Title 1";
+    for (body, title) in [
+        (new.into_bytes(), title),
+        (bare.into_bytes(), title),
+        (
+            answer.replace("zing/srw/\"", "zing/srw\"").into_bytes(),
+            title,
+        ),
+        (
+            answer.replace("zing/srw/\"", "zing/srw//\"").into_bytes(),
+            title,
+        ),
+        (
+            answer
+                .replace("<zs:version>1.1</zs:version>", "<zs:version/>")
+                .into_bytes(),
+            title,
+        ),
+        (answer.replace(">xml<", ">XML<").into_bytes(), title),
+        (string.into_bytes(), title),
+        (latin, "Title 1 é"),
+        (mark, title),
+    ] {
+        check([ok(body)], 1, &[title], "1+1").await;
+    }
+}
+
+#[tokio::test]
+async fn a_cap_on_records_is_found_out() {
+    let peer = [found(5, 1..=2), found(5, 3..=4), found(5, [5])];
+    let all = ["Title 1", "Title 2", "Title 3", "Title 4", "Title 5"];
+    check(peer, 5, &all, "1+5, 3+3, 5+1").await;
+    // More than asked for.
+    check(
+        [found(2, []), found(2, 1..=9)],
+        0,
+        &["Title 1", "Title 2"],
+        "1+0, 1+2",
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn wrong_counts_and_positions_end() {
+    let none = "Present failed: diagnostic 100 (unspecified error): the server counts 3 records and sends none \
+                from 2 on";
+    check(
+        [found(3, [1]), found(3, [])],
+        1,
+        &["Title 1", none],
+        "1+1, 2+2",
+    )
+    .await;
+    // Without a number, the records count.
+    let uncounted = found_xml(9, 1..=2).replace("<zs:numberOfRecords>9</zs:numberOfRecords>", "");
+    check([ok(uncounted)], 5, &["Title 1", "Title 2"], "1+5").await;
+    // An estimate that was too high ends quietly.
+    let estimate = |answer: Reply| match answer {
+        Reply::Octets(octets) => {
+            let text = String::from_utf8(octets).expect("text");
+            let (_, body) = text.split_once("\r\n\r\n").expect("a body");
+            let precision =
+                "<zs:resultCountPrecision>estimate</zs:resultCountPrecision></zs:search";
+            ok(body.replace("</zs:search", precision))
+        }
+        other => other,
+    };
+    check(
+        [estimate(found(3, [1])), found(3, []), found(3, [])],
+        1,
+        &["Title 1"],
+        "1+1, 2+2, 2+1",
+    )
+    .await;
+    // The Deutsche Nationalbibliothek continues at 1 after no hits.
+    let next = answer_xml(
+        "<zs:numberOfRecords>0</zs:numberOfRecords><zs:nextRecordPosition>1</zs:nextRecordPosition>",
+    );
+    check([ok(next)], 5, &[], "1+5").await;
+    // Positions that begin again in each answer.
+    let second = found_xml(2, [2]).replace("<zs:recordPosition>2", "<zs:recordPosition>1");
+    check(
+        [found(2, [1]), ok(second)],
+        1,
+        &["Title 1", "Title 2"],
+        "1+1, 2+1",
+    )
+    .await;
+    let positions = found_xml(2, 1..=2).replace("<zs:recordPosition>", "<zs:recordPosition>x");
+    check([ok(positions)], 2, &["Title 1", "Title 2"], "1+2").await;
+}
+
+#[tokio::test]
+async fn a_server_that_begins_again_is_stopped() {
+    let again = "Present failed: diagnostic 100 (unspecified error): the server sends record 1 again in place of \
+                 record 2";
+    check(
+        [found(3, [1]), found(3, [1])],
+        1,
+        &["Title 1", again],
+        "1+1, 2+2",
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn records_that_are_left_out_leave_a_diagnostic() {
+    let lost = "the server left the record out";
+    let words = format!("diagnostic 14 (the server could not deliver a record): {lost}");
+    let peer = Peer::new([found(4, [1, 3, 4])]);
+    let connection = peer.connect().await;
+    let titles = titles(&connection, 4).await.expect("titles");
+    assert_eq!(titles.len(), 4);
+    assert!(titles[1].contains(&words), "{titles:?}");
+    assert_eq!(titles[2], "Title 3");
+}
+
+#[tokio::test]
+async fn diagnostics_beside_records_are_remarks() {
+    let both = found_xml(1, [1]).replace(
+        "</zs:records>",
+        &format!("</zs:records>{}", diagnostic(59, "")),
+    );
+    check([ok(both)], 1, &["Title 1"], "1+1").await;
+}
+
+#[tokio::test]
+async fn a_schema_that_is_refused_is_replaced() {
+    let explain = "<explainResponse><record><recordData><explain><schemaInfo><schema name=\"dc\"/><schema name=\"oai-marc\"/>\
+                   </schemaInfo></explain></recordData></record></explainResponse>";
+    let no_explain = refused(4, "explain");
+    let all = ["Title 1"];
+    check(
+        [refused(66, "marcxml"), ok(explain), found(1, [1])],
+        1,
+        &all,
+        "1+1, explain, 1+1 oai-marc",
+    )
+    .await;
+    check(
+        [
+            refused(66, "marcxml"),
+            no_explain.clone(),
+            refused(66, ""),
+            found(1, [1]),
+        ],
+        1,
+        &all,
+        "1+1, explain, 1+1 info%3Asrw%2Fschema%2F1%2Fmarcxml-v1.1, 1+1 MARC21-xml",
+    )
+    .await;
+    // The choice is kept.
+    let peer = Peer::new([refused(67, ""), no_explain, found(1, [1]), found(1, [1])]);
+    let connection = peer.connect().await;
+    for _ in 0..2 {
+        titles(&connection, 1).await.expect("titles");
+    }
+    assert_eq!(peer.asked().len(), 5);
+}
+
+#[tokio::test]
+async fn a_server_without_any_known_schema_is_asked_a_bounded_number_of_times() {
+    let peer = Peer::new((0..60).map(|_| refused(66, "x")));
+    let connection = peer.connect().await;
+    let error = titles(&connection, 1).await.expect_err("no schema");
+    assert!(chain(&error).contains("SRU diagnostic 66"), "{error}");
+    let asked = peer.asked().len();
+    assert!(asked < 20, "{asked}");
+}
+
+#[tokio::test]
+async fn a_server_that_wants_to_send_records_is_let() {
+    let zero = refused(6, "maximumRecords");
+    check([zero, found(1, [1])], 0, &["Title 1"], "1+0, 1+1").await;
+}

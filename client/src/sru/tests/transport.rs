@@ -1,0 +1,139 @@
+//! Connections: kept, lost, redirected; and requests that are given up.
+
+use super::*;
+
+fn redirect(status: &str, location: &str) -> Reply {
+    let head = format!("HTTP/1.1 {status}\r\nLocation: {location}\r\nContent-Length: 0\r\n\r\n");
+    Reply::Octets(head.into_bytes())
+}
+
+/// The outcome of one search: its hits or error, and what was asked.
+async fn search(target: &str, replies: impl IntoIterator<Item = Reply>) -> (String, String) {
+    let peer = Peer::new(replies);
+    let targets = "[targets.secret]\nhost = \"secret.example\"\ncredentials = { user = \"ann\", password_command = \"echo x\" }\nsru = {}\n";
+    let client = peer.client_with(Timeouts::default(), targets);
+    let connection = client.connect(target).await.expect("a connection");
+    let outcome = match connection.search(Query::any("a")).await {
+        Ok(hits) => hits.count().to_string(),
+        Err(error) => chain(&error),
+    };
+    let asked = peer.asked().join(", ");
+    (
+        outcome,
+        asked.replace("searchRetrieve&query=a&startRecord=1&maximumRecords=0", "…"),
+    )
+}
+
+#[tokio::test]
+async fn redirections_within_the_host_are_followed() {
+    let one = || found(1, []);
+    for (target, location, asked) in [
+        (
+            "http://lib.example/a",
+            "https://lib.example/b",
+            "connect lib.example:80, GET /a?…, connect lib.example:443, GET /b?…",
+        ),
+        (
+            "http://lib.example/a",
+            "/c?x=1",
+            "connect lib.example:80, GET /a?…, connect lib.example:80, GET /c?x=1",
+        ),
+        (
+            "sru:post:http://lib.example/a",
+            "http://LIB.example:80/c",
+            "connect lib.example:80, POST /a …, connect lib.example:80, POST /c …",
+        ),
+    ] {
+        let (hits, found) = search(target, [redirect("301 Moved", location), one()]).await;
+        assert_eq!((&*hits, &*found), ("1", asked));
+    }
+    for (target, location, words) in [
+        (
+            "secret",
+            "http://other.example/a",
+            "redirected to http://other.example/a, which is another server",
+        ),
+        ("secret", "//other.example/a", "which is another server"),
+        (
+            "http://lib.example/a",
+            "http://lib.example:8080/",
+            "which is another server",
+        ),
+        (
+            "https://lib.example/a",
+            "http://lib.example/",
+            "which is another server",
+        ),
+        (
+            "http://lib.example/a",
+            "ftp://lib.example/",
+            "which is another server",
+        ),
+    ] {
+        let (error, asked) = search(target, [redirect("302 Found", location), one()]).await;
+        assert!(error.contains(words), "{error}");
+        assert!(!asked.contains("other"), "{asked}");
+    }
+    let forever = (0..20).map(|_| redirect("307 Temporary Redirect", "/a"));
+    let (error, asked) = search("http://lib.example/a", forever).await;
+    assert!(error.ends_with("redirected more than 4 times"), "{error}");
+    assert_eq!(asked.matches("GET").count(), 5);
+}
+
+#[tokio::test]
+async fn a_connection_that_was_closed_is_replaced() {
+    let close = "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n";
+    let last = Reply::Last([close.as_bytes(), found_xml(7, []).as_bytes()].concat());
+    let peer = Peer::new([last, found(8, []), Reply::HangUp, found(9, [])]);
+    let connection = peer.connect().await;
+    for hits in 7..=9 {
+        let found = connection.search(Query::any("a")).await.expect("hits");
+        assert_eq!(found.count(), hits);
+    }
+    let connects = peer
+        .asked()
+        .iter()
+        .filter(|line| line.starts_with("connect"))
+        .count();
+    assert_eq!(connects, 3);
+}
+
+#[tokio::test]
+async fn a_request_that_is_given_up_does_not_disturb_the_next() {
+    let peer = Peer::new([Reply::Silence, found(3, [])]);
+    let connection = peer.connect().await;
+    let given_up = connection.search(Query::any("a"));
+    tokio::select! {
+        biased;
+        _ = given_up => panic!("an answer"),
+        () = async { while peer.asked().len() < 2 { tokio::task::yield_now().await; } } => {}
+    }
+    let hits = connection.search(Query::any("b")).await.expect("hits");
+    assert_eq!(hits.count(), 3);
+    assert_eq!(
+        peer.asked()
+            .iter()
+            .filter(|line| line.starts_with("connect"))
+            .count(),
+        2
+    );
+    connection.close().await.expect("closed");
+}
+
+#[tokio::test]
+async fn requests_that_sru_does_not_have_are_refused_here() {
+    let peer = Peer::new([]);
+    let connection = peer.connect().await;
+    let session = connection.as_z3950().await.expect("a session");
+    let error = session.resource_report(Default::default()).await;
+    assert!(
+        chain(&error.expect_err("refused")).ends_with("the server does not offer resourceReport")
+    );
+    let explained = connection.explain(&Default::default()).await;
+    let words = chain(&explained.expect_err("refused"));
+    assert!(
+        words.contains("a server of SRU has no databases about itself"),
+        "{words}"
+    );
+    assert_eq!(peer.asked().len(), 1);
+}
