@@ -18,7 +18,7 @@ use redb::backends::FileBackend;
 use redb::{Builder, Database, TableDefinition, WriteTransaction};
 use z3950_asn1::file::{self, Draft, Existing};
 
-pub(super) use self::contents::{JournalContents, UNFINISHED};
+pub(super) use self::contents::JournalContents;
 pub use self::error::JournalError;
 pub(super) use self::fingerprint::{Fingerprint, Hashed};
 use super::catalogue::RecordChange;

@@ -18,9 +18,36 @@ use crate::memory::catalogue::RecordChange;
 /// The largest journal that is read, in octets.
 const MAX_JOURNAL: u64 = 4 << 30;
 
-/// What is said of a journal with a commit that is not complete.
-pub(in crate::memory) const UNFINISHED: &str = "the last commit of the journal is not complete and is left out; \
-    unless the journal is damaged, no client was told that it was done";
+/// How a journal ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::memory) enum JournalEnd {
+    /// It was closed.
+    Closed,
+    /// Its process ended without closing it. What a commit had written by then is left out.
+    Interrupted,
+    /// A commit was begun and is not complete, so that it is not among the changes.
+    Unfinished,
+}
+
+impl JournalEnd {
+    /// What is remarkable about a journal with this number of changes.
+    pub(in crate::memory) fn note(self, changes: usize) -> Option<String> {
+        let kept = match changes {
+            1 => "1 change is kept".to_owned(),
+            changes => format!("{changes} changes are kept"),
+        };
+        match self {
+            Self::Closed => None,
+            Self::Interrupted => Some(format!(
+                "the journal was not closed: {kept}, and none that was confirmed to a client is missing"
+            )),
+            Self::Unfinished => Some(format!(
+                "the last commit of the journal is not complete and is left out: {kept}, and unless the \
+                 journal is damaged, none that was confirmed to a client is missing"
+            )),
+        }
+    }
+}
 
 /// What a journal holds.
 #[derive(Debug)]
@@ -31,8 +58,8 @@ pub(in crate::memory) struct JournalContents {
     pub(in crate::memory) last: u64,
     /// The docid field.
     pub(in crate::memory) docid: String,
-    /// A commit was begun and is not complete, so that it is not among the changes.
-    pub(in crate::memory) has_unfinished: bool,
+    /// What the last commits are like.
+    pub(in crate::memory) end: JournalEnd,
     base: Fingerprint,
     folded: Option<Fingerprint>,
 }
@@ -63,8 +90,22 @@ impl JournalContents {
         if octets.is_empty() {
             return Err(damaged("it is empty".to_owned()));
         }
-        let tables = guarded(|| tables(octets));
-        let tables = tables.map_err(|error| damaged(cause(error).to_string()))?;
+        let newer = |format: String| JournalError::Newer {
+            path: path.to_owned(),
+            format,
+        };
+        if let Some(format) = newer_store(octets) {
+            return Err(newer(format!(
+                "store format {format}; this version reads {STORE_VERSION}"
+            )));
+        }
+        let tables = guarded(|| tables(octets)).map_err(|error| match error {
+            // All pages are sound, but they hold something else.
+            redb::Error::TableTypeMismatch { .. }
+            | redb::Error::TypeDefinitionChanged { .. }
+            | redb::Error::TableIsMultimap(_) => newer(error.to_string()),
+            error => damaged(cause(error).to_string()),
+        })?;
         let fact = |name| {
             let mut facts = tables.facts.iter();
             let fact = facts.find(|(known, _)| known == name);
@@ -74,10 +115,9 @@ impl JournalContents {
             |name| fact(name).ok_or_else(|| damaged(format!("the fact {name} is missing")));
         let format = needed(FORMAT)?;
         if format != VERSION {
-            return Err(JournalError::Newer {
-                path: path.to_owned(),
-                format,
-            });
+            return Err(newer(format!(
+                "format {format}; this version reads {VERSION}"
+            )));
         }
         let numbers = tables.changes.iter().map(|(number, _)| *number);
         let last = numbers.clone().last().unwrap_or_default();
@@ -92,7 +132,11 @@ impl JournalContents {
         Ok(Self {
             last,
             docid: needed(DOCID)?,
-            has_unfinished: has_unfinished(octets),
+            end: match (has_unfinished(octets), was_interrupted(octets)) {
+                (true, _) => JournalEnd::Unfinished,
+                (false, true) => JournalEnd::Interrupted,
+                (false, false) => JournalEnd::Closed,
+            },
             base: Fingerprint(needed(BASE)?),
             folded: fact(FOLDED).map(Fingerprint),
             changes: tables
@@ -172,6 +216,11 @@ fn tables(octets: &[u8]) -> Result<Tables, redb::Error> {
         let (name, value) = (name.value().to_owned(), value.value().to_owned());
         tables.facts.push((name, value));
     }
+    // The changes of other versions may have another type.
+    let is_ours = |(name, value): &(String, String)| name == FORMAT && value == VERSION;
+    if !tables.facts.iter().any(is_ours) {
+        return Ok(tables);
+    }
     for row in reading.open_table(CHANGES)?.iter()? {
         let (number, change) = row?;
         let (id, record) = change.value();
@@ -184,12 +233,33 @@ fn tables(octets: &[u8]) -> Result<Tables, redb::Error> {
     Ok(tables)
 }
 
+/// The format of redb's files that this version reads.
+const STORE_VERSION: u8 = 3;
+
+/// The format of the store, if it is a later one. Both commit slots name it, so that a single damaged octet is not taken for it.
+fn newer_store(octets: &[u8]) -> Option<u8> {
+    let [first, second] = SLOTS.map(|slot| octets.get(slot).copied());
+    let is_redb = octets.starts_with(b"redb");
+    first.filter(|format| is_redb && *format > STORE_VERSION && Some(*format) == second)
+}
+
+/// Where the commit slots begin. The header is described in redb's design document.
+const SLOTS: [usize; 2] = [64, 192];
+/// Where the flags are.
+const FLAGS: usize = 9;
+
+/// Whether the journal was not closed, because its process was killed or the power failed.
+fn was_interrupted(octets: &[u8]) -> bool {
+    const RECOVERY_REQUIRED: u8 = 2;
+    octets
+        .get(FLAGS)
+        .is_some_and(|flags| flags & RECOVERY_REQUIRED != 0)
+}
+
 /// Whether the commit slot that is not the current one is of a later transaction with other data: the process ended, or the file was
-/// damaged, before that became the current one. The header is described in redb's design document.
+/// damaged, before that became the current one.
 fn has_unfinished(octets: &[u8]) -> bool {
-    const FLAGS: usize = 9;
     const CURRENT: u8 = 1;
-    const SLOTS: [usize; 2] = [64, 192];
     const ROOT: std::ops::Range<usize> = 8..40;
     const TRANSACTION: std::ops::Range<usize> = 104..112;
     let slot = |number: usize| octets.get(*SLOTS.get(number)?..);

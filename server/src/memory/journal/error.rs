@@ -4,8 +4,6 @@ use std::error::Error;
 use std::io;
 use std::path::PathBuf;
 
-use super::VERSION;
-
 /// Why a journal cannot be used. The database is not loaded then, or the change is not made.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -39,13 +37,13 @@ pub enum JournalError {
     },
     /// A later version of the program wrote it.
     #[error(
-        "{} was written by a newer version of this program (format {format}; this version reads {VERSION}): use that version",
+        "{} was written by a newer version of this program ({format}): use that version",
         path.display()
     )]
     Newer {
         /// The journal.
         path: PathBuf,
-        /// The version of its format.
+        /// Its format, and the one that this version reads.
         format: String,
     },
     /// The file is not the one that the journal belongs to.

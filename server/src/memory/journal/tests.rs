@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex};
 use redb::StorageBackend;
 use z3950_marc::iso2709;
 
+use super::contents::JournalEnd;
 use super::*;
 use crate::lock::lock;
 use crate::testing::record;
@@ -270,7 +271,8 @@ fn three_commits() -> [Vec<u8>; 2] {
 fn check_damaged(octets: &[u8], what: &str) -> Result<(), String> {
     let contents = read(octets).map_err(|error| error.to_string())?;
     let whole = contents.changes == changes(1..=3);
-    let last_is_missing = contents.has_unfinished && contents.changes == changes(1..=2);
+    let last_is_missing =
+        contents.end == JournalEnd::Unfinished && contents.changes == changes(1..=2);
     assert!(whole || last_is_missing, "{what}: {contents:?}");
     Ok(())
 }
@@ -280,7 +282,7 @@ fn a_journal_cut_anywhere_is_whole_or_refused() {
     for octets in three_commits() {
         let contents = read(&octets).expect("whole");
         assert_eq!(contents.changes, changes(1..=3));
-        assert!(!contents.has_unfinished);
+        assert_ne!(contents.end, JournalEnd::Unfinished);
         let mut random = random(7);
         let pages = (0..octets.len()).step_by(4096);
         let edges = pages.flat_map(|page| [page, page + 1]);
@@ -354,7 +356,57 @@ fn a_newer_journal_is_refused() {
     let [mut octets, _] = three_commits();
     (octets[64], octets[192]) = (4, 4);
     let told = read(&octets).expect_err("newer").to_string();
-    assert!(told.contains("version"), "{told}");
+    let expected =
+        "written by a newer version of this program (store format 4; this version reads 3)";
+    assert!(told.contains(expected), "{told}");
+    octets[192] = 3;
+    let told = read(&octets).expect_err("damaged").to_string();
+    assert!(told.contains("is damaged"), "one octet is damage: {told}");
+    // Tables of other types, with and without a format that says so.
+    for format in [Some("2"), Some(VERSION), None] {
+        let (disk, journal) = Disk::begun();
+        let other = |writing: &WriteTransaction| {
+            const OTHER: TableDefinition<'_, u64, &str> = TableDefinition::new("changes");
+            writing.delete_table(CHANGES)?;
+            writing.open_table(OTHER)?.insert(1, "x")?;
+            let mut facts = writing.open_table(FACTS)?;
+            match format {
+                Some(format) => facts.insert(FORMAT, format)?.is_some(),
+                None => facts.remove(FORMAT)?.is_some(),
+            };
+            Ok(())
+        };
+        journal.commit(other).expect("written");
+        let told = read(&disk.killed()).expect_err("another").to_string();
+        let words = match format {
+            None => "is damaged (the fact format is missing)",
+            _ => "written by a newer version",
+        };
+        assert!(told.contains(words), "{format:?}: {told}");
+    }
+}
+
+#[test]
+fn how_a_journal_ends_is_said_in_one_line() {
+    let [killed, closed] = three_commits();
+    let note = |octets: &[u8]| {
+        let contents = read(octets).expect("whole");
+        (
+            contents.changes.len(),
+            contents.end.note(contents.changes.len()),
+        )
+    };
+    assert_eq!(note(&closed), (3, None));
+    let (changes, told) = note(&killed);
+    let expected = "the journal was not closed: 3 changes are kept, and none that was confirmed to a client is missing";
+    assert_eq!((changes, told.as_deref()), (3, Some(expected)));
+    // The flag that names the current slot is written last.
+    let mut torn = killed;
+    torn[9] ^= 1;
+    let (changes, told) = note(&torn);
+    let told = told.expect("a note");
+    assert_eq!(changes, 2);
+    assert!(told.contains("is left out: 2 changes are kept"), "{told}");
 }
 
 #[test]

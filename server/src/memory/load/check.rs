@@ -64,7 +64,7 @@ pub struct CheckedJournal {
     /// The field that its docids are from.
     pub docid: DocidField,
     /// What is remarkable.
-    pub note: Option<&'static str>,
+    pub note: Option<String>,
 }
 
 /// Checks the journal of a saved file, which nobody may be using; `None` if there is no journal. With a docid field, checks that its
@@ -77,7 +77,7 @@ pub fn check_journal(
     file: &Path,
     docid: Option<DocidField>,
 ) -> Result<Option<CheckedJournal>, LoadError> {
-    use crate::memory::journal::{self, Fingerprint, JournalContents, JournalError, UNFINISHED};
+    use crate::memory::journal::{self, Fingerprint, JournalContents, JournalError};
     use z3950_asn1::file::{Error, Lock};
 
     let lock = match Lock::take(file) {
@@ -103,7 +103,7 @@ pub fn check_journal(
         path,
         changes: contents.changes.len() as u64,
         docid,
-        note: contents.has_unfinished.then_some(UNFINISHED),
+        note: contents.end.note(contents.changes.len()),
     }))
 }
 

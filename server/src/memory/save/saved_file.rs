@@ -12,9 +12,7 @@ use super::{DraftedFile, SaveError, drafted};
 use crate::memory::catalogue::RecordChange;
 use crate::memory::index::Index;
 use crate::memory::journal::tally::JournalTally;
-use crate::memory::journal::{
-    self, Fingerprint, Journal, JournalContents, JournalError, UNFINISHED,
-};
+use crate::memory::journal::{self, Fingerprint, Journal, JournalContents, JournalError};
 
 /// The octets that a change takes in a journal, besides its docid and record.
 const ROW: u64 = 32;
@@ -126,12 +124,14 @@ impl SavedFile {
         };
         let changes = contents.changes;
         let path = journal::path_of(self.target());
-        if contents.has_unfinished {
-            tracing::warn!(path = %path.display(), "{UNFINISHED}");
-        }
-        if !changes.is_empty() {
-            let changes = changes.len();
-            tracing::info!(path = %path.display(), changes, "the changes of the journal are read");
+        let path = path.display();
+        match contents.end.note(changes.len()) {
+            Some(note) => tracing::warn!(%path, "{note}"),
+            None if changes.is_empty() => {}
+            None => {
+                let changes = changes.len();
+                tracing::info!(%path, changes, "the changes of the journal are read");
+            }
         }
         self.last = contents.last;
         self.folded = contents.last - changes.len() as u64;
