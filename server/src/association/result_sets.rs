@@ -93,7 +93,11 @@ impl ResultSets {
         let hits = set.hits.len();
         if hits > self.max_hits {
             self.delete(name);
-            return Err(diagnostic(Condition::RESOURCES_EXHAUSTED, ""));
+            let most = self.max_hits;
+            let words = format!(
+                "{hits} records are found, and a session keeps at most {most} in its result sets (hits): narrow the search"
+            );
+            return Err(diagnostic(Condition::RESOURCES_EXHAUSTED, words));
         }
         let mut entry = ENTRY + name.len();
         if let Some(kept) = self.sets.get_mut(name) {

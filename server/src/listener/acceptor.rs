@@ -25,6 +25,7 @@ pub(super) struct Acceptor {
     /// Connections that wait for room, oldest first.
     waiting: VecDeque<(Accepted, Peer)>,
     most_waiting: usize,
+    per_address: usize,
     /// The socket to poll first next time, so that none is starved.
     first: usize,
     /// When to try again after an error, such as too many open files.
@@ -50,6 +51,7 @@ impl Acceptor {
             metrics,
             waiting: VecDeque::new(),
             most_waiting: limits.waiting,
+            per_address: limits.most_per_address(),
             first: 0,
             retry: None,
             pause: FIRST_PAUSE,
@@ -104,6 +106,7 @@ impl Acceptor {
         Err(soonest)
     }
 
+    /// Closes a connection without a word to the client: which protocol it speaks is not known yet.
     fn refuse(&self, peer: Peer, why: ConnectionRefusal) {
         self.metrics.connection_refused(why);
         let refusal = match why {
@@ -112,8 +115,13 @@ impl Acceptor {
         };
         if self.metrics.may_log(refusal) {
             match why {
-                ConnectionRefusal::Address => warn!(%peer, "too many sessions from this address"),
-                ConnectionRefusal::Full => warn!(%peer, "no room for a further session"),
+                ConnectionRefusal::Address => {
+                    let most = self.per_address;
+                    warn!(%peer, "connection closed: its address has {most} sessions already (sessions-per-address)");
+                }
+                ConnectionRefusal::Full => {
+                    warn!(%peer, "connection closed: the server is full (sessions), and as many wait as may (waiting)");
+                }
             }
         }
     }

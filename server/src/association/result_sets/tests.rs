@@ -47,6 +47,11 @@ fn limits_hold_at_and_past_them() {
     assert_eq!(keep(&mut sets, "2", 6), Ok(()));
     assert_eq!(keep(&mut sets, "3", 0), Err(112));
     assert_eq!(keep(&mut sets, "2", 11), Err(31));
+    let told = sets.keep(b"2", set(11)).expect_err("too many");
+    assert_eq!(
+        told.addinfo.to_string_lossy(),
+        "11 records are found, and a session keeps at most 10 in its result sets (hits): narrow the search"
+    );
     // The failed replacement has deleted the old set.
     assert_eq!(look(&sets, "2"), Err(30));
     assert_eq!(keep(&mut sets, "3", 6), Ok(()));
