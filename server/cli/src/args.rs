@@ -1,6 +1,5 @@
 //! The arguments of `z3950d`.
 
-use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
@@ -97,11 +96,11 @@ pub(crate) struct Arguments {
 
     /// Serve at most N sessions at once, the last tenth for addresses that have none. A further client takes the place of a
     /// connection without a session or of an idle session, or waits [default: 1000]
-    #[arg(long, value_name = "N", help_heading = "Limits")]
-    pub(crate) max_sessions: Option<NonZeroUsize>,
+    #[arg(long, value_name = "N", value_parser = at_least_one, help_heading = "Limits")]
+    pub(crate) max_sessions: Option<usize>,
 
     /// Serve at most N sessions per client address; further connections are closed [default: half of all sessions]
-    #[arg(long, value_name = "N", help_heading = "Limits")]
+    #[arg(long, value_name = "N", value_parser = at_least_one, help_heading = "Limits")]
     pub(crate) max_sessions_per_address: Option<usize>,
 
     /// End a session after this time without a request; 0 for never [default: 900]
@@ -337,6 +336,15 @@ fn profile(name: &str) -> Result<Profile, String> {
     Profile::by_name(name).ok_or_else(|| format!("known profiles: {}", Profile::NAMES.join(", ")))
 }
 
+/// A number that is not 0.
+fn at_least_one(text: &str) -> Result<usize, &'static str> {
+    let number = text.parse().map_err(|_| "expected a number")?;
+    match number {
+        0 => Err("must be at least 1"),
+        number => Ok(number),
+    }
+}
+
 /// A time in seconds, with decimals.
 fn seconds(text: &str) -> Result<Duration, &'static str> {
     let seconds = text.parse().ok();
@@ -436,6 +444,9 @@ mod tests {
         check("--completions zsh", true);
         check("--completions tcsh", false);
         check("--demo --max-sessions 0", false);
+        check("--demo --max-sessions 1", true);
+        check("--demo --max-sessions-per-address 0", false);
+        check("--demo --max-sessions-per-address 1", true);
         check("--fold a.mrc", true);
         check("--fold a.mrc --demo", false);
         check("--fold a.mrc --save a=a.mrc", false);

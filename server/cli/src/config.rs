@@ -145,7 +145,7 @@ impl Config {
         let mut config = Self::default();
         // The errors of an incomplete table would be reported twice.
         if syntax.is_empty() {
-            let top = Section::new(&notes, "settings", table.get_ref(), 0..0);
+            let top = Section::top(&notes, table.get_ref());
             config.fill(&top, folder);
             top.finish();
         }
@@ -165,6 +165,9 @@ impl Config {
                 "a number of octets such as \"64KiB\"",
                 octets,
             );
+            if size == Some(0) {
+                section.note_less("journal-octets", 1);
+            }
             self.journal_octets = size.and_then(|size| u64::try_from(size).ok());
         });
         top.section("offer", |section| access::offer(section, &mut self.offer));
@@ -219,7 +222,7 @@ fn databases(top: &Section<'_>, folder: &Path) -> Vec<DatabaseFiles> {
         database.docid = section.parse("docid", DocidField::from_str);
         database.save = section.path("save", folder);
         if database.paths.is_empty() && database.save.is_none() {
-            section.note_whole("a database without files and without save has no records");
+            section.note_whole("without files and without save, it has no records");
         }
         if !names.insert(database.name.to_lowercase()) {
             section.note_whole("a database of this name already exists");
@@ -342,10 +345,57 @@ fn fill_limits(section: &Section<'_>, limits: &mut Limits, tasks: &mut TaskLimit
             ));
         }
     }
-    if limits.sessions == 0 {
-        section.note_whole("sessions must be at least 1");
+    refuse_too_small(section, limits);
+}
+
+/// Refuses values with which nobody could be served.
+fn refuse_too_small(section: &Section<'_>, limits: &Limits) {
+    let per_address = limits.sessions_per_address.unwrap_or(1);
+    let of_server = limits.server_octets.unwrap_or(MIB);
+    for (key, value, least) in [
+        ("apdu-size-before-init", limits.apdu_size_before_init, KIB),
+        ("apdu-size", limits.apdu_size, KIB),
+        ("preferred-message-size", limits.preferred_message_size, KIB),
+        (
+            "exceptional-record-size",
+            limits.exceptional_record_size,
+            KIB,
+        ),
+        ("server-octets", of_server, MIB),
+        // That of the result set `default`.
+        ("result-set-name", limits.result_set_name, 7),
+        ("sessions", limits.sessions, 1),
+        ("sessions-per-address", per_address, 1),
+        ("records-per-response", limits.records_per_response, 1),
+        ("segments", limits.segments, 1),
+        ("databases-per-search", limits.databases_per_search, 1),
+        ("result-sets", limits.result_sets, 1),
+        ("hits", limits.hits, 1),
+        ("scan-terms", limits.scan_terms, 1),
+        ("sort-keys", limits.sort_keys, 1),
+        ("sorted-records", limits.sorted_records, 1),
+        ("concurrent-operations", limits.concurrent_operations, 1),
+        ("refusals", limits.refusals, 1),
+    ] {
+        if value < least {
+            section.note_less(key, least);
+        }
+    }
+    for (key, time) in [
+        ("init-time", Some(limits.init_time)),
+        ("operation-time", limits.operation_time),
+        ("idle-time", limits.idle_time),
+        ("write-time", Some(limits.write_time)),
+    ] {
+        if time.is_some_and(|time| time < LEAST_TIME) {
+            section.note_less(key, "1ms");
+        }
     }
 }
+
+const KIB: usize = 1 << 10;
+const MIB: usize = 1 << 20;
+const LEAST_TIME: Duration = Duration::from_millis(1);
 
 #[cfg(test)]
 mod tests;

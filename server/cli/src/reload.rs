@@ -248,19 +248,19 @@ fn keep(running: &Config, new: &mut Config) -> Vec<&'static str> {
         "replay": replay,
         "replay-in-order": replay_in_order,
         "status": status,
-        "apdus": apdu_log,
-        "transcript": transcript,
-        "tasks": tasks.tasks,
-        "task-octets": tasks.octets,
-        "task-hits": tasks.hits,
-        "journal-octets": journal_octets,
-        "server-octets": limits.server_octets,
-        "sessions": limits.sessions,
-        "sessions-per-address": limits.sessions_per_address,
-        "waiting": limits.waiting,
-        "init-patience": limits.init_patience,
-        "idle-patience": limits.idle_patience,
-        "drain-time": limits.drain_time,
+        "[log] apdus": apdu_log,
+        "[log] transcript": transcript,
+        "[limits] tasks": tasks.tasks,
+        "[limits] task-octets": tasks.octets,
+        "[limits] task-hits": tasks.hits,
+        "[limits] journal-octets": journal_octets,
+        "[limits] server-octets": limits.server_octets,
+        "[limits] sessions": limits.sessions,
+        "[limits] sessions-per-address": limits.sessions_per_address,
+        "[limits] waiting": limits.waiting,
+        "[limits] init-patience": limits.init_patience,
+        "[limits] idle-patience": limits.idle_patience,
+        "[limits] drain-time": limits.drain_time,
     }
     kept
 }
@@ -290,7 +290,7 @@ fn differences(before: &Config, after: &Config) -> Vec<&'static str> {
     changed.map(|(name, _)| name).collect()
 }
 
-/// A line for each database: the numbers of its records before and after, and of the changes that are dropped.
+/// A line for each database with another number of records than before, or of which changes are dropped, and one for the others.
 fn compare(
     before: &[DatabaseInfo],
     after: &[DatabaseInfo],
@@ -305,29 +305,36 @@ fn compare(
         })
     };
     let records = |database: &DatabaseInfo| database.records.unwrap_or_default() as u64;
+    let mut lines = Vec::new();
+    let mut as_before = Vec::new();
+    for now in after {
+        let name = &now.name;
+        let loss = loss(name);
+        let was = match before.iter().find(|known| known.name == *name) {
+            Some(before) if loss.is_empty() && records(before) == records(now) => {
+                as_before.push(records(now));
+                continue;
+            }
+            Some(before) => format!("{} before", records(before)),
+            None => "a new database".to_owned(),
+        };
+        let count = counted(records(now), "record");
+        lines.push(format!("database {name}: {count}, {was}{loss}"));
+    }
     let names: BTreeSet<_> = after.iter().map(|database| &database.name).collect();
-    let mut lines: Vec<_> = after
-        .iter()
-        .map(|now| {
-            let mut known = before.iter();
-            let before = known.find(|known| known.name == now.name);
-            let was = before.map_or("a new database".to_owned(), |before| {
-                format!("{} before", records(before))
-            });
-            format!(
-                "database {}: {}, {was}{}",
-                now.name,
-                counted(records(now), "record"),
-                loss(&now.name)
-            )
-        })
-        .collect();
     for gone in before.iter().filter(|gone| !names.contains(&gone.name)) {
         let was = records(gone);
         let loss = loss(&gone.name);
         lines.push(format!(
             "database {}: removed, {was} before{loss}",
             gone.name
+        ));
+    }
+    if !as_before.is_empty() {
+        let databases = counted(as_before.len() as u64, "database");
+        let count = counted(as_before.iter().sum(), "record");
+        lines.push(format!(
+            "{databases} read again: {count}, as many as before"
         ));
     }
     lines
@@ -363,8 +370,8 @@ mod tests {
             compare(&backend(&["a", "b", "c"]), &backend(&["a", "c"]), &dropped),
             [
                 "database a: 0 records, 0 before; 2 changes by clients dropped, because the database is not saved",
-                "database c: 0 records, 0 before",
                 "database b: removed, 0 before; 1 change by clients dropped, because the database is not saved",
+                "1 database read again: 0 records, as many as before",
             ]
         );
     }
@@ -400,7 +407,8 @@ mod tests {
             let before = needs_restart.len();
             needs_restart.retain(|known| *known != key);
             if needs_restart.len() < before {
-                assert_eq!((kept, changed), (vec![key], Vec::new()), "{text}");
+                let expected = format!("[limits] {key}");
+                assert_eq!((kept, changed), (vec![&*expected], Vec::new()), "{text}");
             } else {
                 assert_eq!((kept, changed), (Vec::new(), vec!["limits"]), "{text}");
                 others += 1;

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 use std::fs::File;
-use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
 use z3950_asn1::file::{self, Draft, Existing, Growing, Lock};
@@ -120,7 +119,7 @@ pub(crate) fn settings(arguments: Arguments) -> (Option<Config>, Vec<String>) {
         *idle_time = (!time.is_zero()).then_some(time);
     }
     *drain_time = arguments.drain.unwrap_or(*drain_time);
-    *sessions = arguments.max_sessions.map_or(*sessions, NonZeroUsize::get);
+    *sessions = arguments.max_sessions.unwrap_or(*sessions);
     *sessions_per_address = arguments.max_sessions_per_address.or(*sessions_per_address);
     let own = config.demo || !config.databases.is_empty();
     if !own && config.imitate.is_none() && config.replay.is_none() && wrong.is_empty() {

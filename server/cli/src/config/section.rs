@@ -3,6 +3,7 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
+use std::fmt::Display;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -31,8 +32,8 @@ impl Notes {
 /// A table being read.
 pub(super) struct Section<'a> {
     notes: &'a Notes,
-    /// Its name in messages.
-    name: &'a str,
+    /// Its header, such as `[limits]` or `[[database]]`; empty for the top-level table.
+    header: String,
     table: &'a DeTable<'a>,
     span: Range<usize>,
     asked: RefCell<BTreeSet<&'static str>>,
@@ -42,18 +43,13 @@ pub(super) struct Section<'a> {
 pub(super) type SpannedValue<'a> = Spanned<DeValue<'a>>;
 
 impl<'a> Section<'a> {
-    /// The top-level table, or one below it.
-    pub(super) fn new(
-        notes: &'a Notes,
-        name: &'a str,
-        table: &'a DeTable<'a>,
-        span: Range<usize>,
-    ) -> Self {
+    /// The top-level table.
+    pub(super) fn top(notes: &'a Notes, table: &'a DeTable<'a>) -> Self {
         Self {
             notes,
-            name,
+            header: String::new(),
             table,
-            span,
+            span: 0..0,
             asked: RefCell::default(),
         }
     }
@@ -123,8 +119,7 @@ impl<'a> Section<'a> {
         convert: impl FnOnce(&'a DeValue<'a>) -> Option<T>,
     ) -> Option<T> {
         if !self.has(key) {
-            self.notes
-                .add(self.span.start, format!("{} has no {key}", self.name));
+            self.note_whole(format!("{key} is missing"));
         }
         self.read(key, what, convert)
     }
@@ -174,22 +169,46 @@ impl<'a> Section<'a> {
         self.enter(key, value, read)
     }
 
+    /// The header of a table below this one: with two brackets for a table in a list.
+    fn header_of(&self, key: &str, is_listed: bool) -> String {
+        let above = self.header.trim_matches(['[', ']']);
+        let between = if above.is_empty() { "" } else { "." };
+        match is_listed {
+            true => format!("[[{above}{between}{key}]]"),
+            false => format!("[{above}{between}{key}]"),
+        }
+    }
+
     /// Reads each table of a key: of `[[key]]`, or of a single `[key]`.
     pub(super) fn sections<T>(
         &self,
         key: &'static str,
         mut read: impl FnMut(&Section<'a>) -> T,
     ) -> Vec<T> {
+        let is_listed = matches!(
+            self.value(key).map(Spanned::get_ref),
+            Some(DeValue::Array(_))
+        );
         let values = self.values(key).into_iter();
         values
-            .filter_map(|value| self.enter(key, value, &mut read))
+            .filter_map(|value| self.enter_as(key, is_listed, value, &mut read))
             .collect()
     }
 
     /// Reads a value that must be a table.
     pub(super) fn enter<T>(
         &self,
-        name: &'a str,
+        name: &str,
+        value: &'a SpannedValue<'a>,
+        read: impl FnOnce(&Section<'a>) -> T,
+    ) -> Option<T> {
+        self.enter_as(name, false, value, read)
+    }
+
+    fn enter_as<T>(
+        &self,
+        name: &str,
+        is_listed: bool,
         value: &'a SpannedValue<'a>,
         read: impl FnOnce(&Section<'a>) -> T,
     ) -> Option<T> {
@@ -197,7 +216,13 @@ impl<'a> Section<'a> {
             self.note(value, format!("{name} is not a table"));
             return None;
         };
-        let section = Section::new(self.notes, name, table, value.span());
+        let section = Section {
+            notes: self.notes,
+            header: self.header_of(name, is_listed),
+            table,
+            span: value.span(),
+            asked: RefCell::default(),
+        };
         let result = read(&section);
         section.finish();
         Some(result)
@@ -205,27 +230,45 @@ impl<'a> Section<'a> {
 
     /// Notes an error about a value.
     pub(super) fn note(&self, value: &SpannedValue<'_>, reason: impl Into<String>) {
-        self.notes.add(value.span().start, reason);
+        self.note_at(value.span().start, reason);
     }
 
     /// Notes an error about the table.
     pub(super) fn note_whole(&self, reason: impl Into<String>) {
-        self.notes.add(self.span.start, reason);
+        self.note_at(self.span.start, reason);
+    }
+
+    /// Notes a value that is less than a key takes.
+    pub(super) fn note_less(&self, key: &'static str, least: impl Display) {
+        let at = self
+            .value(key)
+            .map_or(self.span.start, |value| value.span().start);
+        self.note_at(at, format!("{key} must be at least {least}"));
+    }
+
+    fn note_at(&self, at: usize, reason: impl Into<String>) {
+        let reason = reason.into();
+        self.notes.add(
+            at,
+            match &*self.header {
+                "" => reason,
+                header => format!("{header} {reason}"),
+            },
+        );
     }
 
     /// Notes unknown keys.
     pub(super) fn finish(self) {
-        let asked = self.asked.into_inner();
+        let asked = self.asked.borrow();
         for key in self.table.keys() {
             if !asked.contains(key.get_ref().as_ref()) {
                 let known: Vec<_> = asked.iter().copied().collect();
                 let reason = format!(
-                    "{}: unknown key {:?}; known keys: {}",
-                    self.name,
+                    "unknown key {:?}; known keys: {}",
                     key.get_ref(),
                     known.join(", ")
                 );
-                self.notes.add(key.span().start, reason);
+                self.note_at(key.span().start, reason);
             }
         }
     }

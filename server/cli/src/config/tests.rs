@@ -194,70 +194,79 @@ fn every_error_has_its_line() {
         "demo = 1\ncolour = 2",
         &[
             (1, "demo is not true or false"),
-            (2, "settings: unknown key \"colour\"; known keys: "),
+            (2, "unknown key \"colour\"; known keys: "),
         ],
     );
     check(
         "[limits]\nsessions = \"many\"\nidle-time = \"soon\"\napdu-size = -1\nsesions = 3",
         &[
-            (2, "sessions is not a number"),
-            (3, "idle-time is not a time such as \"15m\", or never"),
-            (4, "apdu-size is not a number of octets"),
-            (5, "limits: unknown key \"sesions\""),
+            (2, "[limits] sessions is not a number"),
+            (
+                3,
+                "[limits] idle-time is not a time such as \"15m\", or never",
+            ),
+            (4, "[limits] apdu-size is not a number of octets"),
+            (5, "[limits] unknown key \"sesions\""),
         ],
     );
     check(
-        "[limits]\nsession-octets = \"1MiB\"\napdu-size = \"65537\"\nexceptional-record-size = 524288\npreferred-message-size = 1",
+        "[limits]\nsession-octets = \"1MiB\"\napdu-size = \"65537\"\nexceptional-record-size = 524288\npreferred-message-size = 1024",
         &[(
             1,
-            "apdu-size is 65537, which takes up to 16 times as many octets, but",
+            "[limits] apdu-size is 65537, which takes up to 16 times as many octets, but",
         )],
     );
     check(
         "[[database]]\nfiles = [\"a\", 2]",
         &[
-            (1, "database has no name"),
-            (2, "files holds a value that is not a path"),
+            (1, "[[database]] name is missing"),
+            (2, "[[database]] files holds a value that is not a path"),
         ],
     );
     check(
         "[[database]]\nname = \"a\"\nfiles = [\"x\"]\n[[database]]\nname = \"A\"\nfiles = \"y\"\ndocid = \"9\"",
         &[
-            (4, "a database of this name already exists"),
-            (7, "docid: expected a control field"),
+            (4, "[[database]] a database of this name already exists"),
+            (7, "[[database]] docid: expected a control field"),
         ],
     );
     check(
         "[[listener]]\naddress = \"127.0.0.1:1\"\ncertificate = \"c\"\n[[listener]]\naddress = \"127.0.0.1:1\"\nclients = \"required\"",
         &[
-            (1, "TLS takes both"),
-            (4, "clients are asked for certificates, but"),
+            (1, "[[listener]] TLS takes both"),
+            (4, "[[listener]] clients are asked for certificates, but"),
         ],
     );
     check(
         "[offer]\noptions = [\"serch\"]\nversions = 4",
-        &[(2, "options holds"), (3, "versions is not 1, 2 or 3")],
+        &[
+            (2, "[offer] options holds"),
+            (3, "[offer] versions is not 1, 2 or 3"),
+        ],
     );
     check(
         "[access]\nblocked = [\"here\"]\n[[access.user]]\nsessions = 1",
-        &[(2, "blocked holds"), (3, "user has no name")],
+        &[
+            (2, "[access] blocked holds"),
+            (3, "[[access.user]] name is missing"),
+        ],
     );
     check(
         "[profile]\nbase = \"voyager\"\nuse = { only = [\"title\"] }",
         &[
-            (2, "base is not bib-1"),
-            (3, "only holds a value that is not a number"),
+            (2, "[profile] base is not bib-1"),
+            (3, "[profile.use] only holds a value that is not a number"),
         ],
     );
     check(
         "[profile.use]\nonly = [4]\nall-but = [5]",
-        &[(1, "only and all-but cannot both")],
+        &[(1, "[profile.use] only and all-but cannot both")],
     );
     check(
         "[[index]]\nname = \"x\"\nkind = \"y\"",
         &[
-            (1, "an index that no field feeds"),
-            (3, "kind is not a kind of index"),
+            (1, "[[index]] an index that no field feeds"),
+            (3, "[[index]] kind is not a kind of index"),
         ],
     );
     check(
@@ -267,14 +276,54 @@ fn every_error_has_its_line() {
     check(
         "[[fault]]\non = \"serch\"\nnth = 0\ndo = \"silence\"",
         &[
-            (1, "nth: \"0\" where a number from 1"),
-            (2, "on: no request \"serch\""),
+            (1, "[[fault]] nth: \"0\" where a number from 1"),
+            (2, "[[fault]] on: no request \"serch\""),
         ],
     );
-    check("[[fault]]\non = \"search\"", &[(1, "fault has no do")]);
+    check(
+        "[[fault]]\non = \"search\"",
+        &[(1, "[[fault]] do is missing")],
+    );
     check("imitate = \"aleph\"", &[(1, "imitate: ")]);
     check("limits = 3", &[(1, "limits is not a table")]);
     check("a = \nb = ]", &[(1, ""), (2, "")]);
+}
+
+/// Each limit is accepted at its least value and refused below it, with that value.
+#[test]
+fn a_limit_with_which_nobody_is_served_is_refused() {
+    for (key, less, least, words) in [
+        ("sessions", "0", "1", "1"),
+        ("sessions-per-address", "0", "1", "1"),
+        ("apdu-size-before-init", "1023", "1024", "1024"),
+        ("apdu-size", "0", "1024", "1024"),
+        ("preferred-message-size", "1023", "1024", "1024"),
+        ("exceptional-record-size", "1023", "1024", "1024"),
+        ("server-octets", "1048575", "1048576", "1048576"),
+        ("result-set-name", "6", "7", "7"),
+        ("records-per-response", "0", "1", "1"),
+        ("segments", "0", "1", "1"),
+        ("databases-per-search", "0", "1", "1"),
+        ("result-sets", "0", "1", "1"),
+        ("hits", "0", "1", "1"),
+        ("scan-terms", "0", "1", "1"),
+        ("sort-keys", "0", "1", "1"),
+        ("sorted-records", "0", "1", "1"),
+        ("concurrent-operations", "0", "1", "1"),
+        ("refusals", "0", "1", "1"),
+        ("journal-octets", "0", "1", "1"),
+        ("init-time", "0", "\"1ms\"", "1ms"),
+        ("operation-time", "0", "\"1ms\"", "1ms"),
+        ("idle-time", "0", "\"1ms\"", "1ms"),
+        ("write-time", "0", "\"1ms\"", "1ms"),
+    ] {
+        let text = |value: &str| format!("[limits]\nwaiting = 0\n{key} = {value}");
+        let refused = Config::parse(&text(less), Path::new("")).expect_err(key);
+        let expected = format!("[limits] {key} must be at least {words}");
+        assert_eq!(refused, [(3, expected)]);
+        let accepted = Config::parse(&text(least), Path::new(""));
+        assert!(accepted.is_ok(), "{key}: {accepted:?}");
+    }
 }
 
 #[test]

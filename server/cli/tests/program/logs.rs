@@ -90,7 +90,7 @@ fn the_access_log_follows_its_file() {
     }
     fs::rename(&log, &moved).expect("moved");
     daemon.signal("HUP");
-    words.until("reloaded: database serials");
+    words.until("reloaded: 2 databases read again");
     let answers = daemon.converse(&[search("nosuch", "war")]);
     assert_eq!(answers.len(), 2);
     lines_of(&moved, 2);

@@ -50,5 +50,5 @@ fn what_does_not_fit_is_refused_at_the_start_and_by_a_reload() {
     assert!(said.starts_with(needs), "{said}");
     write(&path, ONE);
     daemon.signal("HUP");
-    words.until("reloaded: database x: 1 record");
+    words.until("reloaded: 1 database read again: 1 record");
 }

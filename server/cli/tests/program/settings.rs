@@ -26,7 +26,7 @@ fn settings_are_checked() {
             2,
             &[
                 "bad.toml:1: demo is not true or false",
-                "bad.toml:4: limits: unknown key \"session\"",
+                "bad.toml:4: [limits] unknown key \"session\"",
             ],
         ),
         (&["--config", &bad], 2, &["bad.toml:1: "]),

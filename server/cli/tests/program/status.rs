@@ -90,7 +90,7 @@ fn the_status_is_shown_over_http() {
         }
     };
     daemon.signal("HUP");
-    words.until("reloaded: database serials");
+    words.until("reloaded: 2 databases read again");
     until("z3950d_last_reload_successful 1");
     // Octets of sessions are counted in steps of 8 KiB: nine long names take one.
     let mut session = daemon.session();

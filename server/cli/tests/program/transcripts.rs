@@ -84,7 +84,7 @@ fn transcripts_follow_their_files() {
         fs::rename(path, format!("{path}.1")).expect("moved");
     }
     daemon.signal("HUP");
-    words.until("reloaded: database serials");
+    words.until("reloaded: 2 databases read again");
     daemon.hits("books", "@attr 1=4 peace");
     for path in [&said, &listed] {
         let before = fs::read_to_string(format!("{path}.1")).expect("text");
