@@ -37,7 +37,30 @@ pub(crate) fn databases(config: &Config) -> Result<MemoryBackend, Failure> {
             database.name
         ));
     }
+    write_new_files(config, &backend);
     Ok(backend)
+}
+
+/// Writes the files of saved databases that do not exist yet, so that the first update need not wait for it. If that fails, the
+/// databases are served, and updates try it again.
+fn write_new_files(config: &Config, backend: &MemoryBackend) {
+    let saved = config.databases.iter().filter_map(|database| {
+        let path = database.save.as_ref()?;
+        (!path.exists()).then(|| (&database.name, path.display()))
+    });
+    for (name, path) in saved {
+        complain(&format_args!(
+            "database {name}: writing {path} for the first time"
+        ));
+    }
+    for written in backend.write_new_files() {
+        if let Err(error) = written {
+            let cause = chain(&error);
+            complain(&format_args!(
+                "updates are refused until their file can be written: {cause}"
+            ));
+        }
+    }
 }
 
 fn builder(config: &Config) -> MemoryBackendBuilder {

@@ -48,6 +48,27 @@ impl MemoryBackend {
         self.fold_each(&folding)
     }
 
+    /// Writes the files of saved databases that do not exist yet, such as after the first start with them; otherwise the first update
+    /// of each writes its file before it is answered. Blocks until done; updates of these databases wait.
+    ///
+    /// # Errors
+    /// For each file, why it cannot be written.
+    pub fn write_new_files(&self) -> Vec<Result<FoldedFile, SaveError>> {
+        let _folding = lock(&self.0.folding);
+        let mut files = lock(&self.0.files);
+        let catalogue = self.current();
+        let written = files.write_new(&catalogue.index).into_iter();
+        let described = written.map(|(number, written)| {
+            written.map(|path| FoldedFile {
+                database: catalogue.name(number).to_owned(),
+                path,
+                changes: 0,
+                records: catalogue.count(number),
+            })
+        });
+        described.collect()
+    }
+
     /// The journals of the saved databases.
     pub fn journals(&self) -> Vec<JournalTotals> {
         let catalogue = self.current();

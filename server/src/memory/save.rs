@@ -128,7 +128,7 @@ impl SavedFiles {
     /// Makes changes durable, if their database is saved. `catalogue` has them.
     ///
     /// # Errors
-    /// 1 if they cannot be written, or another program has changed the file.
+    /// 2 if they cannot be written, such as to a full disk, with the reason; 1 if another program has changed the file.
     pub(super) fn commit<'a>(
         &mut self,
         catalogue: &Catalogue,
@@ -141,19 +141,7 @@ impl SavedFiles {
         let committed = file.commit(&catalogue.index, number, changes);
         file.tally.committed(committed.is_ok(), file.octets);
         file.failures.log(&committed, catalogue.name(number));
-        committed.map_err(|error| {
-            // Without the path, which clients need not know.
-            let cause = error.source();
-            let words = match (&error, cause) {
-                (
-                    SaveError::Changed { .. } | SaveError::Journal(JournalError::Foreign { .. }),
-                    _,
-                ) => "the file of the database was changed by another program".to_owned(),
-                (_, Some(cause)) => format!("the database cannot be saved: {cause}"),
-                (_, None) => "the database cannot be saved".to_owned(),
-            };
-            diagnostic(Condition::PERMANENT_SYSTEM_ERROR, words)
-        })
+        committed.map_err(|error| refusal(&error))
     }
 
     /// Whether the journal of a database has reached the size at which it is folded.
@@ -167,6 +155,20 @@ impl SavedFiles {
         if let Some(file) = self.0.get_mut(&number) {
             file.due = file.octets + file.most;
         }
+    }
+
+    /// Writes the files that do not exist and never have, and returns the paths, by database.
+    pub(super) fn write_new(&mut self, index: &Index) -> Vec<(u16, Result<PathBuf, SaveError>)> {
+        let mut all = Vec::new();
+        for (number, file) in &mut self.0 {
+            let written = match file.is_new() {
+                Ok(false) => continue,
+                Ok(true) => file.write(index, *number),
+                Err(error) => Err(error),
+            };
+            all.push((*number, written.map(|()| file.path.clone())));
+        }
+        all
     }
 
     /// What is counted of each journal, by database.
@@ -233,6 +235,26 @@ impl SavedFiles {
             }
         }
     }
+}
+
+/// What a client is told: without the path, which it need not know.
+fn refusal(error: &SaveError) -> Diagnostic {
+    if let SaveError::Changed { .. } | SaveError::Journal(JournalError::Foreign { .. }) = error {
+        let words = "the file of the database was changed by another program";
+        return diagnostic(Condition::PERMANENT_SYSTEM_ERROR, words);
+    }
+    let cause = match (error, error.source()) {
+        (_, Some(cause)) => format!(": {cause}"),
+        (SaveError::File(file::Error::NoFolder { .. }), None) => {
+            ": the folder of its file does not exist".to_owned()
+        }
+        (SaveError::File(file::Error::Busy { .. }), None) => {
+            ": another program writes its file".to_owned()
+        }
+        _ => String::new(),
+    };
+    let words = format!("the database cannot be saved{cause}");
+    diagnostic(Condition::TEMPORARY_SYSTEM_ERROR, words)
 }
 
 impl Drop for SavedFiles {

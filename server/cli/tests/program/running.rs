@@ -3,9 +3,11 @@
 use std::fs;
 use std::io::Read;
 use std::os::unix::net::UnixDatagram;
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 
-use super::daemon::{Daemon, Folder, ONE, PATIENCE, program, search, write};
+use z3950_asn1::apdu::{Apdu, DiagRec};
+
+use super::daemon::{Daemon, Folder, ONE, PATIENCE, Words, program, search, update, write};
 
 #[test]
 fn the_start_and_the_end_are_reported() {
@@ -49,6 +51,10 @@ fn the_start_and_the_end_are_reported() {
             format!(
                 "database maps: 3 records from {} and 1 more, changes not saved",
                 at("maps.mrk")
+            ),
+            format!(
+                "database books: writing {} for the first time",
+                at("saved.mrc")
             ),
             format!("certificate {}: valid until 2100-02-03", at("server.pem")),
         ]
@@ -104,6 +110,104 @@ fn a_removed_saved_file_is_reported_at_the_end() {
         told.contains("was removed") && told.contains("books.mrk"),
         "{told}"
     );
+}
+
+/// The limit on the size of files stands for a full disk.
+#[test]
+fn an_update_on_a_full_disk_is_refused_for_now() {
+    let folder = Folder::new();
+    let database = format!("x={}", folder.write("x.mrk", &ONE.replace("b1", "x")));
+    let save = format!("x={}", folder.at("saved.mrc").display());
+    let run = |limit: &str| {
+        let mut command = Command::new("sh");
+        let script = format!("{limit} exec \"$0\" \"$@\"");
+        command.args(["-c", &script]).arg(program().get_program());
+        command.args([
+            "--listen",
+            "127.0.0.1:0",
+            "--database",
+            &database,
+            "--save",
+            &save,
+        ]);
+        let mut daemon = Daemon::of(command, Stdio::piped());
+        let words = Words::of(daemon.child.stderr.take().expect("piped"));
+        (daemon, words)
+    };
+    let (mut daemon, words) = run("ulimit -f 64;");
+    let outcome = updated(&daemon);
+    let (condition, words_of) = outcome.expect_err("no room");
+    assert_eq!(condition, 2, "temporary");
+    let expected = "the database cannot be saved: File too large";
+    assert!(words_of.starts_with(expected), "{words_of}");
+    assert!(!words_of.contains("saved.mrc"), "no path: {words_of}");
+    words.until("File too large");
+    assert_eq!(daemon.hits("x", "@attr 1=4 one"), 1);
+    daemon.signal("TERM");
+    daemon.child.wait().expect("it ends");
+    let (daemon, _words) = run("");
+    updated(&daemon).expect("there is room again");
+    assert_eq!(daemon.hits("x", "@attr 1=4 one"), 0);
+}
+
+/// The first update is in the journal like all others, and the file is as it was written at the start.
+#[test]
+fn a_new_saved_file_is_written_at_the_start() {
+    let folder = Folder::new();
+    let database = format!("x={}", folder.write("x.mrk", &ONE.replace("b1", "x")));
+    let path = folder.at("saved.mrc");
+    let save = format!("x={}", path.display());
+    let arguments = [
+        "--listen",
+        "127.0.0.1:0",
+        "--database",
+        &database,
+        "--save",
+        &save,
+    ];
+    let (mut daemon, words) = Daemon::heard(&arguments);
+    let lines = words.until("for the first time");
+    let line = lines.last().expect("a line");
+    assert!(
+        line.starts_with("database x: writing ") && line.contains("saved.mrc"),
+        "{line}"
+    );
+    let octets = fs::read(&path).expect("it is there");
+    assert!(!octets.is_empty());
+    updated(&daemon).expect("saved");
+    assert!(folder.at("saved.mrc.journal").exists());
+    assert_eq!(fs::read(&path).expect("there"), octets);
+    // It is killed, and has the update.
+    daemon.child.kill().expect("killed");
+    daemon.child.wait().expect("it ends");
+    let (daemon, words) = Daemon::heard(&arguments);
+    let lines = words.until("none that was confirmed to a client is missing");
+    assert!(
+        !lines.iter().any(|line| line.contains("for the first time")),
+        "{lines:?}"
+    );
+    assert!(
+        lines
+            .last()
+            .is_some_and(|line| line.contains("1 change is kept")),
+        "{lines:?}"
+    );
+    assert_eq!(daemon.hits("x", "@attr 1=4 one"), 0);
+}
+
+/// Deletes the record `x` of the database `x`; the diagnostic if that is refused.
+fn updated(daemon: &Daemon) -> Result<(), (i64, String)> {
+    let answers = daemon.converse(&[update("x")]);
+    let Some(Apdu::ExtendedServicesResponse(answer)) = answers.last() else {
+        panic!("{answers:?}")
+    };
+    match answer.diagnostics.as_deref().and_then(<[_]>::first) {
+        None => Ok(()),
+        Some(DiagRec::DefaultFormat(one)) => {
+            Err((one.condition, one.addinfo.to_string_lossy().into_owned()))
+        }
+        Some(other) => panic!("{other:?}"),
+    }
 }
 
 /// The messages to the service manager, on a socket with a path and on an abstract one.

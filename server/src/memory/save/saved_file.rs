@@ -159,6 +159,14 @@ impl SavedFile {
         })
     }
 
+    /// Whether it does not exist, and did not when it was read.
+    ///
+    /// # Errors
+    /// As [`SavedFile::is_there`].
+    pub(super) fn is_new(&self) -> Result<bool, SaveError> {
+        Ok(!self.is_there()? && self.stamp.is_none())
+    }
+
     pub(super) fn commit<'a>(
         &mut self,
         index: &Index,

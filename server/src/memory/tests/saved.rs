@@ -203,7 +203,12 @@ fn a_change_that_cannot_be_saved_is_not_made() {
         records: &[id("a")],
     };
     let refused = now(backend.update(update)).expect_err("not saved");
-    assert_eq!(refused.condition, 1);
+    assert_eq!(refused.condition, 2);
+    let told = refused.addinfo.to_string_lossy();
+    assert_eq!(
+        told,
+        "the database cannot be saved: the folder of its file does not exist"
+    );
     assert_eq!(titles(&backend, "war"), ["War"]);
     let error = backend
         .save("cat", &nowhere)

@@ -24,13 +24,16 @@ use crate::target::Target;
 
 pub(super) const ROWS: &[Row] = &[
     (1, || {
-        let nowhere = DatabaseFiles {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("cat.mrc");
+        let saved = DatabaseFiles {
             name: "cat".to_owned(),
-            save: Some("/nonexistent/cat.mrc".into()),
+            save: Some(path.clone()),
             ..DatabaseFiles::default()
         };
-        let loaded = MemoryBackend::builder().load([nowhere], &|_| ());
+        let loaded = MemoryBackend::builder().load([saved], &|_| ());
         let (backend, _) = loaded.expect("nothing to load");
+        std::fs::write(path, "by another program").expect("written");
         answer(&mut open(Arc::new(backend), Limits::default()), new_book())
     }),
     (2, || {
