@@ -75,6 +75,8 @@ mod requests;
 mod service;
 mod session;
 #[cfg(feature = "sru")]
+mod shared_sets;
+#[cfg(feature = "sru")]
 pub mod sru;
 mod target;
 pub mod testing;

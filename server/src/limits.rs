@@ -19,6 +19,11 @@ pub struct Limits {
     pub records_per_response: usize,
     /// Records in an answer of SRU where the request names no number: 10.
     pub sru_records: usize,
+    /// Result sets that are kept for later requests of SRU: 1,000, of which half may be for one address. Further ones take the
+    /// place of the least recently used.
+    pub sru_sets: usize,
+    /// How long such a result set is kept without being used, whatever the request says: 15 minutes.
+    pub sru_set_time: Duration,
     /// Segments of one answer to Present, including the last: 8. The client requests the rest again.
     pub segments: usize,
     /// Octets of a query in CCL or CQL: 65,536; longer ones are refused with condition 108.
@@ -108,6 +113,8 @@ impl Default for Limits {
             exceptional_record_size: 8_388_608,
             records_per_response: 1_000,
             sru_records: 10,
+            sru_sets: 1_000,
+            sru_set_time: Duration::from_secs(15 * 60),
             segments: 8,
             query_text: 65_536,
             databases_per_search: 64,

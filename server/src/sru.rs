@@ -24,6 +24,7 @@
 
 mod exchange;
 mod explain;
+mod facets;
 mod failure;
 mod query;
 mod records;

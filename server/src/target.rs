@@ -13,6 +13,8 @@ use crate::extended::Tasks;
 use crate::headroom::HeadroomProbe;
 use crate::limits::Limits;
 use crate::offer::Offer;
+#[cfg(feature = "sru")]
+use crate::shared_sets::SharedSets;
 
 /// The server as its sessions see it.
 pub struct Target {
@@ -27,6 +29,9 @@ pub struct Target {
     pub(crate) budget: Arc<Budget>,
     /// The octets that sorts need while they are in progress.
     pub(crate) work: Arc<Account>,
+    /// The result sets that requests of SRU can name.
+    #[cfg(feature = "sru")]
+    pub(crate) shared_sets: Arc<SharedSets>,
     explain: OnceLock<Arc<dyn Backend>>,
     /// The number of open sessions of each user.
     sessions: Vec<Arc<AtomicUsize>>,
@@ -40,12 +45,14 @@ impl Target {
         Self {
             backend,
             special: Vec::new(),
-            limits,
             offer: Offer::default(),
             access: Access::default(),
             tasks: Arc::new(tasks),
             work: budget.common_account(),
+            #[cfg(feature = "sru")]
+            shared_sets: Arc::new(SharedSets::new(&limits, budget.common_account())),
             budget,
+            limits,
             explain: OnceLock::new(),
             sessions: Vec::new(),
         }
@@ -96,6 +103,10 @@ impl Target {
         self.tasks = Arc::clone(&before.tasks);
         self.budget = Arc::clone(&before.budget);
         self.work = Arc::clone(&before.work);
+        #[cfg(feature = "sru")]
+        {
+            self.shared_sets = Arc::clone(&before.shared_sets);
+        }
         for (user, sessions) in self.access.users.iter().zip(&mut self.sessions) {
             let mut known = before.access.users.iter().zip(&before.sessions);
             if let Some((_, open)) = known.find(|(known, _)| known.name == user.name) {

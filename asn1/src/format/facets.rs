@@ -46,6 +46,22 @@ impl FacetField {
         }
     }
 
+    /// Requests terms of the field of a Use attribute: `limit` of them, the 1-based `start` first, in their own order or the most
+    /// frequent ones first.
+    pub fn of_use(use_value: i64, limit: i64, start: i64, by_term: bool) -> Self {
+        let attributes = [
+            (FIELD, use_value),
+            (ORDER, i64::from(by_term)),
+            (LIMIT, limit),
+            (START, start),
+        ];
+        let attributes = attributes.map(|(kind, value)| AttributeElement::numeric(kind, value));
+        Self {
+            attributes: AttributeList(attributes.into()),
+            terms: None,
+        }
+    }
+
     /// The field: a name, or the number of a Use attribute.
     pub fn field(&self) -> Option<StringOrNumeric> {
         match self.attribute(FIELD)? {

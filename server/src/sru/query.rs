@@ -2,8 +2,10 @@
 
 use std::sync::LazyLock;
 
-use z3950_asn1::apdu::AttributeElement;
-use z3950_asn1::apdu::{AttributesPlusTerm, Operand, RpnQuery, RpnStructure, SortKeySpec};
+use z3950_asn1::apdu::{
+    AttributeElement, AttributeValue, AttributesPlusTerm, Operand, RpnQuery, RpnStructure,
+    SortKeySpec,
+};
 use z3950_asn1::bib1::attributes::{STRUCTURE, STRUCTURE_PHRASE, USE};
 use z3950_asn1::query::cql::{self, Cql, Node, Properties};
 use z3950_asn1::query::parse_pqf;
@@ -85,6 +87,28 @@ pub(super) fn start(scan: &ScanRequest, most: usize) -> Result<AttributesPlusTer
         }
         QueryType::Pqf => single(parse_pqf(text).map_err(refused)?).ok_or_else(several),
         QueryType::Other(name) => Err(SruDiagnostic::new(SruCondition::QUERY_TYPE, name)),
+    }
+}
+
+/// The Use value of an index.
+///
+/// # Errors
+/// 16 for an unknown index, and for one that is more than a Use value.
+pub(super) fn use_of(index: &str) -> Result<i64, SruDiagnostic> {
+    let unknown = || SruDiagnostic::new(SruCondition::INDEX, index);
+    let query = cql::parse(&format!("{index} = x")).map_err(|_| unknown())?;
+    let is_index =
+        matches!(&query.query, Node::Clause(clause) if clause.relation.index.text == index);
+    if !is_index || !query.sort.is_empty() {
+        return Err(unknown());
+    }
+    let query = cql::to_rpn(&query, &PROPERTIES).map_err(|_| unknown())?;
+    let term = single(query).ok_or_else(unknown)?;
+    let mut attributes = term.attributes.iter();
+    let use_value = attributes.find(|one| one.attribute_type == USE);
+    match use_value.map(|one| &one.attribute_value) {
+        Some(AttributeValue::Numeric(value)) => Ok(*value),
+        _ => Err(unknown()),
     }
 }
 

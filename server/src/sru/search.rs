@@ -1,17 +1,23 @@
 //! searchRetrieve: a Search with its first records, or a Search, a Sort and a Present.
 
+use std::time::Duration;
+
 use z3950_asn1::apdu::{
-    Apdu, ElementSetNames, NamePlusRecord, PresentRequest, PresentStatus, Query, RecordComposition,
-    Records, ResultSetId, ResultSetStatus, SearchRequest, SearchResponse, SortRequest, SortStatus,
+    Apdu, ElementSetNames, NamePlusRecord, Operand, PresentRequest, PresentStatus, Query,
+    RecordComposition, Records, ResultSetId, ResultSetStatus, RpnQuery, RpnStructure,
+    SearchRequest, SearchResponse, SortKeySpec, SortRequest, SortStatus,
 };
 use z3950_asn1::sru::{
-    SearchRetrieve, SearchRetrieveResponse, SruCondition, SruDiagnostic, SruRecord,
+    Packing, SearchRetrieve, SearchRetrieveResponse, SruCondition, SruDiagnostic, SruFacet,
+    SruRecord,
 };
 
 use super::exchange::Deadline;
+use super::facets::WantedFacets;
 use super::failure::{SruFailure, default_form, non_surrogate};
 use super::schema::RecordForm;
 use super::{Context, SruSession, query, records};
+use crate::shared_sets::SetOwner;
 use crate::units::count;
 
 /// The name of the result set of a request.
@@ -29,66 +35,70 @@ impl SruSession {
     ) -> Result<SearchRetrieveResponse, SruFailure> {
         let deadline = self.deadline();
         let wanted = self.wanted(context, search)?;
-        let limits = &self.target.limits;
-        let (query, keys) = query::read(search, limits.query_text)?;
-        let is_sorted = !keys.is_empty();
-        let request = SearchRequest {
-            reference_id: None,
-            small_set_upper_bound: 0,
-            large_set_lower_bound: i64::MAX,
-            // The first records are those of the answer, if they are not sorted first.
-            medium_set_present_number: match wanted.start == 1 && !is_sorted {
-                true => count(wanted.most),
-                false => 0,
-            },
-            replace_indicator: true,
-            result_set_name: SET.into(),
-            database_names: context.databases(),
-            small_set_element_set_names: None,
-            medium_set_element_set_names: Some(element_set_names(&wanted.form)),
-            preferred_record_syntax: Some(wanted.form.syntax),
-            query: Query::Type1(query),
-            additional_search_info: None,
-            other_info: None,
-        };
-        let found = match self.exchange(request.into(), deadline).await? {
-            Apdu::SearchResponse(found) if found.search_status => *found,
-            Apdu::SearchResponse(failed) => {
-                return Err(non_surrogate(failed.records.0).into());
+        let response = self.find(context, search, &wanted, deadline).await;
+        // Sets of later requests are those that are shared.
+        if let Some(association) = self.session.association() {
+            association.result_sets().clear();
+        }
+        response
+    }
+
+    async fn find(
+        &mut self,
+        context: &Context,
+        search: &SearchRetrieve,
+        wanted: &WantedRecords,
+        deadline: Deadline,
+    ) -> Result<SearchRetrieveResponse, SruFailure> {
+        let (query, keys) = query::read(search, self.target.limits.query_text)?;
+        let facets = WantedFacets::read(&search.facets)?;
+        let shared = self.adopt(context, &query)?;
+        let is_plain = wanted.start == 1 && keys.is_empty();
+        let mut found = match shared.filter(|_| facets.is_empty()) {
+            Some(shared) => shared,
+            None => {
+                // The first records are those of the answer, unless they are sorted first.
+                let first = if is_plain { wanted.most } else { 0 };
+                let request = search_request(context, query, wanted, first, &facets);
+                self.search_for(request, &facets, deadline).await?
             }
-            _ => return Err(SruFailure::unanswered()),
         };
-        let total = u64::try_from(found.result_count).unwrap_or(0);
-        let mut diagnostics = Vec::new();
-        let is_estimate = found.result_set_status == Some(ResultSetStatus::ESTIMATE);
-        let mut found_records = Vec::new();
+        let is_sorted = !keys.is_empty();
         if is_sorted {
             self.sort(keys, deadline).await?;
         }
-        if wanted.start > total && wanted.start > 1 {
-            let position = wanted.start.to_string();
-            diagnostics.push(SruDiagnostic::new(SruCondition::OUT_OF_RANGE, position));
-        } else if wanted.most > 0 && total > 0 {
-            let all = match wanted.start == 1 && !is_sorted {
-                true => first_records(found),
-                false => self.present(&wanted, total, deadline).await,
-            };
-            match all {
-                Ok(all) => found_records = wanted.records(all),
-                Err(failure) => diagnostics = failure.diagnostics,
+        let (total, start) = (found.total, wanted.start);
+        let all = if start > total && start > 1 {
+            let position = start.to_string();
+            Err(SruDiagnostic::new(SruCondition::OUT_OF_RANGE, position).into())
+        } else if wanted.most == 0 || total == 0 {
+            Ok(Vec::new())
+        } else {
+            match found.first_records.take().filter(|_| is_plain) {
+                Some(records) => records,
+                None => self.present(wanted, total, deadline).await,
             }
-        }
-        let version = context.version;
-        let mut response = SearchRetrieveResponse::new(version, total, wanted.start, found_records);
+        };
+        let (records, diagnostics) = match all {
+            Ok(all) => (wanted.records(all), Vec::new()),
+            Err(failure) => (Vec::new(), failure.diagnostics),
+        };
+        let mut response = SearchRetrieveResponse::new(context.version, total, start, records);
         // Without records there is no record after the last.
         if response.records.is_empty() {
             response.next_record_position = None;
         }
         response.diagnostics = diagnostics;
-        response.result_count_precision = Some(match is_estimate {
-            true => format!("{PRECISION}estimate"),
-            false => format!("{PRECISION}exact"),
-        });
+        response.facets = found.facets;
+        response.result_count_precision = Some(format!("{PRECISION}{}", found.precision));
+        let shared = match found.shared.filter(|_| !is_sorted) {
+            None => self.share(context, search.result_set_ttl),
+            shared => shared,
+        };
+        if let Some((name, time)) = shared {
+            response.result_set_id = Some(name);
+            response.result_set_ttl = Some(time.as_secs());
+        }
         Ok(response)
     }
 
@@ -96,7 +106,11 @@ impl SruSession {
     ///
     /// # Errors
     /// 72 for a path, 66 for an unknown schema.
-    fn wanted(&self, context: &Context, search: &SearchRetrieve) -> Result<Wanted, SruFailure> {
+    fn wanted(
+        &self,
+        context: &Context,
+        search: &SearchRetrieve,
+    ) -> Result<WantedRecords, SruFailure> {
         if let Some(path) = &search.record_xpath {
             return Err(SruDiagnostic::new(SruCondition::XPATH, path).into());
         }
@@ -109,7 +123,7 @@ impl SruSession {
         let most = search.maximum_records.map_or(limits.sru_records, |number| {
             usize::try_from(number).unwrap_or(usize::MAX)
         });
-        Ok(Wanted {
+        Ok(WantedRecords {
             start: search.start(),
             most: most.min(limits.records_per_response),
             form: RecordForm::of(search.record_schema.as_deref(), &*backend)?,
@@ -117,11 +131,91 @@ impl SruSession {
         })
     }
 
-    async fn sort(
+    /// Searches.
+    async fn search_for(
         &mut self,
-        keys: Vec<z3950_asn1::apdu::SortKeySpec>,
+        request: SearchRequest,
+        facets: &WantedFacets,
         deadline: Deadline,
-    ) -> Result<(), SruFailure> {
+    ) -> Result<FoundSet, SruFailure> {
+        let found = match self.exchange(request.into(), deadline).await? {
+            Apdu::SearchResponse(found) if found.search_status => *found,
+            Apdu::SearchResponse(failed) => return Err(non_surrogate(failed.records.0).into()),
+            _ => return Err(SruFailure::unanswered()),
+        };
+        Ok(FoundSet {
+            total: u64::try_from(found.result_count).unwrap_or(0),
+            precision: match found.result_set_status {
+                Some(ResultSetStatus::ESTIMATE) => "estimate",
+                _ => "exact",
+            },
+            facets: facets.found(found.additional_search_info.as_ref()),
+            first_records: Some(first_records(found)),
+            shared: None,
+        })
+    }
+
+    /// Takes the shared result sets that a query names; returns the set if it is all of the query.
+    ///
+    /// # Errors
+    /// 51 for a set that does not exist, has expired, belongs to another user, or was found in another database.
+    fn adopt(&self, context: &Context, query: &RpnQuery) -> Result<Option<FoundSet>, SruFailure> {
+        let mut names = query.rpn.result_sets().peekable();
+        if names.peek().is_none() {
+            return Ok(None);
+        }
+        let association = self
+            .session
+            .association()
+            .ok_or_else(SruFailure::unanswered)?;
+        let user = self.session.user();
+        let database = context.database.to_lowercase();
+        let mut last = None;
+        for ResultSetId(id) in names {
+            let name = id.to_string_lossy();
+            let found = self.target.shared_sets.find(&name, user, &database);
+            let unknown = || SruDiagnostic::new(SruCondition::RESULT_SET_DOES_NOT_EXIST, &*name);
+            let (set, time) = found.ok_or_else(unknown)?;
+            association.result_sets().keep(id.as_bytes(), set.clone())?;
+            last = Some((name.into_owned(), set, time));
+        }
+        match (&query.rpn, last) {
+            (RpnStructure::Op(Operand::ResultSet(_)), Some((name, set, time))) => {
+                let total = set.hits.len();
+                association.result_sets().keep(SET.as_bytes(), set)?;
+                Ok(Some(FoundSet {
+                    total: u64::try_from(total).unwrap_or(u64::MAX),
+                    precision: "exact",
+                    facets: Vec::new(),
+                    first_records: None,
+                    shared: Some((name, time)),
+                }))
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// Shares the result set, if the client wants to name it later; returns its name, and how long it is kept. One for which there
+    /// is no room gets no name.
+    fn share(&self, context: &Context, seconds: Option<u64>) -> Option<(String, Duration)> {
+        let time = seconds
+            .filter(|seconds| *seconds > 0)
+            .map(Duration::from_secs)?;
+        let set = self
+            .session
+            .association()?
+            .result_sets()
+            .find(SET.as_bytes())
+            .ok()?;
+        let owner = SetOwner {
+            user: self.session.user().map(str::to_owned),
+            address: self.session.peer(),
+            database: context.database.to_lowercase(),
+        };
+        self.target.shared_sets.keep(owner, set, time).ok()
+    }
+
+    async fn sort(&mut self, keys: Vec<SortKeySpec>, deadline: Deadline) -> Result<(), SruFailure> {
         let request = SortRequest::in_place(SET, keys);
         match self.exchange(request.into(), deadline).await? {
             Apdu::SortResponse(sorted) if sorted.sort_status == SortStatus::SUCCESS => Ok(()),
@@ -136,7 +230,7 @@ impl SruSession {
     /// The records from a position on; there is at least one.
     async fn present(
         &mut self,
-        wanted: &Wanted,
+        wanted: &WantedRecords,
         total: u64,
         deadline: Deadline,
     ) -> Result<Vec<NamePlusRecord>, SruFailure> {
@@ -161,16 +255,53 @@ impl SruSession {
     }
 }
 
+/// A Search for records, of which `first` are in the answer.
+fn search_request(
+    context: &Context,
+    query: RpnQuery,
+    wanted: &WantedRecords,
+    first: usize,
+    facets: &WantedFacets,
+) -> SearchRequest {
+    SearchRequest {
+        reference_id: None,
+        small_set_upper_bound: 0,
+        large_set_lower_bound: i64::MAX,
+        medium_set_present_number: count(first),
+        replace_indicator: true,
+        result_set_name: SET.into(),
+        database_names: context.databases(),
+        small_set_element_set_names: None,
+        medium_set_element_set_names: Some(element_set_names(&wanted.form)),
+        preferred_record_syntax: Some(wanted.form.syntax),
+        query: Query::Type1(query),
+        additional_search_info: facets.information(),
+        other_info: None,
+    }
+}
+
+/// What is known of the result set of a request.
+struct FoundSet {
+    total: u64,
+    /// The last word of `resultCountPrecision`.
+    precision: &'static str,
+    facets: Vec<SruFacet>,
+    /// The records in the answer to a Search.
+    first_records: Option<Result<Vec<NamePlusRecord>, SruFailure>>,
+    /// The name of a set that is shared, and how long it is kept.
+    shared: Option<(String, Duration)>,
+}
+
 /// The records of an answer.
-struct Wanted {
+struct WantedRecords {
     /// The position of the first one.
     start: u64,
     most: usize,
     form: RecordForm,
-    packing: z3950_asn1::sru::Packing,
+    packing: Packing,
 }
 
-impl Wanted {
+impl WantedRecords {
     fn records(&self, all: Vec<NamePlusRecord>) -> Vec<SruRecord> {
         let all = all.into_iter();
         all.map(|one| records::record(one, &self.form, self.packing))

@@ -3,6 +3,7 @@
 mod explaining;
 mod scanning;
 mod searching;
+mod sharing;
 
 use z3950_asn1::sru::SruLimits;
 

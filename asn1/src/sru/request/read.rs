@@ -273,10 +273,11 @@ impl<'a> Fields<'a> {
             record_xpath: self.take_old("recordXPath"),
             result_set_ttl: self.number("resultSetTTL", 0),
             sort_keys: self.take("sortKeys"),
+            // YAZ sends the first three in 1.1 too.
             facets: FacetParameters {
-                limit: self.take_new("facetLimit"),
-                start: self.take_new("facetStart"),
-                sort: self.take_new("facetSort"),
+                limit: self.take("facetLimit"),
+                start: self.take("facetStart"),
+                sort: self.take("facetSort"),
                 range_field: self.take_new("facetRangeField"),
                 low_value: self.take_new("facetLowValue"),
                 high_value: self.take_new("facetHighValue"),

@@ -76,12 +76,20 @@ impl SearchRetrieveResponse {
         to.number("nextRecordPosition", self.next_record_position);
         put_echo(to, "echoedSearchRetrieveRequest", self.echo.as_deref());
         put_diagnostics(to, &self.diagnostics, self.version);
-        to.markup("extraResponseData", &self.extra);
         if is_new {
+            to.markup("extraResponseData", &self.extra);
             to.number("resultSetTTL", self.result_set_ttl);
             let precision = self.result_count_precision.as_deref();
             to.optional("resultCountPrecision", precision);
             put_facets(to, &self.facets);
+        } else if self.facets.is_empty() {
+            to.markup("extraResponseData", &self.extra);
+        } else {
+            // Older versions have no place for facets.
+            to.begin("extraResponseData");
+            to.raw(&self.extra);
+            put_facets(&mut to.with("fr:"), &self.facets);
+            to.end("extraResponseData");
         }
         to.end(NAME);
     }

@@ -1,0 +1,159 @@
+//! Result sets that later requests can name, from any connection of the same user: `resultSetTTL` and `cql.resultSetId` of SRU. They
+//! are limited in number, in time and in octets.
+
+use std::collections::HashMap;
+use std::hash::{BuildHasher, Hasher, RandomState};
+use std::net::IpAddr;
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use crate::backend::{ResultSet, network};
+use crate::budget::{Account, Charge};
+use crate::diagnostic::Diagnostic;
+use crate::limits::Limits;
+use crate::lock::lock;
+
+/// The sets of all users.
+pub(crate) struct SharedSets {
+    sets: Mutex<Sets>,
+    /// The octets of the sets.
+    account: Arc<Account>,
+    most: usize,
+    most_time: Duration,
+}
+
+#[derive(Default)]
+struct Sets {
+    by_name: HashMap<String, SharedSet>,
+    /// A counter for `last_use`.
+    uses: u64,
+}
+
+struct SharedSet {
+    set: ResultSet,
+    owner: SetOwner,
+    /// How long it is kept without being used.
+    time: Duration,
+    expires: Instant,
+    last_use: u64,
+    /// Counts its octets until it is dropped.
+    _charge: Charge,
+}
+
+/// Who may use a set and where, and whose sets are counted together.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct SetOwner {
+    /// The user; clients that have not authenticated share their sets.
+    pub(crate) user: Option<String>,
+    pub(crate) address: Option<IpAddr>,
+    /// The database in which it was found, in lower case.
+    pub(crate) database: String,
+}
+
+/// The octets of an entry without its list of hits.
+const ENTRY: usize = 512;
+
+impl SharedSets {
+    /// No sets yet; their octets are charged to the account.
+    pub(crate) fn new(limits: &Limits, account: Arc<Account>) -> Self {
+        Self {
+            sets: Mutex::default(),
+            account,
+            most: limits.sru_sets,
+            most_time: limits.sru_set_time,
+        }
+    }
+
+    /// Keeps a set until it was not used for `time`, or for the longest time that is allowed; returns its name and the time.
+    ///
+    /// The least recently used sets make room: those of the same address if it has half of them, otherwise any.
+    ///
+    /// # Errors
+    /// Condition 31 for more octets than there may be.
+    pub(crate) fn keep(
+        &self,
+        owner: SetOwner,
+        set: ResultSet,
+        time: Duration,
+    ) -> Result<(String, Duration), Diagnostic> {
+        let address = owner.address.map(network);
+        let owner = SetOwner { address, ..owner };
+        let time = time.min(self.most_time);
+        let mut sets = self.current();
+        let is_same = |other: &SharedSet| other.owner.address == address;
+        let own = sets.by_name.values().filter(|set| is_same(set)).count();
+        if own >= self.most.div_ceil(2) {
+            sets.evict(is_same);
+        } else if sets.by_name.len() >= self.most {
+            sets.evict(|_| true);
+        }
+        let mut charge = Charge::to(&self.account);
+        while let Err(why) = charge.set(ENTRY.saturating_add(set.hits.octets())) {
+            if !sets.evict(is_same) {
+                return Err(why);
+            }
+        }
+        sets.uses += 1;
+        let shared = SharedSet {
+            set,
+            owner,
+            time,
+            expires: Instant::now() + time,
+            last_use: sets.uses,
+            _charge: charge,
+        };
+        let name = random_name();
+        sets.by_name.insert(name.clone(), shared);
+        Ok((name, time))
+    }
+
+    /// The set of this name, if it is one of this user in this database; it is kept as long again.
+    pub(crate) fn find(
+        &self,
+        name: &str,
+        user: Option<&str>,
+        database: &str,
+    ) -> Option<(ResultSet, Duration)> {
+        let mut sets = self.current();
+        sets.uses += 1;
+        let uses = sets.uses;
+        let shared = sets.by_name.get_mut(name)?;
+        let owner = &shared.owner;
+        let is_of_request = owner.user.as_deref() == user && owner.database == database;
+        if !is_of_request || shared.set.hits.is_gone() {
+            return None;
+        }
+        shared.last_use = uses;
+        shared.expires = Instant::now() + shared.time;
+        Some((shared.set.clone(), shared.time))
+    }
+
+    /// The sets that have not expired.
+    fn current(&self) -> MutexGuard<'_, Sets> {
+        let now = Instant::now();
+        let mut sets = lock(&self.sets);
+        sets.by_name.retain(|_, shared| shared.expires > now);
+        sets
+    }
+}
+
+impl Sets {
+    /// Drops the least recently used set of some; returns whether there was one.
+    fn evict(&mut self, among: impl Fn(&SharedSet) -> bool) -> bool {
+        let some = self.by_name.iter().filter(|(_, shared)| among(shared));
+        let oldest = some.min_by_key(|(_, shared)| shared.last_use);
+        let name = oldest.map(|(name, _)| name.clone());
+        name.is_some_and(|name| self.by_name.remove(&name).is_some())
+    }
+}
+
+/// A name that cannot be guessed.
+fn random_name() -> String {
+    let random = || RandomState::new().build_hasher().finish();
+    format!("{:016x}{:016x}", random(), random())
+}
+
+#[cfg(test)]
+mod tests;

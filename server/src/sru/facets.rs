@@ -1,0 +1,146 @@
+//! Facets (OASIS searchRetrieve 1.0, part 3), as the fields that Z39.50 has them in.
+
+use z3950_asn1::apdu::{AttributeList, OtherInformation, Term};
+use z3950_asn1::format::facets::{FacetField, FacetList};
+use z3950_asn1::sru::{
+    FacetLimit, FacetParameters, SruCondition, SruDiagnostic, SruFacet, SruFacetTerm,
+};
+
+use super::query;
+
+/// The facets of a request: the name of each and its field.
+#[derive(Debug, Default)]
+pub(super) struct WantedFacets(Vec<(String, FacetField)>);
+
+/// The indexes that are counted if a request names none.
+const CHOICE: [&str; 4] = ["dc.creator", "dc.subject", "dc.date", "dc.language"];
+
+impl WantedFacets {
+    /// Reads the parameters.
+    ///
+    /// # Errors
+    /// 8 for those on ranges, 6 for values that are none, 16 for unknown indexes.
+    pub(super) fn read(parameters: &FacetParameters) -> Result<Self, SruDiagnostic> {
+        let unsupported = [
+            ("facetRangeField", &parameters.range_field),
+            ("facetLowValue", &parameters.low_value),
+            ("facetHighValue", &parameters.high_value),
+            ("facetCount", &parameters.count),
+        ];
+        if let Some((name, _)) = unsupported.iter().find(|(_, value)| value.is_some()) {
+            return Err(SruDiagnostic::new(SruCondition::PARAMETER, *name));
+        }
+        let by_term = by_term(parameters.sort.as_deref())?;
+        let starts = starts(parameters.start.as_deref())?;
+        let Some(limit) = &parameters.limit else {
+            return Ok(Self::default());
+        };
+        let limit = FacetLimit::parse(limit)?;
+        let chosen = limit
+            .general
+            .map(|number| CHOICE.map(|index| (index, number)));
+        let named = limit
+            .indexes
+            .iter()
+            .map(|(index, number)| (&**index, *number));
+        let field = |(index, number): (&str, u64)| {
+            let start = starts.indexes.iter().find(|(known, _)| known == index);
+            let start = start.map(|(_, start)| *start).or(starts.general);
+            let use_value = query::use_of(index)?;
+            let (number, start) = (integer(number), integer(start.unwrap_or(1)));
+            let field = FacetField::of_use(use_value, number, start, by_term);
+            Ok((index.to_owned(), field))
+        };
+        let fields = chosen.into_iter().flatten().chain(named).map(field);
+        fields.collect::<Result<_, _>>().map(Self)
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// What a Search has of them; `None` for none.
+    pub(super) fn information(&self) -> Option<OtherInformation> {
+        if self.0.is_empty() {
+            return None;
+        }
+        let fields = self.0.iter().map(|(_, field)| field.clone());
+        let mut information = OtherInformation::default();
+        information.put_value(&FacetList(fields.collect())).ok()?;
+        Some(information)
+    }
+
+    /// The facets in the answer to the Search. Indexes without terms are left out.
+    pub(super) fn found(&self, information: Option<&OtherInformation>) -> Vec<SruFacet> {
+        if self.0.is_empty() {
+            return Vec::new();
+        }
+        let list = information.and_then(OtherInformation::value::<FacetList>);
+        let fields = list.into_iter().flat_map(|list| list.0);
+        fields.filter_map(|field| self.facet(field)).collect()
+    }
+
+    fn facet(&self, field: FacetField) -> Option<SruFacet> {
+        let index = self.name(&field.attributes)?;
+        let terms = field.terms.into_iter().flatten().map(|one| {
+            let term = match &one.term {
+                Term::General(octets) => String::from_utf8_lossy(octets).into_owned(),
+                _ => String::new(),
+            };
+            SruFacetTerm::new(term, u64::try_from(one.count).unwrap_or(0))
+        });
+        Some(SruFacet {
+            index,
+            terms: terms.collect(),
+        })
+    }
+
+    fn name(&self, attributes: &AttributeList) -> Option<String> {
+        let mut fields = self.0.iter();
+        let (name, _) = fields.find(|(_, field)| field.attributes == *attributes)?;
+        Some(name.clone())
+    }
+}
+
+/// Whether terms are in their own order, by the first part of `facetSort`; the standard's names and those of YAZ.
+fn by_term(sort: Option<&str>) -> Result<bool, SruDiagnostic> {
+    let parts: Vec<&str> = sort
+        .unwrap_or("recordCount")
+        .split(',')
+        .map(str::trim)
+        .collect();
+    let (kind, rest) = parts.split_first().unwrap_or((&"", &[]));
+    let is = |word: &str| kind.eq_ignore_ascii_case(word);
+    let is_by_term = is("alphanumeric") || is("index") || is("term");
+    let order = match is_by_term {
+        true => "ascending",
+        false => "descending",
+    };
+    // Neither the other direction nor a treatment of case is supported.
+    let is_known = is_by_term || is("recordCount") || is("count");
+    match is_known && rest.iter().all(|part| part.eq_ignore_ascii_case(order)) {
+        true => Ok(is_by_term),
+        false => Err(SruDiagnostic::new(
+            SruCondition::PARAMETER_VALUE,
+            "facetSort",
+        )),
+    }
+}
+
+/// The first terms, which are counted from 1: a number, or numbers with their indexes.
+fn starts(start: Option<&str>) -> Result<FacetLimit, SruDiagnostic> {
+    let refused = || SruDiagnostic::new(SruCondition::PARAMETER_VALUE, "facetStart");
+    let starts = FacetLimit::parse(start.unwrap_or_default()).map_err(|_| refused())?;
+    let mut numbers = starts
+        .general
+        .iter()
+        .chain(starts.indexes.iter().map(|(_, start)| start));
+    match numbers.any(|start| *start == 0) {
+        true => Err(refused()),
+        false => Ok(starts),
+    }
+}
+
+fn integer(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}
