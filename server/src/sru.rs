@@ -31,6 +31,7 @@ mod records;
 mod scan;
 mod schema;
 mod search;
+mod update;
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -46,7 +47,6 @@ use z3950_asn1::sru::{
 };
 
 use self::failure::SruFailure;
-use crate::diagnostic::{Condition, diagnostic};
 use crate::session::Session;
 use crate::target::Target;
 
@@ -211,10 +211,7 @@ impl SruSession {
             }
             SruOperation::Scan(scan) => self.scan(context, scan).await.map(Into::into),
             SruOperation::Explain(explain) => self.explain(context, explain).map(Into::into),
-            SruOperation::Update(_) => {
-                let refused = diagnostic(Condition::SERVICE_NOT_FOR_DATABASE, "update");
-                Err(refused.into())
-            }
+            SruOperation::Update(update) => self.update(context, update).await.map(Into::into),
         }
     }
 

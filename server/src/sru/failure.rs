@@ -67,8 +67,20 @@ impl From<Diagnostic> for SruFailure {
             Condition(1010..=1014) => FailureCause::Credentials,
             _ => FailureCause::Request,
         };
+        let is_offered = ![
+            Condition::NEGOTIATION_OPTION_REQUIRED,
+            Condition::SERVICE_NOT_FOR_DATABASE,
+        ]
+        .contains(&Condition(diagnostic.condition));
+        let diagnostic = match is_offered {
+            true => SruDiagnostic::from_bib1(&diagnostic),
+            false => {
+                let details = diagnostic.addinfo.to_string_lossy();
+                SruDiagnostic::new(SruCondition::OPERATION, details)
+            }
+        };
         Self {
-            diagnostics: vec![SruDiagnostic::from_bib1(&diagnostic)],
+            diagnostics: vec![diagnostic],
             cause,
         }
     }

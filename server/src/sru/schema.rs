@@ -21,18 +21,7 @@ pub(super) struct KnownSchema {
 
 /// The schemas; the first one is the default.
 pub(super) const SCHEMAS: &[KnownSchema] = &[
-    KnownSchema {
-        name: "marcxml",
-        identifier: "info:srw/schema/1/marcxml-v1.1",
-        title: "MARCXML",
-        others: &[
-            "info:srw/schema/1/marcxml-1.1",
-            "info:srw/schema/1/marcxml-v1.0",
-            "http://www.loc.gov/MARC21/slim",
-            "MARC21-xml",
-        ],
-        syntax: XML,
-    },
+    KnownSchema::MARCXML,
     KnownSchema {
         name: "dc",
         identifier: SRW_DC,
@@ -80,12 +69,7 @@ impl RecordForm {
             let mut available = SCHEMAS.iter().filter_map(|schema| schema.form(backend));
             return available.next().ok_or_else(|| unknown("xml"));
         };
-        let is_called = |known: &&KnownSchema| {
-            let own = [known.name, known.identifier];
-            let mut names = own.iter().chain(known.others);
-            names.any(|known| known.eq_ignore_ascii_case(name))
-        };
-        let form = match SCHEMAS.iter().find(is_called) {
+        let form = match SCHEMAS.iter().find(|known| known.is_called(name)) {
             Some(known) => known.form(backend),
             None => element_set(backend, name).map(|element_set| Self {
                 identifier: name.to_owned(),
@@ -98,6 +82,27 @@ impl RecordForm {
 }
 
 impl KnownSchema {
+    /// MARCXML.
+    pub(super) const MARCXML: Self = Self {
+        name: "marcxml",
+        identifier: "info:srw/schema/1/marcxml-v1.1",
+        title: "MARCXML",
+        others: &[
+            "info:srw/schema/1/marcxml-1.1",
+            "info:srw/schema/1/marcxml-v1.0",
+            "http://www.loc.gov/MARC21/slim",
+            "MARC21-xml",
+        ],
+        syntax: XML,
+    };
+
+    /// Whether this is one of its names, in any case.
+    pub(super) fn is_called(&self, name: &str) -> bool {
+        let own = [self.name, self.identifier];
+        let mut names = own.iter().chain(self.others);
+        names.any(|known| known.eq_ignore_ascii_case(name))
+    }
+
     /// The form of its records, if the backend has it.
     pub(super) fn form(&self, backend: &dyn Backend) -> Option<RecordForm> {
         if !backend.has_syntax(&self.syntax) {

@@ -4,6 +4,7 @@ mod explaining;
 mod scanning;
 mod searching;
 mod sharing;
+mod updating;
 
 use z3950_asn1::sru::SruLimits;
 

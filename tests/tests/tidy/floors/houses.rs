@@ -69,6 +69,7 @@ pub(super) const HOUSES: &[House] = &[
             "sru::soap",
             "sru::facets",
             "sru::scan",
+            "sru::update",
             "sru::facets",
             "sru::sort",
             "sru::request::read",

@@ -1,0 +1,177 @@
+//! Record Update.
+
+use std::net::Ipv4Addr;
+
+use z3950_asn1::sru::{SruRecord, UpdateAction, UpdateRequest};
+
+use super::*;
+use crate::offer::Offer;
+
+fn record(id: &str, title: &str) -> String {
+    format!(
+        "<record xmlns=\"http://www.loc.gov/MARC21/slim\"><leader>00000nam a2200000 a 4500</leader>{}\
+         <datafield tag=\"245\" ind1=\"0\" ind2=\"0\"><subfield code=\"a\">{title}</subfield></datafield></record>",
+        match id {
+            "" => String::new(),
+            id => format!("<controlfield tag=\"001\">{id}</controlfield>"),
+        }
+    )
+}
+
+fn request(action: UpdateAction, id: &str, record: &str) -> UpdateRequest {
+    let mut update = UpdateRequest::new(action);
+    update.record_identifier = Some(id.to_owned()).filter(|id| !id.is_empty());
+    let record = Some(record.to_owned()).filter(|record| !record.is_empty());
+    update.record = record.map(|record| SruRecord::new("marcxml", record));
+    update
+}
+
+async fn answer(
+    session: &mut SruSession,
+    database: &str,
+    update: UpdateRequest,
+) -> (SruStatus, UpdateResponse) {
+    let request = Request::new(Version::V1_1, update);
+    let reply = session.answer(SruAsked::new(database, Ok(request))).await;
+    match reply.response {
+        Response::Update(response) => (reply.status, response),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[tokio::test]
+async fn records_are_created_replaced_and_deleted() {
+    use UpdateAction::{Create, Delete, Replace};
+    let session = &mut session();
+    let (one, two, none) = (
+        record("new1", "Zyx one"),
+        record("new1", "Zyx two"),
+        record("", "Zyx"),
+    );
+    for (action, id, record, expected, hits) in [
+        (Delete, "new1", "", "50 no such record: new1", 0),
+        (Replace, "new1", &*one, "50 no such record: new1", 0),
+        (Create, "new1", &*one, "new1", 1),
+        (
+            Create,
+            "new1",
+            &*one,
+            "58 the record already exists: new1",
+            1,
+        ),
+        (Create, "", &*one, "58 the record already exists: new1", 1),
+        (Replace, "new1", &*two, "new1", 1),
+        (
+            Replace,
+            "other",
+            &*two,
+            "22 the record has another identifier: new1",
+            1,
+        ),
+        (Replace, "new1", "<record/>", "12 no record element", 1),
+        (Replace, "new1", "no XML", "12", 1),
+        (Replace, "new1", "", "9 record", 1),
+        (Delete, "", "", "22 recordIdentifier", 1),
+        (Delete, "new1", &*one, "new1", 0),
+        (Create, "", &*none, "282", 1),
+    ] {
+        let (status, response) = answer(session, "books", request(action, id, record)).await;
+        let found = match response.success {
+            true => response.record_identifier.unwrap_or_default(),
+            false => shown(&response.diagnostics),
+        };
+        assert!(
+            found.starts_with(expected),
+            "{action:?} {id} {record}: {found}"
+        );
+        assert_eq!(status, SruStatus::Answered);
+        let found = search_of(session, "query=title@zyx").await;
+        assert_eq!(
+            found.number_of_records,
+            Some(hits),
+            "{action:?} {id} {record}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn what_cannot_be_updated_is_refused() {
+    let session = &mut session();
+    let one = record("new1", "One");
+    let mut with_version = request(UpdateAction::Create, "new1", &one);
+    with_version.record_versions = vec![("number".to_owned(), "1".to_owned())];
+    let mut in_dc = request(UpdateAction::Create, "new1", &one);
+    if let Some(record) = &mut in_dc.record {
+        record.schema = "dc".to_owned();
+    }
+    for (database, update, status, expected) in [
+        ("books", with_version, SruStatus::Answered, "55"),
+        ("books", in_dc, SruStatus::Answered, "30 dc"),
+        (
+            "nothing",
+            request(UpdateAction::Create, "new1", &one),
+            SruStatus::UnknownDatabase,
+            "235 nothing",
+        ),
+        (
+            "IR-Explain-1",
+            request(UpdateAction::Create, "new1", &one),
+            SruStatus::Answered,
+            "4 update",
+        ),
+    ] {
+        let (found, response) = answer(session, database, update).await;
+        assert_eq!((found, &*shown(&response.diagnostics)), (status, expected));
+        assert!(!response.success);
+    }
+}
+
+#[tokio::test]
+async fn updates_from_other_hosts_need_a_user_who_may() {
+    let user = |name: &str, update| User {
+        name: name.to_owned(),
+        update,
+        ..User::default()
+    };
+    let access = Access {
+        users: vec![user("ann", Some(true)), user("bob", None)],
+        anonymous: true,
+        ..Access::default()
+    };
+    for (address, login, expected) in [
+        (1, None, (SruStatus::Unauthorized, false)),
+        (1, Some("bob"), (SruStatus::Answered, false)),
+        (1, Some("ann"), (SruStatus::Answered, true)),
+        (127, None, (SruStatus::Answered, true)),
+    ] {
+        let session = session_of(target().with_access(access.clone()));
+        let session = &mut session.with_peer(Ipv4Addr::new(address, 0, 0, 1).into());
+        let update = request(UpdateAction::Create, "new1", &record("new1", "One"));
+        let request = Request::new(Version::V1_1, update);
+        let mut asked = SruAsked::new("books", Ok(request));
+        asked.login = login.map(|user| SruLogin {
+            user: user.to_owned(),
+            password: String::new(),
+        });
+        let reply = session.answer(asked).await;
+        let Response::Update(response) = reply.response else {
+            panic!("no updateResponse");
+        };
+        assert_eq!((reply.status, response.success), expected, "{login:?}");
+        if !response.success {
+            assert!(shown(&response.diagnostics).starts_with("3 "));
+        }
+    }
+}
+
+#[tokio::test]
+async fn an_update_needs_the_option_of_extended_services() {
+    let offer = Offer {
+        options: Options::SEARCH | Options::PRESENT,
+        ..Offer::default()
+    };
+    let session = &mut session_of(target().with_offer(offer));
+    let update = request(UpdateAction::Create, "new1", &record("new1", "One"));
+    let (_, response) = answer(session, "books", update).await;
+    assert_eq!(shown(&response.diagnostics), "4 extendedServices");
+}

@@ -1,0 +1,175 @@
+//! Record Update 1.0: one record, under the same rules as the extended service Update (Z39.50-2003 Appendix EXT.1.4).
+
+use bytes::Bytes;
+use z3950_asn1::apdu::{
+    Apdu, AttributeElement, DatabaseName, ExtendedServicesFunction, ExtendedServicesRequest,
+    External, RpnQuery, RpnStructure, WaitAction,
+};
+use z3950_asn1::bib1::attributes as bib1;
+use z3950_asn1::oid::{DATABASE_UPDATE, XML};
+use z3950_asn1::sru::{SruDiagnostic, SruRecord, UpdateAction, UpdateRequest, UpdateResponse};
+use z3950_marc::marcxml;
+
+use super::failure::{SruFailure, default_form};
+use super::schema::KnownSchema;
+use super::{Context, SruSession};
+use crate::association::Operation;
+use crate::backend::{self, Backend, Search, Update, UpdateRecord};
+use crate::diagnostic::{Condition, Diagnostic, diagnostic};
+
+impl SruSession {
+    /// Answers an update. It is never stopped, because the client could not know whether it was done.
+    ///
+    /// # Errors
+    /// Why nothing was changed: conditions of Record Update for what is wrong with the record, general ones for the rest.
+    pub(super) async fn update(
+        &mut self,
+        context: &Context,
+        update: &UpdateRequest,
+    ) -> Result<UpdateResponse, SruFailure> {
+        let (changed, own) = wanted(update)?;
+        let operation = self.begin_update()?;
+        operation.check_update()?;
+        let database = DatabaseName::from(context.database.as_str());
+        let backend = operation.backend_of(std::slice::from_ref(&database))?;
+        let outcomes = backend.update(Update {
+            database: &database,
+            action: action(update.action),
+            records: std::slice::from_ref(&changed),
+        });
+        let outcome = outcomes.await?.pop();
+        let missing = || diagnostic(Condition::PERMANENT_SYSTEM_ERROR, "");
+        match outcome.unwrap_or_else(|| Err(missing())) {
+            Ok(id) => {
+                let mut response = UpdateResponse::new(context.version, true);
+                response.record_identifier = Some(String::from_utf8_lossy(&id).into_owned());
+                Ok(response)
+            }
+            Err(why) => {
+                let is_other = changed.id.is_some() && own.is_some() && changed.id != own;
+                let exists = match changed.id.as_ref().or(own.as_ref()) {
+                    Some(id) if !is_other => exists(&operation, &*backend, &database, id).await,
+                    _ => None,
+                };
+                Err(refused(update.action, is_other, exists, &why).into())
+            }
+        }
+    }
+
+    /// Begins an operation of the extended service.
+    fn begin_update(&mut self) -> Result<Operation, SruFailure> {
+        let request = Apdu::from(ExtendedServicesRequest {
+            reference_id: None,
+            function: ExtendedServicesFunction::CREATE,
+            package_type: DATABASE_UPDATE,
+            package_name: None,
+            user_id: None,
+            retention_time: None,
+            permissions: None,
+            description: None,
+            task_specific_parameters: None,
+            wait_action: WaitAction::WAIT,
+            elements: None,
+            other_info: None,
+        });
+        self.session.begin(&request).map_err(|reply| {
+            let Some(Apdu::ExtendedServicesResponse(failed)) = reply.apdus.into_iter().next()
+            else {
+                return SruFailure::unanswered();
+            };
+            let why = failed.diagnostics.into_iter().flatten().next();
+            why.map_or_else(SruFailure::unanswered, |why| default_form(why).into())
+        })
+    }
+}
+
+fn action(action: UpdateAction) -> backend::UpdateAction {
+    match action {
+        UpdateAction::Create => backend::UpdateAction::Insert,
+        UpdateAction::Replace => backend::UpdateAction::Replace,
+        UpdateAction::Delete => backend::UpdateAction::Delete,
+    }
+}
+
+/// The change of the record, and the identifier that the record itself has, in the field where most have it.
+///
+/// # Errors
+/// 55 for a version, as records have none; 22 for a deletion without an identifier; 30, 9 and 12 for a record in another schema,
+/// without data, and of another form.
+fn wanted(update: &UpdateRequest) -> Result<(UpdateRecord, Option<Bytes>), SruDiagnostic> {
+    if !update.record_versions.is_empty() {
+        let refused = SruDiagnostic::update(55, "");
+        return Err(refused.with_message("records have no versions here"));
+    }
+    let id = update.record_identifier.as_deref();
+    let id = id.map(|id| Bytes::copy_from_slice(id.as_bytes()));
+    if update.action == UpdateAction::Delete {
+        return match id {
+            Some(_) => Ok((UpdateRecord { id, record: None }, None)),
+            None => Err(SruDiagnostic::update(22, "recordIdentifier")),
+        };
+    }
+    let missing = || SruDiagnostic::update(9, "record");
+    let record = update.record.as_ref().ok_or_else(missing)?;
+    let own = identifier(record)?;
+    let record = Some(External::octet_aligned(XML, record.data.clone()));
+    Ok((UpdateRecord { id, record }, own))
+}
+
+/// The identifier of a record in MARCXML, in 001. yaz-client names no schema.
+///
+/// # Errors
+/// 30 for another schema, 12 for a record of another form.
+fn identifier(record: &SruRecord) -> Result<Option<Bytes>, SruDiagnostic> {
+    let schema = record.schema.trim();
+    if !schema.is_empty() && !KnownSchema::MARCXML.is_called(schema) {
+        return Err(SruDiagnostic::update(30, schema));
+    }
+    let malformed = |why: String| SruDiagnostic::update(12, why);
+    let text = std::str::from_utf8(&record.data).map_err(|why| malformed(why.to_string()))?;
+    let record = marcxml::from_xml(text).map_err(|why| malformed(why.to_string()))?;
+    let mut fields = record.record.fields.into_iter();
+    let own = fields.find(|field| field.tag.0 == *b"001");
+    Ok(own.map(|field| field.body))
+}
+
+/// Whether there is a record of this identifier; `None` if that cannot be found out.
+async fn exists(
+    operation: &Operation,
+    backend: &dyn Backend,
+    database: &DatabaseName,
+    id: &Bytes,
+) -> Option<bool> {
+    let attributes = vec![
+        AttributeElement::numeric(bib1::USE, bib1::USE_DOC_ID),
+        AttributeElement::numeric(bib1::STRUCTURE, bib1::STRUCTURE_URX),
+    ];
+    let query = RpnQuery::bib1(RpnStructure::term(attributes, id.clone()));
+    let found = backend.search(Search::new(std::slice::from_ref(database), &query));
+    let found = operation.or_stopped(found).await.ok()?;
+    Some(!found.hits.is_empty())
+}
+
+/// The condition of Record Update for a record that cannot be changed. Bib-1 has none, so it follows from whether the record
+/// `exists`, and whether it `is_other` than the identifier says.
+fn refused(
+    action: UpdateAction,
+    is_other: bool,
+    exists: Option<bool>,
+    why: &Diagnostic,
+) -> SruDiagnostic {
+    let details = match why.addinfo.as_bytes() {
+        b"" => why.to_string(),
+        _ => why.addinfo.to_string_lossy().into_owned(),
+    };
+    let number = match (Condition(why.condition), action, exists) {
+        (Condition::TASK_QUOTA, ..) => 62,
+        (Condition::RECORD_SYNTAX, ..) => 30,
+        (Condition::UNSPECIFIED, ..) if is_other => 22,
+        (Condition::UNSPECIFIED, UpdateAction::Create, Some(true)) => 58,
+        (Condition::UNSPECIFIED, UpdateAction::Replace | UpdateAction::Delete, Some(false)) => 50,
+        (Condition::UNSPECIFIED, ..) => 12,
+        _ => 61,
+    };
+    SruDiagnostic::update(number, details)
+}
