@@ -298,6 +298,8 @@ fn fill_limits(section: &Section<'_>, limits: &mut Limits, tasks: &mut TaskLimit
     );
     limits.server_octets = all.or(limits.server_octets);
     count("records-per-response", &mut limits.records_per_response);
+    count("sru-records", &mut limits.sru_records);
+    count("sru-sets", &mut limits.sru_sets);
     count("segments", &mut limits.segments);
     count("databases-per-search", &mut limits.databases_per_search);
     count("result-sets", &mut limits.result_sets);
@@ -320,6 +322,7 @@ fn fill_limits(section: &Section<'_>, limits: &mut Limits, tasks: &mut TaskLimit
     time("idle-patience", &mut limits.idle_patience);
     time("write-time", &mut limits.write_time);
     time("drain-time", &mut limits.drain_time);
+    time("sru-set-time", &mut limits.sru_set_time);
     time("linger-time", &mut limits.linger_time);
     let most = section.read("sessions-per-address", "a number", number);
     limits.sessions_per_address = most.or(limits.sessions_per_address);
