@@ -6,6 +6,7 @@
 
 mod load;
 mod peers;
+mod sru;
 mod table;
 
 use std::path::PathBuf;
@@ -13,6 +14,7 @@ use std::time::Duration;
 
 use load::{Load, Measured};
 use peers::{Catalogue, Peer, Tools};
+use sru::{SruLoad, SruMeasured};
 use table::Table;
 
 /// How thorough to be.
@@ -50,8 +52,9 @@ fn main() {
         .filter(|word| !word.starts_with('-'))
         .collect();
     type Part = fn(&Tools, Effort);
-    let parts: [(&str, Part); 5] = [
+    let parts: [(&str, Part); 6] = [
         ("service", service),
+        ("sru", sru),
         ("queries", queries),
         ("loading", loading),
         ("idle", idle),
@@ -183,6 +186,53 @@ fn same_record(tools: &Tools, effort: Effort) {
                 .map(|found| found.per_second)
         });
         table.row(title, "op/s", &figures);
+    }
+    table.print();
+}
+
+/// SRU: searchRetrieve with MARCXML.
+fn sru(tools: &Tools, effort: Effort) {
+    let catalogue = tools.catalogue(1_000);
+    let peers: Vec<Peer> = [
+        tools.z3950d(&catalogue),
+        tools.ztest("-S"),
+        tools.zebra(&catalogue),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    let mut table = Table::new(
+        "SRU: searchRetrieve with MARCXML",
+        &["work", "z3950d", "yaz-ztest -S", "zebrasrv -S"],
+        effort,
+    );
+    type Figure = fn(SruMeasured) -> f64;
+    let rows: [(&str, usize, usize, &str, Figure); 4] = [
+        ("1 record, 1 connection", 1, 1, "requests/s", |found| {
+            found.per_second
+        }),
+        ("1 record, 10 connections", 10, 1, "requests/s", |found| {
+            found.per_second
+        }),
+        ("1 record, 100 connections", 100, 1, "requests/s", |found| {
+            found.per_second
+        }),
+        ("50 records, 1 connection", 1, 50, "MB/s", |found| {
+            found.megabytes
+        }),
+    ];
+    for (title, connections, count, unit, figure) in rows {
+        let figures = table::rounds(&peers, effort.rounds, |peer| {
+            let query = match (peer.name, count) {
+                (_, 1) => known_item(peer.name),
+                ("yaz-ztest -S", _) => "@attr 1=4 1000",
+                // Every ISBN in the catalogue begins like this.
+                _ => "@attr 1=7 @attr 5=1 978",
+            };
+            let load = SruLoad::new(connections, query, 1_000, count);
+            load.run(peer, effort.seconds).map(figure)
+        });
+        table.row(title, unit, &figures);
     }
     table.print();
 }

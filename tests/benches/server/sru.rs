@@ -1,0 +1,136 @@
+//! SRU over kept connections: threads on the core of the load send one GET after the other and read the whole answer.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{Ipv4Addr, TcpStream};
+use std::process::Command;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::peers::{LOAD_CORE, Peer};
+
+/// Requests that are repeated.
+pub(crate) struct SruLoad {
+    connections: usize,
+    /// Of searches; `%07d` in it becomes the number of a record from 1 to `records`.
+    query: String,
+    records: u64,
+    /// Records in an answer.
+    count: usize,
+}
+
+/// The result.
+pub(crate) struct SruMeasured {
+    pub(crate) per_second: f64,
+    /// Of whole answers, in 10^6 octets per second.
+    pub(crate) megabytes: f64,
+}
+
+impl SruLoad {
+    /// `query` is in PQF.
+    pub(crate) fn new(connections: usize, query: &str, records: u64, count: usize) -> Self {
+        Self {
+            connections,
+            query: query.to_owned(),
+            records,
+            count,
+        }
+    }
+
+    /// Runs for that many seconds; `None`, with a message, if answers are missing or wrong.
+    pub(crate) fn run(&self, peer: &Peer, seconds: f64) -> Option<SruMeasured> {
+        // Threads inherit it.
+        let is_pinned = pin(LOAD_CORE);
+        let (stopped, failed) = (AtomicBool::new(false), AtomicBool::new(false));
+        let (answers, octets) = (AtomicU64::new(0), AtomicU64::new(0));
+        let begun = Instant::now();
+        thread::scope(|scope| {
+            for connection in 0..self.connections {
+                let (stopped, failed, answers, octets) = (&stopped, &failed, &answers, &octets);
+                scope.spawn(move || {
+                    let asked = self.ask(peer, connection as u64, stopped, answers, octets);
+                    if let Err(error) = asked {
+                        println!("{}: {error}", peer.name);
+                        failed.store(true, Ordering::Relaxed);
+                    }
+                });
+            }
+            thread::sleep(Duration::from_secs_f64(seconds));
+            stopped.store(true, Ordering::Relaxed);
+        });
+        let time = begun.elapsed().as_secs_f64();
+        if is_pinned {
+            pin(&format!("0-{LOAD_CORE}"));
+        }
+        if failed.into_inner() {
+            return None;
+        }
+        Some(SruMeasured {
+            per_second: answers.into_inner() as f64 / time,
+            megabytes: octets.into_inner() as f64 / time / 1e6,
+        })
+    }
+
+    fn ask(
+        &self,
+        peer: &Peer,
+        first: u64,
+        stopped: &AtomicBool,
+        answers: &AtomicU64,
+        octets: &AtomicU64,
+    ) -> std::io::Result<()> {
+        let stream = TcpStream::connect((Ipv4Addr::LOCALHOST, peer.port))?;
+        stream.set_nodelay(true)?;
+        stream.set_read_timeout(Some(Duration::from_secs(10)))?;
+        let mut writer = stream.try_clone()?;
+        let mut reader = BufReader::with_capacity(1 << 16, stream);
+        let (mut line, mut body) = (String::new(), Vec::new());
+        let mut number = first;
+        while !stopped.load(Ordering::Relaxed) {
+            number += self.connections as u64;
+            let query = self
+                .query
+                .replace("%07d", &format!("{:07}", number % self.records + 1));
+            let query = query.replace('@', "%40").replace(' ', "+");
+            let request = format!(
+                "GET /{}?version=1.1&operation=searchRetrieve&x-pquery={query}&maximumRecords={}\
+                 &recordSchema=marcxml HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n",
+                peer.database, self.count
+            );
+            writer.write_all(request.as_bytes())?;
+            let mut length = 0;
+            let mut head = 0;
+            loop {
+                line.clear();
+                head += reader.read_line(&mut line)?;
+                let (name, value) = line.trim_end().split_once(':').unwrap_or_default();
+                if name.eq_ignore_ascii_case("content-length") {
+                    length = value.trim().parse().map_err(std::io::Error::other)?;
+                }
+                if line.trim_end().is_empty() {
+                    break;
+                }
+            }
+            body.resize(length, 0);
+            reader.read_exact(&mut body)?;
+            let text = std::str::from_utf8(&body).map_err(std::io::Error::other)?;
+            let found = text.matches("<zs:recordPosition>").count();
+            if found != self.count {
+                let words = format!("{found} records instead of {}: {text}", self.count);
+                return Err(std::io::Error::other(words));
+            }
+            answers.fetch_add(1, Ordering::Relaxed);
+            octets.fetch_add((head + length) as u64, Ordering::Relaxed);
+        }
+        Ok(())
+    }
+}
+
+/// Has this thread, and those it starts, run on these cores only.
+fn pin(cores: &str) -> bool {
+    let process = std::process::id().to_string();
+    let pinned = Command::new("taskset")
+        .args(["-pc", cores, &process])
+        .output();
+    pinned.is_ok_and(|output| output.status.success())
+}
