@@ -2,6 +2,7 @@
 
 use bytes::{BufMut, Bytes, BytesMut};
 use quick_xml::XmlVersion;
+use quick_xml::escape::resolve_xml_entity;
 use quick_xml::events::{BytesRef, BytesStart, Event};
 use quick_xml::reader::Reader;
 
@@ -253,17 +254,10 @@ impl Builder {
 
     fn reference(&mut self, reference: &BytesRef<'_>, parent: Option<Element>) {
         let name = reference.xml10_content();
-        let character = match &*name {
-            "lt" => Some('<'),
-            "gt" => Some('>'),
-            "amp" => Some('&'),
-            "quot" => Some('"'),
-            "apos" => Some('\''),
-            _ => reference.resolve_char_ref().ok().flatten(),
-        };
-        match character {
-            Some(character) => self.text(character.encode_utf8(&mut [0; 4]), parent),
-            None => {
+        match (resolve_xml_entity(&name), reference.resolve_char_ref()) {
+            (Some(meant), _) => self.text(meant, parent),
+            (None, Ok(Some(character))) => self.text(character.encode_utf8(&mut [0; 4]), parent),
+            _ => {
                 self.note(&format!("entity {name} is not known and stays as it is"));
                 self.text(&format!("&{name};"), parent);
             }

@@ -1,6 +1,7 @@
 //! Reads elements one at a time, without a tree and within limits.
 
 use bytes::Bytes;
+use quick_xml::escape::resolve_xml_entity;
 use quick_xml::events::{BytesStart, Event};
 use quick_xml::reader::Reader;
 
@@ -404,17 +405,10 @@ fn put_text(text: &mut String, event: &Event<'_>) {
         Event::CData(part) => text.push_str(&part.xml10_content()),
         Event::GeneralRef(reference) => {
             let name = reference.xml10_content();
-            let character = match &*name {
-                "lt" => Some('<'),
-                "gt" => Some('>'),
-                "amp" => Some('&'),
-                "quot" => Some('"'),
-                "apos" => Some('\''),
-                _ => reference.resolve_char_ref().ok().flatten(),
-            };
-            match character {
-                Some(character) => text.push(character),
-                None => text.extend(["&", &*name, ";"]),
+            match (resolve_xml_entity(&name), reference.resolve_char_ref()) {
+                (Some(meant), _) => text.push_str(meant),
+                (None, Ok(Some(character))) => text.push(character),
+                _ => text.extend(["&", &*name, ";"]),
             }
         }
         _ => {}
