@@ -165,6 +165,17 @@ fn every_record_has_its_own_line() {
     let ran = bench.update(&["replace", &file, "--id", "a", "--stop-on-error"]);
     assert_eq!(ran.code, Some(5), "{ran:?}");
     assert!(ran.stderr.contains("0 done, 1 refused"), "{ran:?}");
+    // The records that are left are counted.
+    let four = bench.file("four.mrc", [marc(TWO), marc(TWO)].concat());
+    for more in [&[][..], &["--json"]] {
+        let arguments = [&["insert", &four, "--stop-on-error"][..], more].concat();
+        let ran = bench.update(&arguments);
+        assert_eq!(ran.code, Some(5), "{ran:?}");
+        assert!(
+            ran.stderr.contains("0 done, 1 refused, 3 not sent"),
+            "{ran:?}"
+        );
+    }
 }
 
 #[test]

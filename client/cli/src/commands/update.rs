@@ -102,6 +102,8 @@ struct UpdateCounts {
     damaged: usize,
     /// Sent, with no answer.
     unknown: usize,
+    /// Not sent, because an earlier one ended the update.
+    unsent: usize,
 }
 
 /// The result of one record.
@@ -142,7 +144,7 @@ impl<'a> Updater<'a> {
         self.output.end(&mut self.document)?;
         match self.tally == UpdateCounts::default() {
             true if self.has_ended => self.output.note("there is no record in the input"),
-            false if !self.arguments.json => {
+            false if !self.arguments.json || self.tally.unsent > 0 => {
                 let words = format!("{}: {}", self.place, self.tally);
                 self.output.note(&words);
             }
@@ -172,7 +174,8 @@ impl<'a> Updater<'a> {
                     self.output.error(&words);
                     exit = exit.and(Exit::FaultsFound);
                     if self.arguments.stop_on_error {
-                        break;
+                        self.tally.unsent += waiting.len();
+                        return Ok(self.stop(reach, session, supply, exit).await);
                     }
                 }
                 None => {}
@@ -183,7 +186,7 @@ impl<'a> Updater<'a> {
                 let (one, goes_on) = self.send(&session, &records).await?;
                 exit = exit.and(one);
                 if !goes_on {
-                    break;
+                    return Ok(self.stop(reach, session, supply, exit).await);
                 }
             }
             if is_last {
@@ -193,6 +196,22 @@ impl<'a> Updater<'a> {
         }
         reach.leave(session).await;
         Ok(exit)
+    }
+
+    /// Ends the update early: counts the records that are left.
+    async fn stop(
+        &mut self,
+        reach: &TargetClient,
+        session: Session,
+        mut supply: Supply<'_>,
+        exit: Exit,
+    ) -> Exit {
+        reach.leave(session).await;
+        // The update has failed already, so errors of the input are no news.
+        while let Ok(Some(_)) = supply.next() {
+            self.tally.unsent += 1;
+        }
+        exit
     }
 
     /// Sends records in one request, and writes the result of each. Returns whether to send more.
@@ -256,7 +275,10 @@ impl<'a> Updater<'a> {
         let mut answer = Unanswered::from(error).answer();
         let mut words = answer.message.unwrap_or_default();
         match is_unsent {
-            true => words.push_str("; nothing was sent"),
+            true => {
+                self.tally.unsent += records.len();
+                words.push_str("; nothing was sent");
+            }
             false => {
                 self.tally.unknown += records.len();
                 words.push_str("; check whether it was done before you send it again");
@@ -439,6 +461,7 @@ impl std::fmt::Display for UpdateCounts {
             (self.refused, "refused"),
             (self.damaged, "unreadable"),
             (self.unknown, "without an answer"),
+            (self.unsent, "not sent"),
         ] {
             if count > 0 {
                 let _ = write!(words, ", {count} {word}");
