@@ -41,6 +41,10 @@ names! {
     SearchRefused = "search refused",
     /// The server found records and refused to present them.
     PresentRefused = "present refused",
+    /// The server refused to sort the records that it found.
+    SortRefused = "sort refused",
+    /// The server refused the scan.
+    ScanRefused = "scan refused",
     /// A diagnostic in the place of a record or of an entry of an index.
     RecordRefused = "record refused",
     /// The server rejected Init.

@@ -58,6 +58,12 @@ impl Outcome {
                     phase: Phase::Search,
                     ..
                 } => OutcomeName::SearchRefused,
+                Error::Refused {
+                    phase: Phase::Sort, ..
+                } => OutcomeName::SortRefused,
+                Error::Refused {
+                    phase: Phase::Scan, ..
+                } => OutcomeName::ScanRefused,
                 Error::Refused { .. } => OutcomeName::PresentRefused,
                 Error::InitRejected(_) => OutcomeName::InitRejected,
                 Error::ProtocolError { .. } => OutcomeName::ProtocolError,

@@ -251,6 +251,15 @@ fn a_scan_begins_at_one_term() {
     assert!(ran.stderr.contains("one term"), "{ran:?}");
 }
 
+#[test]
+fn a_refused_scan_has_its_own_outcome() {
+    let ran = demo(&["scan", "localhost/nosuch", "war", "--json"]);
+    assert_eq!(ran.code, Some(5), "{ran:?}");
+    let found = lines(&ran);
+    assert_eq!(found[0]["outcome"], "scan refused", "{ran:?}");
+    assert_eq!(found[0]["diagnostic"]["code"], 235, "{ran:?}");
+}
+
 /// Credentials of a URL are sent by every command if that is allowed, and named otherwise.
 #[test]
 fn credentials_of_urls_are_sent_or_named() {

@@ -91,9 +91,10 @@ impl From<OutcomeName> for Exit {
         match outcome {
             Of::NoMatch => Self::NoMatch,
             Of::Ambiguous => Self::Ambiguous,
-            Of::SearchRefused | Of::PresentRefused | Of::RecordRefused | Of::TaskFailed => {
+            Of::SearchRefused | Of::PresentRefused | Of::SortRefused | Of::ScanRefused => {
                 Self::Refused
             }
+            Of::RecordRefused | Of::TaskFailed => Self::Refused,
             Of::InitRejected | Of::AccessRefused | Of::NotGranted | Of::NoRequest => Self::Refused,
             Of::NoCredentials | Of::NotSent | Of::NotWritten | Of::OutOfRange => Self::Usage,
             Of::PortRefused => Self::PortRefused,
