@@ -157,7 +157,15 @@ pub(crate) fn resume(
             resumed.unanswered = unanswered.count;
             return Ok(resumed);
         }
-        let malformed = || format!("line {number} is not one of a report in this form");
+        let malformed = || {
+            let hint = match number {
+                1 => "",
+                _ => {
+                    "; if it is damaged, remove it and all lines after it, and --resume continues from there"
+                }
+            };
+            format!("line {number} is not one of a report in this form{hint}")
+        };
         // Octets that were never written end a report like an incomplete line. What comes before them must still be the
         // beginning of a line.
         let (begin, is_unwritten) = match line.iter().position(|octet| *octet == 0) {

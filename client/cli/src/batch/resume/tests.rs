@@ -260,6 +260,30 @@ fn other_files_are_refused() {
             format!("line {line} is not one of a report in this form")
         );
     }
+    // A line that was torn, with others after it.
+    let torn = String::from_utf8(report(ReportForm::Table, "a\nb\nc\n")).expect("text");
+    let mut lines: Vec<&str> = torn.lines().collect();
+    lines[2] = &lines[2][..3];
+    let torn = lines.join("\n") + "\n";
+    let error = read(
+        torn.as_bytes(),
+        ReportForm::Table,
+        &mut asks("a\nb\nc\n"),
+        shown,
+        all,
+    );
+    let words = "line 3 is not one of a report in this form; if it is damaged, remove it and all lines after it, \
+                 and --resume continues from there";
+    assert_eq!(error.expect_err("torn").to_string(), words);
+    let cut = lines[..2].join("\n") + "\n";
+    let resumed = read(
+        cut.as_bytes(),
+        ReportForm::Table,
+        &mut asks("a\nb\nc\n"),
+        shown,
+        all,
+    );
+    assert_eq!(resumed.expect("as the hint says").answers, 1);
     for form in [ReportForm::Table, ReportForm::Json] {
         let old = String::from_utf8(report(form, "a\nb\n")).expect("text");
         let old = old.replace("delivered", "Delivered");
