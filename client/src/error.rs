@@ -324,7 +324,7 @@ pub enum Cause {
 }
 
 /// A hint for servers that reject a client without a reason.
-const TURNED_AWAY: &str = "check credentials, address allow-list or database";
+const REJECTION_HINT: &str = "check credentials, address allow-list or database";
 
 fn unavailable(phase: Phase, cause: &Cause) -> String {
     match (phase, cause) {
@@ -343,7 +343,7 @@ fn unavailable(phase: Phase, cause: &Cause) -> String {
         (_, Cause::Timeout(_)) => format!("no answer to {phase} in time"),
         (_, Cause::Deadline) => format!("no answer to {phase}"),
         (Phase::Init, Cause::Disconnected | Cause::CutOff(_)) => {
-            format!("closed during Init: {TURNED_AWAY}")
+            format!("closed during Init: {REJECTION_HINT}")
         }
         (_, Cause::Disconnected | Cause::CutOff(_)) => format!("closed during {phase}"),
         (_, Cause::HttpStatus(_)) => format!("the server cannot answer {phase} for the moment"),
@@ -357,7 +357,7 @@ fn closed(phase: Phase, reason: CloseReason, info: Option<&str>) -> String {
         text = format!("{text}: {info}");
     }
     if phase == Phase::Init {
-        text = format!("{text}; {TURNED_AWAY}");
+        text = format!("{text}; {REJECTION_HINT}");
     }
     text
 }
@@ -376,7 +376,7 @@ impl fmt::Display for InitRejected {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("the server refused the session: ")?;
         match (self.diagnostics.is_empty(), self.text.is_empty()) {
-            (true, true) => write!(f, "no reason given; {TURNED_AWAY}"),
+            (true, true) => write!(f, "no reason given; {REJECTION_HINT}"),
             (true, false) => f.write_str(&self.text.join("; ")),
             (false, true) => self.diagnostics.fmt(f),
             (false, false) => write!(f, "{}; {}", self.diagnostics, self.text.join("; ")),

@@ -250,9 +250,9 @@ fn run(
         }
     };
     // After a failed open, a user may continue; a script cannot.
-    let is_in_vain = target.is_some() && !state.has_session() && !input.is_terminal();
-    if !state.is_leaving && (is_to_end(exit) || is_in_vain || state.stops_after(exit)) {
-        if is_in_vain {
+    let cannot_begin = target.is_some() && !state.has_session() && !input.is_terminal();
+    if !state.is_leaving && (is_to_end(exit) || cannot_begin || state.stops_after(exit)) {
+        if cannot_begin {
             output.note("no session is open: the commands are not run");
         }
         runtime.block_on(state.close_all());

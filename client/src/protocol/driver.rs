@@ -346,7 +346,7 @@ struct Wire<S> {
     /// The write buffer may hold octets.
     is_unsent: bool,
     /// The server no longer reads; what it has sent is still read.
-    is_deaf: bool,
+    has_stopped_reading: bool,
     /// When the first and the last octets of an incomplete APDU were read.
     arriving: Option<(Instant, Instant)>,
     /// How many of its octets were read.
@@ -359,7 +359,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Wire<S> {
         Self {
             framed: Framed::new(stream, ApduCodec::new(max_apdu_size)),
             is_unsent: false,
-            is_deaf: false,
+            has_stopped_reading: false,
             arriving: None,
             buffered: 0,
         }
@@ -370,7 +370,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Wire<S> {
         let octets = codec::encode(apdu)?;
         debug!(apdu = apdu.name(), octets = octets.len(), "sent");
         trace_body(&octets);
-        if !self.is_deaf {
+        if !self.has_stopped_reading {
             self.framed.write_buffer_mut().extend_from_slice(&octets);
             self.is_unsent = true;
         }
@@ -420,7 +420,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Wire<S> {
         match sent {
             // What the server sent before may say why it went away.
             Err(StreamError::Io(error)) if is_gone(&error) => {
-                self.is_deaf = true;
+                self.has_stopped_reading = true;
                 self.framed.write_buffer_mut().clear();
                 Poll::Ready(Ok(()))
             }

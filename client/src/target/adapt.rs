@@ -115,7 +115,7 @@ impl Resolved {
     /// A term that the character set cannot represent.
     pub fn adapted(&self, query: &RpnQuery) -> Result<RpnQuery, Unwritable> {
         let mut query = query.clone();
-        self.profile.attributes.lay_under(&mut query);
+        self.profile.attributes.add_missing(&mut query);
         if let Some(charset) = self.profile.query_charset {
             for operand in query.rpn.terms_mut() {
                 encode(&mut operand.term, charset)?;

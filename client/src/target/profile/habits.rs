@@ -139,7 +139,7 @@ impl Attributes {
     }
 
     /// Adds to each operand the attributes whose types are missing.
-    pub fn lay_under(&self, query: &mut RpnQuery) {
+    pub fn add_missing(&self, query: &mut RpnQuery) {
         query.rpn.terms_mut().for_each(|operand| {
             self.complete(&mut operand.attributes);
         });
@@ -205,7 +205,7 @@ mod tests {
             ),
         ] {
             let mut parsed: RpnQuery = query.parse().expect("a query");
-            habits.lay_under(&mut parsed);
+            habits.add_missing(&mut parsed);
             let expected: RpnQuery = completed.parse().expect("a query");
             let sorted = |query: &RpnQuery| {
                 let mut query = query.clone();

@@ -37,24 +37,24 @@ pub(crate) struct TlsFiles {
 /// Why a text is not an address to listen on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("expected an address such as 127.0.0.1:2100 or unix:/run/z3950d")]
-pub(crate) struct PlaceError;
+pub(crate) struct ListenAddressError;
 
 impl FromStr for ListenAddress {
-    type Err = PlaceError;
+    type Err = ListenAddressError;
 
-    fn from_str(text: &str) -> Result<Self, PlaceError> {
+    fn from_str(text: &str) -> Result<Self, ListenAddressError> {
         if let Some(path) = text.strip_prefix("unix:") {
             return match path {
-                "" => Err(PlaceError),
+                "" => Err(ListenAddressError),
                 path => Ok(Self::Unix(path.into())),
             };
         }
         let address = text.strip_prefix("tcp:").unwrap_or(text);
-        let (host, port) = address.rsplit_once(':').ok_or(PlaceError)?;
+        let (host, port) = address.rsplit_once(':').ok_or(ListenAddressError)?;
         match (host, port.parse::<u16>()) {
-            ("", _) | (_, Err(_)) => Err(PlaceError),
+            ("", _) | (_, Err(_)) => Err(ListenAddressError),
             // Here, TLS has settings of its own or none.
-            _ if address.starts_with("tls:") => Err(PlaceError),
+            _ if address.starts_with("tls:") => Err(ListenAddressError),
             _ => Ok(Self::Address(address.to_owned())),
         }
     }
@@ -80,7 +80,7 @@ pub(super) fn read(top: &Section<'_>, folder: &Path) -> Vec<ListenerConfig> {
     for value in top.values("listen") {
         match string(value.get_ref()).map(ListenAddress::from_str) {
             Some(Ok(place)) => listeners.push(place.in_folder(folder).into()),
-            _ => top.note(value, format!("listen: {PlaceError}")),
+            _ => top.note(value, format!("listen: {ListenAddressError}")),
         }
     }
     let others = top.sections("listener", |section| listener(section, folder));

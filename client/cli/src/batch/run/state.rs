@@ -258,7 +258,7 @@ impl BatchState<'_> {
         let has_no_match = self.tally.exits().any(|exit| exit == Exit::NoMatch);
         let is_empty = remains == Remains::Answers && has_no_match;
         // Whether standard output is closed or cannot be written.
-        let is_deaf = matches!(&ran, Ok(Err(Failure::BrokenPipe | Failure::Write(_))));
+        let is_closed = matches!(&ran, Ok(Err(Failure::BrokenPipe | Failure::Write(_))));
         let is_standard = matches!(self.destination, Destination::Standard(_));
         // After an interruption, the lines without an answer stay too.
         let is_broken = matches!(
@@ -277,7 +277,7 @@ impl BatchState<'_> {
         let synced = self.synced();
         let is_over = matches!(ran, Ok(Ok(())));
         let sum = self.sum(arguments.file().is_some(), is_over);
-        let finished = match is_deaf && is_standard {
+        let finished = match is_closed && is_standard {
             true => Ok(None),
             false => self.destination.finish(remains, is_empty, self.output),
         };
@@ -372,6 +372,7 @@ fn breaks_off(outcome: OutcomeName) -> bool {
             | Of::PresentRefused
             | Of::ProtocolError
             | Of::SearchRefused
+            | Of::SortRefused
             | Of::Unavailable
     )
 }
