@@ -28,6 +28,8 @@ use crate::record::Record;
 use crate::result_set::ResultSet;
 use crate::retrieve;
 use crate::scan_set::ScanSet;
+#[cfg(feature = "sru")]
+use crate::sru::SruDescription;
 use crate::target::adapt::{DEFAULT_DATABASE, RecordForm};
 use crate::target::profile::Resolved;
 use crate::url::{Kind, Octets, Z3950Url};
@@ -266,6 +268,20 @@ impl Connection {
         let mut lease = self.inner.lease().await;
         let explain = |session: Session| async move { session.explain(options).await };
         lease.run(Repeat::IfLost, explain).await
+    }
+
+    /// What a server of SRU says about its database.
+    ///
+    /// # Errors
+    /// Those of [`Session::describe`].
+    #[cfg(feature = "sru")]
+    pub async fn describe(&self) -> Result<SruDescription, Error> {
+        let databases = self.inner.target.databases();
+        let database = databases.first().map(|name| name.0.to_string_lossy());
+        let database = &database.unwrap_or_default();
+        let mut lease = self.inner.lease().await;
+        let describe = |session: Session| async move { session.describe(database).await };
+        lease.run(Repeat::IfLost, describe).await
     }
 
     async fn task(&self, task: &ExtendedServicesRequest) -> Result<TaskResult, Error> {

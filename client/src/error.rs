@@ -234,6 +234,8 @@ pub enum Phase {
     DuplicateDetection,
     /// Browsing a list of terms.
     Scan,
+    /// Asking a server of SRU what it is.
+    Explain,
     /// Having a task done.
     ExtendedServices,
     /// Closing the session.
@@ -275,6 +277,7 @@ impl fmt::Display for Phase {
             Self::Sort => "Sort",
             Self::DuplicateDetection => "Duplicate Detection",
             Self::Scan => "Scan",
+            Self::Explain => "Explain",
             Self::ExtendedServices => "Extended Services",
             Self::Close => "Close",
         })

@@ -6,6 +6,8 @@
 //! | `task` | takes the requests of a session as values, never encoded, and answers them |
 //! | `search` | result sets, which SRU does not have: a query that is asked again for each range of records |
 //! | `scan` | lists of terms |
+//! | `update` | updates, by SOAP |
+//! | `explain` | what a server says about itself |
 //! | `query` | type-1 queries as CQL, and sort keys |
 //! | `records` | which schema to ask for; records and diagnostics as those of Z39.50 |
 //! | `sets` | what a session keeps |
@@ -15,6 +17,7 @@
 //! What SRU does not have is refused with a diagnostic: result sets shared with other sessions, several databases at once, Explain
 //! databases, orders, segmentation, resource control.
 
+mod explain;
 mod http;
 mod query;
 mod records;
@@ -23,7 +26,9 @@ mod search;
 mod server;
 mod sets;
 pub(crate) mod task;
+mod update;
 
+pub use self::explain::SruDescription;
 pub use crate::error::SruFault;
 pub use crate::target::profile::{SruMethod, SruOptions};
 

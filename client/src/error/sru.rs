@@ -32,6 +32,9 @@ pub enum SruFault {
     /// Not HTTP, or not in a form that can be read.
     #[error("no answer of HTTP: {0}")]
     Http(String),
+    /// An answer to explain without a description.
+    #[error("the server has no description of the database")]
+    Undescribed,
     /// The answer to another operation.
     #[error("the answer to another operation than {0}")]
     Operation(&'static str),

@@ -24,7 +24,9 @@ use crate::protocol::driver::task::{Driver, Farewell, Inbox};
 use crate::protocol::driver::{Command, State, Trigger};
 use crate::protocol::service::init::ServerInfo;
 #[cfg(feature = "sru")]
-use crate::sru::task::SruTask;
+use crate::sru::SruDescription;
+#[cfg(feature = "sru")]
+use crate::sru::task::{DescriptionRequest, SruTask};
 #[cfg(feature = "sru")]
 use crate::target::Endpoint;
 #[cfg(feature = "sru")]
@@ -64,6 +66,9 @@ struct Handle {
     unanswered: AtomicUsize,
     /// The most operations in progress at once if the server grants concurrentOperations, and otherwise.
     in_progress: (usize, usize),
+    /// Asks a server of SRU for descriptions.
+    #[cfg(feature = "sru")]
+    descriptions: Option<mpsc::Sender<DescriptionRequest>>,
 }
 
 impl Session {
@@ -117,9 +122,11 @@ impl Session {
         routes: &Routes,
         options: &SessionOptions,
     ) -> Result<Self, Error> {
-        let (handle, inbox, state) = Handle::new(options);
+        let (mut handle, inbox, state) = Handle::new(options);
+        let (descriptions, requests) = mpsc::channel(1);
+        handle.descriptions = Some(descriptions);
         let span = info_span!("connection", host = %endpoint.host(), port = endpoint.port());
-        let task = SruTask::new(endpoint, proxy, routes, options, inbox, state);
+        let task = SruTask::new(endpoint, proxy, routes, options, inbox, requests, state);
         tokio::spawn(Box::pin(task.run()).instrument(span));
         Self::begin(handle, options).await
     }
@@ -172,6 +179,29 @@ impl Session {
         match self.server.options.contains(Options::CONCURRENT_OPERATIONS) {
             true => concurrent,
             false => pipelined,
+        }
+    }
+
+    /// Asks a server of SRU for the description of a database, which is the path of its URL.
+    ///
+    /// # Errors
+    /// [`ProtocolFault::NotGranted`] if the server is one of Z39.50, [`Error::Refused`] if it has no description; the failure of the
+    /// connection.
+    #[cfg(feature = "sru")]
+    pub async fn describe(&self, database: &str) -> Result<SruDescription, Error> {
+        let Some(descriptions) = &self.handle.descriptions else {
+            let fault = ProtocolFault::NotGranted("descriptions of databases");
+            return Err(Error::fault(Phase::Explain, fault));
+        };
+        let (reply, answer) = oneshot::channel();
+        let request = DescriptionRequest {
+            database: database.to_owned(),
+            timeouts: self.timeouts,
+            reply,
+        };
+        match descriptions.send(request).await {
+            Ok(()) => answer.await.map_err(|_| self.handle.too_late())?,
+            Err(_) => Err(self.handle.too_late()),
         }
     }
 
@@ -383,6 +413,8 @@ impl Handle {
                 options.max_in_progress(true),
                 options.max_in_progress(false),
             ),
+            #[cfg(feature = "sru")]
+            descriptions: None,
         };
         (handle, inbox, state)
     }

@@ -63,7 +63,7 @@ impl Form {
             None => (schema(AskedSchema::Any), false),
             Some(syntax) if is_marc(&syntax) => (schema(AskedSchema::Default), false),
             Some(oid::XML | oid::APPLICATION_XML) => (schema(AskedSchema::Default), true),
-            Some(oid::OPAC) => (AskedSchema::Named(OPAC.to_owned()), false),
+            Some(oid::OPAC) => (schema(AskedSchema::Named(OPAC.to_owned())), false),
             Some(other) => {
                 let words = format!("{other}: SRU has XML only, which is read as MARC or OPAC");
                 return Err(Refused::because(Condition::RECORD_SYNTAX, words));

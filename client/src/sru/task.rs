@@ -1,6 +1,6 @@
 //! The task behind a session with a server of SRU: one request after another, each cancelled when its caller is gone.
 
-use tokio::sync::watch;
+use tokio::sync::{mpsc, oneshot, watch};
 use tracing::trace;
 use z3950_asn1::apdu::{
     Apdu, DeleteFunction, DeleteResultSetRequest, DeleteResultSetResponse, DeleteSetStatus,
@@ -9,6 +9,7 @@ use z3950_asn1::apdu::{
 use z3950_asn1::sru::SruLimits;
 use z3950_asn1::types::Bits;
 
+use super::explain::SruDescription;
 use super::http::HttpClient;
 use super::server::SruServer;
 use super::sets::{ResultSets, SruExchange};
@@ -25,10 +26,25 @@ use crate::transport::timeouts::Timeouts;
 /// of type 104 (Z39.50-2003 §3.2.1.1.4).
 const GRANTED: Options = Options(Bits::of(&[0, 1, 2, 7, 8, 10, 14, 19]));
 
+/// A question for the description of a database.
+#[derive(Debug)]
+pub(crate) struct DescriptionRequest {
+    pub(crate) database: String,
+    pub(crate) timeouts: Timeouts,
+    pub(crate) reply: oneshot::Sender<Result<SruDescription, Error>>,
+}
+
+/// What the task does next.
+enum Assignment {
+    Command(Command),
+    Description(DescriptionRequest),
+}
+
 /// The task's view of a session.
 pub(crate) struct SruTask {
     exchange: SruExchange,
     inbox: Inbox,
+    descriptions: mpsc::Receiver<DescriptionRequest>,
     state: watch::Sender<State>,
 }
 
@@ -40,6 +56,7 @@ impl SruTask {
         routes: &Routes,
         options: &SessionOptions,
         inbox: Inbox,
+        descriptions: mpsc::Receiver<DescriptionRequest>,
         state: watch::Sender<State>,
     ) -> Self {
         let limits = SruLimits::default();
@@ -51,29 +68,17 @@ impl SruTask {
                 sets: ResultSets::default(),
             },
             inbox,
+            descriptions,
             state,
         }
     }
 
     /// Serves requests until this side closes the session. A server cannot end it.
     pub(crate) async fn run(mut self) {
-        while let Some(mut command) = self.next().await {
-            let closing = self.inbox.closing.clone();
-            let Command {
-                request,
-                timeouts,
-                reply,
-            } = &mut command;
-            let answer = tokio::select! {
-                biased;
-                () = closing.cancelled() => Some(Err(End::Closed.error())),
-                () = reply.closed() => None,
-                answer = self.answer(request, timeouts) => Some(answer),
-            };
-            match answer {
-                // Errors: the caller is gone.
-                Some(answer) => drop(command.reply.send(answer)),
-                None => self.exchange.server.http.disconnect(),
+        while let Some(assignment) = self.next().await {
+            match assignment {
+                Assignment::Command(command) => self.carry_out(command).await,
+                Assignment::Description(request) => self.describe(request).await,
             }
         }
         trace!("session ended");
@@ -87,8 +92,44 @@ impl SruTask {
         self.state.send_replace(State::Gone(End::Closed));
     }
 
-    /// The next request; `None` when the session is closed.
-    async fn next(&mut self) -> Option<Command> {
+    async fn carry_out(&mut self, mut command: Command) {
+        let closing = self.inbox.closing.clone();
+        let Command {
+            request,
+            timeouts,
+            reply,
+        } = &mut command;
+        let answer = tokio::select! {
+            biased;
+            () = closing.cancelled() => Some(Err(End::Closed.error())),
+            () = reply.closed() => None,
+            answer = self.answer(request, timeouts) => Some(answer),
+        };
+        match answer {
+            // Errors: the caller is gone.
+            Some(answer) => drop(command.reply.send(answer)),
+            None => self.exchange.server.http.disconnect(),
+        }
+    }
+
+    async fn describe(&mut self, mut request: DescriptionRequest) {
+        let closing = self.inbox.closing.clone();
+        let (database, timeouts) = (&*request.database, &request.timeouts);
+        let answer = tokio::select! {
+            biased;
+            () = closing.cancelled() => Some(Err(End::Closed.error())),
+            () = request.reply.closed() => None,
+            answer = self.exchange.describe(database, timeouts) => Some(answer),
+        };
+        match answer {
+            // Errors: the caller is gone.
+            Some(answer) => drop(request.reply.send(answer)),
+            None => self.exchange.server.http.disconnect(),
+        }
+    }
+
+    /// What to do next; `None` when the session is closed.
+    async fn next(&mut self) -> Option<Assignment> {
         loop {
             let inbox = &mut self.inbox;
             tokio::select! {
@@ -96,9 +137,12 @@ impl SruTask {
                 () = inbox.closing.cancelled() => return None,
                 // Nothing is in progress.
                 Some(trigger) = inbox.triggers.recv() => drop(trigger.reply.send(0)),
+                Some(request) = self.descriptions.recv() => {
+                    return Some(Assignment::Description(request));
+                }
                 command = inbox.commands.recv() => match command {
                     Some(command) if command.reply.is_closed() => {}
-                    command => return command,
+                    command => return command.map(Assignment::Command),
                 },
             }
         }
@@ -112,6 +156,9 @@ impl SruTask {
             Apdu::SortRequest(request) => self.exchange.sort(request, timeouts).await?.into(),
             Apdu::ScanRequest(request) => self.exchange.scan(request, timeouts).await?.into(),
             Apdu::DeleteResultSetRequest(request) => self.delete(request).into(),
+            Apdu::ExtendedServicesRequest(request) => {
+                self.exchange.task(request, timeouts).await?.into()
+            }
             other => {
                 let fault = ProtocolFault::NotGranted(other.name());
                 return Err(Error::fault(Phase::of(other), fault));

@@ -2,6 +2,7 @@
 
 mod habits;
 mod hostile;
+mod services;
 mod transport;
 
 use std::collections::VecDeque;

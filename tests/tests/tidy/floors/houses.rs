@@ -177,6 +177,8 @@ pub(super) const HOUSES: &[House] = &[
             "sru::task",
             "sru::scan",
             "sru::search",
+            "sru::update",
+            "sru::explain",
             "sru::sets",
             "sru::server",
             "sru::http",
