@@ -15,6 +15,7 @@ use z3950_asn1::format::search_result1::{QueryExpression, SubqueryReport};
 use z3950_asn1::query::names::Names;
 
 use crate::answer::{Envelope, Piece};
+use crate::commands::query::AskedQuery;
 use crate::commands::target::NamedTarget;
 use crate::console::output::Words;
 use crate::render::{query, shown, term};
@@ -62,7 +63,7 @@ impl Arguments {
     pub(crate) fn shown(
         &self,
         place: &NamedTarget,
-        query: &RpnQuery,
+        query: &AskedQuery,
         found: &SearchResult,
         json: bool,
         alone: bool,
@@ -84,11 +85,11 @@ impl Arguments {
                 .with("hits", found.count())
                 .with("is_estimate", found.is_estimate())
                 .with("facets", facets.iter().map(facet_json).collect::<Value>())
-                .with("parts", parts_json(&parts, query));
+                .with("parts", parts_json(&parts, query.as_rpn()));
             return envelope.piece();
         }
         let mut blocks = Vec::new();
-        let named = part_names(&parts, Some(query));
+        let named = part_names(&parts, query.as_rpn());
         if self.parts || (found.count() == Some(0) && parts.len() > 1) {
             let lines = parts.iter().zip(&named);
             let lines = lines.map(|(part, name)| part_line(part, name));
@@ -214,8 +215,8 @@ fn part_line(part: &SubqueryReport, name: &str) -> String {
     format!("{count:>9}  {name}")
 }
 
-fn parts_json(parts: &[SubqueryReport], query: &RpnQuery) -> Value {
-    let names = part_names(parts, Some(query));
+fn parts_json(parts: &[SubqueryReport], query: Option<&RpnQuery>) -> Value {
+    let names = part_names(parts, query);
     let parts = parts.iter().zip(names).map(|(part, name)| {
         json!({
             "part": name,
@@ -372,7 +373,7 @@ mod tests {
             ["1850", "1860", "1850", "war", "the whole query"]
         );
         assert_eq!(
-            parts_json(&[part], &ranges),
+            parts_json(&[part], Some(&ranges)),
             json!([{"part": "war", "is_whole": false, "count": 7}])
         );
     }

@@ -1,6 +1,7 @@
 //! `z3950 query`: queries in PQF, CCL, CQL or words (Z39.50-2003 §3.7), without connecting.
 
 use std::ffi::{OsStr, OsString};
+use std::fmt;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
@@ -10,7 +11,7 @@ use z3950_asn1::codec::encode_value;
 use z3950_asn1::input;
 use z3950_asn1::oid::CQL;
 use z3950_asn1::query::ccl::Bib;
-use z3950_asn1::query::cql::Properties;
+use z3950_asn1::query::cql::{self, Properties};
 use z3950_asn1::query::names::Names;
 use z3950_asn1::query::{Dialects, Language, QueryError, explain, tree};
 use z3950_asn1::types::{Any, InternationalString};
@@ -198,9 +199,41 @@ pub(crate) fn check<'a>(
     Ok(())
 }
 
+/// A query as a server is asked it.
+#[derive(Clone)]
+pub(crate) enum AskedQuery {
+    /// Of type 1.
+    Rpn(RpnQuery),
+    /// In CQL, as typed.
+    Cql(String),
+}
+
+impl AskedQuery {
+    /// The query of type 1.
+    pub(crate) fn as_rpn(&self) -> Option<&RpnQuery> {
+        match self {
+            Self::Rpn(query) => Some(query),
+            Self::Cql(_) => None,
+        }
+    }
+}
+
+impl fmt::Display for AskedQuery {
+    /// In PQF, or in CQL.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Rpn(query) => query.fmt(f),
+            Self::Cql(text) => f.write_str(text),
+        }
+    }
+}
+
 /// A query, and how its result is sorted.
 pub(crate) struct SortedQuery {
-    pub(crate) query: RpnQuery,
+    /// The query, or why it is none of type 1: CQL with indexes that only its server knows.
+    pub(crate) query: Result<RpnQuery, String>,
+    /// The query as typed, if it is in CQL, which servers of SRU take.
+    pub(crate) cql: Option<String>,
     /// Most important first.
     pub(crate) keys: Vec<SortKeySpec>,
     /// A note on how it was read.
@@ -244,12 +277,22 @@ pub(crate) fn read_sorted(
     lang: Option<Language>,
     text: &str,
 ) -> Result<SortedQuery, String> {
-    let (query, remark) = read(dialects, lang, text)?;
     let (language, text) = lang.map_or_else(|| guessed(text), |lang| (lang, text));
-    let keys = dialects.sort_keys(language, text);
+    let is_cql = language == Language::Cql && cql::parse(text).is_ok();
+    let query = read(dialects, Some(language), text).and_then(|(query, remark)| {
+        let keys = dialects.sort_keys(language, text);
+        let keys = keys.map_err(|error| pointed_out(&error, text))?;
+        Ok((query, keys, remark))
+    });
+    let (query, keys, remark) = match query {
+        Ok((query, keys, remark)) => (Ok(query), keys, remark),
+        Err(words) if is_cql => (Err(words), Vec::new(), None),
+        Err(words) => return Err(words),
+    };
     Ok(SortedQuery {
         query,
-        keys: keys.map_err(|error| pointed_out(&error, text))?,
+        cql: is_cql.then(|| text.to_owned()),
+        keys,
         remark: remark.filter(|words| words != SORT_LEFT_OUT),
     })
 }
@@ -342,7 +385,7 @@ fn misread(text: &str) -> Option<String> {
 }
 
 /// A CQL query of type 104 as YAZ sends it: an InternationalString, or plain octets if it cannot be encoded.
-pub(crate) fn cql(text: &str) -> Query {
+pub(crate) fn type_104(text: &str) -> Query {
     let value = encode_value(&InternationalString::from(text)).ok();
     Query::Type104(match value.and_then(Any::new) {
         Some(value) => External::single_asn1_type(CQL, value),

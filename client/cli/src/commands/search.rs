@@ -91,9 +91,14 @@ pub(crate) async fn run(arguments: &Search, output: &mut Output) -> Result<Exit,
     };
     let reader = QueryReader::new(&Dialects::default(), &wanted.language)?;
     let query = query.map(|query| query.as_encoded_bytes().to_vec());
-    // A wrong query is wrong at every target.
+    // A wrong query is wrong at every target, but servers of SRU have indexes of their own.
+    let mut own_index = None;
     if let Some(query) = &query {
-        reader.read_sorted(query).map_err(Failure::Usage)?;
+        own_index = reader
+            .read_sorted(query)
+            .map_err(Failure::Usage)?
+            .query
+            .err();
     }
     let reach = TargetClient::new(&arguments.connection).await?;
     let is_written = batch.file().is_some();
@@ -116,6 +121,9 @@ pub(crate) async fn run(arguments: &Search, output: &mut Output) -> Result<Exit,
     }
     if spots.is_empty() {
         return Ok(exit);
+    }
+    if let Some(words) = own_index.filter(|_| !spots.iter().any(Spot::is_sru)) {
+        return Err(Failure::Usage(words));
     }
     let records = &wanted.asked.records;
     let style = records.style_in(batch.format(records.format)?)?;

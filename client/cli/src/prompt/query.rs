@@ -58,21 +58,27 @@ impl QueryType {
 /// A query, the keys to sort its result by, and a note on how it was read.
 pub(super) type ReadQuery = (Query, Vec<SortKeySpec>, Option<String>);
 
-/// Reads a query. A prefix (`pqf:`, `ccl:`, `cql:`, `names:`) overrides the type.
+/// Reads a query. A prefix (`pqf:`, `ccl:`, `cql:`, `names:`) overrides the type. CQL for a server of SRU stays as it is typed.
 pub(super) fn read(
     query_type: QueryType,
     dialects: &Dialects,
     text: &str,
+    is_sru: bool,
 ) -> Result<ReadQuery, String> {
     let language = match query_type {
         _ if commands::query::prefixed(text).is_some() => None,
         QueryType::Auto => None,
         QueryType::Rpn(language) => Some(language),
+        QueryType::Ccl if is_sru => Some(Language::Ccl),
+        QueryType::Cql if is_sru => Some(Language::Cql),
         QueryType::Ccl => return Ok((Query::Type2(text.into()), Vec::new(), None)),
-        QueryType::Cql => return Ok((commands::query::cql(text), Vec::new(), None)),
+        QueryType::Cql => return Ok((commands::query::type_104(text), Vec::new(), None)),
     };
     let read = commands::query::read_sorted(dialects, language, text)?;
-    Ok((Query::Type1(read.query), read.keys, read.remark))
+    if let Some(cql) = read.cql.filter(|_| is_sru) {
+        return Ok((commands::query::type_104(&cql), Vec::new(), read.remark));
+    }
+    Ok((Query::Type1(read.query?), read.keys, read.remark))
 }
 
 #[cfg(test)]
@@ -81,7 +87,7 @@ mod tests {
 
     fn check(query_type: &str, text: &str, expected: &str) {
         let query_type = QueryType::by_name(query_type).expect("a type");
-        let query = match read(query_type, &Dialects::default(), text) {
+        let query = match read(query_type, &Dialects::default(), text, false) {
             Ok((Query::Type1(query), ..)) => query.to_string(),
             Ok((other, ..)) => format!("type-{}", other.type_number()),
             Err(words) => words,
@@ -107,6 +113,23 @@ mod tests {
             "pqf: war peace",
             "\"peace\" after the end of the query at character 5 of the query\nwar peace\n    ^",
         );
+    }
+
+    #[test]
+    fn cql_for_a_server_of_sru_stays_as_it_is() {
+        let read = |query_type, text| {
+            let read = read(query_type, &Dialects::default(), text, true);
+            read.map(|(query, keys, _)| (query.type_number(), keys.len()))
+        };
+        for (query_type, text, expected) in [
+            (QueryType::Auto, "ti:war", 1),
+            (QueryType::Auto, "cql:pica.tit=war sortby x", 104),
+            (QueryType::Cql, "title=war", 104),
+            (QueryType::Ccl, "ti=war", 1),
+        ] {
+            assert_eq!(read(query_type, text), Ok((expected, 0)), "{text}");
+        }
+        assert!(read(QueryType::Cql, "pica.tit=").is_err());
     }
 
     #[test]

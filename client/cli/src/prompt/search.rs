@@ -133,7 +133,10 @@ impl Prompt {
     /// Reads a query, with terms in the character set of the settings, and the keys to sort its result by.
     fn query(&self, text: &str, output: &Output) -> Result<(Query, Vec<SortKeySpec>), Refusal> {
         let query_type = self.settings.query_type;
-        let read = query::read(query_type, &self.dialects, text);
+        let is_sru = self
+            .place()
+            .is_some_and(|place| place.way.target.endpoint.is_sru());
+        let read = query::read(query_type, &self.dialects, text, is_sru);
         let (mut query, keys, remark) = read.map_err(Refusal::wrong)?;
         remark.inspect(|words| output.note(words));
         if let (Query::Type1(rpn), Some(place)) = (&mut query, self.here()) {

@@ -17,7 +17,7 @@ use z3950_asn1::format::charset_negotiation::OriginProposal;
 use z3950_asn1::oid::{PERSISTENT_QUERY, XML};
 
 use super::perform::{Attempts, NO_RECORD, NoResult, OTHER_SET, Tried, deleted};
-use crate::commands::query::cql;
+use crate::commands::query::type_104;
 use crate::render::counted;
 
 /// How many records to request in segments.
@@ -109,7 +109,7 @@ impl Attempts<'_> {
                     .term
                     .replace('\\', "\\\\")
                     .replace('"', "\\\"");
-                let query = cql(&format!("\"{word}\""));
+                let query = type_104(&format!("\"{word}\""));
                 let hits = session.search(query, &self.search_options(None)).await?;
                 Ok(format!("{} by CQL", counted(hits.hits, "hit")))
             }

@@ -7,14 +7,14 @@ use z3950::plan::{Fallback, SearchCourse};
 use z3950::retrieve::OutcomeName;
 use z3950::service::ResultRecord;
 use z3950::service::search::SearchOptions;
-use z3950_asn1::apdu::{Query, RpnQuery, SortKeySpec};
+use z3950_asn1::apdu::{Query, SortKeySpec};
 use z3950_asn1::bib1::diagnostics::Condition;
 
 use super::Wanted;
 use crate::answer::{Answer, Ask, Envelope, Job, Piece, Recipient, Work, Writing, refuse};
 use crate::commands::facets;
 use crate::commands::fallback::again_as;
-use crate::commands::query::{QueryReader, SortedQuery};
+use crate::commands::query::{AskedQuery, QueryReader, SortedQuery, type_104};
 use crate::commands::target::{Borrowed, Made, NamedTarget, TargetClient, Unanswered};
 use crate::console::output::{Failure, Words};
 use crate::console::report::unsorted;
@@ -42,6 +42,11 @@ impl Spot {
             place,
         }
     }
+
+    /// Whether queries are asked over SRU.
+    pub(super) fn is_sru(&self) -> bool {
+        self.place.resolved.endpoint.is_sru()
+    }
 }
 
 /// Searches targets and shows what each has.
@@ -65,7 +70,7 @@ pub(super) struct Searcher {
 /// A query at one target.
 struct Searched<'a> {
     spot: &'a Spot,
-    query: RpnQuery,
+    query: AskedQuery,
     keys: Vec<SortKeySpec>,
     /// The beginning of messages.
     subject: String,
@@ -96,9 +101,19 @@ impl Work for Searcher {
         };
         let SortedQuery {
             query,
-            keys,
+            cql,
+            mut keys,
             remark,
         } = read;
+        let query = match (cql.filter(|_| spot.is_sru()), query) {
+            (Some(cql), _) => {
+                // As typed, with its sort keys.
+                keys.clear();
+                AskedQuery::Cql(cql)
+            }
+            (None, Ok(query)) => AskedQuery::Rpn(query),
+            (None, Err(words)) => return refuse(ask, words, recipient).await,
+        };
         if let Some(words) = remark.filter(|_| ask.target == 0) {
             recipient.send(Words::Note(words)).await;
         }
@@ -188,14 +203,20 @@ impl Searcher {
         notes: &mut Vec<Words>,
     ) -> Result<(Borrowed, FoundSet), Unanswered> {
         let Searched { spot, keys, .. } = searched;
-        let adapted = spot.place.adapted(&searched.query)?;
+        let adapted = match &searched.query {
+            AskedQuery::Rpn(query) => AskedQuery::Rpn(spot.place.adapted(query)?),
+            typed @ AskedQuery::Cql(_) => typed.clone(),
+        };
         let mut lease = self.reach.borrow(&spot.place).await?;
         let (search, records) = (spot.search.clone(), spot.options.clone());
-        let mut course = SearchCourse::new(Some(&adapted), search, records, self.fallback);
+        let mut course = SearchCourse::new(adapted.as_rpn(), search, records, self.fallback);
         let mut empty = None;
         loop {
-            let query = course.query().unwrap_or(&adapted);
-            let result = self.search(&mut lease, query, &course, keys).await;
+            let query = match (course.query(), &adapted) {
+                (Some(query), _) | (None, AskedQuery::Rpn(query)) => Query::Type1(query.clone()),
+                (None, AskedQuery::Cql(text)) => type_104(text),
+            };
+            let result = self.search(&mut lease, &query, &course, keys).await;
             let result = result.map(|(set, warning)| {
                 let warning = warning.map(|words| format!("{}: {words}", searched.subject));
                 notes.extend(warning.map(Words::Warning));
@@ -240,7 +261,7 @@ impl Searcher {
     async fn search(
         &self,
         lease: &mut Borrowed,
-        query: &RpnQuery,
+        query: &Query,
         course: &SearchCourse,
         keys: &[SortKeySpec],
     ) -> Result<(Pager, Option<String>), Error> {
@@ -257,7 +278,7 @@ impl Searcher {
             None => lease.own_set(),
         };
         self.reach.note_search();
-        let (query, search) = (&Query::Type1(query.clone()), &search);
+        let search = &search;
         // If the connection is lost between records, a new session continues after them.
         let mut options = course.records();
         options.reconnect = lease.reconnect();
