@@ -23,7 +23,7 @@ use crate::commands::search::Search;
 use crate::commands::target::AtTarget;
 use crate::commands::targets::Targets;
 use crate::commands::url::Url;
-use crate::commands::{fallback, order, plan, register, scan, update};
+use crate::commands::{explain, fallback, order, plan, register, scan, update};
 use crate::console::exit;
 use crate::prompt::Open;
 
@@ -78,6 +78,8 @@ pub(crate) enum Command {
     Update(Box<AtTarget<update::Arguments>>),
     /// Order a document found by a search or described in a request file.
     Order(Box<AtTarget<order::Arguments>>),
+    /// Show what a server of SRU says about its database.
+    Explain(Box<AtTarget<explain::Arguments>>),
     /// Test what a server supports, one feature at a time.
     Probe(Box<Probe>),
     /// Manage target profiles: list, show, add and check them.

@@ -3,6 +3,7 @@
 pub(crate) mod connection;
 pub(crate) mod convert;
 pub(crate) mod decode;
+pub(crate) mod explain;
 pub(crate) mod facets;
 pub(crate) mod fallback;
 pub(crate) mod get;

@@ -85,6 +85,7 @@ fn execute(cli: &Cli, output: &mut Output) -> Result<Exit, Failure> {
         Command::Man => manual::page(output),
         Command::Search(arguments) => connecting(|| search::run(arguments, output)),
         Command::Scan(arguments) => connecting(|| target::run(arguments, output)),
+        Command::Explain(arguments) => connecting(|| target::run(arguments, output)),
         Command::Lookup(arguments) => connecting(|| lookup::run(arguments, output)),
         Command::Update(arguments) => connecting(|| update::run(arguments, output)),
         Command::Order(arguments) => connecting(|| target::run(arguments, output)),

@@ -38,11 +38,15 @@ const ALL: &[Examples] = &[
         ("A table for a spreadsheet", "z3950 search lib.example/books --format csv --fields 001,245ab,year,856u ti:war > war.csv"),
         ("The number of records, and their most frequent authors", "z3950 search lib.example/books --count 0 --facets author:5 year:1850-1860"),
         ("Where the copies are, and whether they are available", "z3950 search lib.example/books --syntax opac ti:emma"),
+        ("A server of SRU, in its own CQL", "z3950 search http://lib.example/books --lang cql 'dc.title = war' --format marcxml"),
         ("Search two targets, with JSON output", "z3950 search lib.example/books lib.example/serials --json ti:american"),
     ]),
     ("scan", &[
         ("Titles around a word", "z3950 --demo scan localhost/books ti:war"),
         ("Five authors, starting at a name", "z3950 scan lib.example/books --size 5 '@attr 1=1003 austen'"),
+    ]),
+    ("explain", &[
+        ("Indexes, schemas and limits of a server of SRU", "z3950 explain http://lib.example/books"),
     ]),
     ("lookup", &[
         ("By ISBN, or by a number of unknown type", "z3950 --demo lookup localhost/books isbn:0-14-143951-3"),
@@ -72,6 +76,7 @@ const ALL: &[Examples] = &[
     ("plan", &[
         ("", "z3950 plan 'z39.50r://lib.example/cat?id7;esn=f;rs=marc'"),
         ("Include the octets of each request", "z3950 plan --octets 'z39.50r://lib.example/cat?id7'"),
+        ("What a server of SRU says about itself", "z3950 targets add books --from http://lib.example/books"),
     ]),
     ("decode", &[
         ("Octets, raw or as hexadecimal digits", "z3950 decode capture.hex"),

@@ -85,7 +85,10 @@ impl Attempts<'_> {
             Ok(session) => session,
             Err(failure) => return self.unreachable(&failure),
         };
-        self.server(session.server_info())?;
+        match self.place.resolved.endpoint.is_sru() {
+            true => self.description(&session).await?,
+            false => self.server(session.server_info())?,
+        }
         let (trials, waiting) = (Trial::all(), self.output.waiting());
         let count = trials.len();
         for (index, trial) in trials.into_iter().enumerate() {
@@ -115,6 +118,23 @@ impl Attempts<'_> {
 
     fn envelope(&self, tried: &str) -> Envelope {
         Envelope::of(self.place, &["tried", "detail"]).with("tried", tried)
+    }
+
+    /// What a server of SRU says about its database; it has no Init.
+    async fn description(&mut self, session: &Session) -> Result<(), Failure> {
+        let databases = self.place.databases();
+        let database = databases.first().map(String::as_str).unwrap_or_default();
+        let described = session.describe(database).await.map(|description| {
+            let zeerex = description.zeerex;
+            format!(
+                "{} {}, indexes: {}, schemas: {}",
+                zeerex.server.protocol,
+                zeerex.server.version,
+                zeerex.indexes.len(),
+                zeerex.schemas.len(),
+            )
+        });
+        self.line("explain", described.map_err(NoResult::from))
     }
 
     /// What the server said about itself at Init.

@@ -37,8 +37,9 @@ use crate::render::shown;
 pub(crate) const TARGET: &str = "\
 Targets:
   A target is the name of a profile (see `z3950 targets list`), host[:port], ssl:host[:port],
-  unix:path, connect:proxy:port,target, or a URL. /database or /database+database after a name or
-  host selects databases (:database after a path); the default is the profile's, or Default.
+  unix:path, connect:proxy:port,target, or a URL; http://host/database is a server of SRU.
+  /database or /database+database after a name or host selects databases (:database after a
+  path); the default is the profile's, or Default.
 
 Output of --json:
   One object per line. Every object of a command has the same keys, the first of which is v; keys
@@ -212,9 +213,14 @@ impl TargetClient {
             resolved.databases = names.map(DatabaseName::from).collect();
         }
         resolved.databases = resolved.databases();
-        if !matches!(resolved.endpoint, Endpoint::Tls(..)) && !self.of_tls.is_empty() {
+        let has_tls = matches!(resolved.endpoint, Endpoint::Tls(..) | Endpoint::Https(..));
+        if !has_tls && !self.of_tls.is_empty() {
+            let hint = match resolved.endpoint.is_sru() {
+                true => "https: selects TLS",
+                false => "ssl: before the host selects TLS",
+            };
             output.warning(&format!(
-                "{}: the connection does not use TLS, so {} has no effect; ssl: before the host selects TLS",
+                "{}: the connection does not use TLS, so {} has no effect; {hint}",
                 redacted(&text),
                 self.of_tls.join(" and ")
             ));

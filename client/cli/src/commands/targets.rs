@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
-use z3950::profile::{Origin, ProfileEntry, Profiles};
+use z3950::profile::{Origin, ProfileEntry, Profiles, SruOptions};
 use z3950::target::redacted;
 
 use self::add::{Add, add};
@@ -75,7 +75,7 @@ pub(crate) async fn run(command: &Targets, output: &mut Output) -> Result<Exit, 
             Ok(Exit::Delivered)
         }
         Targets::Show(arguments) => show(arguments, output),
-        Targets::Add(arguments) => add(arguments, output),
+        Targets::Add(arguments) => add(arguments, output).await,
         Targets::Check(arguments) => check(arguments, output).await,
         Targets::Path(known) => {
             output.line(&own_file(known)?.display().to_string())?;
@@ -150,6 +150,7 @@ fn show(arguments: &EachTarget<TargetsFile>, output: &mut Output) -> Result<Exit
                         }
                         Value::Bool(is_so) => if *is_so { "yes" } else { "no" }.to_owned(),
                         Value::String(text) => text.clone(),
+                        Value::Object(_) if key == "sru" => value.to_string(),
                         // A record syntax.
                         Value::Object(parts) => match (&parts["name"], &parts["oid"]) {
                             (Value::String(name), Value::String(oid)) => format!("{name} ({oid})"),
@@ -164,6 +165,22 @@ fn show(arguments: &EachTarget<TargetsFile>, output: &mut Output) -> Result<Exit
         }
     }
     Ok(exit)
+}
+
+/// The object of how a server is asked over SRU.
+fn sru(options: &SruOptions) -> Value {
+    let indexes = options.indexes.iter();
+    let indexes = indexes.map(|(value, index)| (value.to_string(), index.as_str().into()));
+    json!({
+        "version": options.version.as_str(),
+        "method": options.method.name(),
+        "schema": options.schema,
+        "indexes": indexes.collect::<serde_json::Map<String, Value>>(),
+        "pqf": options.pqf,
+        "sort_keys": options.sort_keys,
+        "login_in_url": options.login_in_url,
+        "parameters": options.parameters.keys().collect::<Vec<_>>(),
+    })
 }
 
 /// The object of a profile; of its credentials it says only whether there are any.
@@ -192,6 +209,7 @@ fn object(name: &str, entry: &ProfileEntry) -> Value {
         "pause": profile.pause.map(|pause| pause.as_secs_f64()),
         "sessions": profile.sessions,
         "pipelined": profile.pipelined,
+        "sru": profile.sru.as_ref().map(sru),
         "source": profile.source,
         "note": profile.note,
         "origin": origin,

@@ -21,7 +21,11 @@ impl Prompt {
         let position = self.position(text)?;
         let (host, port) = match self.place().map(|place| &place.way.target.endpoint) {
             Some(Endpoint::Tcp(host, port) | Endpoint::Tls(host, port)) => (host.clone(), *port),
-            _ => return Err(Refusal::wrong("a Unix socket has no URL")),
+            Some(Endpoint::Unix(_)) => return Err(Refusal::wrong("a Unix socket has no URL")),
+            _ => {
+                let words = "a z39.50r URL names a server of Z39.50, not one of SRU";
+                return Err(Refusal::wrong(words));
+            }
         };
         let (database, octets) = self.marc_record(position).await?;
         let number = iso2709::parse(&octets).ok().and_then(|parsed| {

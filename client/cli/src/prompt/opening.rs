@@ -8,7 +8,7 @@ use z3950::error::{Error, Phase};
 use z3950::open::{self, OpenedSearch};
 use z3950::pace::{Clock, Pace};
 use z3950::plan;
-use z3950::profile::Resolved;
+use z3950::profile::{Resolved, SruMethod, sru_version};
 use z3950::retrieve::Outcome;
 use z3950::service::DEFAULT_RESULT_SET;
 use z3950::session::{Repeat, Session, SessionOptions};
@@ -137,6 +137,12 @@ impl Prompt {
             true => way.target.profile.pipelined.unwrap_or(1),
             false => PIPELINED,
         };
+        let sru = way.target.profile.sru.clone();
+        options.sru = sru.unwrap_or_default();
+        if let Some((method, version)) = self.settings.sru {
+            options.sru.method = method;
+            options.sru.version = version.unwrap_or(options.sru.version);
+        }
         options.access_control = self.context.asker.clone().map(|asker| asker as _);
         options.resource_control = self.context.asker.clone().map(|asker| asker as _);
         let (endpoint, proxy) = way.first();
@@ -308,6 +314,41 @@ impl Prompt {
         Ok(())
     }
 
+    /// Sets or shows how servers of SRU are asked. An open session with one begins anew.
+    pub(super) async fn sru(&mut self, text: &str, output: &mut Output) -> CommandResult {
+        let words: Vec<&str> = text.split_whitespace().collect();
+        let (method, version) = match words.as_slice() {
+            [] => {
+                let (method, version) = self.settings.sru.unwrap_or_default();
+                let version = version.unwrap_or_default().as_str();
+                output.line(&format!("{method} {version}"))?;
+                return Ok(Exit::Delivered);
+            }
+            [method] => (method, None),
+            [method, version] => {
+                let known = sru_version(version)
+                    .ok_or_else(|| Refusal::wrong(format!("{version} is not 1.1, 1.2 or 2.0")))?;
+                (method, Some(known))
+            }
+            _ => return Err(Refusal::Usage),
+        };
+        let method: SruMethod = method.parse().map_err(Refusal::wrong)?;
+        self.settings.sru = Some((method, version));
+        let place = self
+            .place()
+            .filter(|place| place.way.target.endpoint.is_sru());
+        if let Some(way) = place.map(|place| place.way.clone()) {
+            let session = self.connect(&way, output).await?;
+            if let Some(place) = self.place_mut() {
+                let pause = way.target.profile.pause.unwrap_or_default();
+                let pace = Pace::new(&place.clock, pause);
+                place.session = session.with_pace(pace);
+                place.forget_sets();
+            }
+        }
+        Ok(Exit::Delivered)
+    }
+
     /// Sends Init again in the same session with the current settings, which deletes all result sets; or opens a target.
     pub(super) async fn init_again(&mut self, target: &str, output: &mut Output) -> CommandResult {
         if !target.is_empty() {
@@ -320,10 +361,7 @@ impl Prompt {
             greet("new session opened", &session, &place.way.name, output);
             place.session = session;
             place.way.init = init;
-            place.sets_named = 0;
-            place.hits.clear();
-            place.result_set = None;
-            place.scanned = None;
+            place.forget_sets();
         }
         Ok(Exit::Delivered)
     }

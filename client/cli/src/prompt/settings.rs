@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use z3950::error::Error;
 use z3950::plan::SessionDefaults;
+use z3950::profile::SruMethod;
 use z3950::service::init;
 use z3950::session::Repeat;
 use z3950_asn1::apdu::{
@@ -14,6 +15,7 @@ use z3950_asn1::error::EncodeError;
 use z3950_asn1::format::charset_negotiation::OriginProposal;
 use z3950_asn1::format::facets::FacetList;
 use z3950_asn1::oid::Oid;
+use z3950_asn1::sru::Version as SruVersion;
 use z3950_asn1::types::InternationalString;
 use z3950_marc::charset::Charset;
 use z3950_marc::table::Columns;
@@ -63,6 +65,8 @@ impl Reconnects {
 /// The settings, which all sessions share.
 #[derive(Default)]
 pub(super) struct Settings {
+    /// How servers of SRU are asked, and in which version, unless their profiles say so.
+    pub(super) sru: Option<(SruMethod, Option<SruVersion>)>,
     /// The format of records.
     pub(super) output: Format,
     /// The columns of tables, if not the usual ones.

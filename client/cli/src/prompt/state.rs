@@ -428,6 +428,14 @@ pub(super) struct OpenedSession {
 }
 
 impl OpenedSession {
+    /// Forgets the result sets, because the session begins anew.
+    pub(super) fn forget_sets(&mut self) {
+        self.sets_named = 0;
+        self.hits.clear();
+        self.result_set = None;
+        self.scanned = None;
+    }
+
     /// How the session ended, for a message.
     pub(super) fn end(&self) -> &'static str {
         match self.session.ended().now_or_never() {

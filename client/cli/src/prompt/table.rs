@@ -18,7 +18,7 @@ use crate::commands::lookup::LookupHere;
 use crate::commands::query::Tables;
 use crate::commands::search::SearchHere;
 use crate::commands::target::Service;
-use crate::commands::{order, scan, update};
+use crate::commands::{explain, order, scan, update};
 use crate::console::output::Output;
 
 /// A command being carried out.
@@ -317,6 +317,10 @@ const OURS: &[CommandEntry] = &[
     row("order", "[OPTIONS] QUERY", order::Arguments::SUMMARY,
         &["order --ill --contact-name \"Ada Reader\" @attr 1=12 id7"],
         Indexes, There(|state, text, output| Box::pin(state.shared::<order::Arguments>(Positionals::Text, text, output)))),
+    row("explain", "[OPTIONS]", explain::Arguments::SUMMARY, &["explain", "explain --xml"],
+        Nothing, There(|state, text, output| Box::pin(state.shared::<explain::Arguments>(Positionals::Each, text, output)))),
+    row("sru", "[get|post|soap [VERSION]]", "set or show how servers of SRU are asked: the method, and the version 1.1, 1.2 or 2.0",
+        &["sru post", "sru soap 1.2", "sru"], Words(&["get", "post", "soap"]), There(|state, text, output| Box::pin(state.sru(text, output)))),
     row("set", "[NAME VALUE]", "change a setting, like the command of the same name; without arguments, show all", &["set format usmarc", "set"],
         Settings, Here(Prompt::list_all)),
     row("settings", "", "show all settings", &[], Nothing, Here(Prompt::list_all)),

@@ -1,19 +1,23 @@
 //! `z3950 targets add`: a profile is added to the user's file.
 
+use std::ffi::OsStr;
 use std::fs;
 use std::io::{self, Write as _};
 use std::path::Path;
 
 use clap::Args;
 use serde::Serialize;
-use z3950::profile::{ProfileError, Profiles};
+use z3950::profile::{Profile, ProfileError, Profiles, SruOptions};
 use z3950::target::{Endpoint, Target};
 use z3950_asn1::file::{Draft, Existing, Lock};
 
 use super::own_file;
-use crate::commands::connection::{self, Identity, TargetsFile};
+use crate::commands::connection::{self, ConnectionOptions};
+use crate::commands::explain;
 use crate::commands::options::{Wait, seconds};
+use crate::commands::target::TargetClient;
 use crate::console::exit::Exit;
+use crate::console::interrupt::{Interrupt, Stopped};
 use crate::console::output::{Failure, Output};
 
 /// A new profile; serialized, the options as in its file.
@@ -24,10 +28,15 @@ pub(crate) struct Add {
     #[serde(skip)]
     pub(crate) name: String,
 
-    /// The address of the server: host[:port][/database[+database]], preceded by ssl: for TLS.
-    #[arg(value_name = "PLACE")]
+    /// The address of the server: host[:port][/database[+database]], preceded by ssl: for TLS; or http://host/database for SRU.
+    #[arg(value_name = "PLACE", required_unless_present = "from")]
     #[serde(skip)]
-    pub(crate) place: String,
+    pub(crate) place: Option<String>,
+
+    /// The address of a server of SRU, which is asked for its title, indexes, schemas and limits.
+    #[arg(long, value_name = "URL", conflicts_with = "place")]
+    #[serde(skip)]
+    pub(crate) from: Option<String>,
 
     /// A title to display.
     #[arg(long)]
@@ -83,22 +92,31 @@ pub(crate) struct Add {
 
     #[command(flatten)]
     #[serde(skip)]
-    pub(crate) known: TargetsFile,
-
-    #[command(flatten)]
-    #[serde(skip)]
-    pub(crate) identity: Identity,
+    pub(crate) connection: ConnectionOptions,
 }
 
 /// Adds a profile to the user's file, which is rewritten completely or not at all.
-pub(super) fn add(arguments: &Add, output: &mut Output) -> Result<Exit, Failure> {
-    let path = own_file(&arguments.known)?;
-    let target: Target = arguments
-        .place
+pub(super) async fn add(arguments: &Add, output: &mut Output) -> Result<Exit, Failure> {
+    let path = own_file(&arguments.connection.known)?;
+    let place = arguments.from.as_ref().or(arguments.place.as_ref());
+    let target: Target = place
+        .map(String::as_str)
+        .unwrap_or_default()
         .parse()
         .map_err(|error| connection::usage(&error))?;
-    let has_credentials = connection::credentials(&arguments.identity)?.is_some();
-    let section = section(arguments, &target, has_credentials)?;
+    let has_credentials = connection::credentials(&arguments.connection.identity)?.is_some();
+    let described = match &arguments.from {
+        None => None,
+        Some(_) if !target.endpoint.is_sru() => {
+            let words = "--from takes an address of SRU: http://host/database";
+            return Err(Failure::Usage(words.into()));
+        }
+        Some(text) => match described(text, arguments, output).await? {
+            Ok(profile) => Some(profile),
+            Err(exit) => return Ok(exit),
+        },
+    };
+    let section = section(arguments, &target, described.as_ref(), has_credentials)?;
     let mut text = String::new();
     let folder = path.parent().unwrap_or(Path::new("."));
     fs::create_dir_all(folder).map_err(|error| Failure::unwritten(folder, &error))?;
@@ -136,13 +154,46 @@ pub(super) fn add(arguments: &Add, output: &mut Output) -> Result<Exit, Failure>
     Ok(Exit::Delivered)
 }
 
-/// The section of the new profile.
-fn section(arguments: &Add, target: &Target, has_credentials: bool) -> Result<String, Failure> {
-    let (Endpoint::Tcp(host, port) | Endpoint::Tls(host, port)) = &target.endpoint else {
+/// The profile that follows from what the server says about itself; the exit code if it says nothing.
+async fn described(
+    url: &str,
+    arguments: &Add,
+    output: &mut Output,
+) -> Result<Result<Profile, Exit>, Failure> {
+    let url = OsStr::new(url);
+    let (reach, place) = TargetClient::to(url, &[], &arguments.connection, output).await?;
+    let waiting = output.waiting();
+    let asked = Interrupt.or(explain::described(&reach, &place));
+    let description = match waiting.during(asked).await {
+        Ok(description) => description,
+        Err(Stopped(exit)) => return Ok(Err(exit)),
+    };
+    Ok(match description {
+        Ok(description) => {
+            let mut profile = place.resolved.profile.clone();
+            description.complete(&mut profile);
+            Ok(profile)
+        }
+        Err(failure) => {
+            let (exit, words) = failure.explain();
+            output.error(&format!("{place}: {words}"));
+            Err(exit)
+        }
+    })
+}
+
+/// The section of the new profile, with what is `described` where no option says otherwise.
+fn section(
+    arguments: &Add,
+    target: &Target,
+    described: Option<&Profile>,
+    has_credentials: bool,
+) -> Result<String, Failure> {
+    if matches!(target.endpoint, Endpoint::Unix(_)) {
         return Err(Failure::Usage(
             "a profile describes a host, not a Unix socket".into(),
         ));
-    };
+    }
     if target.proxy.is_some() {
         return Err(Failure::Usage(
             "a profile cannot contain a proxy; use --proxy".into(),
@@ -151,21 +202,55 @@ fn section(arguments: &Add, target: &Target, has_credentials: bool) -> Result<St
     let names = target.databases.iter();
     let databases = names.map(|name| name.0.to_string_lossy().into_owned());
     let mut table = toml::Table::new();
-    table.insert("host".into(), host.to_string().into());
-    table.insert("port".into(), i64::from(*port).into());
+    let endpoint = &target.endpoint;
+    table.insert("host".into(), endpoint.host().to_string().into());
+    table.insert("port".into(), i64::from(endpoint.port()).into());
     table.insert("databases".into(), databases.collect::<Vec<_>>().into());
-    if matches!(target.endpoint, Endpoint::Tls(..)) {
+    if matches!(endpoint, Endpoint::Tls(..) | Endpoint::Https(..)) {
         table.insert("tls".into(), true.into());
+    }
+    if endpoint.is_sru() {
+        let sru = described.and_then(|profile| profile.sru.as_ref());
+        table.insert("sru".into(), sru_table(target, sru).into());
+    }
+    if let Some(profile) = described {
+        let title = profile
+            .title
+            .clone()
+            .map(|title| ("title".to_owned(), title.into()));
+        let chunk = profile
+            .chunk
+            .map(|chunk| ("chunk".to_owned(), i64::from(chunk).into()));
+        table.extend(title.into_iter().chain(chunk));
     }
     let given = toml::Table::try_from(arguments).map_err(unwritable)?;
     table.extend(given);
     if has_credentials {
-        let identity = toml::Table::try_from(&arguments.identity).map_err(unwritable)?;
+        let identity = &arguments.connection.identity;
+        let identity = toml::Table::try_from(identity).map_err(unwritable)?;
         table.insert("credentials".into(), identity.into());
     }
     let named = toml::Table::from_iter([(arguments.name.clone(), table.into())]);
     let all = toml::Table::from_iter([("targets".to_owned(), named.into())]);
     toml::to_string(&all).map_err(unwritable)
+}
+
+/// The table of a server of SRU: the method of its address, the schema and the indexes of its description.
+fn sru_table(target: &Target, described: Option<&SruOptions>) -> toml::Table {
+    let mut table = toml::Table::new();
+    if let Some(method) = target.sru_method {
+        table.insert("method".into(), method.name().into());
+    }
+    if let Some(schema) = described.and_then(|sru| sru.schema.clone()) {
+        table.insert("schema".into(), schema.into());
+    }
+    let indexes = described.into_iter().flat_map(|sru| &sru.indexes);
+    let indexes = indexes.map(|(value, index)| (value.to_string(), index.as_str().into()));
+    let indexes = toml::Table::from_iter(indexes);
+    if !indexes.is_empty() {
+        table.insert("indexes".into(), indexes.into());
+    }
+    table
 }
 
 fn unwritable(error: toml::ser::Error) -> Failure {

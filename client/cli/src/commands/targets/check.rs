@@ -133,6 +133,10 @@ fn answer(
                     .with("outcome", OutcomeName::Ok.as_str())
                     .with("implementation", name)
                     .write(output)?,
+                // SRU has no Init, in which the server would name itself.
+                false if place.resolved.endpoint.is_sru() => {
+                    output.line(&format!("{place}: ok, {name}"))?;
+                }
                 false => {
                     output.line(&format!("{place}: ok, version {}, {name}", server.version))?
                 }

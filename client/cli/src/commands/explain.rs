@@ -1,0 +1,200 @@
+//! `z3950 explain`: what a server of SRU says about its database: indexes, schemas, limits (ZeeRex 2.0).
+
+use clap::Args;
+use serde_json::{Value, json};
+use z3950::retrieve::OutcomeName;
+use z3950::sru::SruDescription;
+use z3950_asn1::sru::zeerex::{ZeeRex, ZeeRexMap};
+
+use crate::answer::Envelope;
+use crate::commands::target::{NamedTarget, Service, TargetClient, Unanswered};
+use crate::console::exit::Exit;
+use crate::console::output::{Failure, Output};
+use crate::render::shown;
+
+/// What to show.
+#[derive(Debug, Args)]
+pub(crate) struct Arguments {
+    /// The database to describe, the path of its URL, instead of the target's.
+    #[arg(long = "database", value_name = "PATH")]
+    databases: Vec<String>,
+
+    /// Print the description as received, in XML.
+    #[arg(long, conflicts_with = "json")]
+    xml: bool,
+
+    /// Print a JSON object.
+    #[arg(long)]
+    json: bool,
+}
+
+impl Service for Arguments {
+    const NAME: &'static str = "explain";
+    const SUMMARY: &'static str = "show what a server of SRU says about its database: indexes, schemas, limits; --xml as received";
+
+    fn databases(&self) -> &[String] {
+        &self.databases
+    }
+
+    async fn perform(
+        &self,
+        reach: &TargetClient,
+        place: &NamedTarget,
+        output: &mut Output,
+    ) -> Result<Exit, Failure> {
+        let envelope = Envelope::of(place, &["description"]);
+        let description = match described(reach, place).await {
+            Ok(description) => description,
+            Err(failure) => {
+                return failure.answer().report(self.json, envelope, place, output);
+            }
+        };
+        if self.json {
+            let outcome = OutcomeName::Ok.as_str();
+            let envelope = envelope
+                .with("outcome", outcome)
+                .with("description", object(&description.zeerex));
+            envelope.write(output)?;
+        } else if self.xml {
+            output.line(String::from_utf8_lossy(&description.xml).trim_end())?;
+        } else {
+            let text = lines(&description.zeerex).join("\n");
+            output.line(&shown(text.as_bytes()))?;
+        }
+        Ok(Exit::Delivered)
+    }
+}
+
+/// Asks a target for its description.
+pub(crate) async fn described(
+    reach: &TargetClient,
+    place: &NamedTarget,
+) -> Result<SruDescription, Unanswered> {
+    let session = reach.session(place).await?;
+    let databases = place.databases();
+    let database = databases.first().map(String::as_str).unwrap_or_default();
+    let description = session.describe(database).await?;
+    reach.leave(session).await;
+    Ok(description)
+}
+
+/// The names of an index in CQL.
+fn names(maps: &[ZeeRexMap]) -> Vec<String> {
+    let names = maps.iter().filter_map(|map| match map {
+        ZeeRexMap::Name { set, name } if set.is_empty() => Some(name.clone()),
+        ZeeRexMap::Name { set, name } => Some(format!("{set}.{name}")),
+        ZeeRexMap::Attributes(_) => None,
+    });
+    names.collect()
+}
+
+fn lines(description: &ZeeRex) -> Vec<String> {
+    let ZeeRex {
+        server, database, ..
+    } = description;
+    let mut lines = Vec::new();
+    let mut put = |name: &str, value: &str| {
+        if !value.is_empty() {
+            lines.push(format!("{name}: {}", value.trim()));
+        }
+    };
+    put("title", &database.title);
+    put("description", &database.description);
+    put("contact", &database.contact);
+    if let Some(implementation) = &database.implementation {
+        let words = [&*implementation.title, &*implementation.version];
+        put("program", words.join(" ").trim());
+    }
+    put(
+        "protocol",
+        &format!("{} {}", server.protocol, server.version),
+    );
+    put("methods", &server.method);
+    let records = server.records.map(|count| count.to_string());
+    put("records", &records.unwrap_or_default());
+    for (kind, url) in &database.links {
+        put(&format!("link ({kind})"), url);
+    }
+    for (name, value) in &description.config.defaults {
+        put(&format!("default {name}"), value);
+    }
+    for (name, value) in &description.config.settings {
+        put(name, value);
+    }
+    let supports = description.config.supports.iter();
+    let supports: Vec<String> = supports
+        .map(|(name, value)| match value.is_empty() {
+            true => name.clone(),
+            false => format!("{name} {value}"),
+        })
+        .collect();
+    put("supports", &supports.join(", "));
+    for schema in &description.schemas {
+        let words = [&*schema.identifier, &*schema.title];
+        let words: Vec<&str> = words.into_iter().filter(|word| !word.is_empty()).collect();
+        lines.push(format!("schema {}: {}", schema.name, words.join(", ")));
+    }
+    for index in &description.indexes {
+        let uses = [
+            ("search", index.search),
+            ("scan", index.scan),
+            ("sort", index.sort),
+        ];
+        let uses = uses.iter().filter(|(_, is)| *is == Some(true));
+        let uses: Vec<&str> = uses.map(|(name, _)| *name).collect();
+        let mut line = format!("index {}", names(&index.maps).join(" "));
+        if !index.title.is_empty() {
+            line.push_str(&format!(": {}", index.title));
+        }
+        if !uses.is_empty() {
+            line.push_str(&format!(" ({})", uses.join(", ")));
+        }
+        lines.push(line);
+    }
+    lines
+}
+
+fn object(description: &ZeeRex) -> Value {
+    let ZeeRex {
+        server,
+        database,
+        config,
+        ..
+    } = description;
+    let pairs = |pairs: &[(String, String)]| -> Value {
+        let pairs = pairs.iter();
+        pairs
+            .map(|(name, value)| json!({ "type": name, "value": value }))
+            .collect()
+    };
+    let indexes = description.indexes.iter().map(|index| {
+        json!({
+            "title": index.title,
+            "names": names(&index.maps),
+            "search": index.search,
+            "scan": index.scan,
+            "sort": index.sort,
+        })
+    });
+    let schemas = description.schemas.iter().map(|schema| {
+        json!({
+            "name": schema.name,
+            "identifier": schema.identifier,
+            "title": schema.title,
+            "retrieve": schema.retrieve,
+        })
+    });
+    json!({
+        "title": database.title,
+        "description": database.description,
+        "protocol": server.protocol,
+        "version": server.version,
+        "methods": server.method,
+        "records": server.records,
+        "indexes": indexes.collect::<Value>(),
+        "schemas": schemas.collect::<Value>(),
+        "defaults": pairs(&config.defaults),
+        "settings": pairs(&config.settings),
+        "supports": pairs(&config.supports),
+    })
+}
