@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-use z3950_asn1::bib1::attributes::USE;
+use z3950_asn1::bib1::attributes::{
+    POSITION, POSITION_FIRST_IN_FIELD as FIRST, TRUNCATION, TRUNCATION_RIGHT as RIGHT, USE,
+};
 use z3950_asn1::oid::BIB_1;
 use z3950_asn1::query::cql::Properties;
 use z3950_asn1::sru::zeerex::{
@@ -106,7 +108,7 @@ fn zeerex(database: &DatabaseInfo, backend: &dyn Backend, target: &Target) -> Ze
     description.schemas = available
         .map(|schema| ZeeRexSchema::new(schema.name, schema.identifier, schema.title))
         .collect();
-    description.config = config(database, target);
+    description.config = config(database, &description.schemas, target);
     description
 }
 
@@ -133,43 +135,52 @@ fn index(of: &AttributeInfo, database: &DatabaseInfo) -> ZeeRexIndex {
     index
 }
 
-fn config(database: &DatabaseInfo, target: &Target) -> ZeeRexConfig {
+fn config(database: &DatabaseInfo, schemas: &[ZeeRexSchema], target: &Target) -> ZeeRexConfig {
     let limits = &target.limits;
     let pair = |name: &str, value: String| (name.to_owned(), value);
     let mut config = ZeeRexConfig::default();
-    let default_schema = SCHEMAS
+    config.defaults = vec![pair("numberOfRecords", limits.sru_records.to_string())];
+    let default_schema = schemas
         .first()
-        .map(|schema| schema.name)
-        .unwrap_or_default();
-    config.defaults = vec![
-        pair("numberOfRecords", limits.sru_records.to_string()),
-        pair("retrieveSchema", default_schema.to_owned()),
+        .map(|schema| pair("retrieveSchema", schema.name.clone()));
+    config.defaults.extend(default_schema);
+    config.settings = vec![
+        pair("maximumRecords", limits.records_per_response.to_string()),
+        pair("resultSetTTL", limits.sru_set_time.as_secs().to_string()),
     ];
-    config.settings = vec![pair(
-        "maximumRecords",
-        limits.records_per_response.to_string(),
-    )];
-    let has = [
+    let can = |attributes: &[(i64, i64)]| attributes.iter().all(|one| has(database, *one));
+    let named = |kind: &'static str, list: &'static [(String, Vec<(i64, i64)>)]| {
+        let known = list.iter().filter(move |(_, attributes)| can(attributes));
+        known.map(move |(name, _)| pair(kind, name.clone()))
+    };
+    let services = [
         (database.scan, "scan"),
         (database.sort, "sort"),
-        (true, "proximity"),
-        (true, "emptyTerm"),
+        (true, "resultSets"),
     ];
-    let has = has.iter().filter(|(has, _)| *has);
-    let has = has.map(|(_, name)| pair(name, String::new()));
-    let relations = INDEXES.relations.iter();
-    let relations = relations.map(|relation| pair("relation", relation.clone()));
-    let modifiers = INDEXES.modifiers.iter();
-    let modifiers = modifiers.map(|modifier| pair("relationModifier", modifier.clone()));
+    let services = services.into_iter().filter(|(has, _)| *has);
+    let services = services.map(|(_, name)| pair(name, String::new()));
     let masks = ["*", "?"].map(|mask| pair("maskingCharacter", mask.to_owned()));
-    let anchor = pair("anchoring", "^".to_owned());
-    config.supports = has
+    let masks = masks
+        .into_iter()
+        .filter(|_| can(&[(TRUNCATION, RIGHT), (TRUNCATION, Z39_58)]));
+    let anchor = can(&[(POSITION, FIRST)]).then(|| pair("anchoring", "^".to_owned()));
+    let relations = named("relation", &INDEXES.relations);
+    let modifiers = named("relationModifier", &INDEXES.modifiers);
+    let all = services
         .chain(relations)
         .chain(modifiers)
         .chain(masks)
-        .chain([anchor])
-        .collect();
+        .chain(anchor);
+    config.supports = all.collect();
     config
+}
+
+/// Whether queries may use an attribute of Bib-1.
+fn has(database: &DatabaseInfo, (attribute_type, value): (i64, i64)) -> bool {
+    database.attributes.iter().any(|one| {
+        one.attribute_set == BIB_1 && one.attribute_type == attribute_type && one.value == value
+    })
 }
 
 /// What the properties of CQL say, sorted for descriptions.
@@ -177,9 +188,13 @@ struct CqlIndexes {
     sets: Vec<ContextSet>,
     /// The names of each Use value.
     names: BTreeMap<i64, Vec<ZeeRexMap>>,
-    relations: Vec<String>,
-    modifiers: Vec<String>,
+    /// Relations, and modifiers of them, with the attributes that they stand for.
+    relations: Vec<(String, Vec<(i64, i64)>)>,
+    modifiers: Vec<(String, Vec<(i64, i64)>)>,
 }
+
+/// Truncation 104: masks within terms (ANSI Z39.58).
+const Z39_58: i64 = 104;
 
 /// The context set of indexes by their numbers.
 const BIB1: &str = "bib1";
@@ -211,21 +226,36 @@ impl CqlIndexes {
                 name: name.to_owned(),
             });
         }
-        // The signs have names in properties.
-        let sign = |name: &str| match name {
-            "eq" => "=".to_owned(),
-            "le" => "<=".to_owned(),
-            "ge" => ">=".to_owned(),
-            other => other.to_owned(),
-        };
-        let words = |category| properties.names(category).map(str::to_owned).collect();
         Self {
             sets: sets.collect(),
             names,
-            relations: properties.names("relation").map(sign).collect(),
-            modifiers: words("relationModifier"),
+            relations: with_attributes(properties, "relation"),
+            modifiers: with_attributes(properties, "relationModifier"),
         }
     }
+}
+
+/// The names of a category with the attributes that they stand for.
+fn with_attributes(properties: &Properties, category: &str) -> Vec<(String, Vec<(i64, i64)>)> {
+    let named = properties.names(category).map(|name| {
+        let attributes = properties.attributes(&format!("{category}.{name}"));
+        let attributes = attributes
+            .unwrap_or_default()
+            .iter()
+            .filter_map(|attribute| {
+                let value = attribute.value.parse().ok()?;
+                Some((attribute.attribute_type, value))
+            });
+        // The signs have names in properties.
+        let name = match name {
+            "eq" => "=",
+            "le" => "<=",
+            "ge" => ">=",
+            other => other,
+        };
+        (name.to_owned(), attributes.collect())
+    });
+    named.collect()
 }
 
 /// A name as a segment of a path (RFC 3986 §3.3).

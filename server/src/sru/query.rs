@@ -3,8 +3,8 @@
 use std::sync::LazyLock;
 
 use z3950_asn1::apdu::{
-    AttributeElement, AttributeValue, AttributesPlusTerm, Operand, RpnQuery, RpnStructure,
-    SortKeySpec,
+    AttributeElement, AttributeValue, AttributesPlusTerm, MissingValueAction, Operand, RpnQuery,
+    RpnStructure, SortKeySpec, SortRelation,
 };
 use z3950_asn1::bib1::attributes::{STRUCTURE, STRUCTURE_PHRASE, USE};
 use z3950_asn1::query::cql::{self, Cql, Node, Properties};
@@ -31,7 +31,7 @@ pub(super) fn read(
     let (query, mut keys) = match &search.query_type {
         QueryType::Cql => {
             let query = cql::parse(text).map_err(refused)?;
-            let keys = cql::sort_keys(&query, &PROPERTIES).map_err(refused)?;
+            let keys = sort_specs(&query, text)?;
             (cql::to_rpn(&query, &PROPERTIES).map_err(refused)?, keys)
         }
         QueryType::Pqf => (parse_pqf(text).map_err(refused)?, Vec::new()),
@@ -56,7 +56,54 @@ fn sort_keys(parameter: &str) -> Result<Vec<SortKeySpec>, SruDiagnostic> {
     let unsupported = || SruDiagnostic::new(SruCondition::SORT_PATH, parameter);
     let text = format!("{} sortby {}", cql::SERVER_CHOICE, sort_keys_to_cql(&keys));
     let query = cql::parse(&text).map_err(|_| unsupported())?;
-    cql::sort_keys(&query, &PROPERTIES).map_err(|_| unsupported())
+    let specs = sort_specs(&query, &text);
+    specs.map_err(|why| match why.condition() {
+        Some(SruCondition::INDEX | SruCondition::CONTEXT_SET) => unsupported(),
+        _ => why,
+    })
+}
+
+/// The keys after `sortby`. Records without a key are last, unless a key says otherwise.
+///
+/// # Errors
+/// Faults of CQL; 92 for what Z39.50 cannot say of records without a key: to leave them out, and to put them first in descending
+/// order.
+fn sort_specs(query: &Cql, text: &str) -> Result<Vec<SortKeySpec>, SruDiagnostic> {
+    let mut query = query.clone();
+    let mut missing = Vec::with_capacity(query.sort.len());
+    for key in &mut query.sort {
+        let mut word = None;
+        key.modifiers.retain(|modifier| {
+            let name = modifier.name.text.to_ascii_lowercase();
+            let name = name.strip_prefix("sort.").unwrap_or(&name);
+            let is_missing = name.starts_with("missing");
+            let is_order = ["missinglow", "missinghigh", "missingomit"].contains(&name);
+            if is_missing {
+                word = Some(name.to_owned());
+            }
+            !is_order
+        });
+        missing.push(word);
+    }
+    let specs = cql::sort_keys(&query, &PROPERTIES);
+    let mut specs = specs.map_err(|error| SruDiagnostic::from_query_error(&error, text))?;
+    for (spec, missing) in specs.iter_mut().zip(missing) {
+        let is_descending = spec.sort_relation == SortRelation::DESCENDING;
+        match (missing.as_deref(), is_descending) {
+            (None, _) | (Some("missinghigh"), false) | (Some("missinglow"), true) => {
+                spec.missing_value_action = None;
+            }
+            (Some("missinglow"), false) => {
+                spec.missing_value_action = Some(MissingValueAction::Null);
+            }
+            (Some("missinghigh" | "missingomit"), _) => {
+                let word = missing.unwrap_or_default();
+                return Err(SruDiagnostic::new(SruCondition::MISSING_VALUE, word));
+            }
+            (Some(_), _) => {}
+        }
+    }
+    Ok(specs)
 }
 
 /// The starting point of a scan: the index and the term, and for `exact` the structure of whole entries.

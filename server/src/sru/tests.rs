@@ -6,10 +6,14 @@ mod searching;
 mod sharing;
 mod updating;
 
+use futures_util::FutureExt;
+use tokio::time::Instant;
+use z3950_asn1::oid::Oid;
 use z3950_asn1::sru::SruLimits;
 
 use super::*;
 use crate::access::{Access, User};
+use crate::backend::{Answer, Backend, Found, Search};
 use crate::limits::Limits;
 use crate::memory::MemoryBackend;
 
@@ -154,4 +158,32 @@ async fn users_prove_who_they_are() {
     }
     let reply = reply_of(&mut session, "books", "query=emma").await;
     assert_eq!(shown(reply.response.diagnostics()), "2");
+}
+
+/// A backend whose searches never end.
+struct Endless;
+
+impl Backend for Endless {
+    fn search<'a>(&'a self, _: Search<'a>) -> Answer<'a, Found> {
+        Box::pin(std::future::pending())
+    }
+
+    fn has_syntax(&self, _: &Oid) -> bool {
+        true
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_operation_that_takes_too_long_is_stopped() {
+    let target = Target::new(Arc::new(Endless), Limits::default());
+    let mut session = session_of(target);
+    let begun = Instant::now();
+    let reply = reply_of(&mut session, "books", "query=emma").await;
+    assert_eq!(shown(reply.response.diagnostics()), "2");
+    assert_eq!(begun.elapsed().as_secs(), 30);
+    // A request whose future is dropped leaves nothing behind.
+    let dropped = reply_of(&mut session, "books", "query=emma").now_or_never();
+    assert!(dropped.is_none());
+    let scanned = reply_of(&mut session, "books", "scanClause=emma").await;
+    assert_eq!(shown(scanned.response.diagnostics()), "4 scan");
 }

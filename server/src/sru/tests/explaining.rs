@@ -23,6 +23,27 @@ async fn every_index_of_the_description_can_be_searched_and_scanned() {
     assert_eq!(description.config.default_of("numberOfRecords"), Some("10"));
     assert_eq!(description.config.setting("maximumRecords"), Some("1000"));
     assert!(description.indexes.len() > 100);
+    for (kind, name) in &description.config.supports {
+        // One of these indexes supports it.
+        let queries: Vec<String> = match &**kind {
+            "relation" => vec![format!("title {name} war")],
+            "relationModifier" => ["title", "docid", "date"]
+                .map(|index| format!("{index} @/{name} 1990"))
+                .to_vec(),
+            "maskingCharacter" => vec![format!("title @ wa{name}"), format!("title @ w{name}r")],
+            "anchoring" => vec![format!("title @ \"{name}war\"")],
+            _ => continue,
+        };
+        let mut found = Vec::new();
+        for query in queries {
+            let response = search_of(session, &format!("query={query}")).await;
+            found.push(shown(&response.diagnostics));
+        }
+        assert!(
+            found.iter().any(String::is_empty),
+            "{kind} {name}: {found:?}"
+        );
+    }
     for index in &description.indexes {
         for map in &index.maps {
             let ZeeRexMap::Name { set, name } = map else {

@@ -109,6 +109,10 @@ async fn what_is_wrong_is_a_diagnostic() {
         ("query=a sortby title/sort.blue", "20 sort.blue"),
         ("query=a&sortKeys=colour", "88 colour"),
         ("query=a&sortKeys=title,,7", "90 7"),
+        ("query=a sortby title/sort.missingOmit", "92 missingomit"),
+        ("query=a&sortKeys=title,,1,0,omit", "92 missingomit"),
+        ("query=a&sortKeys=title,,0,0,highValue", "92 missinghigh"),
+        ("query=the sortby issn/sort.missingFail", "92 abort"),
         ("query=a&recordSchema=mods", "66 mods"),
         ("query=a&queryType=xquery", "11 xquery"),
         ("query=a&version=1.1&recordXPath=/a", "72 /a"),
@@ -223,4 +227,25 @@ async fn identifiers(session: &mut SruSession, parameters: &str) -> Vec<String> 
         rest.split('<').next().unwrap_or_default().to_owned()
     });
     records.collect()
+}
+
+#[tokio::test]
+async fn records_without_the_sort_key_are_last_unless_the_key_says_otherwise() {
+    let session = &mut session();
+    // Some of these records have an ISBN.
+    for (key, is_first) in [
+        ("isbn", true),
+        ("isbn/sort.descending", true),
+        ("isbn/sort.missingHigh", true),
+        ("isbn/sort.missingLow", false),
+        ("isbn/sort.descending/sort.missingLow", true),
+        ("isbn/sort.missingValue@0", false),
+    ] {
+        let parameters = format!("query=title@the sortby {key}&maximumRecords=1");
+        let response = search_of(session, &parameters).await;
+        assert_eq!(shown(&response.diagnostics), "", "{parameters}");
+        let record = response.records.first().expect("a record");
+        let has_key = String::from_utf8_lossy(&record.data).contains("tag=\"020\"");
+        assert_eq!(has_key, is_first, "{parameters}");
+    }
 }
