@@ -70,13 +70,15 @@ const ALL: &[Examples] = &[
         ("", "z3950 targets show loc"),
         ("", "z3950 targets show --json loc"),
     ]),
-    ("targets add", &[("", "z3950 targets add mylib lib.example:2100/books --syntax marc21 --title 'My library'")]),
+    ("targets add", &[
+        ("", "z3950 targets add mylib lib.example:2100/books --syntax marc21 --title 'My library'"),
+        ("What a server of SRU says about itself", "z3950 targets add books --from http://lib.example/books"),
+    ]),
     ("targets check", &[("", "z3950 targets check lib.example/books lib.example/serials")]),
     ("targets path", &[("", "z3950 targets path")]),
     ("plan", &[
         ("", "z3950 plan 'z39.50r://lib.example/cat?id7;esn=f;rs=marc'"),
         ("Include the octets of each request", "z3950 plan --octets 'z39.50r://lib.example/cat?id7'"),
-        ("What a server of SRU says about itself", "z3950 targets add books --from http://lib.example/books"),
     ]),
     ("decode", &[
         ("Octets, raw or as hexadecimal digits", "z3950 decode capture.hex"),

@@ -395,6 +395,7 @@ pub(super) const HOUSES: &[House] = &[
             "commands::task",
             "commands::probe",
             "commands::targets",
+            "commands::explain",
             "commands::target",
             "commands::plan",
             "commands::query",
