@@ -4,7 +4,7 @@
 
 mod operations;
 pub(crate) mod rooms;
-mod stream;
+pub(crate) mod stream;
 pub(crate) mod tally;
 
 use std::io;
@@ -20,6 +20,8 @@ use z3950_asn1::apdu::{Apdu, CloseReason};
 use z3950_asn1::codec;
 use z3950_asn1::codec::dump::dump;
 use z3950_asn1::codec::frame::StreamError;
+#[cfg(feature = "sru")]
+use z3950_asn1::error::{FrameError, FrameErrorKind};
 
 use self::operations::{Asked, Ended, Operations};
 use self::rooms::Room;
@@ -55,16 +57,20 @@ pub(crate) struct Client {
     pub(crate) begun: Instant,
     /// Its room; `None` for a connection that never has to give way.
     pub(crate) room: Option<Room>,
+    /// Whether it may speak HTTP.
+    #[cfg(feature = "sru")]
+    pub(crate) speaks_http: bool,
 }
 
-/// Serves a connection until it ends, or until `stopping` turns true and the answer in progress is sent.
+/// Serves a connection until it ends, or until `stopping` turns true and the answer in progress is sent. If the client speaks
+/// HTTP, returns what it has sent so far.
 pub(crate) async fn serve<S: Transport>(
-    stream: S,
-    client: Client,
+    stream: &mut S,
+    client: &Client,
     context: Arc<Context>,
     stopping: watch::Receiver<bool>,
     tally: &mut Tally,
-) {
+) -> Option<Bytes> {
     let mut session = Session::new(Arc::clone(&context.target));
     if let Some(address) = client.peer.ip() {
         session = session.with_peer(address);
@@ -85,11 +91,13 @@ pub(crate) async fn serve<S: Transport>(
         context,
     };
     match connection.run().await {
+        #[cfg(feature = "sru")]
+        Ok(End::Http) => return Some(connection.inlet.into_octets()),
         // Everything that the client sent has been read.
         Ok(End::Closed) if connection.inlet.ended && !S::ANNOUNCES_END => {}
         Ok(End::Closed) => {
             let limit = connection.limits().linger_time;
-            stream::linger(&mut connection.stream, limit).await;
+            stream::linger(connection.stream, limit).await;
         }
         Ok(End::Reset) => connection.stream.reset(),
         Ok(End::Dropped) => {}
@@ -98,10 +106,11 @@ pub(crate) async fn serve<S: Transport>(
             connection.tally.ends(SessionEnd::Lost, Some(&error));
         }
     }
+    None
 }
 
 struct Connection<'a, S> {
-    stream: S,
+    stream: &'a mut S,
     inlet: Inlet,
     session: Session,
     /// The faults of the session, if the server has any.
@@ -111,7 +120,7 @@ struct Connection<'a, S> {
     /// The deadline of the operations, once the client has shut down its side.
     left: Option<Instant>,
     stopping: watch::Receiver<bool>,
-    client: Client,
+    client: &'a Client,
     tally: &'a mut Tally,
     context: Arc<Context>,
 }
@@ -123,6 +132,9 @@ enum End {
     Reset,
     /// At once: nothing was written.
     Dropped,
+    /// It begins like a request of HTTP, and goes on as such.
+    #[cfg(feature = "sru")]
+    Http,
 }
 
 /// What a connection waits for.
@@ -172,6 +184,12 @@ impl<S: Transport> Connection<'_, S> {
                     Some(end.into())
                 }
                 Event::Arrived(Arrival::Fault(StreamError::Io(error))) => return Err(error),
+                #[cfg(feature = "sru")]
+                Event::Arrived(Arrival::Fault(StreamError::Frame(fault)))
+                    if self.client.speaks_http && !self.is_open() && begins_http(&fault) =>
+                {
+                    return Ok(End::Http);
+                }
                 Event::Arrived(Arrival::Fault(fault)) => {
                     debug!(%fault, "no APDU");
                     self.tally.ends(SessionEnd::ProtocolError, Some(&fault));
@@ -257,7 +275,7 @@ impl<S: Transport> Connection<'_, S> {
             tokio::select! {
                 biased;
                 ended = self.operations.next(), if is_busy => return Event::Ended(ended),
-                arrival = self.inlet.heard(&mut self.stream, ahead), if is_heard => {
+                arrival = self.inlet.heard(self.stream, ahead), if is_heard => {
                     if let Some(room) = room.filter(|_| is_idle) {
                         room.busy();
                     }
@@ -380,7 +398,7 @@ impl<S: Transport> Connection<'_, S> {
         for report in reports.into_iter().flatten() {
             let octets = self.encode(vec![Item::Apdu(report)])?;
             let limit = self.limits().write_time;
-            stream::write(&mut self.stream, &octets, limit).await?;
+            stream::write(self.stream, &octets, limit).await?;
         }
         Ok(())
     }
@@ -424,9 +442,9 @@ impl<S: Transport> Connection<'_, S> {
         let octets = octets.get(..end).unwrap_or_default();
         let limit = self.limits().write_time;
         match output.trickle {
-            None => stream::write(&mut self.stream, octets, limit).await?,
+            None => stream::write(self.stream, octets, limit).await?,
             Some(pause) => {
-                Box::pin(stream::trickle(&mut self.stream, octets, pause, limit)).await?;
+                Box::pin(stream::trickle(self.stream, octets, pause, limit)).await?;
             }
         }
         if output.hang_up || output.cut_after.is_some() {
@@ -498,8 +516,14 @@ async fn ringing(mut alarm: Pin<&mut Sleep>, deadline: Option<Instant>) {
     alarm.await;
 }
 
+/// Whether the first octet is a letter, with which no APDU begins, but every method of HTTP (RFC 9110 §9.1).
+#[cfg(feature = "sru")]
+fn begins_http(fault: &FrameError) -> bool {
+    matches!(fault.kind, FrameErrorKind::NotAnApdu(first) if first.is_ascii_uppercase())
+}
+
 /// A year from now.
-fn far_away() -> Instant {
+pub(crate) fn far_away() -> Instant {
     Instant::now() + Duration::from_secs(86_400 * 365)
 }
 

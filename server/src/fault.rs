@@ -24,6 +24,7 @@
 //! | `rule`, `kinds`, `words` | rules as text |
 //! | `alter` | faults in requests and answers as values |
 //! | `octets`, `marc` | faults in the octets of answers and records |
+//! | `sru` | faults in answers of SRU, with the feature `sru` |
 //! | `unsolicited` | APDUs without a request |
 //! | `script` | applies rules to requests and replies |
 
@@ -33,6 +34,8 @@ mod marc;
 mod octets;
 mod rule;
 mod script;
+#[cfg(feature = "sru")]
+pub(crate) mod sru;
 mod unsolicited;
 mod when;
 mod words;
@@ -51,6 +54,8 @@ pub use self::kinds::{Kind, kinds};
 pub use self::marc::Damage;
 pub use self::rule::Rule;
 pub(crate) use self::script::{Item, Output, Script};
+#[cfg(feature = "sru")]
+pub(crate) use self::when::HttpSubject;
 pub use self::when::When;
 pub use self::words::RuleError;
 use crate::diagnostic::Diagnostic;
@@ -144,6 +149,39 @@ pub enum Fault {
     ResetAfter(usize),
     /// The connection ends after the answer.
     HangUp,
+    /// The answer of HTTP is an HTML page, as of a proxy.
+    #[cfg(feature = "sru")]
+    Html,
+    /// SRU: the answer declares this namespace instead of its own.
+    #[cfg(feature = "sru")]
+    Namespace(String),
+    /// SRU: the elements of the answer have no prefix, but a default namespace.
+    #[cfg(feature = "sru")]
+    NoPrefixes,
+    /// SRU: the answer names this version, or none.
+    #[cfg(feature = "sru")]
+    SruVersion(Option<String>),
+    /// SRU: nextRecordPosition has this value, or is missing.
+    #[cfg(feature = "sru")]
+    NextRecord(Option<u64>),
+    /// SRU: records have no recordPosition.
+    #[cfg(feature = "sru")]
+    NoPositions,
+    /// SRU: the element of the records is empty.
+    #[cfg(feature = "sru")]
+    EmptyRecords,
+    /// SRU: this diagnostic stands beside the records.
+    #[cfg(feature = "sru")]
+    Beside(Diagnostic),
+    /// SRU: recordPacking has this value.
+    #[cfg(feature = "sru")]
+    Packing(String),
+    /// The body of the answer of HTTP begins with a byte order mark.
+    #[cfg(feature = "sru")]
+    ByteOrderMark,
+    /// The body of the answer of HTTP is in ISO 8859-1, although it says UTF-8.
+    #[cfg(feature = "sru")]
+    Latin1,
 }
 
 impl Fault {

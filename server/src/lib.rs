@@ -62,6 +62,8 @@ mod explain;
 pub mod extended;
 pub mod fault;
 mod headroom;
+#[cfg(feature = "sru")]
+mod http;
 pub mod imitate;
 mod limits;
 mod listener;

@@ -72,7 +72,7 @@ pub struct Limits {
     pub concurrent_operations: usize,
     /// Refused authentications in one connection: 5; the last ends the connection.
     pub refusals: usize,
-    /// From the connection to an open session: 30 s.
+    /// From the connection to an open session, and for each request of HTTP from its first octet to its last: 30 s.
     pub init_time: Duration,
     /// How long a connection without a session need not give way to another: 0.25 s.
     pub init_patience: Duration,

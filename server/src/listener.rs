@@ -18,16 +18,19 @@ use tracing::{Instrument, error, info, info_span, warn};
 
 use self::acceptor::{Acceptor, Admitted};
 pub use self::socket::Endpoint;
-use self::socket::{Accepted, Socket, listen};
+use self::socket::{Accepted, Arrival, Listening, Socket, listen};
 #[cfg(unix)]
 pub use self::socket::{SocketFile, listen_unix};
 use crate::backend::Backend;
 use crate::budget::KeptOctets;
 #[cfg(feature = "tls")]
 use crate::connection::rooms::gives_way;
+use crate::connection::stream::Transport;
 use crate::connection::tally::Tally;
 use crate::connection::{self, Client, Context};
 use crate::fault::Faults;
+#[cfg(feature = "sru")]
+use crate::http;
 use crate::limits::Limits;
 use crate::lock::lock;
 #[cfg(feature = "tls")]
@@ -59,7 +62,7 @@ use crate::transcript::{Recording, Replay};
 /// # Ok::<(), std::io::Error>(())
 /// ```
 pub struct Server {
-    sockets: Vec<Socket>,
+    sockets: Vec<Listening>,
     handle: ServerHandle,
 }
 
@@ -148,7 +151,8 @@ impl Server {
     /// # Errors
     /// As [`Server::bind`].
     pub async fn and_bind(mut self, address: impl ToSocketAddrs) -> io::Result<Self> {
-        self.sockets.push(Socket::Tcp(listen(address).await?));
+        self.sockets
+            .push(Socket::Tcp(listen(address).await?).into());
         Ok(self)
     }
 
@@ -158,7 +162,8 @@ impl Server {
     /// As [`Server::bind`].
     #[cfg(feature = "tls")]
     pub async fn and_bind_tls(mut self, address: impl ToSocketAddrs, tls: Tls) -> io::Result<Self> {
-        self.sockets.push(Socket::Tls(listen(address).await?, tls));
+        let socket = Socket::Tls(listen(address).await?, tls);
+        self.sockets.push(socket.into());
         Ok(self)
     }
 
@@ -168,8 +173,17 @@ impl Server {
     /// If the socket cannot be bound.
     #[cfg(unix)]
     pub async fn and_bind_unix(mut self, path: impl AsRef<Path>) -> io::Result<Self> {
-        self.sockets.push(Socket::unix(path.as_ref()).await?);
+        self.sockets.push(Socket::unix(path.as_ref()).await?.into());
         Ok(self)
+    }
+
+    /// Has the listener that was added last answer Z39.50 only. Others answer SRU over HTTP on the same port, too.
+    #[cfg(feature = "sru")]
+    pub fn without_http(mut self) -> Self {
+        if let Some(last) = self.sockets.last_mut() {
+            last.speaks_http = false;
+        }
+        self
     }
 
     /// Sets the faults.
@@ -215,7 +229,29 @@ impl Server {
 
     /// Where it listens, in the order of binding.
     pub fn endpoints(&self) -> Vec<Endpoint> {
-        self.sockets.iter().filter_map(Socket::endpoint).collect()
+        let sockets = self.sockets.iter();
+        sockets
+            .filter_map(|listening| listening.socket.endpoint())
+            .collect()
+    }
+
+    /// The URLs of SRU's databases without their names, such as `http://127.0.0.1:2100/`, in the order of binding, without Unix
+    /// sockets.
+    #[cfg(feature = "sru")]
+    pub fn http_urls(&self) -> Vec<String> {
+        let listening = self
+            .sockets
+            .iter()
+            .filter(|listening| listening.speaks_http);
+        let endpoints = listening.filter_map(|listening| listening.socket.endpoint());
+        let urls = endpoints.filter_map(|endpoint| match endpoint {
+            Endpoint::Tcp(address) => Some(format!("http://{address}/")),
+            #[cfg(feature = "tls")]
+            Endpoint::Tls(address) => Some(format!("https://{address}/")),
+            #[cfg(unix)]
+            Endpoint::Unix(_) => None,
+        });
+        urls.collect()
     }
 
     /// Serves until `stop` is ready; then accepts no more connections, lets operations in progress finish within
@@ -238,14 +274,17 @@ impl Server {
                 () = &mut stop => break,
                 _ = pulse.tick() => begun.metrics.tell_refusals(PERIOD),
                 Some(ended) = sessions.join_next() => summary.note(ended),
-                Admitted { room, stream, peer } = acceptor.accept() => {
+                Admitted { room, arrival } = acceptor.accept() => {
                     summary.sessions += 1;
+                    let Arrival { stream, peer, .. } = arrival;
                     let span = info_span!("session", number = summary.sessions, %peer);
                     let client = Client {
                         number: summary.sessions,
                         peer,
                         begun: Instant::now(),
                         room: Some(room),
+                        #[cfg(feature = "sru")]
+                        speaks_http: arrival.speaks_http,
                     };
                     let context = self.handle.context();
                     let session = session(stream, client, context, &stopping_seen);
@@ -310,13 +349,13 @@ fn session(
             stopping.clone(),
         );
         match stream {
-            Accepted::Tcp(stream) => {
+            Accepted::Tcp(mut stream) => {
                 without_delay(&stream);
-                connection::serve(stream, client, context, stopping, &mut tally).await;
+                converse(&mut stream, &client, &context, &stopping, &mut tally).await;
             }
             #[cfg(unix)]
-            Accepted::Unix(stream) => {
-                connection::serve(stream, client, context, stopping, &mut tally).await;
+            Accepted::Unix(mut stream) => {
+                converse(&mut stream, &client, &context, &stopping, &mut tally).await;
             }
             // Boxed, because it is several times as large as the others.
             #[cfg(feature = "tls")]
@@ -329,6 +368,28 @@ fn session(
             }
         }
     }
+}
+
+/// Serves a connection in the protocol that the client speaks.
+async fn converse<S: Transport>(
+    stream: &mut S,
+    client: &Client,
+    context: &Arc<Context>,
+    stopping: &watch::Receiver<bool>,
+    tally: &mut Tally,
+) {
+    let served = connection::serve(stream, client, Arc::clone(context), stopping.clone(), tally);
+    let sent = served.await;
+    #[cfg(feature = "sru")]
+    if let Some(octets) = sent {
+        // Boxed, so that sessions of Z39.50 stay small.
+        Box::pin(http::serve(
+            stream, octets, client, context, stopping, tally,
+        ))
+        .await;
+    }
+    #[cfg(not(feature = "sru"))]
+    drop(sent);
 }
 
 /// Serves a connection after the TLS handshake.
@@ -354,7 +415,7 @@ async fn encrypted(
         }
     };
     match stream {
-        Ok(Ok(stream)) => connection::serve(stream, client, context, stopping, tally).await,
+        Ok(Ok(mut stream)) => converse(&mut stream, &client, &context, &stopping, tally).await,
         Ok(Err(error)) => {
             info!(%error, "no TLS");
             tally.ends(SessionEnd::NoTls, Some(&error));

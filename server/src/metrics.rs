@@ -119,6 +119,16 @@ named! {
         Extended "extended",
         /// Resource reports and duplicate detection.
         Other "other",
+        /// SRU: searchRetrieve.
+        SruSearch "sru-search",
+        /// SRU: scan.
+        SruScan "sru-scan",
+        /// SRU: explain.
+        SruExplain "sru-explain",
+        /// SRU: update.
+        SruUpdate "sru-update",
+        /// A request of HTTP that is none of SRU.
+        Http "http",
     }
 }
 
@@ -375,13 +385,18 @@ impl OperationTimer {
     /// Begins with the request; `None` for one that is no operation.
     pub(crate) fn of(request: &Apdu, metrics: &Arc<Metrics>) -> Option<Self> {
         let kind = OperationKind::of(request)?;
+        Some(Self::begin(kind, metrics))
+    }
+
+    /// Begins with a request of this kind.
+    pub(crate) fn begin(kind: OperationKind, metrics: &Arc<Metrics>) -> Self {
         metrics.in_progress.fetch_add(1, Relaxed);
-        Some(Self {
+        Self {
             metrics: Arc::clone(metrics),
             kind,
             begun: Instant::now(),
             outcome: OperationOutcome::Abandoned,
-        })
+        }
     }
 
     /// Ends with an answer.

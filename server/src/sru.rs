@@ -47,6 +47,7 @@ use z3950_asn1::sru::{
 };
 
 use self::failure::SruFailure;
+use crate::budget::Charge;
 use crate::session::Session;
 use crate::target::Target;
 
@@ -151,6 +152,11 @@ impl SruSession {
             session: self.session.with_peer(address),
             ..self
         }
+    }
+
+    /// A charge to the session's account, of no octets so far.
+    pub(crate) fn no_charge(&self) -> Charge {
+        self.session.no_charge()
     }
 
     /// Answers a request. Dropping the future cancels the operation.

@@ -245,7 +245,7 @@ impl Room {
     }
 
     /// Ready when the connection has to give way.
-    fn poll_called(&self, context: &Context<'_>) -> Poll<()> {
+    pub(crate) fn poll_called(&self, context: &Context<'_>) -> Poll<()> {
         self.occupant.waker.register(context.waker());
         match self.occupant.gives_way.load(Ordering::Acquire) {
             true => Poll::Ready(()),

@@ -22,6 +22,10 @@ pub(crate) trait Transport: AsyncRead + AsyncWrite + Unpin {
     /// Whether each side announces the end of the connection, as in TLS.
     const ANNOUNCES_END: bool = false;
 
+    /// Whether it is TLS.
+    #[cfg(feature = "sru")]
+    const IS_ENCRYPTED: bool = false;
+
     /// Resets the connection when it is dropped, if the transport can.
     fn reset(&mut self) {}
 }
@@ -39,6 +43,8 @@ impl Transport for tokio::net::UnixStream {}
 #[cfg(feature = "tls")]
 impl Transport for tokio_rustls::server::TlsStream<tokio::net::TcpStream> {
     const ANNOUNCES_END: bool = true;
+    #[cfg(feature = "sru")]
+    const IS_ENCRYPTED: bool = true;
 
     fn reset(&mut self) {
         let _ = self.get_ref().0.set_zero_linger();
@@ -151,6 +157,12 @@ impl Inlet {
         self.buffer.capacity()
     }
 
+    /// What has arrived and is no APDU.
+    #[cfg(feature = "sru")]
+    pub(super) fn into_octets(self) -> Bytes {
+        self.buffer.freeze()
+    }
+
     /// Takes the first APDU out of the buffer, if it is complete.
     fn take(&mut self) -> Result<Option<Bytes>, FrameError> {
         let Some(length) = self.scanner.scan(&self.buffer)? else {
@@ -205,7 +217,7 @@ impl Inlet {
 }
 
 /// Writes octets; each part has to be taken within `limit`.
-pub(super) async fn write(
+pub(crate) async fn write(
     stream: &mut impl Transport,
     mut octets: &[u8],
     limit: Duration,
@@ -250,7 +262,7 @@ const MAX_LINGERING_READS: usize = 1024;
 
 /// Shuts down the sending side and discards what still arrives: a connection that is dropped with unread octets is reset, and
 /// the client would lose the last answer.
-pub(super) async fn linger(stream: &mut impl Transport, limit: Duration) {
+pub(crate) async fn linger(stream: &mut impl Transport, limit: Duration) {
     let rest = async {
         stream.shutdown().await?;
         let mut discarded = vec![0; 4096];

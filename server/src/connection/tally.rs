@@ -14,6 +14,8 @@ use z3950_asn1::apdu::{
 };
 use z3950_asn1::format::diag1::{Diagnostic, DiagnosticFormat};
 use z3950_asn1::format::user_info1::UserInfo1;
+#[cfg(feature = "sru")]
+use z3950_asn1::sru::{Request, Response, SruOperation};
 
 use crate::access::Credentials;
 use crate::diagnostic::Condition;
@@ -21,6 +23,8 @@ use crate::metrics::{
     LoggedRefusal, Metrics, OperationKind, OperationOutcome, OperationTimer, SessionEnd,
 };
 use crate::observer::{Observer, Peer, SessionTotals};
+#[cfg(feature = "sru")]
+use crate::sru::{SruReply, SruStatus};
 
 /// Counts a session. Its end is counted and observed when this is dropped, even if the task panics or is aborted.
 pub(crate) struct Tally {
@@ -146,6 +150,105 @@ impl Tally {
         }
     }
 
+    /// Counts a request of HTTP, and the octets received and sent since the one before.
+    #[cfg(feature = "sru")]
+    pub(crate) fn http_received(&mut self, counts: (u64, u64)) {
+        self.http_counted(counts);
+        if let Some(totals) = &mut self.totals {
+            totals.requests += 1;
+        }
+    }
+
+    /// Counts octets received and sent.
+    #[cfg(feature = "sru")]
+    pub(crate) fn http_counted(&mut self, (received, sent): (u64, u64)) {
+        self.metrics
+            .received(usize::try_from(received).unwrap_or(usize::MAX));
+        self.metrics
+            .sent(usize::try_from(sent).unwrap_or(usize::MAX), 0);
+        if let Some(totals) = &mut self.totals {
+            totals.octets_received += received;
+            totals.octets_sent += sent;
+        }
+    }
+
+    /// Counts and logs an answer that is none of SRU.
+    #[cfg(feature = "sru")]
+    pub(crate) fn http_answered(&mut self, timer: OperationTimer, status: u16) {
+        let microseconds = timer.begun.elapsed().as_micros();
+        debug!(target: ACCESS, status, microseconds, "http");
+        let outcome = match status < 400 {
+            true => OperationOutcome::Ok,
+            false => OperationOutcome::Failed,
+        };
+        if let Some(totals) = &mut self.totals {
+            totals.count(timer.kind);
+            if outcome == OperationOutcome::Failed {
+                totals.failed += 1;
+                totals.fail(&format_args!("http: status {status}"));
+            }
+        }
+        timer.answered(outcome);
+    }
+
+    /// Counts and logs an answer of SRU.
+    #[cfg(feature = "sru")]
+    pub(crate) fn sru_answered(
+        &mut self,
+        timer: OperationTimer,
+        reply: &SruReply,
+        caller: Requester<'_>,
+    ) {
+        let (records, hits, query) = match &reply.response {
+            Response::SearchRetrieve(found) => {
+                let is_logged = enabled!(target: ACCESS, Level::INFO);
+                let query = found.echo.as_deref().filter(|_| is_logged).and_then(query);
+                (found.records.len(), found.number_of_records, query)
+            }
+            _ => (0, None, None),
+        };
+        let failure = reply.response.diagnostics().first();
+        let microseconds = timer.begun.elapsed().as_micros();
+        let kind = timer.kind.name();
+        info!(
+            target: ACCESS,
+            kind,
+            query,
+            hits,
+            records,
+            diagnostic = failure.map(|failure| &*failure.uri),
+            microseconds,
+            "sru"
+        );
+        let outcome = match failure {
+            None => OperationOutcome::Ok,
+            Some(_) => OperationOutcome::Failed,
+        };
+        let why = failure.map(|failure| match &*failure.details {
+            "" => failure.words().to_owned(),
+            details => format!("{}: {details}", failure.words()),
+        });
+        if reply.status == SruStatus::Unauthorized && self.metrics.may_log(LoggedRefusal::Init) {
+            let peer = caller.peer.map(|address| address.to_string());
+            let peer = peer.as_deref().unwrap_or("unix");
+            warn!(%peer, user = caller.user, why, "SRU is refused");
+        }
+        self.metrics.sent(0, records);
+        if let Some(totals) = &mut self.totals {
+            totals.count(timer.kind);
+            totals.records += records as u64;
+            if totals.user.is_none() {
+                totals.user = caller.user.map(str::to_owned);
+            }
+            if let Some(why) = why {
+                totals.failed += 1;
+                totals.diagnostics += 1;
+                totals.fail(&format_args!("{kind}: {why}"));
+            }
+        }
+        timer.answered(outcome);
+    }
+
     /// Notes how the session ends, and why if that is a failure. The first end counts.
     pub(crate) fn ends(&mut self, end: SessionEnd, why: Option<&dyn Display>) {
         if self.end.is_none() {
@@ -178,11 +281,11 @@ impl Drop for Tally {
 
 /// Who sent a request.
 #[derive(Clone, Copy)]
-pub(super) struct Requester<'a> {
+pub(crate) struct Requester<'a> {
     /// `None` for a Unix socket.
-    pub(super) peer: Option<IpAddr>,
+    pub(crate) peer: Option<IpAddr>,
     /// Once authenticated.
-    pub(super) user: Option<&'a str>,
+    pub(crate) user: Option<&'a str>,
 }
 
 /// The most characters of a name that are logged.
@@ -197,6 +300,17 @@ fn name(credentials: &Option<IdAuthentication>) -> Option<String> {
     };
     let name = String::from_utf8_lossy(credentials.user);
     Some(name.chars().take(MAX_NAME).collect())
+}
+
+/// The query of a request.
+#[cfg(feature = "sru")]
+fn query(request: &Request) -> Option<String> {
+    match &request.operation {
+        SruOperation::SearchRetrieve(search) => {
+            Some(search.query.chars().take(MAX_QUERY).collect())
+        }
+        _ => None,
+    }
 }
 
 /// Whether the client may not do what it asked for.

@@ -71,11 +71,14 @@ impl Client {
             peer: Peer::Unix,
             begun: Instant::now(),
             room,
+            #[cfg(feature = "sru")]
+            speaks_http: true,
         };
         let metrics = Arc::clone(&context.metrics);
         let task = tokio::spawn(async move {
             let mut tally = Tally::new(1, Peer::Unix, metrics, observer, stopping.clone());
-            serve(theirs, client, context, stopping, &mut tally).await;
+            let mut theirs = theirs;
+            serve(&mut theirs, &client, context, stopping, &mut tally).await;
         });
         Self {
             stream: Framed::new(ours, ApduCodec::new(1 << 20)),

@@ -22,7 +22,8 @@ pub struct Kind {
 
 /// All faults that a [`super::Rule`] can name.
 pub fn kinds() -> impl Iterator<Item = Kind> {
-    KINDS.lines().filter_map(|line| {
+    let lines = KINDS.lines().chain(OF_HTTP.lines());
+    lines.filter_map(|line| {
         let (form, meaning) = line.split_once(": ")?;
         let (name, arguments) = form.split_once(' ').unwrap_or((form, ""));
         let arguments = match arguments {
@@ -65,7 +66,7 @@ count HITS: resultCount has this value
 no-piggyback: a Search brings no records
 push RECORDS: a Search brings this many records whether or not they were asked for
 piggyback-fails CODE [ADDINFO]: the search works, but its records are replaced by a diagnostic
-status STATUS: presentStatus has this value
+status STATUS: presentStatus has this value, or the status of HTTP
 returned RECORDS: numberOfRecordsReturned has this value
 fewer RECORDS: only this many of the records are sent
 more RECORDS: the first record is sent this many times more
@@ -79,6 +80,23 @@ instead APDU: another APDU is sent instead of the answer
 last APDU: the same, and the connection is closed
 close [REASON [WORDS]]: Close is sent instead of the answer, and the connection is closed
 challenge TEXT: the client is asked for credentials first, with this challenge";
+
+/// Those in answers of HTTP, on the same terms.
+#[cfg(feature = "sru")]
+const OF_HTTP: &str = "\
+html: HTTP: the answer is an HTML page
+bom: HTTP: the body begins with a byte order mark
+latin-1: HTTP: the body is in ISO 8859-1, although it says UTF-8
+namespace URI: SRU: the answer declares this namespace instead of its own
+no-prefixes: SRU: elements have no prefix, but a default namespace
+sru-version [TEXT]: SRU: the answer names this version, or none
+next [POSITION]: SRU: nextRecordPosition has this value, or is missing
+no-positions: SRU: records have no recordPosition
+empty-records: SRU: the element of the records is empty
+beside CODE [ADDINFO]: SRU: a diagnostic stands beside the records
+packing TEXT: SRU: recordPacking has this value";
+#[cfg(not(feature = "sru"))]
+const OF_HTTP: &str = "";
 
 const OCTETS: &str = "a number of octets";
 const RECORDS: &str = "a number of records";
@@ -165,6 +183,28 @@ pub(super) fn read(words: &mut Words<'_>) -> Result<Fault, RuleError> {
         "last" => Fault::Last(unsolicited::read(words)?),
         "close" => Fault::Last(unsolicited::close(words)?),
         "challenge" => Fault::Challenge(Bytes::from(words.need("a challenge")?)),
+        #[cfg(feature = "sru")]
+        "html" => Fault::Html,
+        #[cfg(feature = "sru")]
+        "bom" => Fault::ByteOrderMark,
+        #[cfg(feature = "sru")]
+        "latin-1" => Fault::Latin1,
+        #[cfg(feature = "sru")]
+        "namespace" => Fault::Namespace(words.need("a namespace")?),
+        #[cfg(feature = "sru")]
+        "no-prefixes" => Fault::NoPrefixes,
+        #[cfg(feature = "sru")]
+        "sru-version" => Fault::SruVersion(words.next()?),
+        #[cfg(feature = "sru")]
+        "next" => Fault::NextRecord(words.parse_if_any("a position", parsed)?),
+        #[cfg(feature = "sru")]
+        "no-positions" => Fault::NoPositions,
+        #[cfg(feature = "sru")]
+        "empty-records" => Fault::EmptyRecords,
+        #[cfg(feature = "sru")]
+        "beside" => Fault::Beside(condition(words)?),
+        #[cfg(feature = "sru")]
+        "packing" => Fault::Packing(words.need("a packing")?),
         _ => {
             let names: Vec<_> = kinds().map(|kind| kind.name).collect();
             let choices = choices(&names.join(", "));

@@ -62,7 +62,7 @@ pub(super) fn indefinite(octets: &[u8]) -> Vec<u8> {
 }
 
 /// This many octets that cannot begin an APDU, always the same.
-pub(super) fn garbage(count: usize) -> Vec<u8> {
+pub(crate) fn garbage(count: usize) -> Vec<u8> {
     // xorshift64; 0xff cannot begin an APDU.
     let mut state: u64 = 0x9e37_79b9_7f4a_7c15;
     let random = std::iter::repeat_with(|| {

@@ -10,7 +10,8 @@ use super::{Fault, When, kinds};
 /// The text form is `[on] REQUEST CONDITION…: FAULT ARGUMENT…`:
 ///
 /// - the request is `any`, `init`, `search`, `present`, `delete`, `scan`, `sort`, `access`, `resource`, `trigger`, `report`,
-///   `extended`, `duplicate`, `close`, or the standard's name of the APDU;
+///   `extended`, `duplicate`, `close`, or the standard's name of the APDU; `http` for every request of HTTP; `sru` for those of
+///   SRU, or `sru search`, `sru scan`, `sru explain` and `sru update`;
 /// - the conditions are `session=N`, `nth=N`, `nth-of-all=N`, `db=NAME`, `docid=TERM` and `syntax=NAME`, like the methods of
 ///   [`When`];
 /// - the faults are those of [`super::kinds`];
@@ -51,6 +52,14 @@ const REQUESTS: [(&str, &str); 13] = [
     ("duplicate", "duplicateDetectionRequest"),
 ];
 
+/// The operations of SRU, and their names in the protocol.
+const OPERATIONS: [(&str, &str); 4] = [
+    ("search", "searchRetrieve"),
+    ("scan", "scan"),
+    ("explain", "explain"),
+    ("update", "update"),
+];
+
 impl FromStr for Rule {
     type Err = RuleError;
 
@@ -64,11 +73,18 @@ impl FromStr for Rule {
         }
         let request = request.ok_or_else(|| RuleError::new(at, "a request is missing"))?;
         let mut when = When::on(&request).map_err(|reason| RuleError::new(at, reason))?;
+        let mut may_be_operation = request == "sru";
         loop {
             let at = words.position();
             let Some(word) = condition(&mut words)? else {
                 break;
             };
+            if std::mem::take(&mut may_be_operation)
+                && let Some((_, operation)) = OPERATIONS.iter().find(|(name, _)| *name == word)
+            {
+                when = When::sru(Some(operation));
+                continue;
+            }
             let (name, value) = word.split_once('=').ok_or_else(|| {
                 RuleError::new(
                     at,
@@ -107,15 +123,18 @@ impl When {
     /// # Errors
     /// A message, if there is no such request.
     pub fn on(request: &str) -> Result<Self, String> {
-        if request == "any" {
-            return Ok(Self::always());
+        match request {
+            "any" => return Ok(Self::always()),
+            "http" => return Ok(Self::http()),
+            "sru" => return Ok(Self::sru(None)),
+            _ => {}
         }
         let known = REQUESTS
             .iter()
             .find(|(name, apdu)| *name == request || *apdu == request);
         known.map(|(_, apdu)| Self::apdu(apdu)).ok_or_else(|| {
             let names: Vec<_> = REQUESTS.iter().map(|(name, _)| *name).collect();
-            let choices = choices(&format!("any, {}", names.join(", ")));
+            let choices = choices(&format!("any, {}, http, sru", names.join(", ")));
             format!("no request {request:?}{choices}")
         })
     }

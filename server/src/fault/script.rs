@@ -8,7 +8,9 @@ use bytes::Bytes;
 use z3950_asn1::apdu::{Apdu, Close};
 use z3950_asn1::codec;
 
-use super::when::Subjects;
+#[cfg(feature = "sru")]
+use super::when::HttpSubject;
+use super::when::{Subjects, When};
 use super::{Fault, Faults, alter, octets, unsolicited};
 use crate::budget::Charge;
 use crate::diagnostic::{Condition, diagnostic};
@@ -121,14 +123,26 @@ impl Script {
         output
     }
 
+    /// The faults that strike the answer to a request of HTTP.
+    #[cfg(feature = "sru")]
+    pub(crate) fn striking_http(&mut self, request: &HttpSubject) -> Vec<Fault> {
+        let session = self.session;
+        self.striking_where(|when| when.is_met_by_http(session, request))
+    }
+
     fn striking(&mut self, request: &Apdu) -> Vec<Fault> {
-        let mut striking = Vec::new();
         let subjects = self.subjects.as_mut();
         let subject = subjects.map(|known| known.of(request)).unwrap_or_default();
+        let session = self.session;
+        self.striking_where(|when| when.is_met(session, request, &subject))
+    }
+
+    fn striking_where(&mut self, is_met: impl Fn(&When) -> bool) -> Vec<Fault> {
+        let mut striking = Vec::new();
         let rules = self.faults.rules.iter().zip(&self.faults.met.0);
         for ((rule, met_by_all), met) in rules.zip(&mut self.met) {
             let when = &rule.when;
-            if when.is_met(self.session, request, &subject) {
+            if is_met(when) {
                 *met += 1;
                 let of_all = met_by_all.fetch_add(1, Ordering::Relaxed) + 1;
                 if when.nth.is_none_or(|number| number == *met)

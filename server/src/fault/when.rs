@@ -5,10 +5,31 @@ use std::collections::HashMap;
 use z3950_asn1::apdu::{Apdu, DatabaseName, Query, SearchRequest, Term};
 use z3950_asn1::oid::Oid;
 
+/// Requests of HTTP.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum HttpRequests {
+    /// All of them.
+    All,
+    /// Those of SRU, or those of this operation.
+    Sru(Option<&'static str>),
+}
+
+/// A request of HTTP, as conditions see it.
+#[cfg(feature = "sru")]
+#[derive(Clone, Debug, Default)]
+pub(crate) struct HttpSubject {
+    /// The operation of SRU; `None` if it is none.
+    pub(crate) operation: Option<&'static str>,
+    pub(crate) database: String,
+    /// The query, or the scan clause.
+    pub(crate) query: String,
+}
+
 /// Conditions on requests. A request must meet all of them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct When {
     apdu: Option<&'static str>,
+    http: Option<HttpRequests>,
     session: Option<u64>,
     database: Option<String>,
     syntax: Option<Oid>,
@@ -66,6 +87,22 @@ impl When {
         Self::apdu("close")
     }
 
+    /// Every request of HTTP, whether of SRU or not.
+    pub fn http() -> Self {
+        Self {
+            http: Some(HttpRequests::All),
+            ..Self::default()
+        }
+    }
+
+    /// Every request of SRU, or those of this operation: `searchRetrieve`, `scan`, `explain` or `update`.
+    pub fn sru(operation: Option<&'static str>) -> Self {
+        Self {
+            http: Some(HttpRequests::Sru(operation)),
+            ..Self::default()
+        }
+    }
+
     /// Only in this session, counted from 1.
     pub fn session(mut self, number: u64) -> Self {
         self.session = Some(number);
@@ -115,7 +152,8 @@ impl When {
             Apdu::PresentRequest(present) => present.preferred_record_syntax,
             _ => None,
         };
-        self.apdu.is_none_or(|apdu| apdu == request.name())
+        self.http.is_none()
+            && self.apdu.is_none_or(|apdu| apdu == request.name())
             && self.session.is_none_or(|number| number == session)
             && self.syntax.is_none_or(|wanted| syntax == Some(wanted))
             && self
@@ -126,6 +164,32 @@ impl When {
                 .docid
                 .as_ref()
                 .is_none_or(|wanted| subject.terms.contains(wanted))
+    }
+}
+
+#[cfg(feature = "sru")]
+impl When {
+    /// Whether a request of HTTP meets all conditions except the numbers. A docid may be anywhere in the query.
+    pub(super) fn is_met_by_http(&self, session: u64, request: &HttpSubject) -> bool {
+        let is_of_kind = match self.http {
+            None => self.apdu.is_none(),
+            Some(HttpRequests::All) => true,
+            Some(HttpRequests::Sru(None)) => request.operation.is_some(),
+            Some(HttpRequests::Sru(operation)) => request.operation == operation,
+        };
+        let database = || request.database.to_lowercase();
+        let contains = |docid: &[u8]| {
+            let docid = String::from_utf8_lossy(docid);
+            request.query.contains(&*docid)
+        };
+        is_of_kind
+            && self.session.is_none_or(|number| number == session)
+            && self.syntax.is_none()
+            && self
+                .database
+                .as_ref()
+                .is_none_or(|wanted| *wanted == database())
+            && self.docid.as_deref().is_none_or(contains)
     }
 }
 

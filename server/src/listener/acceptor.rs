@@ -11,7 +11,7 @@ use std::time::Duration;
 use tokio::time::{Instant, sleep_until};
 use tracing::warn;
 
-use super::socket::{Accepted, Socket};
+use super::socket::{Arrival, Listening};
 use crate::connection::rooms::{Entrance, Room, Rooms};
 use crate::limits::Limits;
 use crate::metrics::{ConnectionRefusal, LoggedRefusal, Metrics};
@@ -19,11 +19,11 @@ use crate::observer::Peer;
 
 /// Accepts connections from all sockets.
 pub(super) struct Acceptor {
-    sockets: Vec<Socket>,
+    sockets: Vec<Listening>,
     rooms: Rooms,
     metrics: Arc<Metrics>,
     /// Connections that wait for room, oldest first.
-    waiting: VecDeque<(Accepted, Peer)>,
+    waiting: VecDeque<Arrival>,
     most_waiting: usize,
     per_address: usize,
     /// The socket to poll first next time, so that none is starved.
@@ -36,15 +36,14 @@ pub(super) struct Acceptor {
 /// An accepted connection and its room.
 pub(super) struct Admitted {
     pub(super) room: Room,
-    pub(super) stream: Accepted,
-    pub(super) peer: Peer,
+    pub(super) arrival: Arrival,
 }
 
 const FIRST_PAUSE: Duration = Duration::from_millis(10);
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 
 impl Acceptor {
-    pub(super) fn new(sockets: Vec<Socket>, limits: &Limits, metrics: Arc<Metrics>) -> Self {
+    pub(super) fn new(sockets: Vec<Listening>, limits: &Limits, metrics: Arc<Metrics>) -> Self {
         Self {
             sockets,
             rooms: Rooms::new(limits),
@@ -71,13 +70,13 @@ impl Acceptor {
                 biased;
                 () = rooms.freed(), if someone_waits => {}
                 () = at(due), if someone_waits => {}
-                (stream, peer) = self.arrival() => match self.rooms.enter(peer.ip()) {
-                    Entrance::Admitted(room) => return Admitted { room, stream, peer },
-                    Entrance::Refused => self.refuse(peer, ConnectionRefusal::Address),
-                    Entrance::Full(_) if self.may_wait(peer) => {
-                        self.waiting.push_back((stream, peer));
+                arrival = self.arrival() => match self.rooms.enter(arrival.peer.ip()) {
+                    Entrance::Admitted(room) => return Admitted { room, arrival },
+                    Entrance::Refused => self.refuse(arrival.peer, ConnectionRefusal::Address),
+                    Entrance::Full(_) if self.may_wait(arrival.peer) => {
+                        self.waiting.push_back(arrival);
                     }
-                    Entrance::Full(_) => self.refuse(peer, ConnectionRefusal::Full),
+                    Entrance::Full(_) => self.refuse(arrival.peer, ConnectionRefusal::Full),
                 },
             }
         }
@@ -87,10 +86,10 @@ impl Acceptor {
     fn admit_waiting(&mut self) -> Result<Admitted, Option<Instant>> {
         let mut soonest = None;
         let mut index = 0;
-        while let Some(peer) = self.waiting.get(index).map(|(_, peer)| *peer) {
+        while let Some(peer) = self.waiting.get(index).map(|arrival| arrival.peer) {
             let due = match self.rooms.enter(peer.ip()) {
                 Entrance::Admitted(room) => match self.waiting.remove(index) {
-                    Some((stream, peer)) => return Ok(Admitted { room, stream, peer }),
+                    Some(arrival) => return Ok(Admitted { room, arrival }),
                     None => None,
                 },
                 Entrance::Full(due) => due,
@@ -129,12 +128,12 @@ impl Acceptor {
     /// Whether one more connection from this peer may wait.
     fn may_wait(&self, peer: Peer) -> bool {
         let others = self.waiting.iter();
-        let of_address = others.filter(|(_, other)| other.ip() == peer.ip());
+        let of_address = others.filter(|other| other.peer.ip() == peer.ip());
         self.waiting.len() < self.most_waiting && of_address.count() < self.most_waiting.div_ceil(2)
     }
 
     /// The next connection. Cancel safe.
-    async fn arrival(&mut self) -> (Accepted, Peer) {
+    async fn arrival(&mut self) -> Arrival {
         loop {
             if let Some(retry) = self.retry {
                 sleep_until(retry).await;
@@ -154,7 +153,7 @@ impl Acceptor {
         }
     }
 
-    async fn poll_sockets(&mut self) -> io::Result<(Accepted, Peer)> {
+    async fn poll_sockets(&mut self) -> io::Result<Arrival> {
         let count = self.sockets.len();
         self.first = (self.first + 1) % count.max(1);
         let in_turn = self.sockets.iter().cycle().skip(self.first).take(count);

@@ -63,7 +63,23 @@ pub(super) enum Socket {
     Unix(UnixListener, SocketFile),
 }
 
-/// An accepted connection.
+/// A socket, and how it is used.
+pub(super) struct Listening {
+    pub(super) socket: Socket,
+    /// Whether it answers HTTP, too.
+    #[cfg(feature = "sru")]
+    pub(super) speaks_http: bool,
+}
+
+/// An accepted connection, and where it came from.
+pub(super) struct Arrival {
+    pub(super) stream: Accepted,
+    pub(super) peer: Peer,
+    #[cfg(feature = "sru")]
+    pub(super) speaks_http: bool,
+}
+
+/// The stream of an accepted connection.
 pub(super) enum Accepted {
     Tcp(TcpStream),
     #[cfg(feature = "tls")]
@@ -103,6 +119,28 @@ fn listen_on(address: SocketAddr) -> io::Result<TcpListener> {
     socket.listen(BACKLOG)
 }
 
+impl Listening {
+    pub(super) fn poll_accept(&self, context: &mut Context<'_>) -> Poll<io::Result<Arrival>> {
+        let accepted = ready!(self.socket.poll_accept(context));
+        Poll::Ready(accepted.map(|(stream, peer)| Arrival {
+            stream,
+            peer,
+            #[cfg(feature = "sru")]
+            speaks_http: self.speaks_http,
+        }))
+    }
+}
+
+impl From<Socket> for Listening {
+    fn from(socket: Socket) -> Self {
+        Self {
+            socket,
+            #[cfg(feature = "sru")]
+            speaks_http: true,
+        }
+    }
+}
+
 impl Socket {
     pub(super) fn endpoint(&self) -> Option<Endpoint> {
         match self {
@@ -114,10 +152,7 @@ impl Socket {
         }
     }
 
-    pub(super) fn poll_accept(
-        &self,
-        context: &mut Context<'_>,
-    ) -> Poll<io::Result<(Accepted, Peer)>> {
+    fn poll_accept(&self, context: &mut Context<'_>) -> Poll<io::Result<(Accepted, Peer)>> {
         Poll::Ready(match self {
             Self::Tcp(listener) => {
                 let accepted = ready!(listener.poll_accept(context));

@@ -1,0 +1,267 @@
+//! HTTP on the listeners of Z39.50 (RFC 9110, RFC 9112): a connection whose first octet is a letter carries requests of SRU. It has
+//! the limits, rooms, totals and ends of any other; hyper reads and writes the messages.
+
+mod answer;
+mod answerer;
+mod body;
+mod fault;
+mod request;
+mod wire;
+
+use std::future::poll_fn;
+use std::io;
+use std::pin::{Pin, pin};
+use std::sync::Mutex;
+use std::task::Poll;
+
+use bytes::Bytes;
+use hyper::StatusCode;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use tokio::sync::watch;
+use tokio::time::{Instant, sleep_until};
+use tracing::{debug, info};
+
+use self::answer::plain;
+use self::answerer::Answerer;
+use self::wire::{Exchange, Phase, Wire};
+use crate::connection::stream::{self, Transport};
+use crate::connection::tally::Tally;
+use crate::connection::{Client, Context, far_away};
+use crate::lock::lock;
+use crate::metrics::SessionEnd;
+
+/// Octets of the head of a request, at most: longer ones get 431, and a URL of more than 65,534 gets 414.
+const MAX_HEAD: usize = 128 << 10;
+
+/// How a connection ends.
+#[derive(Debug)]
+enum HttpEnd {
+    /// After the last answer.
+    Done(SessionEnd),
+    /// With this status instead of an answer.
+    Status(SessionEnd, StatusCode, &'static str),
+    /// Because of a failure of the stream, or of what the client sends.
+    Failed(hyper::Error),
+    /// By a fault, which resets the connection or closes it.
+    Fault { reset: bool },
+}
+
+/// Serves a connection, of which some octets have been read, until it ends, or until `stopping` turns true and the answer in progress
+/// is sent.
+pub(crate) async fn serve<S: Transport>(
+    stream: &mut S,
+    octets: Bytes,
+    client: &Client,
+    context: &Context,
+    stopping: &watch::Receiver<bool>,
+    tally: &mut Tally,
+) {
+    let session = answerer::session(client, context);
+    let exchange = Mutex::new(Exchange::new(client.begun, session.no_charge()));
+    let end = match context.replayed {
+        Some(_) => HttpEnd::Status(
+            SessionEnd::ProtocolError,
+            StatusCode::NOT_IMPLEMENTED,
+            "recorded conversations of Z39.50 are replayed here, and SRU is not answered\n",
+        ),
+        None => {
+            let connection = HttpConnection {
+                client,
+                context,
+                exchange: &exchange,
+                stopping: stopping.clone(),
+            };
+            let secure = S::IS_ENCRYPTED;
+            let answerer = Answerer::new(session, client, context, &exchange, tally, secure);
+            let wire = Wire::new(stream, octets, &exchange);
+            connection.run(wire, answerer).await
+        }
+    };
+    let limits = &context.target.limits;
+    let has_ended = lock(&exchange).has_ended();
+    let end = match end {
+        HttpEnd::Failed(error) => failed(error, tally),
+        end => end,
+    };
+    let mut is_closed = true;
+    match end {
+        HttpEnd::Done(end) => {
+            tally.ends(end, None);
+            is_closed = end != SessionEnd::Lost;
+        }
+        HttpEnd::Status(end, status, words) => {
+            tally.ends(end, Some(&words.trim_end()));
+            let message = plain(status, words).last_octets();
+            tally.http_counted((0, message.len() as u64));
+            is_closed = stream::write(stream, &message, limits.write_time)
+                .await
+                .is_ok();
+        }
+        HttpEnd::Fault { reset } => {
+            tally.ends(SessionEnd::Fault, None);
+            if reset {
+                stream.reset();
+                return;
+            }
+        }
+        // The tally knows.
+        HttpEnd::Failed(_) => is_closed = false,
+    }
+    // The client has sent all that it will, or is not there to read.
+    if is_closed && (!has_ended || S::ANNOUNCES_END) {
+        stream::linger(stream, limits.linger_time).await;
+    }
+}
+
+/// What a failure means: an answer that hyper has not sent, or a lost connection.
+fn failed(error: hyper::Error, tally: &mut Tally) -> HttpEnd {
+    let cause = std::error::Error::source(&error).and_then(|cause| cause.downcast_ref());
+    let kind = cause.map(io::Error::kind);
+    debug!(%error, "connection failed");
+    if error.is_parse_version_h2() {
+        let words = "HTTP/1.1 only\n";
+        let status = StatusCode::HTTP_VERSION_NOT_SUPPORTED;
+        return HttpEnd::Status(SessionEnd::ProtocolError, status, words);
+    }
+    if kind == Some(io::ErrorKind::QuotaExceeded) {
+        let words = "the server keeps as many octets as it may\n";
+        return HttpEnd::Status(SessionEnd::Lost, StatusCode::SERVICE_UNAVAILABLE, words);
+    }
+    if error.is_parse() {
+        // Answered with 400, 414 or 431.
+        tally.ends(SessionEnd::ProtocolError, Some(&error));
+        return HttpEnd::Done(SessionEnd::ProtocolError);
+    }
+    tally.ends(SessionEnd::Lost, Some(&error));
+    HttpEnd::Failed(error)
+}
+
+/// A connection beside what hyper has of it.
+struct HttpConnection<'a> {
+    client: &'a Client,
+    context: &'a Context,
+    exchange: &'a Mutex<Exchange>,
+    stopping: watch::Receiver<bool>,
+}
+
+impl HttpConnection<'_> {
+    async fn run<S: Transport>(&self, wire: Wire<'_, S>, answerer: Answerer<'_>) -> HttpEnd {
+        let limits = &self.context.target.limits;
+        let answerer = tokio::sync::Mutex::new(answerer);
+        let service = service_fn(|request| {
+            let octets = lock(self.exchange).take_head();
+            async { answerer.lock().await.answer(request, octets).await }
+        });
+        let mut http = http1::Builder::new();
+        http.max_buf_size(MAX_HEAD).writev(true);
+        let mut http = http.serve_connection(wire, service);
+        let mut stopping = self.stopping.clone();
+        // An error means that the server was dropped.
+        let mut stopped = pin!(async move { drop(stopping.wait_for(|stopping| *stopping).await) });
+        let mut is_stopping = false;
+        let mut alarm = pin!(sleep_until(far_away()));
+        // How many requests had been answered when the room was told.
+        let mut answered = None;
+        poll_fn(|context| {
+            loop {
+                let polled = Pin::new(&mut http).poll(context);
+                let exchange = lock(self.exchange);
+                if let Some(reset) = exchange.is_cut() {
+                    return Poll::Ready(HttpEnd::Fault { reset });
+                }
+                match polled {
+                    Poll::Ready(Ok(())) => return Poll::Ready(HttpEnd::Done(exchange.end())),
+                    Poll::Ready(Err(error)) => return Poll::Ready(HttpEnd::Failed(error)),
+                    Poll::Pending => {}
+                }
+                let (phase, deadline) = (exchange.phase, exchange.deadline(limits));
+                let (has_ended, now_answered) = (exchange.has_ended(), exchange.answered);
+                drop(exchange);
+                let is_idle = matches!(phase, Phase::Idle | Phase::Asking);
+                if has_ended && is_idle {
+                    return Poll::Ready(HttpEnd::Done(SessionEnd::Left));
+                }
+                if !is_stopping && stopped.as_mut().poll(context).is_ready() {
+                    is_stopping = true;
+                    if is_idle {
+                        return Poll::Ready(stopped_in(phase));
+                    }
+                    Pin::new(&mut http).graceful_shutdown();
+                    continue;
+                }
+                if let Some(room) = &self.client.room {
+                    match is_idle {
+                        true if now_answered > 0 && answered != Some(now_answered) => {
+                            room.open();
+                            room.idle(Instant::now());
+                            answered = Some(now_answered);
+                        }
+                        true => {}
+                        false if answered.is_none() => {
+                            room.open();
+                            answered = Some(0);
+                        }
+                        false => room.busy(),
+                    }
+                    if is_idle && room.poll_called(context).is_ready() {
+                        info!("gave way to a further connection");
+                        return Poll::Ready(HttpEnd::Done(SessionEnd::GaveWay));
+                    }
+                }
+                if let Some(deadline) = deadline.filter(|deadline| *deadline < alarm.deadline()) {
+                    alarm.as_mut().reset(deadline);
+                }
+                if alarm.as_mut().poll(context).is_pending() {
+                    return Poll::Pending;
+                }
+                // It may have been set for an earlier phase.
+                let is_due = deadline.is_some_and(|deadline| deadline <= Instant::now());
+                alarm.as_mut().reset(far_away());
+                if is_due {
+                    return Poll::Ready(time_over(phase, now_answered, has_ended));
+                }
+            }
+        })
+        .await
+    }
+}
+
+/// How the connection ends when the time of a phase is over.
+fn time_over(phase: Phase, answered: u64, has_ended: bool) -> HttpEnd {
+    match phase {
+        Phase::Idle if answered == 0 => {
+            info!("no request in time");
+            HttpEnd::Done(SessionEnd::NoInit)
+        }
+        Phase::Asking => {
+            info!("no complete request in time");
+            let words = "the request took too long to arrive\n";
+            let end = match answered {
+                0 => SessionEnd::NoInit,
+                _ => SessionEnd::Idle,
+            };
+            HttpEnd::Status(end, StatusCode::REQUEST_TIMEOUT, words)
+        }
+        // The client has gone before the answer.
+        Phase::Answering => HttpEnd::Done(SessionEnd::Left),
+        Phase::Delayed if has_ended => HttpEnd::Done(SessionEnd::Left),
+        Phase::Idle | Phase::Delayed => {
+            info!("no activity");
+            HttpEnd::Done(SessionEnd::Idle)
+        }
+        // The client does not take the answer.
+        Phase::Sending => HttpEnd::Done(SessionEnd::Lost),
+    }
+}
+
+/// How a connection without an answer in progress ends when the server stops.
+fn stopped_in(phase: Phase) -> HttpEnd {
+    match phase {
+        Phase::Asking => {
+            let words = "the server is stopping\n";
+            HttpEnd::Status(SessionEnd::Stopped, StatusCode::SERVICE_UNAVAILABLE, words)
+        }
+        _ => HttpEnd::Done(SessionEnd::Stopped),
+    }
+}

@@ -1,0 +1,120 @@
+//! Answers of HTTP (RFC 9110 §8, §15): their status, headers and body.
+
+use bytes::Bytes;
+use http_body_util::Full;
+use hyper::header::{
+    ALLOW, CONNECTION, CONTENT_TYPE, HeaderName, HeaderValue, SERVER, WWW_AUTHENTICATE,
+};
+use hyper::{Response, StatusCode};
+
+use super::request::METHODS;
+
+/// An answer.
+#[derive(Clone, Debug)]
+pub(super) struct HttpAnswer {
+    pub(super) status: StatusCode,
+    pub(super) kind: &'static str,
+    pub(super) body: Bytes,
+    /// Whether the connection ends after it.
+    pub(super) is_last: bool,
+}
+
+/// The types of answers.
+pub(super) const XML: &str = "text/xml; charset=utf-8";
+pub(super) const SRU_XML: &str = "application/sru+xml";
+const TEXT: &str = "text/plain; charset=utf-8";
+
+/// An answer in words.
+pub(super) fn plain(status: StatusCode, words: impl Into<Bytes>) -> HttpAnswer {
+    HttpAnswer {
+        status,
+        kind: TEXT,
+        body: words.into(),
+        is_last: false,
+    }
+}
+
+impl HttpAnswer {
+    /// The headers beside those of every answer.
+    fn headers(&self) -> impl Iterator<Item = (HeaderName, &'static str)> {
+        let challenge = r#"Basic realm="z3950", charset="UTF-8""#;
+        let of_status = match self.status {
+            StatusCode::METHOD_NOT_ALLOWED | StatusCode::NO_CONTENT => Some((ALLOW, METHODS)),
+            StatusCode::UNAUTHORIZED => Some((WWW_AUTHENTICATE, challenge)),
+            _ => None,
+        };
+        let kind = (self.status != StatusCode::NO_CONTENT).then_some((CONTENT_TYPE, self.kind));
+        let end = self.is_last.then_some((CONNECTION, "close"));
+        kind.into_iter().chain(of_status).chain(end)
+    }
+
+    /// For hyper to write.
+    pub(super) fn into_response(self, server: Option<&HeaderValue>) -> Response<Full<Bytes>> {
+        let mut response = Response::new(Full::default());
+        *response.status_mut() = self.status;
+        let headers = response.headers_mut();
+        if let Some(server) = server {
+            headers.insert(SERVER, server.clone());
+        }
+        for (name, value) in self.headers() {
+            headers.insert(name, HeaderValue::from_static(value));
+        }
+        *response.body_mut() = Full::new(self.body);
+        response
+    }
+
+    /// As octets, for a connection that ends with it because its request cannot be read.
+    pub(super) fn last_octets(mut self) -> Vec<u8> {
+        self.is_last = true;
+        let (code, reason) = (self.status.as_u16(), self.status.canonical_reason());
+        let reason = reason.unwrap_or_default();
+        let mut head = format!("HTTP/1.1 {code} {reason}\r\n");
+        for (name, value) in self.headers() {
+            head += &format!("{name}: {value}\r\n");
+        }
+        head += &format!("content-length: {}\r\n\r\n", self.body.len());
+        [head.as_bytes(), &self.body].concat()
+    }
+}
+
+/// The type of an answer for what a client accepts (RFC 9110 §12.5.1, RFC 6207): XML, unless it names that of SRU.
+pub(super) fn kind_for(accepted: &str) -> &'static str {
+    let mut ranges = accepted.split(',').map(|range| {
+        let mut parts = range.split(';').map(str::trim);
+        let name = parts.next().unwrap_or_default();
+        let is_refused = parts.any(|part| {
+            let quality = part.strip_prefix("q=").map(str::parse::<f32>);
+            quality == Some(Ok(0.0))
+        });
+        (name, is_refused)
+    });
+    let is_named =
+        |(name, is_refused): (&str, bool)| name.eq_ignore_ascii_case(SRU_XML) && !is_refused;
+    match ranges.any(is_named) {
+        true => SRU_XML,
+        false => XML,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_type_is_the_one_of_sru_if_the_client_names_it() {
+        for (accepted, expected) in [
+            ("", XML),
+            ("*/*", XML),
+            (
+                "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8",
+                XML,
+            ),
+            ("application/sru+xml", SRU_XML),
+            ("text/xml, Application/SRU+XML;q=0.5", SRU_XML),
+            ("application/sru+xml; q=0", XML),
+            ("application/sru+xml-not", XML),
+        ] {
+            assert_eq!(kind_for(accepted), expected, "{accepted}");
+        }
+    }
+}

@@ -1,0 +1,332 @@
+//! Answers the requests of a connection: from the head and body of each to SRU, and back.
+
+use std::convert::Infallible;
+use std::fmt::Display;
+use std::sync::{Arc, Mutex};
+
+use bytes::Bytes;
+use http_body_util::Full;
+use hyper::body::Incoming;
+use hyper::header::{ACCEPT, CONNECTION, HeaderValue};
+use hyper::http::request::Parts;
+use hyper::{Request, Response, StatusCode, Version};
+use tokio::time::sleep;
+use z3950_asn1::sru::{self, Refusal, SoapFault, SoapRequestError, SruLimits, SruOperation};
+
+use super::answer::{HttpAnswer, XML, kind_for, plain};
+use super::body;
+use super::fault;
+use super::request::{Carrier, Heading, Problem, read};
+use super::wire::{Exchange, Manner};
+use crate::budget::DECODED;
+use crate::connection::tally::{Requester, Tally};
+use crate::connection::{Client, Context};
+use crate::diagnostic::Diagnostic;
+use crate::fault::{Fault, HttpSubject, Script, sru as sru_faults};
+use crate::lock::lock;
+use crate::metrics::{OperationKind, OperationTimer};
+use crate::observer::Peer;
+use crate::sru::{SruAsked, SruReply, SruSession, SruStatus};
+
+/// Answers the requests of a connection, one at a time.
+pub(super) struct Answerer<'a> {
+    session: SruSession,
+    peer: Peer,
+    context: &'a Context,
+    exchange: &'a Mutex<Exchange>,
+    tally: &'a mut Tally,
+    limits: SruLimits,
+    /// The value of Server.
+    server: Option<HeaderValue>,
+    is_encrypted: bool,
+    /// The faults of the connection, if the server has any.
+    script: Option<Script>,
+}
+
+/// A request that has been read.
+struct HttpRequest {
+    heading: Heading,
+    request: Result<sru::Request, Refusal>,
+    /// What Accept says.
+    accepted: Option<HeaderValue>,
+}
+
+impl<'a> Answerer<'a> {
+    pub(super) fn new(
+        session: SruSession,
+        client: &Client,
+        context: &'a Context,
+        exchange: &'a Mutex<Exchange>,
+        tally: &'a mut Tally,
+        is_encrypted: bool,
+    ) -> Self {
+        let target = &context.target;
+        let mut limits = SruLimits::default();
+        limits.parameter = target.limits.query_text;
+        limits.document = target.limits.apdu_size;
+        let name = target.offer.implementation_name.as_deref();
+        let version = target.offer.implementation_version.as_deref();
+        let faults = &context.faults;
+        let script = || Script::new(Arc::clone(faults), client.number);
+        let server = [name, version].into_iter().flatten().collect::<Vec<_>>();
+        Self {
+            session,
+            peer: client.peer,
+            exchange,
+            tally,
+            limits,
+            server: server.join("/").parse().ok(),
+            context,
+            is_encrypted,
+            script: (!faults.is_empty()).then(script),
+        }
+    }
+
+    /// Answers a request. Dropping the future cancels the operation.
+    ///
+    /// `octets` are what is known of the head as the client wrote it.
+    pub(super) async fn answer(
+        &mut self,
+        request: Request<Incoming>,
+        octets: Vec<u8>,
+    ) -> Result<Response<Full<Bytes>>, Infallible> {
+        let (head, body) = request.into_parts();
+        let asked = self.read(&head, &octets, body).await;
+        drop(octets);
+        let counts = {
+            let mut exchange = lock(self.exchange);
+            exchange.answering(is_last(&head));
+            exchange.take_counts()
+        };
+        self.tally.http_received(counts);
+        let (mut answer, striking) = match asked {
+            Ok(Some(asked)) => self.carry_out(asked).await,
+            Ok(None) => self.told(plain(StatusCode::NO_CONTENT, "")),
+            Err(problem) => self.told(refused(problem)),
+        };
+        let charged = lock(self.exchange).charge.set(answer.body.len());
+        if let Err(why) = charged {
+            answer = without_room(&why);
+        }
+        let manner = match striking.is_empty() {
+            true => Manner::default(),
+            false => self.strike(&striking, &mut answer).await,
+        };
+        let mut exchange = lock(self.exchange);
+        exchange.is_last |= answer.is_last;
+        exchange.sending(manner);
+        Ok(answer.into_response(self.server.as_ref()))
+    }
+
+    /// Applies faults to an answer of HTTP; returns the manner in which it is written.
+    async fn strike(&self, striking: &[Fault], answer: &mut HttpAnswer) -> Manner {
+        let struck = fault::strike(striking, answer);
+        if struck.is_silent || !struck.delay.is_zero() {
+            lock(self.exchange).delayed();
+        }
+        if struck.is_silent {
+            std::future::pending::<()>().await;
+        }
+        if !struck.delay.is_zero() {
+            sleep(struck.delay).await;
+        }
+        struck.manner
+    }
+
+    /// The faults that strike a request.
+    fn striking(&mut self, request: impl FnOnce() -> HttpSubject) -> Vec<Fault> {
+        let script = self.script.as_mut();
+        script.map_or_else(Vec::new, |script| script.striking_http(&request()))
+    }
+
+    /// Reads a request; `None` for OPTIONS.
+    async fn read(
+        &mut self,
+        head: &Parts,
+        octets: &[u8],
+        body: Incoming,
+    ) -> Result<Option<HttpRequest>, Problem> {
+        let heading = read(head, octets)?;
+        let most = self.context.target.limits.apdu_size;
+        let body = match heading.carrier {
+            Carrier::Nothing => return Ok(None),
+            Carrier::Url => Bytes::new(),
+            Carrier::Form | Carrier::Soap => body::read(body, heading.length, most).await?,
+        };
+        let query = head.uri.query().unwrap_or_default().as_bytes();
+        let length = query.len().max(body.len());
+        let charged = lock(self.exchange)
+            .charge
+            .cover(length.saturating_mul(DECODED));
+        charged.map_err(|why| Problem::new(StatusCode::SERVICE_UNAVAILABLE, why.to_string()))?;
+        let request = match heading.carrier {
+            Carrier::Soap => match sru::Request::from_soap(body, &self.limits) {
+                Ok(request) => Ok(request),
+                Err(SoapRequestError::Refused(refusal)) => Err(refusal),
+                Err(SoapRequestError::Xml(error)) => return Err(Problem::fault(&error)),
+                Err(other) => return Err(Problem::fault(&format_args!("{other:?}"))),
+            },
+            Carrier::Form => sru::Request::from_parameters(&body, &self.limits),
+            Carrier::Url | Carrier::Nothing => sru::Request::from_parameters(query, &self.limits),
+        };
+        if heading.is_of_page && matches!(&request, Ok(request) if is_update(request)) {
+            let words = "updates from web pages are refused";
+            return Err(Problem::new(StatusCode::FORBIDDEN, words));
+        }
+        Ok(Some(HttpRequest {
+            heading,
+            request,
+            accepted: head.headers.get(ACCEPT).cloned(),
+        }))
+    }
+
+    /// Has a request of SRU answered.
+    async fn carry_out(&mut self, asked: HttpRequest) -> (HttpAnswer, Vec<Fault>) {
+        let HttpRequest {
+            heading,
+            request,
+            accepted,
+        } = asked;
+        let of_any = match &request {
+            Ok(request) => request,
+            Err(refusal) => &refusal.request,
+        };
+        let kind = kind(of_any);
+        let accepted = match (&of_any.http_accept, &accepted) {
+            (Some(accepted), _) => kind_for(accepted),
+            (None, Some(accepted)) => kind_for(accepted.to_str().unwrap_or_default()),
+            (None, None) => XML,
+        };
+        let striking = self.striking(|| subject(&heading.database, of_any));
+        let timer = OperationTimer::begin(kind, &self.context.metrics);
+        let mut asked = SruAsked::new(heading.database, request);
+        asked.login = heading.login;
+        asked.authority = heading.authority;
+        asked.secure = self.is_encrypted;
+        let mut reply = self.session.answer(asked).await;
+        let from = Requester {
+            peer: self.peer.ip(),
+            user: self.session.user(),
+        };
+        self.tally.sru_answered(timer, &reply, from);
+        for fault in &striking {
+            sru_faults::answer(fault, &mut reply.response);
+        }
+        (answer(&reply, heading.carrier, accepted), striking)
+    }
+
+    /// Counts an answer that is none of SRU.
+    fn told(&mut self, answer: HttpAnswer) -> (HttpAnswer, Vec<Fault>) {
+        let timer = OperationTimer::begin(OperationKind::Http, &self.context.metrics);
+        self.tally.http_answered(timer, answer.status.as_u16());
+        (answer, self.striking(HttpSubject::default))
+    }
+}
+
+impl Drop for Answerer<'_> {
+    fn drop(&mut self) {
+        let counts = lock(self.exchange).take_counts();
+        self.tally.http_counted(counts);
+    }
+}
+
+impl Problem {
+    /// A body that is no request of SRU.
+    fn fault(error: &dyn Display) -> Self {
+        let words = error.to_string();
+        Self {
+            is_of_soap: true,
+            ..Self::new(StatusCode::INTERNAL_SERVER_ERROR, words)
+        }
+    }
+}
+
+/// The answer to a request that is refused.
+fn refused(problem: Problem) -> HttpAnswer {
+    let Problem {
+        status,
+        words,
+        is_of_soap,
+    } = problem;
+    if is_of_soap {
+        return HttpAnswer {
+            kind: XML,
+            ..plain(status, SoapFault::client(words).to_soap())
+        };
+    }
+    let is_last = [StatusCode::BAD_REQUEST, StatusCode::PAYLOAD_TOO_LARGE].contains(&status);
+    HttpAnswer {
+        is_last,
+        ..plain(status, words + "\n")
+    }
+}
+
+fn without_room(why: &Diagnostic) -> HttpAnswer {
+    plain(StatusCode::SERVICE_UNAVAILABLE, format!("{why}\n"))
+}
+
+/// The answer of SRU.
+fn answer(reply: &SruReply, carrier: Carrier, kind: &'static str) -> HttpAnswer {
+    let (body, kind) = match carrier {
+        Carrier::Soap => (reply.response.to_soap(), XML),
+        _ => (reply.response.to_xml(reply.stylesheet.as_deref()), kind),
+    };
+    let status = match reply.status {
+        SruStatus::Answered => StatusCode::OK,
+        SruStatus::UnknownDatabase => StatusCode::NOT_FOUND,
+        SruStatus::Unauthorized => StatusCode::UNAUTHORIZED,
+    };
+    HttpAnswer {
+        status,
+        kind,
+        body: body.into(),
+        is_last: reply.hang_up,
+    }
+}
+
+/// A request as the rules of faults see it.
+fn subject(database: &str, request: &sru::Request) -> HttpSubject {
+    let query = match &request.operation {
+        SruOperation::SearchRetrieve(search) => search.query.clone(),
+        SruOperation::Scan(scan) => scan.clause.clone(),
+        SruOperation::Explain(_) | SruOperation::Update(_) => String::new(),
+    };
+    HttpSubject {
+        operation: Some(request.operation.name()),
+        database: database.to_owned(),
+        query,
+    }
+}
+
+fn is_update(request: &sru::Request) -> bool {
+    matches!(request.operation, SruOperation::Update(_))
+}
+
+fn kind(request: &sru::Request) -> OperationKind {
+    match request.operation {
+        SruOperation::SearchRetrieve(_) => OperationKind::SruSearch,
+        SruOperation::Scan(_) => OperationKind::SruScan,
+        SruOperation::Explain(_) => OperationKind::SruExplain,
+        SruOperation::Update(_) => OperationKind::SruUpdate,
+    }
+}
+
+/// Whether the client wants no other answer on the connection.
+fn is_last(head: &Parts) -> bool {
+    let options = head.headers.get_all(CONNECTION).iter();
+    let mut options = options.flat_map(|value| value.to_str().unwrap_or_default().split(','));
+    let mut is_named = |name: &str| options.any(|option| option.trim().eq_ignore_ascii_case(name));
+    match head.version >= Version::HTTP_11 {
+        true => is_named("close"),
+        false => !is_named("keep-alive"),
+    }
+}
+
+/// A session of SRU for a connection.
+pub(super) fn session(client: &Client, context: &Context) -> SruSession {
+    let session = SruSession::new(Arc::clone(&context.target));
+    match client.peer.ip() {
+        Some(address) => session.with_peer(address),
+        None => session,
+    }
+}

@@ -1,0 +1,59 @@
+//! Faults in answers of HTTP: what is written instead, and how.
+
+use std::time::Duration;
+
+use hyper::StatusCode;
+use z3950_asn1::apdu::PresentStatus;
+
+use super::answer::HttpAnswer;
+use super::wire::Manner;
+use crate::fault::{Fault, sru};
+
+/// What faults do to an answer besides changing it.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Struck {
+    pub(super) manner: Manner,
+    /// Before the first octet.
+    pub(super) delay: Duration,
+    /// Whether there is no answer.
+    pub(super) is_silent: bool,
+}
+
+/// Applies faults to an answer, in their order.
+pub(super) fn strike(faults: &[Fault], answer: &mut HttpAnswer) -> Struck {
+    let mut struck = Struck::default();
+    let manner = &mut struck.manner;
+    for fault in faults {
+        match fault {
+            Fault::Delay(time) => struck.delay += *time,
+            Fault::Silence => struck.is_silent = true,
+            Fault::Trickle => manner.trickle = Some(Duration::ZERO),
+            Fault::Rate(rate) => manner.trickle = Some(Duration::from_secs(1) / rate.get()),
+            Fault::CutAfter(octets) | Fault::ResetAfter(octets) => {
+                manner.cut_after = Some(*octets);
+                manner.reset |= matches!(fault, Fault::ResetAfter(_));
+            }
+            Fault::HangUp => manner.hang_up = true,
+            Fault::Octets(octets) => manner.instead = Some(octets.clone()),
+            Fault::Garbage(count) => manner.instead = Some(sru::garbage(*count).into()),
+            Fault::PresentStatus(status) => answer.status = http_status(*status, answer.status),
+            fault => {
+                if matches!(fault, Fault::Html) {
+                    answer.kind = HTML;
+                }
+                let body = std::mem::take(&mut answer.body);
+                answer.body = sru::body(fault, body.into()).into();
+            }
+        }
+    }
+    struck
+}
+
+const HTML: &str = "text/html; charset=utf-8";
+
+/// The status of a rule, if HTTP has such a status as the last one of an answer.
+fn http_status(wanted: PresentStatus, known: StatusCode) -> StatusCode {
+    let wanted = u16::try_from(wanted.0).ok().filter(|code| *code >= 200);
+    let wanted = wanted.and_then(|code| StatusCode::from_u16(code).ok());
+    wanted.unwrap_or(known)
+}

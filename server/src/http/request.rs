@@ -1,0 +1,187 @@
+//! What a request is about, by its head: the database, and where the request of SRU is (RFC 9110 §9, §8.3; SRU 1.1 and 1.2, "SRU
+//! via HTTP GET", "via POST", "via SOAP").
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use hyper::header::{AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, HOST, HeaderMap, ORIGIN};
+use hyper::http::request::Parts;
+use hyper::{Method, StatusCode, Version};
+use z3950_asn1::sru::SruLogin;
+
+/// Where the request of SRU is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Carrier {
+    /// In the query of the URL.
+    Url,
+    /// In a form, which is the body.
+    Form,
+    /// In an envelope, which is the body.
+    Soap,
+    /// There is none: OPTIONS.
+    Nothing,
+}
+
+/// What the head of a request says.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Heading {
+    /// The path, decoded, without the slashes around it.
+    pub(super) database: String,
+    pub(super) carrier: Carrier,
+    /// The host and port under which the client knows the server.
+    pub(super) authority: (String, Option<u16>),
+    pub(super) login: Option<SruLogin>,
+    /// The length of the body, if the client gives it.
+    pub(super) length: Option<u64>,
+    /// Whether a page in a browser sends it.
+    pub(super) is_of_page: bool,
+}
+
+/// Why a request is refused without a look at its body.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Problem {
+    pub(super) status: StatusCode,
+    pub(super) words: String,
+    /// Whether the client speaks SOAP, and is answered with a fault.
+    pub(super) is_of_soap: bool,
+}
+
+impl Problem {
+    pub(super) fn new(status: StatusCode, words: impl Into<String>) -> Self {
+        Self {
+            status,
+            words: words.into(),
+            is_of_soap: false,
+        }
+    }
+
+    fn bad(words: impl Into<String>) -> Self {
+        Self::new(StatusCode::BAD_REQUEST, words)
+    }
+}
+
+/// The methods that are answered.
+pub(super) const METHODS: &str = "GET, HEAD, POST, OPTIONS";
+
+/// Reads the head of a request, of which `octets` are as the client wrote them.
+pub(super) fn read(head: &Parts, octets: &[u8]) -> Result<Heading, Problem> {
+    let carrier = carrier(head)?;
+    let length = head.headers.get(CONTENT_LENGTH);
+    if head.headers.contains_key(hyper::header::TRANSFER_ENCODING)
+        && (length.is_some() || names_length(octets))
+    {
+        return Err(Problem::bad("Content-Length with Transfer-Encoding"));
+    }
+    let length = length.and_then(|length| length.to_str().ok()?.parse().ok());
+    let mut hosts = head.headers.get_all(HOST).iter();
+    let host = hosts.next();
+    if (host.is_none() && head.version >= Version::HTTP_11) || hosts.next().is_some() {
+        return Err(Problem::bad("exactly one Host is required"));
+    }
+    let authority = match (head.uri.authority(), host) {
+        (Some(authority), _) => Some(authority.clone()),
+        (None, Some(host)) => {
+            let host = host.to_str().ok().and_then(|host| host.parse().ok());
+            Some(host.ok_or_else(|| Problem::bad("the Host is no host"))?)
+        }
+        (None, None) => None,
+    };
+    let authority = match authority {
+        Some(authority) => (authority.host().to_owned(), authority.port_u16()),
+        None => ("localhost".to_owned(), None),
+    };
+    Ok(Heading {
+        database: database(head.uri.path())?,
+        carrier,
+        authority,
+        login: login(&head.headers)?,
+        length,
+        is_of_page: head.headers.contains_key(ORIGIN),
+    })
+}
+
+fn carrier(head: &Parts) -> Result<Carrier, Problem> {
+    match head.method {
+        Method::GET | Method::HEAD => Ok(Carrier::Url),
+        Method::OPTIONS => Ok(Carrier::Nothing),
+        Method::POST => {
+            let kind = head.headers.get(CONTENT_TYPE);
+            let kind = kind.and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+            let kind = kind.split(';').next().unwrap_or_default().trim();
+            match kind.to_ascii_lowercase().as_str() {
+                "application/x-www-form-urlencoded" => Ok(Carrier::Form),
+                "text/xml" | "application/xml" | "application/soap+xml" | "text/plain" => {
+                    Ok(Carrier::Soap)
+                }
+                _ => Err(Problem::new(
+                    StatusCode::UNSUPPORTED_MEDIA_TYPE,
+                    "a form (application/x-www-form-urlencoded) or SOAP (text/xml) is expected",
+                )),
+            }
+        }
+        _ => Err(Problem::new(
+            StatusCode::METHOD_NOT_ALLOWED,
+            format!("the methods are {METHODS}"),
+        )),
+    }
+}
+
+/// Whether the head names a length. hyper drops it where it also finds a transfer coding.
+fn names_length(octets: &[u8]) -> bool {
+    let lines = octets.split(|octet| *octet == b'\n');
+    let mut lines = lines.take_while(|line| !matches!(line, [] | [b'\r']));
+    let name = CONTENT_LENGTH.as_str().as_bytes();
+    lines.any(|line| {
+        let start = line.get(..name.len()).unwrap_or_default();
+        start.eq_ignore_ascii_case(name)
+    })
+}
+
+/// The database that a path names.
+fn database(path: &str) -> Result<String, Problem> {
+    let path = path.strip_prefix('/').unwrap_or(path);
+    let path = path.strip_suffix('/').unwrap_or(path);
+    let mut octets = Vec::with_capacity(path.len());
+    let mut rest = path.bytes();
+    while let Some(octet) = rest.next() {
+        octets.push(match octet {
+            b'%' => {
+                let mut digit = || char::from(rest.next()?).to_digit(16);
+                let (high, low) = (digit(), digit());
+                let value = high.zip(low).map(|(high, low)| high << 4 | low);
+                let value = value.and_then(|value| u8::try_from(value).ok());
+                value.ok_or_else(|| {
+                    Problem::bad("% in the path is not followed by two hexadecimal digits")
+                })?
+            }
+            octet => octet,
+        });
+    }
+    match String::from_utf8(octets) {
+        Ok(name) if !name.contains(char::is_control) => Ok(name),
+        Ok(_) => Err(Problem::bad("the path has a control character")),
+        Err(_) => Err(Problem::bad("the path is not UTF-8")),
+    }
+}
+
+/// The credentials of Basic authentication (RFC 7617). Those of other schemes are none.
+fn login(headers: &HeaderMap) -> Result<Option<SruLogin>, Problem> {
+    let Some(credentials) = headers.get(AUTHORIZATION) else {
+        return Ok(None);
+    };
+    let wrong = || Problem::new(StatusCode::UNAUTHORIZED, "the credentials cannot be read");
+    let credentials = credentials.to_str().map_err(|_| wrong())?;
+    let (scheme, coded) = credentials.split_once(' ').unwrap_or((credentials, ""));
+    if !scheme.eq_ignore_ascii_case("basic") {
+        return Err(Problem::new(
+            StatusCode::UNAUTHORIZED,
+            "only Basic authentication is supported",
+        ));
+    }
+    let octets = STANDARD.decode(coded.trim()).map_err(|_| wrong())?;
+    let text = String::from_utf8(octets).map_err(|_| wrong())?;
+    let (user, password) = text.split_once(':').ok_or_else(wrong)?;
+    Ok(Some(SruLogin {
+        user: user.to_owned(),
+        password: password.to_owned(),
+    }))
+}

@@ -1,0 +1,422 @@
+//! The stream of a connection as hyper reads and writes it, and what is known of the exchange of requests and answers from the octets
+//! that pass.
+
+use std::io::{self, IoSlice};
+use std::mem::MaybeUninit;
+use std::pin::Pin;
+use std::sync::Mutex;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use bytes::Bytes;
+use hyper::rt::{Read, ReadBufCursor, Write};
+use tokio::io::ReadBuf;
+use tokio::time::{Instant, Sleep, sleep};
+
+use crate::budget::Charge;
+use crate::connection::stream::Transport;
+use crate::limits::Limits;
+use crate::lock::lock;
+use crate::metrics::SessionEnd;
+
+/// Where a connection is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Phase {
+    /// No octet of the next request has arrived.
+    Idle,
+    /// A request arrives.
+    Asking,
+    /// It is being answered.
+    Answering,
+    /// A fault delays or withholds the answer.
+    Delayed,
+    /// The answer is being written.
+    Sending,
+}
+
+/// The exchange of a request and its answer.
+pub(super) struct Exchange {
+    pub(super) phase: Phase,
+    /// When the phase began.
+    since: Instant,
+    /// Since when the client has not taken an octet of the answer.
+    blocked: Option<Instant>,
+    /// When the client shut down its side.
+    ended: Option<Instant>,
+    /// Requests whose answers were written.
+    pub(super) answered: u64,
+    /// The beginning of the request, while its head arrives.
+    head: Vec<u8>,
+    /// Whether the head has arrived.
+    has_head: bool,
+    /// What the request and then its answer take.
+    pub(super) charge: Charge,
+    /// Octets of the request so far.
+    asked: usize,
+    /// Octets since they were counted last.
+    received: u64,
+    sent: u64,
+    /// Octets of the answer that were written.
+    written: usize,
+    manner: Manner,
+    /// Whether a fault has cut the answer.
+    is_cut: bool,
+    /// Whether the client or the answer ends the connection after this exchange.
+    pub(super) is_last: bool,
+}
+
+/// How a fault has an answer written.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Manner {
+    /// Octet by octet, with this time between two.
+    pub(super) trickle: Option<Duration>,
+    /// No further than this many octets.
+    pub(super) cut_after: Option<usize>,
+    /// Whether the connection ends after it.
+    pub(super) hang_up: bool,
+    /// Whether the connection is reset where it ends.
+    pub(super) reset: bool,
+    /// These octets instead of the answer.
+    pub(super) instead: Option<Bytes>,
+}
+
+/// Octets of a request that are not counted in the budget: those of most requests.
+const FREE: usize = 8192;
+
+impl Exchange {
+    /// A connection that was accepted at this time.
+    pub(super) fn new(begun: Instant, charge: Charge) -> Self {
+        Self {
+            phase: Phase::Idle,
+            since: begun,
+            blocked: None,
+            ended: None,
+            answered: 0,
+            head: Vec::new(),
+            has_head: false,
+            charge,
+            asked: 0,
+            received: 0,
+            sent: 0,
+            written: 0,
+            manner: Manner::default(),
+            is_cut: false,
+            is_last: false,
+        }
+    }
+
+    fn enter(&mut self, phase: Phase) {
+        self.phase = phase;
+        self.since = Instant::now();
+    }
+
+    /// Notes octets that have arrived.
+    fn received(&mut self, octets: &[u8]) -> io::Result<()> {
+        self.received += octets.len() as u64;
+        if self.phase == Phase::Idle {
+            self.asked = 0;
+            // The first request is limited from the connection on.
+            let since = self.since;
+            self.enter(Phase::Asking);
+            if self.answered == 0 {
+                self.since = since;
+            }
+        }
+        if self.phase == Phase::Asking {
+            self.asked = self.asked.saturating_add(octets.len());
+            if !self.has_head {
+                self.head.extend_from_slice(octets);
+            }
+            if self.asked > FREE {
+                let charged = self.charge.cover(self.asked);
+                charged
+                    .map_err(|why| io::Error::new(io::ErrorKind::QuotaExceeded, why.to_string()))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The head of a request has arrived. Returns the octets of it that are known, which are none if it was sent together with the
+    /// request before.
+    pub(super) fn take_head(&mut self) -> Vec<u8> {
+        if self.phase == Phase::Idle {
+            self.enter(Phase::Asking);
+        }
+        self.has_head = true;
+        std::mem::take(&mut self.head)
+    }
+
+    /// The request is complete. `is_last` if the client wants no other.
+    pub(super) fn answering(&mut self, is_last: bool) {
+        self.is_last = is_last;
+        self.has_head = false;
+        self.enter(Phase::Answering);
+    }
+
+    /// The answer is withheld.
+    pub(super) fn delayed(&mut self) {
+        self.enter(Phase::Delayed);
+    }
+
+    /// The answer is known, and written in this manner.
+    pub(super) fn sending(&mut self, manner: Manner) {
+        self.manner = manner;
+        self.written = 0;
+        self.enter(Phase::Sending);
+    }
+
+    /// Notes octets that were written.
+    fn wrote(&mut self, octets: usize) {
+        self.blocked = None;
+        self.sent += octets as u64;
+        self.written = self.written.saturating_add(octets);
+    }
+
+    fn flushed(&mut self) {
+        self.blocked = None;
+        if self.phase == Phase::Sending && self.written > 0 {
+            self.answered += 1;
+            // Fewer octets are never refused.
+            let _ = self.charge.set(0);
+            self.is_cut |= self.manner.hang_up;
+            self.enter(Phase::Idle);
+        }
+    }
+
+    /// Octets of the current answer that may still be written.
+    fn left_to_write(&self) -> Option<usize> {
+        let cut_after = self.manner.cut_after?;
+        (self.phase == Phase::Sending).then(|| cut_after.saturating_sub(self.written))
+    }
+
+    /// Octets received and sent since this was called last.
+    pub(super) fn take_counts(&mut self) -> (u64, u64) {
+        (
+            std::mem::take(&mut self.received),
+            std::mem::take(&mut self.sent),
+        )
+    }
+
+    /// Whether the client has shut down its side.
+    pub(super) fn has_ended(&self) -> bool {
+        self.ended.is_some()
+    }
+
+    /// Whether a fault has cut the answer, and then whether the connection is reset.
+    pub(super) fn is_cut(&self) -> Option<bool> {
+        self.is_cut.then_some(self.manner.reset)
+    }
+
+    /// How a connection without failure ends.
+    pub(super) fn end(&self) -> SessionEnd {
+        match self.is_last {
+            true => SessionEnd::Closed,
+            false => SessionEnd::Left,
+        }
+    }
+
+    /// Until when the phase may last.
+    pub(super) fn deadline(&self, limits: &Limits) -> Option<Instant> {
+        let after = |time: Instant, most: Duration| time.checked_add(most);
+        // The client may still read, but the server does not wait for it long.
+        let ended = self.ended.and_then(|ended| after(ended, limits.drain_time));
+        match self.phase {
+            Phase::Idle if self.answered == 0 => after(self.since, limits.init_time),
+            Phase::Idle => after(self.since, limits.idle_time?),
+            Phase::Asking => after(self.since, limits.init_time),
+            Phase::Answering => {
+                let stops = match self.blocked {
+                    Some(told) => after(told, Duration::from_secs(1)),
+                    None => limits
+                        .operation_time
+                        .and_then(|most| after(self.since, most)),
+                };
+                stops.into_iter().chain(ended).min()
+            }
+            Phase::Delayed => {
+                let idle = limits.idle_time.and_then(|most| after(self.since, most));
+                idle.into_iter().chain(ended).min()
+            }
+            Phase::Sending => after(self.blocked?, limits.write_time),
+        }
+    }
+}
+
+/// The stream, with octets of it that were read before.
+pub(super) struct Wire<'a, S> {
+    stream: &'a mut S,
+    first: Bytes,
+    exchange: &'a Mutex<Exchange>,
+    /// The pause before the next octet of a trickle.
+    pause: Option<Pin<Box<Sleep>>>,
+}
+
+impl<'a, S> Wire<'a, S> {
+    pub(super) fn new(stream: &'a mut S, first: Bytes, exchange: &'a Mutex<Exchange>) -> Self {
+        Self {
+            stream,
+            first,
+            exchange,
+            pause: None,
+        }
+    }
+}
+
+/// Octets per read.
+const READ: usize = 8192;
+
+impl<S: Transport> Read for Wire<'_, S> {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        mut to: ReadBufCursor<'_>,
+    ) -> Poll<io::Result<()>> {
+        let this = self.get_mut();
+        let most = to.remaining().min(READ);
+        if !this.first.is_empty() {
+            let octets = this.first.split_to(most.min(this.first.len()));
+            to.put_slice(&octets);
+            return Poll::Ready(lock(this.exchange).received(&octets));
+        }
+        let mut space = [MaybeUninit::uninit(); READ];
+        let mut read = ReadBuf::uninit(space.get_mut(..most).unwrap_or_default());
+        ready!(Pin::new(&mut *this.stream).poll_read(context, &mut read))?;
+        let mut exchange = lock(this.exchange);
+        if read.filled().is_empty() {
+            exchange.ended.get_or_insert_with(Instant::now);
+            // hyper would drop the answer, but the client may have shut down only its own side.
+            let is_whole = match exchange.phase {
+                Phase::Idle => false,
+                Phase::Asking => exchange.has_head,
+                Phase::Answering | Phase::Delayed | Phase::Sending => true,
+            };
+            return match is_whole {
+                true => Poll::Pending,
+                false => Poll::Ready(Ok(())),
+            };
+        }
+        to.put_slice(read.filled());
+        Poll::Ready(exchange.received(read.filled()))
+    }
+}
+
+impl<S: Transport> Wire<'_, S> {
+    /// Writes as much as the manner allows.
+    fn poll_write_some(
+        &mut self,
+        context: &mut Context<'_>,
+        octets: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        let (left, trickle, instead) = {
+            let mut exchange = lock(self.exchange);
+            let instead = match exchange.phase {
+                Phase::Sending => exchange.manner.instead.as_mut(),
+                _ => None,
+            };
+            let instead = instead.map(std::mem::take);
+            (exchange.left_to_write(), exchange.manner.trickle, instead)
+        };
+        if let Some(mut instead) = instead {
+            // hyper is told that its answer is written.
+            while !instead.is_empty() {
+                let written = Pin::new(&mut *self.stream).poll_write(context, &instead);
+                match written {
+                    Poll::Ready(Ok(count)) => drop(instead.split_to(count.min(instead.len()))),
+                    other => {
+                        lock(self.exchange).manner.instead = Some(instead);
+                        return other;
+                    }
+                }
+            }
+            return Poll::Ready(Ok(octets.len()));
+        }
+        let octets = match left {
+            Some(0) => {
+                ready!(Pin::new(&mut *self.stream).poll_flush(context))?;
+                lock(self.exchange).is_cut = true;
+                return Poll::Ready(Err(io::ErrorKind::ConnectionAborted.into()));
+            }
+            Some(left) => octets.get(..left.min(octets.len())).unwrap_or_default(),
+            None => octets,
+        };
+        let Some(pause) = trickle else {
+            return Pin::new(&mut *self.stream).poll_write(context, octets);
+        };
+        if let Some(pause) = &mut self.pause {
+            ready!(pause.as_mut().poll(context));
+            self.pause = None;
+        }
+        let first = octets.get(..1).unwrap_or_default();
+        let written = ready!(Pin::new(&mut *self.stream).poll_write(context, first))?;
+        if !pause.is_zero() {
+            self.pause = Some(Box::pin(sleep(pause)));
+        }
+        Poll::Ready(Ok(written))
+    }
+
+    fn note(&self, written: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
+        let mut exchange = lock(self.exchange);
+        match &written {
+            Poll::Ready(Ok(count)) => exchange.wrote(*count),
+            Poll::Ready(Err(_)) => {}
+            // A pause of a trickle is none of the client's.
+            Poll::Pending if self.pause.is_some() => {}
+            Poll::Pending => {
+                exchange.blocked.get_or_insert_with(Instant::now);
+            }
+        }
+        written
+    }
+}
+
+impl<S: Transport> Write for Wire<'_, S> {
+    fn poll_write(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        octets: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        let this = self.get_mut();
+        let written = this.poll_write_some(context, octets);
+        this.note(written)
+    }
+
+    fn poll_write_vectored(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        octets: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let this = self.get_mut();
+        let is_plain = lock(this.exchange).manner == Manner::default();
+        let written = match is_plain {
+            true => Pin::new(&mut *this.stream).poll_write_vectored(context, octets),
+            false => {
+                let first = octets.iter().find(|octets| !octets.is_empty());
+                this.poll_write_some(context, first.map_or(&[], |octets| octets))
+            }
+        };
+        this.note(written)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let this = self.get_mut();
+        let flushed = Pin::new(&mut *this.stream).poll_flush(context);
+        let mut exchange = lock(this.exchange);
+        match &flushed {
+            Poll::Ready(Ok(())) => exchange.flushed(),
+            Poll::Ready(Err(_)) => {}
+            Poll::Pending => {
+                exchange.blocked.get_or_insert_with(Instant::now);
+            }
+        }
+        flushed
+    }
+
+    /// Does nothing: the end of the stream is not hyper's.
+    fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+}
