@@ -265,3 +265,6 @@ fn stopped_in(phase: Phase) -> HttpEnd {
         _ => HttpEnd::Done(SessionEnd::Stopped),
     }
 }
+
+#[cfg(test)]
+mod tests;

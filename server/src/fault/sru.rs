@@ -158,3 +158,6 @@ fn within(text: String, begin: &str, end: &str, other: &str) -> String {
     });
     split.unwrap_or(text)
 }
+
+#[cfg(test)]
+mod tests;

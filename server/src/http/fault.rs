@@ -57,3 +57,6 @@ fn http_status(wanted: PresentStatus, known: StatusCode) -> StatusCode {
     let wanted = wanted.and_then(|code| StatusCode::from_u16(code).ok());
     wanted.unwrap_or(known)
 }
+
+#[cfg(test)]
+mod tests;

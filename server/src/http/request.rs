@@ -185,3 +185,6 @@ fn login(headers: &HeaderMap) -> Result<Option<SruLogin>, Problem> {
         password: password.to_owned(),
     }))
 }
+
+#[cfg(test)]
+mod tests;

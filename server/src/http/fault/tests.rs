@@ -1,0 +1,76 @@
+//! Answers of HTTP with faults, as values and as they are written.
+
+use super::*;
+use crate::fault::Rule;
+use crate::http::answer::plain;
+
+#[test]
+fn answers_are_written_as_the_fault_says() {
+    let second = Duration::from_secs(1);
+    let manner = Manner::default;
+    let with = |manner| Struck {
+        manner,
+        ..Struck::default()
+    };
+    for (fault, expected, status) in [
+        (
+            "delay 1s",
+            Struck {
+                delay: second,
+                ..Struck::default()
+            },
+            200,
+        ),
+        (
+            "silence",
+            Struck {
+                is_silent: true,
+                ..Struck::default()
+            },
+            200,
+        ),
+        (
+            "trickle 4",
+            with(Manner {
+                trickle: Some(second / 4),
+                ..manner()
+            }),
+            200,
+        ),
+        (
+            "reset 9",
+            with(Manner {
+                cut_after: Some(9),
+                reset: true,
+                ..manner()
+            }),
+            200,
+        ),
+        (
+            "hang-up",
+            with(Manner {
+                hang_up: true,
+                ..manner()
+            }),
+            200,
+        ),
+        (
+            "octets 4142",
+            with(Manner {
+                instead: Some("AB".into()),
+                ..manner()
+            }),
+            200,
+        ),
+        ("status 500", Struck::default(), 500),
+        ("status 204", Struck::default(), 204),
+        ("status 100", Struck::default(), 200),
+        ("status failure", Struck::default(), 200),
+    ] {
+        let rule: Rule = format!("on http: {fault}").parse().expect(fault);
+        let mut answer = plain(StatusCode::OK, "words");
+        assert_eq!(strike(&[rule.fault], &mut answer), expected, "{fault}");
+        assert_eq!(answer.status.as_u16(), status, "{fault}");
+        assert_eq!(answer.body, "words", "{fault}");
+    }
+}

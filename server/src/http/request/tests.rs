@@ -1,0 +1,93 @@
+//! Heads as clients send them.
+
+use hyper::Request;
+
+use super::*;
+
+fn heading(head: &str) -> Result<Heading, Problem> {
+    let mut lines = head.lines();
+    let mut words = lines.next().unwrap_or_default().split(' ');
+    let mut request = Request::builder()
+        .method(words.next().unwrap_or_default())
+        .uri(words.next().unwrap_or_default());
+    for line in lines {
+        let (name, value) = line.split_once(": ").expect("a header");
+        request = request.header(name, value);
+    }
+    let (head, ()) = request.body(()).expect("a head").into_parts();
+    read(&head, b"")
+}
+
+#[test]
+fn the_path_names_the_database() {
+    for (path, expected) in [
+        ("/", Some("")),
+        ("/cat", Some("cat")),
+        ("/cat/", Some("cat")),
+        ("/a/b", Some("a/b")),
+        ("/a%2Fb%20c", Some("a/b c")),
+        ("/%C3%A9", Some("é")),
+        ("/a+b", Some("a+b")),
+        ("/%e9", None),
+        ("/%", None),
+        ("/%a", None),
+        ("/%gg", None),
+        ("/%0a", None),
+    ] {
+        let read = heading(&format!("GET {path}?query=a HTTP/1.1\nHost: a"));
+        assert_eq!(
+            read.ok().map(|heading| heading.database).as_deref(),
+            expected,
+            "{path}"
+        );
+    }
+}
+
+#[test]
+fn the_host_names_the_server() {
+    for (host, expected) in [
+        ("lib.example", ("lib.example", None)),
+        ("lib.example:2100", ("lib.example", Some(2100))),
+        ("127.0.0.1:80", ("127.0.0.1", Some(80))),
+        ("[::1]:2100", ("[::1]", Some(2100))),
+    ] {
+        let read = heading(&format!("GET / HTTP/1.1\nHost: {host}")).expect("a heading");
+        assert_eq!((read.authority.0.as_str(), read.authority.1), expected);
+    }
+}
+
+#[test]
+fn basic_credentials_are_decoded() {
+    let with = |credentials: &str| {
+        heading(&format!(
+            "GET / HTTP/1.1\nHost: a\nAuthorization: {credentials}"
+        ))
+        .map(|heading| heading.login.map(|login| (login.user, login.password)))
+        .map_err(|problem| problem.status.as_u16())
+    };
+    let pair = |user: &str, password: &str| Ok(Some((user.to_owned(), password.to_owned())));
+    assert_eq!(with("Basic YTpi"), pair("a", "b"));
+    assert_eq!(with("basic  YTpiOmM="), pair("a", "b:c"));
+    assert_eq!(with("Basic w6k6"), pair("é", ""));
+    for wrong in [
+        "Basic YWI=",
+        "Basic !",
+        "Basic",
+        "Digest YTpi",
+        "Basic 6To=",
+    ] {
+        assert_eq!(with(wrong), Err(401), "{wrong}");
+    }
+}
+
+#[test]
+fn lengths_are_found_in_octets() {
+    for (octets, expected) in [
+        (&b"POST / HTTP/1.1\r\ncontent-LENGTH: 3\r\n\r\n"[..], true),
+        (b"POST / HTTP/1.1\nContent-Length:3\n\n", true),
+        (b"POST / HTTP/1.1\r\nA: b\r\n\r\nContent-Length: 3", false),
+        (b"", false),
+    ] {
+        assert_eq!(names_length(octets), expected, "{octets:?}");
+    }
+}

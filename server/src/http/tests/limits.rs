@@ -1,0 +1,294 @@
+//! Times, rooms, sizes and the end of the server.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use z3950_asn1::oid::Oid;
+
+use super::*;
+use crate::backend::{Answer, DatabaseInfo, Found, Search};
+use crate::connection::rooms::{Entrance, Rooms};
+
+/// A backend whose searches take an hour; it counts those begun and those dropped.
+#[derive(Default)]
+struct Slow {
+    begun: AtomicUsize,
+    given_up: Arc<AtomicUsize>,
+}
+
+/// Counts when it is dropped.
+struct GivenUp(Arc<AtomicUsize>);
+
+impl Drop for GivenUp {
+    fn drop(&mut self) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+impl Backend for Slow {
+    fn databases(&self) -> Vec<DatabaseInfo> {
+        vec![DatabaseInfo {
+            name: "cat".to_owned(),
+            ..DatabaseInfo::default()
+        }]
+    }
+
+    fn has_syntax(&self, _: &Oid) -> bool {
+        true
+    }
+
+    fn search<'a>(&'a self, _: Search<'a>) -> Answer<'a, Found> {
+        self.begun.fetch_add(1, Ordering::Relaxed);
+        let given_up = GivenUp(Arc::clone(&self.given_up));
+        Box::pin(async move {
+            sleep(Duration::from_secs(3600)).await;
+            drop(given_up);
+            std::future::pending().await
+        })
+    }
+}
+
+/// A caller that waits for a search of an hour.
+async fn waiting() -> (Caller, Arc<Slow>) {
+    let backend = Arc::new(Slow::default());
+    let mut caller = Caller::of(Arc::clone(&backend) as _, Limits::default());
+    caller.send(get(&format!("/cat?{WAR}"))).await;
+    sleep(Duration::from_secs(1)).await;
+    assert_eq!(backend.begun.load(Ordering::Relaxed), 1);
+    assert_eq!(backend.given_up.load(Ordering::Relaxed), 0);
+    (caller, backend)
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_search_is_stopped_in_time() {
+    let (mut caller, backend) = waiting().await;
+    let begun = Instant::now();
+    let answer = caller.answer().await.expect("an answer");
+    assert_eq!(begun.elapsed().as_secs(), 29);
+    assert_eq!(answer.status(), "200");
+    assert!(answer.body.contains("no answer in time"), "{}", answer.body);
+    assert_eq!(backend.given_up.load(Ordering::Relaxed), 1);
+    // The connection goes on.
+    assert_eq!(caller.get("/cat").await.status(), "200");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_client_that_leaves_cancels_its_search() {
+    let (caller, backend) = waiting().await;
+    let Caller {
+        stream,
+        task,
+        metrics,
+        ..
+    } = caller;
+    drop(stream);
+    let begun = Instant::now();
+    task.await.expect("no panic");
+    assert!(
+        begun.elapsed() <= Limits::default().drain_time,
+        "{:?}",
+        begun.elapsed()
+    );
+    assert_eq!(backend.given_up.load(Ordering::Relaxed), 1);
+    assert_eq!(metrics.sessions_ended(SessionEnd::Left), 1);
+    let abandoned = metrics.operations(OperationKind::SruSearch, OperationOutcome::Abandoned);
+    assert_eq!(abandoned, 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn silence_has_its_limits() {
+    // Nothing at all; half a head; an idle connection; an octet a second.
+    let head = get("/cat");
+    for (first, slowly, seconds, status, end) in [
+        ("", "", 30, "", SessionEnd::NoInit),
+        (
+            "GET /cat HTTP/1.1\r\nHost:",
+            "",
+            30,
+            "408",
+            SessionEnd::NoInit,
+        ),
+        ("", head.as_str(), 30, "408", SessionEnd::NoInit),
+        (
+            "POST /cat HTTP/1.1\r\nHost: a\r\nContent-Type: text/xml\r\nContent-Length: 9\r\n\r\n<a>",
+            "",
+            30,
+            "408",
+            SessionEnd::NoInit,
+        ),
+        (
+            "POST /cat HTTP/1.1\r\nHost: a\r\nContent-Type: text/xml\r\nTransfer-Encoding: chunked\r\n\r\n",
+            "1\r\na\r\n1\r\na\r\n1\r\na\r\n1\r\na\r\n1\r\na\r\n1\r\na\r\n",
+            30,
+            "408",
+            SessionEnd::NoInit,
+        ),
+    ] {
+        let mut caller = Caller::new(Limits::default());
+        let begun = Instant::now();
+        caller.send(first).await;
+        let (mut reads, mut writes) = tokio::io::split(caller.stream);
+        let slowly = slowly.as_bytes().to_vec();
+        let sending = tokio::spawn(async move {
+            for octet in slowly {
+                sleep(Duration::from_secs(1)).await;
+                if writes.write_all(&[octet]).await.is_err() {
+                    break;
+                }
+            }
+            // Stays open.
+            std::future::pending::<()>().await;
+        });
+        let mut answer = String::new();
+        let read = reads.read_to_string(&mut answer).await;
+        read.expect("an end");
+        assert_eq!(begun.elapsed().as_secs(), seconds, "{first}: {answer}");
+        assert_eq!(
+            answer.split(' ').nth(1).unwrap_or_default(),
+            status,
+            "{first}"
+        );
+        caller.task.await.expect("no panic");
+        assert_eq!(caller.metrics.sessions_ended(end), 1, "{first}");
+        sending.abort();
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn idle_connections_end() {
+    let mut caller = Caller::new(Limits::default());
+    assert_eq!(caller.get("/").await.status(), "200");
+    let begun = Instant::now();
+    assert!(caller.answer().await.is_none());
+    assert_eq!(begun.elapsed(), Duration::from_secs(15 * 60));
+    caller.task.await.expect("no panic");
+    assert_eq!(caller.metrics.sessions_ended(SessionEnd::Idle), 1);
+    // A further request has the time of the first.
+    let mut caller = Caller::new(Limits::default());
+    assert_eq!(caller.get("/").await.status(), "200");
+    sleep(Duration::from_secs(100)).await;
+    let begun = Instant::now();
+    caller.send("GET").await;
+    assert_eq!(caller.answer().await.expect("an answer").status(), "408");
+    assert_eq!(begun.elapsed(), Duration::from_secs(30));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_client_that_does_not_read_is_left() {
+    let mut caller = Caller::new(Limits::default());
+    let requests = get("/").repeat(10_000);
+    let begun = Instant::now();
+    // Some of the requests do not even fit into the pipe.
+    let sent = caller.stream.write_all(requests.as_bytes()).await;
+    assert!(sent.is_err());
+    assert_eq!(begun.elapsed(), Duration::from_secs(30));
+    caller.task.await.expect("no panic");
+    assert_eq!(caller.metrics.sessions_ended(SessionEnd::Lost), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn idle_connections_give_way() {
+    let one = Limits {
+        sessions: 1,
+        ..Limits::default()
+    };
+    let rooms = Rooms::new(&one);
+    let Entrance::Admitted(room) = rooms.enter(None) else {
+        panic!("a free room")
+    };
+    let mut caller = Caller::on(Target::new(catalogue(), one), Faults::new(), Some(room));
+    assert_eq!(caller.get("/").await.status(), "200");
+    assert!(matches!(rooms.enter(None), Entrance::Full(Some(_))));
+    sleep(Duration::from_secs(2)).await;
+    assert!(matches!(rooms.enter(None), Entrance::Admitted(_)));
+    assert!(caller.answer().await.is_none());
+    caller.task.await.expect("no panic");
+    assert_eq!(caller.metrics.sessions_ended(SessionEnd::GaveWay), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_stops_finishes_the_answer() {
+    let mut idle = Caller::new(Limits::default());
+    assert_eq!(idle.get("/").await.status(), "200");
+    let mut asking = Caller::new(Limits::default());
+    asking.send("GET / HT").await;
+    let (mut busy, _) = waiting().await;
+    for caller in [&idle, &asking, &busy] {
+        caller.stop.send_replace(true);
+    }
+    assert!(idle.answer().await.is_none());
+    assert_eq!(asking.answer().await.expect("an answer").status(), "503");
+    let last = busy.answer().await.expect("an answer");
+    assert!(last.head.contains("connection: close"), "{}", last.head);
+    assert!(busy.answer().await.is_none());
+    for caller in [idle, asking] {
+        caller.task.await.expect("no panic");
+        assert_eq!(caller.metrics.sessions_ended(SessionEnd::Stopped), 1);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn sizes_are_limited() {
+    let limits = || Limits {
+        apdu_size: WAR.len(),
+        ..Limits::default()
+    };
+    let longer = format!("{WAR}&");
+    let chunk = |body: &str| {
+        let length = body.len();
+        format!(
+            "POST /cat HTTP/1.1\r\nHost: a\r\nContent-Type: {FORM}\r\nTransfer-Encoding: chunked\r\n\r\n\
+             {length:x}\r\n{body}\r\n0\r\n\r\n"
+        )
+    };
+    let url = |length: usize| get(&format!("/{}", "a".repeat(length - 1)));
+    for (request, status) in [
+        (post("/cat", FORM, WAR), "200"),
+        (post("/cat", FORM, &longer), "413"),
+        (chunk(WAR), "200"),
+        (chunk(&longer), "413"),
+        (url(65_534), "404"),
+        (url(65_535), "414"),
+        (url(MAX_HEAD), "431"),
+        (
+            format!(
+                "GET / HTTP/1.1\r\nHost: a\r\nA: {}\r\n\r\n",
+                "a".repeat(MAX_HEAD)
+            ),
+            "431",
+        ),
+        (
+            format!(
+                "GET / HTTP/1.1\r\nHost: a\r\n{}\r\n",
+                "A: b\r\n".repeat(200)
+            ),
+            "431",
+        ),
+    ] {
+        let mut caller = Caller::new(limits());
+        caller.send(&request).await;
+        let answer = caller.answer().await.expect("an answer");
+        let start: String = request.chars().take(80).collect();
+        assert_eq!(answer.status(), status, "{start}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn octets_are_counted_in_the_budget() {
+    let limits = || Limits {
+        session_octets: 40_000,
+        ..Limits::default()
+    };
+    let padded = |length: usize| format!("{WAR}&x-a={}", "a".repeat(length));
+    for (request, status) in [
+        (post("/cat", FORM, &padded(1_000)), "200"),
+        // A decoded request may take 16 times its octets.
+        (post("/cat", FORM, &padded(2_500)), "503"),
+        // A long head alone.
+        (get(&format!("/cat?{}", padded(60_000))), "503"),
+    ] {
+        let mut caller = Caller::new(limits());
+        caller.send(&request).await;
+        let answer = caller.answer().await.expect("an answer");
+        assert_eq!(answer.status(), status, "{}", answer.body);
+    }
+}
