@@ -144,6 +144,29 @@ impl TestServer {
         format!("z39.50s://{}/{}", self.addr(), rest.trim_start_matches('/'))
     }
 
+    /// A URL of SRU: `http_url("books")` is `http://127.0.0.1:PORT/books`.
+    ///
+    /// ```
+    /// use std::io::{Read, Write};
+    /// use std::net::TcpStream;
+    ///
+    /// use z3950_server::testing::{TestServer, record};
+    ///
+    /// let server = TestServer::builder().database("cat", [record("id7", "Emma")]).start();
+    /// assert_eq!(server.http_url("cat"), format!("http://{}/cat", server.addr()));
+    /// // … have a client of SRU talk to it; here, by hand …
+    /// let mut stream = TcpStream::connect(server.addr())?;
+    /// stream.write_all(b"GET /cat?query=emma HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")?;
+    /// let mut answer = String::new();
+    /// stream.read_to_string(&mut answer)?;
+    /// assert!(answer.contains("<zs:numberOfRecords>1</zs:numberOfRecords>"), "{answer}");
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    #[cfg(feature = "sru")]
+    pub fn http_url(&self, rest: &str) -> String {
+        format!("http://{}/{}", self.addr(), rest.trim_start_matches('/'))
+    }
+
     /// The APDUs of all sessions so far, in order for each session.
     pub fn transcript(&self) -> Vec<TranscriptEntry> {
         lock(&self.recorder.state).entries.clone()

@@ -18,7 +18,7 @@ const SERVED: &str = "What to serve";
 const LISTENERS: &str = "Where to listen";
 const LOGS: &str = "Logs";
 
-/// Serve MARC records over Z39.50
+/// Serve MARC records over Z39.50, and over SRU on the same ports
 #[derive(Clone, Debug, Parser)]
 #[command(
     name = "z3950d",
@@ -88,6 +88,10 @@ pub(crate) struct Arguments {
     /// Admit only clients that have a certificate
     #[arg(long, requires = "client_authorities", help_heading = LISTENERS)]
     pub(crate) require_client_certificate: bool,
+
+    /// Answer Z39.50 only, without SRU over HTTP on the same ports
+    #[arg(long, help_heading = LISTENERS)]
+    pub(crate) no_http: bool,
 
     /// Let clients on any host update the databases; without this, only clients on this host may (over loopback addresses and
     /// Unix sockets), and users with `update = true` in the settings file

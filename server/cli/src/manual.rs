@@ -80,13 +80,14 @@ fn faults() -> String {
 const RULES: &str = "\
 A rule is `on REQUEST CONDITION…: FAULT ARGUMENT…`, such as `on search db=books nth=2: delay 500ms`.
 Requests:
-  any, init, search, present, delete, scan, sort, access, resource, trigger, report, extended, duplicate, close
+  any, init, search, present, delete, scan, sort, access, resource, trigger, report, extended, duplicate, close,
+  http, sru, sru search, sru scan, sru explain, sru update
 Conditions, all of which have to hold:
   session=N      in session N, counted from 1
   nth=N          the Nth such request of each session
   nth-of-all=N   the Nth such request of all sessions together
   db=NAME        a search of this database, or a request on its result set
-  docid=TERM     a search for this term, or a request on its result set
+  docid=TERM     a search for this term, or a request on its result set; SRU: a query that contains it
   syntax=NAME    a request for records in this syntax
 Words with blanks or colons stand in quotation marks.
 Faults:

@@ -228,7 +228,13 @@ fn keep(running: &Config, new: &mut Config) -> Vec<&'static str> {
     let places = |config: &Config| -> Vec<_> {
         let listeners = config.listeners.iter();
         listeners
-            .map(|listener| (listener.place.clone(), listener.tls.is_some()))
+            .map(|listener| {
+                (
+                    listener.place.clone(),
+                    listener.tls.is_some(),
+                    listener.http,
+                )
+            })
             .collect()
     };
     if places(running) != places(new) {

@@ -64,6 +64,10 @@ pub(crate) async fn serve(
             complain(&format_args!("certificate {expiry}"));
         }
     }
+    let urls = server.http_urls();
+    if !urls.is_empty() {
+        complain(&format_args!("SRU at {}", urls.join(", ")));
+    }
     for endpoint in server.endpoints() {
         let mut stdout = io::stdout().lock();
         // Standard output may be closed.
@@ -154,6 +158,10 @@ async fn bind(
         #[cfg(not(unix))]
         (ListenAddress::Unix(_), _) => Err(io::ErrorKind::Unsupported.into()),
     };
+    let bound = bound.map(|server| match listener.http {
+        true => server,
+        false => server.without_http(),
+    });
     bound.map_err(|error| {
         let what = format!(
             "cannot listen on {} (--listen names another address)",

@@ -108,6 +108,9 @@ pub(crate) fn settings(arguments: Arguments) -> (Option<Config>, Vec<String>) {
     if config.listeners.is_empty() {
         config.listeners = vec![ListenAddress::Address(ADDRESS.to_owned()).into()];
     }
+    for listener in &mut config.listeners {
+        listener.http &= !arguments.no_http;
+    }
     let Limits {
         idle_time,
         drain_time,
@@ -143,6 +146,7 @@ fn listener(listen: Listen, files: &Option<TlsFiles>) -> ListenerConfig {
     ListenerConfig {
         place: listen.place,
         tls: files.clone().filter(|_| listen.tls),
+        http: true,
     }
 }
 

@@ -1,4 +1,4 @@
-//! Listeners: `listen`, and `[[listener]]` tables for TLS.
+//! Listeners: `listen`, and `[[listener]]` tables for TLS and for those without HTTP.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -12,6 +12,8 @@ pub(crate) struct ListenerConfig {
     pub(crate) place: ListenAddress,
     /// The certificate and key, for TLS.
     pub(crate) tls: Option<TlsFiles>,
+    /// Whether it answers SRU over HTTP, too.
+    pub(crate) http: bool,
 }
 
 /// An address, as text that the system resolves, or a Unix socket: `127.0.0.1:2100`, `[::1]:0`, `unix:/run/z3950d.sock`.
@@ -71,7 +73,11 @@ impl fmt::Display for ListenAddress {
 
 impl From<ListenAddress> for ListenerConfig {
     fn from(place: ListenAddress) -> Self {
-        Self { place, tls: None }
+        Self {
+            place,
+            tls: None,
+            http: true,
+        }
     }
 }
 
@@ -137,5 +143,6 @@ fn listener(section: &Section<'_>, folder: &Path) -> Option<ListenerConfig> {
     if tls.is_some() && matches!(place, ListenAddress::Unix(_)) {
         section.note_whole("there is no TLS on a Unix socket");
     }
-    Some(ListenerConfig { place, tls })
+    let http = section.flag("http").unwrap_or(true);
+    Some(ListenerConfig { place, tls, http })
 }

@@ -49,7 +49,7 @@ fn refusals_name_the_client() {
     let text = format!("demo = true\nlisten = \"127.0.0.1:0\"\n{user}");
     let settings = folder.write("z3950d.toml", &text);
     let (daemon, words) = Daemon::heard(&["--config", &settings]);
-    words.until("database serials");
+    words.until("SRU at");
     let mut session = Session::connected(&daemon.listening);
     session.ask(&init_of(Some("joe/secret")));
     assert_eq!(

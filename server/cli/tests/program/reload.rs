@@ -38,7 +38,7 @@ fn audit_a7_a_reload_reports_what_has_changed() {
         "127.0.0.1:0",
     ];
     let (daemon, words) = Daemon::heard(&arguments);
-    words.until("database maps: 1 record");
+    words.until("SRU at");
     write(&path, ONE);
     daemon.signal("HUP");
     assert_eq!(
@@ -85,7 +85,7 @@ fn server() -> (Folder, Daemon, Words) {
     folder.certify(2100);
     let settings = folder.write("z3950d.toml", SETTINGS);
     let (daemon, words) = Daemon::heard(&["--config", &settings]);
-    words.until("certificate");
+    words.until("SRU at");
     (folder, daemon, words)
 }
 

@@ -1,7 +1,8 @@
 //! The start and the end, the messages to the service manager, and the process.
 
 use std::fs;
-use std::io::Read;
+use std::io::{Read, Write};
+use std::net::TcpStream;
 use std::os::unix::net::UnixDatagram;
 use std::process::{Command, Stdio};
 
@@ -40,8 +41,12 @@ fn the_start_and_the_end_are_reported() {
         key.to_str().expect("text"),
     ]);
     let at = |name: &str| folder.at(name).display().to_string();
+    let mut first = words.until("SRU at");
+    let urls = first.pop().expect("where SRU is");
+    assert!(urls.starts_with("SRU at http://127.0.0.1:"), "{urls}");
+    assert!(urls.contains("/, https://127.0.0.1:"), "{urls}");
     assert_eq!(
-        words.until("certificate"),
+        first,
         [
             format!(
                 "database books: 1 record from {}, saved to {}",
@@ -267,4 +272,34 @@ fn freed_memory_is_returned_to_the_system() {
     let environment = environment.expect("Linux has it");
     let mut variables = environment.split(|octet| *octet == 0);
     assert!(variables.any(|variable| variable == b"MALLOC_TRIM_THRESHOLD_=131072"));
+}
+
+/// What a server with these arguments answers to a request of HTTP.
+fn told_by_http(arguments: &[&str]) -> String {
+    let daemon = Daemon::start(&[&["--demo", "--listen", "127.0.0.1:0"], arguments].concat());
+    let mut stream = TcpStream::connect(&daemon.listening).expect("a connection");
+    let request = b"GET /books?query=war&maximumRecords=1 HTTP/1.0\r\n\r\n";
+    stream.write_all(request).expect("sent");
+    let mut answer = Vec::new();
+    // Without HTTP, the connection may be reset.
+    let _ = stream.read_to_end(&mut answer);
+    String::from_utf8_lossy(&answer).into_owned()
+}
+
+#[test]
+fn sru_is_answered_unless_it_is_turned_off() {
+    let answer = told_by_http(&[]);
+    assert!(answer.starts_with("HTTP/1.0 200 OK\r\n"), "{answer}");
+    assert!(answer.contains("<zs:numberOfRecords>"), "{answer}");
+    assert_eq!(told_by_http(&["--no-http"]), "");
+    let folder = Folder::new();
+    let settings = "demo = true\n[[listener]]\naddress = \"127.0.0.1:0\"\nhttp = false\n";
+    let settings = folder.write("z3950d.toml", settings);
+    let (daemon, _) = Daemon::heard(&["--config", &settings]);
+    let mut stream = TcpStream::connect(&daemon.listening).expect("a connection");
+    stream.write_all(b"GET / HTTP/1.0\r\n\r\n").expect("sent");
+    let mut answer = Vec::new();
+    let _ = stream.read_to_end(&mut answer);
+    assert_eq!(answer, b"");
+    assert!(daemon.hits("books", "@attr 1=4 war") > 0);
 }
