@@ -187,3 +187,41 @@ async fn an_operation_that_takes_too_long_is_stopped() {
     let scanned = reply_of(&mut session, "books", "scanClause=emma").await;
     assert_eq!(shown(scanned.response.diagnostics()), "4 scan");
 }
+
+/// The page on SRU.
+const PAGE: &str = include_str!("../../docs/sru.md");
+
+#[tokio::test]
+async fn the_requests_of_the_page_are_answered() {
+    let mut session = session();
+    let lines = PAGE.lines().filter(|line| line.starts_with("/books"));
+    let mut count = 0;
+    for line in lines {
+        let (path, _) = line.split_once("  ").expect("an explanation");
+        let (_, parameters) = path.split_once('?').unwrap_or((path, ""));
+        let values = parameters
+            .split('&')
+            .map(|pair| match pair.split_once('=') {
+                Some((name, value)) => {
+                    format!("{name}={}", value.replace('@', "%40").replace('=', "@"))
+                }
+                None => String::new(),
+            });
+        let parameters = values.collect::<Vec<_>>().join("&");
+        let reply = reply_of(&mut session, "books", &parameters).await;
+        assert_eq!(shown(reply.response.diagnostics()), "", "{line}");
+        let is_empty = match &reply.response {
+            Response::SearchRetrieve(found) => found.records.is_empty(),
+            Response::Scan(found) => found.terms.is_empty(),
+            Response::Explain(found) => found.record.is_none(),
+            Response::Update(_) => true,
+        };
+        assert!(!is_empty, "{line}");
+        count += 1;
+    }
+    assert!(count >= 12, "{count}");
+    for schema in schema::SCHEMAS {
+        let row = format!("| `{}` | `{}` |", schema.name, schema.identifier);
+        assert!(PAGE.contains(&row), "{row}");
+    }
+}
