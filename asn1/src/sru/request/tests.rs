@@ -152,7 +152,7 @@ fn faulty_requests_are_refused() {
             &[(8, "recordXMLEscaping")],
         ),
         ("version=1.2&query=a&queryType=cql", &[(8, "queryType")]),
-        ("version=1.1&query=a&facetLimit=1", &[(8, "facetLimit")]),
+        ("version=1.1&query=a&facetCount=1", &[(8, "facetCount")]),
         ("query=a&recordXPath=/a", &[(8, "recordXPath")]),
         ("query=a&Query=b", &[(8, "Query")]),
         ("query=a&%ff=b", &[(8, "%ff")]),
