@@ -42,7 +42,9 @@ impl Request {
             }
         }
         put_parameters(to, parameters);
-        if !(is_new && is_search) {
+        // The schema of scan has them in other namespaces only, which the request does not name.
+        let is_scan = matches!(self.operation, SruOperation::Scan(_));
+        if !(is_new && (is_search || is_scan)) {
             put_extra(to, &self.extra);
         }
     }

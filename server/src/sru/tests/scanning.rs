@@ -75,3 +75,14 @@ async fn what_is_wrong_is_a_diagnostic() {
         assert_eq!(terms(session, parameters).await, expected, "{parameters}");
     }
 }
+
+#[tokio::test]
+async fn an_echo_in_2_0_has_no_extra_parameters_which_its_schema_does_not_allow() {
+    let session = &mut session();
+    for (version, expected) in [("1.2", true), ("2.0", false)] {
+        let parameters = format!("scanClause=war&version={version}&x-colour=red");
+        let reply = reply_of(session, "", &parameters).await;
+        let xml = String::from_utf8(reply.response.to_xml(None)).expect("UTF-8");
+        assert_eq!(xml.contains("red</zs:colour>"), expected, "{xml}");
+    }
+}
