@@ -9,11 +9,12 @@ use std::process::{Command, Stdio};
 use rcgen::{CertificateParams, KeyPair};
 use z3950_tests::program::{path, run};
 
-const PAGES: [&str; 4] = [
+const PAGES: [&str; 5] = [
     include_str!("../../../README.md"),
     include_str!("../../../client/docs/program.md"),
     include_str!("../../../server/docs/server.md"),
     include_str!("../../../server/docs/operation.md"),
+    include_str!("../../../server/docs/sru.md"),
 ];
 
 /// What `z3950d` prints with these arguments.

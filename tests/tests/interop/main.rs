@@ -1,4 +1,4 @@
-//! Conversations with other programs: yaz-client and zoomsh as clients of z3950d, our client with yaz-ztest, zebrasrv and
+//! Conversations with other programs: yaz-client and zoomsh as clients of z3950d, programs for SRU, our client with yaz-ztest, zebrasrv and
 //! Gopher servers. If a program is not installed, its tests are skipped with a message.
 
 mod conversation;
@@ -9,5 +9,6 @@ mod metrics;
 mod records;
 mod servers;
 mod services;
+mod sru;
 mod yaz_client;
 mod zoomsh;
