@@ -5,6 +5,7 @@ mod answer;
 mod answerer;
 mod body;
 mod fault;
+mod observed;
 mod request;
 mod wire;
 

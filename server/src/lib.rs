@@ -97,7 +97,7 @@ pub use listener::{Endpoint, Server, ServerHandle, Summary};
 #[cfg(unix)]
 pub use listener::{SocketFile, listen_unix};
 pub use memory::MemoryBackend;
-pub use observer::{Observer, Peer, SessionTotals, Unobserved};
+pub use observer::{HttpMessage, Observer, Peer, SessionTotals, Unobserved};
 pub use offer::Offer;
 pub use session::{Reply, Session};
 pub use target::Target;

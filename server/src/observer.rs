@@ -5,6 +5,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
+use bytes::Bytes;
 use z3950_asn1::apdu::Apdu;
 use z3950_asn1::error::DecodeError;
 
@@ -54,6 +55,17 @@ pub trait Observer: Send + Sync {
     /// An APDU is about to be sent; `None` for octets that a fault sends instead of one.
     fn sent(&self, session: u64, octets: &[u8], apdu: Option<&Apdu>) {}
 
+    /// Whether [`Observer::http_received`] and [`Observer::http_sent`] do something, so that messages are kept for them.
+    fn wants_http(&self) -> bool {
+        false
+    }
+
+    /// A complete request of HTTP was received.
+    fn http_received(&self, session: u64, message: &HttpMessage) {}
+
+    /// An answer of HTTP is about to be sent.
+    fn http_sent(&self, session: u64, message: &HttpMessage) {}
+
     /// The connection has ended.
     fn closed(&self, session: u64) {}
 
@@ -64,6 +76,23 @@ pub trait Observer: Send + Sync {
 
     /// The totals of a session whose connection has ended.
     fn ended(&self, totals: &SessionTotals) {}
+}
+
+/// A message of HTTP. It contains the credentials of clients; its `Debug` has only the length.
+#[derive(Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct HttpMessage {
+    /// The start line and the headers, each ended by a line feed.
+    pub head: String,
+    /// The body, without the coding of its transfer.
+    pub body: Bytes,
+}
+
+impl fmt::Debug for HttpMessage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let length = self.head.len() + self.body.len();
+        write!(f, "HttpMessage({length} octets)")
+    }
 }
 
 /// The totals of a session.
@@ -162,6 +191,20 @@ impl Observer for Vec<Arc<dyn Observer>> {
     fn sent(&self, session: u64, octets: &[u8], apdu: Option<&Apdu>) {
         self.iter()
             .for_each(|each| each.sent(session, octets, apdu));
+    }
+
+    fn wants_http(&self) -> bool {
+        self.iter().any(|each| each.wants_http())
+    }
+
+    fn http_received(&self, session: u64, message: &HttpMessage) {
+        self.iter()
+            .for_each(|each| each.http_received(session, message));
+    }
+
+    fn http_sent(&self, session: u64, message: &HttpMessage) {
+        self.iter()
+            .for_each(|each| each.http_sent(session, message));
     }
 
     fn closed(&self, session: u64) {

@@ -60,7 +60,7 @@ use crate::offer::Offer;
 use crate::target::Target;
 #[cfg(feature = "tls")]
 use crate::tls::Tls;
-pub use crate::transcript::{Direction, TranscriptEntry};
+pub use crate::transcript::{Direction, HttpEntry, TranscriptEntry};
 use crate::transcript::{Recording, Replay};
 
 /// How long a test waits for an event.
@@ -182,9 +182,16 @@ impl TestServer {
 
     /// The conversations so far, to write to a file or to replay with [`TestServerBuilder::replay`].
     pub fn recording(&self) -> Recording {
+        let state = lock(&self.recorder.state);
         Recording {
-            entries: self.transcript(),
+            entries: state.entries.clone(),
+            messages: state.messages.clone(),
         }
+    }
+
+    /// The messages of HTTP of all sessions so far, in order for each session.
+    pub fn http_messages(&self) -> Vec<HttpEntry> {
+        lock(&self.recorder.state).messages.clone()
     }
 
     /// The number of connections accepted so far.

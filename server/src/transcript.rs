@@ -3,8 +3,9 @@
 //! A line of JSON is an object with `time` (RFC 3339, UTC), `session` (from 1), `direction` (`received` or `sent`),
 //! `apdu` (the standard's name, or `malformed`), `octets` (hexadecimal) and `value` (the contents by the standard's
 //! names; absent if malformed). Lines with `event` (`opened`, `closed`) are about connections. Secrets are `*` in
-//! octets and left out of values.
+//! octets and left out of values. Lines with `head` are messages of HTTP, see [`HttpEntry`].
 
+mod http;
 mod log;
 mod player;
 mod redact;
@@ -20,6 +21,7 @@ use z3950_asn1::codec::dump::dump;
 use z3950_asn1::moment::Moment;
 use z3950_asn1::{codec, decoded, hex};
 
+pub use self::http::HttpEntry;
 pub use self::log::{ApduLog, JsonLog};
 pub(crate) use self::player::{Player, Replay};
 use self::redact::redacted;
@@ -41,6 +43,15 @@ impl Direction {
             Self::Received => "received",
             Self::Sent => "sent",
         }
+    }
+
+    /// The direction of a line.
+    fn of_json(object: &Value) -> Result<Self, &'static str> {
+        let direction = object.get("direction").and_then(Value::as_str);
+        let mut known = Self::ALL.into_iter();
+        known
+            .find(|known| direction == Some(known.name()))
+            .ok_or("direction is neither received nor sent")
     }
 }
 
@@ -105,15 +116,10 @@ impl TranscriptEntry {
         let octets = octets.as_str().and_then(hex::octets);
         let octets = octets.ok_or("octets are not in hexadecimal")?;
         let session = object.get("session").and_then(Value::as_u64);
-        let direction = object.get("direction").and_then(Value::as_str);
-        let mut known = Direction::ALL.into_iter();
-        let time = object.get("time").and_then(Value::as_str);
         Ok(Some(Self {
-            time: time.and_then(parse_time).unwrap_or(SystemTime::UNIX_EPOCH),
+            time: time_of(object),
             session: session.ok_or("session is not a number")?,
-            direction: known
-                .find(|known| direction == Some(known.name()))
-                .ok_or("direction is neither received nor sent")?,
+            direction: Direction::of_json(object)?,
             apdu: codec::decode(&octets).ok(),
             octets: octets.into(),
         }))
@@ -149,12 +155,20 @@ fn line(time: SystemTime, session: u64) -> Map<String, Value> {
     object
 }
 
+/// The time of a line, or the beginning of 1970.
+fn time_of(object: &Value) -> SystemTime {
+    let time = object.get("time").and_then(Value::as_str);
+    time.and_then(parse_time).unwrap_or(SystemTime::UNIX_EPOCH)
+}
+
 /// Recorded conversations.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Recording {
     /// The APDUs, in the order of each session.
     pub entries: Vec<TranscriptEntry>,
+    /// The messages of HTTP, in the order of each session. They are not replayed.
+    pub messages: Vec<HttpEntry>,
 }
 
 /// Why lines are not a recording.
@@ -167,12 +181,12 @@ pub struct RecordingError {
 }
 
 impl Recording {
-    /// Reads lines of JSON. Empty lines and events other than APDUs are skipped.
+    /// Reads lines of JSON. Empty lines and events other than APDUs and messages of HTTP are skipped.
     ///
     /// # Errors
-    /// The first line that is not a JSON object, or has octets but not the other members.
+    /// The first line that is not a JSON object, or has octets or a head but not the other members.
     pub fn parse(text: &str) -> Result<Self, RecordingError> {
-        let mut entries = Vec::new();
+        let (mut entries, mut messages) = (Vec::new(), Vec::new());
         for (index, line) in text.lines().enumerate() {
             let refuse = |reason: String| RecordingError {
                 line: index + 1,
@@ -182,18 +196,19 @@ impl Recording {
                 continue;
             }
             let value = serde_json::from_str(line).map_err(|error| refuse(error.to_string()))?;
-            let entry =
-                TranscriptEntry::from_json(&value).map_err(|reason| refuse(reason.to_owned()))?;
-            entries.extend(entry);
+            let refuse = |reason: &str| refuse(reason.to_owned());
+            entries.extend(TranscriptEntry::from_json(&value).map_err(refuse)?);
+            messages.extend(HttpEntry::from_json(&value).map_err(refuse)?);
         }
-        Ok(Self { entries })
+        Ok(Self { entries, messages })
     }
 }
 
 impl fmt::Display for Recording {
-    /// Lines of JSON, one for each APDU.
+    /// Lines of JSON, one for each APDU and then one for each message of HTTP.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut lines = self.entries.iter().map(TranscriptEntry::to_json);
+        let apdus = self.entries.iter().map(TranscriptEntry::to_json);
+        let mut lines = apdus.chain(self.messages.iter().map(HttpEntry::to_json));
         lines.try_for_each(|line| writeln!(f, "{line}"))
     }
 }

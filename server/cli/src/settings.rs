@@ -202,7 +202,13 @@ pub(crate) fn recording(path: &Path) -> Result<Recording, Failure> {
         Failure::cannot(&what, error)
     };
     let text = input::read_text(path, MAX_RECORDING).map_err(|error| failure(error.into()))?;
-    Recording::parse(&text).map_err(|error| failure(error.into()))
+    let recording = Recording::parse(&text).map_err(|error| failure(error.into()))?;
+    match recording.entries.is_empty() && !recording.messages.is_empty() {
+        true => Err(failure(
+            "only APDUs are replayed, and it has messages of HTTP alone".into(),
+        )),
+        false => Ok(recording),
+    }
 }
 
 /// Reports everything unusable that the settings name, except for the records of databases and a recording.

@@ -16,6 +16,7 @@ use z3950_asn1::sru::{self, Refusal, SoapFault, SoapRequestError, SruLimits, Sru
 use super::answer::{HttpAnswer, XML, kind_for, plain};
 use super::body;
 use super::fault;
+use super::observed;
 use super::request::{Carrier, Heading, Problem, read};
 use super::wire::{Exchange, Manner};
 use crate::budget::DECODED;
@@ -31,6 +32,7 @@ use crate::sru::{SruAsked, SruReply, SruSession, SruStatus};
 /// Answers the requests of a connection, one at a time.
 pub(super) struct Answerer<'a> {
     session: SruSession,
+    session_number: u64,
     peer: Peer,
     context: &'a Context,
     exchange: &'a Mutex<Exchange>,
@@ -41,6 +43,8 @@ pub(super) struct Answerer<'a> {
     is_encrypted: bool,
     /// The faults of the connection, if the server has any.
     script: Option<Script>,
+    /// Whether the observer wants the messages.
+    is_observed: bool,
 }
 
 /// A request that has been read.
@@ -79,6 +83,8 @@ impl<'a> Answerer<'a> {
             context,
             is_encrypted,
             script: (!faults.is_empty()).then(script),
+            is_observed: context.observer.wants_http(),
+            session_number: client.number,
         }
     }
 
@@ -91,8 +97,14 @@ impl<'a> Answerer<'a> {
         octets: Vec<u8>,
     ) -> Result<Response<Full<Bytes>>, Infallible> {
         let (head, body) = request.into_parts();
-        let asked = self.read(&head, &octets, body).await;
+        let mut kept = Bytes::new();
+        let asked = self.read(&head, &octets, body, &mut kept).await;
         drop(octets);
+        if self.is_observed {
+            let message = observed::request(&head, kept);
+            let observer = &self.context.observer;
+            observer.http_received(self.session_number, &message);
+        }
         let counts = {
             let mut exchange = lock(self.exchange);
             exchange.answering(is_last(&head));
@@ -115,7 +127,15 @@ impl<'a> Answerer<'a> {
         let mut exchange = lock(self.exchange);
         exchange.is_last |= answer.is_last;
         exchange.sending(manner);
-        Ok(answer.into_response(self.server.as_ref()))
+        drop(exchange);
+        let body = answer.body.clone();
+        let response = answer.into_response(self.server.as_ref());
+        if self.is_observed {
+            let message = observed::answer(&response, body);
+            let observer = &self.context.observer;
+            observer.http_sent(self.session_number, &message);
+        }
+        Ok(response)
     }
 
     /// Applies faults to an answer of HTTP; returns the manner in which it is written.
@@ -139,12 +159,13 @@ impl<'a> Answerer<'a> {
         script.map_or_else(Vec::new, |script| script.striking_http(&request()))
     }
 
-    /// Reads a request; `None` for OPTIONS.
+    /// Reads a request, and keeps its body; `None` for OPTIONS.
     async fn read(
         &mut self,
         head: &Parts,
         octets: &[u8],
         body: Incoming,
+        kept: &mut Bytes,
     ) -> Result<Option<HttpRequest>, Problem> {
         let heading = read(head, octets)?;
         let most = self.context.target.limits.apdu_size;
@@ -153,6 +174,7 @@ impl<'a> Answerer<'a> {
             Carrier::Url => Bytes::new(),
             Carrier::Form | Carrier::Soap => body::read(body, heading.length, most).await?,
         };
+        *kept = body.clone();
         let query = head.uri.query().unwrap_or_default().as_bytes();
         let length = query.len().max(body.len());
         let charged = lock(self.exchange)

@@ -7,8 +7,8 @@ use z3950_asn1::apdu::Apdu;
 use z3950_asn1::error::DecodeError;
 
 use crate::lock::lock;
-use crate::observer::{Observer, Peer};
-use crate::transcript::{Direction, TranscriptEntry};
+use crate::observer::{HttpMessage, Observer, Peer};
+use crate::transcript::{Direction, HttpEntry, TranscriptEntry};
 
 /// The transcript so far.
 #[derive(Default)]
@@ -20,6 +20,7 @@ pub(super) struct Recorder {
 #[derive(Default)]
 pub(super) struct RecorderState {
     pub(super) entries: Vec<TranscriptEntry>,
+    pub(super) messages: Vec<HttpEntry>,
     /// The number of sessions opened.
     pub(super) opened: u64,
     pub(super) closed: u64,
@@ -51,6 +52,11 @@ impl Recorder {
         let entry = TranscriptEntry::now(session, direction, octets, apdu);
         self.change(|state| state.entries.push(entry));
     }
+
+    fn http(&self, session: u64, direction: Direction, message: &HttpMessage) {
+        let entry = HttpEntry::now(session, direction, message);
+        self.change(|state| state.messages.push(entry));
+    }
 }
 
 impl Observer for Recorder {
@@ -64,6 +70,18 @@ impl Observer for Recorder {
 
     fn sent(&self, session: u64, octets: &[u8], apdu: Option<&Apdu>) {
         self.note(session, Direction::Sent, octets, apdu);
+    }
+
+    fn wants_http(&self) -> bool {
+        true
+    }
+
+    fn http_received(&self, session: u64, message: &HttpMessage) {
+        self.http(session, Direction::Received, message);
+    }
+
+    fn http_sent(&self, session: u64, message: &HttpMessage) {
+        self.http(session, Direction::Sent, message);
     }
 
     fn closed(&self, _: u64) {

@@ -247,6 +247,70 @@ fn the_server_listens_on_unix_sockets() {
     assert!(!path.exists());
 }
 
+/// What a server says to octets, up to the end of the connection.
+#[cfg(feature = "sru")]
+fn told(mut stream: impl Read + Write, octets: &str) -> String {
+    stream
+        .write_all(octets.as_bytes())
+        .expect("the server listens");
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).expect("an answer");
+    answer
+}
+
+#[cfg(feature = "sru")]
+#[test]
+fn messages_of_http_are_kept_without_secrets() {
+    let cat = [record("id7", "Emma")];
+    let server = TestServer::builder().database("cat", cat).start();
+    let body = "query=emma&x-username=ann&x-password=opensesame";
+    let head = "POST /cat HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\
+                Content-Type: application/x-www-form-urlencoded\r\n";
+    let length = body.len();
+    let request = format!("{head}Content-Length: {length}\r\n\r\n{body}");
+    let answer = told(connect(server.addr()), &request);
+    server.wait_for_end();
+    let [asked, answered] = &*server.http_messages() else {
+        panic!("two messages")
+    };
+    assert_eq!(asked.message.body, body);
+    assert!(
+        asked
+            .message
+            .head
+            .starts_with("POST /cat HTTP/1.1\nhost: localhost\n")
+    );
+    assert_eq!(answered.direction, Direction::Sent);
+    assert!(
+        answered.message.head.starts_with("HTTP/1.1 200 OK\n"),
+        "{answered:?}"
+    );
+    let (_, body) = answer.split_once("\r\n\r\n").expect("a head");
+    assert_eq!(answered.message.body, body);
+    let lines = server.recording().to_string();
+    assert!(!lines.contains("opensesame"), "{lines}");
+    let read: Recording = Recording::parse(&lines).expect("a recording");
+    assert_eq!((read.entries.len(), read.messages.len()), (0, 2));
+    assert_eq!(read.messages[1].message, answered.message);
+    // They are not replayed.
+    let replaying = TestServer::builder().replay(read).start();
+    let answer = told(connect(replaying.addr()), &request);
+    assert!(answer.starts_with("HTTP/1.1 501 "), "{answer}");
+    assert!(answer.contains("replayed"), "{answer}");
+}
+
+#[cfg(all(unix, feature = "sru"))]
+#[test]
+fn sru_is_answered_on_unix_sockets() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("socket");
+    let server = TestServer::builder().demo().unix(&path).start();
+    let stream = std::os::unix::net::UnixStream::connect(&path).expect("a connection");
+    let answer = told(stream, "GET /books HTTP/1.0\r\n\r\n");
+    assert!(answer.starts_with("HTTP/1.0 200 OK\r\n"), "{answer}");
+    assert_eq!(server.stop().panics, 0);
+}
+
 #[cfg(feature = "tls")]
 mod tls {
     use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
@@ -286,6 +350,17 @@ mod tls {
 
     /// The answer to an Init over TLS; `None` if the connection fails.
     fn greeted(address: SocketAddr, keys: &Keys, certificate: bool) -> Option<Vec<u8>> {
+        let init = encode(&init()).expect("encodes");
+        answered(address, keys, certificate, &init)
+    }
+
+    /// What comes first of the answer to some octets over TLS; `None` if the connection fails.
+    fn answered(
+        address: SocketAddr,
+        keys: &Keys,
+        certificate: bool,
+        octets: &[u8],
+    ) -> Option<Vec<u8>> {
         let mut roots = RootCertStore::empty();
         let chain =
             |pem: &str| CertificateDer::from_pem_slice(pem.as_bytes()).expect("a certificate");
@@ -309,7 +384,7 @@ mod tls {
             let stream = tokio::net::TcpStream::connect(address).await?;
             let name = ServerName::try_from("localhost").expect("a name");
             let mut stream = connector.connect(name, stream).await?;
-            stream.write_all(&encode(&init()).expect("encodes")).await?;
+            stream.write_all(octets).await?;
             let mut answer = vec![0; 1024];
             let count = stream.read(&mut answer).await?;
             answer.truncate(count);
@@ -323,6 +398,19 @@ mod tls {
             .block_on(talk)
             .ok()
             .filter(|answer| !answer.is_empty())
+    }
+
+    #[cfg(feature = "sru")]
+    #[test]
+    fn sru_is_answered_over_tls() {
+        let keys = keys();
+        let clients = ClientCertificates::Unasked;
+        let tls = Tls::from_pem(keys.server.0.as_bytes(), keys.server.1.as_bytes(), &clients);
+        let server = TestServer::builder().demo().tls(tls.expect("TLS")).start();
+        let request = b"GET /books?query=war&maximumRecords=0 HTTP/1.1\r\nHost: localhost\r\n\r\n";
+        let answer = answered(server.addr_tls(), &keys, false, request).expect("an answer");
+        let answer = String::from_utf8_lossy(&answer);
+        assert!(answer.starts_with("HTTP/1.1 200 OK\r\n"), "{answer}");
     }
 
     #[test]

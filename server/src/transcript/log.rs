@@ -10,9 +10,9 @@ use z3950_asn1::apdu::Apdu;
 use z3950_asn1::codec::dump::dump;
 use z3950_asn1::error::DecodeError;
 
-use super::{Direction, TranscriptEntry, format_time, line, name};
+use super::{Direction, HttpEntry, TranscriptEntry, format_time, line, name};
 use crate::lock::lock;
-use crate::observer::{Observer, Peer};
+use crate::observer::{HttpMessage, Observer, Peer};
 
 /// Writes a line of JSON for each APDU at once, as the [module](super) describes.
 pub struct JsonLog<W>(Lines<W>);
@@ -28,6 +28,11 @@ impl<W: Write + Send> JsonLog<W> {
 
     fn note(&self, session: u64, direction: Direction, octets: &[u8], apdu: Option<&Apdu>) {
         let entry = TranscriptEntry::now(session, direction, octets, apdu);
+        self.0.write(&format!("{}\n", entry.to_json()));
+    }
+
+    fn http(&self, session: u64, direction: Direction, message: &HttpMessage) {
+        let entry = HttpEntry::now(session, direction, message);
         self.0.write(&format!("{}\n", entry.to_json()));
     }
 
@@ -60,6 +65,15 @@ impl<W: Write + Send> ApduLog<W> {
         ));
     }
 
+    fn http(&self, session: u64, direction: Direction, message: &HttpMessage) {
+        let time = format_time(SystemTime::now());
+        let entry = HttpEntry::now(session, direction, message);
+        let direction = direction.name();
+        self.0.write(&format!(
+            "{time} session {session} {direction} HTTP\n{entry}\n"
+        ));
+    }
+
     /// [`JsonLog::change`].
     pub fn change<T>(&self, change: impl FnOnce(&mut W) -> T) -> T {
         self.0.change(change)
@@ -79,6 +93,18 @@ impl<W: Write + Send> Observer for JsonLog<W> {
         self.note(session, Direction::Sent, octets, apdu);
     }
 
+    fn wants_http(&self) -> bool {
+        true
+    }
+
+    fn http_received(&self, session: u64, message: &HttpMessage) {
+        self.http(session, Direction::Received, message);
+    }
+
+    fn http_sent(&self, session: u64, message: &HttpMessage) {
+        self.http(session, Direction::Sent, message);
+    }
+
     fn closed(&self, session: u64) {
         self.event(session, "closed", None);
     }
@@ -91,6 +117,18 @@ impl<W: Write + Send> Observer for ApduLog<W> {
 
     fn sent(&self, session: u64, octets: &[u8], apdu: Option<&Apdu>) {
         self.note(session, Direction::Sent, octets, apdu);
+    }
+
+    fn wants_http(&self) -> bool {
+        true
+    }
+
+    fn http_received(&self, session: u64, message: &HttpMessage) {
+        self.http(session, Direction::Received, message);
+    }
+
+    fn http_sent(&self, session: u64, message: &HttpMessage) {
+        self.http(session, Direction::Sent, message);
     }
 }
 
