@@ -17,8 +17,9 @@ mod console;
 mod prompt;
 mod render;
 
+use std::borrow::Cow;
 use std::ffi::OsString;
-use std::io::Write;
+use std::io::{self, Write};
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -43,7 +44,14 @@ fn run(arguments: impl IntoIterator<Item = OsString>) -> Exit {
         Ok(cli) => cli,
         Err(message) => {
             // The user asked for help and version; anything else is wrong usage. A closed pipe is no error.
-            let printed = message.print().and_then(|()| std::io::stdout().flush());
+            let whole = message.render().to_string();
+            let printed = match render::with_short_words(&whole) {
+                Cow::Owned(short) if message.use_stderr() => {
+                    io::stderr().write_all(short.as_bytes())
+                }
+                _ => message.print(),
+            };
+            let printed = printed.and_then(|()| io::stdout().flush());
             return match printed.map_err(Failure::from) {
                 _ if message.use_stderr() => Exit::Usage,
                 Ok(()) | Err(Failure::BrokenPipe) => Exit::Delivered,

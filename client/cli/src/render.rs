@@ -23,7 +23,7 @@ use self::style::described;
 pub(crate) use self::style::{RecordContext, Style, syntax};
 pub(crate) use self::terminal::{
     as_message, counted, escape_controls, listed, matching, named, numbered, query, shown, term,
-    text_of, wrapped,
+    text_of, with_short_words, wrapped,
 };
 
 /// How a record is written.

@@ -12,7 +12,9 @@ use z3950_marc::charset::{Charset, Unencodable};
 use crate::console::exit::Exit;
 use crate::console::report::chain;
 use crate::console::waiting::WaitingLine;
-use crate::render::{Document, Format, Rendered, Style, as_message, escape_controls, wrapped};
+use crate::render::{
+    Document, Format, Rendered, Style, as_message, escape_controls, with_short_words, wrapped,
+};
 
 /// The two streams of the program.
 pub(crate) struct Output {
@@ -275,9 +277,9 @@ impl Output {
         }
     }
 
-    /// Prints an error.
+    /// Prints an error, with its long words cut.
     pub(crate) fn error(&self, message: &str) {
-        self.words("error", "31", message);
+        self.words("error", "31", &with_short_words(message));
     }
 
     /// Prints a warning: the command succeeded, but may not have done what was meant.

@@ -62,6 +62,30 @@ pub(crate) fn as_message(text: &str) -> String {
     message
 }
 
+/// The text with long words cut, such as an argument that an error repeats.
+pub(crate) fn with_short_words(text: &str) -> Cow<'_, str> {
+    let is_long = |word: &&str| word.chars().nth(MAX_WORD).is_some();
+    if text.split_whitespace().find(is_long).is_none() {
+        return Cow::Borrowed(text);
+    }
+    let words = text.split_inclusive(char::is_whitespace).map(|word| {
+        let bare = word.trim_end();
+        match bare.char_indices().nth(MAX_WORD) {
+            Some((end, _)) => {
+                let (begin, rest) = word.split_at(end);
+                let (rest, blank) = rest.split_at(bare.len() - end);
+                let more = rest.chars().count();
+                Cow::Owned(format!("{begin}… ({more} more characters){blank}"))
+            }
+            None => Cow::Borrowed(word),
+        }
+    });
+    Cow::Owned(words.collect())
+}
+
+/// The longest word of an error, in characters.
+const MAX_WORD: usize = 200;
+
 /// The text with lines of at most `columns` characters, broken at blanks; what follows a break is indented. A longer word stays
 /// in one piece.
 pub(crate) fn wrapped(text: &str, columns: usize, indent: usize) -> String {
@@ -260,6 +284,19 @@ mod tests {
         ] {
             assert_eq!(wrapped(text, 10, 2), expected, "{text:?}");
         }
+    }
+
+    #[test]
+    fn long_words_are_cut() {
+        let word = "ä".repeat(200);
+        let text = format!("no {word} in\n{word}: why");
+        assert_eq!(
+            with_short_words(&text),
+            format!("no {word} in\n{word}… (1 more characters) why")
+        );
+        let word = &word[2..];
+        let text = format!("no {word} in\n{word}: why");
+        assert_eq!(with_short_words(&text), text);
     }
 
     #[test]
