@@ -1,6 +1,7 @@
 //! Rows and cells of tables, and columns that do not exist.
 
 use super::*;
+use crate::record::{Field, Leader};
 
 fn record() -> MarcRecord {
     MarcRecord {

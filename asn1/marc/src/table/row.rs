@@ -1,0 +1,144 @@
+//! The cells of a record: fields, parts of its citation, elements of Dublin Core, and what is known of its copies.
+
+use super::{Content, CopyCells, NO_VALUE, RowOrigin, SEPARATOR};
+use crate::crosswalk::dublin_core::elements;
+use crate::crosswalk::labels::{clean, has_controls};
+use crate::crosswalk::{Citation, Identifiers};
+use crate::record::{Field, Leader, MarcRecord, Tag};
+use crate::text::{composed, text_lossless};
+
+/// A record on its way into a row; what several columns need is computed once.
+pub(super) struct TableRow<'a> {
+    pub(super) record: &'a MarcRecord,
+    pub(super) origin: RowOrigin<'a>,
+    pub(super) copies: &'a [CopyCells],
+    pub(super) citation: Option<Citation>,
+    pub(super) elements: Option<Vec<(&'static str, String)>>,
+    pub(super) notes: Vec<String>,
+}
+
+impl TableRow<'_> {
+    pub(super) fn cell(&mut self, content: &Content) -> String {
+        let values = match content {
+            Content::Named(name) => self.named(name),
+            Content::OfCopies(name) => self.of_copies(name),
+            Content::Leader => self.positions(None, 0, Leader::LENGTH),
+            Content::Field(tag, codes) => self.field(*tag, codes),
+            Content::Positions(tag, first, last) => self.positions(*tag, *first, *last),
+        };
+        let values = values.into_iter().filter(|value| !value.is_empty());
+        composed(values.collect::<Vec<_>>().join(SEPARATOR))
+    }
+
+    fn named(&mut self, name: &str) -> Vec<String> {
+        let of_origin = match name {
+            "source" => Some(self.origin.source),
+            "input" => Some(self.origin.input),
+            "input_record" => Some(self.origin.input_record),
+            _ => None,
+        };
+        if let Some(value) = of_origin {
+            return value.map(str::to_owned).into_iter().collect();
+        }
+        let record = self.record;
+        if matches!(name, "title" | "author" | "year") || Identifiers::KINDS.contains(&name) {
+            let citation = self.citation.get_or_insert_with(|| Citation::of(record));
+            return match name {
+                "title" => citation.title.clone().into_iter().collect(),
+                "author" => citation.author.clone().into_iter().collect(),
+                "year" => citation
+                    .year
+                    .map(|year| year.to_string())
+                    .into_iter()
+                    .collect(),
+                kind => citation.identifiers.of_kind(kind).to_vec(),
+            };
+        }
+        let elements = self.elements.get_or_insert_with(|| elements(record)).iter();
+        let of_name = elements.filter(|(element, _)| *element == name);
+        let of_name = of_name.map(|(_, value)| value.as_str());
+        match name {
+            // The codes of a field are one element.
+            "language" => of_name
+                .flat_map(|value| value.split(", "))
+                .map(str::to_owned)
+                .collect(),
+            _ => of_name.map(str::to_owned).collect(),
+        }
+    }
+
+    /// A value for each copy, unless there is none at all.
+    fn of_copies(&self, name: &str) -> Vec<String> {
+        let values = self.copies.iter().map(|copy| {
+            let value = copy.iter().find(|(known, _)| *known == name);
+            value.map_or_else(
+                || NO_VALUE.to_owned(),
+                |(_, value)| clean(value.as_bytes()).trim_end().to_owned(),
+            )
+        });
+        let values: Vec<String> = values.collect();
+        match values.iter().all(|value| value == NO_VALUE) {
+            true => Vec::new(),
+            false => values,
+        }
+    }
+
+    fn field(&mut self, tag: Tag, codes: &str) -> Vec<String> {
+        let record = self.record;
+        let fields = record.fields_by_tag(tag);
+        fields
+            .flat_map(|field| match field.value() {
+                Some(value) => vec![self.text(value, field)],
+                None => self.subfields(field, codes),
+            })
+            .collect()
+    }
+
+    fn subfields(&mut self, field: &Field, codes: &str) -> Vec<String> {
+        let is_shown = |code: &[u8]| match codes {
+            "" => code.iter().all(u8::is_ascii_alphabetic),
+            codes => matches!(code, [code] if codes.as_bytes().contains(code)),
+        };
+        let shown = field
+            .subfields_with(self.record.leader.code_length())
+            .filter(|subfield| is_shown(subfield.code));
+        let texts: Vec<String> = shown
+            .map(|subfield| self.text(subfield.data, field))
+            .filter(|text| !text.is_empty())
+            .collect();
+        match codes.len() {
+            1 => texts,
+            _ => vec![texts.join(" ")],
+        }
+    }
+
+    fn positions(&mut self, tag: Option<Tag>, first: usize, last: usize) -> Vec<String> {
+        let visible = |character: char| match character.is_control() {
+            true => ' ',
+            false => character,
+        };
+        let part = |octets: &[u8]| -> String {
+            let text = text_lossless(octets);
+            let part = text.chars().skip(first).take(last - first + 1);
+            part.map(visible).collect()
+        };
+        match tag {
+            None => vec![part(&self.record.leader.0)],
+            Some(tag) => {
+                let fields = self.record.fields_by_tag(tag);
+                fields.filter_map(Field::value).map(part).collect()
+            }
+        }
+    }
+
+    /// The text of octets in a cell.
+    fn text(&mut self, octets: &[u8], field: &Field) -> String {
+        if has_controls(octets) {
+            let note = format!("control characters in {} replaced by blanks", field.tag);
+            if self.notes.last() != Some(&note) {
+                self.notes.push(note);
+            }
+        }
+        clean(octets).trim_end().to_owned()
+    }
+}
