@@ -26,9 +26,9 @@ impl Request {
         self.put_fields(&mut fields);
         for (name, value) in &fields {
             match &**name {
-                // The schema has one element for all facet parameters.
+                // The schema of 2.0 has one element for all facet parameters, older ones have none.
                 name if name.starts_with("facet") => {
-                    if !facets.is_empty() {
+                    if is_new && !facets.is_empty() {
                         to.text("facetParameters", &std::mem::take(&mut facets));
                     }
                 }

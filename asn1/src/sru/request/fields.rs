@@ -118,7 +118,11 @@ impl<'a> Put<'a, '_> {
 
     fn facets(&mut self, facets: &'a FacetParameters) {
         for (name, value) in facets.fields() {
-            self.only_new(name, value);
+            // YAZ sends these in 1.1 too.
+            match name {
+                "facetLimit" | "facetStart" | "facetSort" => self.text(name, value),
+                _ => self.only_new(name, value),
+            }
         }
     }
 }
