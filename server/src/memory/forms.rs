@@ -70,9 +70,9 @@ pub(super) fn record(
     let external = match *syntax {
         SUTRS => sutrs_external(&sutrs_text(&readable(&wanted))),
         XML if element_set.eq_ignore_ascii_case(DUBLIN_CORE) => {
-            Some(xml(&dublin_core::to_dublin_core(&readable(&wanted))))
+            Some(xml(dublin_core::to_dublin_core(&readable(&wanted))))
         }
-        XML => Some(xml(&marcxml::to_xml(&readable(&wanted)).text)),
+        XML => Some(xml(marcxml::to_xml(&readable(&wanted)).text)),
         GRS_1 => GenericRecord::of_marc(&readable(&wanted))
             .to_external()
             .ok(),
@@ -93,8 +93,8 @@ fn readable(record: &MarcRecord) -> MarcRecord {
     charset::to_utf8(record, &charset::Options::default()).record
 }
 
-fn xml(element: &str) -> External {
-    External::octet_aligned(XML, element)
+fn xml(element: String) -> External {
+    External::octet_aligned(XML, element.into_bytes())
 }
 
 /// Control number and date, fixed data, identifiers, main entry, title, edition, publication and extent.
