@@ -1,8 +1,12 @@
 //! Damaged requests and answers of SRU: none causes a panic, and what is read is written so that it can be read again. Seeded;
 //! `Z3950_MUTATIONS=N` multiplies the count.
 
+use std::sync::Arc;
+
 use z3950_asn1::sru::zeerex::ZeeRex;
 use z3950_asn1::sru::{Request, Response, SoapRequestError, SruLimits};
+use z3950_server::sru::{SruAsked, SruSession};
+use z3950_server::{Limits, MemoryBackend, Target};
 use z3950_tests::random::{Random, mutations};
 
 /// Requests as programs send them.
@@ -79,6 +83,51 @@ fn mutated_envelopes_are_read_or_refused() {
         }
     }
     assert!(read > 1000, "{read} requests were read");
+}
+
+/// Requests of the demo catalogue, with their right indexes.
+const OF_DEMO: [&str; 6] = [
+    "query=title%3Dwar+sortby+dc.date/sort.descending&startRecord=2&maximumRecords=3&recordSchema=dc&facetLimit=2:title",
+    "version=1.1&query=rec.id+any+%22pg1342+pg158%22&recordPacking=string&recordSchema=opac&sortKeys=title,,0,,lowValue",
+    "query=dc.creator+all+%22tolst*+leo%22+or+date+within+%221850+1860%22&resultSetTTL=5&recordXMLEscaping=string",
+    "query=%40and+%40attr+1%3D4+war+%40attr+1%3D1003+tolstoy&queryType=pqf&maximumRecords=1",
+    "scanClause=title+exact+%22war%22&responsePosition=2&maximumTerms=4",
+    "query=(a+not+b)+prox/distance%3C3/unit%3Dword+c&stylesheet=a.xsl",
+];
+
+#[test]
+fn mutated_requests_are_answered() {
+    let limits = SruLimits::default();
+    let target = Target::new(Arc::new(MemoryBackend::demo()), Limits::default());
+    let mut session = SruSession::new(Arc::new(target));
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_time()
+        .build();
+    let runtime = runtime.expect("a runtime");
+    let samples: Vec<Vec<u8>> = OF_DEMO
+        .iter()
+        .chain(&REQUESTS)
+        .map(|text| text.as_bytes().to_vec())
+        .collect();
+    let mut random = Random::new("sru session");
+    let (mut found, mut refused) = (0, 0);
+    for _ in 0..mutations(5_000) {
+        let octets = random.mutate(&random.clone().pick(&samples).clone(), &samples);
+        let shown = octets.escape_ascii().to_string();
+        let request = Request::from_parameters(&octets, &limits);
+        let reply = runtime.block_on(session.answer(SruAsked::new("books", request)));
+        let written = reply.response.to_xml(reply.stylesheet.as_deref());
+        let read = Response::from_xml(written, &limits);
+        let read = read.unwrap_or_else(|error| panic!("{error} {shown}"));
+        let count = reply.response.diagnostics().len();
+        assert_eq!(read.diagnostics().len(), count, "{shown}");
+        match reply.response {
+            Response::SearchRetrieve(of) if !of.records.is_empty() => found += 1,
+            Response::Scan(of) if !of.terms.is_empty() => found += 1,
+            response => refused += usize::from(!response.diagnostics().is_empty()),
+        }
+    }
+    assert!(found > 200 && refused > 500, "{found} {refused}");
 }
 
 /// Answers as servers send them.
