@@ -1,7 +1,8 @@
-//! Conversations with other programs: yaz-client and zoomsh as clients of z3950d, programs for SRU, our client with yaz-ztest, zebrasrv and
+//! Conversations with other programs: yaz-client and zoomsh as clients of z3950d, programs for SRU and curl, our client with yaz-ztest, zebrasrv and
 //! Gopher servers. If a program is not installed, its tests are skipped with a message.
 
 mod conversation;
+mod curl;
 mod dissector;
 mod gopher;
 mod imitate;
