@@ -152,7 +152,8 @@ impl HttpConnection<'_> {
         let answerer = tokio::sync::Mutex::new(answerer);
         let service = service_fn(|request| {
             let octets = lock(self.exchange).take_head();
-            async { answerer.lock().await.answer(request, octets).await }
+            // Boxed, so that idle connections stay small.
+            Box::pin(async { answerer.lock().await.answer(request, octets).await })
         });
         let mut http = http1::Builder::new();
         http.max_buf_size(MAX_HEAD).writev(true);
