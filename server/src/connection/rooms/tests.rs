@@ -112,6 +112,32 @@ async fn unix_sockets_are_one_address_without_a_limit() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn none_gives_way_to_an_address_that_has_more() {
+    let rooms = rooms(5);
+    let _of_first = sessions(&rooms, "192.0.2.1", 2);
+    let _of_second = sessions(&rooms, "192.0.2.2", 2);
+    let idle = sessions(&rooms, "192.0.2.3", 1);
+    idle[0].idle(Instant::now());
+    sleep(2 * SECOND).await;
+    assert_eq!(refusal(&rooms, "192.0.2.1"), Some("full"));
+    assert!(!gives_way(&idle[0]));
+}
+
+#[tokio::test(start_paused = true)]
+async fn at_its_limit_an_address_takes_no_room_from_others() {
+    let rooms = Rooms::new(&Limits {
+        sessions: 20,
+        sessions_per_address: Some(1),
+        ..Limits::default()
+    });
+    let _held = sessions(&rooms, "192.0.2.1", 1);
+    let guests = [(); 2].map(|()| enter(&rooms, "unix").expect("room"));
+    sleep(2 * SECOND).await;
+    assert_eq!(refusal(&rooms, "192.0.2.1"), Some("refused"));
+    assert!(!guests.iter().any(gives_way));
+}
+
+#[tokio::test(start_paused = true)]
 async fn connections_without_a_session_give_way_before_idle_ones() {
     let rooms = rooms(4);
     let of_first = sessions(&rooms, "192.0.2.1", 2);
