@@ -11,7 +11,7 @@ use tokio::time::Instant;
 
 use crate::backend::{ResultSet, network};
 use crate::budget::{Account, Charge};
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Condition, Diagnostic, diagnostic};
 use crate::limits::Limits;
 use crate::lock::lock;
 
@@ -71,7 +71,7 @@ impl SharedSets {
     /// The least recently used sets make room: those of the same address if it has half of them, otherwise any.
     ///
     /// # Errors
-    /// Condition 31 for more octets than there may be.
+    /// Condition 112 if no set may be kept, 31 for more octets than there may be.
     pub(crate) fn keep(
         &self,
         owner: SetOwner,
@@ -81,6 +81,9 @@ impl SharedSets {
         let address = owner.address.map(network);
         let owner = SetOwner { address, ..owner };
         let time = time.min(self.most_time);
+        if self.most == 0 || time.is_zero() {
+            return Err(diagnostic(Condition::TOO_MANY_RESULT_SETS, "0"));
+        }
         let mut sets = self.current();
         let is_same = |other: &SharedSet| other.owner.address == address;
         let own = sets.by_name.values().filter(|set| is_same(set)).count();

@@ -110,3 +110,25 @@ async fn octets_are_charged() {
     assert!(sets.find(&second, None, "books").is_some());
     assert!(keep(1, 1001).is_err());
 }
+
+#[tokio::test]
+async fn limits_of_zero_keep_no_sets() {
+    let limit = |sru_sets, sru_set_time| Limits {
+        sru_sets,
+        sru_set_time,
+        ..Limits::default()
+    };
+    for (limits, expected) in [
+        (limit(0, MINUTE), false),
+        (limit(1, Duration::ZERO), false),
+        (limit(1, MINUTE), true),
+    ] {
+        let sets = sets(&limits);
+        for last in 1..3 {
+            let kept = sets.keep(owner(None, last), set(1), MINUTE);
+            assert_eq!(kept.is_ok(), expected, "{limits:?}");
+            let count = lock(&sets.sets).by_name.len();
+            assert_eq!(count, usize::from(expected));
+        }
+    }
+}

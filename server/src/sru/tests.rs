@@ -12,7 +12,7 @@ use z3950_asn1::oid::Oid;
 use z3950_asn1::sru::SruLimits;
 
 use super::*;
-use crate::access::{Access, User};
+use crate::access::{Access, Challenge, User};
 use crate::backend::{Answer, Backend, Found, Search};
 use crate::limits::Limits;
 use crate::memory::MemoryBackend;
@@ -149,6 +149,17 @@ async fn users_prove_who_they_are() {
             !echo.contains("secret") && !echo.contains("wrong"),
             "{echo}"
         );
+    }
+    // A challenge has no place in SRU.
+    let asking = Access {
+        challenge: Some(Challenge::Prompts),
+        ..access.clone()
+    };
+    for parameters in ["query=emma", "", "scanClause=emma"] {
+        let mut session = session_of(target().with_access(asking.clone()));
+        let reply = reply_of(&mut session, "books", parameters).await;
+        assert_eq!(reply.status, SruStatus::Unauthorized, "{parameters}");
+        assert_eq!(shown(reply.response.diagnostics()), "3", "{parameters}");
     }
     let mut session = session_of(target().with_access(access));
     let wrong = "query=emma&x-username=ann&x-password=wrong";
