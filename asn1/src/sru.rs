@@ -29,6 +29,7 @@ mod response;
 mod scan;
 mod soap;
 mod sort;
+mod xcql;
 mod xml;
 pub mod zeerex;
 

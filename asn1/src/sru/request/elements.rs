@@ -2,6 +2,7 @@
 
 use super::{FacetParameters, Request, SruOperation};
 use crate::sru::Version;
+use crate::sru::xcql;
 use crate::sru::xml::Writer;
 
 impl Request {
@@ -38,6 +39,12 @@ impl Request {
                         put_parameters(to, std::mem::take(&mut parameters));
                     }
                     to.text(element_name(name), value);
+                    // The schemas of 1.1 and 1.2 want it as elements too.
+                    match name {
+                        "query" if !is_new => xcql::put_query(to, value),
+                        "scanClause" if !is_new => xcql::put_scan_clause(to, value),
+                        _ => {}
+                    }
                 }
             }
         }

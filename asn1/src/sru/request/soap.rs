@@ -160,6 +160,8 @@ impl Fields<'_> {
                     self.push(name, xml.text()?);
                 }
             }
+            // The same as elements.
+            "xQuery" | "xScanClause" => xml.skip()?,
             name => self.push(name.into(), xml.text()?),
         }
         Ok(())

@@ -46,7 +46,9 @@ fn answers_of_1_1_are_written_in_order() {
          <zs:recordData><record xmlns=\"http://www.loc.gov/MARC21/slim\"><leader>&lt;</leader></record></zs:recordData>\
          <zs:recordPosition>1</zs:recordPosition></zs:record></zs:records>\
          <zs:nextRecordPosition>2</zs:nextRecordPosition><zs:echoedSearchRetrieveRequest><zs:version>1.1</zs:version>\
-         <zs:query>a &amp; b</zs:query><zs:maximumRecords>1</zs:maximumRecords><zs:recordPacking>xml</zs:recordPacking>\
+         <zs:query>a &amp; b</zs:query><zs:xQuery xmlns:xcql=\"http://www.loc.gov/zing/cql/xcql/\">\
+         <xcql:searchClause><xcql:index>cql.serverChoice</xcql:index><xcql:relation><xcql:value>=</xcql:value></xcql:relation>\
+         <xcql:term>a &amp; b</xcql:term></xcql:searchClause></zs:xQuery><zs:maximumRecords>1</zs:maximumRecords><zs:recordPacking>xml</zs:recordPacking>\
          <zs:stylesheet>f</zs:stylesheet><zs:extraRequestData><zs:a>c</zs:a></zs:extraRequestData>\
          </zs:echoedSearchRetrieveRequest><zs:diagnostics xmlns:diag=\"http://www.loc.gov/zing/srw/diagnostic/\">\
          <diag:diagnostic><diag:uri>info:srw/diagnostic/1/59</diag:uri><diag:details>x&lt;y</diag:details>\
@@ -122,7 +124,9 @@ fn scans_explain_and_updates_are_written_in_order() {
         "<zs:scanResponse xmlns:zs=\"http://www.loc.gov/zing/srw/\"><zs:version>1.1</zs:version><zs:terms><zs:term>\
          <zs:value>war</zs:value><zs:numberOfRecords>9</zs:numberOfRecords><zs:displayTerm>War</zs:displayTerm>\
          <zs:whereInList>first</zs:whereInList></zs:term><zs:term><zs:value>wax</zs:value></zs:term></zs:terms>\
-         <zs:echoedScanRequest><zs:version>1.1</zs:version><zs:scanClause>war</zs:scanClause>\
+         <zs:echoedScanRequest><zs:version>1.1</zs:version><zs:scanClause>war</zs:scanClause><zs:xScanClause xmlns:xcql=\"http://www.loc.gov/zing/cql/xcql/\">\
+         <xcql:index>cql.serverChoice</xcql:index><xcql:relation><xcql:value>=</xcql:value></xcql:relation>\
+         <xcql:term>war</xcql:term></zs:xScanClause>\
          <zs:maximumTerms>2</zs:maximumTerms></zs:echoedScanRequest></zs:scanResponse>"
     );
     assert_eq!(

@@ -75,6 +75,7 @@ pub(super) const HOUSES: &[House] = &[
             "sru::request::fields",
             "sru::request::encoding",
             "sru::request",
+            "sru::xcql",
             "sru::diagnostic::bib1",
             "sru::diagnostic::query",
             "sru::diagnostic::conditions",
