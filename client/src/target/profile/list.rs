@@ -356,6 +356,33 @@ mod tests {
     }
 
     #[test]
+    fn servers_of_sru_come_with_the_program() {
+        let known = Profiles::built_in();
+        let sru = known
+            .iter()
+            .filter(|(_, entry)| entry.profile.sru.is_some());
+        assert!(sru.count() >= 10);
+        for (text, name, endpoint) in [
+            (
+                "https://services.dnb.de/sru/zdb",
+                "zdb",
+                "https://services.dnb.de",
+            ),
+            (
+                "http://lx2.loc.gov:210/LCDB",
+                "loc-sru",
+                "http://lx2.loc.gov:210",
+            ),
+            ("lx2.loc.gov/LCDB", "loc", "lx2.loc.gov:210"),
+            ("kb", "kb", "http://jsru.kb.nl"),
+        ] {
+            let resolved = known.resolve(text).expect(text);
+            assert_eq!(resolved.name.as_deref(), Some(name));
+            assert_eq!(resolved.endpoint.to_string(), endpoint);
+        }
+    }
+
+    #[test]
     fn targets_are_found_by_name_and_by_host() {
         let profiles = of(
             "[targets.Lib]\nhost='lib.example'\nport=2100\ndatabases=['books','maps']\n\
