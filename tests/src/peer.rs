@@ -21,14 +21,19 @@ pub fn find(program: &str) -> Option<PathBuf> {
         .map(|directory| directory.join(program))
         .find(|path| path.is_file());
     if found.is_none() {
-        assert!(
-            std::env::var("Z3950_PEERS").as_deref() != Ok("required"),
-            "{program} not found"
-        );
-        // Bypasses the test harness, which captures the output of passing tests.
-        let _ = writeln!(std::io::stderr(), "skipped: {program} not found");
+        skip(program);
     }
     found
+}
+
+/// Says that a test is skipped, or fails if peers are required.
+fn skip(missing: &str) {
+    assert!(
+        std::env::var("Z3950_PEERS").as_deref() != Ok("required"),
+        "{missing} not found"
+    );
+    // Bypasses the test harness, which captures the output of passing tests.
+    let _ = writeln!(std::io::stderr(), "skipped: {missing} not found");
 }
 
 /// A YAZ or Zebra server, stopped when dropped.
@@ -74,6 +79,57 @@ pub fn yaz_ztest() -> Option<Server> {
 
 /// Starts `zebrasrv` on the given MARC records, indexed so that 001 is found by Use 1032, if it is there.
 pub fn zebrasrv(records: &[Bytes]) -> Option<Server> {
+    let (server, directory) = zebra_register(records)?;
+    Some(start(directory, |directory, port| {
+        let mut command = Command::new(&server);
+        command
+            .current_dir(directory)
+            .args(["-v", "none", "-c", "zebra.cfg"])
+            .arg(format!("tcp:127.0.0.1:{port}"));
+        command
+    }))
+}
+
+/// Starts `zebrasrv` on the given MARC records as a server of SRU with a description, queries in CQL, and records in MARCXML, if it is
+/// there.
+pub fn zebra_sru(records: &[Bytes]) -> Option<Server> {
+    let (server, directory) = zebra_register(records)?;
+    Some(start(directory, |directory, port| {
+        let settings = include_str!("peer/zebra-sru.xml").replace("PORT", &port.to_string());
+        std::fs::write(directory.join("gfs.xml"), settings).expect("the file is written");
+        let mut command = Command::new(&server);
+        command
+            .current_dir(directory)
+            .args(["-v", "none", "-f", "gfs.xml"]);
+        command
+    }))
+}
+
+/// Starts a server of SRU in Perl, made of the modules of `libsru-perl`, on the given records in MARCXML, if these are there.
+pub fn perl_sru(records: &[String]) -> Option<Server> {
+    let perl = find("perl")?;
+    let has_modules = Command::new(&perl)
+        .args(["-MSRU::Response", "-MHTTP::Daemon", "-e", "1"])
+        .stderr(Stdio::null())
+        .status();
+    if !has_modules.is_ok_and(|status| status.success()) {
+        skip("the Perl modules SRU::Response and HTTP::Daemon");
+        return None;
+    }
+    let directory = tempfile::tempdir().expect("a directory");
+    let script = directory.path().join("server.pl");
+    std::fs::write(&script, include_str!("peer/sru-server.pl")).expect("the file is written");
+    let list = directory.path().join("records");
+    std::fs::write(&list, records.join("\0")).expect("the file is written");
+    Some(start(directory, |_, port| {
+        let mut command = Command::new(&perl);
+        command.arg(&script).arg(port.to_string()).arg(&list);
+        command
+    }))
+}
+
+/// The program `zebrasrv`, and a folder with a register of the records.
+fn zebra_register(records: &[Bytes]) -> Option<(PathBuf, TempDir)> {
     let (server, indexer) = (find("zebrasrv")?, find("zebraidx")?);
     let directory = tempfile::tempdir().expect("a directory");
     configure_zebra(directory.path(), "1G");
@@ -95,14 +151,7 @@ pub fn zebrasrv(records: &[Bytes]) -> Option<Server> {
             "{expected} in {log}"
         );
     }
-    Some(start(directory, |directory, port| {
-        let mut command = Command::new(&server);
-        command
-            .current_dir(directory)
-            .args(["-v", "none", "-c", "zebra.cfg"])
-            .arg(format!("tcp:127.0.0.1:{port}"));
-        command
-    }))
+    Some((server, directory))
 }
 
 /// Writes the files that zebraidx and zebrasrv need to index the folder's `records`; the register may grow to `room`, such as

@@ -32,7 +32,8 @@ const COMMON: [(i64, &str); 9] = [
     (54, "dc.language"),
     (1003, "dc.creator"),
     (1007, "dc.identifier"),
-    (1032, "rec.identifier"),
+    // Servers have one of these names for record numbers, so that a lookup by both Use values tries both.
+    (1032, "rec.id"),
 ];
 
 /// A query in a language of SRU.
@@ -318,7 +319,7 @@ mod tests {
             ("@attr 1=4 war", "dc.title = war"),
             ("@attr 1=1003 tolstoy", "dc.creator = tolstoy"),
             ("@attr 1=12 id7", "rec.identifier = id7"),
-            ("@attr 4=104 @attr 1=1032 id7", "rec.identifier = id7"),
+            ("@attr 4=104 @attr 1=1032 id7", "rec.id = id7"),
             ("@attr 1=31 1990", "dc.date = 1990"),
             ("@attr 1=7 @attr 4=1 123", "alma.isbn = 123"),
             (

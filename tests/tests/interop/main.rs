@@ -11,5 +11,6 @@ mod records;
 mod servers;
 mod services;
 mod sru;
+mod sru_client;
 mod yaz_client;
 mod zoomsh;

@@ -295,11 +295,15 @@ fn surrogate(record: &SruRecord, limits: &SruLimits) -> Option<SruDiagnostic> {
 /// Where the name of a surrogate diagnostic's element is.
 const MAX_TAG: usize = 64;
 
+/// Diagnostics; Perl's SRU::Response leaves out the element around each.
 fn diagnostics(xml: &mut XmlReader<'_>) -> Result<Vec<SruDiagnostic>, XmlError> {
-    let mut diagnostics = Vec::new();
+    let mut diagnostics: Vec<SruDiagnostic> = Vec::new();
     while let Some(start) = xml.child()? {
-        match local_name(&start) {
-            "diagnostic" => diagnostics.push(diagnostic(xml)?),
+        match (local_name(&start), diagnostics.last_mut()) {
+            ("diagnostic", _) => diagnostics.push(diagnostic(xml)?),
+            ("uri", _) => diagnostics.push(SruDiagnostic::with_uri(xml.text()?, "")),
+            ("details", Some(last)) => last.details = xml.text()?,
+            ("message", Some(last)) => last.message = non_empty(xml.text()?),
             _ => xml.skip()?,
         }
     }

@@ -26,7 +26,7 @@ use crate::console::report::chain;
 use z3950_asn1::apdu::InitializeRequest;
 
 /// Options of every command that asks targets for something.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub(crate) struct ConnectionOptions {
     #[command(flatten)]
     pub(crate) network: Network,
@@ -39,7 +39,7 @@ pub(crate) struct ConnectionOptions {
 }
 
 /// How to reach a server, and time limits.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Options for the connection")]
 pub(crate) struct Network {
     /// Answer from a built-in catalogue instead of connecting, whatever the host and port.
@@ -82,7 +82,7 @@ pub(crate) struct Network {
 }
 
 /// The file of target profiles.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub(crate) struct TargetsFile {
     /// Read target profiles from this file instead of your own (see `z3950 targets path`).
     #[arg(long = "targets", value_name = "FILE", hide_short_help = true)]
@@ -90,7 +90,7 @@ pub(crate) struct TargetsFile {
 }
 
 /// The user's identity; serialized as in the file of targets.
-#[derive(Debug, Args, Serialize)]
+#[derive(Clone, Debug, Args, Serialize)]
 #[command(next_help_heading = "Options for credentials")]
 pub(crate) struct Identity {
     /// Authenticate as this user.

@@ -58,8 +58,9 @@ impl Service for Arguments {
         } else if self.xml {
             output.line(String::from_utf8_lossy(&description.xml).trim_end())?;
         } else {
-            let text = lines(&description.zeerex).join("\n");
-            output.line(&shown(text.as_bytes()))?;
+            for line in lines(&description.zeerex) {
+                output.line(&shown(line.as_bytes()))?;
+            }
         }
         Ok(Exit::Delivered)
     }

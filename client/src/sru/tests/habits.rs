@@ -229,6 +229,15 @@ async fn a_server_without_any_known_schema_is_asked_a_bounded_number_of_times() 
 }
 
 #[tokio::test]
+async fn diagnostics_without_their_own_element_are_read() {
+    let bare = "<zs:numberOfRecords>0</zs:numberOfRecords><zs:diagnostics><uri>info:srw/diagnostic/1/16</uri><details>x</details>\
+                <message>No</message><uri>info:srw/diagnostic/1/2</uri></zs:diagnostics>";
+    let words = "Search failed: diagnostic 114 (the server has no such search field (Use attribute)): x (SRU diagnostic 16: No); \
+                 diagnostic 2 (the server has a temporary error; the same request may work later): SRU diagnostic 2: the server is not available for the moment";
+    check([ok(answer_xml(bare))], 1, &[words], "1+1").await;
+}
+
+#[tokio::test]
 async fn a_server_that_wants_to_send_records_is_let() {
     let zero = refused(6, "maximumRecords");
     check([zero, found(1, [1])], 0, &["Title 1"], "1+0, 1+1").await;

@@ -160,8 +160,11 @@ async fn described(
     arguments: &Add,
     output: &mut Output,
 ) -> Result<Result<Profile, Exit>, Failure> {
+    let mut connection = arguments.connection.clone();
+    // The file may be about to be made.
+    connection.known.targets_file.take_if(|path| !path.exists());
     let url = OsStr::new(url);
-    let (reach, place) = TargetClient::to(url, &[], &arguments.connection, output).await?;
+    let (reach, place) = TargetClient::to(url, &[], &connection, output).await?;
     let waiting = output.waiting();
     let asked = Interrupt.or(explain::described(&reach, &place));
     let description = match waiting.during(asked).await {

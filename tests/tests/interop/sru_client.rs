@@ -1,0 +1,279 @@
+//! Our client over SRU: yaz-ztest, zebrasrv, and a server in Perl made of libsru-perl.
+
+use std::fmt::Write as _;
+
+use bytes::Bytes;
+use z3950_marc::marcxml::to_xml;
+use z3950_marc::{MarcRecord, iso2709, mrk};
+use z3950_tests::peer;
+use z3950_tests::program::{Ran, z3950, z3950_fed};
+
+fn books() -> Vec<MarcRecord> {
+    let text = include_str!("../../../server/src/memory/demo/books.mrk");
+    mrk::parse_all(text).expect("the demo catalogue")
+}
+
+fn octets(records: &[MarcRecord]) -> Vec<Bytes> {
+    let octets = records.iter().map(iso2709::encode);
+    octets.map(|octets| octets.expect("fits").into()).collect()
+}
+
+/// Runs a command at a target, whose words follow it.
+fn ask(command: &str, target: &str, words: &[&str]) -> Ran {
+    z3950([command, target].iter().chain(words))
+}
+
+/// Each method and version of SRU as a target or the prompt has them.
+const METHODS: [&str; 3] = ["get", "post", "soap"];
+
+#[test]
+fn yaz_ztest_is_searched_and_paged_in_every_method_and_version() {
+    let Some(server) = peer::yaz_ztest() else {
+        return;
+    };
+    let target = format!("http://127.0.0.1:{}/Default", server.port);
+    for method in METHODS {
+        for version in ["1.1", "1.2", "2.0"] {
+            let script = format!(
+                "sru {method} {version}\nopen {target}\nfind cql:title=5\nshow 1\nshow 5\nscan @attr 1=4 war\nbase nosuch\nfind x\n"
+            );
+            let ran = z3950_fed(["open"], &script);
+            let records = ran.stdout.lines().filter(|line| line.starts_with("001 "));
+            assert_eq!(records.count(), 2, "{method} {version}: {ran:?}");
+            assert!(ran.stdout.contains("war"), "{ran:?}");
+            assert!(
+                ran.stderr.contains("HTTP status 404"),
+                "{method} {version}: {ran:?}"
+            );
+        }
+    }
+    let all = ask(
+        "search",
+        &target,
+        &["--count", "1000", "--format", "raw", "--lang", "pqf", "25"],
+    );
+    assert_eq!(all.code, Some(0), "{all:?}");
+    let explained = ask("explain", &target, &[]);
+    assert!(
+        explained.stderr.contains("has no description"),
+        "{explained:?}"
+    );
+}
+
+#[test]
+fn zebra_answers_by_sru_as_by_z3950() {
+    let books = books();
+    let Some(server) = peer::zebra_sru(&octets(&books)) else {
+        return;
+    };
+    let target = format!("http://127.0.0.1:{}/Default", server.port);
+    let by_z3950 = format!("127.0.0.1:{}/Default", server.port);
+    // All pages, in the same order and form.
+    for words in [
+        &["ti:the", "--count", "500"][..],
+        &["ti:war AND war", "--count", "500"],
+    ] {
+        let of = |target| ask("search", target, &[words, &["--format", "mrk"]].concat());
+        let (ran, other) = (of(&target), of(&by_z3950));
+        assert_eq!(ran.code, Some(0), "{ran:?}");
+        let numbers = |ran: &Ran| -> Vec<String> {
+            let lines = ran.stdout.lines().filter(|line| line.starts_with("=001"));
+            lines.map(str::to_owned).collect()
+        };
+        assert!(numbers(&ran).len() > 3, "{ran:?}");
+        assert_eq!(numbers(&ran), numbers(&other));
+    }
+    for (command, words, code, said) in [
+        (
+            "search",
+            &["--lang", "cql", "dc.title=pride"][..],
+            0,
+            "Pride and prejudice",
+        ),
+        (
+            "search",
+            &["--lang", "cql", "dc.colour=red"],
+            5,
+            "SRU diagnostic 16",
+        ),
+        (
+            "search",
+            &["--lang", "cql", "x.y=red"],
+            5,
+            "SRU diagnostic 15",
+        ),
+        (
+            "search",
+            &["ti:the", "--sort", "date"],
+            5,
+            "SRU diagnostic 89",
+        ),
+        (
+            "search",
+            &["ti:pride", "--syntax", "opac"],
+            5,
+            "SRU diagnostic 66",
+        ),
+        ("search", &["ti:nosuchword"], 3, "no record matches"),
+        ("scan", &["ti:war", "--size", "5"], 0, "wars"),
+        ("lookup", &["isbn:0141439513"], 0, "Pride and prejudice"),
+        ("lookup", &["docid:pg1342"], 0, "Pride and prejudice"),
+        ("explain", &[], 0, "index dc.title: Title (search, scan)"),
+        ("probe", &[], 0, "indexes: 1, schemas: 1"),
+    ] {
+        let ran = ask(command, &target, words);
+        let said_at = ran.stdout.contains(said) || ran.stderr.contains(said);
+        assert!(said_at && ran.code == Some(code), "{words:?} {ran:?}");
+    }
+}
+
+#[test]
+fn a_description_becomes_a_profile() {
+    let Some(server) = peer::zebra_sru(&octets(&books())) else {
+        return;
+    };
+    let target = format!("http://127.0.0.1:{}/Default", server.port);
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("targets.toml");
+    let file = file.to_str().expect("text");
+    let ran = z3950([
+        "targets",
+        "add",
+        "zebra",
+        "--from",
+        &target,
+        "--targets",
+        file,
+    ]);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    let ran = z3950(["targets", "show", "zebra", "--targets", file]);
+    for said in [
+        "Zebra's books",
+        "\"4\":\"dc.title\"",
+        "\"schema\":\"marcxml\"",
+        "40",
+    ] {
+        assert!(ran.stdout.contains(said), "{said}: {ran:?}");
+    }
+    for command in [
+        &["search", "zebra", "ti:pride"][..],
+        &["targets", "check", "zebra"],
+    ] {
+        let ran = z3950(command.iter().chain(&["--targets", file]));
+        assert_eq!(ran.code, Some(0), "{ran:?}");
+    }
+    let other = z3950([
+        "targets",
+        "add",
+        "x",
+        "--from",
+        "127.0.0.1",
+        "--targets",
+        file,
+    ]);
+    assert_eq!(other.code, Some(2), "{other:?}");
+}
+
+#[test]
+fn a_server_in_perl_is_paged_through() {
+    let books = books();
+    let xml: Vec<String> = books
+        .iter()
+        .take(25)
+        .map(|book| to_xml(book).text)
+        .collect();
+    let Some(server) = peer::perl_sru(&xml) else {
+        return;
+    };
+    let target = format!("http://127.0.0.1:{}/any", server.port);
+    let ran = ask(
+        "search",
+        &target,
+        &["war", "--count", "100", "--format", "mrk"],
+    );
+    let found: Vec<&str> = ran
+        .stdout
+        .lines()
+        .filter(|line| line.starts_with("=001"))
+        .collect();
+    let expected: Vec<String> = books
+        .iter()
+        .take(25)
+        .map(|book| {
+            let number = book.control_number().expect("a number");
+            format!("=001  {}", String::from_utf8_lossy(number))
+        })
+        .collect();
+    assert_eq!(found, expected, "{ran:?}");
+    for (command, words, code, said) in [
+        ("search", &["none"][..], 3, "no record matches"),
+        (
+            "search",
+            &["war", "--element-set", "mods"],
+            5,
+            "SRU diagnostic 66",
+        ),
+        ("scan", &["ti:war"], 0, "water"),
+        ("explain", &[], 6, "no description of the database"),
+    ] {
+        let ran = ask(command, &target, words);
+        let said_at = ran.stdout.contains(said) || ran.stderr.contains(said);
+        assert!(said_at && ran.code == Some(code), "{words:?} {ran:?}");
+    }
+}
+
+#[test]
+fn a_batch_over_sru_is_broken_off_and_resumed() {
+    let books = books();
+    let Some(server) = peer::zebra_sru(&octets(&books)) else {
+        return;
+    };
+    let target = format!("http://127.0.0.1:{}/Default", server.port);
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = |name: &str| folder.path().join(name).to_str().expect("text").to_owned();
+    let (input, output, report) = (path("in.txt"), path("out.mrc"), path("report.tsv"));
+    let mut numbers = String::new();
+    for index in 0..500 {
+        // Some are there.
+        let number = if index % 10 == 0 {
+            "0141439513".to_owned()
+        } else {
+            format!("97800000{index:05}")
+        };
+        writeln!(numbers, "isbn:{number}").expect("a text");
+    }
+    std::fs::write(&input, &numbers).expect("written");
+    let run = |deadline: &str, more: &[&str]| {
+        let words = [
+            "lookup",
+            &target,
+            "--input",
+            &input,
+            "--output",
+            &output,
+            "--report",
+            &report,
+            "--jobs",
+            "4",
+            "--deadline",
+            deadline,
+        ];
+        z3950(words.iter().chain(more))
+    };
+    let first = run("0.15", &[]);
+    assert_ne!(first.code, Some(0), "{first:?}");
+    let lines = || {
+        std::fs::read_to_string(&report)
+            .unwrap_or_default()
+            .lines()
+            .count()
+    };
+    let mut ran = run("60", &["--resume"]);
+    if lines() < 500 {
+        ran = run("60", &["--resume"]);
+    }
+    assert!(lines() >= 500, "{} {ran:?}", lines());
+    let found = std::fs::read(&output).expect("an output");
+    let records = found.iter().filter(|octet| **octet == 0x1d).count();
+    assert_eq!(records, 50, "{ran:?}");
+}
