@@ -6,7 +6,7 @@ use bytes::Bytes;
 use z3950_marc::marcxml::to_xml;
 use z3950_marc::{MarcRecord, iso2709, mrk};
 use z3950_tests::peer;
-use z3950_tests::program::{Ran, z3950, z3950_fed};
+use z3950_tests::program::{Daemon, Ran, run, z3950, z3950_fed};
 
 fn books() -> Vec<MarcRecord> {
     let text = include_str!("../../../server/src/memory/demo/books.mrk");
@@ -276,4 +276,102 @@ fn a_batch_over_sru_is_broken_off_and_resumed() {
     let found = std::fs::read(&output).expect("an output");
     let records = found.iter().filter(|octet| **octet == 0x1d).count();
     assert_eq!(records, 50, "{ran:?}");
+}
+
+#[test]
+fn our_server_answers_by_sru_as_by_z3950() {
+    let daemon = Daemon::start(["--demo"]);
+    let address = daemon.address();
+    for method in ["", "sru:post:", "sru:soap:"] {
+        let target = format!("{method}http://{address}/books");
+        for (command, words, format) in [
+            ("search", &["ti:the", "--count", "300"][..], "mrk"),
+            ("search", &["ti:war", "--sort", "date:desc"], "mrk"),
+            ("search", &["ti:war", "--sort", "title"], "brief"),
+            (
+                "search",
+                &["au:tolstoy NOT ti:war", "--syntax", "opac"],
+                "text",
+            ),
+            ("lookup", &["isbn:0141439513", "docid:pg1342"], "mrk"),
+            ("scan", &["ti:war", "--size", "30"], ""),
+        ] {
+            let of = |target: &str| {
+                let format = ["--format", format];
+                let format = if format[1].is_empty() {
+                    &[][..]
+                } else {
+                    &format
+                };
+                ask(command, target, &[words, format].concat())
+            };
+            let (ran, other) = (of(&target), of(&format!("{address}/books")));
+            assert_eq!(
+                (ran.code, &*ran.stdout),
+                (other.code, &*other.stdout),
+                "{words:?} {ran:?}"
+            );
+            assert_eq!(ran.code, Some(0), "{ran:?}");
+        }
+    }
+    let target = format!("http://{address}/books");
+    for (words, code, said) in [
+        (
+            &["--lang", "cql", "nosuch.index = x"][..],
+            5,
+            "SRU diagnostic 15",
+        ),
+        (
+            &["ti:war", "--element-set", "nosuch", "--syntax", "xml"],
+            5,
+            "SRU diagnostic 66",
+        ),
+        (&["ti:war", "--database", "nosuch"], 5, "diagnostic 235"),
+    ] {
+        let ran = ask("search", &target, words);
+        assert!(
+            ran.stderr.contains(said) && ran.code == Some(code),
+            "{words:?} {ran:?}"
+        );
+    }
+    let ran = ask("explain", &target, &["--json"]);
+    assert!(ran.stdout.contains("\"names\":[\"dc.title\""), "{ran:?}");
+}
+
+#[test]
+fn our_server_is_updated_by_sru() {
+    let daemon = Daemon::start(["--demo"]);
+    let target = format!("http://{}/books", daemon.address());
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("new.mrc");
+    let found = ask("search", &target, &["ti:pride", "--format", "marc"]);
+    assert_eq!(found.code, Some(0), "{found:?}");
+    let text = String::from_utf8_lossy(&found.octets).replace("pg1342", "zz1342");
+    std::fs::write(&file, text).expect("written");
+    let file = file.to_str().expect("text");
+    let count = || ask("search", &target, &["ti:pride", "--count", "0"]).stdout;
+    for (words, hits) in [
+        (&["insert", file][..], "2 "),
+        (&["delete", "--id", "zz1342"], "1 "),
+    ] {
+        let ran = ask("update", &target, words);
+        assert_eq!(ran.code, Some(0), "{words:?} {ran:?}");
+        assert!(count().starts_with(hits), "{words:?} {}", count());
+    }
+    let ran = ask("update", &target, &["delete", "--id", "nosuch"]);
+    assert_eq!(ran.code, Some(5), "{ran:?}");
+}
+
+#[test]
+fn marcxml_by_sru_is_well_formed() {
+    let Some(xmllint) = peer::find("xmllint") else {
+        return;
+    };
+    let daemon = Daemon::start(["--demo"]);
+    let target = format!("http://{}/Default", daemon.address());
+    let ran = ask("search", &target, &["ti:war", "--format", "marcxml"]);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    let mut command = std::process::Command::new(xmllint);
+    let checked = run(command.args(["--noout", "-"]), &ran.stdout);
+    assert_eq!(checked.code, Some(0), "{checked:?}");
 }

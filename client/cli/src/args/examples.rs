@@ -38,7 +38,7 @@ const ALL: &[Examples] = &[
         ("A table for a spreadsheet", "z3950 search lib.example/books --format csv --fields 001,245ab,year,856u ti:war > war.csv"),
         ("The number of records, and their most frequent authors", "z3950 search lib.example/books --count 0 --facets author:5 year:1850-1860"),
         ("Where the copies are, and whether they are available", "z3950 search lib.example/books --syntax opac ti:emma"),
-        ("A server of SRU, in its own CQL", "z3950 search http://lib.example/books --lang cql 'dc.title = war' --format marcxml"),
+        ("A server of SRU, in its own CQL", "z3950 --demo search http://localhost/books --lang cql 'dc.title = war' --format marcxml"),
         ("Search two targets, with JSON output", "z3950 search lib.example/books lib.example/serials --json ti:american"),
     ]),
     ("scan", &[
@@ -46,7 +46,7 @@ const ALL: &[Examples] = &[
         ("Five authors, starting at a name", "z3950 scan lib.example/books --size 5 '@attr 1=1003 austen'"),
     ]),
     ("explain", &[
-        ("Indexes, schemas and limits of a server of SRU", "z3950 explain http://lib.example/books"),
+        ("Indexes, schemas and limits of a server of SRU", "z3950 --demo explain http://localhost/books"),
     ]),
     ("lookup", &[
         ("By ISBN, or by a number of unknown type", "z3950 --demo lookup localhost/books isbn:0-14-143951-3"),
