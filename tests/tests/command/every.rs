@@ -21,6 +21,7 @@ const JSON: [&str; 25] = [
     "get",
     "search",
     "scan",
+    "explain",
     "lookup",
     "update",
     "order",

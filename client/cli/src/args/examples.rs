@@ -38,7 +38,7 @@ const ALL: &[Examples] = &[
         ("A table for a spreadsheet", "z3950 search lib.example/books --format csv --fields 001,245ab,year,856u ti:war > war.csv"),
         ("The number of records, and their most frequent authors", "z3950 search lib.example/books --count 0 --facets author:5 year:1850-1860"),
         ("Where the copies are, and whether they are available", "z3950 search lib.example/books --syntax opac ti:emma"),
-        ("A server of SRU, in its own CQL", "z3950 --demo search http://localhost/books --lang cql 'dc.title = war' --format marcxml"),
+        ("A server of SRU, in its own CQL", "z3950 --demo search http://localhost/books --format marcxml --lang cql 'dc.title = war'"),
         ("Search two targets, with JSON output", "z3950 search lib.example/books lib.example/serials --json ti:american"),
     ]),
     ("scan", &[
