@@ -17,7 +17,7 @@ use self::shelf::Shelf;
 const CODES: [(&str, i32); 0] = [];
 
 /// The commands whose answers programs may want to read.
-const JSON: [&str; 25] = [
+const JSON: [&str; 26] = [
     "get",
     "search",
     "scan",
