@@ -128,9 +128,12 @@ fn identifier(record: &SruRecord) -> Result<Option<Bytes>, SruDiagnostic> {
     let malformed = |why: String| SruDiagnostic::update(12, why);
     let text = std::str::from_utf8(&record.data).map_err(|why| malformed(why.to_string()))?;
     let record = marcxml::from_xml(text).map_err(|why| malformed(why.to_string()))?;
-    let mut fields = record.record.fields.into_iter();
-    let own = fields.find(|field| field.tag.0 == *b"001");
-    Ok(own.map(|field| field.body))
+    let fields = record.record.fields.iter();
+    let numbers = fields.filter(|field| field.tag.0 == *b"001");
+    // As the catalogue has it: blanks around the number do not count.
+    let mut numbers = numbers.map(|field| field.body.trim_ascii());
+    let own = numbers.find(|number| !number.is_empty());
+    Ok(own.map(Bytes::copy_from_slice))
 }
 
 /// Whether there is a record of this identifier; `None` if that cannot be found out.

@@ -56,7 +56,7 @@ pub(super) async fn answer(
     for (supplied, outcome) in request.not_to_keep.iter().zip(&outcomes) {
         let record_or_sur_diag = match (outcome, &failure) {
             (Err(why), _) => Some(surrogate(why.clone())),
-            (Ok(_), Some(failure)) => Some(surrogate(failure.clone())),
+            (Ok(id), Some(failure)) => Some(surrogate(unchanged(id, failure))),
             (Ok(id), None) => match &request.to_keep.element_set_name {
                 Some(name) if action != UpdateAction::Delete => {
                     let name = name.to_string_lossy();
@@ -89,6 +89,16 @@ pub(super) async fn answer(
 fn nothing_to_say(version: Oid) -> Option<RecordOrSurDiag> {
     let is_first = version == oid::DATABASE_UPDATE_1;
     (!is_first).then(|| RecordOrSurDiag::SurrogateDiagnostics(Vec::new()))
+}
+
+/// Why a record was not changed that could have been: because of another one of its task.
+fn unchanged(id: &[u8], failure: &Diagnostic) -> Diagnostic {
+    let id = String::from_utf8_lossy(id);
+    let words = format!(
+        "{id} is unchanged, because another record was refused: {}",
+        failure.addinfo.to_string_lossy()
+    );
+    diagnostic(Condition::EXECUTION_FAILED, words)
 }
 
 fn surrogate(why: Diagnostic) -> RecordOrSurDiag {

@@ -43,8 +43,9 @@ async fn answer(
 async fn records_are_created_replaced_and_deleted() {
     use UpdateAction::{Create, Delete, Replace};
     let session = &mut session();
-    let (one, two, none) = (
+    let (one, padded, two, none) = (
         record("new1", "Zyx one"),
+        record("  new1 ", "Zyx one"),
         record("new1", "Zyx two"),
         record("", "Zyx"),
     );
@@ -60,6 +61,20 @@ async fn records_are_created_replaced_and_deleted() {
             1,
         ),
         (Create, "", &*one, "58 the record already exists: new1", 1),
+        (
+            Create,
+            "",
+            &*padded,
+            "58 the record already exists: new1",
+            1,
+        ),
+        (
+            Create,
+            "new1",
+            &*padded,
+            "58 the record already exists: new1",
+            1,
+        ),
         (Replace, "new1", &*two, "new1", 1),
         (
             Replace,
@@ -160,6 +175,12 @@ async fn updates_from_other_hosts_need_a_user_who_may() {
         assert_eq!((reply.status, response.success), expected, "{login:?}");
         if !response.success {
             assert!(shown(&response.diagnostics).starts_with("3 "));
+            let words = match login {
+                None => "give a user and a password",
+                Some(_) => "the client may not do this",
+            };
+            let found = response.diagnostics.iter().map(SruDiagnostic::words);
+            assert_eq!(found.collect::<Vec<_>>(), [words]);
         }
     }
 }

@@ -71,20 +71,26 @@ fn a_package_reports_each_record() {
             .expect("a note");
         let condition = match record.record_or_sur_diag.as_ref() {
             Some(update::RecordOrSurDiag::SurrogateDiagnostics(why)) => match why.as_slice() {
-                [DiagRec::DefaultFormat(why)] => why.condition,
+                [DiagRec::DefaultFormat(why)] => {
+                    format!("{} {}", why.condition, why.addinfo.to_string_lossy())
+                }
                 other => panic!("{other:?}"),
             },
             other => panic!("{other:?}"),
         };
-        format!(
+        let words = format!(
             "{} {} {condition}",
             note.to_string_lossy(),
             record.record_status
-        )
+        );
+        words.trim_end().to_owned()
     });
     assert_eq!(
         told.collect::<Vec<_>>(),
-        ["b failure 224", "a failure 2001"]
+        [
+            "b failure 224 b is unchanged, because another record was refused: diagnostic 2001",
+            "a failure 2001"
+        ]
     );
 
     let with_record = changed(Action::RECORD_INSERT, &["c"], |request| {
