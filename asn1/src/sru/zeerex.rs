@@ -72,7 +72,8 @@ pub struct ZeeRexDatabase {
     pub contact: String,
     /// The program: identifier, version and title.
     pub implementation: Option<ZeeRexImplementation>,
-    /// The same database elsewhere: type and URL, such as `z39.50` and `z39.50s://lib.example:210/books`.
+    /// The same database elsewhere, and others of the server: type and URL, such as `z39.50` and
+    /// `z39.50s://lib.example:210/books`.
     pub links: Vec<(String, String)>,
 }
 

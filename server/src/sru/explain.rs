@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
+use z3950_asn1::apdu::{DatabaseName, Options};
 use z3950_asn1::bib1::attributes::{
     POSITION, POSITION_FIRST_IN_FIELD as FIRST, TRUNCATION, TRUNCATION_RIGHT as RIGHT, USE,
 };
@@ -56,11 +57,28 @@ impl SruSession {
             Some(port) => format!("{host}:{port}"),
             None => host.clone(),
         };
-        let path = encoded(&database.name);
-        let mut links = vec![("sru".to_owned(), format!("{scheme}://{authority}/{path}"))];
+        let sru = |name: &str| {
+            let path = encoded(name);
+            ("sru".to_owned(), format!("{scheme}://{authority}/{path}"))
+        };
+        let mut links = vec![sru(&database.name)];
         if port.is_some() && !context.secure {
+            let path = encoded(&database.name);
             links.push(("z39.50".to_owned(), format!("z39.50s://{authority}/{path}")));
         }
+        // Those of other databases: of the ones that the user may have.
+        let others = self
+            .target
+            .backend
+            .databases()
+            .into_iter()
+            .map(|one| one.name);
+        let others = others.filter(|name| name.to_lowercase() != database.name.to_lowercase());
+        let may_have = |name: &String| {
+            let name = DatabaseName::from(name.as_str());
+            association.backend_of(&[name]).is_ok()
+        };
+        links.extend(others.filter(may_have).map(|name| sru(&name)));
         description.database.links = links;
         let mut response = ExplainResponse::new(context.version, description.to_xml());
         if let Some(record) = &mut response.record {
@@ -153,13 +171,17 @@ fn config(database: &DatabaseInfo, schemas: &[ZeeRexSchema], target: &Target) ->
         let known = list.iter().filter(move |(_, attributes)| can(attributes));
         known.map(move |(name, _)| pair(kind, name.clone()))
     };
+    let is_updated = database.update && target.offer.options.contains(Options::EXTENDED_SERVICES);
     let services = [
         (database.scan, "scan"),
         (database.sort, "sort"),
         (true, "resultSets"),
+        (true, "facets"),
+        (is_updated, "update"),
     ];
     let services = services.into_iter().filter(|(has, _)| *has);
     let services = services.map(|(_, name)| pair(name, String::new()));
+    let languages = ["cql", "pqf"].map(|name| pair("queryType", name.to_owned()));
     let masks = ["*", "?"].map(|mask| pair("maskingCharacter", mask.to_owned()));
     let masks = masks
         .into_iter()
@@ -168,6 +190,7 @@ fn config(database: &DatabaseInfo, schemas: &[ZeeRexSchema], target: &Target) ->
     let relations = named("relation", &INDEXES.relations);
     let modifiers = named("relationModifier", &INDEXES.modifiers);
     let all = services
+        .chain(languages)
         .chain(relations)
         .chain(modifiers)
         .chain(masks)

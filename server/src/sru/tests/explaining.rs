@@ -23,6 +23,16 @@ async fn every_index_of_the_description_can_be_searched_and_scanned() {
     assert_eq!(description.config.default_of("numberOfRecords"), Some("10"));
     assert_eq!(description.config.setting("maximumRecords"), Some("1000"));
     assert!(description.indexes.len() > 100);
+    let supports = &description.config.supports;
+    for (kind, value) in [
+        ("facets", ""),
+        ("update", ""),
+        ("queryType", "cql"),
+        ("queryType", "pqf"),
+    ] {
+        let pair = (kind.to_owned(), value.to_owned());
+        assert!(supports.contains(&pair), "{kind} {value}");
+    }
     for (kind, name) in &description.config.supports {
         // One of these indexes supports it.
         let queries: Vec<String> = match &**kind {
@@ -75,7 +85,7 @@ async fn a_description_says_where_the_database_is() {
             [
                 "transport=\"http\"",
                 "<host>lib.example</host><port>210</port>",
-                "<link type=\"sru\">http://lib.example:210/books</link><link type=\"z39.50\">z39.50s://lib.example:210/books</link>",
+                "<link type=\"sru\">http://lib.example:210/books</link><link type=\"z39.50\">z39.50s://lib.example:210/books</link><link type=\"sru\">http://lib.example:210/serials</link>",
             ],
         ),
         (
@@ -84,7 +94,7 @@ async fn a_description_says_where_the_database_is() {
             [
                 "transport=\"https\"",
                 "<host>lib.example</host><port>443</port>",
-                "<links><link type=\"sru\">https://lib.example/books</link></links>",
+                "<links><link type=\"sru\">https://lib.example/books</link><link type=\"sru\">https://lib.example/serials</link></links>",
             ],
         ),
     ] {
@@ -97,5 +107,27 @@ async fn a_description_says_where_the_database_is() {
         for part in expected {
             assert!(xml.contains(part), "{part}: {xml}");
         }
+    }
+}
+
+#[tokio::test]
+async fn a_description_names_the_other_databases_that_the_user_may_have() {
+    let user = |name: &str, databases: &[&str]| User {
+        name: name.to_owned(),
+        databases: Some(databases.iter().map(|&name| name.to_owned()).collect()),
+        ..User::default()
+    };
+    let access = Access {
+        users: vec![user("ann", &["books"]), user("bob", &["books", "serials"])],
+        ..Access::default()
+    };
+    for (name, expected) in [("ann", false), ("bob", true)] {
+        let mut session = session_of(target().with_access(access.clone()));
+        let parameters = format!("x-username={name}&x-password=x");
+        let reply = reply_of(&mut session, "", &parameters).await;
+        let xml = String::from_utf8(reply.response.to_xml(None)).expect("UTF-8");
+        assert!(xml.contains("http://localhost/books</link>"), "{xml}");
+        let found = xml.contains("http://localhost/serials</link>");
+        assert_eq!(found, expected, "{name}: {xml}");
     }
 }
