@@ -188,6 +188,7 @@ impl SruSession {
             Ok(response) => (response, SruStatus::Answered),
             Err(failure) => {
                 let status = failure.status(context.is_anonymous);
+                let failure = failure.explained(context.is_anonymous);
                 (failed(&request, failure.diagnostics), status)
             }
         };

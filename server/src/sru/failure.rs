@@ -30,6 +30,29 @@ impl SruFailure {
         SruDiagnostic::new(SruCondition::TEMPORARILY_UNAVAILABLE, "").into()
     }
 
+    /// The failure with each diagnostic replaced.
+    pub(super) fn mapped(mut self, with: impl FnMut(SruDiagnostic) -> SruDiagnostic) -> Self {
+        self.diagnostics = self.diagnostics.into_iter().map(with).collect();
+        self
+    }
+
+    /// The failure in words that tell what the client lacks: credentials, or a right.
+    pub(super) fn explained(mut self, is_anonymous: bool) -> Self {
+        let words = match self.cause {
+            FailureCause::Credentials | FailureCause::Rights if is_anonymous => {
+                "give a user and a password"
+            }
+            FailureCause::Rights => "the client may not do this",
+            _ => return self,
+        };
+        for one in &mut self.diagnostics {
+            if one.condition() == Some(SruCondition::AUTHENTICATION) {
+                one.message = Some(words.to_owned());
+            }
+        }
+        self
+    }
+
     /// The status. A client that gave no credentials may get more rights by giving them.
     pub(super) fn status(&self, is_anonymous: bool) -> SruStatus {
         match self.cause {

@@ -6,8 +6,8 @@ use z3950_asn1::apdu::{
     AttributeElement, AttributeValue, AttributesPlusTerm, MissingValueAction, Operand, RpnQuery,
     RpnStructure, SortKeySpec, SortRelation,
 };
-use z3950_asn1::bib1::attributes::{STRUCTURE, STRUCTURE_PHRASE, USE};
-use z3950_asn1::query::cql::{self, Cql, Node, Properties};
+use z3950_asn1::bib1::attributes::{RELATION, STRUCTURE, STRUCTURE_PHRASE, TRUNCATION, USE};
+use z3950_asn1::query::cql::{self, Cql, Modifier, Node, Properties, PropertyAttribute};
 use z3950_asn1::query::parse_pqf;
 use z3950_asn1::sru::{
     QueryType, ScanRequest, SearchRetrieve, SruCondition, SruDiagnostic, parse_sort_keys,
@@ -135,6 +135,48 @@ pub(super) fn start(scan: &ScanRequest, most: usize) -> Result<AttributesPlusTer
         QueryType::Pqf => single(parse_pqf(text).map_err(refused)?).ok_or_else(several),
         QueryType::Other(name) => Err(SruDiagnostic::new(SruCondition::QUERY_TYPE, name)),
     }
+}
+
+/// A diagnostic of a query, in the terms of its text: 20 with the name of a modifier, where what the server refuses is the attribute
+/// that the modifier stands for.
+pub(super) fn in_its_terms(search: &SearchRetrieve, why: SruDiagnostic) -> SruDiagnostic {
+    let attribute_type = match why.condition() {
+        Some(SruCondition::RELATION) => RELATION,
+        Some(SruCondition::RELATION_AND_INDEX) => STRUCTURE,
+        Some(SruCondition::MASKING) => TRUNCATION,
+        _ => return why,
+    };
+    let query = match search.query_type {
+        QueryType::Cql => cql::parse(&search.query),
+        _ => return why,
+    };
+    let mut left: Vec<&Node> = query.iter().map(|query| &query.query).collect();
+    while let Some(node) = left.pop() {
+        match node {
+            Node::Boolean(boolean) => left.extend([&boolean.right, &boolean.left]),
+            Node::Prefixed(prefixed) => left.push(&prefixed.query),
+            Node::Clause(clause) => {
+                let mut modifiers = clause.relation.modifiers.iter();
+                let is_refused = |modifier: &&Modifier| {
+                    stands_for(&modifier.name.text, attribute_type, &why.details)
+                };
+                if let Some(modifier) = modifiers.find(is_refused) {
+                    let name = &*modifier.name.text;
+                    return SruDiagnostic::new(SruCondition::RELATION_MODIFIER, name);
+                }
+            }
+        }
+    }
+    why
+}
+
+/// Whether a modifier of a relation stands for an attribute.
+fn stands_for(modifier: &str, attribute_type: i64, value: &str) -> bool {
+    let name = modifier.rsplit('.').next().unwrap_or(modifier);
+    let name = format!("relationModifier.{name}");
+    let attributes = PROPERTIES.attributes(&name).unwrap_or_default();
+    let is = |one: &PropertyAttribute| one.attribute_type == attribute_type && one.value == value;
+    attributes.iter().any(is)
 }
 
 /// The Use value of an index.

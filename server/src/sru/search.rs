@@ -60,7 +60,8 @@ impl SruSession {
                 // The first records are those of the answer, unless they are sorted first.
                 let first = if is_plain { wanted.most } else { 0 };
                 let request = search_request(context, query, wanted, first, &facets);
-                self.search_for(request, &facets, deadline).await?
+                let found = self.search_for(request, &facets, deadline).await;
+                found.map_err(|failure| failure.mapped(|why| query::in_its_terms(search, why)))?
             }
         };
         let is_sorted = !keys.is_empty();

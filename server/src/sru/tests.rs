@@ -123,25 +123,37 @@ async fn users_prove_who_they_are() {
         users: vec![ann],
         ..Access::default()
     };
-    for (parameters, status, expected) in [
-        ("query=emma", SruStatus::Unauthorized, "3"),
-        ("", SruStatus::Unauthorized, "3"),
+    let nobody = Some("give a user and a password");
+    let wrong = Some("the server does not accept the user or the password");
+    for (parameters, status, expected, words) in [
+        ("query=emma", SruStatus::Unauthorized, "3", nobody),
+        ("", SruStatus::Unauthorized, "3", nobody),
         (
             "query=emma&x-username=ann&x-password=wrong",
             SruStatus::Unauthorized,
             "3 ann",
+            wrong,
         ),
         (
             "query=emma&x-username=ann&x-password=secret",
             SruStatus::Answered,
             "",
+            None,
         ),
-        ("x-username=ann&x-password=secret", SruStatus::Answered, ""),
+        (
+            "x-username=ann&x-password=secret",
+            SruStatus::Answered,
+            "",
+            None,
+        ),
     ] {
         let mut session = session_of(target().with_access(access.clone()));
         let reply = reply_of(&mut session, "books", parameters).await;
         let found = shown(reply.response.diagnostics());
         assert_eq!((reply.status, &*found), (status, expected), "{parameters}");
+        let mut diagnostics = reply.response.diagnostics().iter();
+        let found = diagnostics.next().map(SruDiagnostic::words);
+        assert_eq!(found, words, "{parameters}");
         let is_user = expected.is_empty();
         assert_eq!(session.user(), is_user.then_some("ann"), "{parameters}");
         let echo = String::from_utf8(reply.response.to_xml(None)).expect("UTF-8");
