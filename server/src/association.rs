@@ -14,7 +14,7 @@ pub(crate) use self::interrupt::Operation;
 use self::result_sets::ResultSets;
 use crate::access::User;
 use crate::backend::{Backend, Caller};
-use crate::budget::Account;
+use crate::budget::{Account, Charge};
 use crate::diagnostic::{Condition, Diagnostic, diagnostic};
 use crate::explain::EXPLAIN_DATABASE;
 use crate::extended::{EXTEND_DATABASE, PackageDatabase};
@@ -31,6 +31,7 @@ pub(crate) struct Association {
     seat: OnceLock<Seat>,
     /// Whether the client is on the server's host.
     is_local: bool,
+    account: Arc<Account>,
     result_sets: Mutex<ResultSets>,
     usage: Mutex<Usage>,
     /// The database IR-Extend-1 as this user sees it, made on first use.
@@ -72,6 +73,7 @@ impl Association {
     ) -> Self {
         let caller = Caller::new();
         Self {
+            account: Arc::clone(account),
             result_sets: Mutex::new(ResultSets::new(&target.limits, account)),
             target,
             caller: peer.map_or(caller, |address| caller.with_address(address)),
@@ -81,6 +83,11 @@ impl Association {
             usage: Mutex::default(),
             packages: OnceLock::new(),
         }
+    }
+
+    /// A charge to the session's account, of no octets so far.
+    pub(crate) fn no_charge(&self) -> Charge {
+        Charge::to(&self.account)
     }
 
     /// How many operations may run at the same time.

@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
+use tokio::sync::Semaphore;
 use z3950_asn1::apdu::ProtocolVersion;
 
 use crate::access::{Access, User};
@@ -15,6 +16,9 @@ use crate::limits::Limits;
 use crate::offer::Offer;
 #[cfg(feature = "sru")]
 use crate::shared_sets::SharedSets;
+
+/// Responses of more than a few records that are made at once. Each takes about as many octets as a response may have.
+const PACKERS: usize = 8;
 
 /// The server as its sessions see it.
 pub struct Target {
@@ -29,6 +33,8 @@ pub struct Target {
     pub(crate) budget: Arc<Budget>,
     /// The octets that sorts need while they are in progress.
     pub(crate) work: Arc<Account>,
+    /// Responses of many records that may be made at once.
+    pub(crate) packers: Semaphore,
     /// The result sets that requests of SRU can name.
     #[cfg(feature = "sru")]
     pub(crate) shared_sets: Arc<SharedSets>,
@@ -49,6 +55,7 @@ impl Target {
             access: Access::default(),
             tasks: Arc::new(tasks),
             work: budget.common_account(),
+            packers: Semaphore::new(PACKERS),
             #[cfg(feature = "sru")]
             shared_sets: Arc::new(SharedSets::new(&limits, budget.common_account())),
             budget,

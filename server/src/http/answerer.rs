@@ -234,6 +234,12 @@ impl<'a> Answerer<'a> {
         for fault in &striking {
             sru_faults::answer(fault, &mut reply.response);
         }
+        // The records, and their copy in the body.
+        let octets = octets(&reply.response).saturating_mul(2);
+        let charged = lock(self.exchange).charge.set(octets);
+        if let Err(why) = charged {
+            return (without_room(&why), striking);
+        }
         (answer(&reply, heading.carrier, accepted), striking)
     }
 
@@ -285,6 +291,15 @@ fn refused(problem: Problem) -> HttpAnswer {
 
 fn without_room(why: &Diagnostic) -> HttpAnswer {
     plain(StatusCode::SERVICE_UNAVAILABLE, format!("{why}\n"))
+}
+
+/// Octets of the records of an answer.
+fn octets(response: &sru::Response) -> usize {
+    let sru::Response::SearchRetrieve(found) = response else {
+        return 0;
+    };
+    let taken = |record: &sru::SruRecord| record.data.len() + size_of::<sru::SruRecord>();
+    found.records.iter().map(taken).sum()
 }
 
 /// The answer of SRU.

@@ -12,6 +12,7 @@ use z3950_asn1::types::InternationalString;
 
 use crate::association::{Association, Operation};
 use crate::backend::{Backend, Composition, RecordId, ResultSet, Retrieve, Retrieved};
+use crate::budget::Charge;
 use crate::diagnostic::{Condition, Diagnostic, diagnostic};
 
 /// The composition of the records in the answer to a Search.
@@ -146,6 +147,8 @@ pub(super) struct Packed {
     sizes: Sizes,
     /// Octets of records in the last segment.
     octets: usize,
+    /// What the records of all segments take.
+    charge: Charge,
 }
 
 /// Size limits, in octets of records.
@@ -182,13 +185,20 @@ pub(super) fn most_records(association: &Association) -> usize {
     most.saturating_add(1)
 }
 
+/// What a record takes besides its octets.
+const RECORD: usize = size_of::<NamePlusRecord>();
+
 /// Packs the wanted records, up to the first that does not fit.
+///
+/// They are charged to the session until the response is made. Large responses wait for each other, since many half-made ones would
+/// take much memory in small blocks between which nothing can be returned to the system.
 ///
 /// Without fragments, a record larger than the preferred message size is sent if it is the only one wanted, up to the
 /// exceptional record size. So a client always makes progress: a response begins with a record or its diagnostic.
 ///
 /// # Errors
-/// The backend's, if it has no records at all, and the reason if the operation was stopped before the first record.
+/// The backend's, if it has no records at all; the reason if the operation was stopped before the first record; condition 31 if
+/// there is no room for the records.
 pub(super) async fn pack(
     operation: &Operation,
     set: &ResultSet,
@@ -198,6 +208,16 @@ pub(super) async fn pack(
 ) -> Result<Packed, Diagnostic> {
     let most = operation.target.limits.records_per_response.max(1);
     let only = wanted.len() == 1;
+    let packers = &operation.target.packers;
+    let _turn = match wanted.len() > RECORDS_AT_ONCE {
+        // It is never closed.
+        true => {
+            operation
+                .or_stopped(Box::pin(async { Ok(packers.acquire().await.ok()) }))
+                .await?
+        }
+        false => None,
+    };
     let mut packed = Packed {
         segments: Vec::new(),
         last: Vec::with_capacity(wanted.len().min(most)),
@@ -205,6 +225,7 @@ pub(super) async fn pack(
         status: PresentStatus::SUCCESS,
         sizes: *sizes,
         octets: 0,
+        charge: operation.no_charge(),
     };
     for record in wanted {
         if packed.records > 0 && packed.records.is_multiple_of(RECORDS_AT_ONCE) {
@@ -221,10 +242,17 @@ pub(super) async fn pack(
             composition,
         });
         packed.status = match operation.or_stopped(retrieved).await {
-            Ok(Retrieved { database, record }) => match packed.add(database, record, only) {
-                true => continue,
-                false => PresentStatus::PARTIAL_2,
-            },
+            Ok(Retrieved { database, record }) => {
+                let size = record.as_ref().map_or(0, |record| record.octets().len());
+                match packed.add(database, record, only) {
+                    true => {
+                        let taken = packed.charge.octets().saturating_add(RECORD);
+                        packed.charge.set(taken.saturating_add(size))?;
+                        continue;
+                    }
+                    false => PresentStatus::PARTIAL_2,
+                }
+            }
             Err(why) if !operation.is_stopped() || packed.records == 0 => return Err(why),
             Err(why) if why.condition == Condition::CANCELLED.0 => PresentStatus::PARTIAL_3,
             Err(_) => PresentStatus::PARTIAL_4,

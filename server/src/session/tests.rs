@@ -431,3 +431,24 @@ fn mutated_apdus_are_answered_or_end_the_session() {
         "most mutations get to an answer: {answered}"
     );
 }
+
+#[tokio::test(start_paused = true)]
+async fn few_large_responses_are_made_at_once() {
+    use crate::requests::{Sizes, open, present_request};
+    use std::time::Duration;
+    use tokio::time::timeout;
+
+    let mut session = open(Arc::new(Sizes(vec![10; 65])), Limits::default());
+    let target = Arc::clone(&session.target);
+    session.answer(&search("x")).await;
+    let others = u32::try_from(target.packers.available_permits()).expect("few");
+    let others = target.packers.acquire_many(others).await;
+    let small = session.answer(&present_request(1, 64).into()).await;
+    assert_eq!(small.octets(), 640);
+    let large = present_request(1, 65).into();
+    let time = Duration::from_secs(1);
+    assert!(timeout(time, session.answer(&large)).await.is_err());
+    drop(others);
+    let answered = timeout(time, session.answer(&large)).await;
+    assert_eq!(answered.map(|reply| reply.octets()), Ok(650));
+}
