@@ -7,6 +7,7 @@ mod hits;
 
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::Arc;
 
 use bytes::Bytes;
 use z3950_asn1::apdu::{
@@ -19,6 +20,7 @@ pub(crate) use self::caller::network;
 pub use self::database::{AttributeInfo, DatabaseInfo};
 pub use self::hits::{HitList, Hits, RecordId};
 pub(crate) use self::hits::{ResultSet, ids_of};
+use crate::budget::Account;
 use crate::diagnostic::{Condition, Diagnostic, diagnostic};
 
 /// A backend's answer: a value, or a diagnostic. A backend that never waits returns [`ready`]. Dropping an answer cancels the
@@ -121,6 +123,8 @@ pub struct Search<'a> {
     pub term_counts: bool,
     /// Facets to count over the records found.
     pub facets: &'a [FacetRequest],
+    /// The account of what a long search keeps while it is in progress.
+    pub(crate) work: Option<&'a Arc<Account>>,
 }
 
 impl<'a> Search<'a> {
@@ -133,6 +137,7 @@ impl<'a> Search<'a> {
             result_set: &|_| None,
             term_counts: false,
             facets: &[],
+            work: None,
         }
     }
 }

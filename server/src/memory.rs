@@ -160,7 +160,7 @@ impl MemoryBackend {
             files: Mutex::new(files),
             folding: Mutex::default(),
             damaged: Mutex::new(damaged),
-            background: Background::default(),
+            background: Background::new(headroom),
             headroom,
         }))
     }
@@ -285,6 +285,7 @@ impl Backend for MemoryBackend {
         });
         let result_sets: HashMap<_, _> = result_sets.collect();
         let (caller, term_counts) = (search.caller, search.term_counts);
+        let account = search.work.cloned();
         self.0.background.answer(caller, move |slice| {
             let search = Search {
                 caller,
@@ -293,8 +294,9 @@ impl Backend for MemoryBackend {
                 result_set: &|name| result_sets.get(name).cloned(),
                 term_counts,
                 facets: &facets,
+                work: None,
             };
-            let mut work = Work::new(MOST_WORK).in_turns(slice);
+            let mut work = Work::new(MOST_WORK).in_turns(slice).charged_to(account);
             let found = backend.find(&search, &mut work);
             debug!(
                 units = MOST_WORK - work.left(),

@@ -31,7 +31,7 @@ pub struct Target {
     pub(crate) tasks: Arc<Tasks>,
     /// The octets that clients make the server keep.
     pub(crate) budget: Arc<Budget>,
-    /// The octets that sorts need while they are in progress.
+    /// The octets that sorts and long searches need while they are in progress.
     pub(crate) work: Arc<Account>,
     /// Responses of many records that may be made at once.
     pub(crate) packers: Semaphore,

@@ -13,6 +13,7 @@ use tokio::sync::{Semaphore, oneshot};
 use super::turns::{JobCounts, Ticket, Turns};
 use crate::backend::{Answer, Caller, ready};
 use crate::diagnostic::{Condition, Diagnostic, diagnostic};
+use crate::headroom::{self, HeadroomProbe};
 use crate::lock::lock;
 
 /// Runs long work.
@@ -21,6 +22,8 @@ pub(super) struct Background {
     queue: Arc<Mutex<Queue>>,
     /// A permit for each change that is made or waits for another.
     changes: Arc<Semaphore>,
+    /// How to find out what memory is left.
+    probe: Option<HeadroomProbe>,
 }
 
 struct Queue {
@@ -44,15 +47,19 @@ const SLICE: u64 = 200_000;
 /// The most changes at once: each one has a thread.
 const MOST_CHANGES: usize = 32;
 
-impl Default for Background {
-    /// One processor is left for the threads that serve connections, if there are several.
-    fn default() -> Self {
-        let processors = thread::available_parallelism().map_or(1, NonZero::get);
-        Self::with_places(processors.saturating_sub(1).max(1))
-    }
-}
-
 impl Background {
+    /// One processor is left for the threads that serve connections, if there are several. Long work ends when the reserve of
+    /// memory is touched (see [`Headroom::reserve`]).
+    ///
+    /// [`Headroom::reserve`]: crate::headroom::Headroom::reserve
+    pub(super) fn new(probe: Option<HeadroomProbe>) -> Self {
+        let processors = thread::available_parallelism().map_or(1, NonZero::get);
+        Self {
+            probe,
+            ..Self::with_places(processors.saturating_sub(1).max(1))
+        }
+    }
+
     fn with_places(places: usize) -> Self {
         let queue = Queue {
             turns: Turns::new(places),
@@ -61,6 +68,7 @@ impl Background {
         Self {
             queue: Arc::new(Mutex::new(queue)),
             changes: Arc::new(Semaphore::new(MOST_CHANGES)),
+            probe: None,
         }
     }
 
@@ -145,13 +153,17 @@ impl Queue {
 
 impl TimeSlice {
     /// Counts units of work. At the end of a slice, blocks while others go first. Returns whether to go on: false once the work is
-    /// cancelled.
+    /// cancelled, or memory is short.
     pub(super) fn spend(&mut self, units: u64) -> bool {
         if let Some(left) = self.left.checked_sub(units) {
             self.left = left;
             return !self.is_cancelled.load(Ordering::Relaxed);
         }
         self.left = SLICE;
+        let headroom = headroom::now(self.background.probe);
+        if headroom.is_some_and(|headroom| headroom.spare() == 0) {
+            return false;
+        }
         let told = {
             let mut queue = lock(&self.background.queue);
             // Checked under the lock, under which a cancelled job is woken.
@@ -202,6 +214,7 @@ mod tests {
     use std::sync::mpsc;
 
     use super::*;
+    use crate::headroom::Headroom;
 
     /// Work that begins, and goes on until it is cancelled.
     async fn check_cancelled(background: &Background, others: &mut Answer<'static, ()>) {
@@ -229,6 +242,27 @@ mod tests {
         let mut never: Answer<'static, ()> = Box::pin(std::future::pending());
         check_cancelled(&background, &mut never).await;
         assert_eq!(lock(&background.queue).turns.next(), None);
+    }
+
+    #[tokio::test]
+    async fn work_ends_when_memory_is_short() {
+        fn left(left: u64) -> Option<Headroom> {
+            let limit = 1 << 30;
+            Some(Headroom { left, limit })
+        }
+        let probes: [(HeadroomProbe, bool); 3] = [
+            (|| left((64 << 20) + 1), true),
+            (|| left(64 << 20), false),
+            (|| None, true),
+        ];
+        for (probe, goes_on) in probes {
+            let background = Background::new(Some(probe));
+            let answer = background.answer(Caller::new(), |turn| {
+                let mut turn = turn.expect("a runtime");
+                Ok((turn.spend(SLICE), turn.spend(1)))
+            });
+            assert_eq!(answer.await, Ok((true, goes_on)));
+        }
     }
 
     #[tokio::test]
@@ -306,7 +340,7 @@ mod tests {
 
     #[test]
     fn without_a_runtime_the_answer_is_ready_at_once() {
-        let answer = Background::default().answer(Caller::new(), |turn| Ok(turn.is_none()));
+        let answer = Background::new(None).answer(Caller::new(), |turn| Ok(turn.is_none()));
         assert_eq!(crate::requests::now(answer), Ok(true));
     }
 }

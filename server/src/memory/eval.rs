@@ -191,7 +191,7 @@ impl<'a, 'q> Evaluation<'a, 'q> {
     fn take_up(&mut self, octets: usize) -> Result<(), Exhausted> {
         self.octets += octets;
         match self.octets <= MOST_OCTETS {
-            true => Ok(()),
+            true => self.work.keep(self.octets),
             false => Err(Exhausted),
         }
     }
@@ -331,6 +331,8 @@ impl<'a, 'q> Evaluation<'a, 'q> {
         let left = self.spans(left, &both)?;
         let right = self.spans(right, &both)?;
         let mut spans = Spans::default();
+        let kept = self.octets + left.octets() + right.octets();
+        self.work.keep(kept)?;
         for part in both.by_segment() {
             let boundaries = self.index.boundaries(&part, self.work)?;
             let entries = Entries {
@@ -339,6 +341,7 @@ impl<'a, 'q> Evaluation<'a, 'q> {
                 boundaries: &boundaries,
             };
             spans.add(&proximity, entries, places, self.work)?;
+            self.work.keep(kept + spans.octets())?;
         }
         let records = spans.records();
         match (places, proximity.exclusion) {

@@ -32,6 +32,7 @@ use super::background::TimeSlice;
 use super::fields::{IndexId, IndexSet};
 use super::hits::{HitSet, Part, split};
 use crate::backend::RecordId;
+use crate::budget::{Account, Charge};
 use crate::diagnostic::{Condition, Diagnostic, diagnostic};
 
 /// The boundary marker: it precedes each text, in the class of the text, and follows the last text of a record, in the
@@ -66,6 +67,8 @@ pub(super) struct Work {
     left: u64,
     /// What is left of its turn; `None` for work that takes no turns.
     slice: Option<TimeSlice>,
+    /// What it keeps until it is done.
+    charge: Charge,
     /// Whether the budget was exceeded.
     pub(super) ran_out: bool,
 }
@@ -73,7 +76,10 @@ pub(super) struct Work {
 /// The time of a unit of work. What each kind of work costs was measured on one machine; only the ratios matter.
 const UNIT: Duration = Duration::from_nanos(50);
 
-/// The work is used up, or was cancelled.
+/// The least change of the octets that are kept to be counted.
+const COUNTED: usize = 64 * 1024;
+
+/// The work is used up, or was cancelled, or keeps too many octets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Exhausted;
 
@@ -91,6 +97,7 @@ impl Work {
         Self {
             left: units,
             slice: None,
+            charge: Charge::default(),
             ran_out: false,
         }
     }
@@ -100,8 +107,28 @@ impl Work {
         Self { slice, ..self }
     }
 
+    /// The same budget, for work that counts the octets it keeps in an account.
+    pub(super) fn charged_to(self, account: Option<Arc<Account>>) -> Self {
+        let charge = account.map(|account| Charge::to(&account));
+        Self {
+            charge: charge.unwrap_or_default(),
+            ..self
+        }
+    }
+
     pub(super) fn left(&self) -> u64 {
         self.left
+    }
+
+    /// Notes how many octets the work keeps now. Small changes are not counted.
+    ///
+    /// # Errors
+    /// If the account has no room for them.
+    pub(super) fn keep(&mut self, octets: usize) -> Result<(), Exhausted> {
+        match octets.abs_diff(self.charge.octets()) < COUNTED {
+            true => Ok(()),
+            false => self.charge.set(octets).map_err(|_| Exhausted),
+        }
     }
 
     /// Uses up units, and lets other work go first when it is their turn. Called before or after every few microseconds of work.

@@ -94,6 +94,7 @@ async fn evaluate(
         result_set: &result_set,
         term_counts: term_counts_wanted(operation, request, &query),
         facets: &facets,
+        work: Some(&operation.target.work),
     });
     let found = operation.or_stopped(search).await;
     let found = found.map_err(|why| {

@@ -6,6 +6,8 @@ use z3950_marc::MarcRecord;
 use super::super::{Evaluation, MOST_OCTETS};
 use super::{Catalogue, pqf};
 use crate::backend::Search;
+use crate::budget::Budget;
+use crate::limits::Limits;
 use crate::memory::MOST_WORK;
 use crate::memory::fields::Fields;
 use crate::memory::index::Work;
@@ -214,4 +216,21 @@ fn work_is_bounded() {
             "{truncation}"
         );
     }
+}
+
+#[test]
+fn what_a_search_keeps_is_counted() {
+    let limits = Limits {
+        server_octets: Some(1 << 20),
+        ..Limits::default()
+    };
+    let budget = Budget::new(&limits);
+    let mut work = Work::new(1).charged_to(Some(budget.common_account()));
+    let mut kept = |octets| (work.keep(octets).is_ok(), budget.octets().kept);
+    assert_eq!(kept(65_535), (true, 0), "little");
+    assert_eq!(kept(65_536), (true, 65_536));
+    assert_eq!(kept(1 << 19), (true, 1 << 19));
+    assert_eq!(kept((1 << 19) + 65_536), (false, 1 << 19));
+    drop(work);
+    assert_eq!(budget.octets().kept, 0);
 }
