@@ -89,14 +89,15 @@ fn names(maps: &[ZeeRexMap]) -> Vec<String> {
     names.collect()
 }
 
+/// One fact a line, whatever lines the server's texts have.
 fn lines(description: &ZeeRex) -> Vec<String> {
     let ZeeRex {
         server, database, ..
     } = description;
     let mut lines = Vec::new();
     let mut put = |name: &str, value: &str| {
-        if !value.is_empty() {
-            lines.push(format!("{name}: {}", value.trim()));
+        if !value.trim().is_empty() {
+            lines.push(format!("{name}: {value}"));
         }
     };
     put("title", &database.title);
@@ -104,7 +105,7 @@ fn lines(description: &ZeeRex) -> Vec<String> {
     put("contact", &database.contact);
     if let Some(implementation) = &database.implementation {
         let words = [&*implementation.title, &*implementation.version];
-        put("program", words.join(" ").trim());
+        put("program", &words.join(" "));
     }
     put(
         "protocol",
@@ -152,7 +153,10 @@ fn lines(description: &ZeeRex) -> Vec<String> {
         }
         lines.push(line);
     }
+    let lines = lines.iter();
     lines
+        .map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "))
+        .collect()
 }
 
 fn object(description: &ZeeRex) -> Value {
@@ -198,4 +202,31 @@ fn object(description: &ZeeRex) -> Value {
         "settings": pairs(&config.settings),
         "supports": pairs(&config.supports),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use z3950_asn1::sru::SruLimits;
+
+    fn check(xml: &str, expected: &[&str]) {
+        let description = ZeeRex::from_xml(xml.to_owned(), &SruLimits::default());
+        assert_eq!(lines(&description.expect("ZeeRex")), expected);
+    }
+
+    #[test]
+    fn each_fact_has_a_line() {
+        check("<explain/>", &[]);
+        check(
+            "<explain><serverInfo protocol=\"SRU\"/><databaseInfo><title>Books</title><description>All\n  books</description>\
+             </databaseInfo><indexInfo><index search=\"true\"><title>A\ntitle</title><map><name set=\"dc\">title</name></map></index>\
+             </indexInfo></explain>",
+            &[
+                "title: Books",
+                "description: All books",
+                "protocol: SRU",
+                "index dc.title: A title (search)",
+            ],
+        );
+    }
 }
