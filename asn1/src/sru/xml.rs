@@ -48,6 +48,14 @@ pub enum XmlError {
         /// Where.
         offset: usize,
     },
+    /// A number of records below 0.
+    #[error("{name} is {value}")]
+    Negative {
+        /// The name of the element.
+        name: &'static str,
+        /// Its value.
+        value: i128,
+    },
     /// The document ends too early.
     #[error("the document ends within an element")]
     Unfinished,

@@ -59,7 +59,7 @@ fn to_bib1(condition: SruCondition) -> Option<Condition> {
 }
 
 /// Where the way back is not the first row.
-const BACK: [(u16, u16); 3] = [(10, 108), (66, 238), (235, 235)];
+const BACK: [(u16, u16); 4] = [(3, 1011), (10, 108), (66, 238), (235, 235)];
 
 /// Bib-1, SRU. The first row of a number counts in either direction.
 #[rustfmt::skip]
@@ -99,7 +99,9 @@ mod tests {
             (235, 235, 235),
             (238, 67, 238),
             (239, 66, 238),
-            (1011, 3, 23),
+            (23, 3, 1011),
+            (222, 3, 1011),
+            (1011, 3, 1011),
             (1074, 1074, 1074),
         ] {
             let diagnostic = SruDiagnostic::from_bib1(&DefaultDiagFormat::bib1(bib1, "x"));

@@ -109,7 +109,7 @@ fn search_retrieve(
     while let Some(start) = xml.child()? {
         match local_name(&start) {
             "version" => response.version = version_of(&xml.text()?, version),
-            "numberOfRecords" => response.number_of_records = xml.number()?,
+            "numberOfRecords" => response.number_of_records = xml.count("numberOfRecords")?,
             "resultSetId" => response.result_set_id = non_empty(xml.text()?),
             "resultSetIdleTime" | "resultSetTTL" => response.result_set_ttl = xml.number()?,
             "records" => records(xml, &mut response.records)?,

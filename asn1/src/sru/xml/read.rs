@@ -146,6 +146,15 @@ impl<'a> XmlReader<'a> {
         Ok(self.text()?.parse().ok())
     }
 
+    /// The same for the element `name`, which must not be below 0.
+    pub(in crate::sru) fn count(&mut self, name: &'static str) -> Result<Option<u64>, XmlError> {
+        let text = self.text()?;
+        match text.parse::<i128>() {
+            Ok(value) if value < 0 => Err(XmlError::Negative { name, value }),
+            _ => Ok(text.parse().ok()),
+        }
+    }
+
     /// Skips the element that was begun.
     pub(in crate::sru) fn skip(&mut self) -> Result<(), XmlError> {
         let end = self.depth;

@@ -40,6 +40,16 @@ async fn bad_answers_are_named() {
             "the document ends within an element",
         ),
         (ok(""), "the document has no element"),
+        (
+            ok(
+                "<searchRetrieveResponse><numberOfRecords>-1</numberOfRecords></searchRetrieveResponse>",
+            ),
+            "numberOfRecords is -1",
+        ),
+        (
+            ok(answer_xml(&diagnostic(3, ""))),
+            "diagnostic 1011 (user or password is wrong): SRU diagnostic 3",
+        ),
         (ok("<rss/>"), "an element \"rss\""),
         (
             ok(fault),

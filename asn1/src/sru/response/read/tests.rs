@@ -376,3 +376,22 @@ fn namespaces_around_records_are_bounded() {
         }
     }
 }
+
+#[test]
+fn counts_below_zero_are_malformed() {
+    for (count, expected) in [
+        ("0", Ok(Some(0))),
+        ("many", Ok(None)),
+        ("-1", Err("numberOfRecords is -1")),
+    ] {
+        let text = format!(
+            "<searchRetrieveResponse><numberOfRecords>{count}</numberOfRecords></searchRetrieveResponse>"
+        );
+        let found = match read(&text) {
+            Ok(Response::SearchRetrieve(response)) => Ok(response.number_of_records),
+            Ok(other) => panic!("{other:?}"),
+            Err(error) => Err(error.to_string()),
+        };
+        assert_eq!(found, expected.map_err(str::to_owned), "{count}");
+    }
+}
