@@ -6,7 +6,7 @@ use std::sync::{Arc, LazyLock};
 use z3950_asn1::apdu::{
     AttributeElement, AttributeValue, AttributesPlusTerm, CaseSensitivity, ExternalEncoding,
     MissingValueAction as Missing, Operand, Query, RpnQuery, RpnStructure, SortElement, SortKey,
-    SortKeySpec, SortRelation,
+    SortKeySpec, SortRelation, Term,
 };
 use z3950_asn1::bib1::attributes::{COMPLETENESS, POSITION, RELATION, STRUCTURE, TRUNCATION};
 use z3950_asn1::bib1::diagnostics::Condition;
@@ -146,15 +146,24 @@ fn of_rpn(
     options: &SruOptions,
     set: impl Fn(&InternationalString) -> Option<SruQuery>,
 ) -> Result<String, Refused> {
-    let translated = cql::from_rpn(rpn, &PROPERTIES).or_else(|refusal| {
-        let mut plain = rpn.clone();
+    let mut plain = rpn.clone();
+    let operands = plain.rpn.terms_mut();
+    let mut relations = operands
+        .map(in_words_of_cql)
+        .collect::<Vec<_>>()
+        .into_iter();
+    let translated = cql::from_rpn(&plain, &PROPERTIES).or_else(|_| {
         for operand in plain.rpn.terms_mut() {
             operand.attributes.retain(|attribute| !is_usual(attribute));
         }
-        cql::from_rpn(&plain, &PROPERTIES).map_err(|_| refusal)
+        cql::from_rpn(&plain, &PROPERTIES)
     });
-    let mut query = translated
-        .map_err(|error| Refused::because(Condition::ATTRIBUTE_COMBINATION, error.to_string()))?;
+    let mut query = translated.map_err(|error| {
+        let words = format!(
+            "{error}: this client cannot say it in CQL; with pqf = true in the sru table of the profile, queries are sent in PQF"
+        );
+        Refused::because(Condition::ATTRIBUTE_COMBINATION, words)
+    })?;
     let mut missing = None;
     for_each_clause(&mut query.query, &mut |node| {
         let Node::Clause(clause) = node else {
@@ -167,6 +176,10 @@ fn of_rpn(
                 None => missing = Some(name),
             }
             return;
+        }
+        let relation = relations.next().flatten();
+        if let Some(name) = relation.filter(|_| clause.relation.name.text == "=") {
+            Arc::make_mut(&mut clause.relation).name = Word::new(name);
         }
         if let Some(index) = preferred(&clause.relation.index.text, &options.indexes) {
             Arc::make_mut(&mut clause.relation).index = Word::new(index);
@@ -181,14 +194,76 @@ fn of_rpn(
     }
 }
 
-/// Whether an attribute is what is meant without it: equal, in any position, of any structure, not truncated, incomplete.
+/// Structures of Bib-1 (Z39.50-2003 Appendix ATR.1): phrase, word, word list, string.
+const PHRASE: i64 = 1;
+const WORD: i64 = 2;
+const WORD_LIST: i64 = 6;
+const STRING: i64 = 108;
+/// A whole field, and the place at its beginning.
+const COMPLETE_FIELD: i64 = 3;
+const FIRST_IN_FIELD: i64 = 1;
+
+/// Replaces the structure and the completeness of an operand by those that the relations of CQL stand for: `all` for a list of words,
+/// `exact` for a whole field, `adj` for a phrase. Single words need none. Returns the relation in place of `=`.
+fn in_words_of_cql(operand: &mut AttributesPlusTerm) -> Option<&'static str> {
+    let value = |attribute_type| {
+        let mut own = operand.attributes.iter().filter(|one| {
+            one.attribute_type == attribute_type && one.attribute_set.is_none_or(|set| set == BIB_1)
+        });
+        own.find_map(|one| match one.attribute_value {
+            AttributeValue::Numeric(value) => Some(value),
+            AttributeValue::Complex(_) => None,
+        })
+    };
+    let (structure, completeness) = (value(STRUCTURE), value(COMPLETENESS));
+    let is_whole = completeness == Some(COMPLETE_FIELD)
+        && value(POSITION) != Some(FIRST_IN_FIELD)
+        && matches!(structure, None | Some(PHRASE));
+    let has_words = match &operand.term {
+        Term::General(octets) => octets.trim_ascii().contains(&b' '),
+        Term::CharacterString(text) => text.as_bytes().trim_ascii().contains(&b' '),
+        _ => false,
+    };
+    let mut replace = |attribute_type: i64, value: Option<i64>| {
+        operand
+            .attributes
+            .retain(|one| one.attribute_type != attribute_type);
+        let added = value.map(|value| AttributeElement::numeric(attribute_type, value));
+        operand.attributes.extend(added);
+    };
+    match structure {
+        _ if is_whole => {
+            replace(COMPLETENESS, None);
+            replace(STRUCTURE, Some(STRING));
+            None
+        }
+        Some(PHRASE | WORD_LIST) => {
+            replace(STRUCTURE, None);
+            let name = match structure {
+                Some(PHRASE) => "adj",
+                _ => "all",
+            };
+            has_words.then_some(name)
+        }
+        Some(WORD) if !has_words => {
+            replace(STRUCTURE, None);
+            None
+        }
+        _ => None,
+    }
+}
+
+/// Whether an attribute is what is meant without it: equal, in any position, of most structures, not truncated, incomplete.
 fn is_usual(attribute: &AttributeElement) -> bool {
     let AttributeValue::Numeric(value) = attribute.attribute_value else {
         return false;
     };
     matches!(
         (attribute.attribute_type, value),
-        (RELATION | POSITION, 3) | (STRUCTURE, _) | (TRUNCATION, 100) | (COMPLETENESS, 1)
+        (RELATION | POSITION, 3)
+            | (STRUCTURE, PHRASE | WORD | 4..)
+            | (TRUNCATION, 100)
+            | (COMPLETENESS, 1)
     )
 }
 
@@ -277,7 +352,7 @@ pub(super) fn sort_parameter(keys: &[SruSortKey]) -> String {
 }
 
 /// The index of attributes.
-fn index_of(
+pub(super) fn index_of(
     attributes: &[AttributeElement],
     attribute_set: Oid,
     options: &SruOptions,
@@ -295,114 +370,4 @@ fn index_of(
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use z3950_asn1::apdu::External;
-    use z3950_asn1::query::parse_pqf;
-
-    fn search(query: &Query, options: &SruOptions) -> Result<SruQuery, String> {
-        let set = |name: &InternationalString| {
-            (name.as_bytes() == b"1").then(|| SruQuery::cql("dc.title=war sortby dc.date"))
-        };
-        SruQuery::of_search(query, options, set).map_err(|refused| match refused {
-            Refused::For(diagnostics) => diagnostics.iter().map(ToString::to_string).collect(),
-            Refused::Error(error) => error.to_string(),
-        })
-    }
-
-    #[test]
-    fn type_1_queries_become_cql() {
-        let mut options = SruOptions::default();
-        options.indexes.insert(7, "alma.isbn".into());
-        for (pqf, expected) in [
-            ("war", "war"),
-            ("@attr 1=4 war", "dc.title = war"),
-            ("@attr 1=1003 tolstoy", "dc.creator = tolstoy"),
-            ("@attr 1=12 id7", "rec.identifier = id7"),
-            ("@attr 4=104 @attr 1=1032 id7", "rec.id = id7"),
-            ("@attr 1=31 1990", "dc.date = 1990"),
-            ("@attr 1=7 @attr 4=1 123", "alma.isbn = 123"),
-            (
-                "@attr 1=8 @attr 2=3 @attr 3=3 @attr 4=6 @attr 5=100 @attr 6=1 12",
-                "bath.issn = 12",
-            ),
-            (
-                "@and @attr 1=4 war @attr 1=8 12",
-                "dc.title = war and bath.issn = 12",
-            ),
-            (
-                "@and @set 1 @attr 1=8 12",
-                "dc.title = war and bath.issn = 12",
-            ),
-            ("@not a @set 1", "a not dc.title = war"),
-            ("@attr 1=4 @attr 5=1 war", "dc.title = war*"),
-        ] {
-            let query = Query::Type1(parse_pqf(pqf).expect(pqf));
-            let found = search(&query, &options);
-            let expected = Ok(SruQuery::cql(expected));
-            assert_eq!(found, expected, "{pqf}");
-        }
-    }
-
-    #[test]
-    fn other_queries_go_as_they_are_or_are_refused() {
-        let pqf = SruOptions {
-            pqf: true,
-            ..SruOptions::default()
-        };
-        let rpn = |text| Query::Type1(parse_pqf(text).expect(text));
-        let typed = |text: &str| Query::Type104(External::octet_aligned(oid::CQL, text));
-        let found = search(&rpn("@attr 2=99 x"), &pqf).expect("a query");
-        assert_eq!(
-            (&*found.text, found.query_type),
-            ("@attr 2=99 x", QueryType::Pqf)
-        );
-        for (query, options, expected) in [
-            (
-                typed("pica.all=x sortby y"),
-                &pqf,
-                Ok(SruQuery::cql("pica.all=x sortby y")),
-            ),
-            (
-                rpn("@attr 2=99 x"),
-                &SruOptions::default(),
-                Err("diagnostic 123"),
-            ),
-            (rpn("@set 2"), &SruOptions::default(), Err("diagnostic 30")),
-            (rpn("@set 1"), &pqf, Err("diagnostic 18")),
-            (Query::Type2("x".into()), &pqf, Err("diagnostic 107")),
-        ] {
-            let found = search(&query, options);
-            match (&found, expected) {
-                (Err(words), Err(begin)) => assert!(words.starts_with(begin), "{words}"),
-                (found, expected) => assert_eq!(*found, expected.map_err(str::to_owned)),
-            }
-        }
-    }
-
-    #[test]
-    fn sort_keys_are_indexes() {
-        use crate::protocol::service::sort::{key_by_attributes, key_by_field};
-        let mut late = key_by_attributes(
-            vec![AttributeElement::numeric(1, 31)],
-            SortRelation::DESCENDING,
-        );
-        late.missing_value_action = Some(Missing::Abort);
-        let keys = [late, key_by_field("my title", SortRelation::ASCENDING)];
-        let keys = sort_keys(&keys, &SruOptions::default()).ok().expect("keys");
-        let text = |query: &str| {
-            let sorted = SruQuery::cql(query).sorted_by(&keys).ok().expect("CQL");
-            sorted.text
-        };
-        let sortby = "sortby dc.date/sort.descending/sort.missingFail \"my title\"";
-        assert_eq!(text("a and b"), format!("a and b {sortby}"));
-        assert_eq!(text("a sortby x"), format!("a {sortby}"));
-        assert_eq!(text("a and"), format!("a and {sortby}"));
-        assert_eq!(sort_parameter(&keys), "dc.date,,0,,abort \"my title\"");
-        let by_use = key_by_attributes(
-            vec![AttributeElement::numeric(2, 99)],
-            SortRelation::ASCENDING,
-        );
-        assert!(sort_keys(&[by_use], &SruOptions::default()).is_err());
-    }
-}
+mod tests;
