@@ -7,6 +7,7 @@
 //! | `search` | result sets, which SRU does not have: a query that is asked again for each range of records |
 //! | `scan` | lists of terms |
 //! | `update` | updates, by SOAP |
+//! | `facets` | the counts of terms that a search asks for |
 //! | `explain` | what a server says about itself |
 //! | `query` | type-1 queries as CQL, and sort keys |
 //! | `records` | which schema to ask for; records and diagnostics as those of Z39.50 |
@@ -18,6 +19,7 @@
 //! databases, orders, segmentation, resource control.
 
 mod explain;
+mod facets;
 mod http;
 mod query;
 mod records;

@@ -1,20 +1,23 @@
 //! Search, Present and Sort (Z39.50-2003 §3.2.2, §3.2.3, §3.2.7.1) by searchRetrieve. SRU keeps no result sets: a set is its query, which is
 //! asked again for each range of records. Records that came with the search or the sort are not asked for again.
 
-use tracing::warn;
+mod schema;
+
+use tracing::{debug, warn};
 use z3950_asn1::apdu::{
     DatabaseName, DefaultDiagFormat, DiagRec, NamePlusRecord, PresentRequest, PresentResponse,
     PresentStatus, Records, ResultSetStatus, SearchRequest, SearchResponse, SortRequest,
     SortResponse, SortStatus,
 };
 use z3950_asn1::bib1::diagnostics::Condition;
-use z3950_asn1::sru::zeerex::ZeeRex;
 use z3950_asn1::sru::{
-    ExplainRequest, Response, SearchRetrieve, SearchRetrieveResponse, SruCondition,
+    FacetParameters, Response, SearchRetrieve, SearchRetrieveResponse, SruCondition,
 };
 use z3950_asn1::types::InternationalString;
 
+use self::schema::MAX_SCHEMAS;
 use super::Refused;
+use super::facets::AskedFacets;
 use super::query::{SruQuery, sort_keys, sort_parameter};
 use super::records::{AskedSchema, Form, placed, schema_refusal, to_diag_recs};
 use super::sets::{SruExchange, StoredSearch};
@@ -23,19 +26,6 @@ use crate::transport::timeouts::Timeouts;
 
 /// The most records of one request.
 const MAX_PAGE: u64 = 1000;
-/// The schema asked for where MARC is wanted.
-const MARCXML: &str = "marcxml";
-/// What to ask for instead, after what the server's description has. The Deutsche Nationalbibliothek has a name of its own.
-const FURTHER: [&str; 5] = [
-    MARCXML,
-    "info:srw/schema/1/marcxml-v1.1",
-    "MARC21-xml",
-    "mods",
-    "dc",
-];
-/// The most schemas tried.
-const MAX_SCHEMAS: usize = 12;
-
 impl SruExchange {
     pub(super) async fn search(
         &mut self,
@@ -71,6 +61,7 @@ impl SruExchange {
         let query = SruQuery::of_search(&request.query, &self.server.options, |name| {
             names.get(name).map(|set| set.query.clone())
         })?;
+        let facets = AskedFacets::of_search(request, &self.server.options)?;
         let elements = request.medium_set_element_set_names.as_ref();
         let elements = elements.or(request.small_set_element_set_names.as_ref());
         let mut set = StoredSearch {
@@ -81,6 +72,8 @@ impl SruExchange {
             is_estimate: false,
             form: Form::new(request.preferred_record_syntax, elements)?,
             first: Vec::new(),
+            facets: facets.parameters(),
+            end: None,
         };
         let wanted = Bounds::of(request);
         let (page, came) = self
@@ -115,9 +108,12 @@ impl SruExchange {
             result_set_status: set.is_estimate.then_some(ResultSetStatus::ESTIMATE),
             present_status: records.is_some().then_some(status),
             records: records.into(),
+            additional_search_info: facets.found(&page.facets),
             ..SearchResponse::default()
         };
         set.first = came;
+        // They are counted once.
+        set.facets = FacetParameters::default();
         let name = request.result_set_name.clone();
         self.sets.by_name.insert(name, set);
         Ok(response)
@@ -163,7 +159,11 @@ impl SruExchange {
             Some(records) => records,
             None => {
                 set.form = form;
-                self.further(&mut set, start, count, timeouts).await?
+                let records = self.further(&mut set, start, count, timeouts).await?;
+                if let Some(stored) = self.sets.by_name.get_mut(name) {
+                    stored.end = set.end;
+                }
+                records
             }
         };
         let came = u64::try_from(records.len()).unwrap_or(u64::MAX);
@@ -190,6 +190,13 @@ impl SruExchange {
     ) -> Result<Vec<NamePlusRecord>, Refused> {
         if count == 0 {
             return Ok(Vec::new());
+        }
+        if let Some(end) = set.end.filter(|end| start > *end) {
+            let words = format!(
+                "the server counts {} records, but its answers do not advance after record {end}",
+                set.hits
+            );
+            return Err(Refused::because(Condition::UNSPECIFIED, words));
         }
         let first = set.first.first().cloned();
         let (page, came) = self
@@ -305,7 +312,7 @@ impl SruExchange {
                 break response;
             };
             let refused = schema.unwrap_or_default();
-            let words = refusal.to_string();
+            debug!("no records in the schema {refused}: {refusal}");
             tried.push(refused.clone());
             if candidates.is_none() {
                 let known = self.described_schemas(&set.database, timeouts).await;
@@ -315,7 +322,6 @@ impl SruExchange {
             let next = others.find(|name| !tried.contains(name));
             match next.filter(|_| tried.len() < MAX_SCHEMAS) {
                 Some(next) => {
-                    warn!("no records in the schema {refused} ({words}); asking for {next}");
                     self.sets.schemas.chosen = Some(next);
                 }
                 None => {
@@ -332,8 +338,17 @@ impl SruExchange {
         {
             warn!("the server remarks: {diagnostic}");
         }
+        if let (Some(first), Some(chosen)) = (tried.first(), &self.sets.schemas.chosen) {
+            warn!(
+                "the server gives no {first}; used {chosen}; save it with schema = \"{chosen}\" in the sru table of its profile"
+            );
+        }
         let limits = &self.server.limits;
         let records = placed(&response, &set.form, &set.database, start, count, limits);
+        if stalls(&response, start, count, &records) {
+            let came = u64::try_from(records.len()).unwrap_or(u64::MAX);
+            set.end = Some(start.saturating_add(came).saturating_sub(1));
+        }
         Ok((response, records))
     }
 
@@ -357,52 +372,9 @@ impl SruExchange {
         search.query_type = query.query_type;
         search.start_record = Some(start);
         search.maximum_records = Some(count);
+        search.facets.clone_from(&set.facets);
         search.record_schema = schema.filter(|_| count > 0);
         Ok(search)
-    }
-
-    fn schema(&self, form: &Form) -> Option<String> {
-        match &form.schema {
-            AskedSchema::Any => None,
-            AskedSchema::Named(name) => Some(name.clone()),
-            AskedSchema::Default => {
-                let chosen = self.sets.schemas.chosen.as_ref();
-                let chosen = chosen.or(self.server.options.schema.as_ref());
-                Some(chosen.map_or(MARCXML, String::as_str).to_owned())
-            }
-        }
-    }
-
-    /// The schemas of the server's description, those of MARC first, then the most common ones.
-    async fn described_schemas(&mut self, database: &str, timeouts: &Timeouts) -> Vec<String> {
-        let explain = ExplainRequest::default();
-        let answer = self
-            .server
-            .ask(Phase::Search, database, explain, timeouts)
-            .await;
-        let record = match answer {
-            Ok(Response::Explain(answer)) => answer.record,
-            // Without a description, the usual names are left.
-            _ => None,
-        };
-        let described =
-            record.and_then(|record| ZeeRex::from_xml(record.data, &self.server.limits).ok());
-        let schemas = described
-            .map(|described| described.schemas)
-            .unwrap_or_default();
-        let names = schemas
-            .into_iter()
-            .filter(|schema| schema.retrieve != Some(false));
-        let mut names: Vec<String> = names
-            .map(|schema| match schema.name.is_empty() {
-                true => schema.identifier,
-                false => schema.name,
-            })
-            .take(MAX_SCHEMAS)
-            .collect();
-        names.sort_by_key(|name| !name.to_ascii_lowercase().contains("marc"));
-        names.extend(FURTHER.map(str::to_owned));
-        names
     }
 }
 
@@ -464,6 +436,19 @@ fn counted(page: &SearchRetrieveResponse, start: u64, came: &[NamePlusRecord]) -
     let last = start.saturating_add(came).saturating_sub(1);
     let next = page.next_record_position.filter(|next| *next == last + 1);
     page.number_of_records.unwrap_or(next.unwrap_or(last))
+}
+
+/// Whether an answer does not lead to later records: it continues at its own beginning or before it; or it is short, and its positions
+/// are those of other records.
+fn stalls(page: &SearchRetrieveResponse, start: u64, count: u64, came: &[NamePlusRecord]) -> bool {
+    let came = u64::try_from(came.len()).unwrap_or(u64::MAX);
+    let next = page.next_record_position;
+    let goes_back = next.is_some_and(|next| next <= start);
+    let position = page.records.first().and_then(|record| record.position);
+    let is_elsewhere = position.is_some_and(|position| position != start)
+        && next != Some(start.saturating_add(came))
+        && came < count;
+    came > 0 && (goes_back || is_elsewhere)
 }
 
 /// Whether the number of hits is not sure (SRU 2.0, `resultCountPrecision`), or missing.

@@ -10,7 +10,7 @@ use hyper::header::HeaderValue;
 use z3950_asn1::apdu::IdAuthentication;
 use z3950_asn1::bib1::diagnostics::Condition;
 use z3950_asn1::sru::{
-    Request, Response, ResponseError, SruLimits, SruLogin, SruOperation, Version, XmlError,
+    Request, Response, ResponseError, SruLimits, SruLogin, SruOperation, XmlError,
 };
 
 use super::Refused;
@@ -58,7 +58,7 @@ impl SruServer {
         }));
     }
 
-    /// Makes a request in the version of the options, or in 2.0 if it needs that.
+    /// Makes a request in the version of the options.
     ///
     /// # Errors
     /// [`Refused`] also if the status of HTTP says why there is no answer.
@@ -70,12 +70,8 @@ impl SruServer {
         timeouts: &Timeouts,
     ) -> Result<Response, Refused> {
         let operation = operation.into();
-        let version = match &operation {
-            SruOperation::SearchRetrieve(search) if search.facets.limit.is_some() => Version::V2_0,
-            _ => self.options.version,
-        };
         let is_update = matches!(operation, SruOperation::Update(_));
-        let mut request = Request::new(version, operation);
+        let mut request = Request::new(self.options.version, operation);
         request.login.clone_from(&self.login);
         request.extra = self.options.parameters.clone().into_iter().collect();
         let base = path(database);

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use z3950_asn1::apdu::NamePlusRecord;
-use z3950_asn1::sru::SruSortKey;
+use z3950_asn1::sru::{FacetParameters, SruSortKey};
 use z3950_asn1::types::InternationalString;
 
 use super::query::SruQuery;
@@ -35,6 +35,10 @@ pub(super) struct StoredSearch {
     pub(super) form: Form,
     /// The first records in this form.
     pub(super) first: Vec<NamePlusRecord>,
+    /// What the next request counts.
+    pub(super) facets: FacetParameters,
+    /// The last record, if the answer with it does not lead to later ones.
+    pub(super) end: Option<u64>,
 }
 
 /// The schema that stands for MARC at this server.

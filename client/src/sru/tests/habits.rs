@@ -242,3 +242,38 @@ async fn a_server_that_wants_to_send_records_is_let() {
     let zero = refused(6, "maximumRecords");
     check([zero, found(1, [1])], 0, &["Title 1"], "1+0, 1+1").await;
 }
+
+#[tokio::test]
+async fn answers_that_do_not_advance_end_the_result() {
+    let million = 1_000_000;
+    let ends = |position| {
+        format!(
+            "Present failed: diagnostic 100 (unspecified error): the server counts 1000000 records, but its answers do not advance \
+             after record {position}"
+        )
+    };
+    // It continues where it began.
+    let next = |positions: std::ops::RangeInclusive<u64>, next: u64| {
+        let next = format!("</zs:records><zs:nextRecordPosition>{next}</zs:nextRecordPosition>");
+        ok(found_xml(million, positions).replace("</zs:records>", &next))
+    };
+    let end = ends(1);
+    check([next(1..=1, 1)], 1, &["Title 1", &end], "1+1").await;
+    let end = ends(2);
+    check(
+        [next(1..=1, 2), next(2..=2, 1)],
+        1,
+        &["Title 1", "Title 2", &end],
+        "1+1, 2+20",
+    )
+    .await;
+    // Each answer has one record, which is elsewhere.
+    let end = ends(2);
+    check(
+        [found(million, [1]), found(million, [700])],
+        1,
+        &["Title 1", "Title 700", &end],
+        "1+1, 2+20",
+    )
+    .await;
+}

@@ -114,3 +114,57 @@ async fn databases_are_described() {
         assert_eq!(chain(&error.expect_err("no description")), expected);
     }
 }
+
+#[tokio::test]
+async fn facets_are_counted_in_2_0() {
+    use crate::service::search::SearchOptions;
+    use z3950_asn1::format::facets::{FacetField, FacetList};
+
+    let targets = "[targets.new]\nhost = \"lib.example\"\nsru = { version = \"2.0\" }\n\
+                   [targets.old]\nhost = \"lib.example\"\nsru = { version = \"1.2\" }\n";
+    let facets = "<sr:facetedResults xmlns:sr=\"http://docs.oasis-open.org/ns/search-ws/facetedResults\"><sr:facet>\
+                  <sr:index>dc.creator</sr:index><sr:terms><sr:term><sr:actualTerm>Tolstoy</sr:actualTerm><sr:count>4</sr:count>\
+                  </sr:term></sr:terms></sr:facet></sr:facetedResults></zs:searchRetrieveResponse>";
+    let answer = found_xml(4, [1]).replace("</zs:searchRetrieveResponse>", facets);
+    let search = async |target: &str, peer: &Peer| {
+        let client = peer.client_with(Timeouts::default(), targets);
+        let connection = client.connect(target).await.expect("a connection");
+        let session = connection.as_z3950().await.expect("a session");
+        let wanted = FacetList(vec![
+            FacetField::request("author", 3),
+            FacetField::of_use(21, 5, 1, false),
+        ]);
+        let options = SearchOptions::default()
+            .with_facets(&wanted)
+            .expect("facets");
+        session
+            .search(
+                z3950_asn1::apdu::Query::Type1(Query::any("war").into()),
+                &options,
+            )
+            .await
+    };
+    let peer = Peer::new([ok(answer)]);
+    let found = search("new", &peer).await.expect("hits");
+    let list = found.facets().expect("facets").0;
+    assert_eq!(list.len(), 1);
+    assert_eq!(
+        list[0].field(),
+        FacetField::request("author", 3).field(),
+        "{list:?}"
+    );
+    assert_eq!(list[0].terms.as_ref().map(|terms| terms[0].count), Some(4));
+    assert!(
+        peer.asked()[1]
+            .ends_with("&facetLimit=3%3Adc.creator%2C5%3Adc.subject&facetStart=1%3Adc.subject"),
+        "{:?}",
+        peer.asked()
+    );
+    let peer = Peer::new([]);
+    let error = search("old", &peer).await.expect_err("no facets");
+    assert!(
+        chain(&error).contains("facets in SRU 2.0 only"),
+        "{error:?}"
+    );
+    assert_eq!(peer.asked().len(), 1);
+}

@@ -1,0 +1,72 @@
+//! The schema of the records of a search: the one asked for, and what to ask for instead.
+
+use z3950_asn1::sru::zeerex::ZeeRex;
+use z3950_asn1::sru::{ExplainRequest, Response};
+
+use super::super::records::{AskedSchema, Form};
+use super::super::sets::SruExchange;
+use crate::error::Phase;
+use crate::transport::timeouts::Timeouts;
+
+/// The schema asked for where MARC is wanted.
+const MARCXML: &str = "marcxml";
+/// What to ask for instead, after what the server's description has. The Deutsche Nationalbibliothek has a name of its own.
+const FURTHER: [&str; 5] = [
+    MARCXML,
+    "info:srw/schema/1/marcxml-v1.1",
+    "MARC21-xml",
+    "mods",
+    "dc",
+];
+/// The most schemas tried.
+pub(super) const MAX_SCHEMAS: usize = 12;
+
+impl SruExchange {
+    pub(super) fn schema(&self, form: &Form) -> Option<String> {
+        match &form.schema {
+            AskedSchema::Any => None,
+            AskedSchema::Named(name) => Some(name.clone()),
+            AskedSchema::Default => {
+                let chosen = self.sets.schemas.chosen.as_ref();
+                let chosen = chosen.or(self.server.options.schema.as_ref());
+                Some(chosen.map_or(MARCXML, String::as_str).to_owned())
+            }
+        }
+    }
+
+    /// The schemas of the server's description, those of MARC first, then the most common ones.
+    pub(super) async fn described_schemas(
+        &mut self,
+        database: &str,
+        timeouts: &Timeouts,
+    ) -> Vec<String> {
+        let explain = ExplainRequest::default();
+        let answer = self
+            .server
+            .ask(Phase::Search, database, explain, timeouts)
+            .await;
+        let record = match answer {
+            Ok(Response::Explain(answer)) => answer.record,
+            // Without a description, the usual names are left.
+            _ => None,
+        };
+        let described =
+            record.and_then(|record| ZeeRex::from_xml(record.data, &self.server.limits).ok());
+        let schemas = described
+            .map(|described| described.schemas)
+            .unwrap_or_default();
+        let names = schemas
+            .into_iter()
+            .filter(|schema| schema.retrieve != Some(false));
+        let mut names: Vec<String> = names
+            .map(|schema| match schema.name.is_empty() {
+                true => schema.identifier,
+                false => schema.name,
+            })
+            .take(MAX_SCHEMAS)
+            .collect();
+        names.sort_by_key(|name| !name.to_ascii_lowercase().contains("marc"));
+        names.extend(FURTHER.map(str::to_owned));
+        names
+    }
+}
