@@ -27,7 +27,7 @@ use crate::commands::{explain, fallback, order, plan, register, scan, update};
 use crate::console::exit;
 use crate::prompt::Open;
 
-/// Search Z39.50 servers and retrieve records from them, by name or by the URLs of RFC 2056.
+/// Search Z39.50 and SRU servers and retrieve records from them, by name or by the URLs of RFC 2056.
 ///
 /// A URL can be given instead of a command: z39.50r: and gopher: URLs run `get`, z39.50s: URLs run `open`.
 #[derive(Debug, Parser)]

@@ -118,3 +118,11 @@ fn yaz_ztest_takes_orders() {
     assert_eq!(ran.code, Some(0), "{ran:?}");
     assert!(ran.stdout.contains("911"), "{ran:?}");
 }
+
+#[test]
+fn sru_has_no_orders() {
+    // Nobody listens there: it is said before a connection is made.
+    let ran = z3950(["order", "http://127.0.0.1:1/books", "ti:pride"]);
+    assert_eq!(ran.code, Some(5), "{ran:?}");
+    assert!(ran.stderr.ends_with(": SRU has no orders\n"), "{ran:?}");
+}

@@ -15,6 +15,7 @@ pub(crate) fn of(command: &str) -> &'static [(&'static str, &'static str)] {
 const ALL: &[Examples] = &[
     ("", &[
         ("Search; --demo uses a built-in catalogue", "z3950 --demo search localhost/books 'ti:pride au:austen'"),
+        ("Search a server of SRU", "z3950 --demo search http://localhost/books ti:pride"),
         ("Find a record by its number, or by its URL", "z3950 --demo lookup localhost/books isbn:0-14-143951-3"),
         ("", "z3950 --demo get 'z39.50r://localhost/books?pg1342;esn=f;rs=marc'"),
         ("Open a session and run commands from a pipe", "echo 'find @attr 1=4 war' | z3950 --demo open z39.50s://localhost/books"),

@@ -168,6 +168,10 @@ async fn perform(
     wanted: Option<&RpnQuery>,
     mut order: Ordered,
 ) -> Result<(Option<u64>, TaskResult), Box<Answer>> {
+    if place.resolved.endpoint.is_sru() {
+        let answer = Answer::default().ended(OutcomeName::NotGranted);
+        return Err(Box::new(answer.saying("SRU has no orders")));
+    }
     let wanted = wanted.map(|query| place.adapted(query)).transpose()?;
     let session = reach.session(place).await?;
     let mut set = match wanted {

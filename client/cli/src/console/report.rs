@@ -3,6 +3,7 @@
 
 use z3950::error::{Cause, Error, Phase, ProtocolFault};
 use z3950::retrieve::{Outcome, OutcomeName};
+use z3950::sru::SruFault;
 use z3950::transport::{Remedy, is_alert, remedy};
 use z3950_asn1::apdu::DiagRec;
 use z3950_asn1::bib1::diagnostics::Condition;
@@ -139,7 +140,7 @@ fn lost(phase: Phase, cause: &Cause) -> Option<&'static str> {
             _ => UNTRUSTED,
         },
         (_, Cause::Handshake(error) | Cause::Other(error)) if is_alert(error) => UNKNOWN,
-        (Phase::Tls, _) => "the port may not use TLS: try without ssl:",
+        (Phase::Tls, _) => "the port may not use TLS: try without ssl:, or http:// for https://",
         (Phase::Init, Cause::Timeout(_)) => {
             "the port may belong to another service, or --timeout may be too short"
         }
@@ -161,6 +162,9 @@ fn broken(phase: Phase, fault: &ProtocolFault) -> Option<&'static str> {
             }
             _ => "the server does not speak Z39.50: check the port",
         }),
+        (_, ProtocolFault::Sru(SruFault::Http(_))) => {
+            Some("the port may speak TLS: try https://, or another protocol than HTTP")
+        }
         _ => None,
     }
 }
@@ -199,6 +203,9 @@ fn hint(diagnostic: &DiagRec) -> Option<&'static str> {
         Condition::STRUCTURE => {
             "the server requires another structure attribute; --fallback tries others"
         }
+        Condition::NOT_AVAILABLE_IN_SYNTAX if is_of_schema(diagnostic) => {
+            "try another schema with --element-set; z3950 explain URL lists them"
+        }
         Condition::ELEMENT_SET_NAME => "try the element set F or B, or none",
         Condition::NOT_AVAILABLE_IN_SYNTAX | Condition::RECORD_SYNTAX => {
             "try another record syntax; z3950 probe shows which ones the server supports"
@@ -212,6 +219,14 @@ fn hint(diagnostic: &DiagRec) -> Option<&'static str> {
         | Condition::TOO_MANY_SESSIONS => "try again later",
         _ => return None,
     })
+}
+
+/// Whether a server of SRU refuses the schema of its records: its diagnostics 66 and 67.
+fn is_of_schema(diagnostic: &DiagRec) -> bool {
+    let words = diagnostic.to_string();
+    ["66", "67"]
+        .iter()
+        .any(|number| words.contains(&format!("SRU diagnostic {number}:")))
 }
 
 #[cfg(test)]
@@ -265,7 +280,7 @@ mod tests {
                     Cause::Handshake(io(io::ErrorKind::UnexpectedEof, "tls handshake eof")),
                 ),
                 Exit::Transport,
-                "TLS with the server failed: the handshake failed: tls handshake eof; the port may not use TLS: try without ssl:",
+                "TLS with the server failed: the handshake failed: tls handshake eof; the port may not use TLS: try without ssl:, or http:// for https://",
             ),
             (
                 lost(
@@ -292,6 +307,28 @@ mod tests {
                 diagnostic(235),
                 Exit::Refused,
                 "Search failed: diagnostic 235 (there is no database of this name): x; check the database",
+            ),
+            (
+                Error::Refused {
+                    phase: Phase::Search,
+                    diagnostics: DiagRec::DefaultFormat(DefaultDiagFormat::bib1(
+                        238,
+                        "x (SRU diagnostic 66: no such schema)",
+                    ))
+                    .into(),
+                },
+                Exit::Refused,
+                "Search failed: diagnostic 238 (the record is not available in the syntax asked for): x (SRU diagnostic 66: no such schema); try another schema with --element-set; z3950 explain URL lists them",
+            ),
+            (
+                diagnostic(1011),
+                Exit::Refused,
+                "Search failed: diagnostic 1011 (user or password is wrong): x; give credentials with --user and --password-env",
+            ),
+            (
+                Error::fault(Phase::Search, SruFault::Http("invalid".into())),
+                Exit::Transport,
+                "protocol error during Search: no answer of HTTP: invalid; the port may speak TLS: try https://, or another protocol than HTTP",
             ),
             (
                 Error::AccessRefused {
