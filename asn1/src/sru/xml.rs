@@ -54,7 +54,7 @@ pub enum XmlError {
         /// The name of the element.
         name: &'static str,
         /// Its value.
-        value: i128,
+        value: i64,
     },
     /// The document ends too early.
     #[error("the document ends within an element")]

@@ -150,7 +150,10 @@ impl<'a> XmlReader<'a> {
     pub(in crate::sru) fn count(&mut self, name: &'static str) -> Result<Option<u64>, XmlError> {
         let text = self.text()?;
         match text.parse::<i128>() {
-            Ok(value) if value < 0 => Err(XmlError::Negative { name, value }),
+            Ok(value) if value < 0 => Err(XmlError::Negative {
+                name,
+                value: i64::try_from(value).unwrap_or(i64::MIN),
+            }),
             _ => Ok(text.parse().ok()),
         }
     }
