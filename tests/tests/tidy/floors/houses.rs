@@ -184,6 +184,7 @@ pub(super) const HOUSES: &[House] = &[
             "sru::server",
             "sru::http",
             "sru::records",
+            "sru::facets",
             "sru::query",
             "sru",
             "protocol::driver",
