@@ -5,7 +5,7 @@
 mod read;
 mod write;
 
-pub use self::read::{MAX_DEPTH, MarcXmlError, from_xml};
+pub use self::read::{MAX_DEPTH, MarcXmlError, from_xml, only_from_xml};
 pub use self::write::{
     COLLECTION_BEGIN, COLLECTION_END, EXCHANGE_BEGIN, EXCHANGE_NAMESPACE, NAMESPACE, collection,
     to_exchange_in_collection, to_xml, to_xml_in_collection,
@@ -26,6 +26,8 @@ pub struct XmlRecord {
     pub record: MarcRecord,
     /// What was repaired or skipped.
     pub remarks: Remarks,
+    /// Whether a field or a part of one was lost. A leader that was repaired is not a field.
+    pub is_field_lost: bool,
 }
 
 /// A record written as XML, and what XML could not hold.

@@ -11,8 +11,8 @@ use crate::record::marc_syntax;
 use crate::record::opac::OpacRecord;
 
 impl SruRecord {
-    /// The record as it would have come by Z39.50: MARC as ISO 2709, an `opacRecord` as an OPAC record. Everything else, and MARC that
-    /// is too long for ISO 2709, is XML. `None` for a diagnostic.
+    /// The record as it would have come by Z39.50: MARC as ISO 2709, an `opacRecord` as an OPAC record. Everything else, MARC that
+    /// is too long for ISO 2709, and MARC of which a field or a part of one would be lost, is XML. `None` for a diagnostic.
     pub fn to_external(&self, limits: &SruLimits) -> Option<External> {
         if self.diagnostic.is_some() {
             return None;
@@ -41,11 +41,13 @@ pub(super) fn marc_external(data: &Bytes) -> Option<External> {
     {
         return None;
     }
-    let record = marcxml::from_xml(std::str::from_utf8(data).ok()?)
-        .ok()?
-        .record;
-    let octets = iso2709::encode(&record).ok()?;
-    Some(External::octet_aligned(marc_syntax(&record), octets))
+    let read = marcxml::from_xml(std::str::from_utf8(data).ok()?).ok()?;
+    // Its reader has to learn that something is missing.
+    if read.is_field_lost {
+        return None;
+    }
+    let octets = iso2709::encode(&read.record).ok()?;
+    Some(External::octet_aligned(marc_syntax(&read.record), octets))
 }
 
 /// Whether the name of an element, with or without a prefix, may occur near the beginning.
@@ -83,6 +85,8 @@ mod tests {
             ("<record><leader>00000nam  2200000   450 </leader><datafield tag=\"200\" ind1=\"1\" ind2=\" \"><subfield code=\"a\">Emma</subfield></datafield></record>".into(), oid::UNIMARC),
             (field("short"), oid::USMARC),
             (field(&long), oid::XML),
+            (field("short").replace("500", "5000"), oid::XML),
+            (field("short").replace("code", "cod"), oid::XML),
             ("<opacRecord><holdings/></opacRecord>".into(), oid::OPAC),
             ("<opacRecord><holdings/>".into(), oid::XML),
             ("<dc:dc xmlns:dc=\"info:srw/schema/1/dc-v1.1\"/>".into(), oid::XML),

@@ -376,8 +376,12 @@ fn marc(external: &External) -> Result<MarcRecord, Diagnostic> {
         }
         RetrievedRecord::Xml(octets) => {
             let text = std::str::from_utf8(&octets).map_err(|error| refused(error, b""))?;
-            let read = marcxml::from_xml(text).map_err(|error| refused(error, b""))?;
-            Ok(read.record)
+            let read = marcxml::only_from_xml(text).map_err(|error| refused(error, b""))?;
+            // What would be repaired or left out is for the client to correct: it has the record as it should be.
+            match read.remarks.notes.first() {
+                Some(note) => Err(refused(note, b"")),
+                None => Ok(read.record),
+            }
         }
         _ => {
             let syntax = external.direct_reference.map(|syntax| syntax.to_string());

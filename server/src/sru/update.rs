@@ -119,7 +119,7 @@ fn wanted(update: &UpdateRequest) -> Result<(UpdateRecord, Option<Bytes>), SruDi
 /// The identifier of a record in MARCXML, in 001. yaz-client names no schema.
 ///
 /// # Errors
-/// 30 for another schema, 12 for a record of another form.
+/// 30 for another schema, 12 for a record of another form, more than one, and one of which anything would be left out or repaired.
 fn identifier(record: &SruRecord) -> Result<Option<Bytes>, SruDiagnostic> {
     let schema = record.schema.trim();
     if !schema.is_empty() && !KnownSchema::MARCXML.is_called(schema) {
@@ -127,7 +127,10 @@ fn identifier(record: &SruRecord) -> Result<Option<Bytes>, SruDiagnostic> {
     }
     let malformed = |why: String| SruDiagnostic::update(12, why);
     let text = std::str::from_utf8(&record.data).map_err(|why| malformed(why.to_string()))?;
-    let record = marcxml::from_xml(text).map_err(|why| malformed(why.to_string()))?;
+    let record = marcxml::only_from_xml(text).map_err(|why| malformed(why.to_string()))?;
+    if !record.remarks.notes.is_empty() {
+        return Err(malformed(record.remarks.notes.join("; ")));
+    }
     let fields = record.record.fields.iter();
     let numbers = fields.filter(|field| field.tag.0 == *b"001");
     // As the catalogue has it: blanks around the number do not count.

@@ -38,6 +38,12 @@ pub enum MarcXmlError {
     /// No `record` element in the text.
     #[error("no record element")]
     NoRecord,
+    /// More than the one record, for [`only_from_xml`].
+    #[error("a single record is expected, and there is something else next to it (octet {offset})")]
+    NotAlone {
+        /// Where.
+        offset: u64,
+    },
 }
 
 /// Reads the first record of an XML text, whatever is around it.
@@ -91,6 +97,64 @@ pub fn from_xml(text: &str) -> Result<XmlRecord, MarcXmlError> {
     }
 }
 
+/// Reads a record as [`from_xml`] does, from a text with nothing else but elements around it, such as `collection`.
+///
+/// # Errors
+/// [`MarcXmlError`] as from [`from_xml`], for a text that is not well-formed up to its end, and for another record, element or text
+/// before or after the record.
+pub fn only_from_xml(text: &str) -> Result<XmlRecord, MarcXmlError> {
+    let read = from_xml(text)?;
+    check_alone(text)?;
+    Ok(read)
+}
+
+/// Checks that a text has one `record` element, with nothing but elements around it.
+fn check_alone(text: &str) -> Result<(), MarcXmlError> {
+    let mut reader = Reader::from_str(text);
+    reader.config_mut().expand_empty_elements = true;
+    let mut depth = 0usize;
+    // How deep the record is, and whether it has ended.
+    let mut record: Option<(usize, bool)> = None;
+    loop {
+        let offset = reader.buffer_position();
+        let event = reader.read_event().map_err(|error| MarcXmlError::Syntax {
+            offset: reader.error_position(),
+            fault: error.to_string(),
+        })?;
+        let is_inside = matches!(record, Some((_, false)));
+        let is_alone = match &event {
+            Event::Start(start) => {
+                depth += 1;
+                let name = start.local_name();
+                let name: &str = name.as_ref();
+                match record {
+                    None if name == "record" => record = Some((depth, false)),
+                    None => {}
+                    Some(_) if is_inside && name != "record" => {}
+                    Some(_) => return Err(MarcXmlError::NotAlone { offset }),
+                }
+                true
+            }
+            Event::End(_) => {
+                let ended = record.map(|(at, has_ended)| (at, has_ended || at == depth));
+                let is_alone = record.is_some();
+                record = ended;
+                depth = depth.saturating_sub(1);
+                is_alone
+            }
+            Event::Text(text) => is_inside || text.xml10_content().trim_ascii().is_empty(),
+            // Empty elements come as a beginning and an end.
+            Event::CData(_) | Event::GeneralRef(_) | Event::Empty(_) => is_inside,
+            Event::Eof if depth > 0 => return Err(MarcXmlError::Unfinished),
+            Event::Eof => return Ok(()),
+            Event::Comment(_) | Event::Decl(_) | Event::PI(_) | Event::DocType(_) => true,
+        };
+        if !is_alone {
+            return Err(MarcXmlError::NotAlone { offset });
+        }
+    }
+}
+
 /// The role of an open element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Element {
@@ -113,6 +177,7 @@ struct Builder {
     leader: Option<Leader>,
     fields: Vec<Field>,
     remarks: Remarks,
+    is_field_lost: bool,
     /// The tag of the open field, if it has one that can be used.
     tag: Option<Tag>,
     body: BytesMut,
@@ -131,6 +196,7 @@ impl Builder {
             (_, "record") if self.leader.is_none() && self.fields.is_empty() => {
                 self.in_record = true;
                 self.remarks = Remarks::default();
+                self.is_field_lost = false;
                 Element::Record
             }
             (Some(Element::Record), "leader") => {
@@ -155,7 +221,11 @@ impl Builder {
                 for (index, name) in INDICATORS.into_iter().enumerate() {
                     let indicator = attribute(start, name).filter(|value| !value.is_empty());
                     match indicator {
-                        Some(indicator) => self.body.put_slice(&octets_from_text(&indicator)),
+                        Some(indicator) => {
+                            let octets = octets_from_text(&indicator);
+                            self.check_length(name, &indicator, &octets, 1);
+                            self.body.put_slice(&octets);
+                        }
                         None if index < required => {
                             self.note(&format!("{name} missing, read as a blank"));
                             self.body.put_u8(b' ');
@@ -170,6 +240,10 @@ impl Builder {
                     self.loss("subfield without a code, read as a blank");
                     " ".to_owned()
                 });
+                let length = self.leader.map_or(1, |leader| leader.code_length());
+                let code = std::mem::take(&mut self.code);
+                self.check_length("subfield code", &code, &octets_from_text(&code), length);
+                self.code = code;
                 self.text.clear();
                 Element::Subfield
             }
@@ -179,6 +253,7 @@ impl Builder {
                 if is_marc || !is_nested {
                     self.note(&format!("element {name} ignored"));
                     self.remarks.is_loss |= is_marc;
+                    self.is_field_lost |= is_marc;
                 }
                 match parent {
                     Some(Element::Record | Element::Foreign | Element::Outside) | None => {
@@ -202,10 +277,9 @@ impl Builder {
             Element::Leader => {
                 let octets = octets_from_text(&self.text);
                 if octets.len() != Leader::LENGTH {
-                    self.loss(&format!(
-                        "the leader has {} octets instead of 24",
-                        octets.len()
-                    ));
+                    let length = octets.len();
+                    self.remarks
+                        .loss(|| format!("the leader has {length} octets instead of 24"));
                 }
                 self.leader = Some(Leader::padded(&octets));
             }
@@ -277,17 +351,30 @@ impl Builder {
         tag
     }
 
+    /// Notes an attribute with more characters than ISO 2709 has room for, so that the others become something else.
+    fn check_length(&mut self, what: &str, shown: &str, octets: &[u8], limit: usize) {
+        let length = std::str::from_utf8(octets).map_or(octets.len(), |text| text.chars().count());
+        if length > limit {
+            let shown: String = shown.chars().take(MAX_SHOWN).collect();
+            self.loss(&format!(
+                "{what} {shown} has {length} characters instead of {limit}"
+            ));
+        }
+    }
+
     fn note(&mut self, note: &str) {
         self.remarks.note(|| note.to_owned());
     }
 
     fn loss(&mut self, note: &str) {
+        self.is_field_lost = true;
         self.remarks.loss(|| note.to_owned());
     }
 
     fn finish(mut self) -> XmlRecord {
         if self.leader.is_none() {
-            self.loss("no leader; a default one is used");
+            self.remarks
+                .loss(|| "no leader; a default one is used".to_owned());
         }
         XmlRecord {
             record: MarcRecord {
@@ -295,6 +382,7 @@ impl Builder {
                 fields: self.fields,
             },
             remarks: self.remarks,
+            is_field_lost: self.is_field_lost,
         }
     }
 }

@@ -22,7 +22,8 @@ fn check(field: Field, xml: &str) {
     assert_eq!(written.notes, Vec::<String>::new(), "{xml}");
     let read = from_xml(&collection([&record])).expect("ours");
     let remarks = Remarks::default();
-    assert_eq!(read, XmlRecord { record, remarks }, "{xml}");
+    assert_eq!((read.record, read.remarks), (record, remarks), "{xml}");
+    assert!(!read.is_field_lost, "{xml}");
 }
 
 #[test]
@@ -105,7 +106,8 @@ fn records_in_marcxchange() {
         assert!(document.contains(EXCHANGE_NAMESPACE));
         let read = from_xml(&document).expect("ours");
         let remarks = Remarks::default();
-        assert_eq!(read, XmlRecord { record, remarks }, "{xml}");
+        assert_eq!((read.record, read.remarks), (record, remarks), "{xml}");
+        assert!(!read.is_field_lost, "{xml}");
     }
 }
 
@@ -255,6 +257,95 @@ fn input_that_is_not_a_record() {
         vec![Field::control(b"001", "x")],
         &[],
     );
+}
+
+#[test]
+fn a_single_record_is_alone() {
+    let one = "<record><leader>00000nam a2200000   4500</leader></record>";
+    for (text, expected) in [
+        (one.to_owned(), None),
+        (
+            format!("<?xml version='1.0'?><!-- a --><collection> {one}\n</collection>\n"),
+            None,
+        ),
+        (format!("{one}{one}"), Some("(octet 58)")),
+        (format!("<c>{one}{one}</c>"), Some("(octet 61)")),
+        (
+            format!("<c><a/>{one}</c>"),
+            Some("something else next to it"),
+        ),
+        (
+            format!("<c>{one}<datafield/></c>"),
+            Some("something else next to it"),
+        ),
+        (format!("a {one}"), Some("something else next to it")),
+        (format!("{one} a"), Some("something else next to it")),
+        (format!("{one}&amp;"), Some("something else next to it")),
+        (
+            format!("{one}<![CDATA[a]]>"),
+            Some("something else next to it"),
+        ),
+        (
+            format!("<record><a>{one}{one}</a></record>"),
+            Some("something else next to it"),
+        ),
+        (format!("<c>{one}"), Some("the text ends within the record")),
+        (format!("<c>{one}</d>"), Some("not well-formed XML")),
+        ("<c/>".to_owned(), Some("no record element")),
+    ] {
+        match (only_from_xml(&text), expected) {
+            (Ok(read), None) => assert_eq!(Ok(read), from_xml(&text)),
+            (Err(error), Some(expected)) => {
+                let error = error.to_string();
+                assert!(error.contains(expected), "{text}: {error}");
+            }
+            (found, _) => panic!("{text}: {found:?}"),
+        }
+    }
+}
+
+#[test]
+fn indicators_and_codes_that_are_too_long_lose_data() {
+    for (leader, field, expected) in [
+        (
+            "00000nam a2200000   4500",
+            "ind1='ab' ind2=' '><subfield code='a'>x</subfield>",
+            Some("ind1 ab has 2 characters instead of 1"),
+        ),
+        (
+            "00000nam a2200000   4500",
+            "ind1='1' ind2='ü'><subfield code='a'>x</subfield>",
+            None,
+        ),
+        (
+            "00000nam a2200000   4500",
+            "ind1='1' ind2='0'><subfield code='ab'>x</subfield>",
+            Some("subfield code ab has 2 characters instead of 1"),
+        ),
+        (
+            "00000nam a2300000   4500",
+            "ind1='1' ind2='0'><subfield code='ab'>x</subfield>",
+            None,
+        ),
+        (
+            "00000nam a2300000   4500",
+            "ind1='1' ind2='0'><subfield code='abc'>x</subfield>",
+            Some("subfield code abc has 3 characters instead of 2"),
+        ),
+    ] {
+        let read = from_xml(&format!(
+            "<record><leader>{leader}</leader><datafield tag='245' {field}</datafield></record>"
+        ));
+        let read = read.expect("a record");
+        let note = read.remarks.notes.first().map(String::as_str);
+        assert_eq!(note, expected, "{field}");
+        assert_eq!(
+            (read.remarks.is_loss, read.is_field_lost),
+            (expected.is_some(), expected.is_some())
+        );
+    }
+    let read = from_xml("<record><leader>x</leader></record>").expect("a record");
+    assert_eq!((read.remarks.is_loss, read.is_field_lost), (true, false));
 }
 
 proptest! {

@@ -177,6 +177,26 @@ fn records_come_in_forms_and_with_identifiers() {
     assert_eq!(change(&backend, Insert, &[xml]), [Ok("xml".to_owned())]);
     assert_eq!(titles(&backend, "@attr 1=1032 xml"), ["By XML"]);
 
+    let text = marcxml::to_xml(&record("bad", "Bad")).text;
+    for (text, expected) in [
+        (text.replace("\"245\"", "\"2450\""), "field 2450 left out"),
+        (format!("{text}{text}"), "a single record is expected"),
+    ] {
+        let xml = UpdateRecord {
+            id: None,
+            record: Some(External::octet_aligned(XML, text.into_bytes())),
+        };
+        let outcomes = change(&backend, Insert, &[xml]);
+        let [Err(why)] = &outcomes[..] else {
+            panic!("{outcomes:?}")
+        };
+        assert!(format!("{why:?}").contains(expected), "{why:?}");
+    }
+    assert_eq!(
+        found(&backend, &["CAT"], &pqf("@attr 1=1032 bad")).map(|found| found.len()),
+        Ok(0)
+    );
+
     let mut nameless = record("", "Nameless");
     nameless.fields.remove(0);
     let outcomes = change(&backend, Insert, &[marc(&nameless), marc(&nameless)]);

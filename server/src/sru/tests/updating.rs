@@ -110,6 +110,72 @@ async fn records_are_created_replaced_and_deleted() {
 }
 
 #[tokio::test]
+async fn records_that_would_lose_data_are_refused() {
+    let session = &mut session();
+    let one = record("new1", "One");
+    let field = "<datafield tag=\"245\"";
+    for (text, expected) in [
+        (
+            format!("{one}{}", record("new2", "Two")),
+            "12 a single record is expected, and there is something else next to it",
+        ),
+        (
+            format!("<collection>{one}{}</collection>", record("new2", "Two")),
+            "12 a single record is expected",
+        ),
+        (format!("stray {one}"), "12 a single record is expected"),
+        (
+            one.replace("245", "2450"),
+            "12 field 2450 left out, a tag has three octets",
+        ),
+        (one.replace("245", "24"), "12 field 24 left out"),
+        (one.replace("245", ""), "12 field  left out"),
+        (one.replace("245", "24 5"), "12 field 24 5 left out"),
+        (one.replace("245", "2é5"), "12 field 2é5 left out"),
+        (
+            one.replace("datafield", "datafeild"),
+            "12 element datafeild ignored",
+        ),
+        (
+            one.replace("subfield", "subfeild"),
+            "12 element subfeild ignored; text in an ignored element of a field left out",
+        ),
+        (
+            one.replace(field, &format!("stray{field}")),
+            "12 text outside of fields and subfields ignored",
+        ),
+        (
+            one.replace("ind1=\"0\"", "ind1=\"ab\""),
+            "12 ind1 ab has 2 characters instead of 1",
+        ),
+        (one.replace("ind1=\"0\"", ""), "12 ind1 missing"),
+        (
+            one.replace("00000nam a2200000 a 4500", "x"),
+            "12 the leader has 1 octets instead of 24",
+        ),
+        (one.replace("One", "&e;"), "12 entity e is not known"),
+    ] {
+        let request = request(UpdateAction::Create, "", &text);
+        let (_, response) = answer(session, "books", request).await;
+        let shown = shown(&response.diagnostics);
+        assert!(
+            !response.success && shown.starts_with(expected),
+            "{text}: {shown}"
+        );
+    }
+    let found = search_of(session, "query=rec.id=new1").await;
+    assert_eq!(found.number_of_records, Some(0));
+    let collection = format!("<collection>{one}</collection>");
+    let (_, response) = answer(
+        session,
+        "books",
+        request(UpdateAction::Create, "", &collection),
+    )
+    .await;
+    assert!(response.success, "{response:?}");
+}
+
+#[tokio::test]
 async fn what_cannot_be_updated_is_refused() {
     let session = &mut session();
     let one = record("new1", "One");
