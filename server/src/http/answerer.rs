@@ -25,7 +25,7 @@ use crate::connection::{Client, Context};
 use crate::diagnostic::Diagnostic;
 use crate::fault::{Fault, HttpSubject, Script, sru as sru_faults};
 use crate::lock::lock;
-use crate::metrics::{OperationKind, OperationTimer};
+use crate::metrics::{OperationKind, OperationTimer, SessionEnd};
 use crate::observer::Peer;
 use crate::sru::{SruAsked, SruReply, SruSession, SruStatus};
 
@@ -231,6 +231,9 @@ impl<'a> Answerer<'a> {
             user: self.session.user(),
         };
         self.tally.sru_answered(timer, &reply, from);
+        if reply.hang_up {
+            self.tally.ends(SessionEnd::Refused, None);
+        }
         for fault in &striking {
             sru_faults::answer(fault, &mut reply.response);
         }
