@@ -269,6 +269,7 @@ fn keys_of(command: &str) -> BTreeSet<String> {
         "lookup",
         "update",
         "order",
+        "explain",
         "probe",
         "targets check",
     ];

@@ -65,7 +65,11 @@ fn outcomes_are_exit_codes_and_plain_words() {
             2,
             "--json",
         ),
-        (&["http://localhost/", "war"], 2, "not a scheme of Z39.50"),
+        (
+            &["ftp://localhost/", "war"],
+            2,
+            "ftp: is not a scheme of targets",
+        ),
         (
             &["localhost/books", "war", "--key", "x.pem"],
             2,

@@ -401,7 +401,7 @@ fn audit_d16_messages_say_what_is_wrong_and_what_to_do() {
         ),
         (
             &["search", "z3950s://lib.example/cat", "x"],
-            "z3950s: is not a scheme of Z39.50: a target begins with z39.50s://",
+            "z3950s: is not a scheme of targets: they begin with z39.50s://",
         ),
         (
             &["--demo", "search", "localhost/books", ""],

@@ -22,7 +22,11 @@ impl ZeeRex {
         if local_name(&root) != "explain" {
             return Err(XmlError::element(local_name(&root)));
         }
-        let mut description = Self::default();
+        // What is not said is not known.
+        let mut description = Self {
+            server: unknown_server(),
+            ..Self::default()
+        };
         while let Some(start) = xml.child()? {
             match local_name(&start) {
                 "serverInfo" => description.server = server(&mut xml, &start)?,
@@ -47,13 +51,23 @@ fn flag(start: &BytesStart<'_>, name: &str) -> Option<bool> {
     Some(matches!(value.trim(), "true" | "1"))
 }
 
+fn unknown_server() -> ZeeRexServer {
+    ZeeRexServer {
+        protocol: String::new(),
+        version: String::new(),
+        transport: String::new(),
+        method: String::new(),
+        ..ZeeRexServer::default()
+    }
+}
+
 fn server(xml: &mut XmlReader<'_>, start: &BytesStart<'_>) -> Result<ZeeRexServer, XmlError> {
     let mut server = ZeeRexServer {
         protocol: text_of(start, "protocol"),
         version: text_of(start, "version"),
         transport: text_of(start, "transport"),
         method: text_of(start, "method"),
-        ..ZeeRexServer::default()
+        ..unknown_server()
     };
     while let Some(start) = xml.child()? {
         match local_name(&start) {
