@@ -67,7 +67,7 @@ const NAMES: [&str; 20] = [
 /// | `245ab` | these subfields of each field, in record order |
 /// | `020a` | each subfield of this code |
 /// | `008/35-37`, `LDR/06` | characters of a control field or of the leader, from 0 |
-/// | `title`, `author`, `year`, `isbn`, `issn`, `lccn`, `oclc` | as in a [`Citation`] |
+/// | `title`, `author`, `year`, `isbn`, `issn`, `lccn`, `oclc` | as in a [`Citation`](crate::crosswalk::Citation) |
 /// | `publisher`, `subject`, `language` … | elements of Dublin Core |
 /// | `source` | where the record comes from |
 /// | `holdings`, `location`, `call_number`, `available`, `due` … | of each copy, in the order of the copies |
