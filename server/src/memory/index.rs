@@ -25,6 +25,7 @@ use std::time::Duration;
 
 pub(super) use self::browse::Browse;
 pub(super) use self::find::Pattern;
+pub(super) use self::notes::shortened;
 pub(super) use self::phrase::{Edge, Edges, WordPlace, WordPlaces};
 pub(super) use self::segment::{Segment, SegmentBuilder};
 use self::strings::Strings;

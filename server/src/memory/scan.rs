@@ -1,8 +1,11 @@
 //! Scan: the terms around a starting term, with the number of records that have each (Z39.50-2003 §3.2.8.1). Facets: the terms of
 //! an index, and the number of records found that have each (Index Data's facets, 1.2.840.10003.10.1000.81.5).
 
+mod display;
+
 use std::cmp::Reverse;
 
+use tracing::debug;
 use z3950_asn1::apdu::{AttributeElement, AttributeList, Term};
 use z3950_asn1::bib1::attributes::USE;
 
@@ -46,7 +49,12 @@ pub(super) fn scan(
         step: scan.step,
         within: within.as_ref(),
     };
-    Ok(index.browse(&browse, work)?)
+    let mut scanned = index.browse(&browse, work)?;
+    let all = (index, &*catalogue.fields);
+    if display::add(all, terms, within.as_ref(), &mut scanned, work).is_err() {
+        debug!("no work left for display forms");
+    }
+    Ok(scanned)
 }
 
 /// The most terms of a facet.

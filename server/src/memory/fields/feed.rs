@@ -122,6 +122,30 @@ impl Fields {
         record: &MarcRecord,
         emit: &mut dyn FnMut(EntryKind, IndexSet, &str),
     ) {
+        self.read(record, None, emit);
+    }
+
+    /// Emits the texts of a record in an index, in the order of [`Fields::entries`].
+    pub(in crate::memory) fn texts(
+        &self,
+        record: &MarcRecord,
+        index: IndexId,
+        emit: &mut dyn FnMut(&str),
+    ) {
+        self.read(record, Some(index), &mut |kind, indexes, text| {
+            if kind == EntryKind::Text && indexes.contains(index) {
+                emit(text);
+            }
+        });
+    }
+
+    /// Emits the entries of the fields that feed an index; `None` for those of all.
+    fn read(
+        &self,
+        record: &MarcRecord,
+        only: Option<IndexId>,
+        emit: &mut dyn FnMut(EntryKind, IndexSet, &str),
+    ) {
         let is_unimarc = is_unimarc(record);
         let (format, title) = match is_unimarc {
             true => (&self.unimarc, *b"200"),
@@ -134,6 +158,7 @@ impl Fields {
                 record,
                 charset: None,
             },
+            only: only.map(IndexSet::of),
             elements: Vec::new(),
             parts: Vec::new(),
             joined: String::new(),
@@ -145,7 +170,9 @@ impl Fields {
         let is_title = |field: &&Field| field.tag.0 == title;
         let titles = record.fields.iter().filter(is_title);
         for field in titles.chain(record.fields.iter().filter(|field| !is_title(field))) {
-            if let Some(rules) = format.rules(effective_tag(field)) {
+            if let Some(rules) = format.rules(effective_tag(field))
+                && only.is_none_or(|index| rules.feed(index))
+            {
                 reader.field(field, rules);
             }
         }
@@ -191,6 +218,8 @@ struct Reader<'r, 'e> {
     fields: &'r Fields,
     is_unimarc: bool,
     text: Text<'r>,
+    /// The indexes whose entries are wanted; `None` for all.
+    only: Option<IndexSet>,
     /// The elements of a field with the slots of their codes.
     elements: Vec<(usize, &'r [u8])>,
     /// The elements that feed an index, and which.
@@ -219,6 +248,9 @@ impl<'r> Reader<'r, '_> {
                     Some(positions) => self.give(rule.indexes, slice(data, positions)),
                     None => indexes = indexes.union(rule.indexes),
                 }
+            }
+            if let Some(only) = self.only {
+                indexes = indexes.intersection(only);
             }
             if !indexes.is_empty() {
                 let text = self.text.decode(data);

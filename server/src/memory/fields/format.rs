@@ -34,6 +34,15 @@ pub(super) struct Rule {
     pub(super) indexes: IndexSet,
 }
 
+impl FieldRules {
+    /// Whether any of them feeds an index.
+    pub(super) fn feed(&self, index: IndexId) -> bool {
+        let mut others = self.others.iter();
+        self.codes.iter().any(|indexes| indexes.contains(index))
+            || others.any(|rule| rule.indexes.contains(index))
+    }
+}
+
 /// Subfield codes as small numbers: letters, digits, and one for all others.
 pub(super) const SLOTS: usize = 37;
 

@@ -2,9 +2,11 @@
 
 use std::ops::Range;
 
+use bytes::Bytes;
 use z3950_asn1::apdu::Term;
 
 use super::dictionary::Dictionary;
+use super::find::FIND_UNITS;
 use super::{Exhausted, Index, STRINGS_A_UNIT, Terms, Work};
 use crate::backend::{ScanTerm, Scanned};
 use crate::memory::hits::{HitSet, Part};
@@ -175,6 +177,39 @@ fn next(cursors: &mut [Cursor<'_>], work: &mut Work) -> Result<Option<ScanTerm>,
 }
 
 impl Index {
+    /// The first record that has a term, in its ISO 2709 form; `within` as in [`Browse`].
+    ///
+    /// # Errors
+    /// If the work is exhausted.
+    pub(in crate::memory) fn first_with(
+        &self,
+        terms: Terms,
+        term: &[u8],
+        within: Option<&HitSet<'_>>,
+        work: &mut Work,
+    ) -> Result<Option<&Bytes>, Exhausted> {
+        for (number, segment, _) in self.segments() {
+            let within = match within.map(|within| within.part(number)) {
+                Some(None) => continue,
+                within => within.flatten(),
+            };
+            let dictionary = segment.dictionary(terms);
+            work.spend(FIND_UNITS)?;
+            let Some(string) = dictionary.strings().find(term) else {
+                continue;
+            };
+            work.spend(dictionary.units(string) + within.map_or(0, Part::units))?;
+            let mut part = dictionary.part(string);
+            if let Some(within) = within {
+                part = part.and(within);
+            }
+            if let Some(first) = part.iter().next() {
+                return Ok(segment.record(first).map(|(octets, _)| octets));
+            }
+        }
+        Ok(None)
+    }
+
     /// Every term of the index that any of the records has, ascending, with the number of these records.
     ///
     /// # Errors

@@ -447,7 +447,7 @@ impl Room {
 }
 
 /// Cuts a key to the size limit.
-fn shortened(key: &str) -> &str {
+pub(in crate::memory) fn shortened(key: &str) -> &str {
     let end = (0..=KEY.min(key.len()))
         .rev()
         .find(|end| key.is_char_boundary(*end));

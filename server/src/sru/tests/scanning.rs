@@ -41,6 +41,33 @@ async fn terms_are_those_around_the_start() {
     }
 }
 
+#[tokio::test]
+async fn terms_of_texts_have_the_form_in_which_they_are_printed() {
+    let session = &mut session();
+    for (parameters, expected) in [
+        (
+            "scanClause=dc.creator exact tolstoy&maximumTerms=1",
+            [(
+                "tolstoy leo graf 1828 1910",
+                Some("Tolstoy, Leo, graf, 1828-1910."),
+            )],
+        ),
+        (
+            "scanClause=title@war&maximumTerms=1",
+            [("war", Some("War"))],
+        ),
+        ("scanClause=title@1&maximumTerms=1", [("1", None)]),
+        ("scanClause=dc.language@eng&maximumTerms=1", [("eng", None)]),
+    ] {
+        let Response::Scan(response) = reply_of(session, "", parameters).await.response else {
+            panic!("{parameters}: no scanResponse");
+        };
+        let found = response.terms.iter();
+        let found = found.map(|term| (&*term.value, term.display_term.as_deref()));
+        assert_eq!(found.collect::<Vec<_>>(), expected, "{parameters}");
+    }
+}
+
 async fn terms(session: &mut SruSession, parameters: &str) -> String {
     let Response::Scan(response) = reply_of(session, "", parameters).await.response else {
         panic!("{parameters}: no scanResponse");

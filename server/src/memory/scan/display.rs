@@ -1,0 +1,164 @@
+//! The display forms of the terms of a scan: as printed in the first record that has the term (displayTerm of TermInfo, Z39.50-2003
+//! §3.2.8.1). The indexes have folded terms only, so the record is read again.
+
+use bytes::Bytes;
+use unicode_normalization::char::is_combining_mark;
+use z3950_asn1::apdu::Term;
+use z3950_marc::iso2709;
+
+use crate::backend::Scanned;
+use crate::memory::fields::{Fields, IndexId, Kind, SUBFIELD_MARK};
+use crate::memory::hits::HitSet;
+use crate::memory::index::{Exhausted, Index, Terms, Work, shortened};
+use crate::memory::words::words;
+
+/// The most octets of a display form. Longer texts are no headings.
+const MAX_DISPLAY: usize = 1_000;
+
+/// Octets of a record that are read in a unit of work.
+const OCTETS_A_UNIT: usize = 8;
+
+/// Adds their display forms to the terms of an index. Those of codes, dates and numbers have none.
+///
+/// `within` are the records that were scanned; `None` for all.
+///
+/// # Errors
+/// If the work is exhausted. The remaining terms have no display form then.
+pub(super) fn add(
+    (index, fields): (&Index, &Fields),
+    terms: Terms,
+    within: Option<&HitSet<'_>>,
+    scanned: &mut Scanned,
+    work: &mut Work,
+) -> Result<(), Exhausted> {
+    let (Terms::Words(id) | Terms::Keys(id)) = terms;
+    if fields.kind(id) != Kind::Text {
+        return Ok(());
+    }
+    // Neighbouring terms are often those of one record.
+    let mut last: Option<(&Bytes, Vec<String>)> = None;
+    for one in scanned.before.iter_mut().chain(&mut scanned.after) {
+        let Term::General(octets) = &one.term else {
+            continue;
+        };
+        let Ok(term) = std::str::from_utf8(octets) else {
+            continue;
+        };
+        let Some(record) = index.first_with(terms, octets, within, work)? else {
+            continue;
+        };
+        let texts = match last.take() {
+            Some((same, texts)) if std::ptr::eq(same, record) => texts,
+            _ => {
+                work.spend(record.len() / OCTETS_A_UNIT)?;
+                texts_of(record, fields, id)
+            }
+        };
+        let mut printed = texts.iter();
+        let printed = match terms {
+            Terms::Words(_) => printed.find_map(|text| word_of(text, term).map(str::to_owned)),
+            Terms::Keys(_) => printed.find_map(|text| whole_of(text, term)),
+        };
+        last = Some((record, texts));
+        let is_useful = |text: &String| text != term && text.len() <= MAX_DISPLAY;
+        one.display = printed.filter(is_useful);
+    }
+    Ok(())
+}
+
+/// The texts of a record in an index; none if it cannot be read.
+fn texts_of(record: &Bytes, fields: &Fields, index: IndexId) -> Vec<String> {
+    let mut texts = Vec::new();
+    if let Ok(parsed) = iso2709::parse(record) {
+        fields.texts(&parsed.record, index, &mut |text| {
+            texts.push(text.to_owned())
+        });
+    }
+    texts
+}
+
+/// The first word of a text that folds to a term.
+fn word_of<'a>(text: &'a str, term: &str) -> Option<&'a str> {
+    let is_between = |c: char| !c.is_alphanumeric() && !is_combining_mark(c);
+    let is_term = |word: &&str| match word.is_ascii() {
+        true => word.eq_ignore_ascii_case(term),
+        false => words(word).iter().eq([term]),
+    };
+    text.split(is_between)
+        .filter(|word| !word.is_empty())
+        .find(is_term)
+}
+
+/// The text of a field that folds to a whole entry, without marks and without the punctuation that precedes a further element.
+fn whole_of(text: &str, term: &str) -> Option<String> {
+    // Most texts differ in the first letter.
+    let first = text.trim_start().chars().next();
+    let is_other = |letter: char| !term.starts_with(letter.to_ascii_lowercase());
+    if first.is_some_and(|first| first.is_ascii_alphanumeric() && is_other(first)) {
+        return None;
+    }
+    if shortened(&words(text).join(" ")) != term {
+        return None;
+    }
+    let mut printed = String::with_capacity(text.len());
+    for character in text.chars() {
+        match character {
+            SUBFIELD_MARK => printed.push(' '),
+            other if other.is_control() => {}
+            other => printed.push(other),
+        }
+    }
+    let end = printed
+        .trim_end_matches(|c: char| c.is_whitespace() || "/:;=,".contains(c))
+        .len();
+    printed.truncate(end);
+    Some(printed.trim_start().to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_shown_as_printed() {
+        for (text, term, expected) in [
+            ("War and peace /", "war", Some("War")),
+            ("Les Misérables :", "miserables", Some("Misérables")),
+            (
+                "LES MISE\u{301}RABLES",
+                "miserables",
+                Some("MISE\u{301}RABLES"),
+            ),
+            ("\u{98}L'\u{9c}étranger", "etranger", Some("étranger")),
+            ("(Straße)", "strasse", Some("Straße")),
+            ("War\u{1f}peace", "peace", Some("peace")),
+            ("Warsaw", "war", None),
+            ("紅樓夢", "樓", None),
+            ("", "war", None),
+        ] {
+            assert_eq!(word_of(text, term), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn entries_are_shown_as_printed() {
+        let long = "Ä".repeat(300);
+        let folded = "a".repeat(200);
+        for (text, term, expected) in [
+            (
+                "Tolstoy, Leo,\u{1f}graf,\u{1f}1828-1910.",
+                "tolstoy leo graf 1828 1910",
+                Some("Tolstoy, Leo, graf, 1828-1910."),
+            ),
+            (
+                "\u{98}The \u{9c}war :\u{1f}a novel /",
+                "the war a novel",
+                Some("The war : a novel"),
+            ),
+            ("War and peace", "war", None),
+            (&long, &folded, Some(&*long)),
+        ] {
+            assert_eq!(whole_of(text, term).as_deref(), expected, "{text}");
+        }
+    }
+}
