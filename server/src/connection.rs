@@ -3,6 +3,7 @@
 //! find requests that stop one of them.
 
 mod operations;
+mod output;
 pub(crate) mod rooms;
 pub(crate) mod stream;
 pub(crate) mod tally;
@@ -26,14 +27,14 @@ use z3950_asn1::error::{FrameError, FrameErrorKind};
 use self::operations::{Asked, Ended, Operations};
 use self::rooms::Room;
 use self::stream::{Arrival, Inlet, Transport};
-use self::tally::{Requester, Tally};
+use self::tally::Tally;
 use crate::budget::Charge;
 use crate::diagnostic::{Condition, diagnostic};
 use crate::fault::{Faults, Item, Output, Script};
 use crate::limits::Limits;
 use crate::metrics::{Metrics, SessionEnd};
 use crate::observer::{Observer, Peer};
-use crate::session::{Session, refused};
+use crate::session::Session;
 use crate::target::Target;
 use crate::transcript::{Player, Replay};
 
@@ -345,53 +346,6 @@ impl<S: Transport> Connection<'_, S> {
         ended.and_then(|ended| self.answer(ended))
     }
 
-    /// The answer to a request that has ended, unless it is delayed.
-    fn answer(&mut self, ended: Ended) -> Option<Output> {
-        let (mut asked, mut reply) = match ended {
-            Ended::Done(asked, done) => (asked, self.session.finish(done)),
-            Ended::Output(output) => {
-                self.operations.begin(&mut self.session);
-                return Some(output);
-            }
-        };
-        // The records, and their copy in the encoded answer.
-        if let Err(why) = asked.charge.set(reply.octets().saturating_mul(2)) {
-            reply = refused(&asked.request, why);
-        }
-        let (timer, answer) = (asked.timer.take(), reply.apdus.last());
-        let from = Requester {
-            peer: self.session.peer(),
-            user: self.session.user(),
-        };
-        self.tally.answered(timer, &asked.request, answer, from);
-        if reply.hang_up {
-            match self.session.is_refused() {
-                true => self.tally.ends(SessionEnd::Refused, None),
-                false => {
-                    let why = format_args!("{} out of place", asked.request.name());
-                    self.tally.ends(SessionEnd::ProtocolError, Some(&why));
-                }
-            }
-        }
-        let mut output: Output = match &mut self.script {
-            None => reply.into(),
-            Some(script) => script.reply(&asked.striking, &asked.request, reply),
-        };
-        output.charge = asked.charge;
-        let output = self.in_time(asked.request, output);
-        self.operations.begin(&mut self.session);
-        output
-    }
-
-    /// The output to send now; `None` if it is delayed.
-    fn in_time(&mut self, request: Arc<Apdu>, output: Output) -> Option<Output> {
-        if output.delay.is_zero() {
-            return Some(output);
-        }
-        self.operations.delay(request, output);
-        None
-    }
-
     /// Handles a request about the operations in progress, and sends its reports.
     async fn interrupt(&mut self, request: &Apdu) -> io::Result<()> {
         let reports = self.session.interrupt().take(request);
@@ -424,68 +378,6 @@ impl<S: Transport> Connection<'_, S> {
     fn give_up(&mut self) -> Output {
         self.operations.list.clear();
         self.session.end(CloseReason::FINISHED, None).into()
-    }
-
-    /// Writes the output; returns how the connection ends after it, if it does.
-    async fn send(&mut self, mut output: Output) -> io::Result<Option<End>> {
-        let mut octets = self.encode(output.items)?;
-        let mut charge = output.charge;
-        if let Err(why) = charge.cover(octets.len()) {
-            let end = self
-                .session
-                .end(CloseReason::RESOURCES, Some(&why.to_string()));
-            let end = Output::from(end);
-            octets = self.encode(end.items)?;
-            output.hang_up = true;
-        }
-        let end = output.cut_after.unwrap_or(octets.len()).min(octets.len());
-        let octets = octets.get(..end).unwrap_or_default();
-        let limit = self.limits().write_time;
-        match output.trickle {
-            None => stream::write(self.stream, octets, limit).await?,
-            Some(pause) => {
-                Box::pin(stream::trickle(self.stream, octets, pause, limit)).await?;
-            }
-        }
-        if output.hang_up || output.cut_after.is_some() {
-            // Every other end is known by now.
-            self.tally.ends(SessionEnd::Fault, None);
-        }
-        Ok(
-            match (output.hang_up || output.cut_after.is_some(), output.reset) {
-                (false, _) => None,
-                (true, false) => Some(End::Closed),
-                (true, true) => Some(End::Reset),
-            },
-        )
-    }
-
-    /// The octets of all items.
-    fn encode(&mut self, items: Vec<Item>) -> io::Result<Vec<u8>> {
-        let mut all = Vec::new();
-        for item in items {
-            let (octets, apdu) = match item {
-                Item::Apdu(apdu) => {
-                    let octets = codec::encode(&apdu).map_err(io::Error::other)?;
-                    debug!(apdu = apdu.name(), octets = octets.len(), "sent");
-                    trace!("\n{}", dump(&octets));
-                    (octets, Some(apdu))
-                }
-                Item::Octets(octets) => {
-                    debug!(octets = octets.len(), "sent instead of an APDU");
-                    (octets.into(), None)
-                }
-            };
-            self.tally.sent(octets.len(), apdu.as_ref());
-            let observer = &self.context.observer;
-            observer.sent(self.client.number, &octets, apdu.as_ref());
-            if all.is_empty() {
-                all = octets;
-            } else {
-                all.extend(octets);
-            }
-        }
-        Ok(all)
     }
 
     /// Whether Init was granted.

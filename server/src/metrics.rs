@@ -1,6 +1,8 @@
 //! Counters of a running server, for its operator: sessions, operations with their outcomes and durations, octets. Counting
 //! takes a few atomic additions per request.
 
+mod names;
+
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex};
@@ -8,8 +10,10 @@ use std::time::{Duration, Instant};
 
 use tracing::warn;
 use z3950_asn1::apdu::Apdu;
-use z3950_asn1::oid::{DATABASE_UPDATE, DATABASE_UPDATE_1, DATABASE_UPDATE_2, Oid, XML_ES};
 
+pub use self::names::{
+    ConnectionRefusal, LoggedRefusal, OperationKind, OperationOutcome, SessionEnd,
+};
 use crate::lock::lock;
 
 /// What has been counted since the server started.
@@ -73,158 +77,6 @@ const BOUNDS: [Duration; 12] = [
     Duration::from_secs(10),
     Duration::from_secs(30),
 ];
-
-/// Enumerations whose values have a place in an array and a name.
-macro_rules! named {
-    ($(#[$about:meta])* $type:ident { $($(#[$meaning:meta])* $variant:ident $name:literal,)+ }) => {
-        $(#[$about])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-        #[non_exhaustive]
-        pub enum $type {
-            $($(#[$meaning])* $variant,)+
-        }
-
-        impl $type {
-            /// All values.
-            pub const ALL: &[Self] = &[$(Self::$variant,)+];
-
-            /// Its name in logs.
-            pub fn name(self) -> &'static str {
-                match self {
-                    $(Self::$variant => $name,)+
-                }
-            }
-        }
-    };
-}
-
-named! {
-    /// The operations that are counted separately.
-    OperationKind {
-        /// Init.
-        Init "init",
-        /// Search.
-        Search "search",
-        /// Present.
-        Present "present",
-        /// Scan.
-        Scan "scan",
-        /// Sort.
-        Sort "sort",
-        /// Delete of result sets.
-        Delete "delete",
-        /// The extended service Update.
-        Update "update",
-        /// Any other extended service.
-        Extended "extended",
-        /// Resource reports and duplicate detection.
-        Other "other",
-        /// SRU: searchRetrieve.
-        SruSearch "sru-search",
-        /// SRU: scan.
-        SruScan "sru-scan",
-        /// SRU: explain.
-        SruExplain "sru-explain",
-        /// SRU: update.
-        SruUpdate "sru-update",
-        /// A request of HTTP that is none of SRU.
-        Http "http",
-    }
-}
-
-named! {
-    /// How an operation ended.
-    OperationOutcome {
-        /// It succeeded, at least in part.
-        Ok "ok",
-        /// It was answered with a diagnostic.
-        Failed "failed",
-        /// The session ended before the answer.
-        Abandoned "abandoned",
-    }
-}
-
-named! {
-    /// How a session ended.
-    SessionEnd {
-        /// The client sent Close.
-        Closed "closed",
-        /// The client closed the connection without Close.
-        Left "left",
-        /// The connection failed, or the client did not take an answer.
-        Lost "lost",
-        /// The client sent something that is no request.
-        ProtocolError "protocol-error",
-        /// The client sent no request in time.
-        Idle "idle",
-        /// The client sent no Init in time.
-        NoInit "no-init",
-        /// There was no TLS handshake, or none in time.
-        NoTls "no-tls",
-        /// Authentication failed too often.
-        Refused "refused",
-        /// The connection was closed to make room for another one.
-        GaveWay "gave-way",
-        /// A fault ended it on request.
-        Fault "fault",
-        /// The server stopped.
-        Stopped "stopped",
-        /// A bug in the server ended it.
-        Bug "bug",
-    }
-}
-
-named! {
-    /// Why a connection was closed at once.
-    ConnectionRefusal {
-        /// The address holds as many sessions as it may.
-        Address "address",
-        /// There is no room, and too many connections wait for some.
-        Full "full",
-    }
-}
-
-named! {
-    /// What is refused, in the log.
-    LoggedRefusal {
-        /// A connection of an address that holds as many sessions as it may.
-        Address "too many sessions from one address",
-        /// A connection for which there is no room.
-        Full "no room for a further session",
-        /// Init.
-        Init "Init",
-        /// An update without leave.
-        Update "update",
-    }
-}
-
-/// The packages of the extended service Update.
-const UPDATES: [Oid; 4] = [
-    DATABASE_UPDATE,
-    DATABASE_UPDATE_1,
-    DATABASE_UPDATE_2,
-    XML_ES,
-];
-
-impl OperationKind {
-    /// The kind of a request; `None` for a request that is no operation.
-    pub(crate) fn of(request: &Apdu) -> Option<Self> {
-        Some(match request {
-            Apdu::InitializeRequest(_) => Self::Init,
-            Apdu::SearchRequest(_) => Self::Search,
-            Apdu::PresentRequest(_) => Self::Present,
-            Apdu::ScanRequest(_) => Self::Scan,
-            Apdu::SortRequest(_) => Self::Sort,
-            Apdu::DeleteResultSetRequest(_) => Self::Delete,
-            Apdu::ExtendedServicesRequest(request) if UPDATES.contains(&request.package_type) => {
-                Self::Update
-            }
-            Apdu::ExtendedServicesRequest(_) => Self::Extended,
-            Apdu::ResourceReportRequest(_) | Apdu::DuplicateDetectionRequest(_) => Self::Other,
-            _ => return None,
-        })
-    }
-}
 
 /// How long operations of one kind took.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -422,85 +274,4 @@ impl Drop for OperationTimer {
 }
 
 #[cfg(test)]
-mod tests {
-    use z3950_asn1::apdu::{Close, CloseReason};
-
-    use super::*;
-    use crate::requests::{init, search};
-
-    #[test]
-    fn places_are_those_of_the_names() {
-        for (place, kind) in OperationKind::ALL.iter().enumerate() {
-            assert_eq!(*kind as usize, place);
-        }
-        for (place, end) in SessionEnd::ALL.iter().enumerate() {
-            assert_eq!(*end as usize, place);
-        }
-    }
-
-    #[test]
-    fn operations_are_counted_by_outcome_and_duration() {
-        let metrics = Arc::default();
-        let begun = |request: Apdu, ago: Duration| {
-            let mut timer = OperationTimer::of(&request, &metrics).expect("an operation");
-            timer.begun -= ago;
-            timer
-        };
-        begun(init(), Duration::ZERO).answered(OperationOutcome::Ok);
-        let query = || search("@attr 1=4 emma");
-        begun(query(), Duration::from_secs(2)).answered(OperationOutcome::Ok);
-        begun(query(), Duration::from_secs(3)).answered(OperationOutcome::Failed);
-        drop(begun(query(), Duration::from_secs(3600)));
-        let open = begun(query(), Duration::ZERO);
-        assert_eq!(metrics.operations_in_progress(), 1);
-        drop(open);
-        assert_eq!(metrics.operations_in_progress(), 0);
-        let counts = |kind| {
-            let outcomes = OperationOutcome::ALL.iter();
-            outcomes
-                .map(|outcome| metrics.operations(kind, *outcome))
-                .collect::<Vec<_>>()
-        };
-        assert_eq!(counts(OperationKind::Init), [1, 0, 0]);
-        assert_eq!(counts(OperationKind::Search), [1, 1, 2]);
-        assert_eq!(counts(OperationKind::Present), [0, 0, 0]);
-        let durations = metrics.durations(OperationKind::Search);
-        assert_eq!(durations.count, 4);
-        assert!(durations.sum >= Duration::from_secs(3605));
-        let within: Vec<_> = durations.within.iter().map(|(_, count)| *count).collect();
-        // One longer than the last bound, two of at most 5 s, and one at once.
-        assert_eq!(within[8..], [1, 3, 3, 3], "{durations:?}");
-        let close = Close::new(CloseReason::FINISHED, None).into();
-        assert_eq!(OperationKind::of(&close), None);
-    }
-
-    #[test]
-    fn few_refusals_are_logged() {
-        let metrics = Metrics::default();
-        let may_log = || metrics.may_log(LoggedRefusal::Init);
-        let logged = |count: usize| (0..count).filter(|_| may_log()).count();
-        let unlogged = || lock(&metrics.refusals).words();
-        assert_eq!(logged(10), 10);
-        assert_eq!(unlogged(), "");
-        assert_eq!(logged(2), 0);
-        assert!(!metrics.may_log(LoggedRefusal::Update));
-        metrics.tell_refusals(PERIOD);
-        assert_eq!(unlogged(), "2 (Init), 1 (update)");
-        metrics.tell_refusals(Duration::ZERO);
-        assert_eq!(unlogged(), "");
-        assert_eq!(logged(11), 10);
-        let minute_ago = Instant::now().checked_sub(PERIOD);
-        lock(&metrics.refusals).since = minute_ago;
-        assert_eq!(logged(20), 10);
-    }
-
-    #[test]
-    fn open_sessions_are_those_that_have_not_ended() {
-        let metrics = Metrics::default();
-        metrics.session_began();
-        metrics.session_began();
-        metrics.session_ended(SessionEnd::Idle);
-        assert_eq!((metrics.sessions_begun(), metrics.sessions()), (2, 1));
-        assert_eq!(metrics.sessions_ended(SessionEnd::Idle), 1);
-    }
-}
+mod tests;

@@ -17,20 +17,23 @@
 //! After a protocol error an open session of version 3 sends Close(protocolError). Any other just ends the connection: version
 //! 2 has no such Close, and before Init no version is agreed on.
 
+mod pending;
+mod reply;
+
 use std::fmt;
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use z3950_asn1::apdu::{
-    Apdu, Close, CloseReason, FragmentSyntax, InitializeRequest, NamePlusRecord, Record, Records,
-    ReferenceId,
-};
+use z3950_asn1::apdu::{Apdu, Close, CloseReason, InitializeRequest, ReferenceId};
 use z3950_asn1::codec;
 
+use self::pending::{Pending, Waiting};
+pub use self::reply::Reply;
+use self::reply::octets_in;
 use crate::association::{Association, Interrupt, Operation};
 use crate::budget::{Account, Charge, DECODED};
 use crate::diagnostic::{Condition, Diagnostic, diagnostic};
-use crate::service::resource::{self, Held};
+use crate::service::resource;
 use crate::service::{self, Conclusion, access, init};
 use crate::target::Target;
 
@@ -64,54 +67,6 @@ pub(crate) enum Done {
     Operation(Option<ReferenceId>, Result<Conclusion, String>),
     /// The reply is known already.
     Reply(Reply),
-}
-
-/// What the session sends, and whether the connection ends after it.
-#[derive(Clone, Debug, Default, PartialEq)]
-#[non_exhaustive]
-pub struct Reply {
-    /// The APDUs, in order.
-    pub apdus: Vec<Apdu>,
-    /// Whether to close the connection after sending them.
-    pub hang_up: bool,
-}
-
-impl Reply {
-    /// The end of the connection, without an APDU.
-    pub fn hang_up() -> Self {
-        Self {
-            hang_up: true,
-            ..Self::default()
-        }
-    }
-
-    /// Octets of the records in it.
-    pub(crate) fn octets(&self) -> usize {
-        self.apdus.iter().map(octets_of_records).sum()
-    }
-
-    /// Sets the referenceId of the request that is answered.
-    fn bearing(mut self, reference_id: Option<ReferenceId>) -> Self {
-        for apdu in &mut self.apdus {
-            apdu.set_reference_id(reference_id.clone());
-        }
-        self
-    }
-}
-
-impl From<Apdu> for Reply {
-    fn from(apdu: Apdu) -> Self {
-        Self::from(vec![apdu])
-    }
-}
-
-impl From<Vec<Apdu>> for Reply {
-    fn from(apdus: Vec<Apdu>) -> Self {
-        Self {
-            apdus,
-            hang_up: false,
-        }
-    }
 }
 
 impl Session {
@@ -408,90 +363,12 @@ pub(crate) fn refused(request: &Apdu, why: Diagnostic) -> Reply {
     reply.bearing(request.reference_id().cloned())
 }
 
-/// Octets of the records in an answer.
-fn octets_of_records(answer: &Apdu) -> usize {
-    match answer {
-        Apdu::SearchResponse(search) => octets_in(&search.records),
-        Apdu::PresentResponse(present) => octets_in(&present.records),
-        Apdu::Segment(segment) => octets_of_all(&segment.segment_records),
-        _ => 0,
-    }
-}
-
-fn octets_in(records: &Option<Records>) -> usize {
-    match records {
-        Some(Records::ResponseRecords(records)) => octets_of_all(records),
-        _ => 0,
-    }
-}
-
-fn octets_of_all(records: &[NamePlusRecord]) -> usize {
-    records.iter().map(|one| octets_of(&one.record)).sum()
-}
-
-fn octets_of(record: &Record) -> usize {
-    match record {
-        Record::RetrievalRecord(external)
-        | Record::StartingFragment(FragmentSyntax::ExternallyTagged(external)) => {
-            external.octets().len()
-        }
-        Record::IntermediateFragment(FragmentSyntax::NotExternallyTagged(octets))
-        | Record::FinalFragment(FragmentSyntax::NotExternallyTagged(octets)) => octets.len(),
-        _ => 0,
-    }
-}
-
 /// Carries out an operation that was begun with this request. Dropping the future cancels the operation.
 pub(crate) async fn carry_out(operation: Operation, request: &Apdu) -> Done {
     let request = operation.held.as_deref().unwrap_or(request);
     let conclusion = service::answer(&operation, request).await;
     let conclusion = conclusion.map_err(|why| format!("{} {why}", request.name()));
     Done::Operation(operation.reference_id.clone(), conclusion)
-}
-
-/// What waits for the client's answer (Z39.50-2003 §3.2.5, §3.2.6), oldest first. If there is no room for more, the
-/// oldest is dropped.
-struct Pending {
-    /// Each with what it takes.
-    waiting: Vec<(Waiting, Charge)>,
-    most: usize,
-}
-
-enum Waiting {
-    /// A request that waits for credentials.
-    Request(Box<Apdu>),
-    /// An answer that waits for permission to send it.
-    Answer(Box<Held>),
-}
-
-impl Pending {
-    fn keep(&mut self, new: Waiting, charge: Charge) {
-        self.waiting
-            .retain(|(waiting, _)| waiting.reference_id() != new.reference_id());
-        if self.waiting.len() >= self.most {
-            self.waiting.remove(0);
-        }
-        self.waiting.push((new, charge));
-    }
-
-    /// Takes what waits under the referenceId, or else the newest.
-    fn take(&mut self, reference_id: Option<&ReferenceId>) -> Option<Waiting> {
-        let mut waiting = self.waiting.iter();
-        let taken = match waiting.position(|(one, _)| one.reference_id() == reference_id) {
-            Some(index) => Some(self.waiting.remove(index)),
-            None => self.waiting.pop(),
-        };
-        taken.map(|(waiting, _)| waiting)
-    }
-}
-
-impl Waiting {
-    fn reference_id(&self) -> Option<&ReferenceId> {
-        match self {
-            Self::Request(request) => request.reference_id(),
-            Self::Answer(answer) => answer.reference_id.as_ref(),
-        }
-    }
 }
 
 /// Why an answer to a question that was not asked is refused.
