@@ -108,6 +108,15 @@ impl Access {
         }
     }
 
+    /// Whether [`Access::admit`] compares these credentials with those of users.
+    pub(crate) fn compares(&self, credentials: Option<&IdAuthentication>) -> bool {
+        let has_password = matches!(
+            credentials,
+            Some(IdAuthentication::Open(_) | IdAuthentication::IdPass(_))
+        );
+        has_password && !self.users.is_empty()
+    }
+
     /// Checks whether a client may update databases.
     ///
     /// # Errors

@@ -247,7 +247,8 @@ impl<S: Transport> Connection<'_, S> {
         let is_busy = !self.operations.list.is_empty();
         // Checked here because `stopped` costs more to poll than this.
         let is_stopping = self.stopping.has_changed().unwrap_or(true);
-        if is_stopping && !is_busy {
+        let may_stop = !is_busy || !self.session.silence().is_zero();
+        if is_stopping && may_stop {
             return Event::Stop;
         }
         let limits = &self.context.target.limits;
@@ -283,7 +284,7 @@ impl<S: Transport> Connection<'_, S> {
                     return Event::Arrived(arrival);
                 }
                 () = gives_way, if !is_busy => return Event::GiveWay,
-                _ = stopped.as_mut(), if !is_busy => return Event::Stop,
+                _ = stopped.as_mut(), if may_stop => return Event::Stop,
                 () = ringing(alarm.as_mut(), deadline) => {}
             }
             match deadline {
@@ -306,7 +307,9 @@ impl<S: Transport> Connection<'_, S> {
         match request {
             Ok(Apdu::Close(_)) if is_busy => Ok(Some(self.give_up())),
             Ok(trigger @ Apdu::TriggerResourceControlRequest(_)) if is_busy => {
-                self.interrupt(&trigger).await?;
+                if self.session.silence().is_zero() {
+                    self.interrupt(&trigger).await?;
+                }
                 Ok(None)
             }
             Ok(request) => {

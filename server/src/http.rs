@@ -186,7 +186,7 @@ impl HttpConnection<'_> {
                 }
                 if !is_stopping && stopped.as_mut().poll(context).is_ready() {
                     is_stopping = true;
-                    if is_idle {
+                    if is_idle || phase == Phase::Withheld {
                         return Poll::Ready(stopped_in(phase));
                     }
                     Pin::new(&mut http).graceful_shutdown();
@@ -246,7 +246,7 @@ fn time_over(phase: Phase, answered: u64, has_ended: bool) -> HttpEnd {
             HttpEnd::Status(end, StatusCode::REQUEST_TIMEOUT, words)
         }
         // The client has gone before the answer.
-        Phase::Answering => HttpEnd::Done(SessionEnd::Left),
+        Phase::Answering | Phase::Withheld => HttpEnd::Done(SessionEnd::Left),
         Phase::Delayed if has_ended => HttpEnd::Done(SessionEnd::Left),
         Phase::Idle | Phase::Delayed => {
             info!("no activity");

@@ -61,6 +61,7 @@ mod diagnostic;
 mod explain;
 pub mod extended;
 pub mod fault;
+mod guesses;
 mod headroom;
 #[cfg(feature = "sru")]
 mod http;

@@ -72,6 +72,12 @@ pub struct Limits {
     pub concurrent_operations: usize,
     /// Refused authentications in one connection: 5; the last ends the connection.
     pub refusals: usize,
+    /// The delay of the answer to a wrong password: 100 ms; zero for none. Each further one from the same address, or from one IPv6
+    /// network of 64 bits, doubles it, up to 32 times, until a right one or ten quiet minutes. Its answers wait for each other; when the
+    /// wait is longer than the longest delay, a further attempt is refused with condition 1018 and ends its connection.
+    pub refusal_delay: Duration,
+    /// Addresses from which wrong passwords came that are remembered: 10,000. The one that was refused longest ago is forgotten.
+    pub refused_addresses: usize,
     /// From the connection to an open session, and for each request of HTTP from its first octet to its last: 30 s.
     pub init_time: Duration,
     /// How long a connection without a session need not give way to another: 0.25 s.
@@ -135,6 +141,8 @@ impl Default for Limits {
             read_ahead: 65_536,
             concurrent_operations: 8,
             refusals: 5,
+            refusal_delay: Duration::from_millis(100),
+            refused_addresses: 10_000,
             init_time: Duration::from_secs(30),
             init_patience: Duration::from_millis(250),
             idle_patience: Duration::from_secs(1),

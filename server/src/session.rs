@@ -23,7 +23,9 @@ mod reply;
 use std::fmt;
 use std::net::IpAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
+use tokio::time::Instant;
 use z3950_asn1::apdu::{Apdu, Close, CloseReason, InitializeRequest, ReferenceId};
 use z3950_asn1::codec;
 
@@ -33,6 +35,7 @@ use self::reply::octets_in;
 use crate::association::{Association, Interrupt, Operation};
 use crate::budget::{Account, Charge, DECODED};
 use crate::diagnostic::{Condition, Diagnostic, diagnostic};
+use crate::guesses::Penalty;
 use crate::service::resource;
 use crate::service::{self, Conclusion, access, init};
 use crate::target::Target;
@@ -46,6 +49,8 @@ pub struct Session {
     peer: Option<IpAddr>,
     /// How often the client was refused for its credentials.
     refusals: u32,
+    /// Until when its answers are withheld.
+    silent_until: Option<Instant>,
     state: State,
 }
 
@@ -78,6 +83,7 @@ impl Session {
             interrupt: Interrupt::default(),
             peer: None,
             refusals: 0,
+            silent_until: None,
             state: State::Greeting,
         }
     }
@@ -177,11 +183,13 @@ impl Session {
         self.end(CloseReason::PROTOCOL_ERROR, Some(&fault.to_string()))
     }
 
-    /// Ends the session from this side, as for shutdown or lack of activity; `message` is for the peer's log.
+    /// Ends the session from this side, as for shutdown or lack of activity; `message` is for the peer's log. While answers are
+    /// withheld, nothing is sent.
     pub fn end(&mut self, reason: CloseReason, message: Option<&str>) -> Reply {
         let mut reply = Reply::hang_up();
         if let State::Open(open) = &self.state
             && open.association.terms.version >= 3
+            && self.silence().is_zero()
         {
             reply.apdus.push(Close::new(reason, message).into());
         }
@@ -197,6 +205,17 @@ impl Session {
     /// Whether the client was refused as often as it may be.
     pub(crate) fn is_refused(&self) -> bool {
         usize::try_from(self.refusals).is_ok_and(|refusals| refusals >= self.target.limits.refusals)
+    }
+
+    /// How long the last reply must be withheld, and everything else with it: time for which clients that guess passwords wait
+    /// ([`Limits::refusal_delay`]).
+    ///
+    /// [`Limits::refusal_delay`]: crate::Limits::refusal_delay
+    pub fn silence(&self) -> Duration {
+        let until = self.silent_until;
+        until.map_or(Duration::ZERO, |until| {
+            until.saturating_duration_since(Instant::now())
+        })
     }
 
     /// The address of the client; `None` for a Unix socket.
@@ -232,6 +251,8 @@ impl Session {
     /// How many operations may run concurrently.
     pub(crate) fn most_operations(&self) -> usize {
         match &self.state {
+            // Whether it is open must not show yet.
+            State::Open(_) if !self.silence().is_zero() => 1,
             State::Open(open) => open.association.most_operations(),
             State::Greeting | State::Closed => 1,
         }
@@ -267,10 +288,15 @@ impl Session {
                 match pending.take(response.reference_id.as_ref()) {
                     Some(Waiting::Request(held)) => {
                         *reference_id = held.reference_id().cloned();
-                        if let Err(why) = access::prove(association, response) {
-                            return Err(self.refused(service::refuse(&held, why).into()));
+                        let mut penalty = Penalty::default();
+                        let proved = access::prove(association, self.peer, response, &mut penalty);
+                        let association = Arc::clone(association);
+                        if let Err(why) = proved {
+                            let reply = service::refuse(&held, why).into();
+                            return Err(self.refused(reply, penalty));
                         }
-                        let (association, id) = (Arc::clone(association), reference_id.clone());
+                        self.withhold(penalty.delay);
+                        let id = reference_id.clone();
                         return Ok(self.interrupt.begin(association, id, Some(held)));
                     }
                     _ => UNASKED,
@@ -329,7 +355,7 @@ impl Session {
     fn initialize(&mut self, request: &InitializeRequest) -> Reply {
         // Frees the seat of the session that ends, for this one.
         self.state = State::Greeting;
-        let (response, granted) = init::answer(request, &self.target, self.peer);
+        let (response, granted, penalty) = init::answer(request, &self.target, self.peer);
         if let Some((terms, seat)) = granted {
             let target = Arc::clone(&self.target);
             let association = Association::new(target, terms, seat, self.peer, &self.account);
@@ -340,20 +366,32 @@ impl Session {
                 },
                 association: Arc::new(association),
             }));
+            self.withhold(penalty.delay);
             return response.into();
         }
-        self.refused(response.into())
+        self.refused(response.into(), penalty)
     }
 
     /// Counts a refusal. The last one allowed ends the connection, so that credentials cannot be guessed.
-    fn refused(&mut self, mut reply: Reply) -> Reply {
-        self.refusals = self.refusals.saturating_add(1);
+    fn refused(&mut self, mut reply: Reply, penalty: Penalty) -> Reply {
+        self.refusals = match penalty.hang_up {
+            true => u32::MAX,
+            false => self.refusals.saturating_add(1),
+        };
+        self.silent_until = None;
         if self.is_refused() {
             let end = self.end(CloseReason::SECURITY_VIOLATION, None);
             reply.apdus.extend(end.apdus);
             reply.hang_up = true;
         }
+        self.withhold(penalty.delay);
         reply
+    }
+
+    fn withhold(&mut self, delay: Duration) {
+        self.silent_until = Instant::now()
+            .checked_add(delay)
+            .filter(|_| !delay.is_zero());
     }
 }
 

@@ -35,6 +35,7 @@ mod update;
 
 use std::net::IpAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use z3950_asn1::apdu::{
     Apdu, DatabaseName, IdAuthentication, IdPass, InitializeRequest, InitializeResponse, Options,
@@ -102,6 +103,8 @@ pub struct SruReply {
     pub stylesheet: Option<String>,
     /// What the status of HTTP says.
     pub status: SruStatus,
+    /// How long to withhold it: time for which clients that guess passwords wait.
+    pub silence: Duration,
     /// Whether to close the connection: the client was refused as often as it may be.
     pub hang_up: bool,
 }
@@ -117,6 +120,8 @@ pub enum SruStatus {
     UnknownDatabase,
     /// The client has to authenticate, or its credentials are wrong: 401.
     Unauthorized,
+    /// Its credentials were not checked, because too many wrong ones came from its address: 429.
+    TooManyAttempts,
 }
 
 /// What the operations have in common.
@@ -196,6 +201,7 @@ impl SruSession {
             stylesheet: request.stylesheet.clone(),
             response: with_echo(response, request),
             status,
+            silence: self.session.silence(),
             hang_up: self.session.is_refused(),
         }
     }

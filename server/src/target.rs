@@ -11,6 +11,7 @@ use crate::backend::Backend;
 use crate::budget::{Account, Budget};
 use crate::explain::ExplainDatabase;
 use crate::extended::Tasks;
+use crate::guesses::Guesses;
 use crate::headroom::HeadroomProbe;
 use crate::limits::Limits;
 use crate::offer::Offer;
@@ -28,6 +29,8 @@ pub struct Target {
     pub(crate) limits: Limits,
     pub(crate) offer: Offer,
     pub(crate) access: Access,
+    /// The addresses from which wrong passwords came.
+    pub(crate) guesses: Arc<Guesses>,
     pub(crate) tasks: Arc<Tasks>,
     /// The octets that clients make the server keep.
     pub(crate) budget: Arc<Budget>,
@@ -53,6 +56,7 @@ impl Target {
             special: Vec::new(),
             offer: Offer::default(),
             access: Access::default(),
+            guesses: Arc::default(),
             tasks: Arc::new(tasks),
             work: budget.common_account(),
             packers: Semaphore::new(PACKERS),
@@ -104,10 +108,11 @@ impl Target {
         }
     }
 
-    /// Takes the place of another target: keeps its tasks and its budget of octets, and counts the sessions of users together with those that they still
-    /// have there.
+    /// Takes the place of another target: keeps its tasks, its budget of octets and what it knows of guessed passwords, and counts
+    /// the sessions of users together with those that they still have there.
     pub(crate) fn succeed(&mut self, before: &Self) {
         self.tasks = Arc::clone(&before.tasks);
+        self.guesses = Arc::clone(&before.guesses);
         self.budget = Arc::clone(&before.budget);
         self.work = Arc::clone(&before.work);
         #[cfg(feature = "sru")]

@@ -314,6 +314,7 @@ fn fill_limits(section: &Section<'_>, limits: &mut Limits, tasks: &mut TaskLimit
     count("waiting", &mut limits.waiting);
     count("concurrent-operations", &mut limits.concurrent_operations);
     count("refusals", &mut limits.refusals);
+    count("refused-addresses", &mut limits.refused_addresses);
     count("tasks", &mut tasks.tasks);
     size("task-octets", &mut tasks.octets);
     count("task-hits", &mut tasks.hits);
@@ -324,6 +325,7 @@ fn fill_limits(section: &Section<'_>, limits: &mut Limits, tasks: &mut TaskLimit
     time("drain-time", &mut limits.drain_time);
     time("sru-set-time", &mut limits.sru_set_time);
     time("linger-time", &mut limits.linger_time);
+    time("refusal-delay", &mut limits.refusal_delay);
     let most = section.read("sessions-per-address", "a number", number);
     limits.sessions_per_address = most.or(limits.sessions_per_address);
     let never = |value| match string(value) {
@@ -379,6 +381,7 @@ fn refuse_too_small(section: &Section<'_>, limits: &Limits) {
         ("sorted-records", limits.sorted_records, 1),
         ("concurrent-operations", limits.concurrent_operations, 1),
         ("refusals", limits.refusals, 1),
+        ("refused-addresses", limits.refused_addresses, 1),
     ] {
         if value < least {
             section.note_less(key, least);

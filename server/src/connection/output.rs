@@ -50,6 +50,7 @@ impl<S: Transport> Connection<'_, S> {
             Some(script) => script.reply(&asked.striking, &asked.request, reply),
         };
         output.charge = asked.charge;
+        output.delay = output.delay.saturating_add(self.session.silence());
         let output = self.in_time(asked.request, output);
         self.operations.begin(&mut self.session);
         output

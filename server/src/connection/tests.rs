@@ -1,7 +1,9 @@
 //! Connections over a pipe in memory, with a paused clock.
 
 mod budget;
+mod client;
 mod concurrency;
+mod guesses;
 mod operations;
 mod totals;
 
@@ -19,6 +21,7 @@ use z3950_asn1::apdu::{
 };
 use z3950_asn1::codec::stream::ApduCodec;
 
+use self::client::{CAPACITY, Client};
 use super::rooms::{Entrance, Rooms};
 use super::*;
 use crate::backend::{Answer, Backend, Found, Search};
@@ -26,116 +29,6 @@ use crate::fault::{Fault, When};
 use crate::limits::Limits;
 use crate::observer::Unobserved;
 use crate::requests::{catalogue, init, init_of, present, search, shown};
-
-/// The client's end of a connection.
-struct Client {
-    stream: Framed<DuplexStream, ApduCodec>,
-    stop: watch::Sender<bool>,
-    task: JoinHandle<()>,
-}
-
-/// The capacity of the pipe between client and server, in octets.
-const CAPACITY: usize = 1 << 16;
-
-impl Client {
-    fn new(limits: Limits, faults: Faults) -> Self {
-        Self::of(catalogue(), limits, faults)
-    }
-
-    fn of(backend: Arc<dyn Backend>, limits: Limits, faults: Faults) -> Self {
-        Self::in_room(backend, limits, faults, None)
-    }
-
-    fn in_room(
-        backend: Arc<dyn Backend>,
-        limits: Limits,
-        faults: Faults,
-        room: Option<Room>,
-    ) -> Self {
-        let target = Target::new(backend, limits);
-        Self::on(target, faults, Arc::new(Unobserved), room)
-    }
-
-    fn on(target: Target, faults: Faults, observer: Arc<dyn Observer>, room: Option<Room>) -> Self {
-        let (ours, theirs) = tokio::io::duplex(CAPACITY);
-        let context = Arc::new(Context {
-            target: Arc::new(target),
-            faults: Arc::new(faults),
-            replayed: None,
-            observer: Arc::clone(&observer),
-            metrics: Arc::default(),
-        });
-        let (stop, stopping) = watch::channel(false);
-        let client = super::Client {
-            number: 1,
-            peer: Peer::Unix,
-            begun: Instant::now(),
-            room,
-            #[cfg(feature = "sru")]
-            speaks_http: true,
-        };
-        let metrics = Arc::clone(&context.metrics);
-        let task = tokio::spawn(async move {
-            let mut tally = Tally::new(1, Peer::Unix, metrics, observer, stopping.clone());
-            let mut theirs = theirs;
-            serve(&mut theirs, &client, context, stopping, &mut tally).await;
-        });
-        Self {
-            stream: Framed::new(ours, ApduCodec::new(1 << 20)),
-            stop,
-            task,
-        }
-    }
-
-    async fn open(limits: Limits, faults: Faults) -> Self {
-        let mut client = Self::new(limits, faults);
-        client.send(init()).await;
-        assert_eq!(client.heard().await, "initResponse");
-        client
-    }
-
-    async fn send(&mut self, apdu: Apdu) {
-        let octets = codec::encode(&apdu).expect("encodes");
-        self.stream
-            .send(octets.into())
-            .await
-            .expect("the server listens");
-    }
-
-    async fn send_octets(&mut self, octets: &[u8]) {
-        self.stream
-            .get_mut()
-            .write_all(octets)
-            .await
-            .expect("the server listens");
-    }
-
-    async fn next(&mut self) -> Option<Apdu> {
-        let octets = self.stream.next().await?.expect("an APDU");
-        Some(codec::decode(&octets).expect("a sound answer"))
-    }
-
-    /// The next answer: the APDU's name, the message of a Close, or `end`.
-    async fn heard(&mut self) -> String {
-        match self.next().await {
-            None => "end".to_owned(),
-            Some(Apdu::Close(close)) => {
-                let words = close.diagnostic_information.unwrap_or_default();
-                format!("{}: {}", close.close_reason, words.to_string_lossy())
-            }
-            Some(apdu) => apdu.name().to_owned(),
-        }
-    }
-
-    /// The answers up to the end of the connection.
-    async fn heard_to_the_end(&mut self) -> Vec<String> {
-        let mut heard = Vec::new();
-        while heard.last().is_none_or(|last| last != "end") {
-            heard.push(self.heard().await);
-        }
-        heard
-    }
-}
 
 async fn open() -> Client {
     Client::open(Limits::default(), Faults::new()).await

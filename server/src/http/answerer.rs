@@ -240,6 +240,10 @@ impl<'a> Answerer<'a> {
         // The records, and their copy in the body.
         let octets = octets(&reply.response).saturating_mul(2);
         let charged = lock(self.exchange).charge.set(octets);
+        if !reply.silence.is_zero() {
+            lock(self.exchange).withheld();
+            sleep(reply.silence).await;
+        }
         if let Err(why) = charged {
             return (without_room(&why), striking);
         }
@@ -315,6 +319,7 @@ fn answer(reply: &SruReply, carrier: Carrier, kind: &'static str) -> HttpAnswer 
         SruStatus::Answered => StatusCode::OK,
         SruStatus::UnknownDatabase => StatusCode::NOT_FOUND,
         SruStatus::Unauthorized => StatusCode::UNAUTHORIZED,
+        SruStatus::TooManyAttempts => StatusCode::TOO_MANY_REQUESTS,
     };
     HttpAnswer {
         status,

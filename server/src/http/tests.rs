@@ -1,6 +1,7 @@
 //! Connections of HTTP over a pipe in memory, with a paused clock.
 
 mod faults;
+mod guesses;
 mod hostile;
 mod limits;
 mod mutation;

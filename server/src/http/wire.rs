@@ -30,6 +30,8 @@ pub(super) enum Phase {
     Answering,
     /// A fault delays or withholds the answer.
     Delayed,
+    /// The answer is withheld because the client guesses passwords.
+    Withheld,
     /// The answer is being written.
     Sending,
 }
@@ -153,9 +155,14 @@ impl Exchange {
         self.enter(Phase::Answering);
     }
 
-    /// The answer is withheld.
+    /// A fault delays the answer.
     pub(super) fn delayed(&mut self) {
         self.enter(Phase::Delayed);
+    }
+
+    /// The answer is withheld.
+    pub(super) fn withheld(&mut self) {
+        self.enter(Phase::Withheld);
     }
 
     /// The answer is known, and written in this manner.
@@ -237,6 +244,7 @@ impl Exchange {
                 let idle = limits.idle_time.and_then(|most| after(self.since, most));
                 idle.into_iter().chain(ended).min()
             }
+            Phase::Withheld => ended,
             Phase::Sending => after(self.blocked?, limits.write_time),
         }
     }
@@ -288,7 +296,7 @@ impl<S: Transport> Read for Wire<'_, S> {
             let is_whole = match exchange.phase {
                 Phase::Idle => false,
                 Phase::Asking => exchange.has_head,
-                Phase::Answering | Phase::Delayed | Phase::Sending => true,
+                Phase::Answering | Phase::Delayed | Phase::Withheld | Phase::Sending => true,
             };
             return match is_whole {
                 true => Poll::Pending,

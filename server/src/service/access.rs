@@ -1,6 +1,8 @@
 //! Access control (Z39.50-2003 §3.2.5): asks a client that gave no credentials at Init for them before its first operation, in
 //! the simple form or by prompts (prompt-1, Appendix ACC.1).
 
+use std::net::IpAddr;
+
 use z3950_asn1::apdu::{
     AccessControlRequest, AccessControlResponse, Apdu, ExternalValue, Options, SecurityChallenge,
     SecurityChallengeResponse,
@@ -12,6 +14,7 @@ use z3950_asn1::format::prompt1::{
 use crate::access::{Admission, Challenge, Credentials};
 use crate::association::Association;
 use crate::diagnostic::{Condition, Diagnostic, diagnostic};
+use crate::guesses::Penalty;
 use crate::target::Seat;
 
 /// The question for credentials.
@@ -31,25 +34,33 @@ pub(crate) fn challenge(association: &Association) -> Result<Apdu, Diagnostic> {
     Ok(challenge.into())
 }
 
-/// Takes the client's answer. After a valid one it is not asked again.
+/// Takes the client's answer, and sets the penalty for a wrong password. After a valid answer the client is not asked again.
 ///
 /// # Errors
 /// Condition 101 for missing or wrong credentials, 1015 if the user has the most sessions that are allowed.
 pub(crate) fn prove(
     association: &Association,
+    peer: Option<IpAddr>,
     response: &AccessControlResponse,
+    penalty: &mut Penalty,
 ) -> Result<(), Diagnostic> {
     let refused = || diagnostic(Condition::ACCESS_CONTROL_FAILURE, "");
-    let access = &association.target.access;
+    let target = &association.target;
+    let mut prove = |given: Credentials<'_>| {
+        let prove = || target.access.prove(given);
+        let (admission, due) = target.guesses.check(peer, &target.limits, prove);
+        *penalty = due;
+        admission
+    };
     let admission = match &*response.security_challenge_response {
         Some(SecurityChallengeResponse::SimpleForm(octets)) => {
-            access.prove(Credentials::open(octets.as_bytes()))
+            prove(Credentials::open(octets.as_bytes()))
         }
         Some(SecurityChallengeResponse::ExternallyDefined(external)) => {
             let Ok(PromptObject::Response(answers)) = PromptObject::from_external(external) else {
                 return Err(refused());
             };
-            access.prove(Credentials {
+            prove(Credentials {
                 group: answer_to(PromptType::GROUP_ID, &answers),
                 user: answer_to(PromptType::USER_ID, &answers).unwrap_or_default(),
                 password: answer_to(PromptType::PASSWORD, &answers).unwrap_or_default(),
@@ -60,7 +71,7 @@ pub(crate) fn prove(
     let Ok(Admission::User(user)) = admission else {
         return Err(refused());
     };
-    let seat = Seat::take(&association.target, user);
+    let seat = Seat::take(target, user);
     let full = || diagnostic(Condition::TOO_MANY_SESSIONS, "");
     association.take_seat(seat.ok_or_else(full)?);
     Ok(())

@@ -16,17 +16,18 @@ use z3950_asn1::types::{Bits, InternationalString};
 use crate::access::Admission;
 use crate::association::Terms;
 use crate::diagnostic::{Condition, Diagnostic, diagnostic};
+use crate::guesses::Penalty;
 use crate::offer::Offer;
 use crate::target::{Seat, Target};
 use crate::units::count;
 
 /// The answer, and what is agreed on; `None` if there is no common version or the client is not admitted. Then the result is
-/// FALSE, with the reason in the userInformationField, as other servers send it.
+/// FALSE, with the reason in the userInformationField, as other servers send it. The penalty is that for a wrong password.
 pub(crate) fn answer(
     request: &InitializeRequest,
     target: &Arc<Target>,
     peer: Option<IpAddr>,
-) -> (Apdu, Option<(Terms, Option<Seat>)>) {
+) -> (Apdu, Option<(Terms, Option<Seat>)>, Penalty) {
     let offer = &target.offer;
     let protocol_version = request.protocol_version.intersection(offer.versions);
     let limits = &target.limits;
@@ -55,8 +56,9 @@ pub(crate) fn answer(
         }),
         ..InitializeResponse::default()
     };
+    let mut penalty = Penalty::default();
     let admitted = protocol_version.highest().ok_or(None).and_then(|version| {
-        let (seat, unproved) = admit(request, target, peer).map_err(Some)?;
+        let (seat, unproved) = admit(request, target, peer, &mut penalty).map_err(Some)?;
         let terms = Terms {
             version,
             options: response.options,
@@ -72,7 +74,7 @@ pub(crate) fn answer(
         response.other_info = None;
         response.user_information_field = why.and_then(|why| UserInfo1::diagnostic(why).ok());
     }
-    (response.into(), admitted.ok())
+    (response.into(), admitted.ok(), penalty)
 }
 
 /// The seat of the client, if it is a user, and whether it must still authenticate.
@@ -80,6 +82,7 @@ fn admit(
     request: &InitializeRequest,
     target: &Arc<Target>,
     peer: Option<IpAddr>,
+    penalty: &mut Penalty,
 ) -> Result<(Option<Seat>, bool), Diagnostic> {
     let access = &target.access;
     let is_blocked = |address: &IpAddr| {
@@ -89,7 +92,17 @@ fn admit(
     if let Some(address) = peer.filter(is_blocked) {
         return Err(diagnostic(Condition::ADDRESS_BLOCKED, address.to_string()));
     }
-    match access.admit(request.id_authentication.as_ref())? {
+    let credentials = request.id_authentication.as_ref();
+    let prove = || access.admit(credentials);
+    let admission = match access.compares(credentials) {
+        true => {
+            let (admission, due) = target.guesses.check(peer, &target.limits, prove);
+            *penalty = due;
+            admission
+        }
+        false => prove(),
+    };
+    match admission? {
         Admission::Anybody => Ok((None, false)),
         Admission::Unproved => Ok((None, true)),
         Admission::User(user) => match Seat::take(target, user) {

@@ -337,7 +337,7 @@ fn idle_sessions_are_small() {
     let association = std::mem::size_of::<Association>();
     let session = std::mem::size_of::<Session>();
     assert!(
-        session <= 64 && association <= 512,
+        session <= 80 && association <= 512,
         "{session} and {association} octets"
     );
     let mut session = open(catalogue(), Limits::default());

@@ -20,6 +20,8 @@ enum FailureCause {
     Database,
     /// The credentials, or their lack.
     Credentials,
+    /// Too many wrong credentials of others.
+    Attempts,
     /// A right that a user may have.
     Rights,
 }
@@ -58,6 +60,7 @@ impl SruFailure {
         match self.cause {
             FailureCause::Database => SruStatus::UnknownDatabase,
             FailureCause::Credentials => SruStatus::Unauthorized,
+            FailureCause::Attempts => SruStatus::TooManyAttempts,
             FailureCause::Rights if is_anonymous => SruStatus::Unauthorized,
             FailureCause::Rights | FailureCause::Request => SruStatus::Answered,
         }
@@ -88,6 +91,7 @@ impl From<Diagnostic> for SruFailure {
                 FailureCause::Credentials
             }
             Condition(1010..=1014) => FailureCause::Credentials,
+            Condition::TEMPORARILY_OUT_OF_RESOURCES => FailureCause::Attempts,
             _ => FailureCause::Request,
         };
         let is_offered = ![

@@ -292,30 +292,3 @@ async fn octets_are_counted_in_the_budget() {
         assert_eq!(answer.status(), status, "{}", answer.body);
     }
 }
-
-#[tokio::test(start_paused = true)]
-async fn a_client_that_guesses_passwords_is_counted_as_refused() {
-    use crate::access::{Access, User};
-
-    let user = User {
-        name: "ann".to_owned(),
-        password: Some("secret".to_owned()),
-        ..User::default()
-    };
-    let access = Access {
-        users: vec![user],
-        ..Access::default()
-    };
-    let target = Target::new(catalogue(), Limits::default()).with_access(access);
-    let mut caller = Caller::on(target, Faults::new(), None);
-    // ann:wrong
-    let guess = "GET /cat HTTP/1.1\r\nHost: a\r\nAuthorization: Basic YW5uOndyb25n\r\n\r\n";
-    for _ in 0..Limits::default().refusals {
-        caller.send(guess).await;
-        let answer = caller.answer().await.expect("an answer");
-        assert_eq!(answer.status(), "401");
-    }
-    assert!(caller.answer().await.is_none());
-    caller.task.await.expect("no panic");
-    assert_eq!(caller.metrics.sessions_ended(SessionEnd::Refused), 1);
-}

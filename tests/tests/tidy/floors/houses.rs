@@ -329,6 +329,7 @@ pub(super) const HOUSES: &[House] = &[
             "service::access",
             "association",
             "target",
+            "guesses",
             "shared_sets",
             "explain",
             "explain::records",

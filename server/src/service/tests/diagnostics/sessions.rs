@@ -50,6 +50,14 @@ pub(super) const ROWS: &[Row] = &[
         let mut session = Session::new(Arc::new(target)).with_peer(address);
         answer(&mut session, init())
     }),
+    (1018, || {
+        let target = guarded();
+        let wrong = || Some(IdAuthentication::Open("ann/wrong".into()));
+        for _ in 0..6 {
+            introduced_to(&target, wrong());
+        }
+        introduced_to(&target, wrong())
+    }),
 ];
 
 fn users() -> Vec<User> {
@@ -72,12 +80,20 @@ fn init_with(change: impl FnOnce(&mut InitializeRequest)) -> Apdu {
 
 /// The answer to an Init with these credentials.
 fn introduced(credentials: Option<IdAuthentication>) -> Apdu {
+    introduced_to(&guarded(), credentials)
+}
+
+/// A server for the users.
+fn guarded() -> Arc<Target> {
     let access = Access {
         users: users(),
         ..Access::default()
     };
-    let target = Target::new(catalogue(), Limits::default()).with_access(access);
-    let mut session = Session::new(Arc::new(target));
+    Arc::new(Target::new(catalogue(), Limits::default()).with_access(access))
+}
+
+fn introduced_to(target: &Arc<Target>, credentials: Option<IdAuthentication>) -> Apdu {
+    let mut session = Session::new(Arc::clone(target));
     answer(
         &mut session,
         init_with(|init| init.id_authentication = credentials),

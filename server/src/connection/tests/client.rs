@@ -1,0 +1,125 @@
+//! The client's end of a connection in memory.
+
+use super::*;
+use crate::connection;
+
+/// The client's end of a connection.
+pub(super) struct Client {
+    pub(super) stream: Framed<DuplexStream, ApduCodec>,
+    pub(super) stop: watch::Sender<bool>,
+    pub(super) task: JoinHandle<()>,
+}
+
+/// The capacity of the pipe between client and server, in octets.
+pub(super) const CAPACITY: usize = 1 << 16;
+
+impl Client {
+    pub(super) fn new(limits: Limits, faults: Faults) -> Self {
+        Self::of(catalogue(), limits, faults)
+    }
+
+    pub(super) fn of(backend: Arc<dyn Backend>, limits: Limits, faults: Faults) -> Self {
+        Self::in_room(backend, limits, faults, None)
+    }
+
+    pub(super) fn in_room(
+        backend: Arc<dyn Backend>,
+        limits: Limits,
+        faults: Faults,
+        room: Option<Room>,
+    ) -> Self {
+        let target = Target::new(backend, limits);
+        Self::on(target, faults, Arc::new(Unobserved), room)
+    }
+
+    pub(super) fn on(
+        target: Target,
+        faults: Faults,
+        observer: Arc<dyn Observer>,
+        room: Option<Room>,
+    ) -> Self {
+        let context = Context {
+            target: Arc::new(target),
+            faults: Arc::new(faults),
+            replayed: None,
+            observer,
+            metrics: Arc::default(),
+        };
+        Self::within(Arc::new(context), room)
+    }
+
+    /// A client of a server that may have others.
+    pub(super) fn within(context: Arc<Context>, room: Option<Room>) -> Self {
+        let (ours, theirs) = tokio::io::duplex(CAPACITY);
+        let (stop, stopping) = watch::channel(false);
+        let client = connection::Client {
+            number: 1,
+            peer: Peer::Unix,
+            begun: Instant::now(),
+            room,
+            #[cfg(feature = "sru")]
+            speaks_http: true,
+        };
+        let metrics = Arc::clone(&context.metrics);
+        let observer = Arc::clone(&context.observer);
+        let task = tokio::spawn(async move {
+            let mut tally = Tally::new(1, Peer::Unix, metrics, observer, stopping.clone());
+            let mut theirs = theirs;
+            serve(&mut theirs, &client, context, stopping, &mut tally).await;
+        });
+        Self {
+            stream: Framed::new(ours, ApduCodec::new(1 << 20)),
+            stop,
+            task,
+        }
+    }
+
+    pub(super) async fn open(limits: Limits, faults: Faults) -> Self {
+        let mut client = Self::new(limits, faults);
+        client.send(init()).await;
+        assert_eq!(client.heard().await, "initResponse");
+        client
+    }
+
+    pub(super) async fn send(&mut self, apdu: Apdu) {
+        let octets = codec::encode(&apdu).expect("encodes");
+        self.stream
+            .send(octets.into())
+            .await
+            .expect("the server listens");
+    }
+
+    pub(super) async fn send_octets(&mut self, octets: &[u8]) {
+        self.stream
+            .get_mut()
+            .write_all(octets)
+            .await
+            .expect("the server listens");
+    }
+
+    pub(super) async fn next(&mut self) -> Option<Apdu> {
+        let octets = self.stream.next().await?.expect("an APDU");
+        Some(codec::decode(&octets).expect("a sound answer"))
+    }
+
+    /// The next answer: the APDU's name, the message of a Close, or `end`.
+    pub(super) async fn heard(&mut self) -> String {
+        match self.next().await {
+            None => "end".to_owned(),
+            Some(Apdu::Close(close)) => {
+                let words = close.diagnostic_information.unwrap_or_default();
+                format!("{}: {}", close.close_reason, words.to_string_lossy())
+            }
+            Some(apdu) => apdu.name().to_owned(),
+        }
+    }
+
+    /// The answers up to the end of the connection.
+    pub(super) async fn heard_to_the_end(&mut self) -> Vec<String> {
+        let mut heard = Vec::new();
+        while heard.last().is_none_or(|last| last != "end") {
+            heard.push(self.heard().await);
+        }
+        heard
+    }
+}

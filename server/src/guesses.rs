@@ -1,0 +1,142 @@
+//! Slows down clients that guess passwords (Z39.50-2003 §3.2.1.1.2, §3.2.5): the answers to wrong ones are delayed, for each address
+//! one after the other, so that neither many connections nor new ones get more of them.
+
+use std::collections::HashMap;
+use std::net::IpAddr;
+use std::sync::Mutex;
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use crate::backend::network;
+use crate::diagnostic::{Condition, Diagnostic, diagnostic};
+use crate::limits::Limits;
+use crate::lock::lock;
+
+/// The addresses from which wrong passwords came.
+#[derive(Default)]
+pub(crate) struct Guesses {
+    guessers: Mutex<HashMap<Option<IpAddr>, Guesser>>,
+}
+
+struct Guesser {
+    /// Wrong passwords since the last right one.
+    refusals: u32,
+    /// When the last of the answers is sent.
+    silent_until: Instant,
+}
+
+/// What an attempt to authenticate leads to besides its result.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Penalty {
+    /// How long the answer is withheld.
+    pub(crate) delay: Duration,
+    /// Whether the connection ends, because the password was not looked at.
+    pub(crate) hang_up: bool,
+}
+
+/// How many times as long as the first delay the longest one is.
+const LONGEST: u32 = 32;
+/// How long an address is remembered after its last answer.
+const QUIET: Duration = Duration::from_secs(600);
+
+impl Guesses {
+    /// Checks credentials with `prove`, unless too many answers to the same address are withheld already. The answer to right ones
+    /// waits too while others do, or else a client would know a wrong one by its delay and try the next.
+    ///
+    /// # Errors
+    /// What `prove` says, or condition 1018 for credentials that were not checked.
+    pub(crate) fn check<T>(
+        &self,
+        address: Option<IpAddr>,
+        limits: &Limits,
+        prove: impl FnOnce() -> Result<T, Diagnostic>,
+    ) -> (Result<T, Diagnostic>, Penalty) {
+        let first = limits.refusal_delay;
+        if first.is_zero() {
+            return (prove(), Penalty::default());
+        }
+        let (address, now) = (address.map(network), Instant::now());
+        let longest = first.saturating_mul(LONGEST);
+        if self.silence(address, now) > longest {
+            let words = "too many wrong passwords from this address";
+            let refused = diagnostic(Condition::TEMPORARILY_OUT_OF_RESOURCES, words);
+            let penalty = Penalty {
+                delay: Duration::ZERO,
+                hang_up: true,
+            };
+            return (Err(refused), penalty);
+        }
+        let proved = prove();
+        let delay = match proved {
+            Ok(_) => self.succeeded(address, now),
+            Err(_) => self.refused(address, now, limits, longest),
+        };
+        let hang_up = false;
+        (proved, Penalty { delay, hang_up })
+    }
+
+    /// How long until the last answer to an address is sent.
+    fn silence(&self, address: Option<IpAddr>, now: Instant) -> Duration {
+        let guessers = lock(&self.guessers);
+        let guesser = guessers.get(&address);
+        guesser.map_or(Duration::ZERO, |guesser| guesser.silence(now))
+    }
+
+    fn succeeded(&self, address: Option<IpAddr>, now: Instant) -> Duration {
+        let mut guessers = lock(&self.guessers);
+        let Some(guesser) = guessers.get_mut(&address) else {
+            return Duration::ZERO;
+        };
+        guesser.refusals = 0;
+        let silence = guesser.silence(now);
+        if silence.is_zero() {
+            guessers.remove(&address);
+        }
+        silence
+    }
+
+    fn refused(
+        &self,
+        address: Option<IpAddr>,
+        now: Instant,
+        limits: &Limits,
+        longest: Duration,
+    ) -> Duration {
+        let mut guessers = lock(&self.guessers);
+        if !guessers.contains_key(&address) && guessers.len() >= limits.refused_addresses {
+            guessers.retain(|_, guesser| !guesser.is_forgotten(now));
+            let oldest = guessers.iter().min_by_key(|(_, one)| one.silent_until);
+            let oldest = oldest.map(|(address, _)| *address);
+            if let Some(oldest) = oldest.filter(|_| guessers.len() >= limits.refused_addresses) {
+                guessers.remove(&oldest);
+            }
+        }
+        let guesser = guessers.entry(address).or_insert(Guesser {
+            refusals: 0,
+            silent_until: now,
+        });
+        if guesser.is_forgotten(now) {
+            guesser.refusals = 0;
+        }
+        let doubled = 1_u32.checked_shl(guesser.refusals).unwrap_or(LONGEST);
+        let delay = limits.refusal_delay.saturating_mul(doubled).min(longest);
+        guesser.refusals = guesser.refusals.saturating_add(1);
+        let from = guesser.silent_until.max(now);
+        guesser.silent_until = from.checked_add(delay).unwrap_or(from);
+        guesser.silence(now)
+    }
+}
+
+impl Guesser {
+    fn silence(&self, now: Instant) -> Duration {
+        self.silent_until.saturating_duration_since(now)
+    }
+
+    fn is_forgotten(&self, now: Instant) -> bool {
+        now.saturating_duration_since(self.silent_until) >= QUIET
+    }
+}
+
+#[cfg(test)]
+mod tests;
