@@ -207,7 +207,7 @@ impl MemoryBackend {
         let hits = index.visible(hits, databases.as_deref());
         let facets = match search.facets {
             [] => Vec::new(),
-            requests => scan::facets(index, fields, &hits, requests, work),
+            requests => scan::facets(index, fields, &hits, requests, work)?,
         };
         let hits = hits.into_owned();
         Ok(Found {

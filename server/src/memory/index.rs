@@ -121,6 +121,11 @@ impl Work {
         self.left
     }
 
+    /// Octets that the work keeps now, as they are counted.
+    pub(super) fn kept(&self) -> usize {
+        self.charge.octets()
+    }
+
     /// Notes how many octets the work keeps now. Small changes are not counted.
     ///
     /// # Errors

@@ -13,7 +13,7 @@ use super::attributes::{access_of, scan_start};
 use super::catalogue::Catalogue;
 use super::fields::{Fields, IndexId, Kind};
 use super::hits::HitSet;
-use super::index::{Browse, Index, Terms, Work};
+use super::index::{Browse, Exhausted, Index, Terms, Work};
 use crate::backend::{Facet, FacetRequest, Scan, Scanned};
 use crate::diagnostic::{Condition, Diagnostic, diagnostic};
 
@@ -60,21 +60,29 @@ pub(super) fn scan(
 /// The most terms of a facet.
 const MOST_TERMS: usize = 1000;
 
-/// The facets of some records. Those of fields without an index, and those that need too much work, are left out.
+/// The facets of some records. Those of fields without an index are left out.
 ///
 /// Counts whole entries if the index has them, otherwise words.
+///
+/// # Errors
+/// If the work is exhausted.
 pub(super) fn facets(
     index: &Index,
     fields: &Fields,
     hits: &HitSet<'_>,
     requests: &[FacetRequest],
     work: &mut Work,
-) -> Vec<Facet> {
-    let facet = |request: &FacetRequest| {
-        let terms = terms(fields, of(fields, &request.attributes)?)?;
-        let mut counted = index.tally(terms, hits, work).ok()?;
+) -> Result<Vec<Facet>, Exhausted> {
+    let mut facets = Vec::new();
+    for request in requests {
+        let of_field = of(fields, &request.attributes);
+        let Some(terms) = of_field.and_then(|index| terms(fields, index)) else {
+            continue;
+        };
+        let kept = work.kept();
+        let mut counted = index.tally(terms, hits, work)?;
         if !request.alphabetical {
-            work.spend(counted.len()).ok()?;
+            work.spend(counted.len())?;
             // Stable: terms of the same count keep their order.
             counted.sort_by_key(|(_, records)| Reverse(*records));
         }
@@ -82,14 +90,15 @@ pub(super) fn facets(
             .into_iter()
             .skip(request.skip)
             .take(request.terms.min(MOST_TERMS));
-        Some(Facet {
+        facets.push(Facet {
             attributes: request.attributes.clone(),
             terms: wanted
-                .map(|(term, records)| (Term::General(term.into_bytes().into()), records))
+                .map(|(term, records)| (Term::General(term.to_vec().into()), records))
                 .collect(),
-        })
-    };
-    requests.iter().filter_map(facet).collect()
+        });
+        work.keep(kept)?;
+    }
+    Ok(facets)
 }
 
 /// The index of a facet's field. Other attributes of a facet are not Bib-1.

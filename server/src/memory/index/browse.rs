@@ -210,16 +210,17 @@ impl Index {
         Ok(None)
     }
 
-    /// Every term of the index that any of the records has, ascending, with the number of these records.
+    /// Every term of the index that any of the records has, ascending, with the number of these records. The work keeps the list.
     ///
     /// # Errors
-    /// If the work is exhausted.
+    /// If the work is exhausted, or may not keep as much.
     pub(in crate::memory) fn tally(
         &self,
         terms: Terms,
         within: &HitSet<'_>,
         work: &mut Work,
-    ) -> Result<Vec<(String, usize)>, Exhausted> {
+    ) -> Result<Vec<(&[u8], usize)>, Exhausted> {
+        let kept = work.kept();
         let mut counted: Vec<(&[u8], usize)> = Vec::new();
         for (number, segment, _) in self.segments() {
             let (dictionary, Some(within)) = (segment.dictionary(terms), within.part(number))
@@ -232,19 +233,18 @@ impl Index {
                 let count = dictionary.count_in(term, within);
                 if count > 0 {
                     counted.push((dictionary.string(term), count));
+                    work.keep(kept + size_of_val(counted.as_slice()))?;
                 }
             }
         }
         work.spend(counted.len())?;
         // An ascending run per segment: the standard sort merges them.
         counted.sort();
-        let mut tally: Vec<(String, usize)> = Vec::with_capacity(counted.len());
-        for (string, count) in counted {
-            match tally.last_mut() {
-                Some((last, sum)) if last.as_bytes() == string => *sum += count,
-                _ => tally.push((String::from_utf8_lossy(string).into_owned(), count)),
-            }
-        }
-        Ok(tally)
+        counted.dedup_by(|(string, count), (last, sum)| {
+            let is_same = string == last;
+            *sum += if is_same { *count } else { 0 };
+            is_same
+        });
+        Ok(counted)
     }
 }

@@ -275,7 +275,7 @@ fn terms_are_browsed_and_tallied() {
             .expect("little work");
         let tally: Vec<_> = tally
             .iter()
-            .map(|(term, count)| format!("{term}:{count}"))
+            .map(|(term, count)| format!("{}:{count}", String::from_utf8_lossy(term)))
             .collect();
         assert_eq!(
             tally.join(" "),

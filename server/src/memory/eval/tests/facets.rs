@@ -6,9 +6,13 @@ use z3950_asn1::apdu::{
 
 use super::{Catalogue, pqf};
 use crate::backend::FacetRequest;
-use crate::memory::MOST_WORK;
+use crate::budget::Budget;
+use crate::limits::Limits;
+use crate::memory::fields::Fields;
 use crate::memory::index::Work;
 use crate::memory::scan::facets;
+use crate::memory::{AccessPoints, MOST_WORK, Profile};
+use crate::testing::record;
 
 fn named(name: &str) -> AttributeList {
     let list = vec![StringOrNumeric::String(name.into())];
@@ -89,7 +93,8 @@ fn terms_are_counted_over_the_hits() {
             &hits,
             std::slice::from_ref(&request),
             &mut Work::new(MOST_WORK),
-        );
+        )
+        .expect("little work");
         let shown = found.first().map(|facet| {
             assert_eq!(facet.attributes, request.attributes);
             let term = |(term, records): &(Term, usize)| match term {
@@ -99,5 +104,83 @@ fn terms_are_counted_over_the_hits() {
             facet.terms.iter().map(term).collect::<Vec<_>>().join(", ")
         });
         assert_eq!(shown.as_deref(), expected, "{request:?}");
+    }
+}
+
+/// A catalogue of 6,000 different words, the octets that count for a facet of them, and the facet.
+fn many_words() -> (Catalogue, usize, FacetRequest) {
+    let words = |from: usize| (from..from + 500).map(|word| format!("w{word} "));
+    let records = (0..12).map(|number| record("id", &words(number * 500).collect::<String>()));
+    let records: Vec<_> = records.collect();
+    let catalogue = Catalogue::of(
+        &records,
+        Fields::new(AccessPoints::default(), Profile::default(), []),
+    );
+    let request = FacetRequest {
+        attributes: named("any"),
+        skip: 0,
+        terms: 10,
+        alphabetical: false,
+    };
+    // They are counted in steps of at least 64 KiB.
+    let term = size_of::<(&[u8], usize)>();
+    let step = (64_usize * 1024).div_ceil(term) * term;
+    (catalogue, 2 * step, request)
+}
+
+/// The number of facets, or `None` if the work is exhausted, and the units that are left.
+fn facets_with(
+    catalogue: &Catalogue,
+    requests: &[FacetRequest],
+    mut work: Work,
+) -> (Option<usize>, u64) {
+    let hits = catalogue.index.all();
+    let found = facets(
+        &catalogue.index,
+        &catalogue.fields,
+        &hits,
+        requests,
+        &mut work,
+    );
+    (found.ok().map(|facets| facets.len()), work.left())
+}
+
+#[test]
+fn facets_take_work_like_searches() {
+    let (catalogue, _, request) = many_words();
+    let units = |requests: &[FacetRequest]| {
+        let (count, left) = facets_with(&catalogue, requests, Work::new(MOST_WORK));
+        assert_eq!(count, Some(requests.len()));
+        MOST_WORK - left
+    };
+    let alphabetical = FacetRequest {
+        alphabetical: true,
+        ..request.clone()
+    };
+    let one = units(std::slice::from_ref(&request));
+    // Each word, and the docid, is counted, merged, and sorted by its records.
+    assert_eq!(one - units(&[alphabetical]), 6_001);
+    assert!(one > 12_000, "{one}");
+    let sixteen = vec![request; 16];
+    assert_eq!(units(&sixteen), 16 * one);
+    for (units, expected) in [(16 * one, Some(16)), (16 * one - 1, None), (one, None)] {
+        let (count, _) = facets_with(&catalogue, &sixteen, Work::new(units));
+        assert_eq!(count, expected, "{units}");
+    }
+}
+
+#[test]
+fn the_terms_of_a_facet_count_while_they_are_sorted() {
+    let (catalogue, octets, request) = many_words();
+    for (most, expected) in [(octets, Some(3)), (octets - 1, None)] {
+        let limits = Limits {
+            server_octets: Some(2 * most),
+            ..Limits::default()
+        };
+        let account = Budget::new(&limits).common_account();
+        let work = Work::new(MOST_WORK).charged_to(Some(account));
+        let requests = vec![request.clone(); 3];
+        let (count, _) = facets_with(&catalogue, &requests, work);
+        assert_eq!(count, expected, "{most}");
     }
 }
