@@ -17,6 +17,9 @@ pub struct Limits {
     pub exceptional_record_size: usize,
     /// Records, or diagnostics in their place, in one response: 1,000. The client requests the rest again.
     pub records_per_response: usize,
+    /// Answers of more than 64 records that are made at once: 8; others wait. Each takes about `preferred_message_size` in small
+    /// blocks, between which nothing can be returned to the system.
+    pub large_answers: usize,
     /// Records in an answer of SRU where the request names no number: 10.
     pub sru_records: usize,
     /// Result sets that are kept for later requests of SRU: 1,000, of which half may be for one address. Further ones take the
@@ -118,6 +121,7 @@ impl Default for Limits {
             preferred_message_size: 1_048_576,
             exceptional_record_size: 8_388_608,
             records_per_response: 1_000,
+            large_answers: 8,
             sru_records: 10,
             sru_sets: 1_000,
             sru_set_time: Duration::from_secs(15 * 60),

@@ -18,9 +18,6 @@ use crate::offer::Offer;
 #[cfg(feature = "sru")]
 use crate::shared_sets::SharedSets;
 
-/// Responses of more than a few records that are made at once. Each takes about as many octets as a response may have.
-const PACKERS: usize = 8;
-
 /// The server as its sessions see it.
 pub struct Target {
     pub(crate) backend: Arc<dyn Backend>,
@@ -59,7 +56,7 @@ impl Target {
             guesses: Arc::default(),
             tasks: Arc::new(tasks),
             work: budget.common_account(),
-            packers: Semaphore::new(PACKERS),
+            packers: Semaphore::new(limits.large_answers.clamp(1, Semaphore::MAX_PERMITS)),
             #[cfg(feature = "sru")]
             shared_sets: Arc::new(SharedSets::new(&limits, budget.common_account())),
             budget,

@@ -298,6 +298,7 @@ fn fill_limits(section: &Section<'_>, limits: &mut Limits, tasks: &mut TaskLimit
     );
     limits.server_octets = all.or(limits.server_octets);
     count("records-per-response", &mut limits.records_per_response);
+    count("large-answers", &mut limits.large_answers);
     count("sru-records", &mut limits.sru_records);
     count("sru-sets", &mut limits.sru_sets);
     count("segments", &mut limits.segments);
@@ -380,6 +381,7 @@ fn refuse_too_small(section: &Section<'_>, limits: &Limits) {
         ("sort-keys", limits.sort_keys, 1),
         ("sorted-records", limits.sorted_records, 1),
         ("concurrent-operations", limits.concurrent_operations, 1),
+        ("large-answers", limits.large_answers, 1),
         ("refusals", limits.refusals, 1),
         ("refused-addresses", limits.refused_addresses, 1),
     ] {

@@ -176,7 +176,7 @@ impl Sizes {
     }
 }
 
-/// The records that are packed before other sessions may go first: about half a millisecond.
+/// The most records of a response that is not large, and those that are packed before other sessions may go first: about half a millisecond.
 const RECORDS_AT_ONCE: usize = 64;
 
 /// One record more than a response may hold, to see whether there are more.
@@ -190,8 +190,8 @@ const RECORD: usize = size_of::<NamePlusRecord>();
 
 /// Packs the wanted records, up to the first that does not fit.
 ///
-/// They are charged to the session until the response is made. Large responses wait for each other, since many half-made ones would
-/// take much memory in small blocks between which nothing can be returned to the system.
+/// They are charged to the session until the response is made. Of large responses, only some are made at once
+/// ([`Limits::large_answers`](crate::Limits::large_answers)).
 ///
 /// Without fragments, a record larger than the preferred message size is sent if it is the only one wanted, up to the
 /// exceptional record size. So a client always makes progress: a response begins with a record or its diagnostic.

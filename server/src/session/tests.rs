@@ -438,14 +438,20 @@ async fn few_large_responses_are_made_at_once() {
     use std::time::Duration;
     use tokio::time::timeout;
 
-    let mut session = open(Arc::new(Sizes(vec![10; 65])), Limits::default());
+    let limits = Limits {
+        large_answers: 2,
+        ..Limits::default()
+    };
+    let mut session = open(Arc::new(Sizes(vec![10; 65])), limits);
     let target = Arc::clone(&session.target);
     session.answer(&search("x")).await;
-    let others = u32::try_from(target.packers.available_permits()).expect("few");
-    let others = target.packers.acquire_many(others).await;
+    let first = target.packers.acquire().await;
+    let large = present_request(1, 65).into();
+    let second = session.answer(&large).await;
+    assert_eq!(second.octets(), 650);
+    let others = (first, target.packers.acquire().await);
     let small = session.answer(&present_request(1, 64).into()).await;
     assert_eq!(small.octets(), 640);
-    let large = present_request(1, 65).into();
     let time = Duration::from_secs(1);
     assert!(timeout(time, session.answer(&large)).await.is_err());
     drop(others);
