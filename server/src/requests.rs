@@ -1,8 +1,11 @@
 //! Requests as clients send them, and backends, for the tests of this crate.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 use futures_util::FutureExt;
+use tokio::time::sleep;
 use z3950_asn1::apdu::{
     Apdu, AttributesPlusTerm, CaseSensitivity, DatabaseName, ElementSetNames, External,
     InitializeRequest, Options, PresentRequest, ProtocolVersion, Query, Record, Records,
@@ -13,7 +16,8 @@ use z3950_asn1::oid::{Oid, SUTRS, USMARC};
 use z3950_asn1::optional::OptionalChoice;
 
 use crate::backend::{
-    Answer, Backend, Composition, Found, Hits, RecordId, Retrieve, Retrieved, Search, ready,
+    Answer, Backend, Composition, DatabaseInfo, Found, Hits, RecordId, Retrieve, Retrieved, Search,
+    ready,
 };
 use crate::diagnostic::Diagnostic;
 use crate::limits::Limits;
@@ -200,6 +204,55 @@ impl Backend for Sizes {
             database: DatabaseName::from("cat"),
             record: Ok(External::octet_aligned(syntax, octets)),
         }))
+    }
+}
+
+/// A backend whose searches take an hour; it counts those begun and those dropped.
+#[derive(Default)]
+pub(crate) struct Slow {
+    begun: AtomicUsize,
+    given_up: Arc<AtomicUsize>,
+}
+
+/// Counts when it is dropped.
+struct GivenUp(Arc<AtomicUsize>);
+
+impl Drop for GivenUp {
+    fn drop(&mut self) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+impl Backend for Slow {
+    fn databases(&self) -> Vec<DatabaseInfo> {
+        vec![DatabaseInfo {
+            name: "cat".to_owned(),
+            ..DatabaseInfo::default()
+        }]
+    }
+
+    fn has_syntax(&self, _: &Oid) -> bool {
+        true
+    }
+
+    fn search<'a>(&'a self, _: Search<'a>) -> Answer<'a, Found> {
+        self.begun.fetch_add(1, Ordering::Relaxed);
+        let given_up = GivenUp(Arc::clone(&self.given_up));
+        Box::pin(async move {
+            sleep(Duration::from_secs(3600)).await;
+            drop(given_up);
+            std::future::pending().await
+        })
+    }
+}
+
+impl Slow {
+    /// The searches begun, and those given up.
+    pub(crate) fn counts(&self) -> (usize, usize) {
+        (
+            self.begun.load(Ordering::Relaxed),
+            self.given_up.load(Ordering::Relaxed),
+        )
     }
 }
 

@@ -1,43 +1,7 @@
 //! Operations in progress: cancelled, timed out, and dropped with their connection.
 
 use super::*;
-
-/// A backend whose searches take an hour; it counts those begun and those dropped.
-#[derive(Default)]
-struct Slow {
-    begun: AtomicUsize,
-    given_up: Arc<AtomicUsize>,
-}
-
-/// Counts when it is dropped.
-struct GivenUp(Arc<AtomicUsize>);
-
-impl Drop for GivenUp {
-    fn drop(&mut self) {
-        self.0.fetch_add(1, Ordering::Relaxed);
-    }
-}
-
-impl Backend for Slow {
-    fn search<'a>(&'a self, _: Search<'a>) -> Answer<'a, Found> {
-        self.begun.fetch_add(1, Ordering::Relaxed);
-        let given_up = GivenUp(Arc::clone(&self.given_up));
-        Box::pin(async move {
-            sleep(Duration::from_secs(3600)).await;
-            drop(given_up);
-            std::future::pending().await
-        })
-    }
-}
-
-impl Slow {
-    fn counts(&self) -> (usize, usize) {
-        (
-            self.begun.load(Ordering::Relaxed),
-            self.given_up.load(Ordering::Relaxed),
-        )
-    }
-}
+use crate::requests::Slow;
 
 /// A client that waits for a search of an hour.
 async fn waiting() -> (Client, Arc<Slow>) {

@@ -1,51 +1,12 @@
 //! Times, rooms, sizes and the end of the server.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
-
-use z3950_asn1::oid::Oid;
+use z3950_asn1::sru::SruRecord;
 
 use super::*;
-use crate::backend::{Answer, DatabaseInfo, Found, Search};
 use crate::connection::rooms::{Entrance, Rooms};
-
-/// A backend whose searches take an hour; it counts those begun and those dropped.
-#[derive(Default)]
-struct Slow {
-    begun: AtomicUsize,
-    given_up: Arc<AtomicUsize>,
-}
-
-/// Counts when it is dropped.
-struct GivenUp(Arc<AtomicUsize>);
-
-impl Drop for GivenUp {
-    fn drop(&mut self) {
-        self.0.fetch_add(1, Ordering::Relaxed);
-    }
-}
-
-impl Backend for Slow {
-    fn databases(&self) -> Vec<DatabaseInfo> {
-        vec![DatabaseInfo {
-            name: "cat".to_owned(),
-            ..DatabaseInfo::default()
-        }]
-    }
-
-    fn has_syntax(&self, _: &Oid) -> bool {
-        true
-    }
-
-    fn search<'a>(&'a self, _: Search<'a>) -> Answer<'a, Found> {
-        self.begun.fetch_add(1, Ordering::Relaxed);
-        let given_up = GivenUp(Arc::clone(&self.given_up));
-        Box::pin(async move {
-            sleep(Duration::from_secs(3600)).await;
-            drop(given_up);
-            std::future::pending().await
-        })
-    }
-}
+use crate::memory::MemoryBackend;
+use crate::requests::Slow;
+use crate::testing::record;
 
 /// A caller that waits for a search of an hour.
 async fn waiting() -> (Caller, Arc<Slow>) {
@@ -53,8 +14,7 @@ async fn waiting() -> (Caller, Arc<Slow>) {
     let mut caller = Caller::of(Arc::clone(&backend) as _, Limits::default());
     caller.send(get(&format!("/cat?{WAR}"))).await;
     sleep(Duration::from_secs(1)).await;
-    assert_eq!(backend.begun.load(Ordering::Relaxed), 1);
-    assert_eq!(backend.given_up.load(Ordering::Relaxed), 0);
+    assert_eq!(backend.counts(), (1, 0));
     (caller, backend)
 }
 
@@ -66,7 +26,7 @@ async fn a_search_is_stopped_in_time() {
     assert_eq!(begun.elapsed().as_secs(), 29);
     assert_eq!(answer.status(), "200");
     assert!(answer.body.contains("no answer in time"), "{}", answer.body);
-    assert_eq!(backend.given_up.load(Ordering::Relaxed), 1);
+    assert_eq!(backend.counts(), (1, 1));
     // The connection goes on.
     assert_eq!(caller.get("/cat").await.status(), "200");
 }
@@ -88,7 +48,7 @@ async fn a_client_that_leaves_cancels_its_search() {
         "{:?}",
         begun.elapsed()
     );
-    assert_eq!(backend.given_up.load(Ordering::Relaxed), 1);
+    assert_eq!(backend.counts(), (1, 1));
     assert_eq!(metrics.sessions_ended(SessionEnd::Left), 1);
     let abandoned = metrics.operations(OperationKind::SruSearch, OperationOutcome::Abandoned);
     assert_eq!(abandoned, 1);
@@ -291,4 +251,46 @@ async fn octets_are_counted_in_the_budget() {
         let answer = caller.answer().await.expect("an answer");
         assert_eq!(answer.status(), status, "{}", answer.body);
     }
+}
+
+/// The octets of a session with which a request gets this answer, and one fewer with which it does not.
+async fn check_octets(target: impl Fn(Limits) -> Target, request: &str, most: usize) {
+    for (session_octets, status) in [(most, "200"), (most - 1, "503")] {
+        let limits = Limits {
+            session_octets,
+            ..Limits::default()
+        };
+        let mut caller = Caller::on(target(limits), Faults::new(), None);
+        caller.send(request).await;
+        let answer = caller.answer().await.expect("an answer");
+        assert_eq!(answer.status(), status, "{session_octets}: {}", answer.body);
+        if status == "503" {
+            assert!(answer.body.contains("session-octets"), "{}", answer.body);
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_records_of_an_answer_count_twice_before_they_are_written() {
+    let target = |limits| {
+        let long = record("id7", &"a".repeat(9_000));
+        let records = MemoryBackend::builder().add_records("cat", [long]);
+        Target::new(Arc::new(records.expect("a record").build()), limits)
+    };
+    let request = get("/cat?query=rec.id%3Did7&maximumRecords=1");
+    let mut caller = Caller::on(target(Limits::default()), Faults::new(), None);
+    caller.send(&request).await;
+    let body = caller.answer().await.expect("an answer").body;
+    let (_, rest) = body.split_once("recordData>").expect("a record");
+    let (data, _) = rest.split_once("</zs:recordData>").expect("an end");
+    let taken = 2 * (data.len() + size_of::<SruRecord>());
+    check_octets(target, &request, taken).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_body_of_an_answer_counts() {
+    let mut caller = Caller::new(Limits::default());
+    let described = caller.get("/cat").await;
+    let target = |limits| Target::new(catalogue(), limits);
+    check_octets(target, &get("/cat"), described.body.len()).await;
 }

@@ -1,6 +1,7 @@
 //! Present: which records, in which form, and how many.
 
 use std::pin::pin;
+use std::sync::Arc;
 
 use futures_util::FutureExt;
 use z3950_asn1::apdu::*;
@@ -8,7 +9,8 @@ use z3950_asn1::oid::{self, SUTRS, USMARC};
 
 use super::{found, presented};
 use crate::limits::Limits;
-use crate::requests::{elements, present_request, shown};
+use crate::requests::{Sizes, elements, now, only, open, present_request, search, shown};
+use crate::session::Session;
 
 #[test]
 fn failed_presents_have_their_diagnostics() {
@@ -74,6 +76,39 @@ fn a_long_present_lets_others_go_first() {
             polled += 1;
         }
         assert_eq!(polled, polls, "{number} records");
+    }
+}
+
+/// Opens a session that keeps at most these octets, and searches; returns whether there is room for the result set.
+fn found_within(session_octets: usize, sizes: &[usize]) -> Option<Session> {
+    let limits = Limits {
+        session_octets,
+        ..Limits::default()
+    };
+    let mut session = open(Arc::new(Sizes(sizes.to_vec())), limits);
+    match only(now(session.answer(&search("x")))) {
+        Apdu::SearchResponse(response) if response.search_status => Some(session),
+        _ => None,
+    }
+}
+
+#[test]
+fn records_count_while_an_answer_is_made() {
+    let sizes = [1_000, 2_000, 0];
+    let mut octets = 0..;
+    let set = octets
+        .find(|octets| found_within(*octets, &sizes).is_some())
+        .expect("room for a set");
+    let records = 3_000 + 3 * size_of::<NamePlusRecord>();
+    for (octets, expected) in [
+        (set + records, "usmarc F 1000, usmarc F 2000, usmarc - 0"),
+        (set + records - 1, "31 "),
+        (set, "31 "),
+    ] {
+        let mut session = found_within(octets, &sizes).expect("room for the set");
+        let response = presented(&mut session, present_request(1, 3));
+        let shown = shown(&response.records);
+        assert!(shown.starts_with(expected), "{octets}: {shown}");
     }
 }
 
