@@ -8,7 +8,8 @@ use bytes::Bytes;
 
 pub use self::read::ResponseError;
 pub(super) use self::read::{
-    body as read_body, record as read_record, record_versions as read_record_versions,
+    body as read_body, record_and_count as read_record_and_count,
+    record_versions as read_record_versions,
 };
 pub(super) use self::write::{put_identity, put_record};
 use super::{Packing, Request, SruDiagnostic, Version};

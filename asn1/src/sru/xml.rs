@@ -1,8 +1,10 @@
 //! XML as SRU needs it: read without a tree and within limits, and written.
 
+mod check;
 mod read;
 mod write;
 
+pub(super) use self::check::check_well_formed;
 pub(super) use self::read::{ElementContent, XmlReader, attribute, document, local_name};
 pub(super) use self::write::{Writer, put_attribute, put_text};
 

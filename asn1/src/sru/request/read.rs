@@ -133,15 +133,18 @@ impl<'a> Fields<'a> {
         (self.version != Version::V2_0).then(|| self.take(name))?
     }
 
-    /// A number that is at least `least`; the largest possible one in place of a larger one.
+    /// A number that is at least `least`, and of 64 bits.
     fn number(&mut self, name: &str, least: u64) -> Option<u64> {
         let value = self.take(name)?;
         let digits = value.trim();
         let is_number = !digits.is_empty() && digits.bytes().all(|octet| octet.is_ascii_digit());
-        let number = is_number.then(|| digits.parse().unwrap_or(u64::MAX));
+        let number = is_number.then(|| digits.parse().ok()).flatten();
         let number = number.filter(|number| *number >= least);
         if number.is_none() {
-            let message = format!("not a number from {least}");
+            let message = match is_number && digits.len() >= MAX_DIGITS {
+                true => "a number that is too large".to_owned(),
+                false => format!("not a number from {least}"),
+            };
             self.fail(SruCondition::PARAMETER_VALUE, name.into(), &message);
         }
         number
@@ -354,6 +357,9 @@ impl<'a> Fields<'a> {
         }
     }
 }
+
+/// The digits of the largest numbers.
+const MAX_DIGITS: usize = 20;
 
 /// How much of a name or value a diagnostic shows, in characters.
 const MAX_SHOWN: usize = 80;

@@ -5,10 +5,12 @@ use bytes::Bytes;
 use super::read::Fields;
 use super::{Refusal, Request, SruOperation, UpdateAction, UpdateRequest};
 use crate::sru::response::{
-    put_identity, put_record, read_body, read_record, read_record_versions,
+    put_identity, put_record, read_body, read_record_and_count, read_record_versions,
 };
 use crate::sru::soap::envelope;
-use crate::sru::xml::{Writer, XmlError, XmlReader, document, is_new, local_name, namespace};
+use crate::sru::xml::{
+    Writer, XmlError, XmlReader, check_well_formed, document, is_new, local_name, namespace,
+};
 use crate::sru::{SruCondition, SruDiagnostic, SruLimits, UPDATE_VERSION, Version};
 
 /// Why a request in SOAP cannot be carried out.
@@ -31,7 +33,7 @@ impl Request {
     /// Reads a request in SOAP. One without an envelope is accepted, too.
     ///
     /// # Errors
-    /// [`SoapRequestError`] for XML that is no request, and for requests that [`Request::from_parameters`] would refuse.
+    /// [`SoapRequestError`] for what is not well-formed XML, for XML that is not one request, and for requests that [`Request::from_parameters`] would refuse.
     pub fn from_soap(
         octets: impl Into<Bytes>,
         limits: &SruLimits,
@@ -39,7 +41,9 @@ impl Request {
         let octets = document(octets.into(), limits)?;
         let mut xml = XmlReader::new(&octets, limits);
         let mut start = xml.root()?;
-        if local_name(&start) == "Envelope" {
+        check_well_formed(&octets, limits)?;
+        let is_wrapped = local_name(&start) == "Envelope";
+        if is_wrapped {
             start = read_body(&mut xml)?;
         }
         let name = local_name(&start);
@@ -56,6 +60,9 @@ impl Request {
             "updateRequest" => update(&mut xml, version)?,
             other => return Err(XmlError::element(other).into()),
         };
+        if is_wrapped {
+            check_rest(&mut xml)?;
+        }
         read.map_err(SoapRequestError::Refused)
     }
 
@@ -96,6 +103,20 @@ impl Request {
         self.put_elements(&mut inner);
         to.end("updateRequest");
     }
+}
+
+/// Refuses what follows a request in its envelope, and would not be carried out: another request in the body, or another body.
+fn check_rest(xml: &mut XmlReader<'_>) -> Result<(), XmlError> {
+    if let Some(start) = xml.child()? {
+        return Err(XmlError::element(local_name(&start)));
+    }
+    while let Some(start) = xml.child()? {
+        match local_name(&start) {
+            "Body" => return Err(XmlError::element("Body")),
+            _ => xml.skip()?,
+        }
+    }
+    Ok(())
 }
 
 /// The element of a request, and its namespace.
@@ -175,8 +196,15 @@ fn update(xml: &mut XmlReader<'_>, version: Version) -> Result<Result<Request, R
     while let Some(start) = xml.child()? {
         fields.check_count(xml)?;
         match local_name(&start) {
-            "recordVersions" => update.record_versions = read_record_versions(xml)?,
-            "record" => update.record = Some(read_record(xml)?),
+            "recordVersions" => update.record_versions.extend(read_record_versions(xml)?),
+            "record" => {
+                let (record, count) = read_record_and_count(xml)?;
+                if update.record.replace(record).is_some() {
+                    fields.add(repeated("record"));
+                } else if count > 1 {
+                    fields.add(repeated("recordData"));
+                }
+            }
             name => fields.read_element(name, xml)?,
         }
     }
@@ -190,4 +218,9 @@ fn update(xml: &mut XmlReader<'_>, version: Version) -> Result<Result<Request, R
     }
     fields.version(Some(version));
     Ok(fields.finish_element(update.into()))
+}
+
+/// 6: an update has one record.
+fn repeated(component: &str) -> SruDiagnostic {
+    SruDiagnostic::update(6, component)
 }

@@ -93,7 +93,7 @@ fn requests_are_read_and_written() {
             "version=2.0&operation=searchRetrieve&query=a&x-username=u&x-password=p&x-target=lib.example%2Fdb",
         ),
         (
-            "query=a&startRecord=99999999999999999999",
+            "query=a&startRecord=0018446744073709551615",
             "version=2.0&operation=searchRetrieve&query=a&startRecord=18446744073709551615",
         ),
     ] {
@@ -132,6 +132,10 @@ fn faulty_requests_are_refused() {
         ("query=a%00", &[(6, "query")]),
         ("query=a&startRecord=0", &[(6, "startRecord")]),
         ("query=a&startRecord=x", &[(6, "startRecord")]),
+        (
+            "query=a&startRecord=18446744073709551616",
+            &[(6, "startRecord")],
+        ),
         ("query=a&maximumRecords=-1", &[(6, "maximumRecords")]),
         ("query=a&resultSetTTL=%2B1", &[(6, "resultSetTTL")]),
         ("scanClause=a&maximumTerms=0", &[(6, "maximumTerms")]),

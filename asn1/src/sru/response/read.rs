@@ -42,24 +42,26 @@ impl Response {
             true => Version::V2_0,
             false => Version::V1_1,
         };
-        match local_name(&start) {
-            "searchRetrieveResponse" => Ok(search_retrieve(&mut xml, version)?.into()),
-            "scanResponse" => Ok(scan(&mut xml, version)?.into()),
-            "explainResponse" => Ok(explain(&mut xml, version)?.into()),
-            "updateResponse" => Ok(update(&mut xml, version)?.into()),
-            "Fault" => Err(ResponseError::Fault(fault(&mut xml)?)),
+        let response = match local_name(&start) {
+            "searchRetrieveResponse" => search_retrieve(&mut xml, version)?.into(),
+            "scanResponse" => scan(&mut xml, version)?.into(),
+            "explainResponse" => explain(&mut xml, version)?.into(),
+            "updateResponse" => update(&mut xml, version)?.into(),
+            "Fault" => return Err(ResponseError::Fault(fault(&mut xml)?)),
             "explain" => {
                 let begin = xml.element_start();
                 xml.skip()?;
                 let description = octets.slice(begin..xml.position());
-                Ok(ExplainResponse::new(version, description).into())
+                ExplainResponse::new(version, description).into()
             }
             "diagnostics" => {
                 let diagnostics = diagnostics(&mut xml)?;
-                Ok(SearchRetrieveResponse::failed(version, diagnostics).into())
+                SearchRetrieveResponse::failed(version, diagnostics).into()
             }
-            other => Err(XmlError::element(other).into()),
-        }
+            other => return Err(XmlError::element(other).into()),
+        };
+        xml.finish()?;
+        Ok(response)
     }
 }
 
@@ -246,21 +248,27 @@ fn records(xml: &mut XmlReader<'_>, records: &mut Vec<SruRecord>) -> Result<(), 
 }
 
 /// A record. Whether its data is escaped is seen from the data, whatever the packing says.
-pub(in crate::sru) fn record(xml: &mut XmlReader<'_>) -> Result<SruRecord, XmlError> {
+fn record(xml: &mut XmlReader<'_>) -> Result<SruRecord, XmlError> {
+    let (record, _) = record_and_count(xml)?;
+    Ok(record)
+}
+
+/// A record, and how often it has data. The last data counts.
+pub(in crate::sru) fn record_and_count(
+    xml: &mut XmlReader<'_>,
+) -> Result<(SruRecord, usize), XmlError> {
     let mut record = SruRecord::new("", Bytes::new());
+    let mut count = 0;
     while let Some(start) = xml.child()? {
         match local_name(&start) {
             "recordSchema" => record.schema = xml.text()?,
-            "recordData" => match xml.content()? {
-                ElementContent::Markup(data) => {
-                    record.packing = Packing::Xml;
-                    record.data = data;
-                }
-                ElementContent::Text(text) => {
-                    record.packing = Packing::String;
-                    record.data = text.into();
-                }
-            },
+            "recordData" => {
+                count += 1;
+                (record.packing, record.data) = match xml.content()? {
+                    ElementContent::Markup(data) => (Packing::Xml, data),
+                    ElementContent::Text(text) => (Packing::String, text.into()),
+                };
+            }
             "recordPosition" => record.position = xml.number()?,
             "recordIdentifier" => record.identifier = non_empty(xml.text()?),
             "extraRecordData" => record.extra = markup(xml)?,
@@ -271,7 +279,7 @@ pub(in crate::sru) fn record(xml: &mut XmlReader<'_>) -> Result<SruRecord, XmlEr
     if record.diagnostic.is_some() {
         record.data = Bytes::new();
     }
-    Ok(record)
+    Ok((record, count))
 }
 
 /// The diagnostic that a record is: by its schema, or as an element of this name.

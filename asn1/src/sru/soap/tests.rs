@@ -107,6 +107,16 @@ fn faulty_requests_are_refused() {
             "<updateRequest><action>create</action></updateRequest>",
             "diagnostic info:srw/diagnostic/12/100 (there is no such action): create",
         ),
+        (
+            "<updateRequest><action>info:srw/action/1/create</action><record><recordData><a/></recordData></record>\
+             <record><recordData><b/></recordData></record></updateRequest>",
+            "diagnostic info:srw/diagnostic/12/6 (a component is repeated; the record was rejected): record",
+        ),
+        (
+            "<updateRequest><action>info:srw/action/1/create</action><record><recordData><a/></recordData>\
+             <recordData><b/></recordData></record></updateRequest>",
+            "diagnostic info:srw/diagnostic/12/6 (a component is repeated; the record was rejected): recordData",
+        ),
     ] {
         let Err(SoapRequestError::Refused(refusal)) = read(body) else {
             panic!("{body}")
@@ -145,6 +155,86 @@ fn requests_are_bounded() {
                 }
             }
         }
+    }
+}
+
+/// An envelope as programs send it.
+const ENVELOPE: &str = "<S:Envelope xmlns:S=\"http://schemas.xmlsoap.org/soap/envelope/\"><S:Body><updateRequest>\
+    <action>info:srw/action/1/delete</action><recordIdentifier>7</recordIdentifier></updateRequest></S:Body></S:Envelope>";
+
+#[test]
+fn envelopes_are_whole_and_have_one_request() {
+    assert!(read(ENVELOPE).is_ok());
+    let (first, body) = ENVELOPE.split_once("</S:Body>").expect("a body");
+    let (_, request) = first.split_once("<S:Body>").expect("a request");
+    for (text, expected) in [
+        (
+            format!("{first}{request}</S:Body>{body}"),
+            "an element \"updateRequest\", which SRU does not have there",
+        ),
+        (
+            format!("{first}</S:Body><S:Body>{request}</S:Body>{body}"),
+            "an element \"Body\", which SRU does not have there",
+        ),
+        (first.to_owned(), "the document ends within an element"),
+        (
+            format!("{first}</S:Body>"),
+            "the document ends within an element",
+        ),
+        (
+            format!("{first}</S:Envelope></S:Body>"),
+            "not well-formed XML: ",
+        ),
+        (format!("{ENVELOPE}x"), "not well-formed XML: text outside"),
+        (
+            format!("{ENVELOPE}<a/>"),
+            "not well-formed XML: a second outermost element",
+        ),
+        (
+            ENVELOPE.replace('7', "&e;"),
+            "not well-formed XML: &e;, which XML does not have",
+        ),
+        (
+            ENVELOPE.replace('7', "&#xD800;"),
+            "not well-formed XML: &#xD800;, which",
+        ),
+        (
+            ENVELOPE.replace('7', "\u{8}"),
+            "not well-formed XML: a character",
+        ),
+    ] {
+        let Err(SoapRequestError::Xml(error)) = read(&text) else {
+            panic!("{text}")
+        };
+        let message = error.to_string();
+        assert!(message.starts_with(expected), "{text}: {message}");
+    }
+    let header = ENVELOPE.replace("<S:Body>", "<S:Header><a/></S:Header><S:Body>");
+    assert!(read(&header).is_ok());
+    let trailer = ENVELOPE.replace("</S:Body>", "</S:Body><a><b/></a>");
+    assert!(read(&trailer).is_ok());
+}
+
+#[test]
+fn answers_that_are_cut_are_unfinished() {
+    let mut response = UpdateResponse::new(Version::V1_1, true);
+    response.record_identifier = Some("7".into());
+    let written = Response::from(response.clone()).to_soap();
+    let text = std::str::from_utf8(&written).expect("UTF-8").trim_end();
+    let read = |text: &str| Response::from_xml(text.to_owned(), &SruLimits::default());
+    let (first, _) = text.split_once("</SOAP:Body>").expect("a body");
+    for end in first.len()..text.len() {
+        let error = Err(ResponseError::Xml(XmlError::Unfinished));
+        assert_eq!(read(&text[..end]), error, "{}", &text[..end]);
+    }
+    // Other faults after the answer do no harm.
+    for end in [
+        "</SOAP:Body></SOAP:Envelope>x",
+        "</Body>",
+        "</SOAP:Body>&e;</SOAP:Envelope>",
+    ] {
+        let whole = format!("{first}{end}");
+        assert_eq!(read(&whole), Ok(response.clone().into()), "{whole}");
     }
 }
 

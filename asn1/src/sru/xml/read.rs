@@ -1,6 +1,7 @@
 //! Reads elements one at a time, without a tree and within limits.
 
 use bytes::Bytes;
+use quick_xml::errors::SyntaxError;
 use quick_xml::escape::resolve_xml_entity;
 use quick_xml::events::{BytesStart, Event};
 use quick_xml::reader::Reader;
@@ -170,6 +171,18 @@ impl<'a> XmlReader<'a> {
         }
     }
 
+    /// Reads to the end of the outermost element. Faults there are tolerated, but not the lack of the end.
+    pub(in crate::sru) fn finish(&mut self) -> Result<(), XmlError> {
+        while self.depth > 0 {
+            match self.event() {
+                Ok(Event::Eof) | Err(XmlError::Unfinished) => return Err(XmlError::Unfinished),
+                Ok(_) => {}
+                Err(_) => return Ok(()),
+            }
+        }
+        Ok(())
+    }
+
     /// What the element that was begun holds, as a document of its own: the first element in it declares the namespaces that
     /// those around it declare and that it needs.
     pub(in crate::sru) fn content(&mut self) -> Result<ElementContent, XmlError> {
@@ -280,11 +293,18 @@ impl<'a> XmlReader<'a> {
         Ok(())
     }
 
-    fn event(&mut self) -> Result<Event<'a>, XmlError> {
+    /// The next event, within the limits on elements.
+    pub(super) fn event(&mut self) -> Result<Event<'a>, XmlError> {
         let offset = self.position();
-        let event = self.reader.read_event().map_err(|error| XmlError::Syntax {
-            offset: self.reader.error_position(),
-            fault: error.to_string(),
+        let event = self.reader.read_event().map_err(|error| match error {
+            // The others are markup that is not closed before the end.
+            quick_xml::Error::Syntax(fault) if fault != SyntaxError::InvalidBangMarkup => {
+                XmlError::Unfinished
+            }
+            error => XmlError::Syntax {
+                offset: self.reader.error_position(),
+                fault: error.to_string().chars().take(MAX_FAULT).collect(),
+            },
         })?;
         match &event {
             Event::Start(_) => {
@@ -344,6 +364,8 @@ impl<'a> XmlReader<'a> {
 const MAX_NAMESPACES: usize = 64;
 /// How far into a page its title may be, in octets.
 const MAX_TITLE_OFFSET: usize = 8 << 10;
+/// How much of a fault is shown, in characters: names in it may be of any length.
+const MAX_FAULT: usize = 200;
 /// How much of a title is shown, in characters.
 const MAX_TITLE: usize = 100;
 

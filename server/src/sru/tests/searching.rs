@@ -42,8 +42,12 @@ async fn records_are_those_from_the_start_on() {
             (Some(9), "", None, "61 10"),
         ),
         (
-            "query=title@war&startRecord=99999999999999999999",
+            "query=title@war&startRecord=18446744073709551615",
             (Some(9), "", None, "61 18446744073709551615"),
+        ),
+        (
+            "query=title@war&startRecord=18446744073709551616",
+            (None, "", None, "6 startRecord"),
         ),
         (
             "query=nothingness&startRecord=2",

@@ -100,7 +100,8 @@ async fn a_set_is_kept_only_if_the_client_wants_it() {
         ("", None),
         ("0", None),
         ("5", Some(5)),
-        ("99999999999999999999", Some(10)),
+        ("18446744073709551615", Some(10)),
+        ("18446744073709551616", None),
     ] {
         let parameters = format!("query=title@war&resultSetTTL={time}");
         let response = search_of(&mut session, &parameters).await;
