@@ -228,20 +228,7 @@ fn every_apdu_has_its_answer() {
         other_info: None,
     };
     check(duplicates.into(), "duplicateDetectionResponse");
-    let extended = ExtendedServicesRequest {
-        reference_id: None,
-        function: ExtendedServicesFunction::CREATE,
-        package_type: oid::ITEM_ORDER,
-        package_name: None,
-        user_id: None,
-        retention_time: None,
-        permissions: None,
-        description: None,
-        task_specific_parameters: None,
-        wait_action: WaitAction::WAIT,
-        elements: None,
-        other_info: None,
-    };
+    let extended = ExtendedServicesRequest::create(oid::ITEM_ORDER, None);
     check(extended.into(), "extendedServicesResponse");
     let report = ResourceReportRequest {
         reference_id: None,

@@ -2,8 +2,7 @@
 
 use bytes::Bytes;
 use z3950_asn1::apdu::{
-    Apdu, AttributeElement, DatabaseName, ExtendedServicesFunction, ExtendedServicesRequest,
-    External, RpnQuery, RpnStructure, WaitAction,
+    Apdu, AttributeElement, DatabaseName, ExtendedServicesRequest, External, RpnQuery, RpnStructure,
 };
 use z3950_asn1::bib1::attributes as bib1;
 use z3950_asn1::oid::{DATABASE_UPDATE, XML};
@@ -58,21 +57,8 @@ impl SruSession {
 
     /// Begins an operation of the extended service.
     fn begin_update(&mut self) -> Result<Operation, SruFailure> {
-        let request = Apdu::from(ExtendedServicesRequest {
-            reference_id: None,
-            function: ExtendedServicesFunction::CREATE,
-            package_type: DATABASE_UPDATE,
-            package_name: None,
-            user_id: None,
-            retention_time: None,
-            permissions: None,
-            description: None,
-            task_specific_parameters: None,
-            wait_action: WaitAction::WAIT,
-            elements: None,
-            other_info: None,
-        });
-        self.session.begin(&request).map_err(|reply| {
+        let request = ExtendedServicesRequest::create(DATABASE_UPDATE, None);
+        self.session.begin(&request.into()).map_err(|reply| {
             let Some(Apdu::ExtendedServicesResponse(failed)) = reply.apdus.into_iter().next()
             else {
                 return SruFailure::unanswered();
