@@ -70,6 +70,11 @@ fn audit_d14_transcripts_are_read() {
     let daemon = Daemon::start(["--demo".as_ref(), "--transcript".as_ref(), file.as_os_str()]);
     let url = format!("z39.50r://{}/books?pg1342", daemon.address());
     assert_eq!(z3950(["get", &url]).code, Some(0));
+    let url = format!("http://{}/books", daemon.address());
+    assert_eq!(
+        z3950(["search", "--count", "1", &url, "ti:war"]).code,
+        Some(0)
+    );
     drop(daemon);
     let ran = z3950(["decode".as_ref(), file.as_os_str()]);
     assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), ""), "{ran:?}");
@@ -77,6 +82,8 @@ fn audit_d14_transcripts_are_read() {
         "session 1, received: initRequest, ",
         "session 1, sent: initResponse, ",
         "session 1, sent: searchResponse, ",
+        "session 2, received: GET /books?",
+        "session 2, sent: HTTP/1.1 200 OK, ",
     ] {
         assert!(ran.stdout.contains(words), "{words} in {}", ran.stdout);
     }
@@ -97,6 +104,8 @@ fn audit_d14_transcripts_are_read() {
     );
     assert!(first["time"].is_string() && first["offset"].is_null() && first["line"].is_u64());
     assert_eq!(said[said.len() - 1]["apdu"], "undecodable");
+    let sent = said.iter().find(|one| one["http"] == "HTTP/1.1 200 OK");
+    assert!(sent.is_some_and(|sent| sent["octets"].as_u64() > Some(100)));
     assert!(ran.stderr.contains("not a line of a transcript"), "{ran:?}");
 }
 

@@ -1,4 +1,4 @@
-//! `z3950 decode`: lists captured APDUs (Z39.50-2003 §4.1) of a TCP stream or a transcript.
+//! `z3950 decode`: lists captured APDUs (Z39.50-2003 §4.1) of a TCP stream or a transcript, and what a transcript has of HTTP.
 
 use std::path::{Path, PathBuf};
 
@@ -20,7 +20,7 @@ use crate::render::shown;
 #[derive(Debug, Args)]
 pub(crate) struct Decode {
     /// A file of captured APDUs, raw or in hexadecimal (both directions of a TCP stream may follow each other), or a
-    /// transcript of z3950d in lines of JSON; - is standard input.
+    /// transcript of z3950d in lines of JSON, with messages of HTTP too; - is standard input.
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
 
@@ -32,7 +32,7 @@ pub(crate) struct Decode {
     #[arg(long)]
     pub(crate) show_secrets: bool,
 
-    /// Print one JSON object per APDU.
+    /// Print one JSON object per APDU or message of HTTP.
     #[arg(long)]
     pub(crate) json: bool,
 }
@@ -82,14 +82,19 @@ fn stream(octets: &[u8], arguments: &Decode, output: &mut Output) -> Result<Exit
     Ok(exit)
 }
 
-/// Lists the APDUs of a transcript. Lines about other events are skipped, broken ones are faults.
+/// Lists the APDUs and the messages of HTTP in a transcript. Lines about other events are skipped, broken ones are faults.
 fn transcript(lines: &[u8], arguments: &Decode, output: &mut Output) -> Result<Exit, Failure> {
     let mut exit = Exit::Delivered;
     let mut number = 0;
     for (line, text) in (1_usize..).zip(lines.split(|octet| *octet == b'\n')) {
         let (said, octets) = match Said::read(text) {
-            Ok(Some(said)) => said,
-            Ok(None) => continue,
+            Ok((said, Spoken::Apdu(octets))) => (said, octets),
+            Ok((said, Spoken::Http { start, octets })) => {
+                number += 1;
+                said.show_http((number, line), &start, octets, arguments, output)?;
+                continue;
+            }
+            Ok((_, Spoken::Nothing)) => continue,
             Err(words) => {
                 output.error(&format!("line {line}: {words}"));
                 exit = exit.and(Exit::FaultsFound);
@@ -223,14 +228,31 @@ const PACKETS: [[u8; 4]; 5] = [
     [0x0a, 0x0d, 0x0d, 0x0a],
 ];
 
-/// A line of a transcript that holds an APDU.
+/// A line of a transcript.
 #[derive(Debug, Default, Deserialize)]
 struct Said {
     time: Option<String>,
     session: Option<u64>,
     direction: Option<String>,
-    /// In hexadecimal; `None` if the line is about another event.
+    /// Of an APDU, in hexadecimal.
     octets: Option<String>,
+    /// The start line and the headers of a message of HTTP.
+    head: Option<String>,
+    /// Its body, as text or in hexadecimal.
+    body: Option<String>,
+    #[serde(rename = "body-octets")]
+    body_octets: Option<String>,
+}
+
+/// What a line of a transcript holds.
+#[derive(Debug, PartialEq, Eq)]
+enum Spoken {
+    /// The octets of an APDU.
+    Apdu(Vec<u8>),
+    /// A message of HTTP: its start line, and the octets of its body.
+    Http { start: String, octets: usize },
+    /// Another event.
+    Nothing,
 }
 
 /// Reads a file, or standard input as `-`.
@@ -263,19 +285,55 @@ impl Said {
             .collect()
     }
 
-    /// Reads a line; `None` if it holds no APDU.
-    fn read(line: &[u8]) -> Result<Option<(Self, Vec<u8>)>, String> {
+    /// Reads a line.
+    fn read(line: &[u8]) -> Result<(Self, Spoken), String> {
         if line.trim_ascii().is_empty() {
-            return Ok(None);
+            return Ok((Self::default(), Spoken::Nothing));
         }
         let said: Self = serde_json::from_slice(line)
             .map_err(|error| format!("not a line of a transcript: {error}"))?;
-        let Some(digits) = &said.octets else {
-            return Ok(None);
+        let octets = |digits: &String| {
+            let octets = hexadecimal(digits.as_bytes());
+            octets.ok_or("its octets are not in hexadecimal".to_owned())
         };
-        let octets =
-            hexadecimal(digits.as_bytes()).ok_or("its octets are not in hexadecimal".to_owned())?;
-        Ok(Some((said, octets)))
+        let spoken = match (&said.octets, &said.head) {
+            (Some(digits), _) => Spoken::Apdu(octets(digits)?),
+            (None, Some(head)) => Spoken::Http {
+                start: head.lines().next().unwrap_or_default().to_owned(),
+                octets: match (&said.body, &said.body_octets) {
+                    (Some(body), _) => body.len(),
+                    (None, Some(digits)) => octets(digits)?.len(),
+                    (None, None) => 0,
+                },
+            },
+            (None, None) => Spoken::Nothing,
+        };
+        Ok((said, spoken))
+    }
+
+    /// Lists a message of HTTP by its start line, which has no secrets, and the octets of its body.
+    fn show_http(
+        &self,
+        (number, line): (usize, usize),
+        start: &str,
+        octets: usize,
+        arguments: &Decode,
+        output: &mut Output,
+    ) -> Result<(), Failure> {
+        if arguments.json {
+            let object = json!({
+                "number": number,
+                "line": line,
+                "time": self.time,
+                "session": self.session,
+                "direction": self.direction,
+                "octets": octets,
+                "http": start,
+            });
+            return Envelope::from(object).write(output);
+        }
+        let (place, start) = (self.place(line), shown(start.as_bytes()));
+        output.line(&format!("#{number} {place}: {start}, {octets} octets"))
     }
 }
 
@@ -297,18 +355,27 @@ mod tests {
         let read = |line: &str| Said::read(line.as_bytes());
         let (said, octets) =
             read(r#"{"session": 2, "direction": "sent", "octets": "b4 00", "value": {"a": [1]}}"#)
-                .expect("a line")
-                .expect("an APDU");
+                .expect("a line");
         assert_eq!(
             (said.session, said.direction.as_deref()),
             (Some(2), Some("sent"))
         );
-        assert_eq!(octets, [0xb4, 0]);
+        assert_eq!(octets, Spoken::Apdu(vec![0xb4, 0]));
+        for (line, octets) in [
+            (r#"{"head": "GET /a HTTP/1.1\nhost: b\n"}"#, 0),
+            (r#"{"head": "GET /a HTTP/1.1", "body": "é"}"#, 2),
+            (r#"{"head": "GET /a HTTP/1.1", "body-octets": "e900ff"}"#, 3),
+        ] {
+            let start = "GET /a HTTP/1.1".to_owned();
+            let (_, spoken) = read(line).expect(line);
+            assert_eq!(spoken, Spoken::Http { start, octets }, "{line}");
+        }
         for line in ["", " ", r#"{"time": "x", "session": 1, "event": "opened"}"#] {
-            assert!(read(line).expect(line).is_none(), "{line}");
+            assert_eq!(read(line).expect(line).1, Spoken::Nothing, "{line}");
         }
         for (line, words) in [
             (r#"{"octets": "b4 0"}"#, "not in hexadecimal"),
+            (r#"{"head": "a", "body-octets": "b"}"#, "not in hexadecimal"),
             (r#"{"octets": "#, "not a line of a transcript"),
             (r#"{"octets": 7}"#, "not a line of a transcript"),
             ("b400", "not a line of a transcript"),
