@@ -411,10 +411,11 @@ async fn ringing(mut alarm: Pin<&mut Sleep>, deadline: Option<Instant>) {
     alarm.await;
 }
 
-/// Whether the first octet is a letter, with which no APDU begins, but every method of HTTP (RFC 9110 §9.1).
+/// Whether the first octet is a letter, with which no APDU begins, but every method of HTTP (RFC 9110 §9.1), or that of an empty line
+/// before it (RFC 9112 §2.2).
 #[cfg(feature = "sru")]
 fn begins_http(fault: &FrameError) -> bool {
-    matches!(fault.kind, FrameErrorKind::NotAnApdu(first) if first.is_ascii_uppercase())
+    matches!(fault.kind, FrameErrorKind::NotAnApdu(first) if first.is_ascii_uppercase() || b"\r\n".contains(&first))
 }
 
 /// A year from now.

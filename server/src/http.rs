@@ -9,6 +9,7 @@ mod observed;
 mod request;
 mod wire;
 
+use std::borrow::Cow;
 use std::future::poll_fn;
 use std::io;
 use std::pin::{Pin, pin};
@@ -34,6 +35,9 @@ use crate::metrics::SessionEnd;
 
 /// Octets of the head of a request, at most: longer ones get 431, and a URL of more than 65,534 gets 414.
 const MAX_HEAD: usize = 128 << 10;
+/// Octets of a URL and fields of a head, at most. They are hyper's.
+const MAX_URL: usize = 65_534;
+const MAX_FIELDS: usize = 100;
 
 /// How a connection ends.
 #[derive(Debug)]
@@ -41,7 +45,7 @@ enum HttpEnd {
     /// After the last answer.
     Done(SessionEnd),
     /// With this status instead of an answer.
-    Status(SessionEnd, StatusCode, &'static str),
+    Status(SessionEnd, StatusCode, Cow<'static, str>),
     /// Because of a failure of the stream, or of what the client sends.
     Failed(hyper::Error),
     /// By a fault, which resets the connection or closes it.
@@ -64,7 +68,7 @@ pub(crate) async fn serve<S: Transport>(
         Some(_) => HttpEnd::Status(
             SessionEnd::ProtocolError,
             StatusCode::NOT_IMPLEMENTED,
-            "recorded conversations of Z39.50 are replayed here, and SRU is not answered\n",
+            "recorded conversations of Z39.50 are replayed here, and SRU is not answered\n".into(),
         ),
         None => {
             let connection = HttpConnection {
@@ -80,9 +84,12 @@ pub(crate) async fn serve<S: Transport>(
         }
     };
     let limits = &context.target.limits;
-    let has_ended = lock(&exchange).has_ended();
+    let (has_ended, refused) = {
+        let exchange = lock(&exchange);
+        (exchange.has_ended(), exchange.refused)
+    };
     let end = match end {
-        HttpEnd::Failed(error) => failed(error, tally),
+        HttpEnd::Failed(error) => failed(error, refused, tally),
         end => end,
     };
     let mut is_closed = true;
@@ -93,7 +100,8 @@ pub(crate) async fn serve<S: Transport>(
         }
         HttpEnd::Status(end, status, words) => {
             tally.ends(end, Some(&words.trim_end()));
-            let message = plain(status, words).last_octets();
+            let server = answerer::server_name(&context.target);
+            let message = plain(status, words.into_owned()).last_octets(server.as_ref());
             tally.http_counted((0, message.len() as u64));
             is_closed = stream::write(stream, &message, limits.write_time)
                 .await
@@ -115,22 +123,32 @@ pub(crate) async fn serve<S: Transport>(
     }
 }
 
-/// What a failure means: an answer that hyper has not sent, or a lost connection.
-fn failed(error: hyper::Error, tally: &mut Tally) -> HttpEnd {
+/// What a failure means: an answer that was not sent, with the status that hyper has `refused` the request with, or a lost connection.
+fn failed(error: hyper::Error, refused: Option<StatusCode>, tally: &mut Tally) -> HttpEnd {
     let cause = std::error::Error::source(&error).and_then(|cause| cause.downcast_ref());
     let kind = cause.map(io::Error::kind);
     debug!(%error, "connection failed");
     if error.is_parse_version_h2() {
-        let words = "HTTP/1.1 only\n";
+        let words = "HTTP/1.1 only\n".into();
         let status = StatusCode::HTTP_VERSION_NOT_SUPPORTED;
         return HttpEnd::Status(SessionEnd::ProtocolError, status, words);
     }
     if kind == Some(io::ErrorKind::QuotaExceeded) {
-        let words = "the server keeps as many octets as it may\n";
+        let words = "the server keeps as many octets as it may\n".into();
         return HttpEnd::Status(SessionEnd::Lost, StatusCode::SERVICE_UNAVAILABLE, words);
     }
     if error.is_parse() {
-        // Answered with 400, 414 or 431.
+        if let Some(status) = refused {
+            let words = match status {
+                StatusCode::URI_TOO_LONG => format!("the URL has more than {MAX_URL} octets\n"),
+                StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE => format!(
+                    "the head of the request has more than {MAX_HEAD} octets, or {MAX_FIELDS} fields\n"
+                ),
+                _ => format!("the request cannot be read: {error}\n"),
+            };
+            return HttpEnd::Status(SessionEnd::ProtocolError, status, words.into());
+        }
+        // hyper's answer went out together with the one before.
         tally.ends(SessionEnd::ProtocolError, Some(&error));
         return HttpEnd::Done(SessionEnd::ProtocolError);
     }
@@ -243,7 +261,7 @@ fn time_over(phase: Phase, answered: u64, has_ended: bool) -> HttpEnd {
                 0 => SessionEnd::NoInit,
                 _ => SessionEnd::Idle,
             };
-            HttpEnd::Status(end, StatusCode::REQUEST_TIMEOUT, words)
+            HttpEnd::Status(end, StatusCode::REQUEST_TIMEOUT, words.into())
         }
         // The client has gone before the answer.
         Phase::Answering | Phase::Withheld => HttpEnd::Done(SessionEnd::Left),
@@ -262,7 +280,8 @@ fn stopped_in(phase: Phase) -> HttpEnd {
     match phase {
         Phase::Asking => {
             let words = "the server is stopping\n";
-            HttpEnd::Status(SessionEnd::Stopped, StatusCode::SERVICE_UNAVAILABLE, words)
+            let status = StatusCode::SERVICE_UNAVAILABLE;
+            HttpEnd::Status(SessionEnd::Stopped, status, words.into())
         }
         _ => HttpEnd::Done(SessionEnd::Stopped),
     }

@@ -197,9 +197,12 @@ impl SruSession {
                 (failed(&request, failure.diagnostics), status)
             }
         };
+        let stylesheet = request.stylesheet.clone();
+        let mut response = with_echo(response, request);
+        diagnostics(&mut response).iter_mut().for_each(shorten);
         SruReply {
-            stylesheet: request.stylesheet.clone(),
-            response: with_echo(response, request),
+            stylesheet,
+            response,
             status,
             silence: self.session.silence(),
             hang_up: self.session.is_refused(),
@@ -309,6 +312,32 @@ fn failed(request: &Request, diagnostics: Vec<SruDiagnostic>) -> Response {
             let mut response = UpdateResponse::new(version, false);
             response.diagnostics = diagnostics;
             response.into()
+        }
+    }
+}
+
+fn diagnostics(response: &mut Response) -> &mut [SruDiagnostic] {
+    match response {
+        Response::SearchRetrieve(response) => &mut response.diagnostics,
+        Response::Scan(response) => &mut response.diagnostics,
+        Response::Explain(response) => &mut response.diagnostics,
+        Response::Update(response) => &mut response.diagnostics,
+    }
+}
+
+/// How much of a request a diagnostic repeats, in characters.
+const MAX_REPEATED: usize = 200;
+
+/// Cuts what a diagnostic says; it may have a part of the request in it, of any length.
+fn shorten(diagnostic: &mut SruDiagnostic) {
+    let texts = diagnostic
+        .message
+        .iter_mut()
+        .chain([&mut diagnostic.details]);
+    for text in texts {
+        if let Some((end, _)) = text.char_indices().nth(MAX_REPEATED) {
+            text.truncate(end);
+            text.push('…');
         }
     }
 }

@@ -64,13 +64,16 @@ impl HttpAnswer {
     }
 
     /// As octets, for a connection that ends with it because its request cannot be read.
-    pub(super) fn last_octets(mut self) -> Vec<u8> {
+    pub(super) fn last_octets(mut self, server: Option<&HeaderValue>) -> Vec<u8> {
         self.is_last = true;
         let (code, reason) = (self.status.as_u16(), self.status.canonical_reason());
         let reason = reason.unwrap_or_default();
         let mut head = format!("HTTP/1.1 {code} {reason}\r\n");
         for (name, value) in self.headers() {
             head += &format!("{name}: {value}\r\n");
+        }
+        if let Some(server) = server.and_then(|server| server.to_str().ok()) {
+            head += &format!("server: {server}\r\n");
         }
         head += &format!("content-length: {}\r\n\r\n", self.body.len());
         [head.as_bytes(), &self.body].concat()

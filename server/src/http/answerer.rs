@@ -28,6 +28,7 @@ use crate::lock::lock;
 use crate::metrics::{OperationKind, OperationTimer, SessionEnd};
 use crate::observer::Peer;
 use crate::sru::{SruAsked, SruReply, SruSession, SruStatus};
+use crate::target::Target;
 
 /// Answers the requests of a connection, one at a time.
 pub(super) struct Answerer<'a> {
@@ -68,18 +69,15 @@ impl<'a> Answerer<'a> {
         let mut limits = SruLimits::default();
         limits.parameter = target.limits.query_text;
         limits.document = target.limits.apdu_size;
-        let name = target.offer.implementation_name.as_deref();
-        let version = target.offer.implementation_version.as_deref();
         let faults = &context.faults;
         let script = || Script::new(Arc::clone(faults), client.number);
-        let server = [name, version].into_iter().flatten().collect::<Vec<_>>();
         Self {
             session,
             peer: client.peer,
             exchange,
             tally,
             limits,
-            server: server.join("/").parse().ok(),
+            server: server_name(target),
             context,
             is_encrypted,
             script: (!faults.is_empty()).then(script),
@@ -365,6 +363,14 @@ fn is_last(head: &Parts) -> bool {
         true => is_named("close"),
         false => !is_named("keep-alive"),
     }
+}
+
+/// The value of Server.
+pub(super) fn server_name(target: &Target) -> Option<HeaderValue> {
+    let name = target.offer.implementation_name.as_deref();
+    let version = target.offer.implementation_version.as_deref();
+    let server = [name, version].into_iter().flatten().collect::<Vec<_>>();
+    server.join("/").parse().ok()
 }
 
 /// A session of SRU for a connection.

@@ -3,7 +3,10 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use hyper::header::{AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, HOST, HeaderMap, ORIGIN};
+use hyper::header::{
+    AUTHORIZATION, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, EXPECT, HOST, HeaderMap,
+    HeaderName, ORIGIN,
+};
 use hyper::http::request::Parts;
 use hyper::{Method, StatusCode, Version};
 use z3950_asn1::sru::SruLogin;
@@ -65,6 +68,10 @@ pub(super) const METHODS: &str = "GET, HEAD, POST, OPTIONS";
 /// Reads the head of a request, of which `octets` are as the client wrote them.
 pub(super) fn read(head: &Parts, octets: &[u8]) -> Result<Heading, Problem> {
     let carrier = carrier(head)?;
+    if other_value(&head.headers, EXPECT, "100-continue") {
+        let words = "the only expectation that is met is 100-continue";
+        return Err(Problem::new(StatusCode::EXPECTATION_FAILED, words));
+    }
     let length = head.headers.get(CONTENT_LENGTH);
     if head.headers.contains_key(hyper::header::TRANSFER_ENCODING)
         && (length.is_some() || names_length(octets))
@@ -106,8 +113,18 @@ fn carrier(head: &Parts) -> Result<Carrier, Problem> {
         Method::POST => {
             let kind = head.headers.get(CONTENT_TYPE);
             let kind = kind.and_then(|kind| kind.to_str().ok()).unwrap_or_default();
-            let kind = kind.split(';').next().unwrap_or_default().trim();
-            match kind.to_ascii_lowercase().as_str() {
+            let (kind, parameters) = kind.split_once(';').unwrap_or((kind, ""));
+            if other_value(&head.headers, CONTENT_ENCODING, "identity") {
+                return Err(Problem::new(
+                    StatusCode::UNSUPPORTED_MEDIA_TYPE,
+                    "bodies with a Content-Encoding are not read",
+                ));
+            }
+            match kind.trim().to_ascii_lowercase().as_str() {
+                "application/x-www-form-urlencoded" if !is_utf8(parameters) => Err(Problem::new(
+                    StatusCode::UNSUPPORTED_MEDIA_TYPE,
+                    "the character set of forms is UTF-8",
+                )),
                 "application/x-www-form-urlencoded" => Ok(Carrier::Form),
                 "text/xml" | "application/xml" | "application/soap+xml" | "text/plain" => {
                     Ok(Carrier::Soap)
@@ -125,10 +142,30 @@ fn carrier(head: &Parts) -> Result<Carrier, Problem> {
     }
 }
 
+/// Whether a field has another value than the one that is supported.
+fn other_value(headers: &HeaderMap, name: HeaderName, known: &str) -> bool {
+    let mut values = headers.get_all(name).iter();
+    values.any(|value| !value.as_bytes().eq_ignore_ascii_case(known.as_bytes()))
+}
+
+/// Whether the parameters of a media type leave UTF-8, of which US-ASCII is a part.
+fn is_utf8(parameters: &str) -> bool {
+    parameters.split(';').all(|parameter| {
+        let (name, value) = parameter.split_once('=').unwrap_or((parameter, ""));
+        let value = value.trim().trim_matches('"');
+        let known = ["utf-8", "utf8", "us-ascii"];
+        !name.trim().eq_ignore_ascii_case("charset")
+            || known.iter().any(|known| value.eq_ignore_ascii_case(known))
+    })
+}
+
 /// Whether the head names a length. hyper drops it where it also finds a transfer coding.
 fn names_length(octets: &[u8]) -> bool {
+    let is_empty = |line: &&[u8]| matches!(line, [] | [b'\r']);
     let lines = octets.split(|octet| *octet == b'\n');
-    let mut lines = lines.take_while(|line| !matches!(line, [] | [b'\r']));
+    let mut lines = lines
+        .skip_while(is_empty)
+        .take_while(|line| !is_empty(line));
     let name = CONTENT_LENGTH.as_str().as_bytes();
     lines.any(|line| {
         let start = line.get(..name.len()).unwrap_or_default();

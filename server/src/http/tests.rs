@@ -280,15 +280,55 @@ async fn each_request_gets_its_status() {
             "www-authenticate: basic realm=",
             "credentials",
         ),
-        // hyper answers these.
+        // hyper refuses these.
         (
             format!("GET / HTTP/1.1\r\n{host}A b\r\n\r\n"),
             "400",
-            "",
-            "",
+            "server: z3950d/",
+            "the request cannot be read: ",
         ),
-        ("GET / HTTP/3.7\r\n\r\n".to_owned(), "400", "", ""),
-        ("GET\0 / HTTP/1.1\r\n\r\n".to_owned(), "400", "", ""),
+        (
+            "GET / HTTP/3.7\r\n\r\n".to_owned(),
+            "400",
+            "connection: close",
+            "cannot be read",
+        ),
+        (
+            "GET\0 / HTTP/1.1\r\n\r\n".to_owned(),
+            "400",
+            "",
+            "cannot be read",
+        ),
+        (
+            get(&format!("/{}", "a".repeat(MAX_URL))),
+            "414",
+            "server: z3950d/",
+            "more than 65534 octets",
+        ),
+        (
+            format!(
+                "GET / HTTP/1.1\r\n{}\r\n",
+                "A: b\r\n".repeat(MAX_FIELDS + 1)
+            ),
+            "431",
+            "server: z3950d/",
+            "100 fields",
+        ),
+        (
+            format!(
+                "GET / HTTP/1.1\r\n{host}A: {}\r\n\r\n",
+                "a".repeat(MAX_HEAD)
+            ),
+            "431",
+            "",
+            "131072 octets",
+        ),
+        (
+            format!("\r\n\n{}", get(&format!("/cat?{WAR}"))),
+            "200",
+            xml,
+            found,
+        ),
     ] {
         let mut caller = Caller::new(Limits::default());
         caller.send(&request).await;
@@ -349,6 +389,30 @@ async fn a_connection_is_kept() {
         caller.metrics
     );
     assert!(caller.metrics.octets_sent() > 5000, "{:?}", caller.metrics);
+}
+
+#[tokio::test(start_paused = true)]
+async fn empty_lines_before_a_request_are_ignored() {
+    let limits = Limits {
+        init_time: Duration::from_secs(10),
+        idle_time: Some(Duration::from_secs(100)),
+        ..Limits::default()
+    };
+    let mut caller = Caller::new(limits);
+    caller.send("\r\n").await;
+    sleep(Duration::from_secs(5)).await;
+    let request = format!("{}\r\n", post("/cat", FORM, WAR));
+    for _ in 0..2 {
+        caller.send(&request).await;
+        assert_eq!(caller.answer().await.expect("an answer").status(), "200");
+        // An empty line does not begin a request, which would have to arrive in time.
+        sleep(Duration::from_secs(20)).await;
+    }
+    caller.send(&request).await;
+    assert_eq!(caller.answer().await.expect("an answer").status(), "200");
+    assert!(caller.answer().await.is_none());
+    caller.task.await.expect("no panic");
+    assert_eq!(caller.metrics.sessions_ended(SessionEnd::Idle), 1);
 }
 
 #[tokio::test(start_paused = true)]

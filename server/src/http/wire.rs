@@ -9,6 +9,7 @@ use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use bytes::Bytes;
+use hyper::StatusCode;
 use hyper::rt::{Read, ReadBufCursor, Write};
 use tokio::io::ReadBuf;
 use tokio::time::{Instant, Sleep, sleep};
@@ -63,6 +64,8 @@ pub(super) struct Exchange {
     manner: Manner,
     /// Whether a fault has cut the answer.
     is_cut: bool,
+    /// The status that hyper answers a head with that it cannot read. Its answer has no words, and is not sent.
+    pub(super) refused: Option<StatusCode>,
     /// Whether the client or the answer ends the connection after this exchange.
     pub(super) is_last: bool,
 }
@@ -103,6 +106,7 @@ impl Exchange {
             written: 0,
             manner: Manner::default(),
             is_cut: false,
+            refused: None,
             is_last: false,
         }
     }
@@ -115,6 +119,11 @@ impl Exchange {
     /// Notes octets that have arrived.
     fn received(&mut self, octets: &[u8]) -> io::Result<()> {
         self.received += octets.len() as u64;
+        // Empty lines before a request are not yet a part of it (RFC 9112 §2.2).
+        let is_empty = octets.iter().all(|octet| b"\r\n".contains(octet));
+        if self.phase == Phase::Idle && is_empty {
+            return Ok(());
+        }
         if self.phase == Phase::Idle {
             self.asked = 0;
             // The first request is limited from the connection on.
@@ -188,6 +197,18 @@ impl Exchange {
             self.is_cut |= self.manner.hang_up;
             self.enter(Phase::Idle);
         }
+    }
+
+    /// Whether what hyper writes is its own answer to a head that it cannot read; notes the status.
+    fn refuses(&mut self, octets: &[u8]) -> bool {
+        let is_own = !self.has_head && matches!(self.phase, Phase::Idle | Phase::Asking);
+        if is_own && self.refused.is_none() {
+            let code = octets
+                .get(b"HTTP/1.1 ".len()..)
+                .and_then(|rest| rest.get(..3));
+            self.refused = code.and_then(|code| StatusCode::from_bytes(code).ok());
+        }
+        is_own
     }
 
     /// Octets of the current answer that may still be written.
@@ -384,6 +405,9 @@ impl<S: Transport> Write for Wire<'_, S> {
         octets: &[u8],
     ) -> Poll<io::Result<usize>> {
         let this = self.get_mut();
+        if lock(this.exchange).refuses(octets) {
+            return Poll::Ready(Ok(octets.len()));
+        }
         let written = this.poll_write_some(context, octets);
         this.note(written)
     }
@@ -394,13 +418,15 @@ impl<S: Transport> Write for Wire<'_, S> {
         octets: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
         let this = self.get_mut();
+        let first = octets.iter().find(|octets| !octets.is_empty());
+        if lock(this.exchange).refuses(first.map_or(&[], |octets| octets)) {
+            let count = octets.iter().map(|octets| octets.len()).sum();
+            return Poll::Ready(Ok(count));
+        }
         let is_plain = lock(this.exchange).manner == Manner::default();
         let written = match is_plain {
             true => Pin::new(&mut *this.stream).poll_write_vectored(context, octets),
-            false => {
-                let first = octets.iter().find(|octets| !octets.is_empty());
-                this.poll_write_some(context, first.map_or(&[], |octets| octets))
-            }
+            false => this.poll_write_some(context, first.map_or(&[], |octets| octets)),
         };
         this.note(written)
     }

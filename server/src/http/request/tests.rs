@@ -85,9 +85,57 @@ fn lengths_are_found_in_octets() {
     for (octets, expected) in [
         (&b"POST / HTTP/1.1\r\ncontent-LENGTH: 3\r\n\r\n"[..], true),
         (b"POST / HTTP/1.1\nContent-Length:3\n\n", true),
+        (b"\r\n\nPOST / HTTP/1.1\r\nContent-Length: 3\r\n\r\n", true),
         (b"POST / HTTP/1.1\r\nA: b\r\n\r\nContent-Length: 3", false),
         (b"", false),
     ] {
         assert_eq!(names_length(octets), expected, "{octets:?}");
+    }
+}
+
+#[test]
+fn bodies_are_forms_in_utf8_or_soap() {
+    let form = "application/x-www-form-urlencoded";
+    for (fields, expected) in [
+        (format!("Content-Type: {form}"), Ok(Carrier::Form)),
+        (
+            format!("Content-Type: {form}; charset=\"utf-8\""),
+            Ok(Carrier::Form),
+        ),
+        (
+            format!("Content-Type: {form};a=b;CHARSET=US-ASCII"),
+            Ok(Carrier::Form),
+        ),
+        (
+            format!("Content-Type: {form}; charset=ISO-8859-1"),
+            Err(415),
+        ),
+        (format!("Content-Type: {form}; a=b; charset"), Err(415)),
+        (
+            "Content-Type: text/xml; charset=iso-8859-1".to_owned(),
+            Ok(Carrier::Soap),
+        ),
+        (
+            format!("Content-Type: {form}\nContent-Encoding: identity"),
+            Ok(Carrier::Form),
+        ),
+        (
+            format!("Content-Type: {form}\nContent-Encoding: gzip"),
+            Err(415),
+        ),
+        (
+            format!("Content-Type: {form}\nExpect: 100-Continue"),
+            Ok(Carrier::Form),
+        ),
+        (format!("Content-Type: {form}\nExpect: 200-ok"), Err(417)),
+        ("A: b".to_owned(), Err(415)),
+    ] {
+        let read = heading(&format!("POST / HTTP/1.1\nHost: a\n{fields}"));
+        let read = read.map(|heading| heading.carrier);
+        assert_eq!(
+            read.map_err(|problem| problem.status.as_u16()),
+            expected,
+            "{fields}"
+        );
     }
 }

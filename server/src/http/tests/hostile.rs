@@ -90,6 +90,20 @@ async fn hostile_parameters_get_diagnostics() {
             "500",
             "faultstring",
         ),
+        (
+            post(
+                "/cat",
+                "text/xml",
+                &SOAP.replace("</SOAP:Body>", "<updateRequest/></SOAP:Body>"),
+            ),
+            "500",
+            "updateRequest",
+        ),
+        (
+            get(&format!("/cat?query=a&recordSchema={}", "b".repeat(20_000))),
+            "200",
+            &format!("<diag:details>{}…</diag:details>", "b".repeat(200)),
+        ),
     ] {
         let mut caller = Caller::new(Limits::default());
         caller.send(&request).await;
