@@ -192,11 +192,8 @@ impl SruExchange {
             return Ok(Vec::new());
         }
         if let Some(end) = set.end.filter(|end| start > *end) {
-            let words = format!(
-                "the server counts {} records, but its answers do not advance after record {end}",
-                set.hits
-            );
-            return Err(Refused::because(Condition::UNSPECIFIED, words));
+            let hits = set.hits;
+            return Err(faulty(SruFault::Stalled { hits, end }));
         }
         let first = set.first.first().cloned();
         let (page, came) = self
@@ -209,16 +206,12 @@ impl SruExchange {
             return Err(Refused::because(Condition::OUT_OF_RANGE, start.to_string()));
         }
         if came.is_empty() {
-            let words = format!(
-                "the server counts {} records and sends none from {start} on",
-                set.hits
-            );
-            return Err(Refused::because(Condition::UNSPECIFIED, words));
+            let hits = set.hits;
+            return Err(faulty(SruFault::Missing { hits, start }));
         }
         let says_first = page.records.first().and_then(|record| record.position) == Some(1);
         if start > 1 && says_first && came.first() == first.as_ref() {
-            let words = format!("the server sends record 1 again in place of record {start}");
-            return Err(Refused::because(Condition::UNSPECIFIED, words));
+            return Err(faulty(SruFault::FirstAgain(start)));
         }
         Ok(came)
     }
@@ -428,6 +421,11 @@ impl Bounds {
         };
         usize::try_from(count).unwrap_or(usize::MAX)
     }
+}
+
+/// An answer to Present that is at fault.
+fn faulty(fault: SruFault) -> Refused {
+    Error::fault(Phase::Present, fault).into()
 }
 
 /// The number of hits; without one, that of the records, and of one more if there is a next.

@@ -147,15 +147,16 @@ impl<'a> XmlReader<'a> {
         Ok(self.text()?.parse().ok())
     }
 
-    /// The same for the element `name`, which must not be below 0.
+    /// The same for the element `name`, which must be empty or hold one.
     pub(in crate::sru) fn count(&mut self, name: &'static str) -> Result<Option<u64>, XmlError> {
         let text = self.text()?;
-        match text.parse::<i128>() {
-            Ok(value) if value < 0 => Err(XmlError::Negative {
+        match text.parse() {
+            Ok(value) => Ok(Some(value)),
+            Err(_) if text.is_empty() => Ok(None),
+            Err(_) => Err(XmlError::Count {
                 name,
-                value: i64::try_from(value).unwrap_or(i64::MIN),
+                value: text.chars().take(MAX_VALUE).collect(),
             }),
-            _ => Ok(text.parse().ok()),
         }
     }
 
@@ -366,6 +367,8 @@ const MAX_NAMESPACES: usize = 64;
 const MAX_TITLE_OFFSET: usize = 8 << 10;
 /// How much of a fault is shown, in characters: names in it may be of any length.
 const MAX_FAULT: usize = 200;
+/// How much of a wrong value is shown, in characters.
+const MAX_VALUE: usize = 40;
 /// How much of a title is shown, in characters.
 const MAX_TITLE: usize = 100;
 
