@@ -11,6 +11,7 @@ use z3950_asn1::apdu::{Query, SortKeySpec};
 use z3950_asn1::bib1::diagnostics::Condition;
 
 use super::Wanted;
+use super::repeated::RepeatedReasons;
 use crate::answer::{Answer, Ask, Envelope, Job, Piece, Recipient, Work, Writing, refuse};
 use crate::commands::facets;
 use crate::commands::fallback::again_as;
@@ -379,6 +380,7 @@ impl Searcher {
         let mut slots = set.stream_range(self.start, wanted);
         let mut position = self.start;
         let mut written = 0_u64;
+        let mut repeated = RepeatedReasons::default();
         while let Some(slot) = slots.next().await {
             let envelope = || searched.envelope().with("position", position);
             let (mut piece, one) = match slot {
@@ -398,6 +400,11 @@ impl Searcher {
                 writing.head(&mut piece, &heading, self.is_written);
             }
             written += u64::from(one.outcome == OutcomeName::Delivered);
+            if !writing.json && repeated.has(&one, position) {
+                piece
+                    .words
+                    .retain(|words| !matches!(words, Words::Error(_)));
+            }
             recipient.send(piece).await;
             answer = answer.graver(one);
             position += 1;
@@ -405,6 +412,9 @@ impl Searcher {
             self.reach.note(Made { hits, next });
         }
         drop(slots);
+        for words in repeated.words(subject) {
+            recipient.send(words).await;
+        }
         if hits.is_none() && position == self.start {
             let envelope = || searched.envelope();
             let ended = writing.end(no_match(found), envelope, subject);
