@@ -356,7 +356,14 @@ impl Session {
         }
         let unanswered = &self.handle.unanswered;
         unanswered.fetch_add(1, Ordering::AcqRel);
-        let answer = self.handle.ask(request, self.timeouts).await?;
+        let answer = self.handle.ask(request, self.timeouts).await;
+        if let (Some(pace), Some(wait)) = (
+            &self.pace,
+            answer.as_ref().err().and_then(Error::retry_after),
+        ) {
+            pace.hold(wait);
+        }
+        let answer = answer?;
         unanswered.fetch_sub(1, Ordering::AcqRel);
         Ok(answer)
     }
