@@ -20,6 +20,7 @@ use tracing::debug;
 
 use crate::error::{Cause, Error, Phase, SruFault};
 use crate::target::Endpoint;
+use crate::target::http::HttpUrl;
 use crate::transport::Routes;
 use crate::transport::timeouts::Timeouts;
 
@@ -348,8 +349,15 @@ impl HttpClient {
         let (endpoint, path) = match location.starts_with('/') && !location.starts_with("//") {
             true => (self.endpoint.clone(), location.to_owned()),
             false => {
-                let (endpoint, path) = Endpoint::of_http(location).map_err(|_| elsewhere())?;
-                (endpoint, format!("/{path}"))
+                let url = HttpUrl::parse(location).map_err(|_| elsewhere())?;
+                if url.userinfo.is_some() {
+                    return Err(elsewhere());
+                }
+                let path = match url.query {
+                    "" => format!("/{}", url.path),
+                    query => format!("/{}?{query}", url.path),
+                };
+                (url.endpoint, path)
             }
         };
         let is_allowed = endpoint == self.endpoint
