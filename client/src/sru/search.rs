@@ -30,12 +30,13 @@ impl SruExchange {
     pub(super) async fn search(
         &mut self,
         request: &SearchRequest,
+        sort: &[SortKeySpec],
         timeouts: &Timeouts,
     ) -> Result<SearchResponse, Error> {
         if request.replace_indicator {
             self.sets.remove(&request.result_set_name);
         }
-        match self.found(request, timeouts).await {
+        match self.found(request, sort, timeouts).await {
             Ok(response) => Ok(response),
             Err(Refused::Error(error)) => Err(error),
             Err(Refused::For(diagnostics)) => Ok(SearchResponse {
@@ -50,6 +51,7 @@ impl SruExchange {
     async fn found(
         &mut self,
         request: &SearchRequest,
+        sort: &[SortKeySpec],
         timeouts: &Timeouts,
     ) -> Result<SearchResponse, Refused> {
         if !request.replace_indicator && self.sets.by_name.contains_key(&request.result_set_name) {
@@ -67,7 +69,7 @@ impl SruExchange {
         let mut set = StoredSearch {
             database,
             query,
-            sort: Vec::new(),
+            sort: sort_keys(sort, &self.server.options)?,
             hits: 0,
             is_estimate: false,
             form: Form::new(request.preferred_record_syntax, elements)?,

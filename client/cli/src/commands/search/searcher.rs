@@ -34,7 +34,8 @@ impl Spot {
         search.takes_unknown_count = true;
         options.chunk_size = options.chunk_size.min(count.max(1));
         // The first records come with the search, unless others are to be shown first.
-        if wanted.start == 1 && wanted.sort.is_empty() {
+        let is_sorted_later = !wanted.sort.is_empty() && !place.resolved.endpoint.is_sru();
+        if wanted.start == 1 && !is_sorted_later {
             search = search.with_records(options.chunk_size.min(count));
         }
         Self {
@@ -203,7 +204,7 @@ impl Searcher {
         searched: &Searched<'_>,
         notes: &mut Vec<Words>,
     ) -> Result<(Borrowed, FoundSet), Unanswered> {
-        let Searched { spot, keys, .. } = searched;
+        let spot = searched.spot;
         let adapted = match &searched.query {
             AskedQuery::Rpn(query) => AskedQuery::Rpn(spot.place.adapted(query)?),
             typed @ AskedQuery::Cql(_) => typed.clone(),
@@ -217,7 +218,7 @@ impl Searcher {
                 (Some(query), _) | (None, AskedQuery::Rpn(query)) => Query::Type1(query.clone()),
                 (None, AskedQuery::Cql(text)) => type_104(text),
             };
-            let result = self.search(&mut lease, &query, &course, keys).await;
+            let result = self.search(&mut lease, &query, &course, searched).await;
             let result = result.map(|(set, warning)| {
                 let warning = warning.map(|words| format!("{}: {words}", searched.subject));
                 notes.extend(warning.map(Words::Warning));
@@ -264,11 +265,15 @@ impl Searcher {
         lease: &mut Borrowed,
         query: &Query,
         course: &SearchCourse,
-        keys: &[SortKeySpec],
+        searched: &Searched<'_>,
     ) -> Result<(Pager, Option<String>), Error> {
         let search = self.facets.asked(course.search());
         let mut search = search.map_err(|error| Error::fault(Phase::Search, error))?;
-        if !keys.is_empty() {
+        let keys = &*searched.keys;
+        let is_sru = searched.spot.is_sru();
+        if is_sru {
+            search.sort = keys.to_vec();
+        } else if !keys.is_empty() {
             // The first records are others after the sort.
             search.small_set_upper_bound = 0;
             search.large_set_lower_bound = 1;
@@ -290,7 +295,8 @@ impl Searcher {
                     .pager(query.clone(), search, options.clone())
                     .await?;
                 let mut warning = None;
-                if !keys.is_empty()
+                if !is_sru
+                    && !keys.is_empty()
                     && set.found().count().is_none_or(|hits| hits > 1)
                     && let Err(error) = set.sort(keys.to_vec()).await
                 {
