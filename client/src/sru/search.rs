@@ -6,8 +6,8 @@ mod schema;
 use tracing::{debug, warn};
 use z3950_asn1::apdu::{
     DatabaseName, DefaultDiagFormat, DiagRec, NamePlusRecord, PresentRequest, PresentResponse,
-    PresentStatus, Records, ResultSetStatus, SearchRequest, SearchResponse, SortRequest,
-    SortResponse, SortStatus,
+    PresentStatus, Records, ResultSetStatus, SearchRequest, SearchResponse, SortKeySpec,
+    SortRequest, SortResponse, SortStatus,
 };
 use z3950_asn1::bib1::diagnostics::Condition;
 use z3950_asn1::sru::{
@@ -60,9 +60,12 @@ impl SruExchange {
         }
         let database = database(&request.database_names)?;
         let names = &self.sets.by_name;
-        let query = SruQuery::of_search(&request.query, &self.server.options, |name| {
-            names.get(name).map(|set| set.query.clone())
-        })?;
+        let query = SruQuery::of_search(
+            &request.query,
+            &self.server.options,
+            &mut self.translations,
+            |name| names.get(name).map(|set| set.query.clone()),
+        )?;
         let facets = AskedFacets::of_search(request, &self.server.options)?;
         let elements = request.medium_set_element_set_names.as_ref();
         let elements = elements.or(request.small_set_element_set_names.as_ref());

@@ -11,6 +11,7 @@ use z3950_asn1::types::Bits;
 
 use super::explain::SruDescription;
 use super::http::HttpClient;
+use super::query::Translations;
 use super::server::SruServer;
 use super::sets::{ResultSets, SruExchange};
 use crate::error::{Error, Phase, ProtocolFault};
@@ -66,6 +67,7 @@ impl SruTask {
             exchange: SruExchange {
                 server: SruServer::new(http, options.sru.clone(), limits),
                 sets: ResultSets::default(),
+                translations: Translations::default(),
             },
             inbox,
             descriptions,

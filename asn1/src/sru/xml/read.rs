@@ -253,8 +253,6 @@ impl<'a> XmlReader<'a> {
     fn missing(&self, octets: &[u8], first: &FirstElement) -> String {
         let mut missing = String::new();
         let mut seen: Vec<&str> = Vec::new();
-        // The octets are UTF-8.
-        let text = std::str::from_utf8(octets).unwrap_or_default();
         for declaration in self.declarations.iter().rev() {
             let prefix = &*declaration.prefix;
             if seen.contains(&prefix) {
@@ -264,7 +262,10 @@ impl<'a> XmlReader<'a> {
             let is_needed = match prefix {
                 // A record without a namespace is not meant to be in that of SRU.
                 "" => !is_sru(&declaration.namespace),
-                prefix => text.contains(&format!("{prefix}:")),
+                prefix => {
+                    let prefix = format!("{prefix}:");
+                    memchr::memmem::find(octets, prefix.as_bytes()).is_some()
+                }
             };
             if is_needed && !first.declared.iter().any(|declared| declared == prefix) {
                 let colon = if prefix.is_empty() { "" } else { ":" };
