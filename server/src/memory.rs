@@ -30,6 +30,7 @@ mod index;
 #[cfg(feature = "save")]
 mod journal;
 mod load;
+mod merge;
 mod profile;
 mod reload;
 mod result;
@@ -381,17 +382,28 @@ impl Backend for MemoryBackend {
         let records: Arc<[_]> = update.records.into();
         Box::pin(async move {
             loop {
-                let (backend, database) = (self.clone(), database.clone());
-                let records = Arc::clone(&records);
-                // A change is not interrupted once it has begun.
-                let begun = self.0.background.change(move || {
-                    backend.change(&Update {
-                        database: &database,
-                        action,
-                        records: &records,
-                    })
+                let quick = self.change_at_once(&Update {
+                    database: &database,
+                    action,
+                    records: &records,
                 });
-                let (outcomes, is_done) = match begun.await? {
+                let begun = match quick {
+                    Some(begun) => begun?,
+                    None => {
+                        let (backend, database) = (self.clone(), database.clone());
+                        let records = Arc::clone(&records);
+                        // A change is not interrupted once it has begun.
+                        let begun = self.0.background.change(move || {
+                            backend.change(&Update {
+                                database: &database,
+                                action,
+                                records: &records,
+                            })
+                        });
+                        begun.await?
+                    }
+                };
+                let (outcomes, is_done) = match begun {
                     Begun::Done(outcomes) => return Ok(outcomes),
                     Begun::Waiting(outcomes, is_done) => (outcomes, is_done),
                 };

@@ -1,7 +1,7 @@
 //! The memory that the process may have: the least of what the machine has, what `ulimit -v` allows, and the limits of its cgroup
 //! and those above it, of either version.
 
-use std::fs;
+use std::fs::{self, File};
 use std::path::Path;
 use std::sync::LazyLock;
 
@@ -24,10 +24,15 @@ static LIMITS: LazyLock<MemoryLimits> = LazyLock::new(|| {
     }
 });
 
-/// What is left of the memory that the process may have: the least of what its limits leave.
+/// Counts the pages that the process has, anew for each read from its start.
+static STATM: LazyLock<Option<File>> = LazyLock::new(|| File::open("/proc/self/statm").ok());
+
+/// What is left of the memory that the process may have: the least of what its limits leave. This takes a microsecond.
 pub(crate) fn headroom() -> Option<Headroom> {
-    let used = fs::read_to_string("/proc/self/statm").ok()?;
-    left(&used, rustix::param::page_size() as u64, &LIMITS)
+    let mut used = [0; 128];
+    let length = rustix::io::pread(STATM.as_ref()?, &mut used, 0).ok()?;
+    let used = str::from_utf8(used.get(..length)?).ok()?;
+    left(used, rustix::param::page_size() as u64, &LIMITS)
 }
 
 /// As [`headroom`], from the text of `/proc/self/statm`, which counts pages.

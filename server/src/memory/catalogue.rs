@@ -134,6 +134,11 @@ impl Catalogue {
         }
     }
 
+    /// The catalogue with the same records in other segments.
+    pub(super) fn merged(&self, index: Index) -> Self {
+        self.changed(index, 0, (0, 0, 0))
+    }
+
     /// The numbers of the named databases; `None` for all.
     ///
     /// # Errors

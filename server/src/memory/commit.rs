@@ -1,19 +1,27 @@
 //! Commits: changes become visible in their order, and those of a saved database once they are durable. Changes that arrive while a
-//! commit runs share the next one.
+//! commit runs share the next one. Segments are merged next to both.
 
 use std::collections::VecDeque;
-use std::sync::Arc;
+use std::sync::{Arc, MutexGuard};
 use std::thread;
+use std::time::{Duration, Instant};
 
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 
 use super::catalogue::{Catalogue, RecordChange};
+use super::merge::Merge;
 use super::update::{self, Changed, Outcomes};
 use super::{MemoryBackend, Shared};
 use crate::backend::Update;
 use crate::diagnostic::{Condition, Diagnostic, diagnostic};
-use crate::lock::lock;
+use crate::headroom::Headroom;
+use crate::lock::{lock, try_lock};
+
+/// How often the processor is given up before a quick change is made on another thread. Others take as long as a few of these times.
+const ATTEMPTS: usize = 32;
+/// The longest time for which a commit waits for more changes to share it.
+const GATHERING: Duration = Duration::from_millis(1);
 
 /// The changes that wait for a commit.
 #[derive(Debug, Default)]
@@ -23,6 +31,8 @@ pub(super) struct CommitQueue {
     newest: Option<Arc<Catalogue>>,
     /// Whether [`MemoryBackend::commit`] runs or is about to.
     is_committing: bool,
+    /// Whether [`MemoryBackend::merge`] runs or is about to.
+    is_merging: bool,
 }
 
 #[derive(Debug)]
@@ -56,15 +66,39 @@ impl MemoryBackend {
     /// # Errors
     /// 235 if the database does not exist, 220 if the memory for more records is short.
     pub(super) fn change(&self, update: &Update<'_>) -> Result<Begun, Diagnostic> {
-        let mut queue = lock(&self.0.queue);
-        let newest = queue.newest.clone();
-        let newest = newest.unwrap_or_else(|| self.current());
+        let headroom = self.headroom();
+        self.changed(lock(&self.0.queue), update, headroom)
+    }
+
+    /// As [`MemoryBackend::change`], if that takes some microseconds: `None` if there is much to change, or another change is being made
+    /// that has much.
+    pub(super) fn change_at_once(&self, update: &Update<'_>) -> Option<Result<Begun, Diagnostic>> {
+        if !update::is_quick(update) {
+            return None;
+        }
+        let headroom = self.headroom();
+        for _ in 0..ATTEMPTS {
+            match try_lock(&self.0.queue) {
+                Some(queue) => return Some(self.changed(queue, update, headroom)),
+                None => thread::yield_now(),
+            }
+        }
+        None
+    }
+
+    fn changed(
+        &self,
+        mut queue: MutexGuard<'_, CommitQueue>,
+        update: &Update<'_>,
+        headroom: Option<Headroom>,
+    ) -> Result<Begun, Diagnostic> {
+        let newest = self.newest(&queue);
         let Changed {
             outcomes,
             number,
             catalogue,
             changes,
-        } = match update::changed(&newest, update, self.headroom())? {
+        } = match update::changed(&newest, update, headroom)? {
             Ok(changed) => changed,
             Err(outcomes) => return Ok(Begun::Done(outcomes)),
         };
@@ -72,7 +106,8 @@ impl MemoryBackend {
         let databases = catalogue.databases.get(usize::from(number));
         let is_saved = databases.is_some_and(|database| database.is_saved());
         if !is_saved && !queue.is_committing {
-            self.replace(catalogue);
+            self.replace(Arc::clone(&catalogue));
+            self.merge_if_due(queue, &catalogue);
             return Ok(Begun::Done(outcomes));
         }
         let (done, is_done) = oneshot::channel();
@@ -92,10 +127,20 @@ impl MemoryBackend {
         Ok(Begun::Waiting(outcomes, is_done))
     }
 
+    /// The catalogue after all changes made so far.
+    fn newest(&self, queue: &CommitQueue) -> Arc<Catalogue> {
+        let newest = queue.newest.clone();
+        newest.unwrap_or_else(|| self.current())
+    }
+
     /// Commits the waiting changes, group by group.
     fn commit(&self) {
-        let _cleared = ClearOnPanic(&self.0);
+        let _cleared = ClearOnPanic(&self.0, |queue| {
+            queue.overtake();
+            queue.is_committing = false;
+        });
         loop {
+            self.gather();
             let mut files = lock(&self.0.files);
             let group = {
                 let mut queue = lock(&self.0.queue);
@@ -105,16 +150,18 @@ impl MemoryBackend {
             };
             let Some(last) = group.last() else { return };
             let database = last.database;
-            let catalogue = Arc::clone(&last.catalogue);
+            let mut catalogue = Arc::clone(&last.catalogue);
             let changes = group.iter().flat_map(|change| &change.changes);
             let saved = files.commit(&catalogue, database, changes);
             let mut queue = lock(&self.0.queue);
             let outcome = match saved {
                 Ok(()) => {
-                    self.replace(catalogue);
+                    // Its segments may have been merged since.
                     if queue.waiting.is_empty() {
-                        queue.newest = None;
+                        catalogue = queue.newest.take().unwrap_or(catalogue);
                     }
+                    self.replace(Arc::clone(&catalogue));
+                    self.merge_if_due(queue, &catalogue);
                     Commit::Done
                 }
                 Err(diagnostic) => {
@@ -122,7 +169,6 @@ impl MemoryBackend {
                     Commit::Failed(diagnostic)
                 }
             };
-            drop(queue);
             let is_due = files.is_due(database);
             drop(files);
             for change in group {
@@ -132,6 +178,59 @@ impl MemoryBackend {
             if is_due {
                 let backend = self.clone();
                 aside(move || backend.fold_when_due(database));
+            }
+        }
+    }
+
+    /// Lets the sessions go first whose changes are about to join the next commit: as long as there is another one each time that
+    /// other threads had the processor. Where none waits for a processor, this takes a microsecond.
+    fn gather(&self) {
+        let begun = Instant::now();
+        let mut joined = 0;
+        loop {
+            let waiting = lock(&self.0.queue).waiting.len();
+            if waiting <= joined || begun.elapsed() > GATHERING {
+                return;
+            }
+            joined = waiting;
+            thread::yield_now();
+        }
+    }
+
+    /// Has segments merged if that is due, unless it is being done.
+    fn merge_if_due(&self, mut queue: MutexGuard<'_, CommitQueue>, catalogue: &Catalogue) {
+        if queue.is_merging || Merge::due(&catalogue.index, None).is_none() {
+            return;
+        }
+        queue.is_merging = true;
+        drop(queue);
+        let backend = self.clone();
+        aside(move || backend.merge());
+    }
+
+    /// Makes all merges that are due, next to the changes.
+    fn merge(&self) {
+        let _cleared = ClearOnPanic(&self.0, |queue| queue.is_merging = false);
+        loop {
+            let headroom = self.headroom();
+            let (due, fields) = {
+                let mut queue = lock(&self.0.queue);
+                let newest = self.newest(&queue);
+                let due = Merge::due(&newest.index, headroom);
+                queue.is_merging = due.is_some();
+                (due, Arc::clone(&newest.fields))
+            };
+            let Some(due) = due else { return };
+            let merged = due.made(&fields);
+            let mut queue = lock(&self.0.queue);
+            let newest = self.newest(&queue);
+            // After a reload, there are other segments.
+            if let Some(index) = merged.put_into(&newest.index) {
+                let catalogue = Arc::new(newest.merged(index));
+                match &mut queue.newest {
+                    Some(newest) => *newest = catalogue,
+                    None => self.replace(catalogue),
+                }
             }
         }
     }
@@ -176,15 +275,13 @@ impl Commit {
     }
 }
 
-/// Lets later changes be committed if a commit panics.
-struct ClearOnPanic<'a>(&'a Shared);
+/// Sets the queue right if a commit or merge panics, so that later ones take place.
+struct ClearOnPanic<'a>(&'a Shared, fn(&mut CommitQueue));
 
 impl Drop for ClearOnPanic<'_> {
     fn drop(&mut self) {
         if thread::panicking() {
-            let mut queue = lock(&self.0.queue);
-            queue.overtake();
-            queue.is_committing = false;
+            self.1(&mut lock(&self.0.queue));
         }
     }
 }

@@ -8,6 +8,7 @@ use z3950_marc::{Field, iso2709};
 mod changes;
 mod headroom;
 mod journals;
+mod merges;
 mod orders;
 mod saved;
 mod sets;

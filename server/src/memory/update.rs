@@ -12,7 +12,8 @@ use super::catalogue::{Catalogue, RecordChange};
 use super::docid::DocidField;
 use super::fields::Fields;
 use super::hits::{HitSet, Part, SEGMENT};
-use super::index::{Index, Segment, SegmentBuilder};
+use super::index::Index;
+use super::merge;
 use crate::backend::{Update, UpdateAction, UpdateRecord};
 use crate::diagnostic::{Condition, Diagnostic, diagnostic};
 use crate::headroom::Headroom;
@@ -20,13 +21,9 @@ use crate::headroom::Headroom;
 /// The outcome for each record: its identifier, or a diagnostic.
 pub(super) type Outcomes = Vec<Result<Bytes, Diagnostic>>;
 
-/// The texts of up to this many records are indexed on first use, which takes a millisecond or two: segments of a few records are soon
-/// merged.
-const FEW: usize = 64;
-/// The most octets of segments that are merged.
-const MERGED_OCTETS: usize = 64 * 1024 * 1024;
-/// The memory that merging takes for each octet of the records: nine octets were measured where no word occurs twice.
-const MERGE_FACTOR: u64 = 10;
+/// The most records of a change that is quick, and their most octets.
+const QUICK_RECORDS: usize = 4;
+const QUICK_OCTETS: usize = 16 * 1024;
 
 /// A change, made but not visible yet.
 pub(super) struct Changed {
@@ -38,6 +35,18 @@ pub(super) struct Changed {
     pub(super) catalogue: Catalogue,
     /// What to save.
     pub(super) changes: Vec<RecordChange>,
+}
+
+/// Whether a change takes some microseconds: one of a few records that are not large.
+pub(super) fn is_quick(update: &Update<'_>) -> bool {
+    let octets = |record: &UpdateRecord| {
+        record
+            .record
+            .as_ref()
+            .map_or(0, |record| record.octets().len())
+    };
+    update.records.len() <= QUICK_RECORDS
+        && update.records.iter().map(octets).sum::<usize>() <= QUICK_OCTETS
 }
 
 /// Makes a change.
@@ -52,14 +61,12 @@ pub(super) fn changed(
 ) -> Result<Result<Changed, Outcomes>, Diagnostic> {
     let number = catalogue.known(update.database)?;
     let mut draft = Draft::new(catalogue, number);
-    if let Some(headroom) = headroom {
-        let spare = headroom.spare();
-        if spare == 0 && update.action != UpdateAction::Delete {
-            let words = format!("no memory for more records: {headroom}");
-            return Err(diagnostic(Condition::TASK_QUOTA, words));
-        }
-        let most = usize::try_from(spare / MERGE_FACTOR).unwrap_or(usize::MAX);
-        draft.merged_octets = most.min(MERGED_OCTETS);
+    let full = headroom.filter(|headroom| headroom.spare() == 0);
+    if let Some(headroom) = full
+        && update.action != UpdateAction::Delete
+    {
+        let words = format!("no memory for more records: {headroom}");
+        return Err(diagnostic(Condition::TASK_QUOTA, words));
     }
     let records = update.records.iter();
     let outcomes: Outcomes = records
@@ -110,8 +117,6 @@ struct Draft<'a> {
     deleted: HitSet<'a>,
     /// All changes, in order.
     changes: Vec<RecordChange>,
-    /// The most octets of segments that are merged.
-    merged_octets: usize,
     /// The next number to try as the identifier of a record without one.
     next_id: usize,
 }
@@ -134,7 +139,6 @@ impl<'a> Draft<'a> {
             new_by_id: HashMap::new(),
             deleted: HitSet::default(),
             changes: Vec::new(),
-            merged_octets: MERGED_OCTETS,
             next_id: catalogue.count(number),
         }
     }
@@ -272,99 +276,25 @@ impl<'a> Draft<'a> {
         (catalogue, changes)
     }
 
+    /// The index with the new records in segments of their own.
     fn indexed(self, fields: &Arc<Fields>) -> Index {
-        let mut segments: Vec<Slice> = Vec::new();
-        for (number, segment, deleted) in self.index.segments() {
-            let mut slice = Slice {
-                segment: Arc::clone(segment),
-                deleted: Arc::clone(deleted),
+        let before = self.index.segments().map(|(number, segment, deleted)| {
+            let deleted = match self.deleted.part(number) {
+                Some(more) => Arc::new(Part::clone(deleted).or(&more.clone().into_owned())),
+                None => Arc::clone(deleted),
             };
-            if let Some(more) = self.deleted.part(number) {
-                let deleted = Part::clone(deleted).or(&more.clone().into_owned());
-                slice.deleted = Arc::new(deleted);
-                // A segment that is half empty wastes memory.
-                if slice.deleted.len() * 2 > slice.segment.len()
-                    && slice.octets() <= self.merged_octets
-                {
-                    slice = merged(&[slice], fields);
-                }
-            }
-            segments.push(slice);
-        }
-        let new: Vec<_> = self.new.into_iter().flatten().collect();
-        for records in new.chunks(SEGMENT) {
-            let mut builder = builder(records.len(), fields);
+            (Arc::clone(segment), deleted)
+        });
+        let new: Vec<_> = self.new.iter().flatten().collect();
+        let added = new.chunks(SEGMENT).map(|records| {
+            let mut builder = merge::builder(records.len(), fields);
             for (octets, record) in records {
                 builder.add(self.number, octets.clone(), record);
             }
-            segments.push(Slice::of(builder.finish()));
-        }
-        segments.retain(|slice| slice.records() > 0);
-        while let Some((rest, [left, right])) = segments.split_last_chunk()
-            && left.records() <= right.records()
-            && left.records() + right.records() <= SEGMENT
-            && left.octets() + right.octets() <= self.merged_octets
-        {
-            let one = merged(&[left.clone(), right.clone()], fields);
-            segments.truncate(rest.len());
-            segments.push(one);
-        }
-        let segments = segments.into_iter();
-        self.index
-            .changed(segments.map(|slice| (slice.segment, slice.deleted)))
+            (Arc::new(builder.finish()), Arc::new(Part::first(0)))
+        });
+        self.index.changed(before.chain(added))
     }
-}
-
-/// A segment and its deleted records.
-#[derive(Clone)]
-struct Slice {
-    segment: Arc<Segment>,
-    deleted: Arc<Part<'static>>,
-}
-
-impl Slice {
-    fn of(segment: Segment) -> Self {
-        Self {
-            segment: Arc::new(segment),
-            deleted: Arc::new(Part::first(0)),
-        }
-    }
-
-    fn records(&self) -> usize {
-        self.segment.len() - self.deleted.len()
-    }
-
-    fn octets(&self) -> usize {
-        let records = (0..=u16::MAX).take(self.segment.len());
-        let octets = records.filter_map(|number| Some(self.segment.record(number)?.0.len()));
-        octets.sum()
-    }
-}
-
-/// A builder of a segment of this many records.
-fn builder(records: usize, fields: &Arc<Fields>) -> SegmentBuilder {
-    match records {
-        0..=FEW => SegmentBuilder::deferred(Arc::clone(fields)),
-        _ => SegmentBuilder::new(Arc::clone(fields)),
-    }
-}
-
-/// Merges the records of some segments that are not deleted. Their octets stay in place.
-fn merged(slices: &[Slice], fields: &Arc<Fields>) -> Slice {
-    let mut builder = builder(slices.iter().map(Slice::records).sum(), fields);
-    for Slice { segment, deleted } in slices {
-        let all = (0..=u16::MAX).take(segment.len());
-        for number in all.filter(|number| !deleted.contains(*number)) {
-            // It has been parsed before.
-            if let Some((octets, _)) = segment.record(number)
-                && let Some(database) = segment.database(number)
-                && let Ok(parsed) = iso2709::parse(octets)
-            {
-                builder.add(database, octets.clone(), &parsed.record);
-            }
-        }
-    }
-    Slice::of(builder.finish())
 }
 
 /// The MARC record of a client.

@@ -21,7 +21,6 @@ mod query;
 mod readme;
 mod scan;
 mod search;
-mod sru;
 mod tables;
 mod targets;
 mod transport;

@@ -53,8 +53,8 @@ pub(super) struct Texts {
     pub(super) not_filed: Box<[(u32, u8)]>,
 }
 
-/// The classes of texts. The first classes are the single indexes, by number.
-#[derive(Debug)]
+/// The classes of texts. The first classes are the single indexes, by number; they are added with the first class.
+#[derive(Debug, Default)]
 struct Classes {
     indexes: Vec<IndexSet>,
     numbers: HashMap<IndexSet, Class>,
@@ -146,37 +146,37 @@ const BEGINS: u32 = 1 << 31;
 const BOUNDARY_WORD: u32 = 0;
 const MARK_WORD: u32 = 1;
 
-impl Default for Classes {
-    fn default() -> Self {
-        let indexes = (0..=u8::MAX).take(MAX_INDEXES);
-        let mut classes = Self {
-            indexes: Vec::new(),
-            numbers: HashMap::new(),
-        };
-        for index in indexes {
-            drop(classes.numbers(IndexSet::of(IndexId(index))));
-        }
-        classes
-    }
-}
-
 impl Classes {
     /// The number of a class. If there are too many classes, the numbers of its single indexes, which are classes of
     /// their own.
     fn numbers(&mut self, indexes: IndexSet) -> impl Iterator<Item = Class> + use<> {
-        let number = self.numbers.get(&indexes).copied();
-        let number = number.or_else(|| {
-            let number = Class::try_from(self.indexes.len()).ok()?;
-            self.indexes.push(indexes);
-            self.numbers.insert(indexes, number);
-            Some(number)
-        });
+        self.add_singles();
+        let number = self.number(indexes);
         let others = match number {
             Some(_) => IndexSet::default(),
             None => indexes,
         };
         let others = others.iter().map(|index| Class::from(index.0));
         number.into_iter().chain(others)
+    }
+
+    fn number(&mut self, indexes: IndexSet) -> Option<Class> {
+        let number = self.numbers.get(&indexes).copied();
+        number.or_else(|| {
+            let number = Class::try_from(self.indexes.len()).ok()?;
+            self.indexes.push(indexes);
+            self.numbers.insert(indexes, number);
+            Some(number)
+        })
+    }
+
+    /// Adds the single indexes, unless that was done.
+    fn add_singles(&mut self) {
+        if self.indexes.is_empty() {
+            for index in (0..=u8::MAX).take(MAX_INDEXES) {
+                self.number(IndexSet::of(IndexId(index)));
+            }
+        }
     }
 
     /// The number after all classes, for the class of no index.
@@ -246,6 +246,7 @@ impl Notes {
     pub(super) fn texts(&mut self) -> Texts {
         self.words.number(BOUNDARY.as_bytes());
         self.words.number(SUBFIELD_MARK.to_string().as_bytes());
+        self.classes.add_singles();
         let Self {
             words,
             builder,

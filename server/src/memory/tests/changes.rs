@@ -327,3 +327,27 @@ fn many_changes_give_the_expected_records() {
     let segments = backend.current().index.segments().count();
     assert!(segments < 20, "{segments} segments");
 }
+
+/// The others are made on another thread.
+#[test]
+fn small_changes_are_quick() {
+    let of = |octets: usize| UpdateRecord {
+        id: None,
+        record: Some(External::octet_aligned(USMARC, vec![b'x'; octets])),
+    };
+    for (octets, is_quick) in [
+        (&[16 * 1024][..], true),
+        (&[16 * 1024 + 1], false),
+        (&[16 * 1024 - 3, 1, 1, 1], true),
+        (&[16 * 1024 - 3, 1, 1, 2], false),
+        (&[1, 1, 1, 1, 1], false),
+    ] {
+        let records: Vec<_> = octets.iter().map(|octets| of(*octets)).collect();
+        let update = Update {
+            database: &DatabaseName::from("cat"),
+            action: UpdateAction::Insert,
+            records: &records,
+        };
+        assert_eq!(update::is_quick(&update), is_quick, "{octets:?}");
+    }
+}

@@ -57,19 +57,6 @@ fn shown(why: Diagnostic) -> String {
 }
 
 #[test]
-fn segments_are_merged_only_where_there_is_memory_for_it() {
-    let probes: [(HeadroomProbe, usize); 2] =
-        [(|| left(32 * MIB + 10 * 90), 2), (|| left(200 * MIB), 1)];
-    for (probe, segments) in probes {
-        let builder = MemoryBackend::builder().headroom(probe);
-        let backend = builder.add_records("cat", [record("a", "One")]);
-        let backend = backend.expect("a record").build();
-        change(&backend, UpdateAction::Insert, &[marc(&record("b", "Two"))]);
-        assert_eq!(backend.current().index.segments().count(), segments);
-    }
-}
-
-#[test]
 fn files_that_do_not_fit_are_not_loaded() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("x.mrk");

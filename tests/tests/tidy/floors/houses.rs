@@ -261,6 +261,7 @@ pub(super) const HOUSES: &[House] = &[
             "memory::snapshot",
             "memory::commit",
             "memory::update",
+            "memory::merge",
             "memory::fold",
             "memory::save",
             "memory::journal",

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use tokio::runtime::Runtime;
 use z3950_asn1::apdu::*;
 use z3950_asn1::es::persistent_query::OriginPartNotToKeep;
 use z3950_asn1::es::update::{Action, EsRequest};
@@ -37,13 +36,15 @@ pub(super) const ROWS: &[Row] = &[
         answer(&mut open(Arc::new(backend), Limits::default()), new_book())
     }),
     (2, || {
-        let mut session = open(catalogue(), Limits::default());
-        // Work that is dropped because the runtime has ended.
-        let runtime = Runtime::new().expect("a runtime");
-        let handle = runtime.handle().clone();
-        runtime.shutdown_background();
-        let _inside = handle.enter();
-        answer(&mut session, new_book())
+        let folder = tempfile::tempdir().expect("a folder");
+        let saved = DatabaseFiles {
+            name: "cat".to_owned(),
+            save: Some(folder.path().join("missing").join("cat.mrc")),
+            ..DatabaseFiles::default()
+        };
+        let loaded = MemoryBackend::builder().load([saved], &|_| ());
+        let (backend, _) = loaded.expect("nothing to load");
+        answer(&mut open(Arc::new(backend), Limits::default()), new_book())
     }),
     (100, || {
         let missing = changed(Action::RECORD_REPLACE, &["nosuch"], of_cat);

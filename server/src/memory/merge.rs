@@ -1,0 +1,153 @@
+//! Merges small segments, and rewrites large ones of which most records are deleted. That takes up to a second or two, so changes add
+//! segments only; a merge is made from segments as they are, and put into whatever index there is then.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use z3950_marc::iso2709;
+
+use super::fields::Fields;
+use super::hits::{Part, SEGMENT};
+use super::index::{Index, Segment, SegmentBuilder};
+use crate::headroom::Headroom;
+
+/// This many segments of about the same size are merged into one: a record is indexed again each time its segment has become this many
+/// times as large.
+const ALIKE: usize = 16;
+/// The texts of up to this many records are indexed on first use, which takes a millisecond or two: segments of a few records are soon
+/// merged.
+const FEW: usize = 64;
+/// The most octets of records that are merged.
+const MERGED_OCTETS: usize = 64 * 1024 * 1024;
+/// The memory that merging takes for each octet of the records: nine octets were measured where no word occurs twice.
+const MERGE_FACTOR: u64 = 10;
+
+/// A segment and its deleted records.
+type Slice = (Arc<Segment>, Arc<Part<'static>>);
+
+/// Neighbouring segments that are due to become one.
+pub(super) struct Merge {
+    /// The number of the first.
+    first: usize,
+    slices: Vec<Slice>,
+}
+
+/// A segment with the records of others that were not deleted when it was made.
+pub(super) struct Merged {
+    merge: Merge,
+    segment: Segment,
+}
+
+/// A builder of a segment of this many records.
+pub(super) fn builder(records: usize, fields: &Arc<Fields>) -> SegmentBuilder {
+    match records {
+        0..=FEW => SegmentBuilder::deferred(Arc::clone(fields)),
+        _ => SegmentBuilder::new(Arc::clone(fields)),
+    }
+}
+
+impl Merge {
+    /// The merge that is due, if there is one, and memory for it.
+    pub(super) fn due(index: &Index, headroom: Option<Headroom>) -> Option<Self> {
+        let slices: Vec<_> = index.segments().collect();
+        let tail = slices.len().saturating_sub(ALIKE)..slices.len();
+        let places = match slices.get(tail.clone()) {
+            Some(last) if are_alike(last) => tail,
+            _ => {
+                let wasteful = slices.iter().position(is_wasteful)?;
+                wasteful..wasteful + 1
+            }
+        };
+        let due = Self {
+            first: places.start,
+            slices: (slices.get(places)?.iter())
+                .map(|(_, segment, deleted)| (Arc::clone(segment), Arc::clone(deleted)))
+                .collect(),
+        };
+        let memory = headroom.and_then(|room| usize::try_from(room.spare() / MERGE_FACTOR).ok());
+        let most = memory.unwrap_or(usize::MAX).min(MERGED_OCTETS);
+        (due.octets() <= most).then_some(due)
+    }
+
+    /// The octets of the records.
+    fn octets(&self) -> usize {
+        let octets = self.slices.iter().flat_map(|(segment, _)| {
+            let records = (0..=u16::MAX).take(segment.len());
+            records.filter_map(|number| Some(segment.record(number)?.0.len()))
+        });
+        octets.sum()
+    }
+
+    /// Makes the segment. The octets of the records are shared.
+    pub(super) fn made(self, fields: &Arc<Fields>) -> Merged {
+        let kept = |(segment, deleted): &Slice| segment.len() - deleted.len();
+        let mut builder = builder(self.slices.iter().map(kept).sum(), fields);
+        for (segment, deleted) in &self.slices {
+            for number in present(segment, deleted) {
+                // It has been parsed before.
+                if let Some((octets, _)) = segment.record(number)
+                    && let Some(database) = segment.database(number)
+                    && let Ok(parsed) = iso2709::parse(octets)
+                {
+                    builder.add(database, octets.clone(), &parsed.record);
+                }
+            }
+        }
+        Merged {
+            segment: builder.finish(),
+            merge: self,
+        }
+    }
+}
+
+impl Merged {
+    /// The index with the new segment in place of the others, where records that were deleted since are deleted. `None` if the index
+    /// does not have the others any more.
+    pub(super) fn put_into(self, index: &Index) -> Option<Index> {
+        let Merge { first, slices } = self.merge;
+        let places: Range<usize> = first..first + slices.len();
+        let mut all: Vec<Slice> = index
+            .segments()
+            .map(|(_, segment, deleted)| (Arc::clone(segment), Arc::clone(deleted)))
+            .collect();
+        let now = all.get(places.clone())?;
+        let mut pairs = slices.iter().zip(now);
+        if !pairs.all(|((before, _), (now, _))| Arc::ptr_eq(before, now)) {
+            return None;
+        }
+        let since = slices
+            .iter()
+            .zip(now)
+            .flat_map(|((segment, before), (_, now))| {
+                present(segment, before).map(|number| now.contains(number))
+            });
+        let deleted = (0..=u16::MAX).zip(since);
+        let deleted = deleted.filter_map(|(number, is_deleted)| is_deleted.then_some(number));
+        let deleted = Arc::new(Part::of_vec(deleted.collect()));
+        let merged = (self.segment.len() > 0).then(|| (Arc::new(self.segment), deleted));
+        all.splice(places, merged);
+        Some(index.changed(all))
+    }
+}
+
+/// The records of a segment that are not deleted.
+fn present(segment: &Segment, deleted: &Part<'_>) -> impl Iterator<Item = u16> {
+    let all = (0..=u16::MAX).take(segment.len());
+    all.filter(|number| !deleted.contains(*number))
+}
+
+/// Whether these are as many segments as are merged, none is of a higher order of magnitude than the last, and one has room for all.
+fn are_alike(slices: &[(u16, &Arc<Segment>, &Arc<Part<'static>>)]) -> bool {
+    let records = slices
+        .iter()
+        .map(|(_, segment, deleted)| segment.len() - deleted.len());
+    let mut sizes = records.clone().map(|records| records.max(1).ilog(ALIKE));
+    slices.len() == ALIKE
+        && sizes.clone().max() == sizes.next_back()
+        && records.sum::<usize>() <= SEGMENT
+}
+
+/// Whether more than half of the records are deleted. Small segments are soon merged.
+fn is_wasteful((_, segment, deleted): &(u16, &Arc<Segment>, &Arc<Part<'static>>)) -> bool {
+    segment.len() > FEW && deleted.len() * 2 > segment.len()
+}
