@@ -1,5 +1,6 @@
 //! Clients that guess passwords, in one session, in several, and where the server asks for them.
 
+use tokio::time::timeout;
 use z3950_asn1::apdu::{
     AccessControlResponse, IdAuthentication, IdPass, Options, SecurityChallengeResponse,
 };
@@ -8,9 +9,14 @@ use z3950_asn1::format::user_info1::UserInfo1;
 use super::*;
 use crate::access::{Access, Challenge, User};
 use crate::metrics::{OperationKind, OperationOutcome};
+use crate::requests::Slow;
 
 /// A server with the user `ann`.
 fn server() -> Arc<Context> {
+    server_of(catalogue())
+}
+
+fn server_of(backend: Arc<dyn Backend>) -> Arc<Context> {
     let user = User {
         name: "ann".to_owned(),
         password: Some("secret".to_owned()),
@@ -21,7 +27,7 @@ fn server() -> Arc<Context> {
         challenge: Some(Challenge::Simple("who is it?".to_owned())),
         ..Access::default()
     };
-    let target = Target::new(catalogue(), Limits::default()).with_access(access);
+    let target = Target::new(backend, Limits::default()).with_access(access);
     Arc::new(Context {
         target: Arc::new(target),
         faults: Arc::default(),
@@ -36,7 +42,9 @@ fn connected(server: &Arc<Context>) -> Client {
 }
 
 fn init_with(password: &str) -> Apdu {
+    let InitializeRequest { options, .. } = init_of(ProtocolVersion::UP_TO_3);
     InitializeRequest {
+        options: options | Options::CONCURRENT_OPERATIONS,
         id_authentication: Some(IdAuthentication::IdPass(IdPass {
             group_id: None,
             user_id: Some("ann".into()),
@@ -112,19 +120,23 @@ async fn guesses_side_by_side_are_answered_one_after_the_other() {
     assert_eq!(server.metrics.sessions_ended(SessionEnd::Refused), 4);
 }
 
-#[tokio::test(start_paused = true)]
-async fn nothing_tells_a_right_password_while_answers_are_withheld() {
-    let close: Apdu = Close::new(CloseReason::FINISHED, None).into();
-    let trigger: Apdu = TriggerResourceControlRequest {
+/// A request for a report on the operation in progress.
+fn report_wanted() -> Apdu {
+    TriggerResourceControlRequest {
         reference_id: None,
-        requested_action: RequestedAction::CANCEL,
+        requested_action: RequestedAction::RESOURCE_REPORT,
         pref_resource_report_format: None,
         result_set_wanted: None,
         other_info: None,
     }
-    .into();
+    .into()
+}
+
+#[tokio::test(start_paused = true)]
+async fn nothing_tells_a_right_password_while_answers_are_withheld() {
+    let close: Apdu = Close::new(CloseReason::FINISHED, None).into();
     let close = codec::encode(&close).expect("encodes");
-    let trigger = codec::encode(&trigger).expect("encodes");
+    let trigger = codec::encode(&report_wanted()).expect("encodes");
     for (then, words, time) in [
         (&close[..], "end", 0),
         (b"\xff\xff", "initResponse", 300),
@@ -173,16 +185,33 @@ async fn a_withheld_answer_does_not_delay_the_stop() {
     }
 }
 
-#[tokio::test(start_paused = true)]
-async fn the_answer_to_a_question_is_a_guess_too() {
-    let server = server();
-    let mut client = connected(&server);
+/// A client that is asked who it is before its first operation.
+async fn unproved(server: &Arc<Context>) -> Client {
+    let mut client = connected(server);
     let init = InitializeRequest {
-        options: Options::SEARCH | Options::ACCESS_CONTROL,
+        options: Options::SEARCH | Options::ACCESS_CONTROL | Options::RESOURCE_CONTROL,
         ..init_of(ProtocolVersion::UP_TO_3)
     };
     client.send(init.into()).await;
     assert_eq!(admission(&mut client).await, ("true".to_owned(), 0));
+    client
+}
+
+fn proof(text: &str) -> Apdu {
+    let response = SecurityChallengeResponse::SimpleForm(text.as_bytes().to_vec().into());
+    AccessControlResponse {
+        reference_id: None,
+        security_challenge_response: Some(response).into(),
+        diagnostic: None,
+        other_info: None,
+    }
+    .into()
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_answer_to_a_question_is_a_guess_too() {
+    let server = server();
+    let mut client = unproved(&server).await;
     for (text, heard, late) in [
         ("ann/a", "searchResponse", 100),
         ("ann/b", "searchResponse", 200),
@@ -191,15 +220,8 @@ async fn the_answer_to_a_question_is_a_guess_too() {
     ] {
         client.send(search("war")).await;
         assert_eq!(client.heard().await, "accessControlRequest");
-        let response = SecurityChallengeResponse::SimpleForm(text.as_bytes().to_vec().into());
-        let response = AccessControlResponse {
-            security_challenge_response: Some(response).into(),
-            reference_id: None,
-            diagnostic: None,
-            other_info: None,
-        };
         let begun = Instant::now();
-        client.send(response.into()).await;
+        client.send(proof(text)).await;
         assert_eq!(client.heard().await, heard, "{text}");
         assert_eq!(begun.elapsed().as_millis(), late, "{text}");
     }
@@ -211,4 +233,25 @@ async fn the_answer_to_a_question_is_a_guess_too() {
     client.send(search("war")).await;
     assert_eq!(admission(&mut client).await, ("true".to_owned(), 100));
     assert_eq!(client.heard().await, "searchResponse");
+}
+
+/// A report would tell that the search is carried out.
+#[tokio::test(start_paused = true)]
+async fn no_report_tells_a_right_password_while_answers_are_withheld() {
+    for is_withheld in [false, true] {
+        let server = server_of(Arc::new(Slow::default()));
+        let mut client = unproved(&server).await;
+        client.send(search("war")).await;
+        assert_eq!(client.heard().await, "accessControlRequest");
+        let mut other = connected(&server);
+        if is_withheld {
+            other.send(init_with("wrong")).await;
+            sleep(Duration::from_millis(1)).await;
+        }
+        client.send(proof("ann/secret")).await;
+        client.send(report_wanted()).await;
+        let report = timeout(Duration::from_secs(1), client.heard()).await;
+        let expected = (!is_withheld).then_some("resourceControlRequest");
+        assert_eq!(report.ok().as_deref(), expected);
+    }
 }

@@ -160,7 +160,7 @@ fn facets_take_work_like_searches() {
     let one = units(std::slice::from_ref(&request));
     // Each word, and the docid, is counted, merged, and sorted by its records.
     assert_eq!(one - units(&[alphabetical]), 6_001);
-    assert!(one > 12_000, "{one}");
+    assert!(one > 24_000, "{one}");
     let sixteen = vec![request; 16];
     assert_eq!(units(&sixteen), 16 * one);
     for (units, expected) in [(16 * one, Some(16)), (16 * one - 1, None), (one, None)] {
