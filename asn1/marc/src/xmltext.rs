@@ -32,6 +32,12 @@ pub fn put_attribute(out: &mut String, octets: &[u8]) -> bool {
 }
 
 fn put(out: &mut String, octets: &[u8], escape: fn(char) -> Option<&'static str>) -> bool {
+    // Tags, indicators and codes.
+    let is_usual = |octet: &u8| octet.is_ascii_alphanumeric() || *octet == b' ';
+    if octets.len() <= 3 && octets.iter().all(is_usual) {
+        out.extend(octets.iter().copied().map(char::from));
+        return false;
+    }
     let text = text_lossless(octets);
     let mut replaced = false;
     let mut rest = &*text;
@@ -79,6 +85,8 @@ mod tests {
     #[test]
     fn characters_are_escaped() {
         check(b"", "", "", false);
+        check(b"a 7", "a 7", "a 7", false);
+        check(b"a\"<", "a\"&lt;", "a&quot;&lt;", false);
         check(
             "紅 <a>&\"'".as_bytes(),
             "紅 &lt;a&gt;&amp;\"'",

@@ -1,6 +1,8 @@
 //! The record syntaxes: as stored, and as SUTRS, XML, OPAC and GRS-1 (Z39.50-2003 Appendix REC); and element set B, the fields
 //! that identify a record in a list (§3.6.2 leaves these to the server).
 
+use std::borrow::Cow;
+
 use bytes::Bytes;
 use z3950_asn1::apdu::{External, ExternalValue as _};
 use z3950_asn1::oid::{GRS_1, OPAC, Oid, SUTRS, UNIMARC, XML};
@@ -60,8 +62,8 @@ pub(super) fn record(
     }
     let whole = iso2709::parse(octets).map_err(|_| lost())?.record;
     let wanted = match full {
-        true => whole.clone(),
-        false => brief(&whole),
+        true => Cow::Borrowed(&whole),
+        false => Cow::Owned(brief(&whole)),
     };
     let own = |record: &MarcRecord| match full {
         true => Some(octets.clone()),

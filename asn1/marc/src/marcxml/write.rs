@@ -69,9 +69,10 @@ enum Dialect {
 }
 
 fn element(record: &MarcRecord, begin: &str, dialect: Dialect) -> XmlText {
+    let octets = record.fields.iter().map(|field| field.body.len() + MARKUP);
     let mut writer = Writer {
         dialect,
-        text: String::new(),
+        text: String::with_capacity(begin.len() + MARKUP + octets.sum::<usize>()),
         notes: Vec::new(),
     };
     writer.text.push_str(begin);
@@ -88,6 +89,9 @@ fn element(record: &MarcRecord, begin: &str, dialect: Dialect) -> XmlText {
         notes: writer.notes,
     }
 }
+
+/// What a field of two subfields has of markup, in octets.
+const MARKUP: usize = 150;
 
 /// Writes records as one document. What XML cannot hold is replaced without notes.
 pub fn collection<'a>(records: impl IntoIterator<Item = &'a MarcRecord>) -> String {
