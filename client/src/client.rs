@@ -10,7 +10,7 @@ use crate::connection::Connection;
 use crate::error::Error;
 use crate::open::{self, Opened};
 use crate::pace::Pace;
-use crate::plan::{self, Plan, PlanError, PlanOptions};
+use crate::plan::{self, Plan, PlanError, PlanOptions, id_pass};
 use crate::pool::{Key, Lease, Pool, SharedLease};
 use crate::protocol::session::{Repeat, Session, SessionOptions};
 use crate::record::Record;
@@ -273,6 +273,7 @@ impl Client {
     /// Connects to a target: `host:port/database+database`, `ssl:…`, `unix:…`, `connect:proxy,…`, a `z39.50s:` URL, with the feature
     /// `sru` an `http:` or `https:` URL of SRU, or the name of a profile. The profile of the server applies to all requests.
     ///
+    /// User and password of a URL are sent only with [`PlanOptions::allow_url_credentials`]; the profile's are not sent then, either.
     /// If as many sessions are in use as the profile allows, waits until one is returned.
     ///
     /// # Errors
@@ -281,7 +282,15 @@ impl Client {
         let target = self.profiles.resolve(target.as_ref());
         let target = target.map_err(target_error)?;
         let plan = self.options.plan.clone();
-        let lease = self.lease_at(&target, plan.init.clone()).await?;
+        let mut init = plan.init.clone();
+        match &target.userinfo {
+            Some(userinfo) if plan.allow_url_credentials => {
+                init.id_authentication = Some(id_pass(userinfo));
+            }
+            Some(_) => tracing::warn!("the user and password in the URL are not sent"),
+            None => {}
+        }
+        let lease = self.lease_at(&target, init).await?;
         Ok(Connection::new(plan, target, lease))
     }
 

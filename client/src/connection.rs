@@ -108,8 +108,13 @@ impl Connection {
         let (query, search, options, keys) = (&query, &search, &options, &keys);
         let pager = lease.run(Repeat::IfLost, |session| async move {
             let (query, options) = (query.clone(), options.clone());
-            let mut set = session.pager(query, search, options).await?;
-            if !keys.is_empty() && set.found().count().is_none_or(|hits| hits > 1) {
+            let mut search = search.clone();
+            if session.sorts_searches() {
+                search.sort.clone_from(keys);
+            }
+            let is_sorted = keys.is_empty() || !search.sort.is_empty();
+            let mut set = session.pager(query, &search, options).await?;
+            if !is_sorted && set.found().count().is_none_or(|hits| hits > 1) {
                 set.sort(keys.clone()).await?;
             }
             Ok(set)

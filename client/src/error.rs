@@ -175,6 +175,17 @@ impl Error {
         }
     }
 
+    /// How long the server asks to wait before the next request.
+    pub fn retry_after(&self) -> Option<Duration> {
+        match self {
+            Self::Unavailable {
+                cause: Cause::HttpStatus { retry_after, .. },
+                ..
+            } => *retry_after,
+            _ => None,
+        }
+    }
+
     /// Whether the server returned a wrong referenceId, or none, while several requests were in progress.
     pub(crate) fn is_of_reference_id(&self) -> bool {
         match self {
@@ -316,14 +327,25 @@ pub enum Cause {
     #[error("the handshake failed")]
     Handshake(#[source] Arc<io::Error>),
     /// The server of SRU answered with a status of HTTP that may change, such as 503.
-    #[error("HTTP status {0}")]
-    HttpStatus(String),
+    #[error("HTTP status {status}{}", asked_to_wait(*retry_after))]
+    HttpStatus {
+        /// The status, with its usual words.
+        status: String,
+        /// How long the server asks to wait (`Retry-After`, RFC 9110 §10.2.3).
+        retry_after: Option<Duration>,
+    },
     /// The proxy refused to connect, with its message.
     #[error("{0}")]
     Proxy(String),
     /// Another transport error.
     #[error("transport failure")]
     Other(#[source] Arc<io::Error>),
+}
+
+fn asked_to_wait(wait: Option<Duration>) -> String {
+    wait.map_or_else(String::new, |wait| {
+        format!("; the server asks to wait {} s", wait.as_secs())
+    })
 }
 
 /// A hint for servers that reject a client without a reason.
@@ -349,7 +371,7 @@ fn unavailable(phase: Phase, cause: &Cause) -> String {
             format!("closed during Init: {REJECTION_HINT}")
         }
         (_, Cause::Disconnected | Cause::CutOff(_)) => format!("closed during {phase}"),
-        (_, Cause::HttpStatus(_)) => format!("the server cannot answer {phase} for the moment"),
+        (_, Cause::HttpStatus { .. }) => format!("the server cannot answer {phase} for the moment"),
         _ => format!("the connection failed during {phase}"),
     }
 }

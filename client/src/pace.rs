@@ -1,22 +1,33 @@
 //! The least time between two requests to a server, over all sessions: some servers ask for it, and many block clients that are
 //! too fast. Z39.50-2003 has no such limit.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use tokio::sync::Mutex;
 use tokio::time::{Instant, sleep_until};
+
+use crate::target::profile::MAX_PAUSE;
 
 /// When the next request may be sent to a server, shared by all sessions with it.
 #[derive(Debug, Default)]
-pub struct Clock(Mutex<Option<Instant>>);
+pub struct Clock {
+    /// By the pauses between requests.
+    next: tokio::sync::Mutex<Option<Instant>>,
+    /// By what the server asked for.
+    held: Mutex<Option<Instant>>,
+}
 
 impl Clock {
     /// Whether a request may be sent now.
     pub fn is_due(&self) -> bool {
         // The lock is held while waiting.
-        let next = self.0.try_lock();
-        next.is_ok_and(|next| next.is_none_or(|next| next <= Instant::now()))
+        let next = self.next.try_lock();
+        let is_over = |at: &Option<Instant>| at.is_none_or(|at| at <= Instant::now());
+        next.is_ok_and(|next| is_over(&next)) && is_over(&self.held())
+    }
+
+    fn held(&self) -> Option<Instant> {
+        *self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -30,19 +41,37 @@ pub struct Pace {
 impl Pace {
     /// `None` for a pause of zero.
     pub fn new(clock: &Arc<Clock>, pause: Duration) -> Option<Self> {
-        (!pause.is_zero()).then(|| Self {
+        (!pause.is_zero()).then(|| Self::with_pause(clock, pause))
+    }
+
+    /// A pause that may be zero, for servers that can ask for one.
+    pub(crate) fn with_pause(clock: &Arc<Clock>, pause: Duration) -> Self {
+        Self {
             clock: Arc::clone(clock),
             pause,
-        })
+        }
     }
 
     /// Waits until a request may be sent, first come, first served. Dropping the future passes the turn on.
     pub async fn wait(&self) {
-        let mut next = self.clock.0.lock().await;
-        if let Some(at) = *next {
+        let mut next = self.clock.next.lock().await;
+        while let Some(at) = (*next).max(self.clock.held())
+            && at > Instant::now()
+        {
             sleep_until(at).await;
         }
         *next = Instant::now().checked_add(self.pause);
+    }
+
+    /// Lets no request pass for this long, at most [`MAX_PAUSE`], because the server asked for it.
+    pub(crate) fn hold(&self, wait: Duration) {
+        let until = Instant::now().checked_add(wait.min(MAX_PAUSE));
+        let mut held = self
+            .clock
+            .held
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        *held = (*held).max(until);
     }
 }
 
@@ -87,5 +116,23 @@ mod tests {
         assert!(given_up.is_err());
         pace.wait().await;
         assert_eq!(begun.elapsed().as_secs(), 10);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_server_can_ask_for_a_pause_of_at_most_an_hour() {
+        for (asked, went) in [(0, 0), (30, 30), (3600, 3600), (3601, 3600)] {
+            let clock = Arc::default();
+            let pace = Pace::with_pause(&clock, Duration::ZERO);
+            let begun = Instant::now();
+            pace.wait().await;
+            // One waits already, one asks later.
+            let waiting = pace.wait();
+            pace.hold(Duration::from_secs(asked));
+            pace.hold(Duration::ZERO);
+            assert_eq!(clock.is_due(), asked == 0);
+            waiting.await;
+            pace.wait().await;
+            assert_eq!(begun.elapsed().as_secs(), went);
+        }
     }
 }

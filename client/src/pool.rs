@@ -101,7 +101,10 @@ impl Pool {
             server: Arc::clone(&server),
             options: options.clone(),
             max_sessions: limits.sessions,
-            pace: Pace::new(&server.clock, limits.pause),
+            pace: match endpoint.is_sru() {
+                true => Some(Pace::with_pause(&server.clock, limits.pause)),
+                false => Pace::new(&server.clock, limits.pause),
+            },
             key: Key::new(endpoint, proxy, options),
         });
         let idle = server.take(&opener.key);

@@ -197,7 +197,7 @@ impl<'a> Quest<'a> {
             request.result_set_name = self.result_set.clone();
             let result = self
                 .session
-                .send_search(request, self.takes_unknown_count)
+                .send_search(request, Vec::new(), self.takes_unknown_count)
                 .await;
             match result {
                 Ok(found) => {

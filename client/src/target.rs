@@ -13,7 +13,9 @@ use std::str::FromStr;
 use z3950_asn1::apdu::DatabaseName;
 
 use self::profile::SruMethod;
-use crate::url::{self, DEFAULT_PORT, Host, Mode, UrlError, Z3950Url, generic, host_and_port};
+use crate::url::{
+    self, DEFAULT_PORT, Host, Mode, UrlError, Userinfo, Z3950Url, generic, host_and_port,
+};
 
 /// A server, and the databases to search, if any.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -27,6 +29,8 @@ pub struct Target {
     pub databases: Vec<DatabaseName>,
     /// How requests of SRU travel, if the target says so.
     pub sru_method: Option<SruMethod>,
+    /// User and password of a URL; they are sent only if the user allows it.
+    pub userinfo: Option<Userinfo>,
 }
 
 impl Target {
@@ -37,6 +41,7 @@ impl Target {
             proxy: None,
             databases: Vec::new(),
             sru_method: None,
+            userinfo: None,
         }
     }
 }
@@ -138,6 +143,19 @@ pub enum TargetError {
     /// `sru:` without a URL.
     #[error("an address of SRU is written http://host/database, or sru:post:http://host/database")]
     NoUrl,
+    /// A URL of SRU with the parameters of a request.
+    #[error(
+        "write {address}, without {names}: these belong to a request; a command takes the query, a profile the version, the method and the schema"
+    )]
+    Parameters {
+        /// Their names.
+        names: String,
+        /// The URL without them, user and password.
+        address: String,
+    },
+    /// A URL of SRU with a fragment; the value is the URL without it, user and password.
+    #[error("write {0}, without the part after #, which is never sent")]
+    Fragment(String),
     /// `connect:` without a comma and a target.
     #[error("a connect: target is written connect:proxy:port,target")]
     NoTarget,
@@ -189,6 +207,7 @@ fn of_url(text: &str) -> Result<Target, TargetError> {
     let url = Z3950Url::parse(text, Mode::Lenient).map_err(|error| malformed(text, error))?;
     Ok(Target {
         databases: databases_of(&url),
+        userinfo: url.userinfo().cloned(),
         ..Target::new(Endpoint::Tcp(url.host().clone(), url.port()))
     })
 }
@@ -373,13 +392,27 @@ mod tests {
             ("sru:http://[::1]:9/x", "http://[::1]:9/x"),
             ("sru:SOAP:https://lib.example/x", "https://lib.example/x"),
             (
-                "http://lib.example/x?operation=searchRetrieve&query=a&db=1#top",
-                "http://lib.example/x?db=1",
+                "http://lib.example/x?db=1&&y",
+                "http://lib.example/x?db=1&y",
             ),
-            ("http://lib.example?version=1.1", "http://lib.example"),
+            ("http://u:secret@lib.example/x", "http://lib.example/x"),
             (
-                "http://u:secret@lib.example/x",
+                "http://u:se cret@lib.example/x",
                 "http://<redacted>@lib.example/x is not a target",
+            ),
+            (
+                "http://lib.example/x?Operation=searchRetrieve&query=a&db=1",
+                "write http://lib.example/x?db=1, without Operation, query: these belong to a request; a command takes the query, a \
+                 profile the version, the method and the schema",
+            ),
+            (
+                "http://u:secret@lib.example?x-password=secret",
+                "write http://lib.example, without x-password: these belong to a request; a command takes the query, a profile the \
+                 version, the method and the schema",
+            ),
+            (
+                "http://u:secret@lib.example/x?db=1#top",
+                "write http://lib.example/x?db=1, without the part after #, which is never sent",
             ),
             (
                 "sru:lib.example",
@@ -408,6 +441,16 @@ mod tests {
                 .parse::<Target>()
                 .map_or_else(|error| error.to_string(), |target| target.to_string());
             assert_eq!(found, shown, "{text}");
+        }
+        for text in [
+            "http://u:p%40w@lib.example/b",
+            "z39.50s://u:p%40w@lib.example/b",
+        ] {
+            let userinfo = text.parse::<Target>().expect(text).userinfo;
+            let userinfo = userinfo.expect("user and password");
+            assert_eq!(userinfo.user().as_str(), Some("u"));
+            let password = userinfo.password().and_then(|password| password.as_str());
+            assert_eq!(password, Some("p@w"));
         }
         let leaking = "u:secret@lib.example/b".parse::<Target>();
         assert_eq!(

@@ -102,7 +102,6 @@ pub fn host_and_port(text: impl AsRef<[u8]>, mode: Mode) -> Result<(Host, Option
 }
 
 /// Parses a complete `user [ ":" password ]` with its escapes (RFC 1738 §3.1).
-#[cfg(feature = "proxy")]
 pub(crate) fn userinfo(text: &str) -> Result<Userinfo, UrlError> {
     Userinfo::parse(Span::new(text.as_bytes()), Mode::Lenient)
 }

@@ -53,7 +53,7 @@ pub(super) fn marc_external(data: &Bytes) -> Option<External> {
 /// Whether the name of an element, with or without a prefix, may occur near the beginning.
 fn has(data: &[u8], name: &[u8]) -> bool {
     let begin = data.get(..BEGIN).unwrap_or(data);
-    begin.windows(name.len()).any(|octets| octets == name)
+    memchr::memmem::find(begin, name).is_some()
 }
 
 /// How far the element that tells a schema can be from the beginning, in octets.

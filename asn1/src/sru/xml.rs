@@ -50,13 +50,13 @@ pub enum XmlError {
         /// Where.
         offset: usize,
     },
-    /// A number of records below 0.
-    #[error("{name} is {value}")]
-    Negative {
+    /// A number of records that is none: below 0, too large, or no number.
+    #[error("{name} is {value:?}, which is not a number of records")]
+    Count {
         /// The name of the element.
         name: &'static str,
-        /// Its value.
-        value: i64,
+        /// The beginning of its text.
+        value: String,
     },
     /// The document ends too early.
     #[error("the document ends within an element")]

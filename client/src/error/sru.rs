@@ -38,6 +38,25 @@ pub enum SruFault {
     /// The answer to another operation.
     #[error("the answer to another operation than {0}")]
     Operation(&'static str),
+    /// Records that the server counts do not come.
+    #[error("the server counts {hits} records and sends none from {start} on")]
+    Missing {
+        /// The number of records that it counts.
+        hits: u64,
+        /// The first record that was asked for.
+        start: u64,
+    },
+    /// The first record came in place of a later one.
+    #[error("the server sends record 1 again in place of record {0}")]
+    FirstAgain(u64),
+    /// Earlier answers do not lead to this part of the records.
+    #[error("the server counts {hits} records, but its answers do not advance after record {end}")]
+    Stalled {
+        /// The number of records that the server counts.
+        hits: u64,
+        /// The last record that came.
+        end: u64,
+    },
 }
 
 fn titled(title: &str) -> String {

@@ -19,7 +19,7 @@ use tokio_util::codec::Framed;
 use tracing::{Level, debug, trace};
 use z3950_asn1::apdu::{
     Apdu, PresentRequest, PresentResponse, ReferenceId, ScanRequest, ScanResponse, SearchResponse,
-    TriggerResourceControlRequest,
+    SortKeySpec, TriggerResourceControlRequest,
 };
 use z3950_asn1::codec;
 use z3950_asn1::codec::{frame::StreamError, stream::ApduCodec};
@@ -76,6 +76,8 @@ impl State {
 /// A request for the task.
 pub(crate) struct Command {
     pub(crate) request: Apdu,
+    /// The keys by which a server of SRU sorts the result of a search. Z39.50 has a service for that.
+    pub(crate) sort: Vec<SortKeySpec>,
     pub(crate) timeouts: Timeouts,
     pub(crate) reply: oneshot::Sender<Result<Apdu, Error>>,
 }

@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::{Instrument, Span, field, info_span};
 use z3950_asn1::apdu::{
     Apdu, Close, InitializeRequest, Options, ReferenceId, ResourceReportRequest,
-    ResourceReportResponse, TriggerResourceControlRequest,
+    ResourceReportResponse, SortKeySpec, TriggerResourceControlRequest,
 };
 
 pub use self::options::SessionOptions;
@@ -182,6 +182,16 @@ impl Session {
         }
     }
 
+    /// Whether searches are sorted by [`SearchOptions::sort`] in one request: by servers of SRU. Others sort a result set later.
+    ///
+    /// [`SearchOptions::sort`]: crate::service::search::SearchOptions::sort
+    pub fn sorts_searches(&self) -> bool {
+        #[cfg(feature = "sru")]
+        return self.handle.descriptions.is_some();
+        #[cfg(not(feature = "sru"))]
+        false
+    }
+
     /// Asks a server of SRU for the description of a database, which is the path of its URL.
     ///
     /// # Errors
@@ -346,6 +356,18 @@ impl Session {
     where
         T: TryFrom<Apdu, Error = Apdu>,
     {
+        self.ask_sorted(request, Vec::new()).await
+    }
+
+    /// Like [`ask`](Self::ask) for a search whose result is sorted, if [`sorts_searches`](Self::sorts_searches).
+    pub(crate) async fn ask_sorted<T>(
+        &self,
+        request: impl Into<Apdu>,
+        sort: Vec<SortKeySpec>,
+    ) -> Result<T, Error>
+    where
+        T: TryFrom<Apdu, Error = Apdu>,
+    {
         let mut request = request.into();
         if let (Some(reference_id), None) = (&self.reference_id, request.reference_id()) {
             request.set_reference_id(Some(reference_id.clone()));
@@ -356,7 +378,14 @@ impl Session {
         }
         let unanswered = &self.handle.unanswered;
         unanswered.fetch_add(1, Ordering::AcqRel);
-        let answer = self.handle.ask(request, self.timeouts).await?;
+        let answer = self.handle.ask(request, sort, self.timeouts).await;
+        if let (Some(pace), Some(wait)) = (
+            &self.pace,
+            answer.as_ref().err().and_then(Error::retry_after),
+        ) {
+            pace.hold(wait);
+        }
+        let answer = answer?;
         unanswered.fetch_sub(1, Ordering::AcqRel);
         Ok(answer)
     }
@@ -429,7 +458,8 @@ impl Handle {
             options: init.options | self.answered,
             ..init.clone()
         };
-        let response = self.ask(offered.clone().into(), timeouts).await?;
+        let response = self.ask(offered.clone().into(), Vec::new(), timeouts);
+        let response = response.await?;
         Ok(Arc::new(ServerInfo::new(&offered, response)))
     }
 
@@ -437,7 +467,12 @@ impl Handle {
     ///
     /// Dropping the future leaves the session in step: an unsent request is not sent, and the answer to a sent one is
     /// received and dropped.
-    async fn ask<T>(&self, request: Apdu, timeouts: Timeouts) -> Result<T, Error>
+    async fn ask<T>(
+        &self,
+        request: Apdu,
+        sort: Vec<SortKeySpec>,
+        timeouts: Timeouts,
+    ) -> Result<T, Error>
     where
         T: TryFrom<Apdu, Error = Apdu>,
     {
@@ -445,6 +480,7 @@ impl Handle {
         let (reply, answer) = oneshot::channel();
         let command = Command {
             request,
+            sort,
             timeouts,
             reply,
         };

@@ -2,6 +2,7 @@
 //! time, redirected within the same host only.
 
 use std::sync::Arc;
+use std::time::{Duration, SystemTime};
 
 use bytes::{Bytes, BytesMut};
 use http_body_util::{BodyExt, Full};
@@ -9,7 +10,7 @@ use hyper::body::{Body, Incoming};
 use hyper::client::conn::http1;
 use hyper::header::{
     ACCEPT, AUTHORIZATION, CONTENT_ENCODING, CONTENT_TYPE, HOST, HeaderMap, HeaderName,
-    HeaderValue, LOCATION, USER_AGENT,
+    HeaderValue, LOCATION, RETRY_AFTER, USER_AGENT,
 };
 use hyper::{Method, StatusCode};
 use hyper_util::rt::TokioIo;
@@ -19,6 +20,7 @@ use tracing::debug;
 
 use crate::error::{Cause, Error, Phase, SruFault};
 use crate::target::Endpoint;
+use crate::target::http::HttpUrl;
 use crate::transport::Routes;
 use crate::transport::timeouts::Timeouts;
 
@@ -70,6 +72,8 @@ pub(super) struct HttpRequest {
 #[derive(Debug)]
 pub(super) struct HttpAnswer {
     pub(super) status: StatusCode,
+    /// How long the server asks to wait.
+    pub(super) retry_after: Option<Duration>,
     pub(super) body: Bytes,
 }
 
@@ -273,6 +277,7 @@ impl HttpClient {
         }
         Ok(HttpAnswer {
             status: head.status,
+            retry_after: retry_after(&head.headers),
             body: received?,
         })
     }
@@ -344,8 +349,15 @@ impl HttpClient {
         let (endpoint, path) = match location.starts_with('/') && !location.starts_with("//") {
             true => (self.endpoint.clone(), location.to_owned()),
             false => {
-                let (endpoint, path) = Endpoint::of_http(location).map_err(|_| elsewhere())?;
-                (endpoint, format!("/{path}"))
+                let url = HttpUrl::parse(location).map_err(|_| elsewhere())?;
+                if url.userinfo.is_some() {
+                    return Err(elsewhere());
+                }
+                let path = match url.query {
+                    "" => format!("/{}", url.path),
+                    query => format!("/{}?{query}", url.path),
+                };
+                (url.endpoint, path)
             }
         };
         let is_allowed = endpoint == self.endpoint
@@ -375,6 +387,16 @@ fn authority(endpoint: &Endpoint) -> String {
         Endpoint::Https(..) if port == 443 => host.to_string(),
         _ => format!("{host}:{port}"),
     }
+}
+
+/// The header Retry-After: seconds, or a date (RFC 9110 §10.2.3).
+fn retry_after(headers: &HeaderMap) -> Option<Duration> {
+    let text = headers.get(RETRY_AFTER)?.to_str().ok()?.trim();
+    if let Ok(seconds) = text.parse() {
+        return Some(Duration::from_secs(seconds));
+    }
+    let until = httpdate::parse_http_date(text).ok()?;
+    Some(until.duration_since(SystemTime::now()).unwrap_or_default())
 }
 
 /// A path with its parameters, without passwords.

@@ -1,5 +1,7 @@
 //! Queries as SRU takes them: CQL as it was typed, type-1 queries as CQL or PQF, and sort keys (CQL 1.2, "sortby"; SRU 1.1, `sortKeys`).
 
+mod translations;
+
 use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
 
@@ -16,6 +18,8 @@ use z3950_asn1::query::cql::{self, Cql, Node, Properties, Word};
 use z3950_asn1::sru::{MissingValue, QueryType, SruSortKey, sort_keys_to_cql, sort_keys_to_text};
 use z3950_asn1::types::InternationalString;
 
+use self::translations::Skeleton;
+pub(super) use self::translations::Translations;
 use super::Refused;
 use crate::target::profile::SruOptions;
 
@@ -51,13 +55,14 @@ impl SruQuery {
         }
     }
 
-    /// The query of a search. `set` gives the query of a result set.
+    /// The query of a search. `set` gives the query of a result set, `known` are earlier translations.
     ///
     /// # Errors
     /// What SRU cannot express, and query types other than 1, 101 and 104 with CQL.
     pub(super) fn of_search(
         query: &Query,
         options: &SruOptions,
+        known: &mut Translations,
         set: impl Fn(&InternationalString) -> Option<Self>,
     ) -> Result<Self, Refused> {
         match query {
@@ -74,7 +79,11 @@ impl SruQuery {
                     }),
                 }
             }
-            Query::Type1(rpn) | Query::Type101(rpn) => of_rpn(rpn, options, set).map(Self::cql),
+            Query::Type1(rpn) | Query::Type101(rpn) => {
+                let translation = of_known(rpn, options, known);
+                let translation = translation.map_or_else(|| of_rpn(rpn, options, set), Ok);
+                translation.map(|query| Self::cql(query.to_string()))
+            }
             Query::Type104(external) if external.direct_reference == Some(oid::CQL) => {
                 let text = match &external.encoding {
                     ExternalEncoding::SingleAsn1Type(value) => {
@@ -111,7 +120,7 @@ impl SruQuery {
                 text: rpn.to_string(),
                 query_type: QueryType::Pqf,
             }),
-            false => of_rpn(&rpn, options, |_| None).map(Self::cql),
+            false => of_rpn(&rpn, options, |_| None).map(|query| Self::cql(query.to_string())),
         }
     }
 
@@ -139,13 +148,25 @@ impl SruQuery {
     }
 }
 
+/// A type-1 query as CQL by an earlier translation, or by one that is kept; `None` if its terms are not plain words, or it cannot be
+/// translated.
+fn of_known(rpn: &RpnQuery, options: &SruOptions, known: &mut Translations) -> Option<Cql> {
+    let skeleton = Skeleton::of(rpn)?;
+    if let Some(translation) = known.find(&skeleton) {
+        return Some(translation);
+    }
+    let translation = of_rpn(&skeleton.query, options, |_| None).ok()?;
+    known.keep(&skeleton, translation);
+    known.find(&skeleton)
+}
+
 /// A type-1 query as CQL, in the indexes of the options. Attributes that say only what servers do anyway are left out if they cannot be
 /// expressed, such as the structure of a docid (RFC 2056 §4).
 fn of_rpn(
     rpn: &RpnQuery,
     options: &SruOptions,
     set: impl Fn(&InternationalString) -> Option<SruQuery>,
-) -> Result<String, Refused> {
+) -> Result<Cql, Refused> {
     let mut plain = rpn.clone();
     let operands = plain.rpn.terms_mut();
     let mut relations = operands
@@ -190,7 +211,7 @@ fn of_rpn(
             Condition::RESULT_SET_DOES_NOT_EXIST,
             name.to_string_lossy(),
         )),
-        None => Ok(query.to_string()),
+        None => Ok(query),
     }
 }
 
@@ -362,10 +383,13 @@ pub(super) fn index_of(
         attribute_set,
         rpn: term,
     };
-    let text = of_rpn(&rpn, options, |_| None)?;
-    match cql::parse(&text).map(|query| query.query) {
-        Ok(Node::Clause(clause)) => Ok(clause.relation.index.text.clone()),
-        _ => Err(Refused::because(Condition::SORT_SEQUENCE, text)),
+    let query = of_rpn(&rpn, options, |_| None)?;
+    match &query.query {
+        Node::Clause(clause) => Ok(clause.relation.index.text.clone()),
+        _ => Err(Refused::because(
+            Condition::SORT_SEQUENCE,
+            query.to_string(),
+        )),
     }
 }
 

@@ -6,8 +6,8 @@ mod schema;
 use tracing::{debug, warn};
 use z3950_asn1::apdu::{
     DatabaseName, DefaultDiagFormat, DiagRec, NamePlusRecord, PresentRequest, PresentResponse,
-    PresentStatus, Records, ResultSetStatus, SearchRequest, SearchResponse, SortRequest,
-    SortResponse, SortStatus,
+    PresentStatus, Records, ResultSetStatus, SearchRequest, SearchResponse, SortKeySpec,
+    SortRequest, SortResponse, SortStatus,
 };
 use z3950_asn1::bib1::diagnostics::Condition;
 use z3950_asn1::sru::{
@@ -30,12 +30,13 @@ impl SruExchange {
     pub(super) async fn search(
         &mut self,
         request: &SearchRequest,
+        sort: &[SortKeySpec],
         timeouts: &Timeouts,
     ) -> Result<SearchResponse, Error> {
         if request.replace_indicator {
             self.sets.remove(&request.result_set_name);
         }
-        match self.found(request, timeouts).await {
+        match self.found(request, sort, timeouts).await {
             Ok(response) => Ok(response),
             Err(Refused::Error(error)) => Err(error),
             Err(Refused::For(diagnostics)) => Ok(SearchResponse {
@@ -50,6 +51,7 @@ impl SruExchange {
     async fn found(
         &mut self,
         request: &SearchRequest,
+        sort: &[SortKeySpec],
         timeouts: &Timeouts,
     ) -> Result<SearchResponse, Refused> {
         if !request.replace_indicator && self.sets.by_name.contains_key(&request.result_set_name) {
@@ -58,16 +60,19 @@ impl SruExchange {
         }
         let database = database(&request.database_names)?;
         let names = &self.sets.by_name;
-        let query = SruQuery::of_search(&request.query, &self.server.options, |name| {
-            names.get(name).map(|set| set.query.clone())
-        })?;
+        let query = SruQuery::of_search(
+            &request.query,
+            &self.server.options,
+            &mut self.translations,
+            |name| names.get(name).map(|set| set.query.clone()),
+        )?;
         let facets = AskedFacets::of_search(request, &self.server.options)?;
         let elements = request.medium_set_element_set_names.as_ref();
         let elements = elements.or(request.small_set_element_set_names.as_ref());
         let mut set = StoredSearch {
             database,
             query,
-            sort: Vec::new(),
+            sort: sort_keys(sort, &self.server.options)?,
             hits: 0,
             is_estimate: false,
             form: Form::new(request.preferred_record_syntax, elements)?,
@@ -192,11 +197,8 @@ impl SruExchange {
             return Ok(Vec::new());
         }
         if let Some(end) = set.end.filter(|end| start > *end) {
-            let words = format!(
-                "the server counts {} records, but its answers do not advance after record {end}",
-                set.hits
-            );
-            return Err(Refused::because(Condition::UNSPECIFIED, words));
+            let hits = set.hits;
+            return Err(faulty(SruFault::Stalled { hits, end }));
         }
         let first = set.first.first().cloned();
         let (page, came) = self
@@ -209,16 +211,12 @@ impl SruExchange {
             return Err(Refused::because(Condition::OUT_OF_RANGE, start.to_string()));
         }
         if came.is_empty() {
-            let words = format!(
-                "the server counts {} records and sends none from {start} on",
-                set.hits
-            );
-            return Err(Refused::because(Condition::UNSPECIFIED, words));
+            let hits = set.hits;
+            return Err(faulty(SruFault::Missing { hits, start }));
         }
         let says_first = page.records.first().and_then(|record| record.position) == Some(1);
         if start > 1 && says_first && came.first() == first.as_ref() {
-            let words = format!("the server sends record 1 again in place of record {start}");
-            return Err(Refused::because(Condition::UNSPECIFIED, words));
+            return Err(faulty(SruFault::FirstAgain(start)));
         }
         Ok(came)
     }
@@ -428,6 +426,11 @@ impl Bounds {
         };
         usize::try_from(count).unwrap_or(usize::MAX)
     }
+}
+
+/// An answer to Present that is at fault.
+fn faulty(fault: SruFault) -> Refused {
+    Error::fault(Phase::Present, fault).into()
 }
 
 /// The number of hits; without one, that of the records, and of one more if there is a next.

@@ -97,8 +97,12 @@ impl SruServer {
     }
 
     fn read(&self, phase: Phase, database: &str, answer: HttpAnswer) -> Result<Response, Refused> {
-        let status = answer.status;
-        let read = Response::from_xml(answer.body, &self.limits);
+        let HttpAnswer {
+            status,
+            retry_after,
+            body,
+        } = answer;
+        let read = Response::from_xml(body, &self.limits);
         if status.is_success() {
             return read.map_err(|error| Error::fault(phase, SruFault::from(error)).into());
         }
@@ -124,7 +128,10 @@ impl SruServer {
             | StatusCode::BAD_GATEWAY
             | StatusCode::SERVICE_UNAVAILABLE
             | StatusCode::GATEWAY_TIMEOUT => {
-                let cause = Cause::HttpStatus(status.to_string());
+                let cause = Cause::HttpStatus {
+                    status: status.to_string(),
+                    retry_after,
+                };
                 Error::Unavailable { phase, cause }.into()
             }
             _ => {

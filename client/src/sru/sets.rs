@@ -6,7 +6,7 @@ use z3950_asn1::apdu::NamePlusRecord;
 use z3950_asn1::sru::{FacetParameters, SruSortKey};
 use z3950_asn1::types::InternationalString;
 
-use super::query::SruQuery;
+use super::query::{SruQuery, Translations};
 use super::records::Form;
 use super::server::SruServer;
 
@@ -14,6 +14,7 @@ use super::server::SruServer;
 pub(super) struct SruExchange {
     pub(super) server: SruServer,
     pub(super) sets: ResultSets,
+    pub(super) translations: Translations,
 }
 
 /// The result sets of a session, and what was learnt about schemas.

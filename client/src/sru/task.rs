@@ -4,13 +4,14 @@ use tokio::sync::{mpsc, oneshot, watch};
 use tracing::trace;
 use z3950_asn1::apdu::{
     Apdu, DeleteFunction, DeleteResultSetRequest, DeleteResultSetResponse, DeleteSetStatus,
-    InitializeRequest, InitializeResponse, ListStatus, Options,
+    InitializeRequest, InitializeResponse, ListStatus, Options, SortKeySpec,
 };
 use z3950_asn1::sru::SruLimits;
 use z3950_asn1::types::Bits;
 
 use super::explain::SruDescription;
 use super::http::HttpClient;
+use super::query::Translations;
 use super::server::SruServer;
 use super::sets::{ResultSets, SruExchange};
 use crate::error::{Error, Phase, ProtocolFault};
@@ -66,6 +67,7 @@ impl SruTask {
             exchange: SruExchange {
                 server: SruServer::new(http, options.sru.clone(), limits),
                 sets: ResultSets::default(),
+                translations: Translations::default(),
             },
             inbox,
             descriptions,
@@ -96,6 +98,7 @@ impl SruTask {
         let closing = self.inbox.closing.clone();
         let Command {
             request,
+            sort,
             timeouts,
             reply,
         } = &mut command;
@@ -103,7 +106,7 @@ impl SruTask {
             biased;
             () = closing.cancelled() => Some(Err(End::Closed.error())),
             () = reply.closed() => None,
-            answer = self.answer(request, timeouts) => Some(answer),
+            answer = self.answer(request, sort, timeouts) => Some(answer),
         };
         match answer {
             // Errors: the caller is gone.
@@ -148,10 +151,18 @@ impl SruTask {
         }
     }
 
-    async fn answer(&mut self, request: &Apdu, timeouts: &Timeouts) -> Result<Apdu, Error> {
+    async fn answer(
+        &mut self,
+        request: &Apdu,
+        sort: &[SortKeySpec],
+        timeouts: &Timeouts,
+    ) -> Result<Apdu, Error> {
         let mut answer: Apdu = match request {
             Apdu::InitializeRequest(request) => self.init(request, timeouts).await?.into(),
-            Apdu::SearchRequest(request) => self.exchange.search(request, timeouts).await?.into(),
+            Apdu::SearchRequest(request) => {
+                let found = self.exchange.search(request, sort, timeouts);
+                found.await?.into()
+            }
             Apdu::PresentRequest(request) => self.exchange.present(request, timeouts).await?.into(),
             Apdu::SortRequest(request) => self.exchange.sort(request, timeouts).await?.into(),
             Apdu::ScanRequest(request) => self.exchange.scan(request, timeouts).await?.into(),

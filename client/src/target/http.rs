@@ -4,12 +4,12 @@ use z3950_asn1::apdu::DatabaseName;
 
 use super::profile::SruMethod;
 use super::{Endpoint, Target, TargetError, malformed, redacted};
-use crate::url::{Mode, host_and_port};
+use crate::url::{Mode, Userinfo, host_and_port, userinfo};
 
 /// The ports of HTTP and HTTPS (RFC 9110 §4.2).
 const PORTS: [u16; 2] = [80, 443];
 
-/// The parameters of SRU itself, which are no part of an address that was copied from a browser.
+/// The parameters of SRU itself, which belong to a request and not to an address. Some servers have others in their base URL.
 const PARAMETERS: &[&str] = &[
     "version",
     "operation",
@@ -38,31 +38,76 @@ const PARAMETERS: &[&str] = &[
     "x-pquery",
 ];
 
-impl Endpoint {
-    /// The server of an `http:` or `https:` URL, and its path with parameters, without the first slash.
+/// The parts of an `http:` or `https:` URL.
+pub(crate) struct HttpUrl<'a> {
+    pub(crate) endpoint: Endpoint,
+    pub(crate) userinfo: Option<Userinfo>,
+    /// Without the first slash.
+    pub(crate) path: &'a str,
+    /// After the question mark; may be empty.
+    pub(crate) query: &'a str,
+    pub(crate) has_fragment: bool,
+}
+
+impl<'a> HttpUrl<'a> {
+    /// Splits a URL (RFC 3986 §3).
     ///
     /// # Errors
-    /// Another scheme, user and password, or a malformed host or port.
-    pub(crate) fn of_http(url: &str) -> Result<(Self, String), TargetError> {
+    /// Another scheme; a malformed user, password, host or port.
+    pub(crate) fn parse(url: &'a str) -> Result<Self, TargetError> {
         let (scheme, rest) = url.split_once("://").unwrap_or(("", url));
         let is_secure = match &*scheme.to_ascii_lowercase() {
             "http" => false,
             "https" => true,
             _ => return Err(TargetError::Scheme(redacted(scheme))),
         };
-        let rest = rest.split('#').next().unwrap_or_default();
-        let end = rest.find(['/', '?']).unwrap_or(rest.len());
-        let (place, path) = rest.split_at_checked(end).unwrap_or((rest, ""));
-        let named = host_and_port(place, Mode::Lenient).map_err(|error| malformed(url, error));
-        let (host, port) = named?;
+        let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
+        let (authority, rest) = rest.split_at_checked(end).unwrap_or((rest, ""));
+        let (login, place) = match authority.rsplit_once('@') {
+            Some((login, place)) => (Some(login), place),
+            None => (None, authority),
+        };
+        let error = |error| malformed(url, error);
+        let userinfo = login.map(userinfo).transpose().map_err(error)?;
+        let (host, port) = host_and_port(place, Mode::Lenient).map_err(error)?;
         let [plain, secure] = PORTS;
         let endpoint = match is_secure {
-            true => Self::Https(host, port.unwrap_or(secure)),
-            false => Self::Http(host, port.unwrap_or(plain)),
+            true => Endpoint::Https(host, port.unwrap_or(secure)),
+            false => Endpoint::Http(host, port.unwrap_or(plain)),
         };
-        Ok((endpoint, path.strip_prefix('/').unwrap_or(path).to_owned()))
+        let (rest, has_fragment) = match rest.split_once('#') {
+            Some((rest, _)) => (rest, true),
+            None => (rest, false),
+        };
+        let (path, query) = rest.split_once('?').unwrap_or((rest, ""));
+        Ok(Self {
+            endpoint,
+            userinfo,
+            path: path.strip_prefix('/').unwrap_or(path),
+            query,
+            has_fragment,
+        })
     }
 
+    /// The name of the database: the path with the parameters that `keeps` returns true for, by name.
+    fn database(&self, keeps: impl Fn(&str) -> bool) -> Option<DatabaseName> {
+        let kept = self.parameters().filter(|(name, _)| keeps(name));
+        let kept: Vec<&str> = kept.map(|(_, pair)| pair).collect();
+        let name = match kept.is_empty() {
+            true => self.path.to_owned(),
+            false => format!("{}?{}", self.path, kept.join("&")),
+        };
+        (!name.is_empty()).then(|| name.as_str().into())
+    }
+
+    /// The name of each parameter, and the whole of it.
+    fn parameters(&self) -> impl Iterator<Item = (&'a str, &'a str)> {
+        let pairs = self.query.split('&').filter(|pair| !pair.is_empty());
+        pairs.map(|pair| (pair.split('=').next().unwrap_or_default(), pair))
+    }
+}
+
+impl Endpoint {
     /// Whether it is a server of SRU.
     pub fn is_sru(&self) -> bool {
         matches!(self, Self::Http(..) | Self::Https(..))
@@ -96,29 +141,33 @@ pub(super) fn target(text: &str) -> Option<Result<Target, TargetError>> {
     if !url.contains("://") {
         return Some(Err(TargetError::NoUrl));
     }
-    Some(Endpoint::of_http(url).map(|(endpoint, path)| Target {
-        sru_method: method,
-        databases: database(&path).into_iter().collect(),
-        ..Target::new(endpoint)
-    }))
+    Some(HttpUrl::parse(url).and_then(|url| read(&url, method)))
+}
+
+/// The target of a URL, whose path and parameters are its database.
+fn read(url: &HttpUrl<'_>, sru_method: Option<SruMethod>) -> Result<Target, TargetError> {
+    let is_own = |name: &str| !PARAMETERS.contains(&&*name.to_ascii_lowercase());
+    let target = Target {
+        sru_method,
+        userinfo: url.userinfo.clone(),
+        databases: url.database(is_own).into_iter().collect(),
+        ..Target::new(url.endpoint.clone())
+    };
+    if url.has_fragment {
+        return Err(TargetError::Fragment(target.to_string()));
+    }
+    let names = url.parameters().map(|(name, _)| name);
+    let names: Vec<&str> = names.filter(|name| !is_own(name)).collect();
+    match names.is_empty() {
+        true => Ok(target),
+        false => Err(TargetError::Parameters {
+            names: names.join(", "),
+            address: target.to_string(),
+        }),
+    }
 }
 
 fn after<'a>(text: &'a str, scheme: &str) -> Option<&'a str> {
     let (begin, rest) = text.split_at_checked(scheme.len())?;
     begin.eq_ignore_ascii_case(scheme).then_some(rest)
-}
-
-/// A path as the name of a database; parameters that are not of SRU stay.
-fn database(path: &str) -> Option<DatabaseName> {
-    let (path, query) = path.split_once('?').unwrap_or((path, ""));
-    let own = query.split('&').filter(|pair| {
-        let name = pair.split('=').next().unwrap_or_default();
-        !name.is_empty() && !PARAMETERS.contains(&&*name.to_ascii_lowercase())
-    });
-    let own: Vec<&str> = own.collect();
-    let name = match own.is_empty() {
-        true => path.to_owned(),
-        false => format!("{path}?{}", own.join("&")),
-    };
-    (!name.is_empty()).then(|| name.as_str().into())
 }

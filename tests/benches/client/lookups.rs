@@ -11,16 +11,23 @@ use z3950::{Client, ClientOptions, Outcome};
 /// The first argument that makes the process this program.
 pub(crate) const NAME: &str = "lookups";
 
-/// Runs with the arguments HOST DATABASE DOCID COUNT SESSIONS RECORDS; `%07d` in DOCID stands for the number of a record.
+/// Runs with the arguments HOST DATABASE DOCID COUNT SESSIONS RECORDS; `%07d` in DOCID stands for the number of a record. If
+/// HOST begins with `http:`, it is asked over SRU.
 pub(crate) fn run(arguments: &[String]) -> ExitCode {
     let [host, database, docid, count, sessions, records] = arguments else {
         return ExitCode::from(2);
     };
     let number = |text: &String| text.parse::<usize>().expect("a number");
     let (count, sessions, records) = (number(count), number(sessions), number(records));
-    let url = format!("z39.50r://{host}/{database}?{docid};rs=usmarc");
     let runtime = Builder::new_current_thread().enable_all().build();
-    let delivered = runtime.expect("a runtime").block_on(async {
+    let runtime = runtime.expect("a runtime");
+    if host.starts_with("http:") {
+        let numbers = (0..count).map(|n| n % records);
+        let target = format!("{host}/{database}");
+        return exit(runtime.block_on(over_sru(target, docid, numbers)) == count);
+    }
+    let url = format!("z39.50r://{host}/{database}?{docid};rs=usmarc");
+    let delivered = runtime.block_on(async {
         let mut options = ClientOptions::default();
         options.keep_open = true;
         let client = Client::with(options);
@@ -34,10 +41,29 @@ pub(crate) fn run(arguments: &[String]) -> ExitCode {
         client.close_all().await;
         delivered
     });
-    match delivered == count {
+    exit(delivered == count)
+}
+
+fn exit(is_complete: bool) -> ExitCode {
+    match is_complete {
         true => ExitCode::SUCCESS,
         false => ExitCode::FAILURE,
     }
+}
+
+/// The same over one connection of SRU.
+async fn over_sru(target: String, docid: &str, numbers: impl Iterator<Item = usize>) -> usize {
+    let client = Client::new();
+    let connection = client.connect(&target).await.expect("a connection");
+    let mut delivered = 0;
+    for number in numbers {
+        let docid = docid.replace("%07d", &format!("{:07}", number + 1));
+        match connection.get(&docid).await {
+            Ok(_) => delivered += 1,
+            Err(error) => eprintln!("{error}"),
+        }
+    }
+    delivered
 }
 
 /// Runs the lookups one after the other and returns how many records came.

@@ -56,7 +56,12 @@ fn main() -> ExitCode {
         return ExitCode::SUCCESS;
     };
     type Part = fn(&Tools, &Programs, Effort);
-    let parts: [(&str, Part); 3] = [("process", process), ("lookups", lookups), ("batch", batch)];
+    let parts: [(&str, Part); 4] = [
+        ("process", process),
+        ("lookups", lookups),
+        ("sru", sru),
+        ("batch", batch),
+    ];
     let is_wanted = |name: &str| arguments.iter().any(|word| word == name);
     let all = arguments.iter().all(|word| word.starts_with('-'));
     for (name, part) in parts {
@@ -136,26 +141,53 @@ fn lookups(tools: &Tools, programs: &Programs, effort: Effort) {
         let mut table = Table::new(&title, &["server and figure", "z3950", "ZOOM C"], effort);
         for peer in servers(tools) {
             let (docid, query) = known_item(&peer);
-            let arguments = |known_item: &str| {
-                let host = format!("127.0.0.1:{}", peer.port);
-                let numbers = [effort.lookups, sessions, RECORDS].map(|number| number.to_string());
-                let words = [host, peer.database.into(), known_item.into()];
-                words.into_iter().chain(numbers).map(PathBuf::from)
-            };
-            let this = std::env::current_exe().expect("this program has a path");
-            let ours = [this, lookups::NAME.into()].into_iter();
-            let theirs = [programs.zoom.clone()].into_iter();
-            let contenders: [Vec<PathBuf>; 2] = [
-                ours.chain(arguments(docid)).collect(),
-                theirs.chain(arguments(query)).collect(),
-            ];
-            let costs = table::rounds(&contenders, effort.rounds, |command| {
-                programs.cost(1, command)
-            });
+            let host = format!("127.0.0.1:{}", peer.port);
+            let sent = [docid, query];
+            let costs = looked_up(&host, &peer, sent, sessions, programs, effort);
             add(&mut table, peer.name, &costs);
         }
         table.print();
     }
+}
+
+/// The same over SRU, on one kept connection; both send the same query by GET, and each request brings the record.
+fn sru(tools: &Tools, programs: &Programs, effort: Effort) {
+    let title = format!("{} lookups over SRU, one connection", effort.lookups);
+    let mut table = Table::new(&title, &["server and figure", "z3950", "ZOOM C"], effort);
+    if let Some(peer) = tools.z3950d(&tools.catalogue(RECORDS)) {
+        let host = format!("http://127.0.0.1:{}", peer.port);
+        let sent = ["rec%07d", "rec.id=rec%07d"];
+        let costs = looked_up(&host, &peer, sent, 1, programs, effort);
+        add(&mut table, peer.name, &costs);
+    }
+    table.print();
+}
+
+/// The costs of both programs: ours gets the first of `sent`, a docid, and ZOOM C the second, a query.
+fn looked_up(
+    host: &str,
+    peer: &Peer,
+    sent: [&str; 2],
+    sessions: usize,
+    programs: &Programs,
+    effort: Effort,
+) -> Vec<Vec<Cost>> {
+    let arguments = |known_item: &str| {
+        let numbers = [effort.lookups, sessions, RECORDS].map(|number| number.to_string());
+        let words = [host.into(), peer.database.into(), known_item.into()];
+        words.into_iter().chain(numbers).map(PathBuf::from)
+    };
+    let this = std::env::current_exe().expect("this program has a path");
+    let ours = [this, lookups::NAME.into()].into_iter();
+    let theirs = [programs.zoom.clone()].into_iter();
+    let [docid, query] = sent;
+    let contenders: [Vec<PathBuf>; 2] = [
+        ours.chain(arguments(docid)).collect(),
+        theirs.chain(arguments(query)).collect(),
+    ];
+    table::rounds(&contenders, effort.rounds, |command| {
+        programs.cost(1, command)
+    })
 }
 
 /// Batches of different lengths; memory must not grow with the length.

@@ -21,6 +21,7 @@ mod query;
 mod readme;
 mod scan;
 mod search;
+mod sru;
 mod tables;
 mod targets;
 mod transport;

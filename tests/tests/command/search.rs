@@ -298,6 +298,35 @@ fn credentials_of_urls_are_sent_or_named() {
     }
 }
 
+/// A batch that cannot be written says so once.
+#[test]
+fn the_same_reason_is_said_once_and_counted() {
+    for (target, words) in [
+        (
+            &["localhost/books", "--syntax", "sutrs"][..],
+            "record syntax SUTRS is not MARC",
+        ),
+        (
+            &["http://localhost/books", "--element-set", "dc"],
+            "record syntax XML is not MARC",
+        ),
+    ] {
+        let further = ["--format", "marc", "--count", "5", "ti:the"];
+        let ran = demo(&[&["search"], target, &further].concat());
+        assert_eq!(ran.code, Some(2), "{ran:?}");
+        assert!(ran.stdout.is_empty());
+        let errors = ran.stderr.lines().filter(|line| line.starts_with("error"));
+        let errors: Vec<&str> = errors.collect();
+        let [first, others] = errors.as_slice() else {
+            panic!("{ran:?}");
+        };
+        assert!(first.contains(": record 1: ") && first.contains(words));
+        assert!(others.contains(": 4 more records: ") && others.contains(words));
+        let json = demo(&[&["search"], target, &further, &["--json"]].concat());
+        assert!(json.code == Some(2) || lines(&json).len() == 5, "{json:?}");
+    }
+}
+
 #[test]
 fn log_lines_of_apdus_have_the_time_since_the_start() {
     for level in ["-vv", "-vvv"] {

@@ -147,15 +147,16 @@ impl<'a> XmlReader<'a> {
         Ok(self.text()?.parse().ok())
     }
 
-    /// The same for the element `name`, which must not be below 0.
+    /// The same for the element `name`, which must be empty or hold one.
     pub(in crate::sru) fn count(&mut self, name: &'static str) -> Result<Option<u64>, XmlError> {
         let text = self.text()?;
-        match text.parse::<i128>() {
-            Ok(value) if value < 0 => Err(XmlError::Negative {
+        match text.parse() {
+            Ok(value) => Ok(Some(value)),
+            Err(_) if text.is_empty() => Ok(None),
+            Err(_) => Err(XmlError::Count {
                 name,
-                value: i64::try_from(value).unwrap_or(i64::MIN),
+                value: text.chars().take(MAX_VALUE).collect(),
             }),
-            _ => Ok(text.parse().ok()),
         }
     }
 
@@ -252,8 +253,6 @@ impl<'a> XmlReader<'a> {
     fn missing(&self, octets: &[u8], first: &FirstElement) -> String {
         let mut missing = String::new();
         let mut seen: Vec<&str> = Vec::new();
-        // The octets are UTF-8.
-        let text = std::str::from_utf8(octets).unwrap_or_default();
         for declaration in self.declarations.iter().rev() {
             let prefix = &*declaration.prefix;
             if seen.contains(&prefix) {
@@ -263,7 +262,10 @@ impl<'a> XmlReader<'a> {
             let is_needed = match prefix {
                 // A record without a namespace is not meant to be in that of SRU.
                 "" => !is_sru(&declaration.namespace),
-                prefix => text.contains(&format!("{prefix}:")),
+                prefix => {
+                    let prefix = format!("{prefix}:");
+                    memchr::memmem::find(octets, prefix.as_bytes()).is_some()
+                }
             };
             if is_needed && !first.declared.iter().any(|declared| declared == prefix) {
                 let colon = if prefix.is_empty() { "" } else { ":" };
@@ -366,6 +368,8 @@ const MAX_NAMESPACES: usize = 64;
 const MAX_TITLE_OFFSET: usize = 8 << 10;
 /// How much of a fault is shown, in characters: names in it may be of any length.
 const MAX_FAULT: usize = 200;
+/// How much of a wrong value is shown, in characters.
+const MAX_VALUE: usize = 40;
 /// How much of a title is shown, in characters.
 const MAX_TITLE: usize = 100;
 

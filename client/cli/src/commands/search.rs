@@ -1,6 +1,7 @@
 //! `z3950 search`: queries at one or more targets in parallel, independent of each other's failures
 //! (Z39.50-2003 §3.2.2, §3.2.3, §3.2.7).
 
+mod repeated;
 mod searcher;
 
 use std::ffi::OsString;

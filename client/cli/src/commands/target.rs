@@ -17,7 +17,7 @@ use z3950::retrieve::OutcomeName;
 use z3950::service::{DEFAULT_RESULT_SET, ResultRecord};
 use z3950::session::{Reconnect, Session, SessionOptions};
 use z3950::target::{Endpoint, redacted};
-use z3950::url::{self, Host, Mode, Z3950Url};
+use z3950::url::Host;
 use z3950_asn1::apdu::{DatabaseName, InitializeRequest};
 use z3950_asn1::query::Dialects;
 use z3950_asn1::types::InternationalString;
@@ -198,15 +198,10 @@ impl TargetClient {
         let text = shown(text.as_encoded_bytes());
         let resolved = self.client.profiles().resolve(&text);
         let mut resolved = resolved.map_err(|error| connection::usage(&error))?;
-        let url = url::classify(&text).and_then(|_| Z3950Url::parse(&text, Mode::Lenient).ok());
-        let mut identity = url.as_ref().and_then(Z3950Url::userinfo).map(id_pass);
-        if identity.is_some() {
-            // They replace those of the profile, even if they are not sent.
-            resolved.profile.credentials = None;
-            if !self.sends_url_credentials {
-                output.warning(&format!("{}: {}", redacted(&text), connection::NOT_SENT));
-                identity = None;
-            }
+        let mut identity = resolved.userinfo.as_ref().map(id_pass);
+        if identity.is_some() && !self.sends_url_credentials {
+            output.warning(&format!("{}: {}", redacted(&text), connection::NOT_SENT));
+            identity = None;
         }
         if !databases.is_empty() {
             let names = databases.iter().map(String::as_str);

@@ -7,12 +7,12 @@ use std::sync::Arc;
 use z3950::error::{Error, Phase};
 use z3950::open::{self, OpenedSearch};
 use z3950::pace::{Clock, Pace};
-use z3950::plan;
+use z3950::plan::{self, id_pass};
 use z3950::profile::{Resolved, SruMethod, sru_version};
 use z3950::retrieve::Outcome;
 use z3950::service::DEFAULT_RESULT_SET;
 use z3950::session::{Repeat, Session, SessionOptions};
-use z3950::target::{Target, databases_of};
+use z3950::target::{Target, databases_of, redacted};
 use z3950::url::{self, Z3950Url};
 use z3950_asn1::apdu::{DatabaseName, InitializeRequest, OtherInformation};
 use z3950_asn1::format::conventions::Convention;
@@ -83,7 +83,14 @@ impl Prompt {
             Some(name) => format!("{target} ({name})"),
             None => target.to_string(),
         };
-        let way = self.way(name, resolved, self.init()?, output).await?;
+        let mut init = self.init()?;
+        if let Some(userinfo) = &resolved.userinfo {
+            match self.context.client.options().plan.allow_url_credentials {
+                true => init.id_authentication = Some(id_pass(userinfo)),
+                false => output.warning(&format!("{}: {NOT_SENT}", redacted(text))),
+            }
+        }
+        let way = self.way(name, resolved, init, output).await?;
         let session = self.connect(&way, output).await?;
         self.opened(session, way, target.databases, output);
         Ok(Exit::Delivered)

@@ -2,7 +2,7 @@
 
 use z3950_asn1::apdu::{
     Close, CloseReason, DatabaseName, ElementSetNames, Options, OtherInformation, PresentStatus,
-    Query, ResultSetStatus, SearchRequest, SearchResponse,
+    Query, ResultSetStatus, SearchRequest, SearchResponse, SortKeySpec,
 };
 use z3950_asn1::error::EncodeError;
 use z3950_asn1::format::facets::FacetList;
@@ -41,6 +41,9 @@ pub struct SearchOptions {
     /// Whether a negative number of hits means that the server does not know it. Otherwise it is a protocol error, which ends
     /// the session.
     pub takes_unknown_count: bool,
+    /// The keys of a result that is sorted by the search itself, most important first. Only where [`Session::sorts_searches`];
+    /// elsewhere they are ignored, and [`Session::sort`] sorts.
+    pub sort: Vec<SortKeySpec>,
 }
 
 impl Default for SearchOptions {
@@ -57,6 +60,7 @@ impl Default for SearchOptions {
             additional_search_info: None,
             other_info: None,
             takes_unknown_count: false,
+            sort: Vec::new(),
         }
     }
 }
@@ -177,7 +181,7 @@ impl Session {
     ) -> Result<SearchResult, Error> {
         let request = options.request(query);
         let mut found = self
-            .send_search(request, options.takes_unknown_count)
+            .send_search(request, options.sort.clone(), options.takes_unknown_count)
             .await?;
         if let Ok(came) = u64::try_from(found.records.len())
             && came > found.hits
@@ -202,13 +206,14 @@ impl Session {
     pub(crate) async fn send_search(
         &self,
         request: SearchRequest,
+        sort: Vec<SortKeySpec>,
         takes_unknown_count: bool,
     ) -> Result<SearchResult, Error> {
         let phase = Phase::Search;
         if request.result_set_name.as_bytes() != DEFAULT_RESULT_SET.as_bytes() {
             self.require(phase, Options::NAMED_RESULT_SETS)?;
         }
-        let response: SearchResponse = self.ask(request).await?;
+        let response: SearchResponse = self.ask_sorted(request, sort).await?;
         let (records, diagnostics) = separate(response.records.0);
         if !response.search_status {
             return Err(Error::Refused { phase, diagnostics });

@@ -5,10 +5,21 @@ use z3950_asn1::apdu::External;
 use z3950_asn1::query::parse_pqf;
 
 fn search(query: &Query, options: &SruOptions) -> Result<SruQuery, String> {
+    let mut known = Translations::default();
+    let first = search_again(query, options, &mut known);
+    assert_eq!(search_again(query, options, &mut known), first, "{query:?}");
+    first
+}
+
+fn search_again(
+    query: &Query,
+    options: &SruOptions,
+    known: &mut Translations,
+) -> Result<SruQuery, String> {
     let set = |name: &InternationalString| {
         (name.as_bytes() == b"1").then(|| SruQuery::cql("dc.title=war sortby dc.date"))
     };
-    SruQuery::of_search(query, options, set).map_err(|refused| match refused {
+    SruQuery::of_search(query, options, known, set).map_err(|refused| match refused {
         Refused::For(diagnostics) => diagnostics.iter().map(ToString::to_string).collect(),
         Refused::Error(error) => error.to_string(),
     })
@@ -65,6 +76,35 @@ fn type_1_queries_become_cql() {
         let expected = Ok(SruQuery::cql(expected));
         assert_eq!(found, expected, "{pqf}");
     }
+}
+
+#[test]
+fn queries_that_differ_in_plain_words_share_a_translation() {
+    let options = SruOptions::default();
+    let mut known = Translations::default();
+    for (form, kept) in [
+        ("@attr 4=104 @attr 1=1032 W", 1),
+        ("@attr 1=4 @attr 4=1 @attr 6=3 W", 2),
+        ("@and @attr 1=4 W @or @attr 1=1003 y W", 3),
+        ("W", 4),
+        // Masks and anchors depend on the term.
+        ("@attr 1=4 @attr 5=1 W", 4),
+        ("@attr 1=4 \"W W\"", 4),
+        ("@or @set 1 W", 4),
+        ("@attr 2=99 W", 4),
+    ] {
+        for word in ["war", "x", "and", "SORTBY", "exact", "all", "1", "1990"] {
+            let query = Query::Type1(parse_pqf(&form.replace('W', word)).expect(form));
+            let found = search_again(&query, &options, &mut known);
+            assert_eq!(found, search(&query, &options), "{form} {word}");
+        }
+        assert_eq!(known.len(), kept, "{form}");
+    }
+    for value in 1..=40 {
+        let query = Query::Type1(parse_pqf(&format!("@attr 1={value} w")).expect("a query"));
+        let _ = search_again(&query, &options, &mut known);
+    }
+    assert_eq!(known.len(), 16);
 }
 
 #[test]

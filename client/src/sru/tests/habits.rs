@@ -102,7 +102,7 @@ async fn a_cap_on_records_is_found_out() {
 
 #[tokio::test]
 async fn wrong_counts_and_positions_end() {
-    let none = "Present failed: diagnostic 100 (unspecified error): the server counts 3 records and sends none \
+    let none = "protocol error during Present: the server counts 3 records and sends none \
                 from 2 on";
     check(
         [found(3, [1]), found(3, [])],
@@ -152,8 +152,8 @@ async fn wrong_counts_and_positions_end() {
 
 #[tokio::test]
 async fn a_server_that_begins_again_is_stopped() {
-    let again = "Present failed: diagnostic 100 (unspecified error): the server sends record 1 again in place of \
-                 record 2";
+    let again =
+        "protocol error during Present: the server sends record 1 again in place of record 2";
     check(
         [found(3, [1]), found(3, [1])],
         1,
@@ -248,7 +248,7 @@ async fn answers_that_do_not_advance_end_the_result() {
     let million = 1_000_000;
     let ends = |position| {
         format!(
-            "Present failed: diagnostic 100 (unspecified error): the server counts 1000000 records, but its answers do not advance \
+            "protocol error during Present: the server counts 1000000 records, but its answers do not advance \
              after record {position}"
         )
     };

@@ -44,7 +44,7 @@ async fn bad_answers_are_named() {
             ok(
                 "<searchRetrieveResponse><numberOfRecords>-1</numberOfRecords></searchRetrieveResponse>",
             ),
-            "numberOfRecords is -1",
+            "numberOfRecords is \"-1\", which is not a number of records",
         ),
         (
             ok(answer_xml(&diagnostic(3, ""))),

@@ -137,3 +137,75 @@ async fn requests_that_sru_does_not_have_are_refused_here() {
     );
     assert_eq!(peer.asked().len(), 1);
 }
+
+#[tokio::test]
+async fn credentials_of_a_url_are_sent_if_that_is_allowed() {
+    let targets = "[targets.lib]\nhost = \"lib.example\"\ncredentials = { user = \"ann\", password_command = \"echo x\" }\nsru = {}\n";
+    for (is_allowed, target, sent) in [
+        (true, "http://me:p%40w@lib.example/db", " Basic bWU6cEB3"),
+        (false, "http://me:p%40w@lib.example/db", ""),
+        (true, "http://lib.example/db", " Basic YW5uOng="),
+    ] {
+        let peer = Peer::new([found(1, [])]);
+        let client = peer.client_with(Timeouts::default(), targets);
+        let mut options = client.options().clone();
+        options.plan.allow_url_credentials = is_allowed;
+        let connection = client.with_options(options).connect(target).await;
+        let connection = connection.expect("a connection");
+        let shown = format!("{connection:?} {:?}", connection.target());
+        assert!(
+            !shown.contains("p@w") && !shown.contains("p%40w"),
+            "{shown}"
+        );
+        connection.search(Query::any("a")).await.expect("hits");
+        let asked = peer.asked();
+        assert_eq!(
+            asked[1],
+            format!("GET /db?searchRetrieve&query=a&startRecord=1&maximumRecords=0{sent}")
+        );
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_asks_to_wait_is_given_time() {
+    let busy = |header: &str| {
+        let status = "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0";
+        Reply::Octets(format!("{status}{header}\r\n\r\n").into_bytes())
+    };
+    for (header, words, waited) in [
+        (
+            "\r\nRetry-After: 30",
+            "HTTP status 503 Service Unavailable; the server asks to wait 30 s",
+            30,
+        ),
+        (
+            "\r\nRetry-After: 99999999",
+            "the server asks to wait 99999999 s",
+            3600,
+        ),
+        (
+            "\r\nRetry-After: Sun, 06 Nov 1994 08:49:37 GMT",
+            "the server asks to wait 0 s",
+            0,
+        ),
+        ("\r\nRetry-After: soon", "503 Service Unavailable", 0),
+        ("", "503 Service Unavailable", 0),
+    ] {
+        let peer = Peer::new([busy(header), found(1, [])]);
+        let client = peer.client();
+        let connection = client.connect("http://lib.example/db").await;
+        let connection = connection.expect("a connection");
+        let error = connection.search(Query::any("a")).await;
+        let error = chain(&error.expect_err("no answer"));
+        assert!(error.ends_with(words), "{error}");
+        // In another session with the same server, too.
+        let begun = tokio::time::Instant::now();
+        let other = client.connect("http://lib.example/db").await;
+        other
+            .expect("a connection")
+            .search(Query::any("a"))
+            .await
+            .expect("hits");
+        assert_eq!(begun.elapsed().as_secs(), waited, "{header}");
+    }
+}

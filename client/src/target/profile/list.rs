@@ -14,7 +14,7 @@ use z3950_asn1::query::nearest;
 
 use super::{Profile, SruOptions};
 use crate::target::{self, Endpoint, Target, TargetError};
-use crate::url::{self, Host, Z3950Url};
+use crate::url::{self, Host, Userinfo, Z3950Url};
 
 /// The built-in targets.
 const BUILT_IN: &str = include_str!("targets.toml");
@@ -69,6 +69,8 @@ pub struct Resolved {
     pub databases: Vec<DatabaseName>,
     /// The profile; only an address if the target has none.
     pub profile: Profile,
+    /// User and password of a URL. They take the place of the profile's credentials, even if they are not sent.
+    pub userinfo: Option<Userinfo>,
 }
 
 /// Why profiles cannot be read, or a target cannot be resolved.
@@ -292,6 +294,9 @@ impl Resolved {
         if let (Some(sru), Some(method)) = (&mut profile.sru, target.sru_method) {
             sru.method = method;
         }
+        if target.userinfo.is_some() {
+            profile.credentials = None;
+        }
         let own = profile.databases.iter();
         Self {
             name: name.map(str::to_owned),
@@ -301,6 +306,7 @@ impl Resolved {
             },
             endpoint: target.endpoint,
             proxy: target.proxy,
+            userinfo: target.userinfo,
             profile,
         }
     }

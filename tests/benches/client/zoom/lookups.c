@@ -1,19 +1,29 @@
 /* Lookups by the ZOOM C API: lookups HOST DATABASE QUERY COUNT SESSIONS RECORDS
- * Each lookup fetches one of RECORDS records; its number replaces %07d in the query (PQF). A single session runs them one
- * after another; several run concurrently, driven by ZOOM_event. Exits with 1 if a record is missing. */
+ * Each lookup fetches one of RECORDS records; its number replaces %07d in the query (PQF, or CQL if HOST begins with http: and
+ * is asked over SRU by GET). A single session runs them one after another; several run concurrently, driven by ZOOM_event.
+ * Exits with 1 if a record is missing. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <yaz/zoom.h>
 
 struct work {
     const char *query;
-    int count, records, begun, delivered;
+    int is_sru, count, records, begun, delivered;
 };
 
 static ZOOM_resultset search(struct work *work, ZOOM_connection session)
 {
     char query[256];
     snprintf(query, sizeof query, work->query, 1 + work->begun++ % work->records);
+    if (work->is_sru) {
+        ZOOM_query cql = ZOOM_query_create();
+        ZOOM_resultset found;
+        ZOOM_query_cql(cql, query);
+        found = ZOOM_connection_search(session, cql);
+        ZOOM_query_destroy(cql);
+        return found;
+    }
     return ZOOM_connection_search_pqf(session, query);
 }
 
@@ -55,6 +65,7 @@ int main(int argc, char **argv)
     struct work work = {0};
     ZOOM_options options = ZOOM_options_create();
     ZOOM_connection *all;
+    char url[256];
     int sessions;
 
     if (argc != 7)
@@ -63,6 +74,13 @@ int main(int argc, char **argv)
     work.count = atoi(argv[4]);
     sessions = atoi(argv[5]);
     work.records = atoi(argv[6]);
+    work.is_sru = strncmp(argv[1], "http:", 5) == 0;
+    if (work.is_sru) {
+        snprintf(url, sizeof url, "%s/%s", argv[1], argv[2]);
+        ZOOM_options_set(options, "sru", "get");
+        ZOOM_options_set(options, "sru_version", "1.1");
+        ZOOM_options_set(options, "schema", "marcxml");
+    }
     ZOOM_options_set(options, "databaseName", argv[2]);
     ZOOM_options_set(options, "preferredRecordSyntax", "usmarc");
     ZOOM_options_set(options, "count", "1");
@@ -70,7 +88,7 @@ int main(int argc, char **argv)
     all = calloc(sessions, sizeof *all);
     for (int index = 0; index < sessions; index++) {
         all[index] = ZOOM_connection_create(options);
-        ZOOM_connection_connect(all[index], argv[1], 0);
+        ZOOM_connection_connect(all[index], work.is_sru ? url : argv[1], 0);
     }
     if (sessions > 1)
         side_by_side(&work, all, sessions);

@@ -378,11 +378,21 @@ fn namespaces_around_records_are_bounded() {
 }
 
 #[test]
-fn counts_below_zero_are_malformed() {
+fn counts_that_are_no_number_are_malformed() {
+    let not_a_number =
+        |value| format!("numberOfRecords is \"{value}\", which is not a number of records");
     for (count, expected) in [
-        ("0", Ok(Some(0))),
-        ("many", Ok(None)),
-        ("-1", Err("numberOfRecords is -1")),
+        (" 0\n", Ok(Some(0))),
+        ("", Ok(None)),
+        ("18446744073709551615", Ok(Some(u64::MAX))),
+        ("18446744073709551616", Err("18446744073709551616")),
+        ("-5", Err("-5")),
+        ("abc", Err("abc")),
+        ("1e9", Err("1e9")),
+        (
+            "0123456789012345678901234567890123456789X",
+            Err("0123456789012345678901234567890123456789"),
+        ),
     ] {
         let text = format!(
             "<searchRetrieveResponse><numberOfRecords>{count}</numberOfRecords></searchRetrieveResponse>"
@@ -392,6 +402,6 @@ fn counts_below_zero_are_malformed() {
             Ok(other) => panic!("{other:?}"),
             Err(error) => Err(error.to_string()),
         };
-        assert_eq!(found, expected.map_err(str::to_owned), "{count}");
+        assert_eq!(found, expected.map_err(not_a_number), "{count}");
     }
 }

@@ -11,6 +11,7 @@ use z3950_asn1::apdu::{Query, SortKeySpec};
 use z3950_asn1::bib1::diagnostics::Condition;
 
 use super::Wanted;
+use super::repeated::RepeatedReasons;
 use crate::answer::{Answer, Ask, Envelope, Job, Piece, Recipient, Work, Writing, refuse};
 use crate::commands::facets;
 use crate::commands::fallback::again_as;
@@ -33,7 +34,8 @@ impl Spot {
         search.takes_unknown_count = true;
         options.chunk_size = options.chunk_size.min(count.max(1));
         // The first records come with the search, unless others are to be shown first.
-        if wanted.start == 1 && wanted.sort.is_empty() {
+        let is_sorted_later = !wanted.sort.is_empty() && !place.resolved.endpoint.is_sru();
+        if wanted.start == 1 && !is_sorted_later {
             search = search.with_records(options.chunk_size.min(count));
         }
         Self {
@@ -202,7 +204,7 @@ impl Searcher {
         searched: &Searched<'_>,
         notes: &mut Vec<Words>,
     ) -> Result<(Borrowed, FoundSet), Unanswered> {
-        let Searched { spot, keys, .. } = searched;
+        let spot = searched.spot;
         let adapted = match &searched.query {
             AskedQuery::Rpn(query) => AskedQuery::Rpn(spot.place.adapted(query)?),
             typed @ AskedQuery::Cql(_) => typed.clone(),
@@ -216,7 +218,7 @@ impl Searcher {
                 (Some(query), _) | (None, AskedQuery::Rpn(query)) => Query::Type1(query.clone()),
                 (None, AskedQuery::Cql(text)) => type_104(text),
             };
-            let result = self.search(&mut lease, &query, &course, keys).await;
+            let result = self.search(&mut lease, &query, &course, searched).await;
             let result = result.map(|(set, warning)| {
                 let warning = warning.map(|words| format!("{}: {words}", searched.subject));
                 notes.extend(warning.map(Words::Warning));
@@ -263,11 +265,15 @@ impl Searcher {
         lease: &mut Borrowed,
         query: &Query,
         course: &SearchCourse,
-        keys: &[SortKeySpec],
+        searched: &Searched<'_>,
     ) -> Result<(Pager, Option<String>), Error> {
         let search = self.facets.asked(course.search());
         let mut search = search.map_err(|error| Error::fault(Phase::Search, error))?;
-        if !keys.is_empty() {
+        let keys = &*searched.keys;
+        let is_sru = searched.spot.is_sru();
+        if is_sru {
+            search.sort = keys.to_vec();
+        } else if !keys.is_empty() {
             // The first records are others after the sort.
             search.small_set_upper_bound = 0;
             search.large_set_lower_bound = 1;
@@ -289,7 +295,8 @@ impl Searcher {
                     .pager(query.clone(), search, options.clone())
                     .await?;
                 let mut warning = None;
-                if !keys.is_empty()
+                if !is_sru
+                    && !keys.is_empty()
                     && set.found().count().is_none_or(|hits| hits > 1)
                     && let Err(error) = set.sort(keys.to_vec()).await
                 {
@@ -379,6 +386,7 @@ impl Searcher {
         let mut slots = set.stream_range(self.start, wanted);
         let mut position = self.start;
         let mut written = 0_u64;
+        let mut repeated = RepeatedReasons::default();
         while let Some(slot) = slots.next().await {
             let envelope = || searched.envelope().with("position", position);
             let (mut piece, one) = match slot {
@@ -398,6 +406,11 @@ impl Searcher {
                 writing.head(&mut piece, &heading, self.is_written);
             }
             written += u64::from(one.outcome == OutcomeName::Delivered);
+            if !writing.json && repeated.has(&one, position) {
+                piece
+                    .words
+                    .retain(|words| !matches!(words, Words::Error(_)));
+            }
             recipient.send(piece).await;
             answer = answer.graver(one);
             position += 1;
@@ -405,6 +418,9 @@ impl Searcher {
             self.reach.note(Made { hits, next });
         }
         drop(slots);
+        for words in repeated.words(subject) {
+            recipient.send(words).await;
+        }
         if hits.is_none() && position == self.start {
             let envelope = || searched.envelope();
             let ended = writing.end(no_match(found), envelope, subject);

@@ -202,6 +202,11 @@ fn section(
             "a profile cannot contain a proxy; use --proxy".into(),
         ));
     }
+    if target.userinfo.is_some() {
+        return Err(Failure::Usage(
+            "a profile cannot contain a password; use --user, and --password-env or --password-command".into(),
+        ));
+    }
     let names = target.databases.iter();
     let databases = names.map(|name| name.0.to_string_lossy().into_owned());
     let mut table = toml::Table::new();

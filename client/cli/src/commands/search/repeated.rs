@@ -1,0 +1,72 @@
+//! Reasons for which records of a search are not shown: each is said once, then how many further records have it.
+
+use z3950::retrieve::OutcomeName;
+
+use crate::answer::Answer;
+use crate::console::output::Words;
+use crate::render::counted;
+
+/// Why records were not shown: each reason, and for how many records after the first.
+#[derive(Default)]
+pub(super) struct RepeatedReasons(Vec<(String, u64)>);
+
+/// The most reasons that are remembered.
+const MAX_REASONS: usize = 20;
+
+impl RepeatedReasons {
+    /// Whether the record at `position` is not shown for a reason that an earlier one had.
+    pub(super) fn has(&mut self, answer: &Answer, position: u64) -> bool {
+        let is_about_record = matches!(
+            answer.outcome,
+            OutcomeName::NotWritten | OutcomeName::RecordRefused
+        );
+        let Some(message) = answer.message.as_deref().filter(|_| is_about_record) else {
+            return false;
+        };
+        let which = format!("record {position}: ");
+        let reason = message.strip_prefix(&which).unwrap_or(message);
+        if let Some((_, count)) = self.0.iter_mut().find(|(known, _)| known == reason) {
+            *count += 1;
+            return true;
+        }
+        if self.0.len() < MAX_REASONS {
+            self.0.push((reason.to_owned(), 0));
+        }
+        false
+    }
+
+    /// A message for each reason that several records had.
+    pub(super) fn words(self, subject: &str) -> impl Iterator<Item = Words> {
+        let several = self.0.into_iter().filter(|(_, count)| *count > 0);
+        several.map(move |(reason, count)| {
+            let records = counted(count, "more record");
+            Words::Error(format!("{subject}: {records}: {reason}"))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reason_is_said_once_and_counted() {
+        let mut repeated = RepeatedReasons::default();
+        let mut has = |position, message: &str| {
+            let answer = Answer::default().ended(OutcomeName::RecordRefused);
+            repeated.has(&answer.saying(message), position)
+        };
+        assert!(!has(1, "record 1: no"));
+        assert!(!has(2, "never"));
+        assert!(has(3, "record 3: no"));
+        assert!(has(4, "no"));
+        for other in 2..MAX_REASONS {
+            assert!(!has(1, &other.to_string()));
+        }
+        // Remembered no more.
+        assert!(!has(1, "last") && !has(2, "last"));
+        assert!(!repeated.has(&Answer::default().saying("no"), 1));
+        let words: Vec<_> = repeated.words("x").collect();
+        assert_eq!(words, [Words::Error("x: 2 more records: no".into())]);
+    }
+}

@@ -1,0 +1,170 @@
+//! Commands at servers of SRU: what they send.
+
+use z3950_server::testing::{TestServer, record};
+use z3950_tests::program::{Ran, z3950};
+
+/// The heads of the requests that a command makes.
+fn requests(server: &TestServer, arguments: &[&str]) -> (Ran, Vec<String>) {
+    let before = server.http_messages().len();
+    let ran = z3950(arguments);
+    let messages = server.http_messages();
+    let heads = messages
+        .iter()
+        .skip(before)
+        .map(|entry| &entry.message.head);
+    let heads = heads.filter(|head| !head.starts_with("HTTP/"));
+    (ran, heads.cloned().collect())
+}
+
+#[test]
+fn a_command_is_one_request() {
+    let server = TestServer::demo();
+    let http = server.http_url("books");
+    let folder = tempfile::tempdir().expect("a folder");
+    let targets = folder.path().join("targets.toml");
+    let profile = format!(
+        "[targets.keys]\nhost = \"127.0.0.1\"\nport = {}\ndatabases = [\"books\"]\nsru = {{ sort_keys = true }}\n",
+        server.addr().port()
+    );
+    std::fs::write(&targets, profile).expect("written");
+    let targets = targets.to_str().expect("text");
+    for (arguments, expected) in [
+        (
+            &["search", &http, "ti:the", "--count", "20"][..],
+            &["maximumRecords=20"][..],
+        ),
+        (
+            &["search", &http, "ti:the", "--sort", "date:desc"],
+            &["sortby%20dc.date%2Fsort.descending&startRecord=1&maximumRecords=10"],
+        ),
+        (
+            &["search", &http, "ti:the", "--sort", "date", "--count", "0"],
+            &["maximumRecords=0"],
+        ),
+        (
+            &[
+                "search",
+                "keys",
+                "ti:the",
+                "--sort",
+                "title",
+                "--targets",
+                targets,
+            ],
+            &["&sortKeys=dc.title"],
+        ),
+        (
+            &[
+                "search",
+                &http,
+                "--lang",
+                "cql",
+                "dc.title=the sortby dc.date",
+            ],
+            &["query=dc.title%3Dthe%20sortby%20dc.date&"],
+        ),
+        (
+            &["search", &http, "ti:the", "--sort", "date", "--start", "3"],
+            &[
+                "sortby%20dc.date&startRecord=1&maximumRecords=0",
+                "startRecord=3&maximumRecords=10",
+            ],
+        ),
+        (
+            &["lookup", &http, "isbn:0-14-143951-3"],
+            &["operation=searchRetrieve"],
+        ),
+        (
+            &["lookup", &http, "docid:pg1342"],
+            &["query=rec.id%20%3D%20pg1342&startRecord=1"],
+        ),
+        (&["scan", &http, "ti:war"], &["operation=scan"]),
+        (&["explain", &http], &["operation=explain"]),
+    ] {
+        let (ran, heads) = requests(&server, arguments);
+        assert_eq!(ran.code, Some(0), "{arguments:?} {ran:?}");
+        assert_eq!(heads.len(), expected.len(), "{arguments:?} {heads:#?}");
+        for (head, expected) in heads.iter().zip(expected) {
+            assert!(head.contains(expected), "{arguments:?} {head}");
+        }
+    }
+}
+
+#[test]
+fn a_sorted_result_is_in_order_of_either_kind_of_key() {
+    let records = ["Emma", "Anna", "Zazie", "Beowulf"];
+    let records = records.map(|title| record(title, title));
+    let server = TestServer::builder().database("cat", records).start();
+    let target = server.http_url("cat");
+    let ran = z3950([
+        "search",
+        &target,
+        "--lang",
+        "cql",
+        "cql.allRecords=1",
+        "--sort",
+        "title:desc",
+        "--format",
+        "line",
+    ]);
+    let titles = ran.stdout.lines().filter(|line| line.starts_with("245"));
+    let titles: Vec<&str> = titles.filter_map(|line| line.split("$a ").nth(1)).collect();
+    assert_eq!(titles, ["Zazie", "Emma", "Beowulf", "Anna"], "{ran:?}");
+}
+
+#[test]
+fn credentials_of_an_address_are_sent_or_named() {
+    let server = TestServer::builder()
+        .database("cat", [record("id7", "Seven")])
+        .start();
+    let target = server.http_url("cat").replace("://", "://ann:p%40w@");
+    for command in [
+        &["search", &target, "ti:seven"][..],
+        &["lookup", &target, "docid:id7"],
+        &["scan", &target, "ti:s"],
+        &["explain", &target],
+        &["open", &target],
+    ] {
+        for is_allowed in [false, true] {
+            let option = is_allowed.then_some("--allow-url-credentials");
+            let arguments: Vec<&str> = command.iter().copied().chain(option).collect();
+            let (ran, heads) = requests(&server, &arguments);
+            assert_eq!(ran.code, Some(0), "{ran:?}");
+            let is_named = ran.stderr.contains("--allow-url-credentials sends them");
+            assert_eq!(is_named, !is_allowed, "{ran:?}");
+            let said = format!("{}{}", ran.stdout, ran.stderr);
+            assert!(!said.contains("p%40w") && !said.contains("p@w"), "{said}");
+            for head in heads {
+                let is_sent = head.to_ascii_lowercase().contains("authorization: basic ");
+                assert_eq!(is_sent, is_allowed, "{head}");
+            }
+        }
+    }
+    let ran = z3950(["targets", "add", "x", &target, "--targets", "never-written"]);
+    assert_eq!(ran.code, Some(2), "{ran:?}");
+    assert!(ran.stderr.contains("a profile cannot contain a password"));
+}
+
+#[test]
+fn an_address_has_no_request_in_it() {
+    for (address, words) in [
+        (
+            "http://lib.example/db?version=1.1&operation=explain&x=y",
+            "error: write http://lib.example/db?x=y, without version, operation: these belong to a request",
+        ),
+        (
+            "http://lib.example/db#top",
+            "error: write http://lib.example/db, without the part after #",
+        ),
+    ] {
+        let ran = z3950(["search", address, "war"]);
+        assert_eq!(ran.code, Some(2), "{ran:?}");
+        assert!(ran.stderr.contains(words), "{ran:?}");
+    }
+    let server = TestServer::demo();
+    let (_, heads) = requests(&server, &["search", &server.http_url("books?x=y"), "war"]);
+    assert!(
+        heads[0].starts_with("GET /books?x=y&version=1.1&"),
+        "{heads:?}"
+    );
+}
