@@ -2,13 +2,13 @@
 
 use bytes::Bytes;
 use z3950_asn1::sru::zeerex::{ZeeRex, ZeeRexMap};
-use z3950_asn1::sru::{ExplainRequest, Response};
+use z3950_asn1::sru::{ExplainRequest, Response, Version};
 
 use super::Refused;
 use super::records::to_diag_recs;
 use super::sets::SruExchange;
 use crate::error::{Diagnostics, Error, Phase, SruFault};
-use crate::target::profile::Profile;
+use crate::target::profile::{Profile, sru_version};
 use crate::transport::timeouts::Timeouts;
 
 /// The description of a database.
@@ -61,8 +61,8 @@ impl SruExchange {
 const MARC: [&str; 3] = ["marcxml", "marc21", "marc"];
 
 impl SruDescription {
-    /// Adds what the description says to the profile of the server: title, indexes for the usual Use values, schema, and the most
-    /// records of one answer.
+    /// Adds what the description says to the profile of the server: title, version, indexes for the usual Use values, schema, and the
+    /// most records of one answer.
     pub fn complete(&self, profile: &mut Profile) {
         let zeerex = &self.zeerex;
         let title = Some(&zeerex.database.title).filter(|title| !title.is_empty());
@@ -73,6 +73,11 @@ impl SruDescription {
         let Some(options) = &mut profile.sru else {
             return;
         };
+        if options.version == Version::default() {
+            let words = zeerex.server.version.split([' ', ',']);
+            let told = words.filter_map(sru_version).max();
+            options.version = told.unwrap_or_default();
+        }
         if options.schema.is_none() {
             options.schema = self.marc_schema();
         }
@@ -156,7 +161,7 @@ mod tests {
 
     #[test]
     fn a_description_completes_a_profile() {
-        let xml = "<explain xmlns=\"http://explain.z3950.org/dtd/2.0/\"><databaseInfo><title>Books</title></databaseInfo><indexInfo>\
+        let xml = "<explain xmlns=\"http://explain.z3950.org/dtd/2.0/\"><serverInfo version=\"1.1, 1.2 3.0\"/><databaseInfo><title>Books</title></databaseInfo><indexInfo>\
                    <index><title>T</title><map><name set=\"pica\">tit</name></map><map><attr type=\"1\" set=\"bib1\">4</attr></map></index>\
                    <index><map><name set=\"dc\">creator</name></map></index><index><map><name set=\"rec\">identifier</name></map></index>\
                    <index search=\"false\"><map><name set=\"x\">isbn</name></map></index><index><map><name>issn</name></map></index>\
@@ -181,6 +186,7 @@ mod tests {
             (Some("Books"), Some(50))
         );
         let sru = profile.sru.clone().expect("SRU");
+        assert_eq!(sru.version, Version::V1_2);
         assert_eq!(
             sru.schema.as_deref(),
             Some("info:srw/schema/1/marcxml-v1.1")

@@ -10,6 +10,7 @@ use serde::Serialize;
 use z3950::profile::{Profile, ProfileError, Profiles, SruOptions};
 use z3950::target::{Endpoint, Target};
 use z3950_asn1::file::{Draft, Existing, Lock};
+use z3950_asn1::sru::Version;
 
 use super::own_file;
 use crate::commands::connection::{self, ConnectionOptions};
@@ -86,6 +87,10 @@ pub(crate) struct Add {
     #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u16).range(1..), hide_short_help = true)]
     pub(crate) pipelined: Option<u16>,
 
+    #[command(flatten)]
+    #[serde(skip)]
+    pub(crate) sru: SruArguments,
+
     /// A note to display, such as restrictions on use.
     #[arg(long, value_name = "TEXT")]
     pub(crate) note: Option<String>,
@@ -93,6 +98,36 @@ pub(crate) struct Add {
     #[command(flatten)]
     #[serde(skip)]
     pub(crate) connection: ConnectionOptions,
+}
+
+/// How a server of SRU is asked; serialized as in the table `sru`.
+#[derive(Debug, Args, Serialize)]
+pub(crate) struct SruArguments {
+    /// Ask a server of SRU in this version, instead of the one that --from finds.
+    #[arg(long = "sru-version", value_name = "VERSION", value_parser = ["1.1", "1.2", "2.0"])]
+    pub(crate) version: Option<String>,
+
+    /// Ask a server of SRU by this method.
+    #[arg(long = "sru-method", value_name = "METHOD", value_parser = ["get", "post", "soap"])]
+    pub(crate) method: Option<String>,
+
+    /// Ask a server of SRU for MARC in this schema.
+    #[arg(long = "sru-schema", value_name = "NAME")]
+    pub(crate) schema: Option<String>,
+
+    /// Send queries that are not in CQL to a server of SRU in PQF.
+    #[arg(long = "sru-pqf")]
+    #[serde(skip_serializing_if = "is_off")]
+    pub(crate) pqf: bool,
+
+    /// Sort at a server of SRU by the parameter sortKeys.
+    #[arg(long = "sru-sort-keys")]
+    #[serde(skip_serializing_if = "is_off")]
+    pub(crate) sort_keys: bool,
+}
+
+fn is_off(flag: &bool) -> bool {
+    !flag
 }
 
 /// Adds a profile to the user's file, which is rewritten completely or not at all.
@@ -217,9 +252,17 @@ fn section(
     if matches!(endpoint, Endpoint::Tls(..) | Endpoint::Https(..)) {
         table.insert("tls".into(), true.into());
     }
+    let given = toml::Table::try_from(&arguments.sru).map_err(unwritable)?;
     if endpoint.is_sru() {
         let sru = described.and_then(|profile| profile.sru.as_ref());
-        table.insert("sru".into(), sru_table(target, sru).into());
+        let mut sru = sru_table(target, sru);
+        sru.extend(given);
+        table.insert("sru".into(), sru.into());
+    } else if let Some(key) = given.keys().next() {
+        let option = key.replace('_', "-");
+        return Err(Failure::Usage(format!(
+            "--sru-{option} is for a server of SRU: http://host/database"
+        )));
     }
     if let Some(profile) = described {
         let title = profile
@@ -243,11 +286,15 @@ fn section(
     toml::to_string(&all).map_err(unwritable)
 }
 
-/// The table of a server of SRU: the method of its address, the schema and the indexes of its description.
+/// The table of a server of SRU: the method of its address; the version, the schema and the indexes of its description.
 fn sru_table(target: &Target, described: Option<&SruOptions>) -> toml::Table {
     let mut table = toml::Table::new();
     if let Some(method) = target.sru_method {
         table.insert("method".into(), method.name().into());
+    }
+    let version = described.map(|sru| sru.version);
+    if let Some(version) = version.filter(|version| *version != Version::default()) {
+        table.insert("version".into(), version.as_str().into());
     }
     if let Some(schema) = described.and_then(|sru| sru.schema.clone()) {
         table.insert("schema".into(), schema.into());
