@@ -34,7 +34,7 @@ impl AskedFacets {
             return Ok(Self::default());
         };
         if options.version != Version::V2_0 {
-            let words = "the client asks for facets in SRU 2.0 only: add ?version=2.0 to the address, or version = \"2.0\" to the profile";
+            let words = "the client asks for facets in SRU 2.0 only: set version = \"2.0\" in the sru table of its profile, or sru get 2.0 at the prompt";
             return Err(Refused::because(Condition::UNSPECIFIED, words));
         }
         let fields = fields.into_iter().map(|field| {

@@ -8,7 +8,7 @@ use z3950::error::{Error, Phase};
 use z3950::open::{self, OpenedSearch};
 use z3950::pace::{Clock, Pace};
 use z3950::plan::{self, id_pass};
-use z3950::profile::{Resolved, SruMethod, sru_version};
+use z3950::profile::{Resolved, SruMethod, SruOptions, sru_version};
 use z3950::retrieve::Outcome;
 use z3950::service::DEFAULT_RESULT_SET;
 use z3950::session::{Repeat, Session, SessionOptions};
@@ -144,12 +144,7 @@ impl Prompt {
             true => way.target.profile.pipelined.unwrap_or(1),
             false => PIPELINED,
         };
-        let sru = way.target.profile.sru.clone();
-        options.sru = sru.unwrap_or_default();
-        if let Some((method, version)) = self.settings.sru {
-            options.sru.method = method;
-            options.sru.version = version.unwrap_or(options.sru.version);
-        }
+        options.sru = self.sru_options(Some(&way.target));
         options.access_control = self.context.asker.clone().map(|asker| asker as _);
         options.resource_control = self.context.asker.clone().map(|asker| asker as _);
         let (endpoint, proxy) = way.first();
@@ -170,6 +165,17 @@ impl Prompt {
                 other => other,
             }
         })
+    }
+
+    /// How a server of SRU is asked: as its profile says, unless a setting says otherwise.
+    fn sru_options(&self, target: Option<&Resolved>) -> SruOptions {
+        let options = target.and_then(|target| target.profile.sru.clone());
+        let mut options = options.unwrap_or_default();
+        if let Some((method, version)) = self.settings.sru {
+            options.method = method;
+            options.version = version.unwrap_or(options.version);
+        }
+        options
     }
 
     /// Opens a session by URL; the record of a retrieval URL becomes the first result set. An open session with the same server
@@ -272,7 +278,13 @@ impl Prompt {
             Some(_) => "session reused",
             None => "session open",
         };
-        greet(what, &session, &way.name, output);
+        greet(
+            what,
+            &session,
+            &way.name,
+            &self.protocol(&session, &way.target),
+            output,
+        );
         self.databases.clone_from(&databases);
         if let Some(index) = known
             && let Some(place) = self.places.get_mut(index)
@@ -321,14 +333,16 @@ impl Prompt {
         Ok(())
     }
 
-    /// Sets or shows how servers of SRU are asked. An open session with one begins anew.
+    /// Sets how servers of SRU are asked, or shows how the open one is. An open session with one begins anew.
     pub(super) async fn sru(&mut self, text: &str, output: &mut Output) -> CommandResult {
         let words: Vec<&str> = text.split_whitespace().collect();
         let (method, version) = match words.as_slice() {
             [] => {
-                let (method, version) = self.settings.sru.unwrap_or_default();
-                let version = version.unwrap_or_default().as_str();
-                output.line(&format!("{method} {version}"))?;
+                let target = self.place().map(|place| &place.way.target);
+                let SruOptions {
+                    method, version, ..
+                } = self.sru_options(target);
+                output.line(&format!("{method} {}", version.as_str()))?;
                 return Ok(Exit::Delivered);
             }
             [method] => (method, None),
@@ -356,6 +370,17 @@ impl Prompt {
         Ok(Exit::Delivered)
     }
 
+    /// The version of the protocol in a session: of Z39.50, or of SRU and how it is asked.
+    fn protocol(&self, session: &Session, target: &Resolved) -> String {
+        match target.endpoint.is_sru() {
+            true => {
+                let options = self.sru_options(Some(target));
+                format!("version {} by {}", options.version.as_str(), options.method)
+            }
+            false => format!("version {}", session.server_info().version),
+        }
+    }
+
     /// Sends Init again in the same session with the current settings, which deletes all result sets; or opens a target.
     pub(super) async fn init_again(&mut self, target: &str, output: &mut Output) -> CommandResult {
         if !target.is_empty() {
@@ -364,8 +389,17 @@ impl Prompt {
         let session = self.session()?;
         let init = self.init()?;
         let session = session.init(&init).await?;
+        let target = self.place().map(|place| place.way.target.clone());
+        let protocol = target.map(|target| self.protocol(&session, &target));
+        let protocol = protocol.unwrap_or_default();
         if let Some(place) = self.place_mut() {
-            greet("new session opened", &session, &place.way.name, output);
+            greet(
+                "new session opened",
+                &session,
+                &place.way.name,
+                &protocol,
+                output,
+            );
             place.session = session;
             place.way.init = init;
             place.forget_sets();
@@ -374,15 +408,14 @@ impl Prompt {
     }
 }
 
-/// Prints the server's name and its messages.
-fn greet(what: &str, session: &Session, name: &str, output: &Output) {
+/// Prints the server's name, its protocol and its messages.
+fn greet(what: &str, session: &Session, name: &str, protocol: &str, output: &Output) {
     let server = session.server_info();
     let implementation = server.response.implementation_name.as_ref();
     let implementation =
         implementation.map_or_else(|| "a server without a name".to_owned(), text_of);
     output.note(&format!(
-        "{what} with {implementation} at {name}, version {}",
-        server.version
+        "{what} with {implementation} at {name}, {protocol}"
     ));
     for text in &server.text {
         output.note(text);
