@@ -46,7 +46,8 @@ pub(crate) struct Network {
     #[arg(long)]
     pub(crate) demo: bool,
 
-    /// Longest wait for each response from the server; 0 for no limit.
+    /// Longest wait for each response from the server, and between parts of one, which may take ten times as long in all; 0 for
+    /// no limit.
     #[arg(long, value_name = "SECONDS", default_value = "30", value_parser = seconds)]
     pub(crate) timeout: Wait,
 
