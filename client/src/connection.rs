@@ -9,7 +9,7 @@ use std::sync::Arc;
 use z3950_asn1::apdu;
 use z3950_asn1::apdu::{ExtendedServicesRequest, External};
 use z3950_asn1::es::update::{Action, EsRequest, SuppliedRecord};
-use z3950_asn1::oid::DATABASE_UPDATE;
+use z3950_asn1::oid::{CQL, DATABASE_UPDATE};
 use z3950_asn1::record::marc_syntax;
 use z3950_marc::{MarcRecord, iso2709};
 
@@ -20,7 +20,7 @@ use crate::plan::{self, PlanOptions};
 use crate::pool::Lease;
 use crate::protocol::service::explain::{ExplainOptions, ExplainResult};
 use crate::protocol::service::extended::{Order, TaskResult, update_task};
-use crate::protocol::service::scan::ScanOptions;
+use crate::protocol::service::scan::{ScanOptions, cql_clause};
 use crate::protocol::service::search::SearchOptions;
 use crate::protocol::session::{Repeat, Session};
 use crate::query::Query;
@@ -90,8 +90,17 @@ impl Connection {
         count: u64,
     ) -> Result<ResultSet, Error> {
         let query = query.into();
-        let keys = query.sort_keys().to_vec();
-        let query = self.adapted(query)?;
+        let (query, keys) = match query.as_cql().filter(|_| self.is_sru()) {
+            // With its keys.
+            Some(text) => {
+                let cql = External::octet_aligned(CQL, text);
+                (apdu::Query::Type104(cql), Vec::new())
+            }
+            None => {
+                let keys = query.sort_keys().to_vec();
+                (self.adapted(query)?, keys)
+            }
+        };
         let name = self.inner.names.take();
         let target = &self.inner.target;
         let mut options = target.pager_options(&self.form);
@@ -142,12 +151,15 @@ impl Connection {
         query: impl Into<Query>,
         options: ScanOptions,
     ) -> Result<ScanSet, Error> {
+        let query = query.into();
+        let cql = query.as_cql().filter(|_| self.is_sru()).map(cql_clause);
         let apdu::Query::Type1(query) = self.adapted(query)? else {
             return Err(Error::NotOneTerm);
         };
         let apdu::RpnStructure::Op(apdu::Operand::AttributesPlusTerm(start)) = query.rpn else {
             return Err(Error::NotOneTerm);
         };
+        let start = cql.unwrap_or(start);
         let options = ScanOptions {
             databases: self.inner.target.databases(),
             attribute_set: Some(query.attribute_set),
@@ -319,6 +331,10 @@ impl Connection {
     /// The server did not answer Close; the session has ended nevertheless.
     pub async fn close(self) -> Result<(), Error> {
         Session::close(&**self.inner.lease().await).await
+    }
+
+    fn is_sru(&self) -> bool {
+        self.inner.target.endpoint.is_sru()
     }
 
     fn adapted(&self, query: impl Into<Query>) -> Result<apdu::Query, Error> {

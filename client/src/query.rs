@@ -27,6 +27,8 @@ pub struct Query {
     rpn: RpnQuery,
     /// How its result is sorted, most important key first.
     sort: Vec<SortKeySpec>,
+    /// As it was typed, if it is in CQL and no other query was joined to it.
+    cql: Option<String>,
 }
 
 /// Declares constructors for one term in an index.
@@ -107,12 +109,17 @@ impl Query {
     }
 
     /// Reads CQL 1.1 or 1.2: `dc.title="war and peace" and dc.creator=tolstoy`. By the keys after `sortby`,
-    /// [`Connection::search`](crate::Connection::search) sorts the result.
+    /// [`Connection::search`](crate::Connection::search) sorts the result. A server of SRU gets it as it is, unless it is joined to
+    /// another query.
     ///
     /// # Errors
     /// The error, or what a type-1 query cannot express, and its octet.
     pub fn cql(text: &str) -> Result<Self, QueryError> {
-        Self::read(Language::Cql, text)
+        let read = Self::read(Language::Cql, text)?;
+        Ok(Self {
+            cql: Some(text.to_owned()),
+            ..read
+        })
     }
 
     /// Reads CCL (ISO 8777): `ti=(war and peace) and au=tolstoy`.
@@ -128,6 +135,11 @@ impl Query {
         &self.rpn
     }
 
+    /// The query as it was typed, if it is in CQL.
+    pub(crate) fn as_cql(&self) -> Option<&str> {
+        self.cql.as_deref()
+    }
+
     /// The keys by which the result is to be sorted.
     pub(crate) fn sort_keys(&self) -> &[SortKeySpec] {
         &self.sort
@@ -138,6 +150,7 @@ impl Query {
         Ok(Self {
             rpn: dialects.read(language, text)?,
             sort: dialects.sort_keys(language, text)?,
+            cql: None,
         })
     }
 
@@ -152,7 +165,9 @@ impl Query {
     }
 
     fn joined(self, other: Self, op: Operator) -> Self {
-        let Self { rpn: left, sort } = self;
+        let Self {
+            rpn: left, sort, ..
+        } = self;
         let (mut right, other_sort) = (other.rpn, other.sort);
         // A query has one attribute set; attributes of another name theirs.
         if right.attribute_set != left.attribute_set {
@@ -167,6 +182,7 @@ impl Query {
                 rpn: RpnStructure::combined(left.rpn, op, right.rpn),
             },
             sort: if sort.is_empty() { other_sort } else { sort },
+            cql: None,
         }
     }
 }
@@ -200,8 +216,11 @@ impl Sub for Query {
 
 impl From<RpnQuery> for Query {
     fn from(rpn: RpnQuery) -> Self {
-        let sort = Vec::new();
-        Self { rpn, sort }
+        Self {
+            rpn,
+            sort: Vec::new(),
+            cql: None,
+        }
     }
 }
 

@@ -102,7 +102,7 @@ impl SruQuery {
         }
     }
 
-    /// A term to scan from.
+    /// A term to scan from, or a clause of CQL.
     ///
     /// # Errors
     /// What SRU cannot express.
@@ -111,6 +111,14 @@ impl SruQuery {
         attribute_set: Option<Oid>,
         options: &SruOptions,
     ) -> Result<Self, Refused> {
+        if let Term::External(external) = &start.term
+            && external.direct_reference == Some(oid::CQL)
+        {
+            let text = String::from_utf8(external.octets().to_vec());
+            return text
+                .map(Self::cql)
+                .map_err(|_| Refused::because(Condition::MALFORMED_SCAN, "not UTF-8"));
+        }
         let rpn = RpnQuery {
             attribute_set: attribute_set.unwrap_or(BIB_1),
             rpn: RpnStructure::Op(Operand::AttributesPlusTerm(start.clone())),

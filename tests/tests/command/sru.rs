@@ -1,7 +1,7 @@
 //! Commands at servers of SRU: what they send.
 
 use z3950_server::testing::{TestServer, record};
-use z3950_tests::program::{Ran, z3950};
+use z3950_tests::program::{Ran, z3950, z3950_fed};
 
 /// The heads of the requests that a command makes.
 fn requests(server: &TestServer, arguments: &[&str]) -> (Ran, Vec<String>) {
@@ -166,5 +166,76 @@ fn an_address_has_no_request_in_it() {
     assert!(
         heads[0].starts_with("GET /books?x=y&version=1.1&"),
         "{heads:?}"
+    );
+}
+
+#[test]
+fn a_scan_in_cql_is_sent_as_it_is() {
+    let server = TestServer::demo();
+    let target = server.http_url("books");
+    for (term, code, expected) in [
+        ("dc.title=war", 0, "scanClause=dc.title%3Dwar&"),
+        ("nosuch.index=war", 5, "scanClause=nosuch.index%3Dwar&"),
+    ] {
+        let (ran, heads) = requests(&server, &["scan", &target, "--lang", "cql", term]);
+        assert_eq!(ran.code, Some(code), "{ran:?}");
+        assert!(heads[0].contains(expected), "{heads:?}");
+    }
+    // Z39.50 has no index of this name, and a scan no operators.
+    let by_z3950 = format!("{}/books", server.addr());
+    for (target, term) in [(&by_z3950, "nosuch.index=war"), (&target, "a and b")] {
+        let ran = z3950(["scan", target, "--lang", "cql", term]);
+        assert_eq!(ran.code, Some(2), "{ran:?}");
+    }
+}
+
+#[test]
+fn the_prompt_says_how_a_server_is_asked() {
+    let server = TestServer::demo();
+    let folder = tempfile::tempdir().expect("a folder");
+    let targets = folder.path().join("targets.toml");
+    let targets = targets.to_str().expect("text");
+    let port = server.addr().port();
+    let place = format!("http://127.0.0.1:{port}/books");
+    let add = |further: &[&str]| {
+        let arguments = [&["targets", "add", "mine", "--targets", targets], further].concat();
+        z3950(arguments)
+    };
+    let ran = add(&["lib.example", "--sru-version", "1.2"]);
+    assert_eq!(ran.code, Some(2), "{ran:?}");
+    assert!(ran.stderr.contains("--sru-version is for a server of SRU"));
+    let options = [
+        "--sru-version",
+        "1.2",
+        "--sru-method",
+        "post",
+        "--sru-pqf",
+        "--sru-sort-keys",
+        "--sru-schema",
+        "dc",
+    ];
+    let ran = add(&[&[&*place], &options[..]].concat());
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    let written = std::fs::read_to_string(targets).expect("a file");
+    for key in [
+        "version = \"1.2\"",
+        "method = \"post\"",
+        "schema = \"dc\"",
+        "pqf = true",
+        "sort_keys = true",
+    ] {
+        assert!(written.contains(key), "{written}");
+    }
+    let script = "sru\nopen mine\nsru\nsru soap\nsru\nsru get 2.0\nsru\n";
+    let ran = z3950_fed(["open", "--targets", targets], script);
+    let lines: Vec<&str> = ran.stdout.lines().collect();
+    assert_eq!(
+        lines,
+        ["get 1.1", "post 1.2", "soap 1.2", "get 2.0"],
+        "{ran:?}"
+    );
+    assert!(
+        ran.stderr.contains("/books (mine), version 1.2 by post"),
+        "{ran:?}"
     );
 }

@@ -192,11 +192,22 @@ pub(crate) fn check<'a>(
 ) -> Result<(), Failure> {
     let reader = QueryReader::new(&Dialects::default(), arguments)?;
     for query in queries {
+        // Servers of SRU have indexes of their own.
         reader
-            .read(query.as_encoded_bytes())
+            .read_sorted(query.as_encoded_bytes())
             .map_err(Failure::Usage)?;
     }
     Ok(())
+}
+
+/// The query of an argument as typed, if it is in CQL.
+pub(crate) fn as_cql(
+    text: &OsStr,
+    arguments: &QueryLanguage,
+    dialects: &Dialects,
+) -> Result<Option<String>, Failure> {
+    let read = QueryReader::new(dialects, arguments)?.read_sorted(text.as_encoded_bytes());
+    Ok(read.map_err(Failure::Usage)?.cql)
 }
 
 /// A query as a server is asked it.

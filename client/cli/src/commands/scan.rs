@@ -5,13 +5,14 @@ use std::ffi::OsString;
 use clap::Args;
 use z3950::Error;
 use z3950::retrieve::OutcomeName;
-use z3950::service::scan::{ScanOptions, ScanResult};
+use z3950::service::scan::{ScanOptions, ScanResult, cql_clause};
 use z3950::service::search::SearchOptions;
 use z3950_asn1::apdu::{Entry, Operand, Query, RpnQuery, RpnStructure, Term, TermInfo};
+use z3950_asn1::query::cql::{self, Node};
 use z3950_marc::charset::Charset;
 
 use crate::answer::Envelope;
-use crate::commands::query::{self, QueryLanguage};
+use crate::commands::query::{self, AskedQuery, QueryLanguage};
 use crate::commands::target::{NamedTarget, Service, TargetClient, Unanswered};
 use crate::console::exit::Exit;
 use crate::console::output::{Failure, Output};
@@ -77,11 +78,26 @@ impl Service for Arguments {
         output: &mut Output,
     ) -> Result<Exit, Failure> {
         let read = |text| query::asked(text, &self.language, &reach.dialects, output);
-        let start = read(&self.term)?;
-        let RpnStructure::Op(Operand::AttributesPlusTerm(_)) = &start.rpn else {
+        let cql = match place.resolved.endpoint.is_sru() {
+            true => query::as_cql(&self.term, &self.language, &reach.dialects)?,
+            false => None,
+        };
+        let start = match cql {
+            Some(text) => AskedQuery::Cql(text),
+            None => AskedQuery::Rpn(read(&self.term)?),
+        };
+        let is_one_term = match &start {
+            AskedQuery::Rpn(query) => {
+                matches!(&query.rpn, RpnStructure::Op(Operand::AttributesPlusTerm(_)))
+            }
+            AskedQuery::Cql(text) => cql::parse(text).is_ok_and(|query| {
+                query.sort.is_empty() && !matches!(query.query, Node::Boolean(_))
+            }),
+        };
+        if !is_one_term {
             let words = "scan takes one term, without operators and result sets; quote a term of several words: '\"war and peace\"'";
             return Err(Failure::Usage(words.into()));
-        };
+        }
         let set = self.set.as_deref().map(read).transpose()?;
         let envelope = envelope(place, start.to_string());
         match self.scan(&start, set.as_ref(), reach, place).await {
@@ -95,18 +111,24 @@ impl Arguments {
     /// Scans, counting only records that match `set` if there is one.
     async fn scan(
         &self,
-        start: &RpnQuery,
+        start: &AskedQuery,
         set: Option<&RpnQuery>,
         reach: &TargetClient,
         place: &NamedTarget,
     ) -> Result<ScanResult, Unanswered> {
-        let query = place.adapted(start)?;
-        let RpnStructure::Op(Operand::AttributesPlusTerm(start)) = query.rpn else {
-            return Err(Error::NotOneTerm.into());
-        };
         let mut options = ScanOptions::default();
+        let start = match start {
+            AskedQuery::Cql(text) => cql_clause(text),
+            AskedQuery::Rpn(query) => {
+                let query = place.adapted(query)?;
+                options.attribute_set = Some(query.attribute_set);
+                match query.rpn {
+                    RpnStructure::Op(Operand::AttributesPlusTerm(start)) => start,
+                    _ => return Err(Error::NotOneTerm.into()),
+                }
+            }
+        };
         options.databases = place.resolved.databases.clone();
-        options.attribute_set = Some(query.attribute_set);
         options.step_size = self.step;
         options.number_of_terms = self.size;
         options.preferred_position = Some(self.position);

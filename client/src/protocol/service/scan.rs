@@ -1,11 +1,11 @@
 //! Scan: the terms around a given one in an index (Z39.50-2003 §3.2.8.1).
 
 use z3950_asn1::apdu::{
-    AttributesPlusTerm, DatabaseName, Entry, Options, OtherInformation, ScanRequest, ScanResponse,
-    ScanStatus,
+    AttributesPlusTerm, DatabaseName, Entry, External, Options, OtherInformation, ScanRequest,
+    ScanResponse, ScanStatus, Term,
 };
 use z3950_asn1::format::conventions::Convention;
-use z3950_asn1::oid::{BIB_1, Oid};
+use z3950_asn1::oid::{BIB_1, CQL, Oid};
 use z3950_asn1::types::InternationalString;
 
 #[cfg(doc)]
@@ -66,6 +66,14 @@ impl ScanOptions {
             preferred_position_in_response: self.preferred_position.map(number),
             other_info: self.other_info.clone(),
         }
+    }
+}
+
+/// A search clause of CQL such as `dc.title=war` as the term of a scan. Servers of SRU take it as it is; those of Z39.50 do not.
+pub fn cql_clause(text: &str) -> AttributesPlusTerm {
+    AttributesPlusTerm {
+        attributes: Vec::new(),
+        term: Term::External(Box::new(External::octet_aligned(CQL, text))),
     }
 }
 

@@ -168,3 +168,26 @@ async fn facets_are_counted_in_2_0() {
     );
     assert_eq!(peer.asked().len(), 1);
 }
+
+#[tokio::test]
+async fn cql_goes_as_it_was_typed() {
+    let scan = || ok("<scanResponse><terms><term><value>war</value></term></terms></scanResponse>");
+    let peer = Peer::new([found(1, []), found(1, []), scan(), scan()]);
+    let connection = peer.connect().await;
+    let cql = |text: &str| Query::cql(text).expect("CQL");
+    let typed = cql("dc.title  = (war) sortby dc.date");
+    connection.search(typed).await.expect("hits");
+    let joined = cql("title=war") & Query::isbn("1");
+    connection.search(joined).await.expect("hits");
+    connection.scan(cql("dc.title=war")).await.expect("terms");
+    connection.scan(Query::title("war")).await.expect("terms");
+    let asked = peer.asked();
+    for (asked, expected) in asked[1..].iter().zip([
+        "query=dc.title%20%20%3D%20%28war%29%20sortby%20dc.date&",
+        "query=dc.title%20%3D%20war%20and%20bath.isbn%20%3D%201&",
+        "scanClause=dc.title%3Dwar&",
+        "scanClause=dc.title%20%3D%20war&",
+    ]) {
+        assert!(asked.contains(expected), "{asked}");
+    }
+}
