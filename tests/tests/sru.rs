@@ -1,11 +1,15 @@
-//! Damaged requests and answers of SRU: none causes a panic, and what is read is written so that it can be read again. Seeded;
+//! Damaged and unusual requests and answers of SRU: none causes a panic, and what is read is written so that it can be read again. Seeded;
 //! `Z3950_MUTATIONS=N` multiplies the count.
 
+use std::io::{Read as _, Write as _};
+use std::net::TcpStream;
 use std::sync::Arc;
+use std::time::Duration;
 
 use z3950_asn1::sru::zeerex::ZeeRex;
 use z3950_asn1::sru::{Request, Response, SoapRequestError, SruLimits};
 use z3950_server::sru::{SruAsked, SruSession};
+use z3950_server::testing::TestServer;
 use z3950_server::{Limits, MemoryBackend, Target};
 use z3950_tests::random::{Random, mutations};
 
@@ -190,4 +194,24 @@ fn mutated_answers_are_read_or_refused() {
         }
     }
     assert!(read > 1000, "{read} answers were read");
+}
+
+/// A listener tells HTTP from Z39.50 by the first octet, which may be that of an empty line (RFC 9112 §2.2).
+#[test]
+fn empty_lines_may_precede_the_first_request() {
+    let server = TestServer::demo();
+    for lines in ["", "\r\n", "\n\r\n"] {
+        let mut stream = TcpStream::connect(server.addr()).expect("a connection");
+        let timeout = stream.set_read_timeout(Some(Duration::from_secs(10)));
+        timeout.expect("a timeout");
+        let head = "GET /books?query=war HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n";
+        let sent = stream.write_all(format!("{lines}{head}").as_bytes());
+        sent.expect("the server listens");
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).expect("an answer");
+        assert!(
+            answer.starts_with("HTTP/1.1 200 OK\r\n"),
+            "{lines:?}: {answer}"
+        );
+    }
 }
