@@ -2,7 +2,9 @@
 
 use super::*;
 use crate::budget::DECODED;
-use crate::requests::{Sizes, present_request};
+use crate::memory::MemoryBackend;
+use crate::requests::{Sizes, present_request, scan_request};
+use crate::testing::record;
 
 /// A session that keeps at most these octets, with a record of each of these sizes.
 async fn open_with(session_octets: usize, records: &[usize]) -> Client {
@@ -84,4 +86,33 @@ async fn octets_of_a_request_count_before_it_is_complete() {
         close.starts_with("resources: ") && close.contains(&expected),
         "{close}"
     );
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_answer_without_records_counts_when_it_is_written() {
+    let words: String = (100..600).map(|word| format!("w{word} ")).collect();
+    let scan = || {
+        let mut request = scan_request("w100");
+        request.number_of_terms_requested = 400;
+        Apdu::from(request)
+    };
+    let scanned = async |session_octets| {
+        let limits = Limits {
+            session_octets,
+            ..Limits::default()
+        };
+        let records = MemoryBackend::builder().add_records("cat", [record("id7", &words)]);
+        let backend = Arc::new(records.expect("a record").build());
+        let mut client = Client::of(backend, limits, Faults::new());
+        client.send(init()).await;
+        assert_eq!(client.heard().await, "initResponse");
+        client.send(scan()).await;
+        client.next().await.expect("an answer")
+    };
+    let answer = scanned(1 << 20).await;
+    assert_eq!(answer.name(), "scanResponse");
+    let most = octets(&answer);
+    assert!(most > 4_000, "{most}");
+    assert_eq!(scanned(most).await.name(), "scanResponse");
+    assert_eq!(scanned(most - 1).await.name(), "close");
 }

@@ -12,7 +12,7 @@ use crate::diagnostic::{Condition, diagnostic};
 use crate::limits::Limits;
 use crate::offer::Offer;
 use crate::requests::{
-    init, init_of, now, only, open, open_on, present_request, search, search_request, shown,
+    Sizes, init, init_of, now, only, open, open_on, present_request, search, search_request, shown,
 };
 use crate::session::{Reply, Session};
 use crate::target::Target;
@@ -103,6 +103,41 @@ fn the_server_may_stop_an_operation() {
         };
         assert_eq!(shown(&records), expected);
     }
+}
+
+#[test]
+fn an_answer_that_waits_for_permission_counts_twice() {
+    let granted = |session_octets| {
+        let limits = Limits {
+            session_octets,
+            ..Limits::default()
+        };
+        let mut offer = Offer::default();
+        offer.ask_above = Some(0);
+        let backend = Arc::new(Sizes(vec![10_000]));
+        let mut session = open_on(Target::new(backend, limits).with_offer(offer));
+        let mut request = search_request("x");
+        request.small_set_upper_bound = 1;
+        let mut answer = only(now(session.answer(&request.into())));
+        if let Apdu::ResourceControlRequest(_) = answer {
+            let leave = ResourceControlResponse {
+                reference_id: None,
+                continue_flag: true,
+                result_set_wanted: None,
+                other_info: None,
+            };
+            answer = only(now(session.answer(&leave.into())));
+        }
+        let Apdu::SearchResponse(response) = answer else {
+            panic!("a SearchResponse")
+        };
+        shown(&response.records)
+    };
+    let fits = |octets: &usize| granted(*octets) == "usmarc F 10000";
+    let least = (0..).step_by(100).find(fits).expect("room");
+    assert!((20_000..21_000).contains(&least), "{least}");
+    let refused = granted(least - 100);
+    assert!(refused.starts_with("31 "), "{refused}");
 }
 
 #[test]
