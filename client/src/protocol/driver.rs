@@ -77,6 +77,7 @@ impl State {
 pub(crate) struct Command {
     pub(crate) request: Apdu,
     /// The keys by which a server of SRU sorts the result of a search. Z39.50 has a service for that.
+    #[cfg_attr(not(feature = "sru"), expect(dead_code, reason = "for SRU alone"))]
     pub(crate) sort: Vec<SortKeySpec>,
     pub(crate) timeouts: Timeouts,
     pub(crate) reply: oneshot::Sender<Result<Apdu, Error>>,

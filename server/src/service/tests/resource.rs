@@ -112,8 +112,10 @@ fn an_answer_that_waits_for_permission_counts_twice() {
             session_octets,
             ..Limits::default()
         };
-        let mut offer = Offer::default();
-        offer.ask_above = Some(0);
+        let offer = Offer {
+            ask_above: Some(0),
+            ..Offer::default()
+        };
         let backend = Arc::new(Sizes(vec![10_000]));
         let mut session = open_on(Target::new(backend, limits).with_offer(offer));
         let mut request = search_request("x");
