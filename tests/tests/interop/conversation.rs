@@ -111,7 +111,7 @@ fn yaz_client(program: &Path, place: &str) {
             "001 id1",
             "001 id2",
             "001 id3",
-            "War (3)",
+            "war (3)",
             "Received SortResponse: status=success",
             "001 id3",
             "Status: done",
@@ -161,7 +161,7 @@ fn zoomsh_completes_it() {
     stand_in_order(
         &ran.stdout,
         &[
-            "1 hits", "001 id1", "3 hits", "001 id3", "001 id1", "001 id2", "War 3", "1 hits",
+            "1 hits", "001 id1", "3 hits", "001 id3", "001 id1", "001 id2", "war 3", "1 hits",
             "Newcomer",
         ],
     );
@@ -245,7 +245,7 @@ fn our_client_completes_it() {
             "001 id1",
             "001 id2",
             "001 id3",
-            "       3  War\n",
+            "       3  war\n",
             "sorted: success",
             "001 id3",
             "task: done",

@@ -60,7 +60,7 @@ fn yaz_client_searches_shows_scans_and_explains() {
             "pos=8 schema=info:srw/schema/1/marcxml-v1.1",
             "<record xmlns=\"http://www.loc.gov/MARC21/slim\">",
             "pos=9 ",
-            "War: 9",
+            "war: 9",
             "wars: 1",
             "<explain xmlns=\"http://explain.z3950.org/dtd/2.0/\">",
             "<database numRecs=\"281\">books</database>",

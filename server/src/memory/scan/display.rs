@@ -1,8 +1,8 @@
-//! The display forms of the terms of a scan: as printed in the first record that has the term (displayTerm of TermInfo, Z39.50-2003
-//! §3.2.8.1). The indexes have folded terms only, so the record is read again.
+//! The display forms of whole entries: as printed in the first record that has the entry (displayTerm of TermInfo, Z39.50-2003
+//! §3.2.8.1). The indexes have folded terms only, so the record is read again. Words have none: whether the first record prints
+//! one in capitals tells nothing.
 
 use bytes::Bytes;
-use unicode_normalization::char::is_combining_mark;
 use z3950_asn1::apdu::Term;
 use z3950_marc::iso2709;
 
@@ -18,7 +18,7 @@ const MAX_DISPLAY: usize = 1_000;
 /// Octets of a record that are read in a unit of work.
 const OCTETS_A_UNIT: usize = 8;
 
-/// Adds their display forms to the terms of an index. Those of codes, dates and numbers have none.
+/// Adds their display forms to whole entries. Those of codes, dates and numbers have none.
 ///
 /// `within` are the records that were scanned; `None` for all.
 ///
@@ -31,7 +31,9 @@ pub(super) fn add(
     scanned: &mut Scanned,
     work: &mut Work,
 ) -> Result<(), Exhausted> {
-    let (Terms::Words(id) | Terms::Keys(id)) = terms;
+    let Terms::Keys(id) = terms else {
+        return Ok(());
+    };
     if fields.kind(id) != Kind::Text {
         return Ok(());
     }
@@ -54,11 +56,7 @@ pub(super) fn add(
                 texts_of(record, fields, id)
             }
         };
-        let mut printed = texts.iter();
-        let printed = match terms {
-            Terms::Words(_) => printed.find_map(|text| word_of(text, term).map(str::to_owned)),
-            Terms::Keys(_) => printed.find_map(|text| whole_of(text, term)),
-        };
+        let printed = texts.iter().find_map(|text| whole_of(text, term));
         last = Some((record, texts));
         let is_useful = |text: &String| text != term && text.len() <= MAX_DISPLAY;
         one.display = printed.filter(is_useful);
@@ -75,18 +73,6 @@ fn texts_of(record: &Bytes, fields: &Fields, index: IndexId) -> Vec<String> {
         });
     }
     texts
-}
-
-/// The first word of a text that folds to a term.
-fn word_of<'a>(text: &'a str, term: &str) -> Option<&'a str> {
-    let is_between = |c: char| !c.is_alphanumeric() && !is_combining_mark(c);
-    let is_term = |word: &&str| match word.is_ascii() {
-        true => word.eq_ignore_ascii_case(term),
-        false => words(word).iter().eq([term]),
-    };
-    text.split(is_between)
-        .filter(|word| !word.is_empty())
-        .find(is_term)
 }
 
 /// The text of a field that folds to a whole entry, without marks and without the punctuation that precedes a further element.
@@ -118,27 +104,6 @@ fn whole_of(text: &str, term: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn words_are_shown_as_printed() {
-        for (text, term, expected) in [
-            ("War and peace /", "war", Some("War")),
-            ("Les Misérables :", "miserables", Some("Misérables")),
-            (
-                "LES MISE\u{301}RABLES",
-                "miserables",
-                Some("MISE\u{301}RABLES"),
-            ),
-            ("\u{98}L'\u{9c}étranger", "etranger", Some("étranger")),
-            ("(Straße)", "strasse", Some("Straße")),
-            ("War\u{1f}peace", "peace", Some("peace")),
-            ("Warsaw", "war", None),
-            ("紅樓夢", "樓", None),
-            ("", "war", None),
-        ] {
-            assert_eq!(word_of(text, term), expected, "{text}");
-        }
-    }
 
     #[test]
     fn entries_are_shown_as_printed() {

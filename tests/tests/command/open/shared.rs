@@ -183,7 +183,7 @@ fn quotes_around_a_query_are_those_of_a_shell() {
     assert_eq!(ran.code, Some(2), "{ran:?}");
     assert!(ran.stdout.contains("1 hit\n"), "{ran:?}");
     assert_eq!(
-        ran.stdout.matches("*       1  Nine\n").count(),
+        ran.stdout.matches("*       1  nine\n").count(),
         2,
         "{ran:?}"
     );
