@@ -37,8 +37,26 @@ impl DocidField {
 }
 
 impl DocidField {
+    /// The fields of a record that are nothing but a docid, if any are.
+    pub(super) fn alone<'a>(
+        &self,
+        record: &'a MarcRecord,
+    ) -> impl Iterator<Item = &'a Field> + use<'a> {
+        let is_alone = self.code.is_none();
+        record.fields_by_tag(self.tag).filter(move |_| is_alone)
+    }
+
+    /// Sets the docid of a record that has none.
+    pub(super) fn set(&self, record: &mut MarcRecord, docid: &[u8]) {
+        let fields = &mut record.fields;
+        // Those without a value.
+        fields.retain(|field| self.code.is_some() || field.tag != self.tag);
+        let place = fields.iter().position(|known| known.tag > self.tag);
+        fields.insert(place.unwrap_or(fields.len()), self.field(docid));
+    }
+
     /// A field with only this docid.
-    pub(super) fn field(&self, docid: &[u8]) -> Field {
+    fn field(&self, docid: &[u8]) -> Field {
         match self.code {
             None => Field::control(self.tag, docid.to_vec()),
             Some(code) => Field::data(self.tag, "  ", [([code], docid)]),

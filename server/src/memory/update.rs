@@ -249,12 +249,14 @@ impl<'a> Draft<'a> {
         mut record: MarcRecord,
         id: &Bytes,
     ) -> Result<(Bytes, MarcRecord), Diagnostic> {
+        if self.docid.alone(&record).count() > 1 {
+            return Err(refused("the field of the identifier is repeated", id));
+        }
+        if id.iter().any(u8::is_ascii_control) {
+            return Err(refused("a control character in the identifier", id));
+        }
         if self.docid.of(&record).is_none() {
-            let field = self.docid.field(id);
-            let place = record.fields.iter().position(|known| known.tag > field.tag);
-            record
-                .fields
-                .insert(place.unwrap_or(record.fields.len()), field);
+            self.docid.set(&mut record, id);
         }
         match self.docid.of(&record) {
             Some(own) if own == *id => {}

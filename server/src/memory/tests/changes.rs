@@ -4,7 +4,7 @@ use bytes::Bytes;
 use z3950_asn1::apdu::External;
 use z3950_asn1::oid::{SUTRS, USMARC, XML};
 use z3950_asn1::record::RetrievedRecord;
-use z3950_marc::{MarcRecord, iso2709, marcxml};
+use z3950_marc::{Field, MarcRecord, Tag, iso2709, marcxml};
 
 use super::{found, pqf};
 use crate::backend::{Composition, Hits, RecordId, Retrieve, UpdateAction, UpdateRecord};
@@ -349,5 +349,53 @@ fn small_changes_are_quick() {
             records: &records,
         };
         assert_eq!(update::is_quick(&update), is_quick, "{octets:?}");
+    }
+}
+
+#[test]
+fn a_record_has_one_identifier() {
+    let of = |docids: &[&str]| {
+        let mut record = record("x", "One");
+        record.fields.remove(0);
+        for docid in docids.iter().rev() {
+            let field = Field::control(Tag(*b"001"), docid.as_bytes().to_vec());
+            record.fields.insert(0, field);
+        }
+        marc(&record)
+    };
+    for (docids, expected) in [
+        (&[][..], Ok("4")),
+        (&[""], Ok("4")),
+        (&["  "], Ok("4")),
+        (&["d"], Ok("d")),
+        (
+            &["d", "d"],
+            Err("the field of the identifier is repeated: d"),
+        ),
+        (
+            &["", "d"],
+            Err("the field of the identifier is repeated: d"),
+        ),
+        (
+            &["d\ne"],
+            Err("a control character in the identifier: d\\x0ae"),
+        ),
+    ] {
+        let backend = catalogue();
+        let expected = expected.map(str::to_owned);
+        let expected = expected.map_err(|why| format!("100 {why}"));
+        let inserted = change(&backend, UpdateAction::Insert, &[of(docids)]);
+        assert_eq!(inserted, std::slice::from_ref(&expected), "{docids:?}");
+        if let Ok(docid) = expected {
+            let hits = hits(&backend, "one");
+            let ids = hits.ids(0..hits.len());
+            let current = backend.current();
+            let (segment, number) = current.index.segment(ids[0]).expect("a record");
+            let (octets, _) = segment.record(number).expect("a record");
+            let stored = iso2709::parse(octets).expect("sound").record;
+            let fields: Vec<_> = stored.fields_by_tag("001").collect();
+            assert_eq!(fields.len(), 1, "{docids:?}");
+            assert_eq!(&*fields[0].body, docid.as_bytes());
+        }
     }
 }
