@@ -433,12 +433,21 @@ fn faulty(fault: SruFault) -> Refused {
     Error::fault(Phase::Present, fault).into()
 }
 
-/// The number of hits; without one, that of the records, and of one more if there is a next.
+/// The number of hits; without one, that of the records, and of one more if there is a next. Records that came count, even if the server
+/// counts fewer.
 fn counted(page: &SearchRetrieveResponse, start: u64, came: &[NamePlusRecord]) -> u64 {
     let came = u64::try_from(came.len()).unwrap_or(u64::MAX);
     let last = start.saturating_add(came).saturating_sub(1);
     let next = page.next_record_position.filter(|next| *next == last + 1);
-    page.number_of_records.unwrap_or(next.unwrap_or(last))
+    let Some(hits) = page.number_of_records else {
+        return next.unwrap_or(last);
+    };
+    let sent = u64::try_from(page.records.len()).unwrap_or(u64::MAX);
+    let last = start.saturating_add(sent).saturating_sub(1);
+    if sent > 0 && last > hits {
+        warn!("the server sent {sent} records and counts {hits}; taking {last} hits");
+    }
+    hits.max(last)
 }
 
 /// Whether an answer does not lead to later records: it continues at its own beginning or before it; or it is short, and its positions

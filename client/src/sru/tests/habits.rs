@@ -114,6 +114,18 @@ async fn wrong_counts_and_positions_end() {
     // Without a number, the records count.
     let uncounted = found_xml(9, 1..=2).replace("<zs:numberOfRecords>9</zs:numberOfRecords>", "");
     check([ok(uncounted)], 5, &["Title 1", "Title 2"], "1+5").await;
+    // Records that came are there, whatever the server counts; more than were requested are requested again.
+    for count in [0, 1] {
+        let fewer = found(count, 1..=2);
+        check([fewer], 5, &["Title 1", "Title 2"], "1+5").await;
+    }
+    check(
+        [found(1, 1..=3), found(1, [3])],
+        2,
+        &["Title 1", "Title 2", "Title 3"],
+        "1+2, 3+1",
+    )
+    .await;
     // An estimate that was too high ends quietly.
     let estimate = |answer: Reply| match answer {
         Reply::Octets(octets) => {
