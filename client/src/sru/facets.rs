@@ -6,7 +6,7 @@ use z3950_asn1::bib1::diagnostics::Condition;
 use z3950_asn1::format::facets::{FacetField, FacetList, FacetTerm};
 use z3950_asn1::oid::BIB_1;
 use z3950_asn1::query::names::Names;
-use z3950_asn1::sru::{FacetLimit, FacetParameters, SruFacet, Version};
+use z3950_asn1::sru::{FacetLimit, FacetParameters, SruFacet};
 
 use super::Refused;
 use super::query::index_of;
@@ -23,7 +23,7 @@ impl AskedFacets {
     /// The facets that a Search asks for.
     ///
     /// # Errors
-    /// Versions before 2.0, which have none; fields that are no index.
+    /// Fields that are no index.
     pub(super) fn of_search(
         request: &SearchRequest,
         options: &SruOptions,
@@ -33,10 +33,6 @@ impl AskedFacets {
         let Some(FacetList(fields)) = information.find_map(OtherInformation::value) else {
             return Ok(Self::default());
         };
-        if options.version != Version::V2_0 {
-            let words = "the client asks for facets in SRU 2.0 only: set version = \"2.0\" in the sru table of its profile, or sru get 2.0 at the prompt";
-            return Err(Refused::because(Condition::UNSPECIFIED, words));
-        }
         let fields = fields.into_iter().map(|field| {
             let index = index(&field, options)?;
             Ok((index, field))

@@ -10,7 +10,8 @@ use hyper::header::HeaderValue;
 use z3950_asn1::apdu::IdAuthentication;
 use z3950_asn1::bib1::diagnostics::Condition;
 use z3950_asn1::sru::{
-    Request, Response, ResponseError, SruLimits, SruLogin, SruOperation, XmlError,
+    FacetParameters, Request, Response, ResponseError, SruLimits, SruLogin, SruOperation, Version,
+    XmlError,
 };
 
 use super::Refused;
@@ -58,7 +59,7 @@ impl SruServer {
         }));
     }
 
-    /// Makes a request in the version of the options.
+    /// Makes a request in the version of the options; one with facets in 2.0, since versions before have none.
     ///
     /// # Errors
     /// [`Refused`] also if the status of HTTP says why there is no answer.
@@ -71,7 +72,13 @@ impl SruServer {
     ) -> Result<Response, Refused> {
         let operation = operation.into();
         let is_update = matches!(operation, SruOperation::Update(_));
-        let mut request = Request::new(self.options.version, operation);
+        let version = match &operation {
+            SruOperation::SearchRetrieve(search) if search.facets != FacetParameters::default() => {
+                Version::V2_0
+            }
+            _ => self.options.version,
+        };
+        let mut request = Request::new(version, operation);
         request.login.clone_from(&self.login);
         request.extra = self.options.parameters.clone().into_iter().collect();
         let base = path(database);
