@@ -15,6 +15,7 @@ use z3950_asn1::apdu::{
 use z3950_asn1::oid::{Oid, SUTRS, USMARC};
 use z3950_asn1::optional::OptionalChoice;
 
+use crate::access::User;
 use crate::backend::{
     Answer, Backend, Composition, DatabaseInfo, Found, Hits, RecordId, Retrieve, Retrieved, Search,
     ready,
@@ -25,6 +26,15 @@ use crate::memory::MemoryBackend;
 use crate::session::{Reply, Session};
 use crate::target::Target;
 use crate::testing::record;
+
+/// The user `ann`, whose password is `secret`.
+pub(crate) fn ann() -> User {
+    User {
+        name: "ann".to_owned(),
+        password: Some("secret".to_owned()),
+        ..User::default()
+    }
+}
 
 /// Init of a client that speaks these versions and wants everything.
 pub(crate) fn init_of(protocol_version: ProtocolVersion) -> InitializeRequest {

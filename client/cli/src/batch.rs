@@ -18,7 +18,7 @@
 //! the output, and contains the output's length at that point. To resume, an incomplete last line is cut from the report, and
 //! the output is cut to the length in the line before; later inputs are asked again. After a power cut the report may be
 //! ahead of the output; then it is cut to what the output has. Both are in the order of the inputs, so the lines of the report
-//! tell which inputs are done. Answers after an input that had none are moved behind its answer when it is asked again.
+//! tell which inputs are done. When an input that had no answer is asked again, its answer is put before those of later inputs.
 
 mod arguments;
 mod column;

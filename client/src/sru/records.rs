@@ -204,7 +204,7 @@ pub(super) fn schema_refusal(response: &SearchRetrieveResponse) -> Option<&SruDi
     }
 }
 
-/// A diagnostic of Bib-1, with the number and the words of SRU behind what it is about.
+/// The diagnostic of Bib-1. What it is about is followed by the number and the words of SRU.
 pub(super) fn to_diag_rec(diagnostic: &SruDiagnostic) -> DiagRec {
     let condition = diagnostic.to_bib1().condition;
     let number = match diagnostic.condition() {

@@ -186,7 +186,7 @@ mod tests {
     use super::*;
 
     /// Jobs on one place: each has a letter and the slices that it needs; callers are numbers. Returns the letters in the order of
-    /// the slices done. A job that is not there from the beginning arrives when so many slices are done.
+    /// the slices done. The last number of a job is that of the slices done when it arrives.
     fn order(places: usize, jobs: &[(char, usize, u64, usize)]) -> String {
         let callers: Vec<Caller> = (0..10).map(|_| Caller::new()).collect();
         let mut turns = Turns::new(places);

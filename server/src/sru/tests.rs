@@ -16,6 +16,7 @@ use crate::access::{Access, Challenge, User};
 use crate::backend::{Answer, Backend, Found, Search};
 use crate::limits::Limits;
 use crate::memory::MemoryBackend;
+use crate::requests::ann;
 
 fn target() -> Target {
     Target::new(Arc::new(MemoryBackend::demo()), Limits::default())
@@ -114,10 +115,8 @@ async fn databases_are_those_of_the_path() {
 #[tokio::test]
 async fn users_prove_who_they_are() {
     let ann = User {
-        name: "ann".to_owned(),
-        password: Some("secret".to_owned()),
         databases: Some(vec!["books".to_owned()]),
-        ..User::default()
+        ..ann()
     };
     let access = Access {
         users: vec![ann],

@@ -7,9 +7,9 @@ use z3950_asn1::apdu::{
 use z3950_asn1::format::user_info1::UserInfo1;
 
 use super::*;
-use crate::access::{Access, Challenge, User};
+use crate::access::{Access, Challenge};
 use crate::metrics::{OperationKind, OperationOutcome};
-use crate::requests::Slow;
+use crate::requests::{Slow, ann};
 
 /// A server with the user `ann`.
 fn server() -> Arc<Context> {
@@ -17,13 +17,8 @@ fn server() -> Arc<Context> {
 }
 
 fn server_of(backend: Arc<dyn Backend>) -> Arc<Context> {
-    let user = User {
-        name: "ann".to_owned(),
-        password: Some("secret".to_owned()),
-        ..User::default()
-    };
     let access = Access {
-        users: vec![user],
+        users: vec![ann()],
         challenge: Some(Challenge::Simple("who is it?".to_owned())),
         ..Access::default()
     };

@@ -5,10 +5,11 @@ use std::sync::Mutex;
 use z3950_asn1::apdu::{IdAuthentication, IdPass};
 
 use super::*;
-use crate::access::{Access, User};
+use crate::access::Access;
 use crate::lock::lock;
 use crate::metrics::OperationKind;
 use crate::observer::SessionTotals;
+use crate::requests::ann;
 use crate::requests::scan_request;
 
 /// Keeps the totals of the sessions that have ended.
@@ -27,13 +28,8 @@ impl Observer for Ended {
 
 /// A server with the user `ann`.
 fn target() -> Target {
-    let user = User {
-        name: "ann".to_owned(),
-        password: Some("secret".to_owned()),
-        ..User::default()
-    };
     let access = Access {
-        users: vec![user],
+        users: vec![ann()],
         anonymous: true,
         ..Access::default()
     };

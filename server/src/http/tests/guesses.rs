@@ -1,17 +1,13 @@
 //! Clients that guess passwords, on one connection and on several.
 
 use super::*;
-use crate::access::{Access, User};
+use crate::access::Access;
+use crate::requests::ann;
 
 /// A server with the user `ann`.
 fn server() -> Arc<Context> {
-    let user = User {
-        name: "ann".to_owned(),
-        password: Some("secret".to_owned()),
-        ..User::default()
-    };
     let access = Access {
-        users: vec![user],
+        users: vec![ann()],
         ..Access::default()
     };
     let target = Target::new(catalogue(), Limits::default()).with_access(access);

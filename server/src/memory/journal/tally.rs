@@ -49,7 +49,7 @@ impl JournalTally {
         lock(&self.0).octets = octets;
     }
 
-    /// Counts a commit, after which there are so many octets, and whether it succeeded.
+    /// Counts a commit, and whether it succeeded. `octets` are in the journal after it.
     pub(in crate::memory) fn committed(&self, has_succeeded: bool, octets: u64) {
         let mut totals = lock(&self.0);
         totals.octets = octets;
@@ -59,7 +59,7 @@ impl JournalTally {
         }
     }
 
-    /// Counts a fold, after which there are so many octets, and whether it succeeded.
+    /// Counts a fold, and whether it succeeded. `octets` are in the journal after it.
     pub(in crate::memory) fn folded(&self, has_succeeded: bool, octets: u64) {
         let mut totals = lock(&self.0);
         totals.octets = octets;
