@@ -30,7 +30,7 @@
 //! The types of ASN.1, in [`apdu`], [`es`], [`format`](mod@format) and [`record`], are exhaustive: they mirror a fixed standard.
 //! Not covered: what `Debug` prints, the wording of messages, and that types implement traits of `rasn`;
 //! [`codec`] encodes and decodes. `bytes` 1, `serde_json` 1 and `tokio-util` 0.7 are part of the interface.
-//! The minimum version of Rust is 1.89, as in the manifest; raising it takes a minor version.
+//! The minimum version of Rust is 1.90, as in the manifest; raising it takes a minor version.
 
 // Nothing that a peer sends may end the program; `.clippy.toml` excepts tests.
 #![deny(

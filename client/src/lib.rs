@@ -48,7 +48,7 @@
 //! Documented items keep to Semantic Versioning. Types marked `#[non_exhaustive]` gain fields and variants in minor versions:
 //! make options with `default()` or `new` and set their fields, and end each `match` with a wildcard arm. Not covered: `Debug`
 //! output, logs, and the wording of messages. Covered: the names of [`retrieve::OutcomeName`] and the results of methods called
-//! `code`. `bytes` 1, `serde_json` 1 and `tokio` 1 are part of the interface. The minimum supported Rust version is 1.89; raising
+//! `code`. `bytes` 1, `serde_json` 1 and `tokio` 1 are part of the interface. The minimum supported Rust version is 1.90; raising
 //! it requires a minor version.
 
 // Nothing that a peer sends may end the program; `.clippy.toml` excepts tests.

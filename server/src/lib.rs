@@ -39,7 +39,7 @@
 //! make options with `default()` or `new` and set their fields, and end each `match` with an arm for unknown variants. The
 //! language of fault rules and the lines of a [`transcript`] are covered as documented. Not covered: `Debug` output, log texts,
 //! the wording of messages and of panics in [`testing`], and the contents of the demo catalogue. `bytes` 1 and `tokio` 1 are
-//! part of the interface. The minimum Rust version is 1.89, as in the manifest; raising it takes a minor version.
+//! part of the interface. The minimum Rust version is 1.90, as in the manifest; raising it takes a minor version.
 
 // Nothing that a peer sends may end the program; `.clippy.toml` excepts tests.
 #![deny(

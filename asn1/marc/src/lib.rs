@@ -25,7 +25,7 @@
 //! make options with `default()` or `new` and set their fields, and end each `match` with a wildcard arm.
 //! Not covered: what `Debug` prints, and the wording of messages. `bytes` 1, `serde_json` 1 and `encoding_rs` 0.8 are part of the
 //! interface.
-//! The minimum version of Rust is 1.89, as in the manifest; raising it takes a minor version.
+//! The minimum version of Rust is 1.90, as in the manifest; raising it takes a minor version.
 
 // Nothing that a peer sends may end the program; `.clippy.toml` excepts tests.
 #![deny(

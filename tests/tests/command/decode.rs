@@ -88,7 +88,9 @@ fn audit_d14_transcripts_are_read() {
         assert!(ran.stdout.contains(words), "{words} in {}", ran.stdout);
     }
     let mut lines = std::fs::read_to_string(&file).expect("a transcript");
-    lines.truncate(lines.trim_end().len() - 5);
+    // A cut line, besides all the others: which of them is the last depends on when the daemon is killed.
+    let cut = lines.lines().next().expect("a line")[..40].to_owned();
+    lines.push_str(&cut);
     lines.push_str("\n{\"session\":1,\"direction\":\"sent\",\"octets\":\"30 00\"}\n");
     let ran = z3950_fed(["decode", "--json", "-"], &lines);
     assert_eq!(ran.code, Some(8), "{ran:?}");

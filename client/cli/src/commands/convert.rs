@@ -56,6 +56,8 @@ pub(crate) fn run(arguments: &Convert, output: &mut Output) -> Result<Exit, Fail
         left_out: 0,
         repeated: 0,
     };
+    // Signals are watched before a file is begun.
+    run.stopped();
     let mut result = match arguments.check {
         // Missing files are reported before anything is written.
         false => readable(&arguments.files).and_then(|()| run.sink.begin()),
