@@ -51,7 +51,8 @@ fn packages_use_only_what_lies_below_them() {
             &["z3950", "z3950-server", "tokio", "tracing", "clap"],
         ),
         ("server", &["z3950", "rasn", "clap"]),
-        ("server/cli", &["z3950", "rasn"]),
+        ("server/front", &["rasn", "clap"]),
+        ("server/cli", &["z3950", "rasn", "axum", "askama"]),
         ("client", &["z3950-server", "rasn", "clap"]),
         ("client/cli", &["rasn"]),
         ("tests", &["rasn"]),
@@ -97,6 +98,7 @@ fn versions_are_in_the_root_manifest_only() {
         "client",
         "client/cli",
         "server",
+        "server/front",
         "server/cli",
         "tests",
     ] {

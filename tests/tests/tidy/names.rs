@@ -19,6 +19,7 @@ const PACKAGES: [&str; 6] = [
     "client",
     "client/cli",
     "server",
+    "server/front",
     "server/cli",
 ];
 

@@ -347,6 +347,10 @@ pub(super) const HOUSES: &[House] = &[
         ],
     },
     House {
+        package: "server/front",
+        floors: &["page", "gateway", "remote"],
+    },
+    House {
         package: "server/cli",
         floors: &[
             "serve",
