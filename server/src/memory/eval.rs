@@ -3,8 +3,6 @@
 
 mod proximity;
 
-use std::time::Instant;
-
 use z3950_asn1::apdu::{
     AttributesPlusTerm, Operand, Operator, ProximityOperator, ResultSetId, RpnRpnOp, RpnStructure,
     Term,
@@ -223,10 +221,9 @@ impl<'a, 'q> Evaluation<'a, 'q> {
             _ => 0,
         };
         self.work.spend(1 + octets / OCTETS_A_UNIT)?;
-        let begun = Instant::now();
         let look = look(self.fields, &self.search.query.attribute_set, operand)?;
-        if look.has_expression() {
-            self.work.spend_time(begun.elapsed())?;
+        if let Some(time) = look.compiled_in() {
+            self.work.spend_time(time)?;
         }
         Ok(look)
     }

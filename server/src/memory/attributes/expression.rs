@@ -1,5 +1,7 @@
 //! Regular expressions (Z39.50-2003 Appendix ATR.1, truncation 102).
 
+use std::time::Instant;
+
 use regex::{Regex, RegexBuilder};
 
 use crate::memory::index::Pattern;
@@ -18,10 +20,12 @@ pub(super) fn regular(expression: &str) -> Option<Pattern> {
                 .for_each(|letters| folded.push_str(letters)),
         }
     }
+    let begun = Instant::now();
     let regex = compiled(&folded)?;
     Some(Pattern::Matches {
         prefix: literal_prefix(&folded),
         regex,
+        compiled_in: begun.elapsed(),
     })
 }
 
@@ -73,7 +77,7 @@ mod tests {
 
     fn shown(wanted: Pattern) -> String {
         match wanted {
-            Pattern::Matches { prefix, regex } => format!("{prefix}|{regex}"),
+            Pattern::Matches { prefix, regex, .. } => format!("{prefix}|{regex}"),
             _ => "another".to_owned(),
         }
     }

@@ -12,6 +12,7 @@
 //! anywhere.
 
 use std::ops::Bound;
+use std::time::Duration;
 
 use z3950_asn1::apdu::AttributesPlusTerm;
 use z3950_asn1::bib1::attributes as bib1;
@@ -71,11 +72,11 @@ impl LookTarget<'_> {
 }
 
 impl Look<'_> {
-    /// Whether a regular expression was compiled, whose cost depends on more than its length.
-    pub(in crate::memory) fn has_expression(&self) -> bool {
+    /// How long it took to compile a regular expression, if there is one.
+    pub(in crate::memory) fn compiled_in(&self) -> Option<Duration> {
         match &self.target {
-            LookTarget::Entries(_, patterns) => patterns.iter().any(Pattern::is_expression),
-            _ => false,
+            LookTarget::Entries(_, patterns) => patterns.iter().find_map(Pattern::compiled_in),
+            _ => None,
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::ops::{Bound, Range};
 #[cfg(feature = "regex")]
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use super::dictionary::Dictionary;
 use super::mask::fits;
@@ -116,6 +116,8 @@ pub(in crate::memory) enum Pattern {
         prefix: String,
         /// The expression, anchored on both sides.
         regex: regex::Regex,
+        /// How long it took to compile.
+        compiled_in: Duration,
     },
     /// Terms in a range, compared by octets.
     Range {
@@ -129,11 +131,13 @@ pub(in crate::memory) enum Pattern {
 }
 
 impl Pattern {
-    pub(in crate::memory) fn is_expression(&self) -> bool {
-        #[cfg(feature = "regex")]
-        return matches!(self, Self::Matches { .. });
-        #[cfg(not(feature = "regex"))]
-        false
+    /// How long it took to make, if it is an expression: this depends on more than its length.
+    pub(in crate::memory) fn compiled_in(&self) -> Option<Duration> {
+        match self {
+            #[cfg(feature = "regex")]
+            Self::Matches { compiled_in, .. } => Some(*compiled_in),
+            _ => None,
+        }
     }
 }
 
@@ -221,7 +225,7 @@ pub(super) fn matches(
             test(beginning_with(prefix), work, &is_like)?
         }
         #[cfg(feature = "regex")]
-        Pattern::Matches { prefix, regex } => {
+        Pattern::Matches { prefix, regex, .. } => {
             let is_like = |term: &[u8], work: &mut Work| {
                 // Nobody can tell beforehand what an expression takes.
                 let begun = Instant::now();

@@ -75,6 +75,7 @@ fn terms_are_found_by_patterns() {
                 Pattern::Matches {
                     prefix: "w".into(),
                     regex: regex.clone(),
+                    compiled_in: Duration::ZERO,
                 },
                 &[0, 1, 2, 4, 5],
             ),
@@ -82,6 +83,7 @@ fn terms_are_found_by_patterns() {
                 Pattern::Matches {
                     prefix: String::new(),
                     regex: regex.clone(),
+                    compiled_in: Duration::ZERO,
                 },
                 &[0, 1, 2, 4, 5],
             ),
