@@ -13,14 +13,12 @@
 //! | `records` | which schema to ask for; records and diagnostics as those of Z39.50 |
 //! | `sets` | what a session keeps |
 //! | `server` | one request of SRU and its answer, and what the status of HTTP means |
-//! | `http` | connections, redirections, limits |
 //!
 //! What SRU does not have is refused with a diagnostic: result sets shared with other sessions, several databases at once, Explain
 //! databases, orders, segmentation, resource control.
 
 mod explain;
 mod facets;
-mod http;
 mod query;
 mod records;
 mod scan;
@@ -34,21 +32,8 @@ pub use self::explain::SruDescription;
 pub use crate::error::SruFault;
 pub use crate::target::profile::{SruMethod, SruOptions};
 
-use std::error::Error;
-
 use z3950_asn1::apdu::{DefaultDiagFormat, DiagRec};
 use z3950_asn1::bib1::diagnostics::Condition;
-
-/// An error and its causes in one line.
-fn chain(error: &dyn Error) -> String {
-    let mut words = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        words = format!("{words}: {error}");
-        cause = error.source();
-    }
-    words
-}
 
 /// Why a request is not carried out.
 enum Refused {

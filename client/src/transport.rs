@@ -11,6 +11,8 @@
 //! [`Routes`] combines them for an endpoint.
 
 pub(crate) mod connect;
+#[cfg(feature = "sru")]
+pub(crate) mod http;
 #[cfg(feature = "proxy")]
 mod proxy;
 pub(crate) mod timeouts;

@@ -2,11 +2,8 @@
 
 use std::borrow::Cow;
 
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 use hyper::StatusCode;
-use hyper::header::HeaderValue;
 use z3950_asn1::apdu::IdAuthentication;
 use z3950_asn1::bib1::diagnostics::Condition;
 use z3950_asn1::sru::{
@@ -15,13 +12,16 @@ use z3950_asn1::sru::{
 };
 
 use super::Refused;
-use super::http::{HttpAnswer, HttpClient, HttpRequest};
 use crate::error::{Cause, Error, Phase, SruFault};
 use crate::target::profile::{SruMethod, SruOptions};
-use crate::transport::timeouts::Timeouts;
+use crate::transport::Timeouts;
+use crate::transport::http::{HttpAnswer, HttpClient, HttpRequest};
 
 const FORM: &str = "application/x-www-form-urlencoded";
 const SOAP: &str = "text/xml; charset=utf-8";
+
+/// Servers differ in the type of their answers (RFC 6207); nothing is refused.
+const ACCEPTED: &str = "application/sru+xml, text/xml, application/xml, */*;q=0.5";
 
 /// A server of SRU.
 pub(super) struct SruServer {
@@ -50,13 +50,9 @@ impl SruServer {
             false => (None, login),
         };
         self.login = in_url;
-        self.http.authorize(in_header.and_then(|login| {
-            let pair = format!("{}:{}", login.user, login.password);
-            let mut value =
-                HeaderValue::try_from(format!("Basic {}", STANDARD.encode(pair))).ok()?;
-            value.set_sensitive(true);
-            Some(value)
-        }));
+        let pair = in_header.as_ref();
+        self.http
+            .authorize(pair.map(|login| (&*login.user, &*login.password)));
     }
 
     /// Makes a request in the version of the options; one with facets in 2.0, since versions before have none.
@@ -96,6 +92,7 @@ impl SruServer {
         };
         let request = HttpRequest {
             path,
+            accepted: ACCEPTED,
             body,
             is_repeatable: !is_update,
         };
@@ -108,6 +105,7 @@ impl SruServer {
             status,
             retry_after,
             body,
+            ..
         } = answer;
         let read = Response::from_xml(body, &self.limits);
         if status.is_success() {

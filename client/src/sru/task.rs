@@ -10,7 +10,6 @@ use z3950_asn1::sru::SruLimits;
 use z3950_asn1::types::Bits;
 
 use super::explain::SruDescription;
-use super::http::HttpClient;
 use super::query::Translations;
 use super::server::SruServer;
 use super::sets::{ResultSets, SruExchange};
@@ -20,8 +19,8 @@ use crate::protocol::driver::{Command, End, State, examine};
 use crate::protocol::service::init::{EXCEPTIONAL_RECORD_SIZE, PREFERRED_MESSAGE_SIZE};
 use crate::protocol::session::options::SessionOptions;
 use crate::target::Endpoint;
-use crate::transport::Routes;
-use crate::transport::timeouts::Timeouts;
+use crate::transport::http::HttpClient;
+use crate::transport::{Routes, Timeouts};
 
 /// What SRU has: search, present, delete, scan, sort, extended services for updates; named result sets, which are kept here; queries
 /// of type 104 (Z39.50-2003 §3.2.1.1.4).

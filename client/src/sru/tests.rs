@@ -226,7 +226,7 @@ fn refused(number: u16, details: &str) -> Reply {
 
 /// An error and its causes.
 fn chain(error: &Error) -> String {
-    super::chain(error)
+    crate::transport::http::chain(error)
 }
 
 /// The titles of all records, or the errors in their place.

@@ -1,9 +1,11 @@
 //! Requests and answers of HTTP/1.1 (RFC 9112) over this crate's own connections: kept for the next request, bounded in octets and
-//! time, redirected within the same host only.
+//! time, redirected within the same host only. SRU and gateways use it.
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use bytes::{Bytes, BytesMut};
 use http_body_util::{BodyExt, Full};
 use hyper::body::{Body, Incoming};
@@ -21,8 +23,7 @@ use tracing::debug;
 use crate::error::{Cause, Error, Phase, SruFault};
 use crate::target::Endpoint;
 use crate::target::http::HttpUrl;
-use crate::transport::Routes;
-use crate::transport::timeouts::Timeouts;
+use crate::transport::{Routes, Timeouts};
 
 /// How often a request is redirected.
 const MAX_REDIRECTS: usize = 4;
@@ -30,11 +31,9 @@ const MAX_REDIRECTS: usize = 4;
 const MAX_HEAD: usize = 64 << 10;
 
 const AGENT: &str = concat!("z3950/", env!("CARGO_PKG_VERSION"));
-/// Servers of SRU differ in the type of their answers (RFC 6207); nothing is refused.
-const ACCEPTED: &str = "application/sru+xml, text/xml, application/xml, */*;q=0.5";
 
 /// A connection with a server, opened when it is needed.
-pub(super) struct HttpClient {
+pub(crate) struct HttpClient {
     routes: Routes,
     proxy: Option<String>,
     endpoint: Endpoint,
@@ -60,21 +59,25 @@ impl Drop for Kept {
 
 /// A request: a path with its query, and what is sent to it.
 #[derive(Clone, Debug)]
-pub(super) struct HttpRequest {
-    pub(super) path: String,
+pub(crate) struct HttpRequest {
+    pub(crate) path: String,
+    /// The types of answers that are wanted, as in the header Accept (RFC 9110 §12.5.1).
+    pub(crate) accepted: &'static str,
     /// The type and octets of a body. Requests with one are POST, others are GET.
-    pub(super) body: Option<(&'static str, Bytes)>,
+    pub(crate) body: Option<(&'static str, Bytes)>,
     /// Whether it may be made again after the connection was lost.
-    pub(super) is_repeatable: bool,
+    pub(crate) is_repeatable: bool,
 }
 
 /// An answer.
 #[derive(Debug)]
-pub(super) struct HttpAnswer {
-    pub(super) status: StatusCode,
+pub(crate) struct HttpAnswer {
+    pub(crate) status: StatusCode,
     /// How long the server asks to wait.
-    pub(super) retry_after: Option<Duration>,
-    pub(super) body: Bytes,
+    pub(crate) retry_after: Option<Duration>,
+    /// The media type in lower case, without parameters; empty if the answer does not say.
+    pub(crate) media_type: String,
+    pub(crate) body: Bytes,
 }
 
 /// Why there is no answer.
@@ -92,7 +95,7 @@ impl From<Error> for LostRequest {
 
 impl HttpClient {
     /// A client of one server, without a connection. Answers may have `max_body` octets.
-    pub(super) fn new(
+    pub(crate) fn new(
         routes: Routes,
         endpoint: Endpoint,
         proxy: Option<String>,
@@ -108,18 +111,23 @@ impl HttpClient {
         }
     }
 
-    /// Sends this header with each request from now on.
-    pub(super) fn authorize(&mut self, authorization: Option<HeaderValue>) {
-        self.authorization = authorization;
+    /// Sends this user and password with each request from now on (RFC 7617), or none.
+    pub(crate) fn authorize(&mut self, login: Option<(&str, &str)>) {
+        self.authorization = login.and_then(|(user, password)| {
+            let pair = STANDARD.encode(format!("{user}:{password}"));
+            let mut value = HeaderValue::try_from(format!("Basic {pair}")).ok()?;
+            value.set_sensitive(true);
+            Some(value)
+        });
     }
 
     /// Closes the connection, and forgets an answer that is awaited.
-    pub(super) fn disconnect(&mut self) {
+    pub(crate) fn disconnect(&mut self) {
         self.kept = None;
     }
 
     /// Connects, unless a connection is open.
-    pub(super) async fn connect(&mut self, timeouts: &Timeouts) -> Result<(), Error> {
+    pub(crate) async fn connect(&mut self, timeouts: &Timeouts) -> Result<(), Error> {
         if self
             .kept
             .as_ref()
@@ -152,7 +160,7 @@ impl HttpClient {
     ///
     /// # Errors
     /// That there is no answer, or one that exceeds the limits. Any status is an answer.
-    pub(super) async fn ask(
+    pub(crate) async fn ask(
         &mut self,
         phase: Phase,
         request: &HttpRequest,
@@ -165,7 +173,8 @@ impl HttpClient {
             let location = response
                 .headers()
                 .get(LOCATION)
-                .filter(|_| status.is_redirection());
+                // 300 leaves the choice to people (RFC 9110 §15.4.1).
+                .filter(|_| status.is_redirection() && status != StatusCode::MULTIPLE_CHOICES);
             let Some(location) = location else {
                 return self.receive(phase, response, timeouts).await;
             };
@@ -246,7 +255,7 @@ impl HttpClient {
             .uri(&request.path)
             .header(HOST, authority(&self.endpoint))
             .header(USER_AGENT, AGENT)
-            .header(ACCEPT, ACCEPTED);
+            .header(ACCEPT, request.accepted);
         let mut message = message.body(Full::new(body)).map_err(unusable)?;
         let headers = message.headers_mut();
         if let Some((content_type, _)) = &request.body {
@@ -278,6 +287,7 @@ impl HttpClient {
         Ok(HttpAnswer {
             status: head.status,
             retry_after: retry_after(&head.headers),
+            media_type: media_type(&head.headers),
             body: received?,
         })
     }
@@ -389,6 +399,13 @@ fn authority(endpoint: &Endpoint) -> String {
     }
 }
 
+fn media_type(headers: &HeaderMap) -> String {
+    let value = headers.get(CONTENT_TYPE).map(HeaderValue::as_bytes);
+    let value = String::from_utf8_lossy(value.unwrap_or_default());
+    let essence = value.split(';').next().unwrap_or_default();
+    essence.trim().to_ascii_lowercase()
+}
+
 /// The header Retry-After: seconds, or a date (RFC 9110 §10.2.3).
 fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     let text = headers.get(RETRY_AFTER)?.to_str().ok()?.trim();
@@ -416,7 +433,7 @@ fn shown(path: &str) -> String {
 fn of_http(phase: Phase, error: &hyper::Error) -> Error {
     let is_http = error.is_parse() || error.is_parse_status();
     if is_http && !error.is_incomplete_message() {
-        let words = crate::sru::chain(error);
+        let words = chain(error);
         return Error::fault(phase, SruFault::Http(words));
     }
     match error.is_closed() || error.is_canceled() || error.is_incomplete_message() {
@@ -424,7 +441,7 @@ fn of_http(phase: Phase, error: &hyper::Error) -> Error {
             phase,
             cause: Cause::Disconnected,
         },
-        false => unavailable(phase, std::io::Error::other(crate::sru::chain(error))),
+        false => unavailable(phase, std::io::Error::other(chain(error))),
     }
 }
 
@@ -433,4 +450,15 @@ fn unavailable(phase: Phase, error: impl Into<Box<dyn std::error::Error + Send +
         phase,
         cause: Cause::Other(Arc::new(std::io::Error::other(error))),
     }
+}
+
+/// An error and its causes in one line.
+pub(crate) fn chain(error: &dyn std::error::Error) -> String {
+    let mut words = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        words = format!("{words}: {error}");
+        cause = error.source();
+    }
+    words
 }
