@@ -8,6 +8,8 @@ use z3950_asn1::apdu::{IdAuthentication, InitializeRequest};
 
 use crate::connection::Connection;
 use crate::error::Error;
+#[cfg(feature = "sru")]
+use crate::gateway::{Gateway, GatewayClient};
 use crate::open::{self, Opened};
 use crate::pace::Pace;
 use crate::plan::{self, Plan, PlanError, PlanOptions, id_pass};
@@ -55,6 +57,8 @@ pub struct Client {
     options: Arc<ClientOptions>,
     profiles: Arc<Profiles>,
     pool: Arc<Pool>,
+    #[cfg(feature = "sru")]
+    gateway: Option<Arc<GatewayClient>>,
 }
 
 impl Client {
@@ -101,6 +105,8 @@ impl Client {
             options: Arc::new(options),
             profiles: Arc::default(),
             pool: Arc::new(Pool::new(routes)),
+            #[cfg(feature = "sru")]
+            gateway: None,
         }
     }
 
@@ -123,6 +129,28 @@ impl Client {
             profiles: profiles.into(),
             ..self.clone()
         }
+    }
+
+    /// A client that has a gateway carry out retrieval URLs (RFC 1738 §3), and the same options, profiles and sessions.
+    ///
+    /// [`get`](Self::get), [`retrieve`](Self::retrieve) and [`retrieve_plan`](Self::retrieve_plan) then connect to the gateway alone, by
+    /// the routes and within the timeouts of the client. No credentials are sent but those of the gateway's own address, and
+    /// whether a port is allowed is for the gateway to say.
+    #[cfg(feature = "sru")]
+    pub fn with_gateway(&self, gateway: Gateway) -> Self {
+        let routes = self.pool.routes().clone();
+        Self {
+            gateway: Some(Arc::new(GatewayClient::new(gateway, routes))),
+            ..self.clone()
+        }
+    }
+
+    /// Whether retrieval URLs are carried out by a gateway.
+    fn has_gateway(&self) -> bool {
+        #[cfg(feature = "sru")]
+        return self.gateway.is_some();
+        #[cfg(not(feature = "sru"))]
+        false
     }
 
     /// The profiles of the client.
@@ -162,10 +190,12 @@ impl Client {
         let is_anonymous =
             plan.options.init.id_authentication.is_none() && url.userinfo().is_none();
         match &entry.profile.credentials {
-            Some(credentials) if is_anonymous => match self.authentication(credentials).await {
-                Ok(authentication) => Ok(plan.with_authentication(authentication)),
-                Err(error) => Err(PlanError::Credentials(error.to_string())),
-            },
+            Some(credentials) if is_anonymous && !self.has_gateway() => {
+                match self.authentication(credentials).await {
+                    Ok(authentication) => Ok(plan.with_authentication(authentication)),
+                    Err(error) => Err(PlanError::Credentials(error.to_string())),
+                }
+            }
             _ => Ok(plan),
         }
     }
@@ -185,6 +215,10 @@ impl Client {
     pub async fn retrieve_plan(&self, plan: &Plan) -> Result<Retrieval, PlanError> {
         if plan.docid.is_none() {
             return Err(PlanError::NoDocid);
+        }
+        #[cfg(feature = "sru")]
+        if let Some(gateway) = &self.gateway {
+            return Ok(gateway.retrieve(plan, &self.options.timeouts).await.into());
         }
         if let Some(port) = plan.refused_port() {
             return Ok(Outcome::Failed(Error::PortRefused(port)).into());

@@ -2,6 +2,7 @@
 //! diagnostics are kept as data.
 
 mod fault;
+mod gateway;
 mod sru;
 
 use std::borrow::Cow;
@@ -19,6 +20,7 @@ use crate::plan::notice::PlanError;
 use crate::target::profile::{CredentialsError, ProfileError};
 use crate::url::{BuildError, UrlError};
 pub use fault::ProtocolFault;
+pub use gateway::GatewayError;
 pub use sru::SruFault;
 
 /// Why a request failed.
@@ -91,6 +93,9 @@ pub enum Error {
     /// The credentials of the target's profile are not available.
     #[error(transparent)]
     Credentials(Arc<CredentialsError>),
+    /// The gateway did not carry out the URL.
+    #[error(transparent)]
+    Gateway(#[from] GatewayError),
     /// The URL is malformed.
     #[error(transparent)]
     Url(#[from] UrlError),
@@ -326,7 +331,7 @@ pub enum Cause {
     /// The TLS handshake failed: the server does not speak TLS, or rejects the client.
     #[error("the handshake failed")]
     Handshake(#[source] Arc<io::Error>),
-    /// The server of SRU answered with a status of HTTP that may change, such as 503.
+    /// The server of SRU or the gateway answered with a status of HTTP that may change, such as 503.
     #[error("HTTP status {status}{}", asked_to_wait(*retry_after))]
     HttpStatus {
         /// The status, with its usual words.

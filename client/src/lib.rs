@@ -41,7 +41,7 @@
 //!
 //! # Features
 //!
-//! `tls` (on by default): TLS; `sru`: the same searches at servers of SRU; `proxy`: HTTP CONNECT and SOCKS5; `html`: URLs in HTML.
+//! `tls` (on by default): TLS; `sru`: the same searches at servers of SRU, and retrieval by gateways; `proxy`: HTTP CONNECT and SOCKS5; `html`: URLs in HTML.
 //!
 //! # Stability
 //!
@@ -65,6 +65,8 @@ pub use z3950_marc as marc;
 pub mod client;
 mod connection;
 pub mod error;
+#[cfg(feature = "sru")]
+mod gateway;
 pub mod gopher;
 pub mod lookup;
 pub mod open;
@@ -89,6 +91,8 @@ mod testing;
 pub use client::{Client, ClientOptions};
 pub use connection::{Connection, LookupResult};
 pub use error::{Diagnostics, Error, Phase};
+#[cfg(feature = "sru")]
+pub use gateway::{Gateway, GatewayAddressError};
 pub use open::Opened;
 pub use plan::{Plan, PlanError, PlanOptions, plan};
 pub use pool::{Lease, SharedLease};

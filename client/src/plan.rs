@@ -15,7 +15,7 @@ use z3950_marc::charset::Charset;
 use crate::protocol::service::init;
 use crate::target::Endpoint;
 use crate::target::profile::{Profile, TargetLimits};
-use crate::url::{DEFAULT_PORT, Host, Kind, Octets, Userinfo, Z3950Url};
+use crate::url::{BuildError, DEFAULT_PORT, Host, Kind, Octets, Userinfo, Z3950Url};
 pub(crate) use course::Course;
 pub use fallback::Fallback;
 pub use notice::{Caution, PlanError, Warning};
@@ -301,6 +301,28 @@ impl Plan {
         let mut cautions = self.cautions.iter();
         let reserved = cautions.any(|caution| matches!(caution, Caution::ReservedPort(_)));
         (reserved && !self.options.allow_reserved_port).then_some(self.port)
+    }
+
+    /// The URL with what is requested for it, without user and password.
+    ///
+    /// # Errors
+    /// Parts that do not make a URL, such as another kind or a host set since.
+    pub fn url(&self) -> Result<Z3950Url, BuildError> {
+        let mut url = Z3950Url::builder(self.kind, self.host.clone())
+            .port(self.port)
+            .databases(self.defaults.databases.iter().cloned());
+        if let Some(docid) = &self.docid {
+            url = url.docid(docid.clone());
+        }
+        if let Some(name) = &self.defaults.element_set {
+            url = url.element_set(name.clone());
+        }
+        for syntax in self.record_syntaxes.iter().filter(|_| self.names_syntaxes) {
+            let dotted = || syntax.to_string();
+            let name = syntax.name().map_or_else(dotted, str::to_owned);
+            url = url.record_syntax(name);
+        }
+        url.build()
     }
 
     /// The first APDU.

@@ -45,6 +45,12 @@ impl Pool {
         }
     }
 
+    /// The routes to servers.
+    #[cfg(feature = "sru")]
+    pub(crate) fn routes(&self) -> &Routes {
+        &self.routes
+    }
+
     /// Opens a session. A rejected Init forgets the password, so that a mistyped one is asked for again.
     pub(crate) async fn connect(
         &self,

@@ -336,15 +336,10 @@ fn judge(slot: ResultRecord, requested: Option<Oid>) -> Outcome {
             external: record,
             ..
         } => {
-            let syntax = record.direct_reference;
-            let mismatch = requested.is_some() && syntax != requested;
+            let delivered = Delivered::new(record, requested);
             Outcome::Delivered(Box::new(Delivered {
-                record,
                 database,
-                syntax,
-                requested,
-                mismatch,
-                substitute: None,
+                ..delivered
             }))
         }
     }

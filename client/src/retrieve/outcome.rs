@@ -7,7 +7,7 @@ use z3950_asn1::oid::Oid;
 use z3950_asn1::types::InternationalString;
 
 use super::OutcomeName;
-use crate::error::{Cause, Error, Phase};
+use crate::error::{Cause, Error, GatewayError, Phase};
 use crate::protocol::service::SubstituteForm;
 use crate::record::Record;
 
@@ -45,6 +45,21 @@ pub struct Delivered {
     pub substitute: Option<SubstituteForm>,
 }
 
+impl Delivered {
+    /// A record in the form of the URL, if its syntax is the requested one.
+    pub(crate) fn new(record: External, requested: Option<Oid>) -> Self {
+        let syntax = record.direct_reference;
+        Self {
+            mismatch: requested.is_some() && syntax != requested,
+            record,
+            database: None,
+            syntax,
+            requested,
+            substitute: None,
+        }
+    }
+}
+
 impl Outcome {
     /// The name of the outcome, such as `no match`.
     pub fn name(&self) -> OutcomeName {
@@ -70,6 +85,14 @@ impl Outcome {
                 Error::ProtocolClosed { .. } => OutcomeName::Closed,
                 Error::AccessRefused { .. } => OutcomeName::AccessRefused,
                 Error::PortRefused(_) => OutcomeName::PortRefused,
+                Error::Gateway(error) => match error {
+                    GatewayError::Url(_) => OutcomeName::NotSent,
+                    GatewayError::Forbidden(_) => OutcomeName::AccessRefused,
+                    GatewayError::Form(_) => OutcomeName::NotWritten,
+                    GatewayError::Refused(_) => OutcomeName::SearchRefused,
+                    GatewayError::NoAnswer(_) => OutcomeName::Unavailable,
+                    GatewayError::NoGateway(_) => OutcomeName::ProtocolError,
+                },
                 _ => OutcomeName::Unavailable,
             },
         }

@@ -1,0 +1,166 @@
+//! Retrieval by a gateway, a server of HTTP that carries out URLs for clients that do not know their scheme or cannot reach their
+//! servers (RFC 1630 "Introduction"; RFC 1738 §3: "specific gateway locators"): `GET GATEWAY/get?url=URL`.
+
+mod answer;
+
+#[cfg(test)]
+mod tests;
+
+use std::fmt;
+use std::fmt::Write;
+use std::str::FromStr;
+use std::sync::{Mutex, PoisonError};
+
+use z3950_asn1::oid;
+
+use crate::error::{Error, Phase};
+use crate::plan::Plan;
+use crate::protocol::service::init::EXCEPTIONAL_RECORD_SIZE;
+use crate::retrieve::Outcome;
+use crate::target::http::HttpUrl;
+use crate::target::{Endpoint, TargetError};
+use crate::transport::http::{HttpAnswer, HttpClient, HttpRequest};
+use crate::transport::{Routes, Timeouts};
+use crate::url::Userinfo;
+
+/// The types of records that are wanted: MARC first (RFC 2220), for the record syntax XML MARCXML (RFC 6207), for SUTRS text. The
+/// last is that of a failure (RFC 9457).
+const MARC_FIRST: &str = "application/marc, application/marcxml+xml;q=0.9, text/xml;q=0.8, application/xml;q=0.8, text/plain;q=0.5, application/problem+json;q=0.1";
+const XML_FIRST: &str = "application/marcxml+xml, text/xml, application/xml, application/marc;q=0.9, text/plain;q=0.5, application/problem+json;q=0.1";
+const TEXT_FIRST: &str = "text/plain, application/marc;q=0.9, application/marcxml+xml;q=0.8, text/xml;q=0.8, application/xml;q=0.8, application/problem+json;q=0.1";
+
+/// The address of a gateway, such as `http://gateway.example/` or `https://user:password@lib.example/z/`, whose user and password
+/// it gets with each request. `Display` shows neither.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Gateway {
+    endpoint: Endpoint,
+    /// With a slash at both ends.
+    path: String,
+    userinfo: Option<Userinfo>,
+}
+
+/// Why a text is no address of a gateway.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum GatewayAddressError {
+    /// No URL of HTTP.
+    #[error("the address of a gateway begins with http:// or https://")]
+    Scheme,
+    /// The user, password, host or port is malformed.
+    #[error(transparent)]
+    Malformed(TargetError),
+    /// The URL has parameters or a fragment.
+    #[error("the address of a gateway ends with its path: write {0}")]
+    Parameters(Gateway),
+}
+
+impl FromStr for Gateway {
+    type Err = GatewayAddressError;
+
+    /// Parses an `http:` or `https:` URL without parameters. The slash at its end may be missing.
+    fn from_str(text: &str) -> Result<Self, GatewayAddressError> {
+        let url = HttpUrl::parse(text).map_err(|error| match error {
+            TargetError::Scheme(_) => GatewayAddressError::Scheme,
+            error => GatewayAddressError::Malformed(error),
+        })?;
+        let path = url.path.trim_end_matches('/');
+        let gateway = Self {
+            path: match path {
+                "" => "/".to_owned(),
+                path => format!("/{path}/"),
+            },
+            endpoint: url.endpoint,
+            userinfo: url.userinfo,
+        };
+        match url.query.is_empty() && !url.has_fragment {
+            true => Ok(gateway),
+            false => Err(GatewayAddressError::Parameters(gateway)),
+        }
+    }
+}
+
+impl fmt::Display for Gateway {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}{}", self.endpoint, self.path)
+    }
+}
+
+/// A gateway, and the connections that are kept for the next request.
+pub(crate) struct GatewayClient {
+    gateway: Gateway,
+    routes: Routes,
+    idle: Mutex<Vec<HttpClient>>,
+}
+
+impl GatewayClient {
+    /// No connection is opened yet.
+    pub(crate) fn new(gateway: Gateway, routes: Routes) -> Self {
+        Self {
+            gateway,
+            routes,
+            idle: Mutex::default(),
+        }
+    }
+
+    /// Has the gateway carry out the URL of a plan.
+    pub(crate) async fn retrieve(&self, plan: &Plan, timeouts: &Timeouts) -> Outcome {
+        let url = match plan.url() {
+            Ok(url) => url.canonical(),
+            Err(error) => return Outcome::Failed(error.into()),
+        };
+        let request = HttpRequest {
+            path: format!("{}get?url={}", self.gateway.path, parameter(&url)),
+            accepted: match plan.defaults.record_syntax {
+                Some(oid::XML) => XML_FIRST,
+                Some(oid::SUTRS) => TEXT_FIRST,
+                _ => MARC_FIRST,
+            },
+            body: None,
+            is_repeatable: true,
+        };
+        match self.ask(&request, timeouts).await {
+            Ok(answer) => answer::outcome(answer, plan),
+            Err(error) => error.into(),
+        }
+    }
+
+    /// Makes the request on a connection of its own, which is kept unless it fails.
+    async fn ask(&self, request: &HttpRequest, timeouts: &Timeouts) -> Result<HttpAnswer, Error> {
+        let kept = self.idle().pop();
+        let mut http = kept.unwrap_or_else(|| self.http());
+        let answer = http.ask(Phase::Search, request, timeouts).await?;
+        self.idle().push(http);
+        Ok(answer)
+    }
+
+    fn http(&self) -> HttpClient {
+        let max_body = usize::try_from(EXCEPTIONAL_RECORD_SIZE).unwrap_or(usize::MAX);
+        let endpoint = self.gateway.endpoint.clone();
+        let mut http = HttpClient::new(self.routes.clone(), endpoint, None, max_body);
+        if let Some(userinfo) = &self.gateway.userinfo {
+            let password = userinfo.password().map(ToString::to_string);
+            let user = userinfo.user().to_string();
+            http.authorize(Some((&user, &password.unwrap_or_default())));
+        }
+        http
+    }
+
+    fn idle(&self) -> std::sync::MutexGuard<'_, Vec<HttpClient>> {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The value of a parameter: everything but the unreserved characters of RFC 3986 §2.3 escaped.
+fn parameter(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len() * 2);
+    for octet in text.bytes() {
+        match octet {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => {
+                escaped.push(char::from(octet));
+            }
+            // Errors: writing to a string cannot fail.
+            _ => drop(write!(escaped, "%{octet:02X}")),
+        }
+    }
+    escaped
+}

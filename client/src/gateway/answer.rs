@@ -1,0 +1,159 @@
+//! The answer of a gateway as an outcome: a record by its media type, or the reason why there is none by its status (RFC 9110 §15)
+//! and, if it is there, by a description of the problem (RFC 9457) whose members `outcome`, `hits` and `diagnostic` are those of
+//! `z3950 get --json`.
+
+use hyper::StatusCode;
+use serde_json::Value;
+use z3950_asn1::apdu::{AddInfo, DefaultDiagFormat, DiagRec, External};
+use z3950_asn1::oid::{self, Oid};
+use z3950_asn1::record::{is_marc, sutrs_external};
+use z3950_marc::charset::utf8_or_latin1;
+
+use crate::error::{Cause, Diagnostics, Error, GatewayError, Phase};
+use crate::plan::Plan;
+use crate::retrieve::{Delivered, Outcome, OutcomeName};
+use crate::transport::http::HttpAnswer;
+
+/// The most characters of a gateway's own words that a message has.
+const MAX_WORDS: usize = 500;
+
+/// What became of a plan.
+pub(super) fn outcome(answer: HttpAnswer, plan: &Plan) -> Outcome {
+    if answer.status.is_success() {
+        return match record(&answer, plan.defaults.record_syntax) {
+            Some(external) => Outcome::Delivered(Box::new(Delivered::new(
+                external,
+                plan.defaults.record_syntax,
+            ))),
+            None => {
+                let words = match &*answer.media_type {
+                    "" => "an answer without a media type".to_owned(),
+                    name => format!("an answer of type {name}, which is no record"),
+                };
+                Error::from(GatewayError::NoGateway(words)).into()
+            }
+        };
+    }
+    let problem = ProblemDetails::of(&answer);
+    let name = problem.name();
+    let words = problem.words(answer.status);
+    Outcome::Failed(match (answer.status, name) {
+        (StatusCode::MULTIPLE_CHOICES, _) => Error::Ambiguous {
+            hits: problem.hits().unwrap_or(2),
+        },
+        (_, Some(OutcomeName::NoMatch)) => Error::NoMatch,
+        (_, Some(OutcomeName::RecordRefused)) if problem.diagnostic().is_some() => {
+            return match problem.diagnostic() {
+                Some(diagnostic) => Outcome::RecordDiagnostic { diagnostic },
+                None => Error::from(GatewayError::Refused(words)).into(),
+            };
+        }
+        (_, Some(OutcomeName::SearchRefused)) => problem.refused(Phase::Search),
+        (_, Some(OutcomeName::PresentRefused)) => problem.refused(Phase::Present),
+        (StatusCode::BAD_REQUEST | StatusCode::URI_TOO_LONG, _) => GatewayError::Url(words).into(),
+        (StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN, _) => {
+            GatewayError::Forbidden(words).into()
+        }
+        (StatusCode::NOT_ACCEPTABLE, _) => GatewayError::Form(words).into(),
+        (StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE, _) => {
+            let cause = Cause::HttpStatus {
+                status: answer.status.to_string(),
+                retry_after: answer.retry_after,
+            };
+            let phase = Phase::Search;
+            Error::Unavailable { phase, cause }
+        }
+        (StatusCode::BAD_GATEWAY, _) => GatewayError::Refused(words).into(),
+        (StatusCode::GATEWAY_TIMEOUT, _) => GatewayError::NoAnswer(words).into(),
+        // A server without a gateway has nothing at this path, either, which says nothing about the record.
+        _ => GatewayError::NoGateway(words).into(),
+    })
+}
+
+/// The record in the syntax that its media type stands for; `None` for other types. MARC is in the syntax asked for, if that is one
+/// of MARC.
+fn record(answer: &HttpAnswer, requested: Option<Oid>) -> Option<External> {
+    let octets = answer.body.clone();
+    match &*answer.media_type {
+        "application/marc" => {
+            let syntax = requested.filter(is_marc).unwrap_or(oid::USMARC);
+            Some(External::octet_aligned(syntax, octets))
+        }
+        "text/plain" => sutrs_external(&utf8_or_latin1(&octets)),
+        name if name.ends_with("/xml") || name.ends_with("+xml") => {
+            Some(External::octet_aligned(oid::XML, octets))
+        }
+        _ => None,
+    }
+}
+
+/// What a gateway says about a failure: a JSON object, or text.
+enum ProblemDetails {
+    Object(Value),
+    Text(String),
+    Nothing,
+}
+
+impl ProblemDetails {
+    fn of(answer: &HttpAnswer) -> Self {
+        match &*answer.media_type {
+            "application/problem+json" | "application/json" => {
+                serde_json::from_slice(&answer.body).map_or(Self::Nothing, Self::Object)
+            }
+            "text/plain" => Self::Text(utf8_or_latin1(&answer.body).into_owned()),
+            _ => Self::Nothing,
+        }
+    }
+
+    fn member(&self, name: &str) -> Option<&Value> {
+        match self {
+            Self::Object(object) => object.get(name),
+            _ => None,
+        }
+    }
+
+    fn name(&self) -> Option<OutcomeName> {
+        self.member("outcome")?.as_str()?.parse().ok()
+    }
+
+    fn hits(&self) -> Option<u64> {
+        self.member("hits")?.as_u64()
+    }
+
+    /// The diagnostic of the server, if it is one of the default format.
+    fn diagnostic(&self) -> Option<DiagRec> {
+        let member = self.member("diagnostic")?;
+        let text = |name: &str| member.get(name).and_then(Value::as_str);
+        let set = text("set")?.parse().ok()?;
+        let addinfo = text("addinfo").unwrap_or_default();
+        Some(DiagRec::DefaultFormat(DefaultDiagFormat {
+            diagnostic_set_id: set,
+            condition: member.get("code")?.as_i64()?,
+            addinfo: AddInfo::V2Addinfo(addinfo.into()),
+        }))
+    }
+
+    /// The refusal that the server gave the gateway.
+    fn refused(&self, phase: Phase) -> Error {
+        Error::Refused {
+            phase,
+            diagnostics: Diagnostics(self.diagnostic().into_iter().collect()),
+        }
+    }
+
+    /// The gateway's own words, on one line, or else those of the status.
+    fn words(&self, status: StatusCode) -> String {
+        let words = match self {
+            Self::Object(object) => object.get("detail").and_then(Value::as_str),
+            Self::Text(text) => Some(text.as_str()),
+            Self::Nothing => None,
+        };
+        let words = words.unwrap_or_default().split_whitespace();
+        let words: Vec<&str> = words.collect();
+        let words: String = words.join(" ").chars().take(MAX_WORDS).collect();
+        match words.is_empty() {
+            true => format!("HTTP status {status}"),
+            false => words,
+        }
+    }
+}
