@@ -6,6 +6,7 @@ pub(crate) mod decode;
 pub(crate) mod explain;
 pub(crate) mod facets;
 pub(crate) mod fallback;
+pub(crate) mod gateway;
 pub(crate) mod get;
 pub(crate) mod gopher;
 pub(crate) mod lookup;

@@ -9,6 +9,7 @@ mod decode;
 mod every;
 mod fallback;
 mod files;
+mod gateway;
 mod get;
 mod holdings;
 mod journal;

@@ -26,6 +26,7 @@ const ALL: &[Examples] = &[
         ("A record as lines of text, or as JSON", "z3950 --demo get 'z39.50r://localhost/books?pg1342;esn=f;rs=marc'"),
         ("", "z3950 get --format json 'z39.50r://lib.example:2100/books?pg1342' > record.json"),
         ("Retrieve many URLs into one file, and report on each", "z3950 get --input urls.txt --output found.mrc --report found.tsv"),
+        ("Have a gateway ask the server", "z3950 get --gateway http://gateway.example/ 'z39.50r://lib.example/books?pg1342'"),
         ("Try other searches if the server refuses that of RFC 2056", "z3950 get --fallback 'z39.50r://lib.example/books?pg1342'"),
     ]),
     ("open", &[

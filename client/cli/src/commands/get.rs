@@ -13,6 +13,7 @@ use z3950::url::{GopherUrl, Kind, Mode, Z3950Url};
 use crate::answer::{Answer, Ask, Envelope, Job, Piece, Recipient, Work, Writing, refuse};
 use crate::batch::{Batch, run_all};
 use crate::commands::connection::{ConnectionOptions, Execution, NOT_SENT, Setup, make_room};
+use crate::commands::gateway::GatewayOption;
 use crate::commands::options::RecordOutput;
 use crate::commands::plan::databases;
 use crate::commands::{fallback, gopher};
@@ -46,6 +47,9 @@ pub(crate) struct Get {
     pub(crate) gopher: gopher::Arguments,
 
     #[command(flatten)]
+    pub(crate) gateway: GatewayOption,
+
+    #[command(flatten)]
     pub(crate) connection: ConnectionOptions,
 }
 
@@ -58,14 +62,20 @@ pub(crate) async fn run(arguments: &Get, output: &mut Output) -> Result<Exit, Fa
             .style_in(batch.format(arguments.records.format)?)?,
         charset: arguments.records.charset,
     };
+    let gateway = arguments
+        .gateway
+        .chosen(&arguments.connection, &arguments.execution)?;
     let setup = Setup::read(&arguments.connection).await?;
     let mut options = ClientOptions::default().with_timeouts(setup.timeouts);
     let identity = &arguments.connection.identity;
     options.plan = arguments.execution.plan_options(setup.init, identity);
     options.awaits_close = shows_apdus();
     options.keep_open = arguments.execution.keep_open || batch.is_wanted();
-    let client = Client::with_routes(options, setup.routes).with_profiles(setup.profiles);
-    for url in &arguments.urls {
+    let mut client = Client::with_routes(options, setup.routes).with_profiles(setup.profiles);
+    if let Some(gateway) = gateway {
+        client = client.with_gateway(gateway.clone());
+    }
+    for url in arguments.urls.iter().filter(|_| gateway.is_none()) {
         let url = Z3950Url::parse(url.as_encoded_bytes(), Mode::Lenient);
         if let Some((_, entry)) = url.ok().and_then(|url| client.profiles().of_url(&url)) {
             make_room(&entry.profile, output);
@@ -75,6 +85,7 @@ pub(crate) async fn run(arguments: &Get, output: &mut Output) -> Result<Exit, Fa
         client: client.clone(),
         mode: arguments.execution.mode(),
         is_demo: arguments.connection.network.demo,
+        gateway: gateway.map(ToString::to_string),
         writing: writing.clone(),
     };
     let job = |urls: &[OsString]| Job {
@@ -90,7 +101,7 @@ pub(crate) async fn run(arguments: &Get, output: &mut Output) -> Result<Exit, Fa
     };
     let exit = match batch.is_wanted() {
         true => run_all(batch, job(&arguments.urls), output).await?,
-        false => print(arguments, job, output).await?,
+        false => print(arguments, gateway.is_some(), job, output).await?,
     };
     // A signal cuts the closing short.
     Interrupt.or_end(client.close_all()).await;
@@ -100,6 +111,7 @@ pub(crate) async fn run(arguments: &Get, output: &mut Output) -> Result<Exit, Fa
 /// Answers the URLs in order. Gopher URLs, which lead to no records, are fetched here; a batch refuses them.
 async fn print(
     arguments: &Get,
+    has_gateway: bool,
     job: impl Fn(&[OsString]) -> Job<Retriever>,
     output: &mut Output,
 ) -> Result<Exit, Failure> {
@@ -110,6 +122,7 @@ async fn print(
         network: &arguments.connection.network,
         format: arguments.records.format,
         json: arguments.json,
+        has_gateway,
     };
     let urls = arguments.urls.as_slice();
     let mut exit = Exit::Delivered;
@@ -137,6 +150,8 @@ struct Retriever {
     mode: Mode,
     /// Whether the built-in catalogue answers.
     is_demo: bool,
+    /// The gateway that is asked instead of servers.
+    gateway: Option<String>,
     writing: Writing,
 }
 
@@ -219,13 +234,17 @@ impl Retriever {
             Outcome::Delivered(delivered) => delivered,
             outcome => {
                 let (exit, message) = explain_outcome(outcome);
+                let way = match &self.gateway {
+                    Some(gateway) => format!(", by the gateway {gateway}"),
+                    None if self.is_demo => ", --demo".to_owned(),
+                    None => String::new(),
+                };
                 let words = format!(
-                    "{message} (docid {}, {}, server {}:{}{})",
+                    "{message} (docid {}, {}, server {}:{}{way})",
                     docid(plan),
                     listed(&databases(plan)),
                     plan.host,
                     plan.port,
-                    if self.is_demo { ", --demo" } else { "" }
                 );
                 let mut answer = answer
                     .ended(outcome.name())

@@ -68,6 +68,8 @@ pub(crate) struct Fetch<'a> {
     pub(crate) network: &'a Network,
     pub(crate) format: Format,
     pub(crate) json: bool,
+    /// Whether URLs are carried out by a gateway, which is not asked for these.
+    pub(crate) has_gateway: bool,
 }
 
 impl Fetch<'_> {
@@ -88,8 +90,14 @@ impl Fetch<'_> {
             ));
             return Ok(Exit::Usage);
         }
-        if self.network.demo {
-            let words = "the built-in catalogue does not speak Gopher";
+        let refusal = match (self.network.demo, self.has_gateway) {
+            (true, _) => Some("the built-in catalogue does not speak Gopher"),
+            (_, true) => Some(
+                "a gateway is asked for z39.50r URLs only; --gateway none fetches this from its server",
+            ),
+            _ => None,
+        };
+        if let Some(words) = refusal {
             let envelope = envelope(&url).outcome(OutcomeName::NotSent, words);
             envelope.or_error(self.json, &format!("{url}: {words}"), output)?;
             return Ok(Exit::Usage);

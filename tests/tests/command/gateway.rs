@@ -1,0 +1,177 @@
+//! `z3950 get --gateway`: retrieval by a server of HTTP.
+
+use std::io::{BufRead, BufReader, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::process::Command;
+
+use z3950_marc::iso2709;
+use z3950_server::testing::record;
+use z3950_tests::program::{Ran, path, run, z3950};
+
+/// Starts a gateway that answers by the docid of the URL, and returns its address.
+fn gateway() -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = listener.local_addr().expect("an address");
+    std::thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            std::thread::spawn(move || serve(stream));
+        }
+    });
+    address
+}
+
+fn serve(stream: TcpStream) {
+    let mut lines = BufReader::new(stream.try_clone().expect("a stream")).lines();
+    let mut stream = stream;
+    while let Some(Ok(line)) = lines.next() {
+        let docid = line.split_once("%3F").map_or("", |(_, rest)| rest);
+        let docid = docid.split(['%', ' ']).next().unwrap_or_default();
+        while lines
+            .next()
+            .is_some_and(|line| line.is_ok_and(|line| !line.is_empty()))
+        {}
+        let (status, media_type, body) = answer(docid);
+        let head = format!(
+            "HTTP/1.1 {status}\r\nContent-Type: {media_type}\r\nContent-Length: {}\r\n\r\n",
+            body.len()
+        );
+        let sent = stream
+            .write_all(head.as_bytes())
+            .and_then(|()| stream.write_all(&body));
+        if sent.is_err() {
+            return;
+        }
+    }
+}
+
+fn answer(docid: &str) -> (&'static str, &'static str, Vec<u8>) {
+    let problem = |status, body: &str| (status, "application/problem+json", body.into());
+    match docid {
+        "none" => problem("404 Not Found", r#"{"outcome":"no match"}"#),
+        "two" => problem("300 Multiple Choices", r#"{"hits":2}"#),
+        "closed" => problem(
+            "403 Forbidden",
+            r#"{"detail":"lib.example is not a target here"}"#,
+        ),
+        "refused" => problem(
+            "502 Bad Gateway",
+            r#"{"outcome":"search refused","diagnostic":{"set":"1.2.840.10003.4.1","code":235,"addinfo":"books"}}"#,
+        ),
+        "silent" => problem("504 Gateway Timeout", r#"{"detail":"cannot connect"}"#),
+        "busy" => problem("429 Too Many Requests", ""),
+        id => (
+            "200 OK",
+            "application/marc",
+            iso2709::encode(&record(id, "By the gateway")).expect("it fits"),
+        ),
+    }
+}
+
+/// Runs `get` with the gateway for these docids.
+fn get(docids: &[&str], flags: &[&str]) -> Ran {
+    let gateway = format!("http://{}", gateway());
+    let urls = docids
+        .iter()
+        .map(|docid| format!("z39.50r://lib.example/books?{docid};rs=marc"));
+    let urls: Vec<String> = urls.collect();
+    let mut arguments = vec!["get", "--gateway", &gateway];
+    arguments.extend(urls.iter().map(String::as_str));
+    arguments.extend(flags);
+    z3950(arguments)
+}
+
+#[test]
+fn outcomes_are_those_of_a_direct_retrieval() {
+    let ran = get(&["id7"], &["--format", "brief"]);
+    assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), ""), "{ran:?}");
+    assert!(ran.stdout.contains("By the gateway"), "{ran:?}");
+    for (docid, code, words) in [
+        ("none", 3, "no record matches"),
+        ("two", 4, "2 records match"),
+        ("closed", 5, "lib.example is not a target here"),
+        ("refused", 5, "diagnostic 235"),
+        ("silent", 6, "no answer from the server: cannot connect"),
+        ("busy", 6, "429 Too Many Requests"),
+    ] {
+        let ran = get(&[docid], &[]);
+        assert_eq!(ran.code, Some(code), "{docid}: {ran:?}");
+        assert!(
+            ran.stdout.is_empty() && ran.stderr.contains(words),
+            "{docid}: {ran:?}"
+        );
+        assert!(
+            ran.stderr.contains(", by the gateway http://127.0.0.1:"),
+            "{docid}: {ran:?}"
+        );
+    }
+}
+
+#[test]
+fn batches_go_through_the_gateway() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let output = folder.path().join("found.xml");
+    let report = folder.path().join("report.tsv");
+    let (output, report) = (output.to_str(), report.to_str());
+    let (output, report) = (output.expect("text"), report.expect("text"));
+    let flags = ["--jobs", "2", "--output", output, "--report", report];
+    let ran = get(&["id1", "none", "id2"], &flags);
+    assert_eq!(ran.code, Some(3), "{ran:?}");
+    let read = |path: &str| std::fs::read_to_string(path).expect("a file");
+    assert_eq!(read(output).matches("By the gateway").count(), 2);
+    let report = read(report);
+    let outcomes: Vec<bool> = report
+        .lines()
+        .skip(1)
+        .map(|line| line.contains("delivered"))
+        .collect();
+    assert_eq!(outcomes, [true, false, true], "{report}");
+}
+
+#[test]
+fn the_environment_names_a_gateway_and_an_option_replaces_it() {
+    let address = gateway();
+    let run = |flags: &[&str]| {
+        let mut command = Command::new(path("z3950"));
+        command
+            .env("Z3950_GATEWAY", format!("http://ann:secret@{address}/"))
+            .args(["get", "z39.50r://127.0.0.1:1/books?none"])
+            .args(flags);
+        run(&mut command, "")
+    };
+    let ran = run(&[]);
+    assert_eq!(ran.code, Some(3), "{ran:?}");
+    assert!(!ran.stderr.contains("secret"), "{ran:?}");
+    let ran = run(&["--gateway", "none"]);
+    assert_eq!(ran.code, Some(7), "{ran:?}");
+    // The built-in catalogue answers whatever the environment says.
+    let ran = run(&["--demo", "--allow-reserved-port"]);
+    assert!(ran.stderr.contains("--demo"), "{ran:?}");
+}
+
+#[test]
+fn what_a_gateway_cannot_follow_is_refused() {
+    for (flags, words) in [
+        (&["--fallback=all"][..], "--fallback cannot be used"),
+        (&["--user", "ann"], "credentials cannot be used"),
+        (
+            &["--allow-url-credentials"],
+            "--allow-url-credentials cannot",
+        ),
+        (
+            &["gopher://127.0.0.1/0/a"],
+            "--gateway none fetches this from its server",
+        ),
+    ] {
+        let ran = get(&[], &[&["z39.50r://lib.example/books?id7"], flags].concat());
+        assert_eq!(ran.code, Some(2), "{ran:?}");
+        assert!(ran.stderr.contains(words), "{ran:?}");
+    }
+    for (gateway, words) in [
+        ("gw.example", "begins with http:// or https://"),
+        ("http://gw.example/?a", "write http://gw.example/"),
+    ] {
+        let ran = z3950(["get", "--gateway", gateway, "z39.50r://lib.example/b?c"]);
+        assert_eq!(ran.code, Some(2), "{ran:?}");
+        assert!(ran.stderr.contains(words), "{ran:?}");
+    }
+}
