@@ -11,6 +11,7 @@ pub(crate) mod tally;
 use std::io;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -33,10 +34,12 @@ use crate::diagnostic::{Condition, diagnostic};
 use crate::fault::{Faults, Item, Output, Script};
 use crate::limits::Limits;
 use crate::metrics::{Metrics, SessionEnd};
-use crate::observer::{Observer, Peer};
+use crate::observer::{Observer, Peer, Unobserved};
 use crate::session::Session;
 use crate::target::Target;
 use crate::transcript::{Player, Replay};
+#[cfg(feature = "sru")]
+use crate::web::Web;
 
 /// What all connections of a server share.
 #[derive(Clone)]
@@ -47,6 +50,32 @@ pub(crate) struct Context {
     pub(crate) replayed: Option<Arc<Replay>>,
     pub(crate) observer: Arc<dyn Observer>,
     pub(crate) metrics: Arc<Metrics>,
+    /// What answers requests of HTTP that are not SRU's.
+    #[cfg(feature = "sru")]
+    pub(crate) web: Option<Arc<dyn Web>>,
+    /// The number of the last session.
+    pub(crate) numbers: Arc<AtomicU64>,
+}
+
+impl Context {
+    /// What a server of this target shares, with nothing else set.
+    pub(crate) fn new(target: Target) -> Self {
+        Self {
+            target: Arc::new(target),
+            faults: Arc::default(),
+            replayed: None,
+            observer: Arc::new(Unobserved),
+            metrics: Arc::default(),
+            #[cfg(feature = "sru")]
+            web: None,
+            numbers: Arc::default(),
+        }
+    }
+
+    /// The number of a session that begins now.
+    pub(crate) fn next_number(&self) -> u64 {
+        self.numbers.fetch_add(1, Ordering::Relaxed) + 1
+    }
 }
 
 /// The client of a connection.

@@ -1,4 +1,4 @@
-//! HTTP on the listeners of Z39.50 (RFC 9110, RFC 9112): a connection whose first octet is a letter carries requests of SRU. It has
+//! HTTP on the listeners of Z39.50 (RFC 9110, RFC 9112): a connection whose first octet is a letter carries requests of SRU, and others if something answers them. It has
 //! the limits, rooms, totals and ends of any other; hyper reads and writes the messages.
 
 mod answer;
@@ -6,14 +6,16 @@ mod answerer;
 mod body;
 mod fault;
 mod observed;
+mod outgoing;
 mod request;
+mod sessions;
 mod wire;
 
 use std::borrow::Cow;
 use std::future::poll_fn;
 use std::io;
 use std::pin::{Pin, pin};
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 use std::task::Poll;
 
 use bytes::Bytes;
@@ -58,12 +60,13 @@ pub(crate) async fn serve<S: Transport>(
     stream: &mut S,
     octets: Bytes,
     client: &Client,
-    context: &Context,
+    context: &Arc<Context>,
     stopping: &watch::Receiver<bool>,
     tally: &mut Tally,
 ) {
     let session = answerer::session(client, context);
-    let exchange = Mutex::new(Exchange::new(client.begun, session.no_charge()));
+    let exchange = Exchange::new(client.begun, session.no_charge());
+    let exchange = Arc::new(Mutex::new(exchange));
     let end = match context.replayed {
         Some(_) => HttpEnd::Status(
             SessionEnd::ProtocolError,
@@ -78,7 +81,8 @@ pub(crate) async fn serve<S: Transport>(
                 stopping: stopping.clone(),
             };
             let secure = S::IS_ENCRYPTED;
-            let answerer = Answerer::new(session, client, context, &exchange, tally, secure);
+            let answerer =
+                Answerer::new(session, client, context, &exchange, stopping, tally, secure);
             let wire = Wire::new(stream, octets, &exchange);
             connection.run(wire, answerer).await
         }

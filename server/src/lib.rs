@@ -27,6 +27,7 @@
 //! - [`fault`]: scripted misbehaviour; [`imitate`]: another server's habits;
 //! - [`metrics`]: what a running server counts;
 //! - `sru`: SRU requests answered from the same databases, with the feature `sru`;
+//! - `web`: other requests of HTTP, such as those for pages, with the feature `sru`;
 //! - [`transcript`]: recorded conversations, as values and as JSON, and their replay;
 //! - `tls`: certificates and keys of listeners, with the feature `tls`;
 //! - [`testing::TestServer`]: all of it inside a test, with a transcript.
@@ -38,8 +39,8 @@
 //! Documented items follow Semantic Versioning. Types marked `#[non_exhaustive]` gain fields and variants in minor versions:
 //! make options with `default()` or `new` and set their fields, and end each `match` with an arm for unknown variants. The
 //! language of fault rules and the lines of a [`transcript`] are covered as documented. Not covered: `Debug` output, log texts,
-//! the wording of messages and of panics in [`testing`], and the contents of the demo catalogue. `bytes` 1 and `tokio` 1 are
-//! part of the interface. The minimum Rust version is 1.90, as in the manifest; raising it takes a minor version.
+//! the wording of messages and of panics in [`testing`], and the contents of the demo catalogue. `bytes` 1, `http` 1, `tokio` 1
+//! and the trait `Stream` of `futures-core` 0.3 are part of the interface. The minimum Rust version is 1.90, as in the manifest; raising it takes a minor version.
 
 // Nothing that a peer sends may end the program; `.clippy.toml` excepts tests.
 #![deny(
@@ -87,6 +88,8 @@ pub mod testing;
 pub mod tls;
 pub mod transcript;
 pub mod units;
+#[cfg(feature = "sru")]
+pub mod web;
 
 pub use association::Interrupt;
 pub use budget::KeptOctets;

@@ -67,6 +67,8 @@ pub struct Limits {
     /// Connections at once from one address, or from one IPv6 network of 64 bits: by default half of `sessions`. Further ones
     /// are closed, unless one without a session can give way. Unix sockets are one address without this limit.
     pub sessions_per_address: Option<usize>,
+    /// Sessions that one request for a page has with the server at once: 16; further ones wait.
+    pub sessions_per_request: usize,
     /// Connections that wait for room: 64, and half as many from one address. Further ones are closed.
     pub waiting: usize,
     /// Octets of further requests read while one is being answered: 65,536.
@@ -141,6 +143,7 @@ impl Default for Limits {
             facet_terms: 1_000,
             sessions: 1_000,
             sessions_per_address: None,
+            sessions_per_request: 16,
             waiting: 64,
             read_ahead: 65_536,
             concurrent_operations: 8,

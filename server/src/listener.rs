@@ -36,11 +36,13 @@ use crate::lock::lock;
 #[cfg(feature = "tls")]
 use crate::metrics::SessionEnd;
 use crate::metrics::{Metrics, PERIOD};
-use crate::observer::{Observer, Unobserved};
+use crate::observer::Observer;
 use crate::target::Target;
 #[cfg(feature = "tls")]
 use crate::tls::Tls;
 use crate::transcript::{Recording, Replay};
+#[cfg(feature = "sru")]
+use crate::web::Web;
 
 /// A server with its sockets bound.
 ///
@@ -71,6 +73,12 @@ pub struct Server {
 pub struct ServerHandle(Arc<Mutex<Arc<Context>>>);
 
 impl ServerHandle {
+    /// Has further connections of HTTP answered by `web` where they are not SRU's, or by nothing else.
+    #[cfg(feature = "sru")]
+    pub fn replace_web(&self, web: Option<Arc<dyn Web>>) {
+        self.change(|context| context.web = web);
+    }
+
     /// Gives new sessions another target and another observer, and other faults unless these are `None`. Sessions that are open
     /// keep those they have, and tasks stay. The limits that concern all sessions together, such as [`Limits::sessions`], stay
     /// those that the server began with.
@@ -120,13 +128,7 @@ pub struct Summary {
 impl Server {
     /// A server without sockets.
     pub fn new(target: Target) -> Self {
-        let context = Context {
-            target: Arc::new(target),
-            faults: Arc::default(),
-            replayed: None,
-            observer: Arc::new(Unobserved),
-            metrics: Arc::default(),
-        };
+        let context = Context::new(target);
         Self {
             sockets: Vec::new(),
             handle: ServerHandle(Arc::new(Mutex::new(Arc::new(context)))),
@@ -183,6 +185,13 @@ impl Server {
         if let Some(last) = self.sockets.last_mut() {
             last.speaks_http = false;
         }
+        self
+    }
+
+    /// Has requests of HTTP that are not SRU's answered by `web`.
+    #[cfg(feature = "sru")]
+    pub fn with_web(self, web: Arc<dyn Web>) -> Self {
+        self.handle.change(|context| context.web = Some(web));
         self
     }
 
@@ -277,16 +286,17 @@ impl Server {
                 Admitted { room, arrival } = acceptor.accept() => {
                     summary.sessions += 1;
                     let Arrival { stream, peer, .. } = arrival;
-                    let span = info_span!("session", number = summary.sessions, %peer);
+                    let context = self.handle.context();
+                    let number = context.next_number();
+                    let span = info_span!("session", number, %peer);
                     let client = Client {
-                        number: summary.sessions,
+                        number,
                         peer,
                         begun: Instant::now(),
                         room: Some(room),
                         #[cfg(feature = "sru")]
                         speaks_http: arrival.speaks_http,
                     };
-                    let context = self.handle.context();
                     let session = session(stream, client, context, &stopping_seen);
                     sessions.spawn(session.instrument(span));
                 }

@@ -62,6 +62,8 @@ use crate::target::Target;
 use crate::tls::Tls;
 pub use crate::transcript::{Direction, HttpEntry, TranscriptEntry};
 use crate::transcript::{Recording, Replay};
+#[cfg(feature = "sru")]
+use crate::web::Web;
 
 /// How long a test waits for an event.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -90,6 +92,8 @@ impl TestServer {
                 ..Limits::default()
             },
             faults: Faults::new(),
+            #[cfg(feature = "sru")]
+            web: None,
             ipv6: false,
             #[cfg(feature = "tls")]
             tls: None,
@@ -275,6 +279,8 @@ pub struct TestServerBuilder {
     replayed: Option<Replay>,
     limits: Limits,
     faults: Faults,
+    #[cfg(feature = "sru")]
+    web: Option<Arc<dyn Web>>,
     ipv6: bool,
     #[cfg(feature = "tls")]
     tls: Option<Tls>,
@@ -400,6 +406,15 @@ impl TestServerBuilder {
         self
     }
 
+    /// Has requests of HTTP that are not SRU's answered by `web`.
+    #[cfg(feature = "sru")]
+    pub fn web(self, web: Arc<dyn Web>) -> Self {
+        Self {
+            web: Some(web),
+            ..self
+        }
+    }
+
     /// Starts the server, which accepts connections when this returns.
     ///
     /// # Panics
@@ -436,6 +451,11 @@ impl TestServerBuilder {
             }
             let server = server.replaying(self.replayed).with_faults(faults);
             let server = server.with_observer(observer);
+            #[cfg(feature = "sru")]
+            let server = match self.web {
+                Some(web) => server.with_web(web),
+                None => server,
+            };
             // The receiver only disappears with the test.
             let _ = tell_endpoints.send(server.endpoints());
             let summary = server.run(async { drop(stopped.await) }).await;

@@ -313,6 +313,7 @@ fn fill_limits(section: &Section<'_>, limits: &mut Limits, tasks: &mut TaskLimit
     count("facet-terms", &mut limits.facet_terms);
     count("sessions", &mut limits.sessions);
     count("waiting", &mut limits.waiting);
+    count("sessions-per-request", &mut limits.sessions_per_request);
     count("concurrent-operations", &mut limits.concurrent_operations);
     count("refusals", &mut limits.refusals);
     count("refused-addresses", &mut limits.refused_addresses);
@@ -382,6 +383,7 @@ fn refuse_too_small(section: &Section<'_>, limits: &Limits) {
         ("sorted-records", limits.sorted_records, 1),
         ("concurrent-operations", limits.concurrent_operations, 1),
         ("large-answers", limits.large_answers, 1),
+        ("sessions-per-request", limits.sessions_per_request, 1),
         ("refusals", limits.refusals, 1),
         ("refused-addresses", limits.refused_addresses, 1),
     ] {

@@ -51,7 +51,7 @@ impl Transport for tokio_rustls::server::TlsStream<tokio::net::TcpStream> {
     }
 }
 
-#[cfg(test)]
+#[cfg(any(test, feature = "sru"))]
 impl Transport for tokio::io::DuplexStream {}
 
 /// Octets per read.

@@ -36,6 +36,8 @@ pub(crate) struct Tally {
     totals: Option<Box<SessionTotals>>,
     /// How the session ended, once that is known.
     end: Option<SessionEnd>,
+    /// How it ends if its task is dropped.
+    dropped: SessionEnd,
     stopping: watch::Receiver<bool>,
 }
 
@@ -60,6 +62,7 @@ impl Tally {
             begun: Instant::now(),
             totals: is_wanted.then(totals),
             end: None,
+            dropped: SessionEnd::GaveWay,
             stopping,
         }
     }
@@ -249,6 +252,12 @@ impl Tally {
         timer.answered(outcome);
     }
 
+    /// Sets how the session ends if its task is dropped.
+    #[cfg(feature = "sru")]
+    pub(crate) fn ends_if_dropped(&mut self, end: SessionEnd) {
+        self.dropped = end;
+    }
+
     /// Notes how the session ends, and why if that is a failure. The first end counts.
     pub(crate) fn ends(&mut self, end: SessionEnd, why: Option<&dyn Display>) {
         if self.end.is_none() {
@@ -265,7 +274,7 @@ impl Drop for Tally {
         let end = self.end.unwrap_or_else(|| match *self.stopping.borrow() {
             _ if std::thread::panicking() => SessionEnd::Bug,
             true => SessionEnd::Stopped,
-            false => SessionEnd::GaveWay,
+            false => self.dropped,
         });
         self.metrics.session_ended(end);
         info!(end = end.name(), "disconnected");

@@ -1,19 +1,22 @@
 //! Answers of HTTP (RFC 9110 §8, §15): their status, headers and body.
 
 use bytes::Bytes;
-use http_body_util::Full;
 use hyper::header::{
-    ALLOW, CONNECTION, CONTENT_TYPE, HeaderName, HeaderValue, SERVER, WWW_AUTHENTICATE,
+    ALLOW, CONNECTION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, SERVER, WWW_AUTHENTICATE,
 };
 use hyper::{Response, StatusCode};
 
+use super::outgoing::Outgoing;
 use super::request::METHODS;
 
 /// An answer.
 #[derive(Clone, Debug)]
 pub(super) struct HttpAnswer {
     pub(super) status: StatusCode,
-    pub(super) kind: &'static str,
+    /// The type of the body, unless it is among the headers.
+    pub(super) kind: Option<&'static str>,
+    /// Headers of its own.
+    pub(super) headers: HeaderMap,
     pub(super) body: Bytes,
     /// Whether the connection ends after it.
     pub(super) is_last: bool,
@@ -28,7 +31,8 @@ const TEXT: &str = "text/plain; charset=utf-8";
 pub(super) fn plain(status: StatusCode, words: impl Into<Bytes>) -> HttpAnswer {
     HttpAnswer {
         status,
-        kind: TEXT,
+        kind: Some(TEXT),
+        headers: HeaderMap::new(),
         body: words.into(),
         is_last: false,
     }
@@ -43,15 +47,18 @@ impl HttpAnswer {
             StatusCode::UNAUTHORIZED => Some((WWW_AUTHENTICATE, challenge)),
             _ => None,
         };
-        let kind = (self.status != StatusCode::NO_CONTENT).then_some((CONTENT_TYPE, self.kind));
+        let kind = self.kind.map(|kind| (CONTENT_TYPE, kind));
+        let kind = kind.filter(|_| self.status != StatusCode::NO_CONTENT);
         let end = self.is_last.then_some((CONNECTION, "close"));
         kind.into_iter().chain(of_status).chain(end)
     }
 
     /// For hyper to write.
-    pub(super) fn into_response(self, server: Option<&HeaderValue>) -> Response<Full<Bytes>> {
-        let mut response = Response::new(Full::default());
+    pub(super) fn into_response(mut self, server: Option<&HeaderValue>) -> Response<Outgoing> {
+        let body = std::mem::take(&mut self.body);
+        let mut response = Response::new(Outgoing::from(body));
         *response.status_mut() = self.status;
+        *response.headers_mut() = std::mem::take(&mut self.headers);
         let headers = response.headers_mut();
         if let Some(server) = server {
             headers.insert(SERVER, server.clone());
@@ -59,7 +66,6 @@ impl HttpAnswer {
         for (name, value) in self.headers() {
             headers.insert(name, HeaderValue::from_static(value));
         }
-        *response.body_mut() = Full::new(self.body);
         response
     }
 

@@ -1,15 +1,17 @@
 //! Answers the requests of a connection: from the head and body of each to SRU, and back.
 
+mod web;
+
 use std::convert::Infallible;
 use std::fmt::Display;
 use std::sync::{Arc, Mutex};
 
 use bytes::Bytes;
-use http_body_util::Full;
 use hyper::body::Incoming;
-use hyper::header::{ACCEPT, CONNECTION, HeaderValue};
+use hyper::header::{ACCEPT, CONNECTION, HeaderMap, HeaderValue};
 use hyper::http::request::Parts;
-use hyper::{Request, Response, StatusCode, Version};
+use hyper::{Method, Request, Response, StatusCode, Version};
+use tokio::sync::watch;
 use tokio::time::sleep;
 use z3950_asn1::sru::{self, Refusal, SoapFault, SoapRequestError, SruLimits, SruOperation};
 
@@ -17,6 +19,7 @@ use super::answer::{HttpAnswer, XML, kind_for, plain};
 use super::body;
 use super::fault;
 use super::observed;
+use super::outgoing::Outgoing;
 use super::request::{Carrier, Heading, Problem, read};
 use super::wire::{Exchange, Manner};
 use crate::budget::DECODED;
@@ -29,14 +32,16 @@ use crate::metrics::{OperationKind, OperationTimer, SessionEnd};
 use crate::observer::Peer;
 use crate::sru::{SruAsked, SruReply, SruSession, SruStatus};
 use crate::target::Target;
+use crate::web::WebParts;
 
 /// Answers the requests of a connection, one at a time.
 pub(super) struct Answerer<'a> {
     session: SruSession,
     session_number: u64,
     peer: Peer,
-    context: &'a Context,
-    exchange: &'a Mutex<Exchange>,
+    context: &'a Arc<Context>,
+    exchange: &'a Arc<Mutex<Exchange>>,
+    stopping: &'a watch::Receiver<bool>,
     tally: &'a mut Tally,
     limits: SruLimits,
     /// The value of Server.
@@ -49,19 +54,36 @@ pub(super) struct Answerer<'a> {
 }
 
 /// A request that has been read.
-struct HttpRequest {
+enum HttpRequest {
+    /// OPTIONS.
+    Options,
+    Sru(Box<OfSru>),
+    Web(Heading, Bytes),
+}
+
+/// A request of SRU.
+struct OfSru {
     heading: Heading,
     request: Result<sru::Request, Refusal>,
     /// What Accept says.
     accepted: Option<HeaderValue>,
 }
 
+/// An answer with the faults that strike it.
+struct Answered {
+    answer: HttpAnswer,
+    /// What follows the body of the answer.
+    parts: Option<WebParts>,
+    striking: Vec<Fault>,
+}
+
 impl<'a> Answerer<'a> {
     pub(super) fn new(
         session: SruSession,
         client: &Client,
-        context: &'a Context,
-        exchange: &'a Mutex<Exchange>,
+        context: &'a Arc<Context>,
+        exchange: &'a Arc<Mutex<Exchange>>,
+        stopping: &'a watch::Receiver<bool>,
         tally: &'a mut Tally,
         is_encrypted: bool,
     ) -> Self {
@@ -75,6 +97,7 @@ impl<'a> Answerer<'a> {
             session,
             peer: client.peer,
             exchange,
+            stopping,
             tally,
             limits,
             server: server_name(target),
@@ -93,10 +116,13 @@ impl<'a> Answerer<'a> {
         &mut self,
         request: Request<Incoming>,
         octets: Vec<u8>,
-    ) -> Result<Response<Full<Bytes>>, Infallible> {
+    ) -> Result<Response<Outgoing>, Infallible> {
         let (head, body) = request.into_parts();
+        let web = self.context.web.as_ref();
+        let web = web.filter(|web| web.takes(&head));
         let mut kept = Bytes::new();
-        let asked = self.read(&head, &octets, body, &mut kept).await;
+        let asked = self.read(&head, &octets, web.is_some(), body, &mut kept);
+        let asked = asked.await;
         drop(octets);
         if self.is_observed {
             let message = observed::request(&head, kept);
@@ -109,14 +135,29 @@ impl<'a> Answerer<'a> {
             exchange.take_counts()
         };
         self.tally.http_received(counts);
-        let (mut answer, striking) = match asked {
-            Ok(Some(asked)) => self.carry_out(asked).await,
-            Ok(None) => self.told(plain(StatusCode::NO_CONTENT, "")),
-            Err(problem) => self.told(refused(problem)),
+        let is_head = head.method == Method::HEAD;
+        let answered = match (asked, web) {
+            (Ok(HttpRequest::Sru(asked)), _) => self.carry_out(*asked).await,
+            (Ok(HttpRequest::Web(heading, body)), Some(web)) => {
+                self.of_web(&**web, head, heading, body).await
+            }
+            (Ok(_), _) => self.told(plain(StatusCode::NO_CONTENT, "")),
+            (Err(problem), _) => self.told(refused(problem)),
         };
+        let Answered {
+            mut answer,
+            mut parts,
+            striking,
+        } = answered;
+        if !striking.is_empty()
+            && let Some(parts) = parts.take()
+        {
+            answer.body = self.collect(parts).await;
+        }
         let charged = lock(self.exchange).charge.set(answer.body.len());
         if let Err(why) = charged {
             answer = without_room(&why);
+            parts = None;
         }
         let manner = match striking.is_empty() {
             true => Manner::default(),
@@ -124,10 +165,13 @@ impl<'a> Answerer<'a> {
         };
         let mut exchange = lock(self.exchange);
         exchange.is_last |= answer.is_last;
-        exchange.sending(manner);
+        exchange.sending(manner, parts.is_some() && !is_head);
         drop(exchange);
         let body = answer.body.clone();
-        let response = answer.into_response(self.server.as_ref());
+        let mut response = answer.into_response(self.server.as_ref());
+        if let Some(parts) = parts {
+            *response.body_mut() = Outgoing::Parts(parts, Arc::clone(self.exchange));
+        }
         if self.is_observed {
             let message = observed::answer(&response, body);
             let observer = &self.context.observer;
@@ -157,20 +201,24 @@ impl<'a> Answerer<'a> {
         script.map_or_else(Vec::new, |script| script.striking_http(&request()))
     }
 
-    /// Reads a request, and keeps its body; `None` for OPTIONS.
+    /// Reads a request, and keeps its body.
     async fn read(
         &mut self,
         head: &Parts,
         octets: &[u8],
+        is_web: bool,
         body: Incoming,
         kept: &mut Bytes,
-    ) -> Result<Option<HttpRequest>, Problem> {
-        let heading = read(head, octets)?;
+    ) -> Result<HttpRequest, Problem> {
+        let heading = read(head, octets, is_web)?;
         let most = self.context.target.limits.apdu_size;
         let body = match heading.carrier {
-            Carrier::Nothing => return Ok(None),
+            Carrier::Nothing => return Ok(HttpRequest::Options),
+            Carrier::Web if head.method != Method::POST => Bytes::new(),
             Carrier::Url => Bytes::new(),
-            Carrier::Form | Carrier::Soap => body::read(body, heading.length, most).await?,
+            Carrier::Form | Carrier::Soap | Carrier::Web => {
+                body::read(body, heading.length, most).await?
+            }
         };
         *kept = body.clone();
         let query = head.uri.query().unwrap_or_default().as_bytes();
@@ -187,22 +235,23 @@ impl<'a> Answerer<'a> {
                 Err(other) => return Err(Problem::fault(&format_args!("{other:?}"))),
             },
             Carrier::Form => sru::Request::from_parameters(&body, &self.limits),
+            Carrier::Web => return Ok(HttpRequest::Web(heading, body)),
             Carrier::Url | Carrier::Nothing => sru::Request::from_parameters(query, &self.limits),
         };
         if heading.is_of_page && matches!(&request, Ok(request) if is_update(request)) {
             let words = "updates from web pages are refused";
             return Err(Problem::new(StatusCode::FORBIDDEN, words));
         }
-        Ok(Some(HttpRequest {
+        Ok(HttpRequest::Sru(Box::new(OfSru {
             heading,
             request,
             accepted: head.headers.get(ACCEPT).cloned(),
-        }))
+        })))
     }
 
     /// Has a request of SRU answered.
-    async fn carry_out(&mut self, asked: HttpRequest) -> (HttpAnswer, Vec<Fault>) {
-        let HttpRequest {
+    async fn carry_out(&mut self, asked: OfSru) -> Answered {
+        let OfSru {
             heading,
             request,
             accepted,
@@ -243,16 +292,16 @@ impl<'a> Answerer<'a> {
             sleep(reply.silence).await;
         }
         if let Err(why) = charged {
-            return (without_room(&why), striking);
+            return Answered::whole(without_room(&why), striking);
         }
-        (answer(&reply, heading.carrier, accepted), striking)
+        Answered::whole(answer(&reply, heading.carrier, accepted), striking)
     }
 
     /// Counts an answer that is none of SRU.
-    fn told(&mut self, answer: HttpAnswer) -> (HttpAnswer, Vec<Fault>) {
+    fn told(&mut self, answer: HttpAnswer) -> Answered {
         let timer = OperationTimer::begin(OperationKind::Http, &self.context.metrics);
         self.tally.http_answered(timer, answer.status.as_u16());
-        (answer, self.striking(HttpSubject::default))
+        Answered::whole(answer, self.striking(HttpSubject::default))
     }
 }
 
@@ -260,6 +309,16 @@ impl Drop for Answerer<'_> {
     fn drop(&mut self) {
         let counts = lock(self.exchange).take_counts();
         self.tally.http_counted(counts);
+    }
+}
+
+impl Answered {
+    fn whole(answer: HttpAnswer, striking: Vec<Fault>) -> Self {
+        Self {
+            answer,
+            parts: None,
+            striking,
+        }
     }
 }
 
@@ -283,7 +342,7 @@ fn refused(problem: Problem) -> HttpAnswer {
     } = problem;
     if is_of_soap {
         return HttpAnswer {
-            kind: XML,
+            kind: Some(XML),
             ..plain(status, SoapFault::client(words).to_soap())
         };
     }
@@ -321,7 +380,8 @@ fn answer(reply: &SruReply, carrier: Carrier, kind: &'static str) -> HttpAnswer 
     };
     HttpAnswer {
         status,
-        kind,
+        kind: Some(kind),
+        headers: HeaderMap::new(),
         body: body.into(),
         is_last: reply.hang_up,
     }

@@ -39,7 +39,7 @@ pub(super) fn strike(faults: &[Fault], answer: &mut HttpAnswer) -> Struck {
             Fault::PresentStatus(status) => answer.status = http_status(*status, answer.status),
             fault => {
                 if matches!(fault, Fault::Html) {
-                    answer.kind = HTML;
+                    answer.kind = Some(HTML);
                 }
                 let body = std::mem::take(&mut answer.body);
                 answer.body = sru::body(fault, body.into()).into();

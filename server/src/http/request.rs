@@ -20,6 +20,8 @@ pub(super) enum Carrier {
     Form,
     /// In an envelope, which is the body.
     Soap,
+    /// There is none: the request is not SRU's.
+    Web,
     /// There is none: OPTIONS.
     Nothing,
 }
@@ -27,7 +29,7 @@ pub(super) enum Carrier {
 /// What the head of a request says.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Heading {
-    /// The path, decoded, without the slashes around it.
+    /// The path, decoded, without the slashes around it; empty if the request is not SRU's.
     pub(super) database: String,
     pub(super) carrier: Carrier,
     /// The host and port under which the client knows the server.
@@ -65,9 +67,14 @@ impl Problem {
 /// The methods that are answered.
 pub(super) const METHODS: &str = "GET, HEAD, POST, OPTIONS";
 
-/// Reads the head of a request, of which `octets` are as the client wrote them.
-pub(super) fn read(head: &Parts, octets: &[u8]) -> Result<Heading, Problem> {
-    let carrier = carrier(head)?;
+/// Reads the head of a request, of which `octets` are as the client wrote them. `is_web` if it is not SRU's.
+pub(super) fn read(head: &Parts, octets: &[u8], is_web: bool) -> Result<Heading, Problem> {
+    let carrier = match carrier(head) {
+        Ok(Carrier::Nothing) => Carrier::Nothing,
+        Err(problem) if problem.status == StatusCode::METHOD_NOT_ALLOWED => return Err(problem),
+        _ if is_web => Carrier::Web,
+        carrier => carrier?,
+    };
     if other_value(&head.headers, EXPECT, "100-continue") {
         let words = "the only expectation that is met is 100-continue";
         return Err(Problem::new(StatusCode::EXPECTATION_FAILED, words));
@@ -84,7 +91,12 @@ pub(super) fn read(head: &Parts, octets: &[u8]) -> Result<Heading, Problem> {
     if (host.is_none() && head.version >= Version::HTTP_11) || hosts.next().is_some() {
         return Err(Problem::bad("exactly one Host is required"));
     }
-    let authority = match (head.uri.authority(), host) {
+    let of_url = match is_web {
+        // It may be that of a URL for a gateway.
+        true => None,
+        false => head.uri.authority(),
+    };
+    let authority = match (of_url, host) {
         (Some(authority), _) => Some(authority.clone()),
         (None, Some(host)) => {
             let host = host.to_str().ok().and_then(|host| host.parse().ok());
@@ -97,7 +109,10 @@ pub(super) fn read(head: &Parts, octets: &[u8]) -> Result<Heading, Problem> {
         None => ("localhost".to_owned(), None),
     };
     Ok(Heading {
-        database: database(head.uri.path())?,
+        database: match is_web {
+            true => String::new(),
+            false => database(head.uri.path())?,
+        },
         carrier,
         authority,
         login: login(&head.headers)?,

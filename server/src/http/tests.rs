@@ -5,6 +5,7 @@ mod guesses;
 mod hostile;
 mod limits;
 mod mutation;
+mod web;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,7 +20,7 @@ use crate::connection::rooms::Room;
 use crate::fault::Faults;
 use crate::limits::Limits;
 use crate::metrics::{Metrics, OperationKind, OperationOutcome};
-use crate::observer::{Peer, Unobserved};
+use crate::observer::Peer;
 use crate::requests::catalogue;
 use crate::target::Target;
 
@@ -130,11 +131,8 @@ impl Caller {
 
 fn context(target: Target, faults: Faults) -> Arc<Context> {
     Arc::new(Context {
-        target: Arc::new(target),
         faults: Arc::new(faults),
-        replayed: None,
-        observer: Arc::new(Unobserved),
-        metrics: Arc::default(),
+        ..Context::new(target)
     })
 }
 

@@ -62,6 +62,10 @@ pub(super) struct Exchange {
     /// Octets of the answer that were written.
     written: usize,
     manner: Manner,
+    /// Whether parts of the answer are still to come.
+    has_more: bool,
+    /// Since when the next part has been waited for.
+    awaited: Option<Instant>,
     /// Whether a fault has cut the answer.
     is_cut: bool,
     /// The status that hyper answers a head with that it cannot read. Its answer has no words, and is not sent.
@@ -105,6 +109,8 @@ impl Exchange {
             sent: 0,
             written: 0,
             manner: Manner::default(),
+            has_more: false,
+            awaited: None,
             is_cut: false,
             refused: None,
             is_last: false,
@@ -174,11 +180,34 @@ impl Exchange {
         self.enter(Phase::Withheld);
     }
 
-    /// The answer is known, and written in this manner.
-    pub(super) fn sending(&mut self, manner: Manner) {
+    /// The answer is known, and written in this manner; `has_more` if it comes in parts.
+    pub(super) fn sending(&mut self, manner: Manner, has_more: bool) {
         self.manner = manner;
+        self.has_more = has_more;
+        self.awaited = None;
         self.written = 0;
         self.enter(Phase::Sending);
+    }
+
+    /// The next part of the answer is not there yet.
+    pub(super) fn awaits_part(&mut self) {
+        self.awaited.get_or_insert_with(Instant::now);
+    }
+
+    /// A part of the answer is there.
+    pub(super) fn has_part(&mut self) {
+        self.awaited = None;
+    }
+
+    /// No part follows.
+    pub(super) fn has_last_part(&mut self) {
+        self.awaited = None;
+        self.has_more = false;
+    }
+
+    /// When the request was complete, while it is answered.
+    pub(super) fn answered_since(&self) -> Instant {
+        self.since
     }
 
     /// Notes octets that were written.
@@ -190,7 +219,7 @@ impl Exchange {
 
     fn flushed(&mut self) {
         self.blocked = None;
-        if self.phase == Phase::Sending && self.written > 0 {
+        if self.phase == Phase::Sending && self.written > 0 && !self.has_more {
             self.answered += 1;
             // Fewer octets are never refused.
             let _ = self.charge.set(0);
@@ -266,7 +295,14 @@ impl Exchange {
                 idle.into_iter().chain(ended).min()
             }
             Phase::Withheld => ended,
-            Phase::Sending => after(self.blocked?, limits.write_time),
+            Phase::Sending => {
+                let blocked = self.blocked.and_then(|at| after(at, limits.write_time));
+                let awaited = self.awaited.map(|at| {
+                    let late = limits.operation_time.and_then(|most| after(at, most));
+                    late.into_iter().chain(ended).min()
+                });
+                blocked.into_iter().chain(awaited.flatten()).min()
+            }
         }
     }
 }

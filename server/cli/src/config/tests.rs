@@ -311,6 +311,7 @@ fn a_limit_with_which_nobody_is_served_is_refused() {
         ("sorted-records", "0", "1", "1"),
         ("concurrent-operations", "0", "1", "1"),
         ("large-answers", "0", "1", "1"),
+        ("sessions-per-request", "0", "1", "1"),
         ("refusals", "0", "1", "1"),
         ("refused-addresses", "0", "1", "1"),
         ("journal-octets", "0", "1", "1"),

@@ -39,11 +39,9 @@ impl Client {
         room: Option<Room>,
     ) -> Self {
         let context = Context {
-            target: Arc::new(target),
             faults: Arc::new(faults),
-            replayed: None,
             observer,
-            metrics: Arc::default(),
+            ..Context::new(target)
         };
         Self::within(Arc::new(context), room)
     }

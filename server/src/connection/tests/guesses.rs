@@ -23,13 +23,7 @@ fn server_of(backend: Arc<dyn Backend>) -> Arc<Context> {
         ..Access::default()
     };
     let target = Target::new(backend, Limits::default()).with_access(access);
-    Arc::new(Context {
-        target: Arc::new(target),
-        faults: Arc::default(),
-        replayed: None,
-        observer: Arc::new(Unobserved),
-        metrics: Arc::default(),
-    })
+    Arc::new(Context::new(target))
 }
 
 fn connected(server: &Arc<Context>) -> Client {

@@ -15,7 +15,7 @@ fn heading(head: &str) -> Result<Heading, Problem> {
         request = request.header(name, value);
     }
     let (head, ()) = request.body(()).expect("a head").into_parts();
-    read(&head, b"")
+    read(&head, b"", false)
 }
 
 #[test]

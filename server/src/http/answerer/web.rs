@@ -1,0 +1,91 @@
+//! Requests that are not SRU's: they go to the implementor of [`Web`], and its answers come back.
+
+use std::sync::Arc;
+
+use bytes::{Bytes, BytesMut};
+use futures_util::StreamExt;
+use hyper::http::request::Parts;
+use hyper::{Response, StatusCode};
+use tokio::time::timeout_at;
+
+use super::{Answered, Answerer};
+use crate::fault::HttpSubject;
+use crate::http::answer::{HttpAnswer, plain};
+use crate::http::request::Heading;
+use crate::http::sessions::SessionsOfRequest;
+use crate::lock::lock;
+use crate::metrics::{OperationKind, OperationTimer};
+use crate::web::{Web, WebBody, WebClient, WebParts, WebRequest};
+
+impl Answerer<'_> {
+    /// Has a request answered that is not SRU's.
+    pub(super) async fn of_web(
+        &mut self,
+        web: &dyn Web,
+        head: Parts,
+        heading: Heading,
+        body: Bytes,
+    ) -> Answered {
+        let timer = OperationTimer::begin(OperationKind::Http, &self.context.metrics);
+        let context = Arc::clone(self.context);
+        let sessions = SessionsOfRequest::new(self.peer, context, self.stopping.clone());
+        let client = WebClient::new(
+            self.peer,
+            heading.login,
+            self.is_encrypted,
+            heading.authority,
+            sessions,
+        );
+        let answering = web.answer(WebRequest { head, body, client });
+        let most = self.context.target.limits.operation_time;
+        let since = lock(self.exchange).answered_since();
+        let answered = match most.and_then(|most| since.checked_add(most)) {
+            Some(deadline) => timeout_at(deadline, answering).await.ok(),
+            None => Some(answering.await),
+        };
+        let (answer, parts) = match answered {
+            Some(response) => from_web(response),
+            None => {
+                let words = "no answer in time\n";
+                (plain(StatusCode::SERVICE_UNAVAILABLE, words), None)
+            }
+        };
+        self.tally.http_answered(timer, answer.status.as_u16());
+        Answered {
+            answer,
+            parts,
+            striking: self.striking(HttpSubject::default),
+        }
+    }
+
+    /// All parts of a body, for faults, up to the size of the largest record.
+    pub(super) async fn collect(&self, mut parts: WebParts) -> Bytes {
+        let most = self.context.target.limits.exceptional_record_size;
+        let mut all = BytesMut::new();
+        while let Some(part) = parts.next().await {
+            let left = most.saturating_sub(all.len());
+            all.extend_from_slice(part.get(..left).unwrap_or(&part));
+            if all.len() >= most {
+                break;
+            }
+        }
+        all.freeze()
+    }
+}
+
+/// The answer to a request that is not SRU's.
+fn from_web(response: Response<WebBody>) -> (HttpAnswer, Option<WebParts>) {
+    let (head, body) = response.into_parts();
+    let (body, parts) = match body {
+        WebBody::Whole(octets) => (octets, None),
+        WebBody::Parts(parts) => (Bytes::new(), Some(parts)),
+    };
+    let answer = HttpAnswer {
+        status: head.status,
+        kind: None,
+        headers: head.headers,
+        body,
+        is_last: false,
+    };
+    (answer, parts)
+}

@@ -1,0 +1,198 @@
+//! Requests of HTTP that are not SRU's: what answers them gets the request and a handle on its client, through which it opens
+//! sessions with this server.
+
+use std::fmt;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use bytes::Bytes;
+pub use futures_util::Stream;
+pub use hyper::http;
+use hyper::http::request::Parts;
+use tokio::io::DuplexStream;
+pub use z3950_asn1::sru::SruLogin;
+
+use crate::backend::DatabaseInfo;
+use crate::observer::Peer;
+
+/// Answers requests of HTTP that are not SRU's: pages, a gateway.
+///
+/// The server reads the request and writes the answer, within its limits on size and time. It answers OPTIONS, methods other than
+/// GET, HEAD and POST, and malformed heads itself.
+pub trait Web: Send + Sync {
+    /// Whether it answers the request with this head; all others are SRU's. It is called for every request, and should be quick.
+    fn takes(&self, head: &Parts) -> bool;
+
+    /// Answers a request. After [`Limits::operation_time`](crate::Limits::operation_time) the client gets 503 instead.
+    ///
+    /// If the client leaves, the future is dropped, or the stream in the answer.
+    fn answer(&self, request: WebRequest) -> WebAnswering<'_>;
+}
+
+/// An answer that is being made.
+pub type WebAnswering<'a> = Pin<Box<dyn Future<Output = http::Response<WebBody>> + Send + 'a>>;
+
+/// A request. Its `Debug` leaves out what may be secret.
+#[non_exhaustive]
+pub struct WebRequest {
+    /// Method, URL and headers.
+    pub head: Parts,
+    /// The body: of a POST at most [`Limits::apdu_size`](crate::Limits::apdu_size) octets, otherwise empty.
+    pub body: Bytes,
+    /// Who sent it.
+    pub client: WebClient,
+}
+
+impl fmt::Debug for WebRequest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (method, peer) = (&self.head.method, self.client.peer());
+        write!(f, "WebRequest({method} from {peer})")
+    }
+}
+
+/// The body of an answer.
+pub enum WebBody {
+    /// All of it, sent with its length.
+    Whole(Bytes),
+    /// What is sent as it comes. The next part is only asked for when the client takes it; parts of at most 64 KiB keep the memory
+    /// of a slow client small. A wait of more than [`Limits::operation_time`](crate::Limits::operation_time) for a part ends the
+    /// connection.
+    Parts(WebParts),
+}
+
+/// The parts of a body.
+pub type WebParts = Pin<Box<dyn Stream<Item = Bytes> + Send>>;
+
+impl WebBody {
+    /// A body of these parts.
+    pub fn parts(parts: impl Stream<Item = Bytes> + Send + 'static) -> Self {
+        Self::Parts(Box::pin(parts))
+    }
+}
+
+impl<T: Into<Bytes>> From<T> for WebBody {
+    fn from(octets: T) -> Self {
+        Self::Whole(octets.into())
+    }
+}
+
+impl fmt::Debug for WebBody {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Whole(octets) => write!(f, "Whole({} octets)", octets.len()),
+            Self::Parts(_) => f.write_str("Parts"),
+        }
+    }
+}
+
+/// The client of a request, as a handle: its sessions end when the last clone is dropped.
+#[derive(Clone)]
+pub struct WebClient(Arc<Known>);
+
+/// What is known of a client.
+struct Known {
+    peer: Peer,
+    login: Option<SruLogin>,
+    is_encrypted: bool,
+    authority: (String, Option<u16>),
+    sessions: Box<dyn OwnSessions>,
+}
+
+/// The server, as a client of HTTP reaches it.
+pub(crate) trait OwnSessions: Send + Sync {
+    fn databases(&self) -> Vec<DatabaseInfo>;
+    fn open(&self) -> Opening<'_>;
+}
+
+/// A session that is being opened.
+pub(crate) type Opening<'a> = Pin<Box<dyn Future<Output = DuplexStream> + Send + 'a>>;
+
+impl WebClient {
+    pub(crate) fn new(
+        peer: Peer,
+        login: Option<SruLogin>,
+        is_encrypted: bool,
+        authority: (String, Option<u16>),
+        sessions: impl OwnSessions + 'static,
+    ) -> Self {
+        Self(Arc::new(Known {
+            peer,
+            login,
+            is_encrypted,
+            authority,
+            sessions: Box::new(sessions),
+        }))
+    }
+
+    /// Its address.
+    pub fn peer(&self) -> Peer {
+        self.0.peer
+    }
+
+    /// What it gave in HTTP Basic. Nothing is checked yet: send it at Init.
+    pub fn login(&self) -> Option<&SruLogin> {
+        self.0.login.as_ref()
+    }
+
+    /// Whether it uses TLS.
+    pub fn is_encrypted(&self) -> bool {
+        self.0.is_encrypted
+    }
+
+    /// The host and port under which it knows the server.
+    pub fn authority(&self) -> (&str, Option<u16>) {
+        let (host, port) = &self.0.authority;
+        (host, *port)
+    }
+
+    /// The server's databases, whether this client may search them or not.
+    pub fn databases(&self) -> Vec<DatabaseInfo> {
+        self.0.sessions.databases()
+    }
+
+    /// Opens a session of Z39.50 with the server itself, in the name of this client: rights, limits and faults are those of its
+    /// address. Init is the caller's to send.
+    ///
+    /// A request has at most [`Limits::sessions_per_request`](crate::Limits::sessions_per_request) at once; a further one waits until
+    /// another stream is dropped.
+    pub async fn connect(&self) -> DuplexStream {
+        self.0.sessions.open().await
+    }
+}
+
+impl fmt::Debug for WebClient {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "WebClient({})", self.0.peer)
+    }
+}
+
+/// Whether the query of a URL has a parameter by which requests of SRU are known.
+pub fn is_sru(query: &str) -> bool {
+    let names = query.split('&').filter_map(|pair| pair.split('=').next());
+    let mut names = names.map(|name| name.to_ascii_lowercase());
+    names.any(|name| {
+        let known = ["operation", "version", "query", "scanclause", "querytype"];
+        known.contains(&name.as_str()) || name.starts_with("x-")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parameters_of_sru_are_known() {
+        for (query, expected) in [
+            ("", false),
+            ("q=war", false),
+            ("start=2&target=books", false),
+            ("operation=explain", true),
+            ("maximumRecords=1&query=war", true),
+            ("scanClause=war", true),
+            ("version", true),
+            ("q=operation", false),
+        ] {
+            assert_eq!(is_sru(query), expected, "{query}");
+        }
+    }
+}
