@@ -1,8 +1,9 @@
 //! Patterns, and the records of terms that match.
 
 use std::ops::{Bound, Range};
+use std::time::Duration;
 #[cfg(feature = "regex")]
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use super::dictionary::Dictionary;
 use super::mask::fits;
