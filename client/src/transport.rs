@@ -233,6 +233,12 @@ pub trait Resolve: Send + Sync {
     fn resolve<'a>(&'a self, host: &'a Host, port: u16) -> Resolving<'a>;
 }
 
+impl<R: Resolve + ?Sized> Resolve for Arc<R> {
+    fn resolve<'a>(&'a self, host: &'a Host, port: u16) -> Resolving<'a> {
+        (**self).resolve(host, port)
+    }
+}
+
 /// The lookup of a host.
 pub type Resolving<'a> = BoxFuture<'a, io::Result<Vec<SocketAddr>>>;
 

@@ -9,3 +9,7 @@
     clippy::panic,
     clippy::unwrap_used
 )]
+
+pub mod gateway;
+
+pub use gateway::{Gateway, GatewayOptions};

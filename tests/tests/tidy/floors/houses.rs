@@ -352,7 +352,19 @@ pub(super) const HOUSES: &[House] = &[
     },
     House {
         package: "server/front",
-        floors: &["page", "gateway", "remote"],
+        floors: &[
+            "page",
+            "gateway",
+            "gateway::failure",
+            "gateway::content",
+            "gateway::pages",
+            "gateway::negotiate",
+            "gateway::locator",
+            "gateway::allowed",
+            "gateway::addresses",
+            "gateway::slots",
+            "remote",
+        ],
     },
     House {
         package: "server/cli",

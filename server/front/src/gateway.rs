@@ -1,0 +1,488 @@
+//! The gateway of RFC 1630: `z39.50r`, `z39.50s` and `gopher` URLs carried out for clients of HTTP. Its own server answers itself;
+//! other servers are asked only if the settings allow it.
+
+mod addresses;
+mod allowed;
+mod content;
+mod failure;
+mod locator;
+mod negotiate;
+mod pages;
+mod slots;
+
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use askama::Template;
+use bytes::Bytes;
+use tokio::time::{Instant, timeout};
+use tracing::info;
+use z3950::gopher::{self, GopherOptions};
+use z3950::plan::PlanError;
+use z3950::profile::Profiles;
+use z3950::retrieve::Outcome;
+use z3950::service::init;
+use z3950::target::Endpoint;
+use z3950::transport::{BoxStream, Connect, Connecting, Resolve, Routes, SystemResolver};
+use z3950::url::{DEFAULT_GOPHER_PORT, DEFAULT_PORT, GopherUrl, Host, Z3950Url};
+use z3950::{Client, ClientOptions, Record, Timeouts};
+use z3950_server::web::http::header::{
+    ACCEPT, ALLOW, CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_SECURITY_POLICY, CONTENT_TYPE,
+    HeaderValue, LOCATION, REFERRER_POLICY, RETRY_AFTER, VARY, WWW_AUTHENTICATE,
+    X_CONTENT_TYPE_OPTIONS,
+};
+use z3950_server::web::http::request::Parts;
+use z3950_server::web::http::{Method, Response, StatusCode};
+use z3950_server::web::{Web, WebAnswering, WebBody, WebClient, WebRequest};
+
+use self::addresses::PublicResolver;
+use self::allowed::{GatewayDestination, OwnAddresses, Passage};
+pub use self::allowed::{GatewayTargetError, GatewayTargets};
+use self::content::GatewayContent;
+use self::failure::GatewayFailure;
+use self::locator::{GatewayRequest, NamedUrl};
+use self::negotiate::{Accept, Representation};
+use self::pages::{FailurePage, RecordPage};
+use self::slots::RequestSlots;
+
+/// How long a client is asked to wait while all slots are taken, in seconds.
+const RETRY_SECONDS: u16 = 2;
+/// What browsers may do with answers: nothing but show them, and follow links.
+const POLICY: &str =
+    "default-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
+
+/// The options of a gateway.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct GatewayOptions {
+    /// Whose servers are asked: by default its own alone.
+    pub targets: GatewayTargets,
+    /// The longest time for one URL: 20 seconds.
+    pub time: Duration,
+    /// Octets of a record or item, at most: 8 MiB.
+    pub octets: usize,
+    /// URLs that are carried out at once: 64. Further requests get 429.
+    pub requests: usize,
+    /// URLs that are carried out at once for one address: 8.
+    pub requests_per_address: usize,
+    /// Whether a page for searches is at `/search`, where `z39.50s` URLs lead.
+    pub has_page: bool,
+}
+
+impl Default for GatewayOptions {
+    fn default() -> Self {
+        Self {
+            targets: GatewayTargets::default(),
+            time: Duration::from_secs(20),
+            octets: 8 << 20,
+            requests: 64,
+            requests_per_address: 8,
+            has_page: false,
+        }
+    }
+}
+
+/// A gateway, as what answers requests of HTTP that are not SRU's.
+pub struct Gateway {
+    options: GatewayOptions,
+    slots: Arc<RequestSlots>,
+    /// For servers that the settings name.
+    named: Routes,
+    profiles: Arc<Profiles>,
+    /// For all others.
+    public: Routes,
+    listeners: Mutex<Vec<SocketAddr>>,
+}
+
+impl Gateway {
+    /// A gateway that knows servers by these profiles.
+    pub fn new(options: GatewayOptions, profiles: impl Into<Arc<Profiles>>) -> Self {
+        Self::with_resolver(options, profiles, Arc::new(SystemResolver))
+    }
+
+    /// The same with another resolver of names.
+    pub fn with_resolver(
+        options: GatewayOptions,
+        profiles: impl Into<Arc<Profiles>>,
+        resolver: Arc<dyn Resolve>,
+    ) -> Self {
+        Self {
+            slots: RequestSlots::new(options.requests, options.requests_per_address),
+            named: Routes::with_resolver(Arc::clone(&resolver)),
+            profiles: profiles.into(),
+            public: Routes::with_resolver(PublicResolver(resolver)),
+            listeners: Mutex::default(),
+            options,
+        }
+    }
+
+    /// The addresses on which the server listens, so that URLs that lead there are answered by itself.
+    pub fn set_listeners(&self, listeners: Vec<SocketAddr>) {
+        *self.listeners() = listeners;
+    }
+
+    fn listeners(&self) -> MutexGuard<'_, Vec<SocketAddr>> {
+        let listeners = self.listeners.lock();
+        listeners.unwrap_or_else(PoisonError::into_inner)
+    }
+
+    async fn respond(&self, request: WebRequest) -> Response<WebBody> {
+        let accept = request.head.headers.get_all(ACCEPT).iter();
+        let accept = Accept::read(accept.filter_map(|value| value.to_str().ok()));
+        let mut response = match self.carry_out(&request, &accept).await {
+            Ok(response) => response,
+            Err(failure) => told(&failure, &accept),
+        };
+        let headers = response.headers_mut();
+        headers.insert(CONTENT_SECURITY_POLICY, HeaderValue::from_static(POLICY));
+        headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+        headers.insert(REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
+        headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+        headers.insert(VARY, HeaderValue::from_static("Accept"));
+        response
+    }
+
+    async fn carry_out(
+        &self,
+        request: &WebRequest,
+        accept: &Accept,
+    ) -> Result<Response<WebBody>, GatewayFailure> {
+        if request.head.method != Method::GET && request.head.method != Method::HEAD {
+            let words = "URLs are carried out by GET";
+            return Err(GatewayFailure::new(StatusCode::METHOD_NOT_ALLOWED, words));
+        }
+        let asked = locator::read(&request.head.uri).map_err(GatewayFailure::bad)?;
+        let client = &request.client;
+        match &asked.url {
+            NamedUrl::Databases(url) => self.search_form(url, &asked, client),
+            NamedUrl::Record(url) => {
+                let forms = forms(url, &asked, accept)?;
+                let passage = self.passage(url.host(), url.port(), &asked, client)?;
+                let record = self.record(url, passage, client).await?;
+                self.of_record(url, &record, &forms)
+            }
+            NamedUrl::Gopher(url) => {
+                let passage = self.passage(url.host(), url.port(), &asked, client)?;
+                let reply = self.gopher(url, passage, client).await?;
+                let is_raw = asked.format.as_deref() == Some("raw");
+                let content = content::of_gopher(&reply, is_raw);
+                let content = content.ok_or_else(|| GatewayFailure::bad("an unknown item"))?;
+                Ok(answer(&content, url.selector().as_bytes()))
+            }
+        }
+    }
+
+    /// Leads to the page with the databases of a URL chosen.
+    fn search_form(
+        &self,
+        url: &Z3950Url,
+        asked: &GatewayRequest,
+        client: &WebClient,
+    ) -> Result<Response<WebBody>, GatewayFailure> {
+        if !self.options.has_page {
+            let words =
+                "this server has no page for searches: open the URL with a client of Z39.50";
+            return Err(GatewayFailure::new(StatusCode::NOT_FOUND, words));
+        }
+        let passage = self.passage(url.host(), url.port(), asked, client)?;
+        let databases = url.databases().iter();
+        let targets = databases.map(|name| match passage {
+            Passage::Own => name.to_string(),
+            _ => format!("{}:{}/{name}", url.host(), url.port()),
+        });
+        let parameters: Vec<String> = targets
+            .map(|target| format!("target={}", escaped(&target)))
+            .collect();
+        let location = match parameters.is_empty() {
+            true => "/search".to_owned(),
+            false => format!("/search?{}", parameters.join("&")),
+        };
+        let mut response = Response::new(WebBody::from(Bytes::new()));
+        *response.status_mut() = StatusCode::SEE_OTHER;
+        let location = HeaderValue::try_from(location);
+        let location = location.map_err(|_| GatewayFailure::bad("the URL is no location"))?;
+        response.headers_mut().insert(LOCATION, location);
+        Ok(response)
+    }
+
+    fn passage(
+        &self,
+        host: &Host,
+        port: u16,
+        asked: &GatewayRequest,
+        client: &WebClient,
+    ) -> Result<Passage, GatewayFailure> {
+        let listeners = self.listeners();
+        let own = OwnAddresses {
+            listeners: &listeners,
+            authority: (!asked.is_whole_target).then(|| client.authority()),
+        };
+        let (databases, default_port) = match &asked.url {
+            NamedUrl::Record(url) | NamedUrl::Databases(url) => (url.databases(), DEFAULT_PORT),
+            NamedUrl::Gopher(_) => (&[][..], DEFAULT_GOPHER_PORT),
+        };
+        let destination = GatewayDestination {
+            host,
+            port,
+            databases,
+            default_port,
+        };
+        let passage = self.options.targets.passage(&destination, &own);
+        passage.ok_or_else(|| {
+            GatewayFailure::forbidden(format!("{destination} is not a target of this gateway"))
+        })
+    }
+
+    /// Fetches a record within the limits.
+    async fn record(
+        &self,
+        url: &Z3950Url,
+        passage: Passage,
+        client: &WebClient,
+    ) -> Result<Record, GatewayFailure> {
+        let _slot = self.slot(client)?;
+        info!(%url, ?passage, "carrying out a URL");
+        let is_own = passage == Passage::Own;
+        let mut options = ClientOptions::default().with_timeouts(self.timeouts());
+        // Which ports are allowed was decided before.
+        options.plan.allow_reserved_port = true;
+        let octets = i64::try_from(self.options.octets).unwrap_or(i64::MAX);
+        options.plan.init.exceptional_record_size = octets;
+        if let Some(login) = client.login().filter(|_| is_own) {
+            let login = init::id_pass(Some(&login.user), None, Some(&login.password));
+            options.plan.init.id_authentication = Some(login);
+        }
+        let asking = match passage {
+            Passage::Own => {
+                let routes = Routes::fixed(OwnServer(client.clone()));
+                Client::with_routes(options, routes)
+            }
+            Passage::Named => {
+                let client = Client::with_routes(options, self.named.clone());
+                client.with_profiles(Arc::clone(&self.profiles))
+            }
+            Passage::Public => Client::with_routes(options, self.public.clone()),
+        };
+        let retrieval = timeout(self.options.time, asking.retrieve(url)).await;
+        let retrieval = retrieval.map_err(|_| GatewayFailure::late())?;
+        let outcome = match retrieval {
+            Ok(retrieval) => retrieval.outcome,
+            Err(error @ PlanError::Credentials(_)) => {
+                return Err(GatewayFailure::new(
+                    StatusCode::BAD_GATEWAY,
+                    error.to_string(),
+                ));
+            }
+            Err(error) => return Err(GatewayFailure::bad(error.to_string())),
+        };
+        match outcome {
+            Outcome::Delivered(delivered) => {
+                let charset = asking.profiles().of_url(url);
+                let charset = charset.and_then(|(_, entry)| entry.profile.record_charset);
+                Ok(Record::new(delivered.record, None).with_charset(charset))
+            }
+            outcome => Err(GatewayFailure::of_outcome(&outcome, url, is_own)),
+        }
+    }
+
+    /// Fetches a Gopher item within the limits. This server has none.
+    async fn gopher(
+        &self,
+        url: &GopherUrl,
+        passage: Passage,
+        client: &WebClient,
+    ) -> Result<gopher::Reply, GatewayFailure> {
+        let _slot = self.slot(client)?;
+        info!(%url, ?passage, "carrying out a URL");
+        let routes = match passage {
+            Passage::Own => {
+                let words = "this server does not speak Gopher";
+                return Err(GatewayFailure::forbidden(words));
+            }
+            Passage::Named => &self.named,
+            Passage::Public => &self.public,
+        };
+        let endpoint = Endpoint::Tcp(url.host().clone(), url.port());
+        let connector = routes.to(&endpoint, None);
+        let connector = connector.map_err(|error| GatewayFailure::bad(error.to_string()))?;
+        let mut options = GopherOptions::default();
+        options.timeouts = self.timeouts();
+        options.max_octets = self.options.octets;
+        options.allow_reserved_port = true;
+        let fetched = timeout(
+            self.options.time,
+            gopher::retrieve(url, &options, &connector),
+        );
+        let fetched = fetched.await.map_err(|_| GatewayFailure::late())?;
+        fetched.map_err(|error| GatewayFailure::of_gopher(&error))
+    }
+
+    fn slot(&self, client: &WebClient) -> Result<slots::RequestSlot, GatewayFailure> {
+        let slot = self.slots.take(client.peer().ip());
+        slot.ok_or_else(|| {
+            let words = "as many URLs are being carried out as this gateway allows";
+            GatewayFailure::new(StatusCode::TOO_MANY_REQUESTS, words)
+        })
+    }
+
+    fn timeouts(&self) -> Timeouts {
+        let mut timeouts = Timeouts::default();
+        timeouts.deadline = Instant::now().checked_add(self.options.time);
+        timeouts
+    }
+
+    /// The record in the best form that it can be in.
+    fn of_record(
+        &self,
+        url: &Z3950Url,
+        record: &Record,
+        forms: &[Representation],
+    ) -> Result<Response<WebBody>, GatewayFailure> {
+        let docid = url.docid().map(|docid| docid.as_bytes().to_vec());
+        let docid = docid.unwrap_or_default();
+        let content = forms.iter().find_map(|form| match form {
+            Representation::Html => page(url, record),
+            form => content::of_record(record, *form),
+        });
+        match content {
+            Some(content) if content.octets.len() <= self.options.octets.saturating_mul(4) => {
+                Ok(answer(&content, &docid))
+            }
+            Some(_) => Err(GatewayFailure::new(
+                StatusCode::BAD_GATEWAY,
+                "the record is larger than this gateway sends",
+            )),
+            None => Err(GatewayFailure::new(
+                StatusCode::NOT_ACCEPTABLE,
+                "the record has no form that the request accepts: &format=raw gives its octets",
+            )),
+        }
+    }
+}
+
+impl Web for Gateway {
+    fn takes(&self, head: &Parts) -> bool {
+        locator::is_for_gateway(&head.uri)
+    }
+
+    fn answer(&self, request: WebRequest) -> WebAnswering<'_> {
+        Box::pin(self.respond(request))
+    }
+}
+
+/// The forms of a record that a request accepts.
+fn forms(
+    url: &Z3950Url,
+    asked: &GatewayRequest,
+    accept: &Accept,
+) -> Result<Vec<Representation>, GatewayFailure> {
+    if let Some(name) = &asked.format {
+        let form = Representation::by_name(name);
+        let words = || format!("the format is {}", Representation::NAMES);
+        return Ok(vec![form.ok_or_else(|| GatewayFailure::bad(words()))?]);
+    }
+    let first = url.record_syntaxes().first();
+    let requested =
+        first.and_then(|name| z3950::asn1::oid::Oid::record_syntax_by_name(name.as_bytes()));
+    let forms = accept.ranked(requested);
+    match forms.is_empty() {
+        false => Ok(forms),
+        true => Err(GatewayFailure::new(
+            StatusCode::NOT_ACCEPTABLE,
+            "records are application/marc, application/marcxml+xml, application/xml, application/json, text/plain or text/html",
+        )),
+    }
+}
+
+/// A page with a record.
+fn page(url: &Z3950Url, record: &Record) -> Option<GatewayContent> {
+    let forms = ["marc", "marcxml", "json", "mrk", "dc", "text", "raw"];
+    let possible = forms.into_iter().filter(|name| {
+        let form = Representation::by_name(name);
+        form.is_some_and(|form| content::of_record(record, form).is_some())
+    });
+    let title = record.title().unwrap_or_else(|| "A record".to_owned());
+    let page = RecordPage {
+        title: &title,
+        url: &url.to_string(),
+        forms: possible.collect(),
+        text: &record.text(),
+    };
+    page.render().ok().map(GatewayContent::html)
+}
+
+/// A successful answer.
+fn answer(content: &GatewayContent, docid: &[u8]) -> Response<WebBody> {
+    let mut response = Response::new(WebBody::from(content.octets.clone()));
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static(content.media_type));
+    if let Some(extension) = content.extension {
+        let name = content::file_name(docid, extension);
+        let value = HeaderValue::try_from(format!("attachment; filename=\"{name}\""));
+        if let Ok(value) = value {
+            headers.insert(CONTENT_DISPOSITION, value);
+        }
+    }
+    response
+}
+
+/// The answer about a failure, in the form that the client names.
+fn told(failure: &GatewayFailure, accept: &Accept) -> Response<WebBody> {
+    let title = failure.status.canonical_reason().unwrap_or_default();
+    let page = FailurePage {
+        title,
+        words: &failure.words,
+        links: &failure.links,
+    };
+    let page = accept.names_html().then(|| page.render().ok()).flatten();
+    let (media_type, body) = match page {
+        _ if accept.names_json() => (
+            "application/problem+json",
+            format!("{}\n", failure.to_json()),
+        ),
+        Some(page) => ("text/html; charset=utf-8", page),
+        None => ("text/plain; charset=utf-8", failure.to_text()),
+    };
+    let mut response = Response::new(WebBody::from(body));
+    *response.status_mut() = failure.status;
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static(media_type));
+    match failure.status {
+        StatusCode::TOO_MANY_REQUESTS => {
+            headers.insert(RETRY_AFTER, RETRY_SECONDS.into());
+        }
+        StatusCode::METHOD_NOT_ALLOWED => {
+            headers.insert(ALLOW, HeaderValue::from_static("GET, HEAD"));
+        }
+        StatusCode::UNAUTHORIZED => {
+            let challenge = HeaderValue::from_static("Basic realm=\"Z39.50\", charset=\"UTF-8\"");
+            headers.insert(WWW_AUTHENTICATE, challenge);
+        }
+        _ => {}
+    }
+    response
+}
+
+/// The value of a parameter, with everything escaped but the unreserved characters (RFC 3986 §2.3).
+fn escaped(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for octet in text.bytes() {
+        match octet {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => {
+                escaped.push(char::from(octet));
+            }
+            octet => escaped.push_str(&format!("%{octet:02X}")),
+        }
+    }
+    escaped
+}
+
+/// Sessions with the server itself, in the name of the client of HTTP.
+struct OwnServer(WebClient);
+
+impl Connect for OwnServer {
+    fn connect<'a>(&'a self, _: &'a Host, _: u16, _: &'a Timeouts) -> Connecting<'a> {
+        Box::pin(async move { Ok(Box::new(self.0.connect().await) as BoxStream) })
+    }
+}

@@ -1,0 +1,264 @@
+//! Whose servers the gateway asks: its own, those that the settings name, and others only if these open it.
+
+use std::fmt;
+use std::net::{IpAddr, SocketAddr};
+
+use z3950::profile::Profiles;
+use z3950::url::{Host, Mode, Octets, UrlError, Z3950Url};
+
+use super::addresses::is_public;
+
+/// The servers that the settings allow.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct GatewayTargets {
+    named: Vec<NamedTarget>,
+    /// Whether all servers at public addresses are allowed, at the default ports of the schemes.
+    pub open: bool,
+    /// Names of the server itself.
+    own: Vec<Host>,
+}
+
+/// One of the settings.
+#[derive(Clone, Debug, PartialEq)]
+struct NamedTarget {
+    host: Host,
+    /// `None` for the default port of a scheme.
+    port: Option<u16>,
+    /// `None` for all.
+    databases: Option<Vec<Octets>>,
+}
+
+/// Why a text names no target of a gateway.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{text} is not written host, host:port or host:port/database: {error}")]
+pub struct GatewayTargetError {
+    text: String,
+    error: UrlError,
+}
+
+/// The server as its clients see it.
+#[derive(Debug, Default)]
+pub(super) struct OwnAddresses<'a> {
+    pub(super) listeners: &'a [SocketAddr],
+    /// The header Host, if it is about this server.
+    pub(super) authority: Option<(&'a str, Option<u16>)>,
+}
+
+/// What a URL leads to.
+#[derive(Debug)]
+pub(super) struct GatewayDestination<'a> {
+    pub(super) host: &'a Host,
+    pub(super) port: u16,
+    pub(super) databases: &'a [Octets],
+    /// The port of the scheme.
+    pub(super) default_port: u16,
+}
+
+/// How a URL may be carried out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Passage {
+    /// In a session with this server.
+    Own,
+    /// By any address: the settings name the server.
+    Named,
+    /// By public addresses.
+    Public,
+}
+
+impl GatewayTargets {
+    /// Allows a target: `host`, `host:port`, `host:port/database+database`, or the name of a profile.
+    ///
+    /// # Errors
+    /// None of these.
+    pub fn allow(&mut self, text: &str, profiles: &Profiles) -> Result<(), GatewayTargetError> {
+        if let Some((_, entry)) = profiles.named(text) {
+            self.named.push(NamedTarget {
+                host: entry.profile.host.clone(),
+                port: Some(entry.profile.port),
+                databases: None,
+            });
+            return Ok(());
+        }
+        // The name of another scheme would be a host with an empty port.
+        let slashes = if text.contains("://") { "" } else { "//" };
+        let url = format!("z39.50s:{slashes}{text}");
+        let parsed = Z3950Url::parse(&url, Mode::Lenient).map_err(|error| GatewayTargetError {
+            text: text.to_owned(),
+            error,
+        })?;
+        let authority = text.split('/').next().unwrap_or_default();
+        let after_host = authority.rsplit(']').next().unwrap_or_default();
+        self.named.push(NamedTarget {
+            host: parsed.host().clone(),
+            port: after_host.contains(':').then(|| parsed.port()),
+            databases: (!parsed.databases().is_empty()).then(|| parsed.databases().to_vec()),
+        });
+        Ok(())
+    }
+
+    /// Adds a name of the server itself.
+    ///
+    /// # Errors
+    /// No host.
+    pub fn add_own_name(&mut self, name: &str) -> Result<(), UrlError> {
+        self.own.push(Host::parse(name, Mode::Lenient)?);
+        Ok(())
+    }
+
+    /// How a URL may be carried out; `None` if it may not.
+    pub(super) fn passage(
+        &self,
+        destination: &GatewayDestination<'_>,
+        own: &OwnAddresses<'_>,
+    ) -> Option<Passage> {
+        if self.is_own(destination, own) {
+            return Some(Passage::Own);
+        }
+        if self.named.iter().any(|target| target.allows(destination)) {
+            return Some(Passage::Named);
+        }
+        let is_special = match destination.host {
+            Host::Ipv4(address) => !is_public(IpAddr::V4(*address)),
+            Host::Ipv6(address) => !is_public(IpAddr::V6(*address)),
+            Host::Name(_) => destination.host.is_loopback(),
+        };
+        let is_default = destination.port == destination.default_port;
+        (self.open && is_default && !is_special).then_some(Passage::Public)
+    }
+
+    /// Whether a URL leads to one of the server's listeners.
+    fn is_own(&self, destination: &GatewayDestination<'_>, own: &OwnAddresses<'_>) -> bool {
+        let GatewayDestination { host, port, .. } = *destination;
+        let mut listeners = own.listeners.iter();
+        if let Some((name, known)) = own.authority
+            && Host::parse(name, Mode::Lenient).is_ok_and(|known| known == *host)
+        {
+            return known == Some(port) || listeners.any(|listener| listener.port() == port);
+        }
+        listeners.any(|listener| {
+            let is_at = match host {
+                Host::Ipv4(address) => listener.ip() == IpAddr::V4(*address),
+                Host::Ipv6(address) => listener.ip() == IpAddr::V6(*address),
+                Host::Name(_) => self.own.contains(host),
+            };
+            listener.port() == port && (is_at || host.is_loopback())
+        })
+    }
+}
+
+impl NamedTarget {
+    fn allows(&self, destination: &GatewayDestination<'_>) -> bool {
+        let databases = destination.databases;
+        self.host == *destination.host
+            && destination.port == self.port.unwrap_or(destination.default_port)
+            && self.databases.as_ref().is_none_or(|known| {
+                !databases.is_empty() && databases.iter().all(|name| known.contains(name))
+            })
+    }
+}
+
+impl fmt::Display for GatewayDestination<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.host, self.port)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn targets(texts: &[&str], open: bool) -> GatewayTargets {
+        let mut targets = GatewayTargets {
+            open,
+            ..GatewayTargets::default()
+        };
+        for text in texts {
+            let allowed = targets.allow(text, &Profiles::built_in());
+            allowed.expect("a target");
+        }
+        targets
+    }
+
+    fn passage(targets: &GatewayTargets, url: &str, own: &OwnAddresses<'_>) -> Option<Passage> {
+        let url = Z3950Url::parse(url, Mode::Lenient).expect("a URL");
+        let destination = GatewayDestination {
+            host: url.host(),
+            port: url.port(),
+            databases: url.databases(),
+            default_port: 210,
+        };
+        targets.passage(&destination, own)
+    }
+
+    #[test]
+    fn only_own_named_and_public_servers_are_asked() {
+        use Passage::*;
+        let listeners = ["127.0.0.1:2100", "10.0.0.1:2101"];
+        let listeners = listeners.map(|text| text.parse().expect("an address"));
+        let own = OwnAddresses {
+            listeners: &listeners,
+            authority: Some(("gw.example", Some(8080))),
+        };
+        let named = [
+            "lib.example",
+            "lib.example:2200/b",
+            "10.0.0.9:210",
+            "[::1]:9/b",
+        ];
+        let closed = targets(&named, false);
+        let open = targets(&[], true);
+        for (url, of_closed, of_open) in [
+            ("z39.50r://127.0.0.1:2100/b?x", Some(Own), Some(Own)),
+            ("z39.50r://localhost:2100/b?x", Some(Own), Some(Own)),
+            ("z39.50r://LOCALHOST.:2101/b?x", Some(Own), Some(Own)),
+            ("z39.50r://[::1]:2100/b?x", Some(Own), Some(Own)),
+            ("z39.50r://10.0.0.1:2101/b?x", Some(Own), Some(Own)),
+            ("z39.50r://10.0.0.1:2100/b?x", None, None),
+            ("z39.50r://gw.example:8080/b?x", Some(Own), Some(Own)),
+            ("z39.50r://gw.example:2100/b?x", Some(Own), Some(Own)),
+            ("z39.50r://gw.example/b?x", None, Some(Public)),
+            ("z39.50r://127.0.0.1/b?x", None, None),
+            ("z39.50r://localhost/b?x", None, None),
+            ("z39.50r://127.9.9.9:22/b?x", None, None),
+            ("z39.50r://lib.example/c?x", Some(Named), Some(Public)),
+            ("z39.50r://Lib.Example./c?x", Some(Named), Some(Public)),
+            ("z39.50r://lib.example:211/c?x", None, None),
+            ("z39.50r://lib.example:2200/b?x", Some(Named), None),
+            ("z39.50r://lib.example:2200/b+c?x", None, None),
+            ("z39.50r://lib.example:2200/c?x", None, None),
+            ("z39.50r://lib.example.evil.example/b?x", None, Some(Public)),
+            ("z39.50r://10.0.0.9/c?x", Some(Named), None),
+            ("z39.50r://[::1]:9/b?x", Some(Named), None),
+            ("z39.50r://[::ffff:127.0.0.1]/b?x", None, None),
+            ("z39.50r://[fe80::1]/b?x", None, None),
+            ("z39.50r://169.254.169.254/b?x", None, None),
+            ("z39.50r://8.8.8.8/b?x", None, Some(Public)),
+            ("z39.50r://8.8.8.8:80/b?x", None, None),
+        ] {
+            assert_eq!(passage(&closed, url, &own), of_closed, "closed: {url}");
+            assert_eq!(passage(&open, url, &own), of_open, "open: {url}");
+        }
+    }
+
+    #[test]
+    fn profiles_and_own_names_are_known() {
+        let mut targets = targets(&["loc"], false);
+        let profiles = Profiles::built_in();
+        let (_, entry) = profiles.named("loc").expect("a profile");
+        let profile = &entry.profile;
+        let url = format!("z39.50r://{}:{}/b?x", profile.host, profile.port);
+        let nothing = OwnAddresses::default();
+        assert_eq!(passage(&targets, &url, &nothing), Some(Passage::Named));
+        targets.add_own_name("gw.example").expect("a host");
+        let listeners = ["0.0.0.0:2100".parse().expect("an address")];
+        let own = OwnAddresses {
+            listeners: &listeners,
+            authority: None,
+        };
+        let url = "z39.50r://gw.example:2100/b?x";
+        assert_eq!(passage(&targets, url, &own), Some(Passage::Own));
+        for text in ["a b", "http://lib.example/", "lib.example:0", ""] {
+            assert!(targets.allow(text, &profiles).is_err(), "{text}");
+        }
+    }
+}

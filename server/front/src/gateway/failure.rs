@@ -1,0 +1,188 @@
+//! Why there is no record, as a status of HTTP and a description of the problem (RFC 9457), whose members `outcome`, `hits` and
+//! `diagnostic` are those of `z3950 get --json`.
+
+use std::error::Error as StdError;
+use std::io;
+
+use serde_json::{Map, Value, json};
+use z3950::Error;
+use z3950::asn1::apdu::DiagRec;
+use z3950::error::{Cause, Phase};
+use z3950::gopher::{GopherError, GopherPlanError};
+use z3950::retrieve::{Outcome, OutcomeName};
+use z3950::url::Z3950Url;
+use z3950_server::web::http::StatusCode;
+
+/// A failure that a client is told.
+#[derive(Clone, Debug)]
+pub(super) struct GatewayFailure {
+    pub(super) status: StatusCode,
+    /// The name of the outcome, if there is one.
+    outcome: Option<OutcomeName>,
+    pub(super) words: String,
+    hits: Option<u64>,
+    diagnostic: Option<Box<DiagRec>>,
+    /// Where to go on, such as the URLs of several records.
+    pub(super) links: Vec<String>,
+}
+
+impl GatewayFailure {
+    pub(super) fn new(status: StatusCode, words: impl Into<String>) -> Self {
+        Self {
+            status,
+            outcome: None,
+            words: words.into(),
+            hits: None,
+            diagnostic: None,
+            links: Vec::new(),
+        }
+    }
+
+    /// The URL cannot be carried out.
+    pub(super) fn bad(words: impl Into<String>) -> Self {
+        Self::new(StatusCode::BAD_REQUEST, words).named(OutcomeName::NotSent)
+    }
+
+    /// The URL must not be carried out.
+    pub(super) fn forbidden(words: impl Into<String>) -> Self {
+        Self::new(StatusCode::FORBIDDEN, words).named(OutcomeName::AccessRefused)
+    }
+
+    /// There is no answer in time.
+    pub(super) fn late() -> Self {
+        let words = "the server has not answered in time";
+        Self::new(StatusCode::GATEWAY_TIMEOUT, words).named(OutcomeName::Unavailable)
+    }
+
+    /// An outcome without a record. `is_own` if this server is the one that was asked.
+    pub(super) fn of_outcome(outcome: &Outcome, url: &Z3950Url, is_own: bool) -> Self {
+        let name = outcome.name();
+        let words = match outcome {
+            Outcome::Failed(error) => chain(error),
+            outcome => outcome.to_string(),
+        };
+        let status = match name {
+            OutcomeName::NoMatch => StatusCode::NOT_FOUND,
+            OutcomeName::Ambiguous => StatusCode::MULTIPLE_CHOICES,
+            OutcomeName::NotSent => StatusCode::BAD_REQUEST,
+            OutcomeName::PortRefused => StatusCode::FORBIDDEN,
+            OutcomeName::InitRejected | OutcomeName::AccessRefused if is_own => {
+                StatusCode::UNAUTHORIZED
+            }
+            OutcomeName::Unavailable if is_special(outcome) => StatusCode::FORBIDDEN,
+            OutcomeName::Unavailable => StatusCode::GATEWAY_TIMEOUT,
+            _ => StatusCode::BAD_GATEWAY,
+        };
+        let hits = match outcome {
+            Outcome::Failed(Error::NoMatch) => Some(0),
+            Outcome::Failed(Error::Ambiguous { hits }) => Some(*hits),
+            _ => None,
+        };
+        Self {
+            hits,
+            diagnostic: outcome.diagnostics().first().cloned().map(Box::new),
+            links: match name {
+                OutcomeName::Ambiguous => in_each_database(url),
+                _ => Vec::new(),
+            },
+            ..Self::new(status, words).named(name)
+        }
+    }
+
+    /// A Gopher item that could not be fetched.
+    pub(super) fn of_gopher(error: &GopherError) -> Self {
+        let words = chain(error);
+        let (status, name) = match error {
+            GopherError::Plan(GopherPlanError::PortRefused(_)) => {
+                (StatusCode::FORBIDDEN, OutcomeName::PortRefused)
+            }
+            GopherError::Plan(_) => (StatusCode::BAD_REQUEST, OutcomeName::NotSent),
+            GopherError::Connect(error) if is_special(&Outcome::from(error.clone())) => {
+                (StatusCode::FORBIDDEN, OutcomeName::AccessRefused)
+            }
+            GopherError::Connect(_) | GopherError::Interrupted { .. } => {
+                (StatusCode::GATEWAY_TIMEOUT, OutcomeName::Unavailable)
+            }
+            GopherError::Server(error) if error.is_gone() => {
+                (StatusCode::NOT_FOUND, OutcomeName::NoMatch)
+            }
+            GopherError::Server(_) => (StatusCode::BAD_GATEWAY, OutcomeName::RecordRefused),
+            _ => (StatusCode::BAD_GATEWAY, OutcomeName::ProtocolError),
+        };
+        Self::new(status, words).named(name)
+    }
+
+    fn named(self, name: OutcomeName) -> Self {
+        Self {
+            outcome: Some(name),
+            ..self
+        }
+    }
+
+    /// The description of the problem.
+    pub(super) fn to_json(&self) -> Value {
+        let mut members = Map::new();
+        let title = self.status.canonical_reason().unwrap_or_default();
+        members.insert("title".to_owned(), title.into());
+        members.insert("status".to_owned(), self.status.as_u16().into());
+        members.insert("detail".to_owned(), self.words.as_str().into());
+        if let Some(outcome) = self.outcome {
+            members.insert("outcome".to_owned(), outcome.as_str().into());
+        }
+        if let Some(hits) = self.hits {
+            members.insert("hits".to_owned(), hits.into());
+        }
+        if let Some(DiagRec::DefaultFormat(diagnostic)) = self.diagnostic.as_deref() {
+            let value = json!({
+                "set": diagnostic.diagnostic_set_id.to_string(),
+                "code": diagnostic.condition,
+                "text": diagnostic.message(),
+                "addinfo": diagnostic.addinfo.to_string_lossy(),
+            });
+            members.insert("diagnostic".to_owned(), value);
+        }
+        if !self.links.is_empty() {
+            members.insert("links".to_owned(), self.links.clone().into());
+        }
+        members.into()
+    }
+
+    /// The same in words.
+    pub(super) fn to_text(&self) -> String {
+        let links = self.links.iter().map(|link| format!("{link}\n"));
+        format!("{}\n{}", self.words, links.collect::<String>())
+    }
+}
+
+/// Whether nothing was sent because a name leads to special addresses alone.
+fn is_special(outcome: &Outcome) -> bool {
+    matches!(outcome, Outcome::Failed(Error::Unavailable {
+        phase: Phase::Resolve,
+        cause: Cause::Dns(error),
+    }) if error.kind() == io::ErrorKind::PermissionDenied)
+}
+
+/// The URL for each of its databases alone; none if it has one.
+fn in_each_database(url: &Z3950Url) -> Vec<String> {
+    let databases = url.databases();
+    let alone = databases.iter().filter(|_| databases.len() > 1);
+    let urls = alone.filter_map(|database| {
+        let url = url.to_builder().databases([database.clone()]);
+        Some(format!("/{}", url.build().ok()?))
+    });
+    urls.collect()
+}
+
+/// An error with its causes on one line.
+fn chain(error: &dyn StdError) -> String {
+    let mut words = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        let more = error.to_string();
+        if !words.ends_with(&more) {
+            words = format!("{words}: {more}");
+        }
+        cause = error.source();
+    }
+    words
+}

@@ -1,0 +1,228 @@
+//! The URL that a request names: as the parameter `url` of `/get`, as the path after the gateway's own address, or as the whole
+//! request target (RFC 1630; RFC 9112 §3.2.2).
+
+use z3950::url::{GopherUrl, Kind, Locator, Mode, Url, Z3950Url};
+use z3950_server::web::http::Uri;
+use z3950_server::web::is_sru;
+
+/// The path of requests with parameters.
+const GET: &str = "/get";
+/// The schemes that are carried out, with a colon.
+const SCHEMES: [&str; 3] = ["z39.50r:", "z39.50s:", "gopher:"];
+
+/// A URL to carry out.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum NamedUrl {
+    /// One record.
+    Record(Z3950Url),
+    /// Databases to search.
+    Databases(Z3950Url),
+    /// An item of a Gopher server.
+    Gopher(GopherUrl),
+}
+
+/// What a request asks for.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct GatewayRequest {
+    pub(super) url: NamedUrl,
+    /// The parameter `format`.
+    pub(super) format: Option<String>,
+    /// Whether the URL is the whole request target, whose host the header Host may repeat (RFC 9112 §3.2.2), so that it says
+    /// nothing about the gateway.
+    pub(super) is_whole_target: bool,
+}
+
+/// Whether a request target is for the gateway.
+pub(super) fn is_for_gateway(target: &Uri) -> bool {
+    match target.scheme_str() {
+        Some(scheme) => scheme_of(&format!("{scheme}:")).is_some(),
+        None if target.path() == GET => !is_sru(target.query().unwrap_or_default()),
+        None => in_path(target).is_some(),
+    }
+}
+
+/// Reads a request target.
+///
+/// # Errors
+/// Why nothing can be carried out, in words.
+pub(super) fn read(target: &Uri) -> Result<GatewayRequest, String> {
+    let (text, format) = match (target.scheme(), in_path(target)) {
+        (Some(_), _) => (target.to_string(), None),
+        (None, Some(text)) => (text, None),
+        (None, None) => {
+            let query = target.query().unwrap_or_default();
+            let url = parameter(query, "url")?;
+            let missing = "the parameter url is missing: /get?url=z39.50r://host/database?docid";
+            (url.ok_or(missing)?, parameter(query, "format")?)
+        }
+    };
+    Ok(GatewayRequest {
+        url: named(text.trim_matches([' ', '+']))?,
+        format,
+        is_whole_target: target.scheme().is_some(),
+    })
+}
+
+fn named(text: &str) -> Result<NamedUrl, String> {
+    let locator = Locator::parse(text, Mode::Lenient).map_err(|error| error.to_string())?;
+    if locator.userinfo().is_some() {
+        return Err("user and password of a URL are not sent: leave them out".to_owned());
+    }
+    let scheme = locator.scheme().to_owned();
+    match locator.into_url() {
+        Url::Z3950(url) if url.kind() == Kind::Session => Ok(NamedUrl::Databases(url)),
+        Url::Z3950(url) if url.docid().is_none() => {
+            Err("the URL names no record: it ends with ?docid".to_owned())
+        }
+        Url::Z3950(url) => Ok(NamedUrl::Record(url)),
+        Url::Gopher(url) => Ok(NamedUrl::Gopher(url)),
+        _ => Err(format!(
+            "{scheme}: is not carried out here, only z39.50r:, z39.50s: and gopher:"
+        )),
+    }
+}
+
+/// The URL in a path. Some proxies merge its two slashes.
+fn in_path(target: &Uri) -> Option<String> {
+    let path = target.path().strip_prefix('/')?;
+    let (scheme, rest) = scheme_of(path)?;
+    let rest = rest.trim_start_matches('/');
+    let query = target.query().map(|query| format!("?{query}"));
+    Some(format!("{scheme}//{rest}{}", query.unwrap_or_default()))
+}
+
+/// The scheme at the beginning of a text, and the rest.
+fn scheme_of(text: &str) -> Option<(&'static str, &str)> {
+    SCHEMES.into_iter().find_map(|scheme| {
+        let (begin, rest) = text.split_at_checked(scheme.len())?;
+        begin.eq_ignore_ascii_case(scheme).then_some((scheme, rest))
+    })
+}
+
+/// The value of a parameter, decoded. A plus stays one: no URL has a space, but many have a plus that was not escaped.
+fn parameter(query: &str, name: &str) -> Result<Option<String>, String> {
+    let pairs = query.split('&').filter_map(|pair| pair.split_once('='));
+    let mut values = pairs.filter(|(known, _)| *known == name);
+    let Some((_, value)) = values.next() else {
+        return Ok(None);
+    };
+    if values.next().is_some() {
+        return Err(format!("there are several parameters {name}"));
+    }
+    decoded(value).map(Some)
+}
+
+fn decoded(text: &str) -> Result<String, String> {
+    let mut octets = Vec::with_capacity(text.len());
+    let mut rest = text.bytes();
+    while let Some(octet) = rest.next() {
+        octets.push(match octet {
+            b'%' => {
+                let mut digit = || char::from(rest.next()?).to_digit(16);
+                let value = digit().zip(digit());
+                let value = value.and_then(|(high, low)| u8::try_from(high << 4 | low).ok());
+                value.ok_or("% is not followed by two hexadecimal digits")?
+            }
+            octet => octet,
+        });
+    }
+    String::from_utf8(octets).map_err(|_| "a parameter is not UTF-8".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn request(target: &str) -> Result<GatewayRequest, String> {
+        read(&target.parse().expect("a request target"))
+    }
+
+    #[test]
+    fn urls_are_found_in_every_form_of_request() {
+        for (target, url) in [
+            (
+                "/get?url=z39.50r%3A%2F%2Flib.example%2Fa%2Bb%3Fid7%3Brs%3Dmarc",
+                "z39.50r://lib.example/a+b?id7;rs=marc",
+            ),
+            (
+                "/get?format=json&url=z39.50r://lib.example/a+b?id7;rs=marc",
+                "z39.50r://lib.example/a+b?id7;rs=marc",
+            ),
+            ("/get?url=+z39.50r://h/d?id%2520+", "z39.50r://h/d?id%20"),
+            (
+                "/z39.50r://lib.example:2100/b%2Fc?id%207;esn=f",
+                "z39.50r://lib.example:2100/b%2Fc?id%207;esn=f",
+            ),
+            ("/z39.50r:/lib.example/b?id", "z39.50r://lib.example/b?id"),
+            ("/Z39.50R://lib.example/b?id", "z39.50r://lib.example/b?id"),
+            (
+                "z39.50r://127.0.0.1:2100/books?pg1342;rs=marc",
+                "z39.50r://127.0.0.1:2100/books?pg1342;rs=marc",
+            ),
+            ("/z39.50r://[::1]:210/b?id", "z39.50r://[::1]/b?id"),
+        ] {
+            assert!(
+                is_for_gateway(&target.parse().expect("a target")),
+                "{target}"
+            );
+            let asked = request(target).expect(target);
+            let NamedUrl::Record(found) = &asked.url else {
+                panic!("{target}: {asked:?}")
+            };
+            assert_eq!(found.canonical(), url, "{target}");
+            assert_eq!(asked.is_whole_target, !target.starts_with('/'));
+            assert_eq!(asked.format.is_some(), target.contains("format="));
+        }
+        let databases = request("z39.50s://lib.example").expect("a session");
+        assert!(matches!(databases.url, NamedUrl::Databases(_)));
+        let gopher = request("/gopher:/lib.example/0/a").expect("gopher");
+        assert!(matches!(gopher.url, NamedUrl::Gopher(_)));
+    }
+
+    #[test]
+    fn other_requests_are_not_for_the_gateway() {
+        for (target, expected) in [
+            ("/", false),
+            ("/books?query=war", false),
+            ("/get?operation=explain", false),
+            ("/get", true),
+            ("/get/", false),
+            ("http://lib.example/get", false),
+            ("http://lib.example/", false),
+            ("/z39.50r", false),
+            ("/z39.50x://lib.example/", false),
+        ] {
+            let target = target.parse().expect("a target");
+            assert_eq!(is_for_gateway(&target), expected, "{target}");
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_carried_out_is_refused_in_words() {
+        for (target, words) in [
+            ("/get", "the parameter url is missing"),
+            ("/get?url=%zz", "hexadecimal digits"),
+            ("/get?url=%ff", "UTF-8"),
+            ("/get?url=a&url=b", "several parameters url"),
+            ("/get?url=http://lib.example/", "http: is not carried out"),
+            ("/get?url=pg1342", "offset"),
+            ("/z39.50r://lib.example/b", "names no record"),
+            ("/z39.50r://ann:x@lib.example/b?id", "user and password"),
+            (
+                "/get?url=z39.50r://ann@lib.example/b?id",
+                "user and password",
+            ),
+            ("/gopher://ann:x@lib.example/", "offset"),
+            ("/z39.50r://0177.0.0.1/b?id", "offset"),
+            ("/z39.50r://2130706433/b?id", "offset"),
+            ("/z39.50r://0x7f.1/b?id", "offset"),
+            ("/z39.50r://127.1/b?id", "offset"),
+            ("/z39.50r://[fe80::1%25eth0]/b?id", "offset"),
+            ("/z39.50r://lib.example:0/b?id", "offset"),
+            ("/z39.50r://lib.example:99999/b?id", "offset"),
+        ] {
+            let error = request(target).expect_err(target);
+            assert!(error.contains(words), "{target}: {error}");
+        }
+    }
+}

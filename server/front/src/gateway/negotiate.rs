@@ -1,0 +1,219 @@
+//! The form of an answer: the parameter `format`, or what the header Accept prefers (RFC 9110 §12.5.1).
+
+use z3950::asn1::oid::{self, Oid};
+
+/// A form of records.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Representation {
+    /// ISO 2709, as received if it was (RFC 2220).
+    Marc,
+    /// MARCXML (RFC 6207).
+    MarcXml,
+    /// XML as received.
+    Xml,
+    /// MARC-in-JSON, or the elements of another syntax.
+    Json,
+    /// MARCMaker text.
+    Mrk,
+    /// Dublin Core, in the XML of OAI-PMH.
+    DublinCore,
+    /// Lines for people.
+    Text,
+    /// A page for people.
+    Html,
+    /// The octets as received.
+    Raw,
+}
+
+impl Representation {
+    /// The form that the parameter `format` names.
+    pub(super) fn by_name(name: &str) -> Option<Self> {
+        Some(match name {
+            "marc" => Self::Marc,
+            "marcxml" => Self::MarcXml,
+            "json" => Self::Json,
+            "mrk" => Self::Mrk,
+            "dc" => Self::DublinCore,
+            "text" => Self::Text,
+            "html" => Self::Html,
+            "raw" => Self::Raw,
+            _ => return None,
+        })
+    }
+
+    /// The names for the parameter `format`.
+    pub(super) const NAMES: &str = "marc, marcxml, json, mrk, dc, text, html or raw";
+
+    /// The type and subtypes that stand for the form.
+    fn media_types(self) -> &'static [(&'static str, &'static str)] {
+        match self {
+            Self::Marc => &[("application", "marc")],
+            Self::MarcXml => &[("application", "marcxml+xml")],
+            Self::Xml => &[("text", "xml"), ("application", "xml")],
+            Self::Json => &[("application", "json")],
+            Self::Text => &[("text", "plain")],
+            Self::Html => &[("text", "html")],
+            Self::Mrk | Self::DublinCore | Self::Raw => &[],
+        }
+    }
+}
+
+/// The header Accept, as ranges with their weights.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Accept(Vec<MediaRange>);
+
+#[derive(Clone, Debug, PartialEq)]
+struct MediaRange {
+    kind: String,
+    subtype: String,
+    /// In thousandths.
+    weight: u16,
+}
+
+/// The most ranges that are read.
+const MAX_RANGES: usize = 64;
+
+impl Accept {
+    /// Reads the values of the header. Ranges that cannot be read are left out; without any, everything is acceptable.
+    pub(super) fn read<'a>(values: impl Iterator<Item = &'a str>) -> Self {
+        let ranges = values.flat_map(|value| value.split(','));
+        Self(ranges.filter_map(range).take(MAX_RANGES).collect())
+    }
+
+    /// The forms of a record that are acceptable, best first. Among equals, the record syntax that the URL names decides.
+    pub(super) fn ranked(&self, requested: Option<Oid>) -> Vec<Representation> {
+        use Representation::{Html, Json, Marc, MarcXml, Text, Xml};
+        let mut forms = match requested {
+            Some(oid::XML) => vec![MarcXml, Xml, Marc, Json, Text, Html],
+            Some(oid::SUTRS) => vec![Text, Marc, MarcXml, Xml, Json, Html],
+            _ => vec![Marc, MarcXml, Xml, Json, Text, Html],
+        };
+        forms.retain(|form| self.weight(*form) > 0);
+        forms.sort_by_key(|form| std::cmp::Reverse(self.weight(*form)));
+        forms
+    }
+
+    /// Whether failures are told as JSON: if one of its types is named.
+    pub(super) fn names_json(&self) -> bool {
+        self.0.iter().any(|range| {
+            range.weight > 0
+                && range.kind == "application"
+                && (range.subtype == "json" || range.subtype == "problem+json")
+        })
+    }
+
+    /// Whether failures are told on a page: if HTML is named.
+    pub(super) fn names_html(&self) -> bool {
+        let mut ranges = self.0.iter();
+        ranges.any(|range| range.weight > 0 && range.kind == "text" && range.subtype == "html")
+    }
+
+    /// The weight of a form: that of the most specific range for one of its types.
+    fn weight(&self, form: Representation) -> u16 {
+        if self.0.is_empty() {
+            return 1000;
+        }
+        let types = form.media_types().iter();
+        let weights = types.map(|(kind, subtype)| {
+            let matching = self.0.iter().filter_map(|range| {
+                let specific = match (&*range.kind, &*range.subtype) {
+                    ("*", "*") => 1,
+                    (known, "*") if known == *kind => 2,
+                    (known, sub) if known == *kind && sub == *subtype => 3,
+                    _ => return None,
+                };
+                Some((specific, range.weight))
+            });
+            matching.max().map_or(0, |(_, weight)| weight)
+        });
+        weights.max().unwrap_or(0)
+    }
+}
+
+fn range(text: &str) -> Option<MediaRange> {
+    let mut parts = text.split(';').map(str::trim);
+    let (kind, subtype) = parts.next()?.split_once('/')?;
+    let mut weight = 1000;
+    for part in parts {
+        if let Some(("q" | "Q", value)) = part.split_once('=') {
+            weight = thousandths(value)?;
+        }
+    }
+    Some(MediaRange {
+        kind: kind.to_ascii_lowercase(),
+        subtype: subtype.to_ascii_lowercase(),
+        weight,
+    })
+}
+
+/// A weight: a number from 0 to 1 with at most three decimals (RFC 9110 §12.4.2).
+fn thousandths(text: &str) -> Option<u16> {
+    let (whole, part) = text.split_once('.').unwrap_or((text, ""));
+    let is_number = part.len() <= 3 && part.bytes().all(|octet| octet.is_ascii_digit());
+    let whole: u16 = match whole {
+        "0" => 0,
+        "1" => 1000,
+        _ => return None,
+    };
+    let part: u16 = match is_number {
+        true => format!("{part:0<3}").parse().ok()?,
+        false => return None,
+    };
+    (whole + part <= 1000).then_some(whole + part)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_best_acceptable_form_comes_first() {
+        use Representation::*;
+        const ALL: &[Representation] = &[Marc, MarcXml, Xml, Json, Text, Html];
+        for (accept, expected) in [
+            ("", ALL),
+            ("*/*", ALL),
+            ("application/json", &[Json]),
+            ("text/*", &[Xml, Text, Html]),
+            (
+                "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8",
+                &[Html, Xml, Marc, MarcXml, Json, Text],
+            ),
+            (
+                "application/marc;q=0.5, application/marcxml+xml",
+                &[MarcXml, Marc],
+            ),
+            (
+                "*/*, application/marc;q=0",
+                &[MarcXml, Xml, Json, Text, Html],
+            ),
+            ("TEXT/PLAIN ; Q=0.001", &[Text]),
+            ("image/png", &[]),
+            ("application/marc;q=2", ALL),
+            ("application/marc;q=0.0001, text/html", &[Html]),
+        ] {
+            let accept = Accept::read([accept].into_iter());
+            assert_eq!(accept.ranked(None), expected, "{accept:?}");
+        }
+        let any = Accept::read(["*/*"].into_iter());
+        assert_eq!(any.ranked(Some(oid::XML)).first(), Some(&MarcXml));
+        assert_eq!(any.ranked(Some(oid::SUTRS)).first(), Some(&Text));
+    }
+
+    #[test]
+    fn failures_are_told_in_the_named_type() {
+        for (accept, json, html) in [
+            ("*/*", false, false),
+            ("application/json", true, false),
+            (
+                "application/marc, application/problem+json;q=0.1",
+                true,
+                false,
+            ),
+            ("application/json;q=0, text/html", false, true),
+        ] {
+            let accept = Accept::read([accept].into_iter());
+            assert_eq!((accept.names_json(), accept.names_html()), (json, html));
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! How many requests are carried out at once, in all and for each address.
+
+use std::collections::HashMap;
+use std::net::{IpAddr, Ipv6Addr};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// The requests in progress.
+#[derive(Debug)]
+pub(super) struct RequestSlots {
+    taken: Mutex<HashMap<Option<IpAddr>, usize>>,
+    most: usize,
+    most_of_address: usize,
+}
+
+/// A slot for a request, until it is dropped.
+#[derive(Debug)]
+pub(super) struct RequestSlot {
+    slots: Arc<RequestSlots>,
+    address: Option<IpAddr>,
+}
+
+impl RequestSlots {
+    pub(super) fn new(most: usize, most_of_address: usize) -> Arc<Self> {
+        Arc::new(Self {
+            taken: Mutex::default(),
+            most,
+            most_of_address,
+        })
+    }
+
+    /// A slot for a client, whose network of 64 bits is one address in IPv6; `None` if all are taken.
+    pub(super) fn take(self: &Arc<Self>, address: Option<IpAddr>) -> Option<RequestSlot> {
+        let address = address.map(network);
+        let mut taken = self.lock();
+        let of_address = taken.get(&address).copied().unwrap_or(0);
+        if of_address >= self.most_of_address || taken.values().sum::<usize>() >= self.most {
+            return None;
+        }
+        taken.insert(address, of_address + 1);
+        Some(RequestSlot {
+            slots: Arc::clone(self),
+            address,
+        })
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<Option<IpAddr>, usize>> {
+        self.taken.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for RequestSlot {
+    fn drop(&mut self) {
+        let mut taken = self.slots.lock();
+        match taken.get_mut(&self.address) {
+            Some(number) if *number > 1 => *number -= 1,
+            _ => drop(taken.remove(&self.address)),
+        }
+    }
+}
+
+fn network(address: IpAddr) -> IpAddr {
+    match address.to_canonical() {
+        IpAddr::V6(address) => Ipv6Addr::from_bits(address.to_bits() >> 64 << 64).into(),
+        address => address,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_are_limited_and_returned() {
+        let slots = RequestSlots::new(3, 2);
+        let address = |text: &str| Some(text.parse().expect("an address"));
+        let one = slots.take(address("2001:db8::1"));
+        let two = slots.take(address("2001:db8::2"));
+        assert!(one.is_some() && two.is_some());
+        assert!(slots.take(address("2001:db8::3")).is_none());
+        let other = slots.take(address("192.0.2.1"));
+        assert!(other.is_some());
+        assert!(slots.take(address("192.0.2.2")).is_none());
+        drop(two);
+        assert!(slots.take(address("::ffff:192.0.2.1")).is_some());
+        drop((one, other));
+        assert!(slots.lock().is_empty());
+    }
+}
