@@ -10,6 +10,9 @@ mod negotiate;
 mod pages;
 mod slots;
 
+#[cfg(test)]
+mod tests;
+
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
