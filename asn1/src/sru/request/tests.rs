@@ -85,6 +85,10 @@ fn requests_are_read_and_written() {
              &facetLimit=2%3Atitle&facetSort=index&renderedBy=client&httpAccept=a%2Fb&responseType=c",
         ),
         (
+            "version=1.1&query=a&facetLimit=2:title&facetStart=3&facetSort=alphanumeric",
+            "version=1.1&operation=searchRetrieve&query=a&facetLimit=2%3Atitle&facetStart=3&facetSort=alphanumeric",
+        ),
+        (
             "query=a&recordPacking=xml",
             "version=2.0&operation=searchRetrieve&query=a",
         ),

@@ -32,7 +32,7 @@ fn answers_of_1_1_are_written_in_order() {
     response.result_set_id = Some("s&1".into());
     response.result_set_ttl = Some(300);
     response.echo = request(
-        "version=1.1&query=a+%26+b&maximumRecords=1&recordPacking=xml&x-a=c&x-%3Cb=d&x-password=e&stylesheet=f",
+        "version=1.1&query=a+%26+b&maximumRecords=1&recordPacking=xml&x-a=c&x-%3Cb=d&x-1b=d&x-password=e&stylesheet=f",
     );
     response.diagnostics = vec![SruDiagnostic::new(SruCondition::PARTIAL, "x<y")];
     response.extra = Bytes::from("<own xmlns=\"urn:own\"/>");
@@ -129,9 +129,12 @@ fn scans_explain_and_updates_are_written_in_order() {
          <xcql:term>war</xcql:term></zs:xScanClause>\
          <zs:maximumTerms>2</zs:maximumTerms></zs:echoedScanRequest></zs:scanResponse>"
     );
+    let mut scan = ScanResponse::new(Version::V2_0, Vec::new());
+    scan.echo = request("scanClause=war");
     assert_eq!(
-        xml(ScanResponse::new(Version::V2_0, Vec::new())),
-        "<zs:scanResponse xmlns:zs=\"http://docs.oasis-open.org/ns/search-ws/scan\"></zs:scanResponse>"
+        xml(scan),
+        "<zs:scanResponse xmlns:zs=\"http://docs.oasis-open.org/ns/search-ws/scan\"><zs:echoedScanRequest>\
+         <zs:scanClause>war</zs:scanClause></zs:echoedScanRequest></zs:scanResponse>"
     );
     let mut explain = ExplainResponse::new(
         Version::V2_0,
