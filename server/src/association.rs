@@ -170,21 +170,19 @@ impl Association {
         if databases.len() > most {
             return Err(diagnostic(Condition::TOO_MANY_DATABASES, most.to_string()));
         }
-        let is = |name: &DatabaseName, special: &str| {
-            let name = name.0.to_string_lossy();
-            name.eq_ignore_ascii_case(special)
-        };
-        let mut special = self.target.special.iter();
-        let special = special.find(|(special, _)| databases.iter().any(|name| is(name, special)));
-        let backend = match special {
+        let special_of = |name: &DatabaseName| self.target.special_of(&name.0.to_string_lossy());
+        let (special, backend) = match databases.iter().find_map(special_of) {
             Some((special, _)) if databases.len() > 1 => {
                 return Err(diagnostic(Condition::COMBINATION, special));
             }
-            Some((_, own)) => own,
-            None => &self.target.backend,
+            Some((special, own)) => (Some(special), own),
+            None => (None, &self.target.backend),
         };
         if let Some(user) = self.user() {
-            let is_denied = |name: &&DatabaseName| !user.may_have(&name.0.to_string_lossy());
+            let is_denied = |name: &&DatabaseName| match special {
+                Some(special) => !user.may_have(special),
+                None => !user.may_have(&name.0.to_string_lossy()),
+            };
             if let Some(denied) = databases.iter().find(is_denied) {
                 let name = denied.0.as_bytes();
                 return Err(diagnostic(Condition::DATABASE_ACCESS_DENIED, name));

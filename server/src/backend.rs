@@ -68,6 +68,15 @@ pub trait Backend: Send + Sync {
         None
     }
 
+    /// Called before the records of a response are retrieved one by one, with all of them: a backend whose records are elsewhere
+    /// fetches them together. `None` if there is nothing to wait for.
+    ///
+    /// # Errors
+    /// A diagnostic that replaces all records.
+    fn prepare<'a>(&'a self, wanted: RetrieveMany<'a>) -> Option<Answer<'a, ()>> {
+        None
+    }
+
     /// A record of a result set, in a syntax and element set that the backend has.
     ///
     /// # Errors
@@ -123,6 +132,10 @@ pub struct Search<'a> {
     pub term_counts: bool,
     /// Facets to count over the records found.
     pub facets: &'a [FacetRequest],
+    /// How many of the first records the answer may need, as far as that does not depend on their number.
+    pub first_records: usize,
+    /// The preferred syntax of these records.
+    pub syntax: Option<Oid>,
     /// The account of what a long search keeps while it is in progress.
     pub(crate) work: Option<&'a Arc<Account>>,
 }
@@ -137,6 +150,8 @@ impl<'a> Search<'a> {
             result_set: &|_| None,
             term_counts: false,
             facets: &[],
+            first_records: 0,
+            syntax: None,
             work: None,
         }
     }
@@ -170,6 +185,8 @@ pub struct Found {
     pub term_counts: Vec<TermCount>,
     /// The facets, in the requested order; fields without terms are left out.
     pub facets: Vec<Facet>,
+    /// What each source of the records found, if they come from several.
+    pub sources: Vec<SourceReport>,
 }
 
 impl From<Hits> for Found {
@@ -180,6 +197,34 @@ impl From<Hits> for Found {
             interrupted: None,
             term_counts: Vec::new(),
             facets: Vec::new(),
+            sources: Vec::new(),
+        }
+    }
+}
+
+/// What a source of records found, such as one of the servers that a search was passed on to.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct SourceReport {
+    /// Its name: that of the database of its records.
+    pub name: String,
+    /// The number of its records.
+    pub records: usize,
+    /// Why it has none, if it failed.
+    pub failure: Option<Diagnostic>,
+}
+
+impl SourceReport {
+    /// A source and its number of records, or why it has none.
+    pub fn new(name: impl Into<String>, found: Result<usize, Diagnostic>) -> Self {
+        let (records, failure) = match found {
+            Ok(records) => (records, None),
+            Err(failure) => (0, Some(failure)),
+        };
+        Self {
+            name: name.into(),
+            records,
+            failure,
         }
     }
 }
@@ -210,6 +255,18 @@ pub struct Retrieve<'a> {
     pub hits: &'a Hits,
     /// The record.
     pub record: RecordId,
+    /// The syntax and elements.
+    pub composition: &'a Composition,
+}
+
+/// The records of a response, which are retrieved afterwards.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct RetrieveMany<'a> {
+    /// The result set of the records.
+    pub hits: &'a Hits,
+    /// The records, in the order of the response, which may not have room for all of them.
+    pub records: &'a [RecordId],
     /// The syntax and elements.
     pub composition: &'a Composition,
 }

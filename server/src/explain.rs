@@ -24,7 +24,7 @@ use crate::offer::Offer;
 
 /// The database IR-Explain-1 of a server.
 pub struct ExplainDatabase {
-    backend: Arc<dyn Backend>,
+    backends: Vec<Arc<dyn Backend>>,
     offer: Offer,
     limits: Limits,
     /// Whether some clients may not update databases.
@@ -35,16 +35,24 @@ impl ExplainDatabase {
     /// Describes the databases of a backend, and a server with this offer, limits and access.
     pub fn new(backend: Arc<dyn Backend>, offer: Offer, limits: Limits, access: &Access) -> Self {
         Self {
-            backend,
+            backends: vec![backend],
             offer,
             limits,
             restricts_updates: access.restricts_updates(),
         }
     }
 
+    /// Describes the databases of another backend, too.
+    pub fn and(mut self, backend: Arc<dyn Backend>) -> Self {
+        self.backends.push(backend);
+        self
+    }
+
     fn search(&self, search: &Search<'_>) -> Result<Hits, Diagnostic> {
+        let backends = self.backends.iter();
+        let databases = backends.flat_map(|backend| backend.databases());
         let entries = entries(
-            &*self.backend,
+            databases.collect(),
             &self.offer,
             &self.limits,
             self.restricts_updates,

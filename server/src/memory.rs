@@ -24,7 +24,7 @@ mod eval;
 mod fields;
 #[cfg(feature = "save")]
 mod fold;
-mod forms;
+pub mod forms;
 mod hits;
 mod index;
 #[cfg(feature = "save")]
@@ -51,7 +51,7 @@ use std::sync::{Arc, Mutex};
 
 use tracing::debug;
 use z3950_asn1::apdu::{DatabaseName, Operand, Schema};
-use z3950_asn1::oid::{Oid, XML};
+use z3950_asn1::oid::Oid;
 
 use self::background::Background;
 pub use self::builder::MemoryBackendBuilder;
@@ -295,6 +295,8 @@ impl Backend for MemoryBackend {
                 result_set: &|name| result_sets.get(name).cloned(),
                 term_counts,
                 facets: &facets,
+                first_records: 0,
+                syntax: None,
                 work: None,
             };
             let mut work = Work::new(MOST_WORK).in_turns(slice).charged_to(account);
@@ -312,19 +314,11 @@ impl Backend for MemoryBackend {
     }
 
     fn has_element_set(&self, name: &str, syntax: Option<&Oid>) -> bool {
-        let of_xml = forms::XML_ELEMENT_SETS.iter();
-        let mut known = ["F", "B"]
-            .iter()
-            .chain(of_xml.filter(|_| syntax == Some(&XML)));
-        known.any(|known| known.eq_ignore_ascii_case(name))
+        forms::has_element_set(name, syntax)
     }
 
     fn element_set_of_schema(&self, schema: &Schema, syntax: Option<&Oid>) -> Option<String> {
-        let Schema::Uri(address) = schema else {
-            return None;
-        };
-        let known = forms::of_schema(address.to_str().ok()?);
-        known.filter(|_| syntax == Some(&XML)).map(str::to_owned)
+        forms::element_set_of_schema(schema, syntax)
     }
 
     fn record<'a>(&'a self, wanted: Retrieve<'a>) -> Answer<'a, Retrieved> {

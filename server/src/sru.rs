@@ -240,7 +240,7 @@ impl SruSession {
             return named.clone();
         }
         let first = || {
-            let mut databases = self.target.backend.databases().into_iter();
+            let mut databases = self.target.databases().into_iter();
             databases.next().map(|first| first.name).unwrap_or_default()
         };
         self.default_database.get_or_insert_with(first).clone()

@@ -7,7 +7,7 @@ use tokio::sync::Semaphore;
 use z3950_asn1::apdu::ProtocolVersion;
 
 use crate::access::{Access, User};
-use crate::backend::Backend;
+use crate::backend::{Backend, DatabaseInfo};
 use crate::budget::{Account, Budget};
 use crate::explain::ExplainDatabase;
 use crate::extended::Tasks;
@@ -73,7 +73,8 @@ impl Target {
     }
 
     /// Adds a database with its own backend. Its name is compared without case, and it cannot be searched together with
-    /// other databases.
+    /// other databases. Names that begin with its name and `@`, such as `union@loc`, are parts of it: they are searched with the
+    /// same backend and the same rights, and not listed.
     pub fn with_database(mut self, name: &str, backend: Arc<dyn Backend>) -> Self {
         self.special.push((name.to_owned(), backend));
         self
@@ -124,12 +125,38 @@ impl Target {
         }
     }
 
+    /// The databases that clients may be shown: those of the common backend, then those with their own.
+    pub(crate) fn databases(&self) -> Vec<DatabaseInfo> {
+        let special = self.special.iter();
+        let special = special.flat_map(|(_, backend)| backend.databases());
+        self.backend
+            .databases()
+            .into_iter()
+            .chain(special)
+            .collect()
+    }
+
+    /// The database with its own backend of this name, or of which the name is a part.
+    pub(crate) fn special_of(&self, name: &str) -> Option<&(String, Arc<dyn Backend>)> {
+        let is = |special: &str| {
+            let (start, rest) = name.split_at_checked(special.len())?;
+            let is_part = rest.is_empty() || rest.starts_with('@');
+            (is_part && start.eq_ignore_ascii_case(special)).then_some(())
+        };
+        self.special
+            .iter()
+            .find(|(special, _)| is(special).is_some())
+    }
+
     /// The database IR-Explain-1.
     pub(crate) fn explain(&self) -> Arc<dyn Backend> {
         let make = || {
             let backend = Arc::clone(&self.backend);
             let (offer, limits) = (self.offer.clone(), self.limits.clone());
             let explain = ExplainDatabase::new(backend, offer, limits, &self.access);
+            let special = self.special.iter();
+            let special = special.map(|(_, backend)| Arc::clone(backend));
+            let explain = special.fold(explain, ExplainDatabase::and);
             Arc::new(explain) as Arc<dyn Backend>
         };
         Arc::clone(self.explain.get_or_init(make))
@@ -168,5 +195,33 @@ impl Drop for Seat {
         if let Some(sessions) = self.target.sessions.get(self.user) {
             sessions.fetch_sub(1, Ordering::Relaxed);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::memory::MemoryBackend;
+
+    #[test]
+    fn a_database_with_its_own_backend_has_parts_and_is_listed() {
+        let own = MemoryBackend::builder().describe("union", "", "").build();
+        let target = Target::new(Arc::new(MemoryBackend::demo()), Limits::default())
+            .with_database("union", Arc::new(own));
+        for (name, is_known) in [
+            ("union", true),
+            ("UNION", true),
+            ("union@127.0.0.1:210/cat", true),
+            ("unions", false),
+            ("unio", false),
+            ("", false),
+            ("unioñ", false),
+            ("books", false),
+        ] {
+            assert_eq!(target.special_of(name).is_some(), is_known, "{name}");
+        }
+        let databases = target.databases();
+        let names: Vec<_> = databases.iter().map(|database| &*database.name).collect();
+        assert_eq!(names, ["books", "serials", "union"]);
     }
 }

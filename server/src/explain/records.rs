@@ -9,7 +9,7 @@ use z3950_asn1::oid::{self, Oid};
 use z3950_asn1::record::explain::*;
 use z3950_asn1::types::InternationalString;
 
-use crate::backend::{AttributeInfo, Backend, DatabaseInfo};
+use crate::backend::{AttributeInfo, DatabaseInfo};
 use crate::extended::{EXTENDED_SERVICES, OwnDatabase, PACKAGES, UPDATES};
 use crate::limits::Limits;
 use crate::offer::Offer;
@@ -114,12 +114,11 @@ impl ExplainEntry {
 
 /// All records: the categories, the server, and the records of each category.
 pub(super) fn entries(
-    backend: &dyn Backend,
+    mut databases: Vec<DatabaseInfo>,
     offer: &Offer,
     limits: &Limits,
     restricts_updates: bool,
 ) -> Vec<ExplainEntry> {
-    let mut databases = backend.databases();
     let has_tasks = offer.options.contains(Options::EXTENDED_SERVICES);
     databases.extend(has_tasks.then(|| PACKAGES.info()));
     databases.push(EXPLAIN.info());

@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 
 use bytes::Bytes;
-use z3950_asn1::apdu::{External, ExternalValue as _};
+use z3950_asn1::apdu::{External, ExternalValue as _, Schema};
 use z3950_asn1::oid::{GRS_1, OPAC, Oid, SUTRS, UNIMARC, XML};
 use z3950_asn1::record::grs1::GenericRecord;
 use z3950_asn1::record::opac::OpacRecord;
@@ -17,7 +17,7 @@ use super::fields::effective_tag;
 use crate::diagnostic::{Condition, Diagnostic, diagnostic};
 
 /// The syntaxes that any MARC record can be converted to, besides its own.
-pub(super) const SYNTAXES: [Oid; 4] = [SUTRS, XML, OPAC, GRS_1];
+pub const SYNTAXES: [Oid; 4] = [SUTRS, XML, OPAC, GRS_1];
 
 /// Element set of XML: MARCXML, like F.
 const MARCXML: &str = "marcxml";
@@ -27,8 +27,26 @@ const DUBLIN_CORE: &str = "dc";
 /// The element sets of XML, besides F and B; other syntaxes have only these.
 pub(super) const XML_ELEMENT_SETS: [&str; 2] = [MARCXML, DUBLIN_CORE];
 
+/// Whether records in the syntax have the element set.
+pub fn has_element_set(name: &str, syntax: Option<&Oid>) -> bool {
+    let of_xml = XML_ELEMENT_SETS.iter();
+    let mut known = ["F", "B"]
+        .iter()
+        .chain(of_xml.filter(|_| syntax == Some(&XML)));
+    known.any(|known| known.eq_ignore_ascii_case(name))
+}
+
+/// The element set for a schema in the syntax.
+pub fn element_set_of_schema(schema: &Schema, syntax: Option<&Oid>) -> Option<String> {
+    let Schema::Uri(address) = schema else {
+        return None;
+    };
+    let known = of_schema(address.to_str().ok()?);
+    known.filter(|_| syntax == Some(&XML)).map(str::to_owned)
+}
+
 /// The element set of XML for a schema, by its identifier or by its name in SRU.
-pub(super) fn of_schema(address: &str) -> Option<&'static str> {
+fn of_schema(address: &str) -> Option<&'static str> {
     Some(match address.to_ascii_lowercase().as_str() {
         "http://www.loc.gov/marc21/slim" | "info:srw/schema/1/marcxml-v1.1" | MARCXML => MARCXML,
         "http://purl.org/dc/elements/1.1/"
@@ -43,7 +61,7 @@ pub(super) fn of_schema(address: &str) -> Option<&'static str> {
 ///
 /// # Errors
 /// Condition 238 if the syntax is neither the record's own nor one of [`SYNTAXES`], 14 if the record cannot be converted to it.
-pub(super) fn record(
+pub fn record(
     octets: &Bytes,
     stored: Oid,
     syntax: &Oid,

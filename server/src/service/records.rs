@@ -11,7 +11,9 @@ use z3950_asn1::oid::Oid;
 use z3950_asn1::types::InternationalString;
 
 use crate::association::{Association, Operation};
-use crate::backend::{Backend, Composition, RecordId, ResultSet, Retrieve, Retrieved};
+use crate::backend::{
+    Backend, Composition, RecordId, ResultSet, Retrieve, RetrieveMany, Retrieved,
+};
 use crate::budget::Charge;
 use crate::diagnostic::{Condition, Diagnostic, diagnostic};
 
@@ -218,6 +220,14 @@ pub(super) async fn pack(
         }
         false => None,
     };
+    let prepared = set.backend.prepare(RetrieveMany {
+        hits: &set.hits,
+        records: &wanted,
+        composition,
+    });
+    if let Some(prepared) = prepared {
+        operation.or_stopped(prepared).await?;
+    }
     let mut packed = Packed {
         segments: Vec::new(),
         last: Vec::with_capacity(wanted.len().min(most)),
@@ -227,7 +237,7 @@ pub(super) async fn pack(
         octets: 0,
         charge: operation.no_charge(),
     };
-    for record in wanted {
+    for &record in &wanted {
         if packed.records > 0 && packed.records.is_multiple_of(RECORDS_AT_ONCE) {
             // Lets other sessions go first.
             tokio::task::yield_now().await;

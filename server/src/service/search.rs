@@ -5,20 +5,23 @@ use std::borrow::Cow;
 use std::sync::{Arc, LazyLock};
 
 use z3950_asn1::apdu::{
-    ElementSetNames, External, ExternalEncoding, ExternalValue, Information, Options,
+    DatabaseName, ElementSetNames, External, ExternalEncoding, ExternalValue, Information, Options,
     OtherInformation, PresentStatus, Query, Records, ResultSetStatus, RpnQuery, RpnStructure,
     SearchRequest, SearchResponse,
 };
 use z3950_asn1::codec::decode_value;
+use z3950_asn1::format::diag1::{Diagnostic as DiagnosticOfUnit, DiagnosticFormat, DiagnosticUnit};
 use z3950_asn1::format::facets::{FacetField, FacetList, FacetTerm};
-use z3950_asn1::format::search_result1::{SearchInfoReport, SubqueryReport};
+use z3950_asn1::format::search_result1::{
+    Databases, ResultsByDb, SearchInfoReport, SubqueryReport,
+};
 use z3950_asn1::oid::CQL;
 use z3950_asn1::query::{Dialects, Language};
 use z3950_asn1::types::InternationalString;
 
 use super::records::{self, Packed, Sizes, most_records, pack};
 use crate::association::{Association, Operation};
-use crate::backend::{FacetRequest, Found, ResultSet, Search};
+use crate::backend::{FacetRequest, Found, ResultSet, Search, SourceReport};
 use crate::diagnostic::{Condition, Diagnostic, diagnostic};
 use crate::target::Target;
 use crate::units::count;
@@ -94,6 +97,8 @@ async fn evaluate(
         result_set: &result_set,
         term_counts: term_counts_wanted(operation, request, &query),
         facets: &facets,
+        first_records: first_records_wanted(request).min(most_records(operation)),
+        syntax: request.preferred_record_syntax,
         work: Some(&operation.target.work),
     });
     let found = operation.or_stopped(search).await;
@@ -186,6 +191,19 @@ fn records_wanted(request: &SearchRequest, hits: usize) -> (usize, Option<&Eleme
     } else {
         (0, None)
     }
+}
+
+/// The most records that the answer may have, whatever the search finds.
+fn first_records_wanted(request: &SearchRequest) -> usize {
+    let small = request.small_set_upper_bound;
+    // There is a medium set only between the two bounds.
+    let has_medium = request.large_set_lower_bound > small.saturating_add(1).max(1);
+    let medium = if has_medium {
+        request.medium_set_present_number
+    } else {
+        0
+    };
+    natural(small.max(medium))
 }
 
 /// The qualifiers of CCL and the indexes of CQL.
@@ -320,7 +338,8 @@ fn information(association: &Association, found: &Found) -> Option<OtherInformat
         let term = counted.operand.term.clone();
         SubqueryReport::of_term(term, count(counted.records))
     });
-    let terms = SearchInfoReport(terms.collect());
+    let sources = (!found.sources.is_empty()).then(|| of_sources(found));
+    let terms = SearchInfoReport(sources.into_iter().chain(terms).collect());
     let facets = found.facets.iter().map(|facet| {
         let terms = facet.terms.iter().map(|(term, records)| FacetTerm {
             term: term.clone(),
@@ -339,5 +358,36 @@ fn information(association: &Association, found: &Found) -> Option<OtherInformat
     if !facets.0.is_empty() {
         let _ = information.put_value(&facets);
     }
+    let failures = found.sources.iter().filter_map(failure_of);
+    let failures = DiagnosticFormat(failures.collect());
+    if !failures.0.is_empty() {
+        let _ = information.put_value(&failures);
+    }
     (!information.0.is_empty()).then_some(information)
+}
+
+/// What each source found; one that failed has no count.
+fn of_sources(found: &Found) -> SubqueryReport {
+    let results = found.sources.iter().map(|source| ResultsByDb {
+        databases: Databases::List(vec![DatabaseName::from(source.name.as_str())]),
+        count: source.failure.is_none().then(|| count(source.records)),
+        result_set_name: None,
+    });
+    SubqueryReport {
+        full_query: true,
+        subquery_count: Some(count(found.hits.len())),
+        results_by_db: Some(results.collect()),
+        ..SubqueryReport::default()
+    }
+}
+
+/// Why a source has no records, with its name.
+fn failure_of(source: &SourceReport) -> Option<DiagnosticUnit> {
+    let failure = source.failure.clone()?;
+    let words = failure.addinfo.to_string_lossy();
+    let message = format!("{}: {words}", source.name);
+    Some(DiagnosticUnit {
+        message: Some(message.as_str().into()),
+        diagnostic: Some(DiagnosticOfUnit::DefaultDiagRec(failure)),
+    })
 }

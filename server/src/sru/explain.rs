@@ -67,12 +67,7 @@ impl SruSession {
             links.push(("z39.50".to_owned(), format!("z39.50s://{authority}/{path}")));
         }
         // Those of other databases: of the ones that the user may have.
-        let others = self
-            .target
-            .backend
-            .databases()
-            .into_iter()
-            .map(|one| one.name);
+        let others = self.target.databases().into_iter().map(|one| one.name);
         let others = others.filter(|name| name.to_lowercase() != database.name.to_lowercase());
         let may_have = |name: &String| {
             let name = DatabaseName::from(name.as_str());

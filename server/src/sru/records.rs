@@ -1,7 +1,9 @@
 //! Records of Z39.50 as those of SRU.
 
 use bytes::Bytes;
-use z3950_asn1::apdu::{External, ExternalEncoding, ExternalValue, NamePlusRecord, Record};
+use z3950_asn1::apdu::{
+    DatabaseName, External, ExternalEncoding, ExternalValue, NamePlusRecord, Record,
+};
 use z3950_asn1::oid::{OPAC, XML};
 use z3950_asn1::record::opac::OpacRecord;
 use z3950_asn1::sru::{Packing, SruCondition, SruDiagnostic, SruRecord};
@@ -9,8 +11,17 @@ use z3950_asn1::sru::{Packing, SruCondition, SruDiagnostic, SruRecord};
 use super::failure::default_form;
 use super::schema::{RecordForm, SRW_DC};
 
-/// The record, or the diagnostic in its place.
-pub(super) fn record(one: NamePlusRecord, form: &RecordForm, packing: Packing) -> SruRecord {
+/// The record, or the diagnostic in its place. If it is of another database than the one that was searched, its extra data names it.
+pub(super) fn record(
+    one: NamePlusRecord,
+    database: &str,
+    form: &RecordForm,
+    packing: Packing,
+) -> SruRecord {
+    let extra = one
+        .name
+        .as_ref()
+        .and_then(|name| of_database(name, database));
     let data = match one.record {
         Record::RetrievalRecord(external) => xml(external, form),
         Record::SurrogateDiagnostic(why) => Err(SruDiagnostic::from_bib1(&default_form(why))),
@@ -22,8 +33,22 @@ pub(super) fn record(one: NamePlusRecord, form: &RecordForm, packing: Packing) -
         Err(why) => SruRecord::surrogate(why),
     };
     record.packing = packing;
+    record.extra = extra.unwrap_or_default();
     record
 }
+
+/// The extra data of a record that is of another database than the one searched.
+fn of_database(name: &DatabaseName, searched: &str) -> Option<Bytes> {
+    let name = name.0.to_string_lossy();
+    if searched.is_empty() || name.eq_ignore_ascii_case(searched) {
+        return None;
+    }
+    let name = name.replace('&', "&amp;").replace('<', "&lt;");
+    Some(format!("<database xmlns=\"{SOURCE}\">{name}</database>").into())
+}
+
+/// The namespace of the extra data of records: that of this server, since SRU has none for the purpose.
+const SOURCE: &str = "urn:x-z3950d:source";
 
 /// The record as XML.
 fn xml(external: External, form: &RecordForm) -> Result<Bytes, SruDiagnostic> {

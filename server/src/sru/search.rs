@@ -3,10 +3,11 @@
 use std::time::Duration;
 
 use z3950_asn1::apdu::{
-    Apdu, ElementSetNames, NamePlusRecord, Operand, PresentRequest, PresentStatus, Query,
-    RecordComposition, Records, ResultSetId, ResultSetStatus, RpnQuery, RpnStructure,
-    SearchRequest, SearchResponse, SortKeySpec, SortRequest, SortStatus,
+    Apdu, ElementSetNames, NamePlusRecord, Operand, OtherInformation, PresentRequest,
+    PresentStatus, Query, RecordComposition, Records, ResultSetId, ResultSetStatus, RpnQuery,
+    RpnStructure, SearchRequest, SearchResponse, SortKeySpec, SortRequest, SortStatus,
 };
+use z3950_asn1::format::diag1::{Diagnostic, DiagnosticFormat};
 use z3950_asn1::sru::{
     Packing, SearchRetrieve, SearchRetrieveResponse, SruCondition, SruDiagnostic, SruFacet,
     SruRecord,
@@ -81,9 +82,10 @@ impl SruSession {
             }
         };
         let (records, diagnostics) = match all {
-            Ok(all) => (wanted.records(all), Vec::new()),
+            Ok(all) => (wanted.records(all, &context.database), Vec::new()),
             Err(failure) => (Vec::new(), failure.diagnostics),
         };
+        let diagnostics = found.failures.into_iter().chain(diagnostics).collect();
         let mut response = SearchRetrieveResponse::new(context.version, total, start, records);
         // Without records there is no record after the last.
         if response.records.is_empty() {
@@ -151,6 +153,7 @@ impl SruSession {
                 _ => "exact",
             },
             facets: facets.found(found.additional_search_info.as_ref()),
+            failures: failures(found.additional_search_info.as_ref()),
             first_records: Some(first_records(found)),
             shared: None,
         })
@@ -188,6 +191,7 @@ impl SruSession {
                     total: u64::try_from(total).unwrap_or(u64::MAX),
                     precision: "exact",
                     facets: Vec::new(),
+                    failures: Vec::new(),
                     first_records: None,
                     shared: Some((name, time)),
                 }))
@@ -287,6 +291,8 @@ struct FoundSet {
     /// The last word of `resultCountPrecision`.
     precision: &'static str,
     facets: Vec<SruFacet>,
+    /// Why some sources of the records have none.
+    failures: Vec<SruDiagnostic>,
     /// The records in the answer to a Search.
     first_records: Option<Result<Vec<NamePlusRecord>, SruFailure>>,
     /// The name of a set that is shared, and how long it is kept.
@@ -303,15 +309,33 @@ struct WantedRecords {
 }
 
 impl WantedRecords {
-    fn records(&self, all: Vec<NamePlusRecord>) -> Vec<SruRecord> {
+    /// The records of a search in `database`.
+    fn records(&self, all: Vec<NamePlusRecord>, database: &str) -> Vec<SruRecord> {
         let all = all.into_iter();
-        all.map(|one| records::record(one, &self.form, self.packing))
+        all.map(|one| records::record(one, database, &self.form, self.packing))
             .collect()
     }
 }
 
 fn element_set_names(form: &RecordForm) -> ElementSetNames {
     ElementSetNames::GenericElementSetName(form.element_set.as_str().into())
+}
+
+/// Why some sources of the records have none, in the words of the answer to a Search.
+fn failures(information: Option<&OtherInformation>) -> Vec<SruDiagnostic> {
+    let all = information.and_then(OtherInformation::value::<DiagnosticFormat>);
+    let units = all.into_iter().flat_map(|all| all.0);
+    let failures = units.filter_map(|unit| {
+        let Some(Diagnostic::DefaultDiagRec(why)) = &unit.diagnostic else {
+            return None;
+        };
+        let mut failure = SruDiagnostic::from_bib1(why);
+        if let Some(message) = &unit.message {
+            failure.details = message.to_string_lossy().into_owned();
+        }
+        Some(failure)
+    });
+    failures.collect()
 }
 
 /// The records in the answer to a Search.
