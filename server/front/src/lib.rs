@@ -11,5 +11,9 @@
 )]
 
 pub mod gateway;
+mod lock;
+pub mod remote;
 
 pub use gateway::{Gateway, GatewayOptions};
+pub use z3950;
+pub use z3950_server;

@@ -364,6 +364,7 @@ pub(super) const HOUSES: &[House] = &[
             "gateway::addresses",
             "gateway::slots",
             "remote",
+            "lock",
         ],
     },
     House {
@@ -378,6 +379,7 @@ pub(super) const HOUSES: &[House] = &[
             "manual",
             "fold",
             "load",
+            "remotes",
             "settings",
             "access_log",
             "words",

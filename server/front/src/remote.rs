@@ -1,0 +1,205 @@
+//! Databases whose records are at other servers of Z39.50 or SRU: a search is passed on to all of them side by side, and their
+//! records come page by page, round robin by rank (Z39.50-2003 §3.2.2, §3.2.3).
+//!
+//! ```text
+//!  search ─▶ shared ─▶ upstream ─▶ z3950::Connection     one search at each target, shared by equal ones
+//!    hits ─▶ set ────▶ upstream                           position ─▶ target and rank ─▶ a page
+//!                 records                                 pages kept, and converted
+//! ```
+
+mod failure;
+mod hits;
+mod records;
+mod search;
+mod set;
+mod shared;
+mod upstream;
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use z3950::profile::ProfileError;
+use z3950::{Client, Timeouts};
+use z3950_server::MemoryBackend;
+use z3950_server::asn1::apdu::{DatabaseName, Schema};
+use z3950_server::asn1::bib1::diagnostics::Condition;
+use z3950_server::asn1::oid::{Oid, UNIMARC, USMARC};
+use z3950_server::backend::{
+    Answer, Backend, DatabaseInfo, Found, Retrieve, RetrieveMany, Retrieved, Search,
+};
+use z3950_server::memory::forms;
+use z3950_server::{Diagnostic, diagnostic};
+
+use self::records::RecordCache;
+use self::upstream::Upstream;
+
+/// A database at other servers: its name, where its records are, and how long to wait for them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct RemoteOptions {
+    /// The name of the database. `NAME@TARGET` is the part of it that one target has.
+    pub name: String,
+    /// The title.
+    pub title: Option<String>,
+    /// The description.
+    pub description: Option<String>,
+    /// The targets: profiles of the client, or addresses as [`Client::connect`] takes them.
+    pub targets: Vec<String>,
+    /// How long equal searches share an answer after it arrived; searches under way are always shared. 10 s.
+    pub fresh: Duration,
+    /// The longest wait for a target: for a connection, and for each answer; 10 s.
+    pub target_time: Duration,
+    /// The longest wait for all targets together; 20 s.
+    pub total_time: Duration,
+    /// The most sessions with each target; 8. The profile of a target may allow fewer.
+    pub sessions: usize,
+    /// The most octets of records kept for the next request; 64 MiB.
+    pub cache_octets: usize,
+}
+
+impl RemoteOptions {
+    /// A database at these targets, with the default times and limits.
+    pub fn new(
+        name: impl Into<String>,
+        targets: impl IntoIterator<Item = impl Into<String>>,
+    ) -> Self {
+        Self {
+            name: name.into(),
+            title: None,
+            description: None,
+            targets: targets.into_iter().map(Into::into).collect(),
+            fresh: Duration::from_secs(10),
+            target_time: Duration::from_secs(10),
+            total_time: Duration::from_secs(20),
+            sessions: 8,
+            cache_octets: 64 << 20,
+        }
+    }
+}
+
+/// A database at other servers, as a backend. Targets are connected to when they are first searched.
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use z3950_front::remote::{RemoteDatabase, RemoteOptions};
+/// use z3950_front::z3950::Client;
+/// use z3950_server::{Limits, MemoryBackend, Target};
+///
+/// let options = RemoteOptions::new("union", ["lx2.loc.gov:210/LCDB", "http://lib.example/sru"]);
+/// let union = RemoteDatabase::new(&Client::new(), options).expect("targets");
+/// let own = Arc::new(MemoryBackend::demo());
+/// let target = Target::new(own, Limits::default()).with_database("union", Arc::new(union));
+/// ```
+pub struct RemoteDatabase {
+    options: RemoteOptions,
+    upstreams: Vec<Arc<Upstream>>,
+    cache: Arc<RecordCache>,
+}
+
+impl RemoteDatabase {
+    /// The database, with the profiles, routes and credentials of a client.
+    ///
+    /// # Errors
+    /// A target that is neither a profile nor an address.
+    pub fn new(client: &Client, options: RemoteOptions) -> Result<Self, ProfileError> {
+        let mut of_client = client.options().clone();
+        let mut timeouts = Timeouts::default().with_answer(options.target_time);
+        timeouts.connect = Some(options.target_time);
+        of_client.timeouts = timeouts;
+        let client = client.with_options(of_client);
+        let cache = Arc::new(RecordCache::new(options.cache_octets));
+        let targets = options.targets.iter();
+        let upstreams = targets.map(|target| {
+            let upstream = Upstream::new(&client, &options, target, Arc::clone(&cache))?;
+            Ok(Arc::new(upstream))
+        });
+        let upstreams: Result<_, ProfileError> = upstreams.collect();
+        Ok(Self {
+            upstreams: upstreams?,
+            cache,
+            options,
+        })
+    }
+
+    /// What it was made with.
+    pub fn options(&self) -> &RemoteOptions {
+        &self.options
+    }
+
+    /// The targets that a request names: all, or the one of `NAME@TARGET`.
+    ///
+    /// # Errors
+    /// Condition 235 for a target that the database does not have.
+    fn named(&self, databases: &[DatabaseName]) -> Result<Vec<Arc<Upstream>>, Diagnostic> {
+        let name = databases.first().map(|name| name.0.to_string_lossy());
+        let name = name.unwrap_or_default();
+        if !name.contains('@') {
+            return Ok(self.upstreams.clone());
+        }
+        let upstreams = self.upstreams.iter();
+        let one = upstreams.filter(|one| one.name().eq_ignore_ascii_case(&name));
+        let one: Vec<_> = one.cloned().collect();
+        match one.is_empty() {
+            true => Err(diagnostic(
+                Condition::DATABASE_DOES_NOT_EXIST,
+                name.as_bytes(),
+            )),
+            false => Ok(one),
+        }
+    }
+}
+
+impl Backend for RemoteDatabase {
+    /// The indexes and syntaxes are those of the server's own databases; a target may have others.
+    fn databases(&self) -> Vec<DatabaseInfo> {
+        let RemoteOptions {
+            name,
+            title,
+            description,
+            ..
+        } = &self.options;
+        let shown = title.as_deref().unwrap_or(name);
+        let description = description.as_deref().unwrap_or_default();
+        let own = MemoryBackend::builder().describe(name, shown, description);
+        let mut databases = own.build().databases();
+        for database in &mut databases {
+            database.records = None;
+            database.scan = false;
+            database.sort = false;
+            database.update = false;
+        }
+        databases
+    }
+
+    fn search<'a>(&'a self, search: Search<'a>) -> Answer<'a, Found> {
+        Box::pin(self.find(search))
+    }
+
+    fn has_syntax(&self, syntax: &Oid) -> bool {
+        forms::SYNTAXES.contains(syntax) || [USMARC, UNIMARC].contains(syntax)
+    }
+
+    fn has_element_set(&self, name: &str, syntax: Option<&Oid>) -> bool {
+        forms::has_element_set(name, syntax)
+    }
+
+    fn element_set_of_schema(&self, schema: &Schema, syntax: Option<&Oid>) -> Option<String> {
+        forms::element_set_of_schema(schema, syntax)
+    }
+
+    fn prepare<'a>(&'a self, wanted: RetrieveMany<'a>) -> Option<Answer<'a, ()>> {
+        Some(Box::pin(self.fetch_all(wanted)))
+    }
+
+    fn record<'a>(&'a self, wanted: Retrieve<'a>) -> Answer<'a, Retrieved> {
+        Box::pin(self.retrieve(wanted))
+    }
+}
+
+impl fmt::Debug for RemoteDatabase {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.options.fmt(f)
+    }
+}

@@ -1,0 +1,92 @@
+//! Equal searches at a target that are under way, or whose answer is fresh, are one search.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use tokio::sync::OnceCell;
+use tokio::time::Instant;
+use z3950_server::Diagnostic;
+
+use super::set::RemoteSet;
+use crate::lock::lock;
+
+/// The searches of a target that can be shared.
+pub(super) struct SharedSearches {
+    fresh: Duration,
+    most: usize,
+    by_query: Mutex<HashMap<Vec<u8>, Arc<SharedSearch>>>,
+}
+
+/// A search and its answer.
+#[derive(Default)]
+struct SharedSearch(OnceCell<SharedAnswer>);
+
+struct SharedAnswer {
+    at: Instant,
+    found: Result<Arc<RemoteSet>, Diagnostic>,
+}
+
+/// The most answers that are kept for a target.
+pub(super) const MAX_SHARED: usize = 1000;
+
+impl SharedSearches {
+    /// Answers stay fresh for this time, at most `most` of them.
+    pub(super) fn new(fresh: Duration, most: usize) -> Self {
+        Self {
+            fresh,
+            most,
+            by_query: Mutex::default(),
+        }
+    }
+
+    /// The answer of an equal search, or else of this one. Failures are shared only while the search is under way. If the caller that
+    /// searches goes away, another one that waits searches instead.
+    pub(super) async fn answer(
+        &self,
+        query: Vec<u8>,
+        search: impl Future<Output = Result<Arc<RemoteSet>, Diagnostic>>,
+    ) -> Result<Arc<RemoteSet>, Diagnostic> {
+        let shared = self.entry(&query);
+        let answer = async {
+            let found = search.await;
+            let at = Instant::now();
+            SharedAnswer { at, found }
+        };
+        let SharedAnswer { found, .. } = shared.0.get_or_init(|| answer).await;
+        if found.is_err() || self.fresh.is_zero() {
+            let mut by_query = lock(&self.by_query);
+            let current = by_query.get(&query);
+            if current.is_some_and(|current| Arc::ptr_eq(current, &shared)) {
+                by_query.remove(&query);
+            }
+        }
+        found.clone()
+    }
+
+    fn entry(&self, query: &[u8]) -> Arc<SharedSearch> {
+        let mut by_query = lock(&self.by_query);
+        if let Some(shared) = by_query.get(query).filter(|shared| self.is_current(shared)) {
+            return Arc::clone(shared);
+        }
+        if by_query.len() >= self.most {
+            by_query.retain(|_, shared| self.is_current(shared));
+        }
+        let shared = Arc::new(SharedSearch::default());
+        if by_query.len() < self.most {
+            by_query.insert(query.to_vec(), Arc::clone(&shared));
+        }
+        shared
+    }
+
+    /// Drops answers that are no longer fresh.
+    pub(super) fn forget_stale(&self) {
+        lock(&self.by_query).retain(|_, shared| self.is_current(shared));
+    }
+
+    /// Whether the search is under way, or its answer fresh.
+    fn is_current(&self, shared: &SharedSearch) -> bool {
+        let answer = shared.0.get();
+        answer.is_none_or(|answer| answer.at.elapsed() < self.fresh)
+    }
+}
