@@ -203,3 +203,6 @@ impl fmt::Debug for RemoteDatabase {
         self.options.fmt(f)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,340 @@
+//! Remote databases in front of test servers that answer, fail, lie, change and die.
+
+use std::io::{Read, Write};
+use std::net::TcpStream;
+
+use z3950::Query;
+use z3950::{Connection, Error};
+use z3950_server::asn1::apdu::OtherInformation;
+use z3950_server::asn1::format::diag1::DiagnosticFormat;
+use z3950_server::asn1::oid::{SUTRS, XML};
+use z3950_server::marc::MarcRecord;
+use z3950_server::testing::{TestServer, TestServerBuilder, record};
+
+use super::*;
+
+/// Records `PREFIX1`, `PREFIX2`, … with the word shared in their titles.
+fn catalogue(prefix: &str, number: usize) -> TestServerBuilder {
+    TestServer::builder().database("cat", records(prefix, number))
+}
+
+fn records(prefix: &str, number: usize) -> Vec<MarcRecord> {
+    let each = 1..=number;
+    each.map(|at| record(&format!("{prefix}{at}"), &format!("Shared {prefix}{at}")))
+        .collect()
+}
+
+fn target(server: &TestServer) -> String {
+    format!("{}/cat", server.addr())
+}
+
+/// A server whose databases are at these targets.
+fn front(targets: impl IntoIterator<Item = String>) -> TestServer {
+    front_with(targets, |_| {})
+}
+
+fn front_with(
+    targets: impl IntoIterator<Item = String>,
+    change: impl FnOnce(&mut RemoteOptions),
+) -> TestServer {
+    let mut options = RemoteOptions::new("union", targets);
+    change(&mut options);
+    let database = RemoteDatabase::new(&Client::new(), options).expect("targets");
+    TestServer::builder().backend(Arc::new(database)).start()
+}
+
+async fn connected(front: &TestServer, database: &str) -> Connection {
+    let target = format!("{}/{database}", front.addr());
+    Client::new().connect(target).await.expect("a session")
+}
+
+/// The records of the first search for a title, as `DATABASE TITLE`, or the condition in the place of each.
+async fn found(front: &TestServer, term: &str) -> (u64, Vec<String>) {
+    let connection = connected(front, "union").await;
+    let hits = connection.search(Query::title(term)).await.expect("hits");
+    let mut shown = Vec::new();
+    let mut records = hits.stream();
+    while let Some(record) = records.next().await {
+        shown.push(match record {
+            Ok(record) => record.title().unwrap_or_default(),
+            Err(Error::Refused { diagnostics, .. }) => diagnostics.to_string(),
+            Err(error) => error.to_string(),
+        });
+    }
+    (hits.count(), shown)
+}
+
+fn searches(server: &TestServer) -> usize {
+    let names = server.names();
+    names
+        .iter()
+        .filter(|name| **name == "searchRequest")
+        .count()
+}
+
+/// The failures of targets in the answer to a search.
+async fn failures(front: &TestServer, term: &str) -> Vec<String> {
+    let connection = connected(front, "union").await;
+    let hits = connection.search(Query::title(term)).await.expect("hits");
+    let information = hits.found().additional_search_info.as_ref();
+    let failures = information.and_then(OtherInformation::value::<DiagnosticFormat>);
+    let units = failures.into_iter().flat_map(|failures| failures.0);
+    let messages = units.filter_map(|unit| unit.message);
+    messages
+        .map(|text| text.to_string_lossy().into_owned())
+        .collect()
+}
+
+#[tokio::test]
+async fn records_come_round_robin_with_the_names_of_their_targets() {
+    let (one, two) = (catalogue("a", 1).start(), catalogue("b", 3).start());
+    let front = front([target(&one), format!("http://{}/cat", two.addr())]);
+    let connection = connected(&front, "union").await;
+    let hits = connection
+        .search_first(Query::title("shared"), 2)
+        .await
+        .expect("hits");
+    assert_eq!((hits.count(), hits.is_estimate()), (4, false));
+    let records = hits.stream().collect().await.expect("records");
+    let shown: Vec<_> = records
+        .iter()
+        .map(|record| {
+            (
+                record.database().unwrap_or_default(),
+                record.title().unwrap_or_default(),
+            )
+        })
+        .collect();
+    let (first, second) = (
+        format!("union@{}/cat", one.addr()),
+        format!("union@http://{}/cat", two.addr()),
+    );
+    assert_eq!(
+        shown,
+        [
+            (&*first, "Shared a1".to_owned()),
+            (&*second, "Shared b1".to_owned()),
+            (&*second, "Shared b2".to_owned()),
+            (&*second, "Shared b3".to_owned()),
+        ]
+    );
+    let report = hits.found().report().expect("a report");
+    let by_target = report
+        .0
+        .first()
+        .and_then(|whole| whole.results_by_db.as_ref());
+    let counts: Vec<_> = by_target
+        .into_iter()
+        .flatten()
+        .map(|one| one.count)
+        .collect();
+    assert_eq!(counts, [Some(1), Some(3)]);
+}
+
+#[tokio::test]
+async fn a_target_can_be_searched_alone() {
+    let (one, two) = (catalogue("a", 1).start(), catalogue("b", 2).start());
+    let name = format!("union@{}/cat", two.addr());
+    let database = RemoteDatabase::new(
+        &Client::new(),
+        RemoteOptions::new("union", [target(&one), target(&two)]),
+    );
+    let database = database.expect("targets");
+    let named = |name: &str| database.named(&[name.into()]).map(|found| found.len());
+    assert_eq!(named("union"), Ok(2));
+    assert_eq!(named(&name.to_uppercase()), Ok(1));
+    assert_eq!(
+        named("union@elsewhere").map_err(|why| why.condition),
+        Err(235)
+    );
+}
+
+#[tokio::test]
+async fn failures_cost_their_own_hits_only_and_are_named() {
+    let good = catalogue("a", 2).start();
+    let refusing = catalogue("b", 2).rule("on search: fail 114 1=4").start();
+    let silent = catalogue("c", 2).rule("on search: silence").start();
+    let gone = catalogue("d", 2).start();
+    let targets = [&good, &refusing, &silent, &gone].map(target);
+    drop(gone);
+    let front = front_with(targets.clone(), |options| {
+        options.target_time = Duration::from_millis(300);
+    });
+    let (count, shown) = found(&front, "shared").await;
+    assert_eq!((count, shown.len()), (2, 2), "{shown:?}");
+    let told = failures(&front, "shared").await;
+    assert_eq!(told.len(), 3, "{told:?}");
+    assert_eq!(told[0], format!("union@{}: 1=4", targets[1]));
+    assert!(told[1].contains("no answer"), "{told:?}");
+    assert!(told[2].contains("connection refused"), "{told:?}");
+}
+
+#[tokio::test]
+async fn the_search_fails_if_all_targets_do() {
+    let refusing = catalogue("b", 2).rule("on search: fail 114 1=4").start();
+    let front = front([target(&refusing), target(&refusing)]);
+    let connection = connected(&front, "union").await;
+    let failed = connection
+        .search(Query::title("shared"))
+        .await
+        .expect_err("all failed");
+    let conditions: Vec<_> = failed
+        .diagnostics()
+        .iter()
+        .map(ToString::to_string)
+        .collect();
+    assert_eq!(conditions.len(), 1, "{conditions:?}");
+    assert!(
+        conditions[0].contains("114") && conditions[0].contains("union@"),
+        "{conditions:?}"
+    );
+}
+
+#[tokio::test]
+async fn failures_and_targets_are_in_answers_of_sru() {
+    let (one, refusing) = (
+        catalogue("a", 1).start(),
+        catalogue("b", 2).rule("on search: fail 114 1=4").start(),
+    );
+    let front = front([target(&one), target(&refusing)]);
+    let mut stream = TcpStream::connect(front.addr()).expect("a connection");
+    let request =
+        "GET /union?query=shared HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
+    stream.write_all(request.as_bytes()).expect("written");
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).expect("an answer");
+    for part in [
+        "<zs:numberOfRecords>1</zs:numberOfRecords>".to_owned(),
+        format!(">union@{}/cat</database>", one.addr()),
+        format!("union@{}/cat: 1=4", refusing.addr()),
+        "Shared a1".to_owned(),
+    ] {
+        assert!(answer.contains(&part), "{part}: {answer}");
+    }
+}
+
+#[tokio::test]
+async fn equal_searches_are_one() {
+    let one = catalogue("a", 30).rule("on search: delay 100ms").start();
+    let front = front([target(&one)]);
+    let (first, second) = tokio::join!(found(&front, "shared"), found(&front, "shared"));
+    assert_eq!(first, second);
+    assert_eq!(first.1.len(), 30);
+    found(&front, "shared").await;
+    assert_eq!((searches(&one), one.sessions()), (1, 1));
+    found(&front, "other").await;
+    assert_eq!(searches(&one), 2);
+}
+
+#[tokio::test]
+async fn without_time_to_be_fresh_only_searches_under_way_are_shared() {
+    let one = catalogue("a", 1).start();
+    let front = front_with([target(&one)], |options| options.fresh = Duration::ZERO);
+    for _ in 0..2 {
+        found(&front, "shared").await;
+    }
+    assert_eq!(searches(&one), 2);
+}
+
+#[tokio::test]
+async fn no_more_sessions_than_allowed_are_opened() {
+    let one = catalogue("a", 9).rule("on search: delay 20ms").start();
+    let front = front_with([target(&one)], |options| options.sessions = 2);
+    let terms: Vec<String> = (1..=8).map(|at| format!("a{at}")).collect();
+    let all = terms.iter().map(|term| found(&front, term));
+    for (count, _) in futures_util::future::join_all(all).await {
+        assert_eq!(count, 1);
+    }
+    assert_eq!((searches(&one), one.sessions()), (8, 2));
+}
+
+#[tokio::test]
+async fn records_are_converted() {
+    let (one, two) = (catalogue("a", 1).start(), catalogue("b", 1).start());
+    let front = front([target(&one), format!("http://{}/cat", two.addr())]);
+    for syntax in [USMARC, XML, SUTRS] {
+        let connection = connected(&front, "union").await;
+        let connection = connection.with_form(z3950::RecordForm::new(Some(syntax), None));
+        let hits = connection
+            .search(Query::title("shared"))
+            .await
+            .expect("hits");
+        let records = hits.stream().collect().await.expect("records");
+        assert_eq!(records.len(), 2);
+        for record in records {
+            let text = String::from_utf8_lossy(&record.octets()).into_owned();
+            assert_eq!(record.syntax(), Some(syntax));
+            assert!(text.contains("Shared"), "{text}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn lies_about_counts_cost_the_missing_records_only() {
+    let lying = catalogue("a", 2).rule("on search: count 5").start();
+    let good = catalogue("b", 1).start();
+    let front = front([target(&lying), target(&good)]);
+    let (count, shown) = found(&front, "shared").await;
+    assert_eq!((count, shown.len()), (6, 6));
+    assert_eq!(
+        shown[..3],
+        ["Shared a1", "Shared b1", "Shared a2"].map(str::to_owned)
+    );
+    assert!(
+        shown[3..].iter().all(|text| !text.contains("Shared")),
+        "{shown:?}"
+    );
+    let huge = catalogue("a", 1)
+        .rule("on search: count 4000000000")
+        .start();
+    let front = front_with([target(&huge)], |_| {});
+    let connection = connected(&front, "union").await;
+    let hits = connection
+        .search(Query::title("shared"))
+        .await
+        .expect("hits");
+    assert_eq!(
+        (hits.count(), hits.is_estimate()),
+        (set::MOST_OF_TARGET, true)
+    );
+}
+
+#[tokio::test]
+async fn records_of_a_target_that_died_are_replaced_by_diagnostics() {
+    let (one, dying) = (catalogue("a", 2).start(), catalogue("b", 2).start());
+    let front = front([target(&one), target(&dying)]);
+    let connection = connected(&front, "union").await;
+    let hits = connection
+        .search(Query::title("shared"))
+        .await
+        .expect("hits");
+    drop(dying);
+    let mut records = hits.stream();
+    let mut shown = Vec::new();
+    while let Some(record) = records.next().await {
+        shown.push(record.map(|record| record.title().unwrap_or_default()).ok());
+    }
+    let title = |text: &str| Some(text.to_owned());
+    assert_eq!(shown, [title("Shared a1"), None, title("Shared a2"), None]);
+}
+
+#[tokio::test]
+async fn a_result_that_changed_is_never_shown_as_the_old_one() {
+    // The set is lost before its records are read, and the repeated search finds another number.
+    let one = catalogue("a", 2)
+        .rule("on search nth=2: count 7")
+        .rule("on present nth=1: fail 27")
+        .start();
+    let front = front([target(&one)]);
+    let (count, shown) = found(&front, "shared").await;
+    assert_eq!(count, 2);
+    assert!(
+        shown.iter().all(|text| text.contains("changed")),
+        "{shown:?}"
+    );
+    // The same without a change.
+    let one = catalogue("a", 2).rule("on present nth=1: fail 27").start();
+    let front = front_with([target(&one)], |_| {});
+    assert_eq!(found(&front, "shared").await.1, ["Shared a1", "Shared a2"]);
+    assert_eq!(searches(&one), 2);
+}
