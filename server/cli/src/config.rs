@@ -6,6 +6,7 @@
 mod access;
 mod listeners;
 mod profile;
+mod remote;
 mod section;
 
 use std::collections::BTreeSet;
@@ -16,6 +17,7 @@ use std::time::Duration;
 
 use toml::de::DeTable;
 use z3950_asn1::input;
+use z3950_front::remote::RemoteOptions;
 use z3950_server::access::Access;
 use z3950_server::extended::TaskLimits;
 use z3950_server::fault::{Fault, Faults, Rule, When};
@@ -36,6 +38,10 @@ pub(crate) struct Config {
     pub(crate) docid: DocidField,
     /// The databases.
     pub(crate) databases: Vec<DatabaseFiles>,
+    /// The databases at other servers.
+    pub(crate) remotes: Vec<RemoteOptions>,
+    /// The file with profiles of their targets.
+    pub(crate) target_profiles: Option<PathBuf>,
     /// Limits.
     pub(crate) limits: Limits,
     /// Limits of the tasks of extended services.
@@ -157,7 +163,8 @@ impl Config {
         self.listeners = listeners::read(top, folder);
         self.demo = top.flag("demo").unwrap_or(false);
         self.docid = top.parse("docid", str::parse).unwrap_or_default();
-        self.databases = databases(top, folder);
+        (self.databases, self.remotes) = databases(top, folder);
+        self.target_profiles = top.path("target-profiles", folder);
         top.section("limits", |section| {
             fill_limits(section, &mut self.limits, &mut self.tasks);
             let size = section.read(
@@ -207,10 +214,11 @@ fn errors(text: &str, notes: Vec<(usize, String)>) -> Vec<(usize, String)> {
     notes.map(|(at, reason)| (line(at), reason)).collect()
 }
 
-/// The databases: `[[database]]`.
-fn databases(top: &Section<'_>, folder: &Path) -> Vec<DatabaseFiles> {
+/// The databases: `[[database]]`, those with files and those at other servers.
+fn databases(top: &Section<'_>, folder: &Path) -> (Vec<DatabaseFiles>, Vec<RemoteOptions>) {
     let mut names = BTreeSet::new();
-    top.sections("database", |section| {
+    let mut remotes = Vec::new();
+    let databases = top.sections("database", |section| {
         let name = section.need("name", "a text", word).map(str::to_owned);
         let mut database = DatabaseFiles::default();
         database.name = name.unwrap_or_default();
@@ -221,14 +229,21 @@ fn databases(top: &Section<'_>, folder: &Path) -> Vec<DatabaseFiles> {
         });
         database.docid = section.parse("docid", DocidField::from_str);
         database.save = section.path("save", folder);
-        if database.paths.is_empty() && database.save.is_none() {
-            section.note_whole("without files and without save, it has no records");
-        }
         if !names.insert(database.name.to_lowercase()) {
             section.note_whole("a database of this name already exists");
         }
-        database
-    })
+        if let Some(mut remote) = remote::read(section, &database.name) {
+            remote.title = database.title;
+            remote.description = database.description;
+            remotes.push(remote);
+            return None;
+        }
+        if database.paths.is_empty() && database.save.is_none() {
+            section.note_whole("without files, save and targets, it has no records");
+        }
+        Some(database)
+    });
+    (databases.into_iter().flatten().collect(), remotes)
 }
 
 /// Faults: rules as text in `faults`, and `[[fault]]` tables.

@@ -23,6 +23,7 @@ mod logs;
 mod manual;
 mod notify;
 mod reload;
+mod remotes;
 mod serve;
 mod settings;
 mod signals;
@@ -95,6 +96,8 @@ fn main() -> ExitCode {
 /// Whether everything that the settings name is usable, except for the records of the databases. Reports the rest.
 fn usable(config: &Config, origin: &SettingOrigin) -> bool {
     let wrong = settings::check(config, origin);
+    let remotes = remotes::open(config).err().map(|failure| failure.words);
+    let wrong: Vec<String> = wrong.into_iter().chain(remotes).collect();
     wrong.iter().for_each(|words| complain(words));
     wrong.is_empty()
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::SystemTime;
 
+use z3950_front::remote::RemoteDatabase;
 use z3950_server::backend::{Backend, DatabaseInfo};
 use z3950_server::extended::Tasks;
 use z3950_server::fault::Faults;
@@ -16,7 +17,7 @@ use crate::failure::{Failure, complain};
 use crate::logs::Logs;
 use crate::status::page::Status;
 use crate::words::{counted, date};
-use crate::{available, load, settings};
+use crate::{available, load, remotes, settings};
 
 /// A running server.
 pub(crate) struct Service {
@@ -76,13 +77,22 @@ impl Service {
         let databases = self.databases();
         let records = databases.iter().filter_map(|database| database.records);
         let records: usize = records.sum();
-        match databases.len() {
-            0 => "no databases".to_owned(),
-            number => format!(
+        let own = match databases.len() {
+            0 => None,
+            number => Some(format!(
                 "{} of {}",
                 counted(records as u64, "record"),
                 counted(number as u64, "database"),
-            ),
+            )),
+        };
+        let remote = match self.config.remotes.len() {
+            0 => None,
+            number => Some(counted(number as u64, "remote database")),
+        };
+        match (own, remote) {
+            (None, None) => "no databases".to_owned(),
+            (Some(one), None) | (None, Some(one)) => one,
+            (Some(own), Some(remote)) => format!("{own}, {remote}"),
         }
     }
 
@@ -113,6 +123,9 @@ impl Service {
         if let Err(failure) = settings::check_access_log(&config) {
             note(failure);
         }
+        let remotes = remotes::open(&config)
+            .map_err(&mut note)
+            .unwrap_or_default();
         let backend = self.backend.as_ref();
         let read = backend
             .map(|backend| load::again(backend, &config))
@@ -138,7 +151,7 @@ impl Service {
             }
         }
         self.logs.replace_access(access);
-        let target = target(&config, self.backend.clone());
+        let target = target(&config, self.backend.clone(), &remotes);
         let observers = Arc::new(self.logs.observers());
         // Rules that stay go on counting requests.
         let faults = has_other_faults(&self.config, &config).then(|| faults(&config));
@@ -159,7 +172,11 @@ impl Service {
 }
 
 /// What all sessions share.
-pub(crate) fn target(config: &Config, backend: Option<MemoryBackend>) -> Target {
+pub(crate) fn target(
+    config: &Config,
+    backend: Option<MemoryBackend>,
+    remotes: &[Arc<RemoteDatabase>],
+) -> Target {
     let mut limits = config.limits.clone();
     limits.server_octets = available::server_octets(limits.server_octets, available::headroom());
     let target = match (config.imitate, backend) {
@@ -167,6 +184,10 @@ pub(crate) fn target(config: &Config, backend: Option<MemoryBackend>) -> Target 
         (None, Some(backend)) => Target::new(Arc::new(backend), limits),
         (None, None) => Target::new(Arc::new(MemoryBackend::builder().build()), limits),
     };
+    let target = remotes.iter().fold(target, |target, remote| {
+        let backend = Arc::clone(remote) as Arc<dyn Backend>;
+        target.with_database(&remote.options().name, backend)
+    });
     target
         .with_offer(config.offer.clone())
         .with_access(config.access.clone())
@@ -283,6 +304,10 @@ fn differences(before: &Config, after: &Config) -> Vec<&'static str> {
         ("offer", before.offer != after.offer),
         ("access", before.access != after.access),
         ("profile", before.profile != after.profile),
+        (
+            "database",
+            (&before.remotes, &before.target_profiles) != (&after.remotes, &after.target_profiles),
+        ),
         ("index", before.access_points != after.access_points),
         ("docid", before.docid != after.docid),
         ("faults", has_other_faults(before, after)),

@@ -17,7 +17,7 @@ use crate::reload::Service;
 use crate::status::StatusListener;
 use crate::status::page::Status;
 use crate::words::{counted, span};
-use crate::{reload, settings, signals};
+use crate::{reload, remotes, settings, signals};
 
 /// Serves until a signal comes.
 pub(crate) async fn serve(
@@ -29,7 +29,9 @@ pub(crate) async fn serve(
     let manager = Arc::new(ServiceManager::of_environment());
     let stop = signals::stop().map_err(Failure::unexpected)?;
     let signals = signals::Reload::new().map_err(Failure::unexpected)?;
-    let mut server = Server::new(reload::target(&config, backend.clone()));
+    let remotes = remotes::open(&config)?;
+    remotes::tell(&config);
+    let mut server = Server::new(reload::target(&config, backend.clone(), &remotes));
     let mut tls = Vec::new();
     for listener in &config.listeners {
         let own = listener.tls.as_ref().map(settings::tls).transpose();

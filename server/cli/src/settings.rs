@@ -124,7 +124,7 @@ pub(crate) fn settings(arguments: Arguments) -> (Option<Config>, Vec<String>) {
     *drain_time = arguments.drain.unwrap_or(*drain_time);
     *sessions = arguments.max_sessions.unwrap_or(*sessions);
     *sessions_per_address = arguments.max_sessions_per_address.or(*sessions_per_address);
-    let own = config.demo || !config.databases.is_empty();
+    let own = config.demo || !config.databases.is_empty() || !config.remotes.is_empty();
     if !own && config.imitate.is_none() && config.replay.is_none() && wrong.is_empty() {
         wrong.push(NOTHING.to_owned());
     }

@@ -12,5 +12,6 @@ mod servers;
 mod services;
 mod sru;
 mod sru_client;
+mod union;
 mod yaz_client;
 mod zoomsh;

@@ -1,0 +1,83 @@
+//! The databases at other servers, made of their settings.
+
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+
+use z3950_front::remote::{RemoteDatabase, RemoteOptions};
+use z3950_front::z3950::profile::Profiles;
+use z3950_front::z3950::{Client, target};
+
+use crate::config::{Config, ListenAddress};
+use crate::failure::{Failure, chain, complain};
+
+/// The databases. Nothing is sent yet.
+///
+/// # Errors
+/// A file of profiles that cannot be read, or a target that is neither a profile nor an address, or this server itself.
+pub(crate) fn open(config: &Config) -> Result<Vec<Arc<RemoteDatabase>>, Failure> {
+    if config.remotes.is_empty() {
+        return Ok(Vec::new());
+    }
+    let built_in = Profiles::built_in();
+    let profiles = match &config.target_profiles {
+        Some(path) => built_in
+            .with_file(path)
+            .map_err(|error| Failure::usage(chain(&error)))?,
+        None => built_in,
+    };
+    let client = Client::new().with_profiles(profiles);
+    let remotes = config.remotes.iter().map(|options| {
+        refuse_itself(config, options, &client)?;
+        let database = RemoteDatabase::new(&client, options.clone());
+        let database = database.map_err(|error| {
+            Failure::usage(format!("database {}: {}", options.name, chain(&error)))
+        })?;
+        Ok(Arc::new(database))
+    });
+    remotes.collect()
+}
+
+/// Says where the records of the databases are.
+pub(crate) fn tell(config: &Config) {
+    for RemoteOptions { name, targets, .. } in &config.remotes {
+        let targets: Vec<String> = targets.iter().map(|one| target::redacted(one)).collect();
+        complain(&format_args!("database {name}: at {}", targets.join(", ")));
+    }
+}
+
+/// # Errors
+/// A target that is one of this server's listeners.
+fn refuse_itself(config: &Config, options: &RemoteOptions, client: &Client) -> Result<(), Failure> {
+    for text in &options.targets {
+        // A target that cannot be resolved is reported later.
+        let Ok(resolved) = client.profiles().resolve(text) else {
+            continue;
+        };
+        let host = resolved.endpoint.host().to_string();
+        let port = resolved.endpoint.port();
+        let is_own = config
+            .listeners
+            .iter()
+            .any(|listener| match &listener.place {
+                ListenAddress::Address(place) => match place.parse::<SocketAddr>() {
+                    Ok(own) => own.port() == port && port != 0 && is_same_host(own, &host),
+                    Err(_) => *place == format!("{host}:{port}"),
+                },
+                ListenAddress::Unix(_) => false,
+            });
+        if is_own {
+            let (name, target) = (&options.name, target::redacted(text));
+            let words = format!("database {name}: the target {target} is this server itself");
+            return Err(Failure::usage(words));
+        }
+    }
+    Ok(())
+}
+
+fn is_same_host(own: SocketAddr, host: &str) -> bool {
+    let address = host.trim_matches(['[', ']']).parse::<IpAddr>();
+    match address {
+        Ok(address) => own.ip() == address || (own.ip().is_unspecified() && address.is_loopback()),
+        Err(_) => host == "localhost" && (own.ip().is_loopback() || own.ip().is_unspecified()),
+    }
+}
