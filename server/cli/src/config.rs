@@ -1,9 +1,10 @@
-//! The settings file `z3950d.toml`: listeners, limits, databases, access, attributes, faults, logs. All errors are reported at
+//! The settings file `z3950d.toml`: listeners, limits, databases, the gateway, access, attributes, faults, logs. All errors are reported at
 //! once, each with its line.
 //!
 //! `z3950d --print-config` prints [`TEMPLATE`], which explains every setting.
 
 mod access;
+mod gateway;
 mod listeners;
 mod profile;
 mod remote;
@@ -17,6 +18,7 @@ use std::time::Duration;
 
 use toml::de::DeTable;
 use z3950_asn1::input;
+use z3950_front::GatewayOptions;
 use z3950_front::remote::RemoteOptions;
 use z3950_server::access::Access;
 use z3950_server::extended::TaskLimits;
@@ -42,6 +44,8 @@ pub(crate) struct Config {
     pub(crate) remotes: Vec<RemoteOptions>,
     /// The file with profiles of their targets.
     pub(crate) target_profiles: Option<PathBuf>,
+    /// The gateway; `None` for none.
+    pub(crate) gateway: Option<GatewayOptions>,
     /// Limits.
     pub(crate) limits: Limits,
     /// Limits of the tasks of extended services.
@@ -165,6 +169,7 @@ impl Config {
         self.docid = top.parse("docid", str::parse).unwrap_or_default();
         (self.databases, self.remotes) = databases(top, folder);
         self.target_profiles = top.path("target-profiles", folder);
+        self.gateway = gateway::read(top);
         top.section("limits", |section| {
             fill_limits(section, &mut self.limits, &mut self.tasks);
             let size = section.read(

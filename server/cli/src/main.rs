@@ -28,6 +28,7 @@ mod serve;
 mod settings;
 mod signals;
 mod status;
+mod web;
 mod words;
 
 use std::fmt;

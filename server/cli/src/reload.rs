@@ -1,6 +1,7 @@
 //! Reloads a running server: its settings, certificates, log files and databases, all of them or none.
 
 use std::collections::BTreeSet;
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::SystemTime;
 
@@ -16,6 +17,7 @@ use crate::config::{Config, TlsFiles};
 use crate::failure::{Failure, complain};
 use crate::logs::Logs;
 use crate::status::page::Status;
+use crate::web::web;
 use crate::words::{counted, date};
 use crate::{available, load, remotes, settings};
 
@@ -26,6 +28,8 @@ pub(crate) struct Service {
     /// `None` for a server that only imitates or replays.
     pub(crate) backend: Option<MemoryBackend>,
     pub(crate) handle: ServerHandle,
+    /// The addresses of the listeners.
+    pub(crate) addresses: Vec<SocketAddr>,
     /// The TLS of each listener.
     pub(crate) tls: Vec<Option<Tls>>,
     pub(crate) logs: Logs,
@@ -156,6 +160,11 @@ impl Service {
         // Rules that stay go on counting requests.
         let faults = has_other_faults(&self.config, &config).then(|| faults(&config));
         self.handle.replace(target, faults, observers);
+        // One that stays goes on counting requests.
+        if self.config.gateway != config.gateway {
+            let web = web(&config, self.addresses.clone());
+            self.handle.replace_web(web);
+        }
         let changed = differences(&self.config, &config);
         if !changed.is_empty() {
             changes.push(format!("settings of new sessions: {}", changed.join(", ")));
@@ -308,6 +317,7 @@ fn differences(before: &Config, after: &Config) -> Vec<&'static str> {
             "database",
             (&before.remotes, &before.target_profiles) != (&after.remotes, &after.target_profiles),
         ),
+        ("gateway", before.gateway != after.gateway),
         ("index", before.access_points != after.access_points),
         ("docid", before.docid != after.docid),
         ("faults", has_other_faults(before, after)),

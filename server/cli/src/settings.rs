@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use z3950_asn1::file::{self, Draft, Existing, Growing, Lock};
 use z3950_asn1::input;
+use z3950_front::GatewayOptions;
 use z3950_server::Limits;
 use z3950_server::memory::{DatabaseFiles, journal_path};
 use z3950_server::tls::{ClientCertificates, Tls, TlsError, read};
@@ -73,7 +74,11 @@ impl SettingOrigin {
 /// The settings of the arguments and of the file they name, as far as they can be read, and what is wrong with them, line by line.
 pub(crate) fn settings(arguments: Arguments) -> (Option<Config>, Vec<String>) {
     let read = arguments.config.as_deref().map(Config::read);
-    let (config, mut wrong) = read.unwrap_or_else(|| (Some(Config::default()), Vec::new()));
+    let unset = || Config {
+        gateway: Some(GatewayOptions::default()),
+        ..Config::default()
+    };
+    let (config, mut wrong) = read.unwrap_or_else(|| (Some(unset()), Vec::new()));
     let Some(mut config) = config else {
         return (None, wrong);
     };

@@ -56,7 +56,7 @@ const POLICY: &str =
     "default-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
 
 /// The options of a gateway.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct GatewayOptions {
     /// Whose servers are asked: by default its own alone.

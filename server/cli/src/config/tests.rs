@@ -22,6 +22,40 @@ fn uncommented() -> String {
 }
 
 #[test]
+fn the_gateway_is_closed_unless_the_settings_open_it() {
+    let gateway = parse("").gateway.expect("a gateway");
+    assert_eq!(gateway, GatewayOptions::default());
+    assert!(gateway.targets.is_closed());
+    assert!(parse("[gateway]\nenabled = false").gateway.is_none());
+    let open = parse("[gateway]\nopen = true\ntargets = \"loc\"");
+    assert!(open.gateway.expect("a gateway").targets.open);
+    for (text, words) in [
+        (
+            "targets = [\"http://a.example/\"]",
+            "targets: http://a.example/ is not written host",
+        ),
+        ("targets = [\"a b\"]", "targets: a b is not written host"),
+        ("targets = [1]", "targets holds a value that is not a text"),
+        ("names = [\"a b\"]", "names: "),
+        ("time = 0", "time must be at least 1ms"),
+        ("octets = 1023", "octets must be at least 1024"),
+        ("requests = 0", "requests must be at least 1"),
+        (
+            "requests-per-address = 0",
+            "requests-per-address must be at least 1",
+        ),
+        ("open = 1", "open is not true or false"),
+    ] {
+        let text = format!("[gateway]\n{text}");
+        let errors = Config::parse(&text, Path::new("/etc")).expect_err(&text);
+        let [(2, reason)] = &*errors else {
+            panic!("{text}: {errors:?}")
+        };
+        assert!(reason.contains(words), "{reason}");
+    }
+}
+
+#[test]
 fn the_template_is_valid() {
     let config = parse(TEMPLATE);
     let places: Vec<_> = config
@@ -58,6 +92,11 @@ fn the_template_is_read_with_every_setting() {
     );
     assert_eq!(books.save.as_deref(), Some(Path::new("/etc/saved.mrc")));
     // The commented-out values are the defaults, as the file says.
+    let gateway = config.gateway.expect("a gateway");
+    assert!(!gateway.targets.is_closed() && !gateway.targets.open);
+    let mut expected = GatewayOptions::default();
+    expected.targets = gateway.targets.clone();
+    assert_eq!(gateway, expected);
     let mut limits = Limits::default();
     limits.sessions_per_address = Some(100);
     limits.server_octets = Some(256 << 20);

@@ -105,6 +105,11 @@ impl GatewayTargets {
         Ok(())
     }
 
+    /// Whether no other server is allowed.
+    pub fn is_closed(&self) -> bool {
+        self.named.is_empty() && !self.open
+    }
+
     /// How a URL may be carried out; `None` if it may not.
     pub(super) fn passage(
         &self,

@@ -375,6 +375,7 @@ pub(super) const HOUSES: &[House] = &[
             "signals",
             "logs",
             "status",
+            "web",
             "notify",
             "manual",
             "fold",
