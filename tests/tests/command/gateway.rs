@@ -5,8 +5,9 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::process::Command;
 
 use z3950_marc::iso2709;
-use z3950_server::testing::record;
-use z3950_tests::program::{Ran, path, run, z3950};
+use z3950_server::testing::{TestServer, record};
+use z3950_tests::peer::find;
+use z3950_tests::program::{Daemon, Ran, path, run, z3950};
 
 /// Starts a gateway that answers by the docid of the URL, and returns its address.
 fn gateway() -> SocketAddr {
@@ -174,4 +175,103 @@ fn what_a_gateway_cannot_follow_is_refused() {
         assert_eq!(ran.code, Some(2), "{ran:?}");
         assert!(ran.stderr.contains(words), "{ran:?}");
     }
+}
+
+/// `z3950d` with these settings after `[gateway]`.
+fn daemon(settings: &str) -> (Daemon, tempfile::TempDir) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("z3950d.toml");
+    let text = format!("listen = [\"127.0.0.1:0\"]\ndemo = true\n[gateway]\n{settings}\n");
+    std::fs::write(&file, text).expect("written");
+    let daemon = Daemon::start(["--config", file.to_str().expect("text")]);
+    (daemon, folder)
+}
+
+#[test]
+fn z3950d_is_a_gateway_for_its_own_databases_and_for_those_it_is_told() {
+    let other = TestServer::builder()
+        .database("cat", [record("id9", "Persuasion")])
+        .start();
+    let (first, _folder) = daemon(&format!("targets = [\"{}\"]", other.addr()));
+    let gateway = format!("http://{}", first.address());
+    let own = format!("z39.50r://{}/books?pg1342;rs=marc", first.address());
+    let get =
+        |url: &str, flags: &[&str]| z3950(["get", "--gateway", &gateway, url].iter().chain(flags));
+    let (direct, by_gateway) = (
+        z3950(["get", "--format", "raw", &own]),
+        get(&own, &["--format", "raw"]),
+    );
+    assert_eq!(
+        (by_gateway.code, direct.code),
+        (Some(0), Some(0)),
+        "{by_gateway:?}"
+    );
+    assert_eq!(by_gateway.octets, direct.octets);
+    let ran = get(&other.url("cat?id9"), &[]);
+    assert!(ran.stdout.contains("Persuasion"), "{ran:?}");
+    for (rest, code, words) in [
+        ("books?nosuch", 3, "no record matches"),
+        ("books?twice", 4, "2 records match"),
+        ("nosuch?x", 5, "diagnostic 235"),
+    ] {
+        let ran = get(&format!("z39.50r://{}/{rest}", first.address()), &[]);
+        assert_eq!(ran.code, Some(code), "{ran:?}");
+        assert!(ran.stderr.contains(words), "{ran:?}");
+    }
+    let ran = get("z39.50r://lib.example/cat?id9", &[]);
+    assert_eq!(ran.code, Some(5), "{ran:?}");
+    let words = "lib.example:210 is not a target of this gateway";
+    assert!(ran.stderr.contains(words), "{ran:?}");
+}
+
+#[test]
+fn curl_sends_a_url_as_the_request_target() {
+    let (first, _folder) = daemon("");
+    let address = first.address();
+    let Some(curl) = find("curl") else {
+        return;
+    };
+    let ask = |target: &str| {
+        let mut command = Command::new(&curl);
+        command.args([
+            "--silent",
+            "--max-time",
+            "20",
+            "--write-out",
+            "%{http_code}",
+        ]);
+        command.args(["--request-target", target, &format!("http://{address}/")]);
+        run(&mut command, "").stdout
+    };
+    let found = ask(&format!("z39.50r://{address}/books?pg1342;rs=marc"));
+    assert!(
+        found.contains("Pride and prejudice") && found.ends_with("200"),
+        "{found}"
+    );
+    assert!(ask("z39.50r://lib.example/books?pg1342").ends_with("403"));
+}
+
+#[test]
+fn a_reload_opens_and_closes_the_gateway() {
+    let other = TestServer::builder()
+        .database("cat", [record("id9", "Persuasion")])
+        .start();
+    let (daemon, folder) = daemon("");
+    let gateway = format!("http://{}", daemon.address());
+    let url = other.url("cat?id9");
+    let get = || z3950(["get", "--gateway", &gateway, &url]).code;
+    assert_eq!(get(), Some(5));
+    let file = folder.path().join("z3950d.toml");
+    let text = std::fs::read_to_string(&file).expect("read")
+        + &format!("targets = [\"{}\"]", other.addr());
+    std::fs::write(&file, text).expect("written");
+    daemon.signal("HUP");
+    let reloaded = (0..100).any(|_| {
+        let is_open = get() == Some(0);
+        is_open || {
+            std::thread::yield_now();
+            false
+        }
+    });
+    assert!(reloaded, "the reload took place");
 }
