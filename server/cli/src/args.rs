@@ -93,6 +93,10 @@ pub(crate) struct Arguments {
     #[arg(long, help_heading = LISTENERS)]
     pub(crate) no_http: bool,
 
+    /// Serve no page for people over HTTP
+    #[arg(long, help_heading = LISTENERS)]
+    pub(crate) no_page: bool,
+
     /// Let clients on any host update the databases; without this, only clients on this host may (over loopback addresses and
     /// Unix sockets), and users with `update = true` in the settings file
     #[arg(long, help_heading = LISTENERS)]

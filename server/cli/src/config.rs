@@ -36,6 +36,8 @@ pub(crate) struct Config {
     pub(crate) listeners: Vec<ListenerConfig>,
     /// Whether the demo catalogue is served as well.
     pub(crate) demo: bool,
+    /// Whether there is no page for people.
+    pub(crate) no_page: bool,
     /// The default docid field of databases.
     pub(crate) docid: DocidField,
     /// The databases.
@@ -166,6 +168,7 @@ impl Config {
     fn fill(&mut self, top: &Section<'_>, folder: &Path) {
         self.listeners = listeners::read(top, folder);
         self.demo = top.flag("demo").unwrap_or(false);
+        self.no_page = !top.flag("page").unwrap_or(true);
         self.docid = top.parse("docid", str::parse).unwrap_or_default();
         (self.databases, self.remotes) = databases(top, folder);
         self.target_profiles = top.path("target-profiles", folder);

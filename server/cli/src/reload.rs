@@ -280,6 +280,7 @@ fn keep(running: &Config, new: &mut Config) -> Vec<&'static str> {
         )+};
     }
     keep! {
+        "page": no_page,
         "imitate": imitate,
         "replay": replay,
         "replay-in-order": replay_in_order,

@@ -47,6 +47,7 @@ pub(crate) async fn serve(
             false => server.with_replay(recording),
         };
     }
+    let has_page = !config.no_page && config.replay.is_none();
     let logs = Logs::of(&config)?;
     let server = server
         .with_faults(reload::faults(&config))
@@ -75,7 +76,11 @@ pub(crate) async fn serve(
     }
     let urls = server.http_urls();
     if !urls.is_empty() {
-        complain(&format_args!("SRU at {}", urls.join(", ")));
+        let urls = urls.join(", ");
+        if has_page {
+            complain(&format_args!("page at {urls}"));
+        }
+        complain(&format_args!("SRU at {urls}"));
     }
     for endpoint in server.endpoints() {
         let mut stdout = io::stdout().lock();

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use z3950_asn1::file::{self, Draft, Existing, Growing, Lock};
 use z3950_asn1::input;
 use z3950_front::GatewayOptions;
+use z3950_front::page::RESERVED_NAMES;
 use z3950_server::Limits;
 use z3950_server::memory::{DatabaseFiles, journal_path};
 use z3950_server::tls::{ClientCertificates, Tls, TlsError, read};
@@ -84,8 +85,12 @@ pub(crate) fn settings(arguments: Arguments) -> (Option<Config>, Vec<String>) {
     };
     let files = arguments.tls_files();
     config.demo |= arguments.demo;
+    config.no_page |= arguments.no_page;
     config.access.anyone_may_update |= arguments.anyone_may_update;
     databases(&mut config.databases, arguments.databases, arguments.save);
+    if !config.no_page {
+        wrong.extend(config.databases.iter().filter_map(of_page));
+    }
     config.docid = arguments.docid.unwrap_or(config.docid);
     config.profile = arguments.profile.unwrap_or(config.profile);
     config.imitate = arguments.imitate.or(config.imitate);
@@ -153,6 +158,17 @@ fn listener(listen: Listen, files: &Option<TlsFiles>) -> ListenerConfig {
         tls: files.clone().filter(|_| listen.tls),
         http: true,
     }
+}
+
+/// A complaint about a database whose name is a path of the page.
+fn of_page(database: &DatabaseFiles) -> Option<String> {
+    let name = &database.name;
+    let is_reserved = RESERVED_NAMES
+        .iter()
+        .any(|reserved| name.eq_ignore_ascii_case(reserved));
+    is_reserved.then(|| {
+        format!("no database may be named {name}, which is a path of the page (--no-page, or page = false, turns that off)")
+    })
 }
 
 /// Databases of the arguments replace those of the same names.

@@ -12,8 +12,10 @@
 
 pub mod gateway;
 mod lock;
+pub mod page;
 pub mod remote;
 
 pub use gateway::{Gateway, GatewayOptions};
+pub use page::CataloguePage;
 pub use z3950;
 pub use z3950_server;

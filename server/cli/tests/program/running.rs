@@ -43,6 +43,8 @@ fn the_start_and_the_end_are_reported() {
     let at = |name: &str| folder.at(name).display().to_string();
     let mut first = words.until("SRU at");
     let urls = first.pop().expect("where SRU is");
+    let page = first.pop().expect("where the page is");
+    assert_eq!(page, urls.replace("SRU", "page"));
     assert!(urls.starts_with("SRU at http://127.0.0.1:"), "{urls}");
     assert!(urls.contains("/, https://127.0.0.1:"), "{urls}");
     assert_eq!(
@@ -302,4 +304,25 @@ fn sru_is_answered_unless_it_is_turned_off() {
     let _ = stream.read_to_end(&mut answer);
     assert_eq!(answer, b"");
     assert!(daemon.hits("books", "@attr 1=4 war") > 0);
+}
+
+#[test]
+fn the_page_is_there_unless_it_is_turned_off() {
+    let (daemon, words) = Daemon::heard(&["--demo", "--listen", "127.0.0.1:0"]);
+    let said = words.until("page at").pop().expect("where the page is");
+    assert_eq!(said, format!("page at http://{}/", daemon.listening));
+    for (arguments, path, part) in [
+        (&[][..], "/", "<h1>Search the catalogue</h1>"),
+        (&[], "/search?q=emma+austen&target=books", "</section>"),
+        (&["--no-page"], "/", "explainResponse"),
+    ] {
+        let arguments = [&["--demo", "--listen", "127.0.0.1:0"], arguments].concat();
+        let daemon = Daemon::start(&arguments);
+        let mut stream = TcpStream::connect(&daemon.listening).expect("a connection");
+        let request = format!("GET {path} HTTP/1.0\r\n\r\n");
+        stream.write_all(request.as_bytes()).expect("sent");
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).expect("an answer");
+        assert!(answer.contains(part), "{arguments:?}: {answer}");
+    }
 }

@@ -219,3 +219,24 @@ fn unix_sockets_are_named() {
     let daemon = Daemon::start(&["--demo", "--listen", &place]);
     assert_eq!(daemon.listening, place);
 }
+
+#[test]
+fn no_database_takes_a_path_of_the_page() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = write(&folder.path().join("books.mrk"), ONE);
+    for (name, further, code) in [
+        ("Search", &[][..], 2),
+        ("targets", &[], 2),
+        ("get", &[], 2),
+        ("searches", &[], 0),
+        ("search", &["--no-page"], 0),
+    ] {
+        let database = format!("{name}={file}");
+        let output = ran(&[&["--check", "--database", &database], further].concat());
+        let words = String::from_utf8_lossy(&output.stderr);
+        let is = output.status.code();
+        assert_eq!(is, Some(code), "{name} {further:?}: {words}");
+        let is_named = words.contains(&format!("no database may be named {name}"));
+        assert_eq!(is_named, code == 2, "{name}: {words}");
+    }
+}

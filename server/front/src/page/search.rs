@@ -1,0 +1,278 @@
+//! Searches: each database in a session of its own, side by side, and a section of the page for each as soon as it has answered.
+
+use std::future::ready;
+
+use askama::Template;
+use bytes::Bytes;
+use futures_util::StreamExt;
+use futures_util::stream::{self, FuturesUnordered};
+use z3950::asn1::oid::OPAC;
+use z3950::{Error, Query, Record, RecordForm, ResultSet};
+use z3950_server::web::http::StatusCode;
+use z3950_server::web::http::header::{HeaderValue, LOCATION};
+use z3950_server::web::{WebBody, WebClient};
+
+use super::answer::{PageAnswer, page_of, with_type};
+use super::asked::PageQuery;
+use super::own;
+use super::parameters::Parameters;
+use super::text::{clean, described, encoded};
+use super::{CataloguePage, SearchForm};
+
+/// Records of a list.
+pub(super) const PAGE: u64 = 10;
+
+impl CataloguePage {
+    /// Answers `/search`.
+    pub(super) async fn search(&self, parameters: Parameters, client: WebClient) -> PageAnswer {
+        if parameters.query.is_empty() {
+            return self.start(&client);
+        }
+        let asked = match PageQuery::read(&parameters.query) {
+            Ok(PageQuery::Url) => return self.follow(&parameters.query),
+            Ok(asked) => asked,
+            Err(error) => {
+                let words = format!("The query cannot be read: {}", described(&error));
+                return self.failure(StatusCode::BAD_REQUEST, &words);
+            }
+        };
+        if let Some(target) = parameters.targets.first()
+            && (parameters.at.is_some() || parameters.format.is_some())
+        {
+            return self.of_one(&parameters, target, &asked, &client).await;
+        }
+        let form = SearchForm::new(&client, &parameters);
+        let targets = match parameters.targets.is_empty() {
+            true => form
+                .databases
+                .iter()
+                .map(|known| known.name.clone())
+                .collect(),
+            false => parameters.targets.clone(),
+        };
+        let page = Results {
+            page: self,
+            form,
+            taken: asked.words(),
+        };
+        let Ok(page) = page.render() else {
+            return self.failure(
+                StatusCode::INTERNAL_SERVER_ERROR,
+                "The page cannot be made.",
+            );
+        };
+        let (head, foot) = page.split_once(MARK).unwrap_or((&page, ""));
+        let (head, foot) = (Bytes::from(head.to_owned()), Bytes::from(foot.to_owned()));
+        let sections: FuturesUnordered<_> = targets
+            .into_iter()
+            .map(|target| {
+                let (asked, client, parameters) =
+                    (asked.clone(), client.clone(), parameters.clone());
+                async move { section(&parameters, &target, &asked, &client).await }
+            })
+            .collect();
+        let parts = stream::once(ready(head))
+            .chain(sections)
+            .chain(stream::once(ready(foot)));
+        page_of(StatusCode::OK, WebBody::parts(parts))
+    }
+
+    /// Sends the client to where URLs are followed.
+    fn follow(&self, url: &str) -> PageAnswer {
+        if self.gateway.is_none() {
+            let words = "This server does not follow URLs: it has no gateway.";
+            return self.failure(StatusCode::NOT_FOUND, words);
+        }
+        let mut answer = with_type(StatusCode::SEE_OTHER, "text/plain; charset=utf-8", "");
+        let place = HeaderValue::try_from(format!("/get?url={}", encoded(url)));
+        match place {
+            Ok(place) => {
+                answer.headers_mut().insert(LOCATION, place);
+                answer
+            }
+            Err(_) => self.failure(StatusCode::BAD_REQUEST, "The URL cannot be followed."),
+        }
+    }
+}
+
+/// Where the sections of a page go. No text of others has it, because `<` is escaped there.
+const MARK: &str = "<!-- sections -->";
+
+/// What a search found.
+pub(super) struct Hits {
+    pub(super) set: ResultSet,
+    pub(super) records: Vec<Result<Record, Error>>,
+}
+
+/// Searches a database, and reads some of the records, with holdings if the database has them.
+pub(super) async fn hits(
+    client: &WebClient,
+    target: &str,
+    asked: &PageQuery,
+    (start, count): (u64, u64),
+    with_holdings: bool,
+) -> Result<Option<Hits>, Error> {
+    let connection = own::connection(client, target).await?;
+    let query = match asked {
+        PageQuery::Url => return Ok(None),
+        PageQuery::Query(query, _) => (**query).clone(),
+        PageQuery::Identifier(identifier) => {
+            let name = identifier.kind.name();
+            let found = connection
+                .lookup(&format!("{name}:{}", identifier.text))
+                .await?;
+            match found {
+                Some(found) => Query::pqf(&found.query)?,
+                None => return Ok(None),
+            }
+        }
+    };
+    let of_opac = RecordForm::new(Some(OPAC), None);
+    let forms = match with_holdings {
+        true => vec![of_opac, RecordForm::default()],
+        false => vec![RecordForm::default()],
+    };
+    let mut last = None;
+    for form in forms {
+        let set = connection
+            .clone()
+            .with_form(form)
+            .search(query.clone())
+            .await?;
+        let end = start
+            .saturating_add(count)
+            .min(set.count().saturating_add(1));
+        let mut records = Vec::new();
+        if start < end {
+            let mut some = set.range(start..end);
+            while let Some(record) = some.next().await {
+                records.push(record);
+            }
+        }
+        let is_refused = records.iter().any(Result::is_err);
+        last = Some(Hits { set, records });
+        if !is_refused {
+            break;
+        }
+    }
+    Ok(last)
+}
+
+/// A line of a list.
+struct Line {
+    link: String,
+    title: String,
+    author: String,
+    year: String,
+    availability: String,
+}
+
+/// The section of a database.
+async fn section(
+    parameters: &Parameters,
+    target: &str,
+    asked: &PageQuery,
+    client: &WebClient,
+) -> Bytes {
+    let start = parameters.start.unwrap_or(1);
+    let found = hits(client, target, asked, (start, PAGE), true).await;
+    let query = &parameters.query;
+    let link = |further: &[(&str, &str)]| Parameters::link(query, target, further);
+    let mut section = Section {
+        name: clean(target),
+        ..Section::default()
+    };
+    match &found {
+        Err(error) => section.failure = described(error),
+        Ok(None) => section.count = "nothing found".to_owned(),
+        Ok(Some(found)) => {
+            let count = found.set.count();
+            section.count = match (count, found.set.is_estimate()) {
+                (0, _) => "nothing found".to_owned(),
+                (1, false) => "1 record".to_owned(),
+                (count, false) => format!("{count} records"),
+                (count, true) => format!("about {count} records"),
+            };
+            for (record, position) in found.records.iter().zip(start..) {
+                match record {
+                    Ok(record) => {
+                        let position = position.to_string();
+                        let line = Line::of(record, link(&[("at", &position)]));
+                        section.lines.push(line);
+                    }
+                    Err(error) => section.failure = described(error),
+                }
+            }
+            let from = start.to_string();
+            if start > 1 {
+                let before = start.saturating_sub(PAGE).max(1).to_string();
+                section.before = link(&[("start", &before)]);
+            }
+            if start.saturating_add(PAGE) <= count {
+                section.after = link(&[("start", &start.saturating_add(PAGE).to_string())]);
+            }
+            if !section.lines.is_empty() {
+                let formats = super::download::FORMATS.iter();
+                let downloads = formats.map(|format| {
+                    let link = link(&[("start", &from), ("format", format.name)]);
+                    (format.title, link)
+                });
+                section.downloads = downloads.collect();
+                section.start = start;
+            }
+        }
+    }
+    section.render().unwrap_or_default().into()
+}
+
+impl Line {
+    fn of(record: &Record, link: String) -> Self {
+        let citation = record.citation();
+        Self {
+            link,
+            title: clean(citation.title.as_deref().unwrap_or("[no title]")),
+            author: clean(citation.author.as_deref().unwrap_or_default()),
+            year: citation
+                .year
+                .map(|year| year.to_string())
+                .unwrap_or_default(),
+            availability: availability(record),
+        }
+    }
+}
+
+/// How many copies can be lent now, if the record says so.
+fn availability(record: &Record) -> String {
+    let holdings = record.holdings();
+    let told = holdings.iter().filter_map(|holding| holding.available);
+    let (count, free) = told.fold((0, 0), |(count, free), is_free| {
+        (count + 1, free + usize::from(is_free))
+    });
+    match (count, free) {
+        (0, _) => String::new(),
+        (1, 1) => "available".to_owned(),
+        (_, 0) => "not available".to_owned(),
+        (count, free) => format!("{free} of {count} copies available"),
+    }
+}
+
+#[derive(Default, Template)]
+#[template(path = "section.html")]
+struct Section {
+    name: String,
+    count: String,
+    failure: String,
+    start: u64,
+    lines: Vec<Line>,
+    before: String,
+    after: String,
+    downloads: Vec<(&'static str, String)>,
+}
+
+#[derive(Template)]
+#[template(path = "results.html")]
+struct Results<'a> {
+    page: &'a CataloguePage,
+    form: SearchForm,
+    taken: String,
+}

@@ -1,0 +1,232 @@
+//! The page as HTTP clients see it, at a server with hostile records among others.
+
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::sync::Arc;
+
+use z3950_server::access::{Access, User};
+use z3950_server::fault::Faults;
+use z3950_server::testing::{TestServer, TestServerBuilder, record};
+
+use z3950::profile::Profiles;
+
+use super::*;
+use crate::gateway::{Gateway, GatewayOptions};
+
+fn builder() -> TestServerBuilder {
+    TestServer::builder().web(Arc::new(CataloguePage::new()))
+}
+
+fn demo() -> TestServer {
+    builder().demo().start()
+}
+
+/// The head and body of an answer, of which chunks are joined.
+fn get(server: &TestServer, path: &str) -> (String, String) {
+    asked(
+        server,
+        &format!("GET {path} HTTP/1.1\r\nHost: lib.example:2100\r\n"),
+    )
+}
+
+fn asked(server: &TestServer, head: &str) -> (String, String) {
+    let mut stream = TcpStream::connect(server.addr()).expect("a server");
+    let request = format!("{head}Connection: close\r\n\r\n");
+    stream.write_all(request.as_bytes()).expect("sent");
+    let mut answer = Vec::new();
+    stream.read_to_end(&mut answer).expect("an answer");
+    let answer = String::from_utf8(answer).expect("UTF-8");
+    let (head, body) = answer.split_once("\r\n\r\n").expect("a head");
+    let is_chunked = head.to_lowercase().contains("transfer-encoding: chunked");
+    let body = match is_chunked {
+        true => joined(body),
+        false => body.to_owned(),
+    };
+    (head.to_owned(), body)
+}
+
+fn joined(mut body: &str) -> String {
+    let mut all = String::new();
+    while let Some((length, rest)) = body.split_once("\r\n") {
+        let length = usize::from_str_radix(length, 16).expect("a length");
+        all += &rest[..length];
+        body = rest[length..].trim_start();
+    }
+    all
+}
+
+#[test]
+fn each_path_has_its_page() {
+    let server = demo();
+    let style = format!("{} ", style_path());
+    for (path, status, part) in [
+        ("/", 200, "<h1>Search the catalogue</h1>"),
+        ("/targets", 200, "281 records"),
+        (
+            "/search?q=emma+austen&target=books",
+            200,
+            "Taken as <bdi>words that all occur</bdi>",
+        ),
+        ("/search?q=emma&target=nowhere", 200, "class=\"failure\""),
+        ("/search?q=", 200, "<h1>Search the catalogue</h1>"),
+        ("/search?q=%40and+war", 400, "The query cannot be read"),
+        (
+            "/search?q=war&start=0",
+            400,
+            "A position is a number from 1.",
+        ),
+        (
+            "/search?q=war&target=books&at=999",
+            404,
+            "There is no such record.",
+        ),
+        (
+            "/search?q=war&target=books&format=pdf",
+            404,
+            "cannot be written",
+        ),
+        (
+            "/search?q=z39.50r%3A%2F%2Flib.example%2Fcat%3Fid7",
+            404,
+            "it has no gateway",
+        ),
+        (style.trim(), 200, "prefers-color-scheme"),
+        ("/?operation=explain", 200, "explainResponse"),
+        ("/books?query=emma", 200, "searchRetrieveResponse"),
+    ] {
+        let (head, body) = get(&server, path);
+        assert!(
+            head.starts_with(&format!("HTTP/1.1 {status} ")),
+            "{path}: {head}"
+        );
+        assert!(body.contains(part), "{path}: {body}");
+        assert!(!body.contains("<script"), "{path}: {body}");
+        if body.starts_with("<!DOCTYPE") {
+            assert!(head.contains("default-src 'none'"), "{path}: {head}");
+            assert!(body.contains("</html>"), "{path}: {body}");
+            assert_eq!(body.matches("<h1>").count(), 1, "{path}: {body}");
+        }
+    }
+    let page = Arc::new(
+        CataloguePage::new()
+            .with_gateway(Gateway::new(GatewayOptions::default(), Profiles::default())),
+    );
+    let with_gateway = TestServer::builder().demo().web(page).start();
+    let (head, _) = get(&with_gateway, "/search?q=z39.50r://lib.example/cat?id7");
+    assert!(head.starts_with("HTTP/1.1 303 "), "{head}");
+    let place = "location: /get?url=z39.50r%3A%2F%2Flib.example%2Fcat%3Fid7";
+    assert!(head.contains(place), "{head}");
+    let (head, _) = asked(
+        &server,
+        "POST /search HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n",
+    );
+    assert!(head.starts_with("HTTP/1.1 405 "), "{head}");
+}
+
+#[test]
+fn records_are_shown_listed_and_downloaded() {
+    let server = demo();
+    let (_, list) = get(&server, "/search?q=au%3Aausten&target=books");
+    let link = list.split("<li><a href=\"").nth(1).expect("a record");
+    let link = link
+        .split('"')
+        .next()
+        .expect("a link")
+        .replace("&#38;", "&");
+    let (_, shown) = get(&server, &link);
+    for part in [
+        "<dt>Title</dt>",
+        "<dt>Author</dt>",
+        "value=\"z39.50r://lib.example:2100/books?",
+    ] {
+        assert!(shown.contains(part), "{part}: {shown}");
+    }
+    for (format, start) in [
+        ("marc", "0"),
+        ("marcxml", "<?xml"),
+        ("json", "["),
+        ("csv", "title,author,year,isbn\r\n\""),
+    ] {
+        for link in [
+            format!("{link}&format={format}"),
+            format!("/search?q=au:austen&target=books&format={format}"),
+        ] {
+            let (head, body) = get(&server, &link);
+            assert!(head.contains("attachment"), "{link}: {head}");
+            assert!(body.starts_with(start), "{link}: {body}");
+        }
+    }
+}
+
+#[test]
+fn text_of_records_is_harmless() {
+    let long = "x".repeat(9_000);
+    let server = builder()
+        .database(
+            "cat",
+            [
+                record("a", "<script>alert(1)</script> war"),
+                record("b", "war \u{202e}evil\u{7}"),
+                record("c", &format!("war {long}")),
+                record("d\"><b>", "war =1+1"),
+            ],
+        )
+        .start();
+    let (_, list) = get(&server, "/search?q=war&target=cat");
+    assert!(list.contains("4 records"), "{list}");
+    assert!(
+        !list.contains("<script") && !list.contains('\u{202e}'),
+        "{list}"
+    );
+    assert!(list.contains("further characters are left out"), "{list}");
+    assert!(list.len() < 20_000, "{}", list.len());
+    for at in 1..=4 {
+        let (head, shown) = get(&server, &format!("/search?q=war&target=cat&at={at}"));
+        assert!(head.starts_with("HTTP/1.1 200"), "{head}");
+        let is_harmless = !["<script", "<b>", "\u{202e}", "\u{7}"]
+            .iter()
+            .any(|text| shown.contains(text));
+        assert!(is_harmless, "{at}: {shown}");
+    }
+    let (_, echoed) = get(&server, "/search?q=%22%3E%3Cscript%3E&target=%3Cb%3E");
+    assert!(
+        !echoed.contains("<script") && !echoed.contains("<b>"),
+        "{echoed}"
+    );
+}
+
+#[test]
+fn one_database_that_fails_does_not_keep_the_others() {
+    let faults = Faults::new().with("on search db=two: fail 2".parse().expect("a rule"));
+    let server = builder()
+        .database("one", [record("a", "War")])
+        .database("two", [record("b", "War")])
+        .faults(faults)
+        .start();
+    let (_, list) = get(&server, "/search?q=war");
+    assert_eq!(list.matches("<section").count(), 2, "{list}");
+    assert_eq!(list.matches("class=\"failure\"").count(), 1, "{list}");
+    assert_eq!(list.matches("<li><a").count(), 1, "{list}");
+}
+
+#[test]
+fn the_page_asks_for_the_password_that_sessions_need() {
+    let mut user = User::default();
+    user.name = "ann".to_owned();
+    user.password = Some("secret".to_owned());
+    let mut access = Access::default();
+    access.users = vec![user];
+    let server = builder().demo().access(access).start();
+    for path in ["/", "/targets", "/search?q=emma"] {
+        let (head, _) = get(&server, path);
+        assert!(head.starts_with("HTTP/1.1 401 "), "{path}: {head}");
+        assert!(
+            head.to_lowercase().contains("www-authenticate: basic"),
+            "{head}"
+        );
+        let login =
+            format!("GET {path} HTTP/1.1\r\nHost: a\r\nAuthorization: Basic YW5uOnNlY3JldA==\r\n");
+        let (head, _) = asked(&server, &login);
+        assert!(head.starts_with("HTTP/1.1 200 "), "{path}: {head}");
+    }
+}
