@@ -443,7 +443,7 @@ mod tests {
         for (key, value) in settings {
             let text = format!("[limits]\n{key} = {}", other(value));
             let mut new = Config::parse(&text, Path::new("")).expect(&text);
-            let running = Config::default();
+            let running = Config::parse("", Path::new("")).expect("defaults");
             let kept = keep(&running, &mut new);
             let changed = differences(&running, &new);
             let before = needs_restart.len();
