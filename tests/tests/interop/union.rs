@@ -17,7 +17,7 @@ fn records(server: &str) -> Vec<MarcRecord> {
 }
 
 fn iso2709_of(records: &[MarcRecord]) -> Vec<Bytes> {
-    let encoded = records.iter().map(|record| iso2709::encode(record));
+    let encoded = records.iter().map(iso2709::encode);
     encoded.map(|octets| octets.expect("fits").into()).collect()
 }
 
