@@ -1,0 +1,151 @@
+//! Databases at other servers, measured: what the second hop costs, what slow targets cost, and many sessions over few upstream.
+//! `cargo bench -p z3950-tests --bench front` prints the rows of `BENCHMARKS.md`.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use tokio::runtime::Runtime;
+use tokio::task::JoinSet;
+use z3950::{Client, Connection, Query};
+use z3950_front::remote::{RemoteDatabase, RemoteOptions};
+use z3950_server::testing::{TestServer, record};
+
+fn main() {
+    let runtime = Runtime::new().expect("a runtime");
+    runtime.block_on(second_hop());
+    runtime.block_on(slow_targets());
+    runtime.block_on(many_sessions());
+}
+
+/// A server whose only database is at these targets.
+fn front(targets: Vec<String>, sessions: usize, fresh: Duration) -> TestServer {
+    let mut options = RemoteOptions::new("union", targets);
+    options.sessions = sessions;
+    options.fresh = fresh;
+    let database = RemoteDatabase::new(&Client::new(), options).expect("targets");
+    TestServer::builder()
+        .limit(|limits| {
+            limits.sessions = 2000;
+            limits.sessions_per_address = Some(2000);
+        })
+        .backend(Arc::new(database))
+        .start()
+}
+
+/// The median of the times, and the one that 99 of 100 do not exceed.
+fn percentiles(mut times: Vec<Duration>) -> (Duration, Duration) {
+    times.sort_unstable();
+    let at = |percent: usize| times[(times.len() - 1) * percent / 100];
+    (at(50), at(99))
+}
+
+async fn connected(server: &TestServer, database: &str) -> Connection {
+    let target = format!("{}/{database}", server.addr());
+    Client::new().connect(target).await.expect("a session")
+}
+
+/// Times of a search and of the Present of ten records, in an open session.
+async fn search_and_present(connection: &Connection) -> Vec<Duration> {
+    let mut times = Vec::new();
+    for _ in 0..600 {
+        let begun = Instant::now();
+        let hits = connection.search(Query::any("the")).await.expect("hits");
+        let records = hits.range(1..=10).collect().await.expect("records");
+        assert_eq!(records.len(), 10);
+        times.push(begun.elapsed());
+    }
+    times.split_off(100)
+}
+
+/// One target: nothing is shared, so that each search reaches it.
+async fn second_hop() {
+    let server = TestServer::demo();
+    let front = front(vec![format!("{}/books", server.addr())], 8, Duration::ZERO);
+    let (direct, through) = (
+        connected(&server, "books").await,
+        connected(&front, "union").await,
+    );
+    let (direct, _) = percentiles(search_and_present(&direct).await);
+    let (through, _) = percentiles(search_and_present(&through).await);
+    println!(
+        "one target, search and present of 10: p50 {direct:.1?} direct, {through:.1?} through the front: {:.2} times (at most 2.2)",
+        through.as_secs_f64() / direct.as_secs_f64()
+    );
+}
+
+/// Ten targets that answer after 20 to 200 ms.
+async fn slow_targets() {
+    let servers: Vec<TestServer> = (1..=10)
+        .map(|number| {
+            let delay = format!("on search: delay {}ms", 20 * number);
+            let records = [record("id", "Shared")];
+            TestServer::builder()
+                .database("cat", records)
+                .rule(&delay)
+                .start()
+        })
+        .collect();
+    let targets = servers
+        .iter()
+        .map(|server| format!("{}/cat", server.addr()));
+    let front = front(targets.collect(), 8, Duration::ZERO);
+    let connection = connected(&front, "union").await;
+    let mut times = Vec::new();
+    for _ in 0..21 {
+        let begun = Instant::now();
+        let hits = connection
+            .search(Query::title("shared"))
+            .await
+            .expect("hits");
+        assert_eq!(hits.count(), 10);
+        times.push(begun.elapsed());
+    }
+    let (median, worst) = percentiles(times.split_off(1));
+    println!(
+        "ten targets after 20 to 200 ms: all hits after {median:.1?}, p99 {worst:.1?} (at most 210 ms)"
+    );
+}
+
+/// A thousand sessions, of which each second asks for the same, over ten sessions with a target that takes 5 ms.
+async fn many_sessions() {
+    const SESSIONS: usize = 1000;
+    let records =
+        (0..SESSIONS).map(|number| record(&format!("id{number}"), &format!("Shared w{number}")));
+    let server = TestServer::builder()
+        .database("cat", records)
+        .rule("on search: delay 5ms")
+        .start();
+    let front = front(
+        vec![format!("{}/cat", server.addr())],
+        10,
+        Duration::from_secs(60),
+    );
+    let mut sessions = Vec::new();
+    for _ in 0..SESSIONS {
+        sessions.push(connected(&front, "union").await);
+    }
+    let mut all = JoinSet::new();
+    let begun = Instant::now();
+    for (number, connection) in sessions.into_iter().enumerate() {
+        all.spawn(async move {
+            let term = match number % 2 {
+                0 => "shared".to_owned(),
+                _ => format!("w{number}"),
+            };
+            let hits = connection.search(Query::title(term)).await.expect("hits");
+            assert!(hits.count() > 0);
+            (begun.elapsed(), connection)
+        });
+    }
+    let times = all.join_all().await;
+    let (median, slowest) = percentiles(times.iter().map(|(time, _)| *time).collect());
+    let names = server.names();
+    let searches = names
+        .iter()
+        .filter(|name| **name == "searchRequest")
+        .count();
+    println!(
+        "1,000 sessions, half of them alike: {} upstream sessions, {searches} searches (501 differ), p50 {median:.1?}, p99 {slowest:.1?} (51 rounds of 5 ms: 255 ms)",
+        server.sessions()
+    );
+}
