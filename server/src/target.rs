@@ -7,7 +7,9 @@ use tokio::sync::Semaphore;
 use z3950_asn1::apdu::ProtocolVersion;
 
 use crate::access::{Access, User};
-use crate::backend::{Backend, DatabaseInfo};
+use crate::backend::Backend;
+#[cfg(feature = "sru")]
+use crate::backend::DatabaseInfo;
 use crate::budget::{Account, Budget};
 use crate::explain::ExplainDatabase;
 use crate::extended::Tasks;
@@ -126,6 +128,7 @@ impl Target {
     }
 
     /// The databases that clients may be shown: those of the common backend, then those with their own.
+    #[cfg(feature = "sru")]
     pub(crate) fn databases(&self) -> Vec<DatabaseInfo> {
         let special = self.special.iter();
         let special = special.flat_map(|(_, backend)| backend.databases());
