@@ -264,6 +264,7 @@ impl Backend for MemoryBackend {
             scan: true,
             sort: true,
             update: true,
+            parts: Vec::new(),
         });
         infos.collect()
     }

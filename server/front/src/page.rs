@@ -139,9 +139,11 @@ impl Web for CataloguePage {
     }
 }
 
-/// A database as it is shown.
+/// A database as it is shown: one that has parts is shown as these.
 struct ShownDatabase {
     name: String,
+    /// The database that it is a part of.
+    whole: Option<String>,
     title: String,
     description: String,
     records: String,
@@ -150,19 +152,49 @@ struct ShownDatabase {
 
 /// The databases of the server.
 fn databases(client: &WebClient) -> Vec<ShownDatabase> {
-    let databases = client.databases().into_iter();
-    let shown = databases.map(|database| ShownDatabase {
-        title: text::clean(database.title.as_deref().unwrap_or(&database.name)),
-        description: text::clean(database.description.as_deref().unwrap_or_default()),
-        records: match database.records {
+    let mut shown = Vec::new();
+    for database in client.databases() {
+        let title = text::clean(database.title.as_deref().unwrap_or(&database.name));
+        let description = text::clean(database.description.as_deref().unwrap_or_default());
+        let records = match database.records {
             Some(1) => "1 record".to_owned(),
             Some(count) => format!("{count} records"),
             None => String::new(),
-        },
-        is_chosen: false,
-        name: database.name,
-    });
-    shown.collect()
+        };
+        for part in &database.parts {
+            let (_, target) = part.split_once('@').unwrap_or(("", part));
+            shown.push(ShownDatabase {
+                name: part.clone(),
+                whole: Some(database.name.clone()),
+                title: format!("{title}: {}", text::clean(target)),
+                description: description.clone(),
+                records: String::new(),
+                is_chosen: false,
+            });
+        }
+        if database.parts.is_empty() {
+            shown.push(ShownDatabase {
+                name: database.name,
+                whole: None,
+                title,
+                description,
+                records,
+                is_chosen: false,
+            });
+        }
+    }
+    shown
+}
+
+impl ShownDatabase {
+    /// Whether this is its name, or that of the database that it is a part of.
+    fn is_named(&self, name: &str) -> bool {
+        let whole = self.whole.as_deref();
+        whole
+            .into_iter()
+            .chain([&*self.name])
+            .any(|own| own.eq_ignore_ascii_case(name))
+    }
 }
 
 /// The form for a search.
@@ -176,14 +208,26 @@ impl SearchForm {
     fn new(client: &WebClient, parameters: &Parameters) -> Self {
         let mut databases = databases(client);
         for database in &mut databases {
-            let is_named = |name: &String| name.eq_ignore_ascii_case(&database.name);
-            database.is_chosen =
-                parameters.targets.is_empty() || parameters.targets.iter().any(is_named);
+            let mut named = parameters.targets.iter();
+            let is_named = named.any(|name| database.is_named(name));
+            database.is_chosen = is_named || parameters.targets.is_empty();
         }
         Self {
             query: parameters.query.clone(),
             databases,
         }
+    }
+
+    /// What to search: the databases that are chosen, and those that the request names but the server does not have.
+    fn targets(&self, parameters: &Parameters) -> Vec<String> {
+        let chosen = self.databases.iter().filter(|database| database.is_chosen);
+        let chosen = chosen.map(|database| database.name.clone());
+        let is_unknown = |name: &&String| {
+            let mut databases = self.databases.iter();
+            !databases.any(|database| database.is_named(name))
+        };
+        let unknown = parameters.targets.iter().filter(is_unknown).cloned();
+        chosen.chain(unknown).collect()
     }
 }
 

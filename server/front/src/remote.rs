@@ -19,6 +19,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use tokio::time::Instant;
 use z3950::profile::ProfileError;
 use z3950::{Client, Timeouts};
 use z3950_server::MemoryBackend;
@@ -151,6 +152,13 @@ impl RemoteDatabase {
     }
 }
 
+/// The end of a time that begins now; one that an `Instant` cannot hold ends in a year.
+fn after(time: Duration) -> Instant {
+    const YEAR: Duration = Duration::from_secs(365 * 86_400);
+    let now = Instant::now();
+    now.checked_add(time).unwrap_or_else(|| now + YEAR)
+}
+
 impl Backend for RemoteDatabase {
     /// The indexes and syntaxes are those of the server's own databases; a target may have others.
     fn databases(&self) -> Vec<DatabaseInfo> {
@@ -169,6 +177,10 @@ impl Backend for RemoteDatabase {
             database.scan = false;
             database.sort = false;
             database.update = false;
+            if let [_, _, ..] = &*self.upstreams {
+                let names = self.upstreams.iter().map(|one| one.name().to_owned());
+                database.parts = names.collect();
+            }
         }
         databases
     }

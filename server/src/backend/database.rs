@@ -26,6 +26,8 @@ pub struct DatabaseInfo {
     pub sort: bool,
     /// Whether records can be changed.
     pub update: bool,
+    /// The databases that it consists of, by the names under which each can be searched alone; empty if it is one database.
+    pub parts: Vec<String>,
 }
 
 /// An attribute that a query may use.

@@ -44,7 +44,7 @@ impl SessionsOfRequest {
 
 impl OwnSessions for SessionsOfRequest {
     fn databases(&self) -> Vec<DatabaseInfo> {
-        self.context.target.backend.databases()
+        self.context.target.databases()
     }
 
     fn open(&self) -> Opening<'_> {

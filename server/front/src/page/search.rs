@@ -42,14 +42,7 @@ impl CataloguePage {
             return self.of_one(&parameters, target, &asked, &client).await;
         }
         let form = SearchForm::new(&client, &parameters);
-        let targets = match parameters.targets.is_empty() {
-            true => form
-                .databases
-                .iter()
-                .map(|known| known.name.clone())
-                .collect(),
-            false => parameters.targets.clone(),
-        };
+        let targets = form.targets(&parameters);
         let page = Results {
             page: self,
             form,

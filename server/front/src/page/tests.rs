@@ -3,7 +3,9 @@
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::sync::Arc;
+use std::time::Duration;
 
+use z3950::Client;
 use z3950_server::access::{Access, User};
 use z3950_server::fault::Faults;
 use z3950_server::testing::{TestServer, TestServerBuilder, record};
@@ -12,6 +14,7 @@ use z3950::profile::Profiles;
 
 use super::*;
 use crate::gateway::{Gateway, GatewayOptions};
+use crate::remote::{RemoteDatabase, RemoteOptions};
 
 fn builder() -> TestServerBuilder {
     TestServer::builder().web(Arc::new(CataloguePage::new()))
@@ -207,6 +210,46 @@ fn one_database_that_fails_does_not_keep_the_others() {
     assert_eq!(list.matches("<section").count(), 2, "{list}");
     assert_eq!(list.matches("class=\"failure\"").count(), 1, "{list}");
     assert_eq!(list.matches("<li><a").count(), 1, "{list}");
+}
+
+#[test]
+fn the_targets_of_a_remote_database_are_chosen_and_answer_one_by_one() {
+    let catalogue = |title| TestServer::builder().database("cat", [record("a", title)]);
+    let quick = catalogue("War").start();
+    let silent = catalogue("War").rule("on search: silence").start();
+    let targets = [&silent, &quick].map(|server| format!("{}/cat", server.addr()));
+    let mut options = RemoteOptions::new("union", targets.clone());
+    options.title = Some("All".to_owned());
+    options.target_time = Duration::from_millis(300);
+    let union = RemoteDatabase::new(&Client::new(), options).expect("targets");
+    let server = builder().backend(Arc::new(union)).start();
+    let (_, form) = get(&server, "/");
+    for target in &targets {
+        let choice =
+            format!("name=\"target\" value=\"union@{target}\" checked> <bdi>All: {target}<");
+        assert!(form.contains(&choice), "{form}");
+    }
+    for chosen in ["", "&target=union"] {
+        let (_, list) = get(&server, &format!("/search?q=war{chosen}"));
+        let sections: Vec<_> = list.split("<section").skip(1).collect();
+        assert_eq!(sections.len(), 2, "{list}");
+        assert!(sections[0].contains("<li><a"), "{list}");
+        assert!(sections[1].contains("class=\"failure\""), "{list}");
+    }
+    let (_, list) = get(
+        &server,
+        &format!("/search?q=war&target=union@{}", targets[1]),
+    );
+    assert_eq!(list.matches("<section").count(), 1, "{list}");
+    assert_eq!(list.matches(" checked>").count(), 1, "{list}");
+    let link = list.split("<li><a href=\"").nth(1).expect("a record");
+    let link = link.split('"').next().expect("a link");
+    let (_, shown) = get(&server, &link.replace("&#38;", "&"));
+    let url = format!(
+        "/union%40{}?a\"",
+        targets[1].replace(':', "%3A").replace('/', "%2F")
+    );
+    assert!(shown.contains(&url), "{url}: {shown}");
 }
 
 #[test]

@@ -5,7 +5,6 @@ use std::ops::RangeInclusive;
 use std::sync::Mutex;
 
 use futures_util::future::join_all;
-use tokio::time::Instant;
 use z3950::Record;
 use z3950_server::asn1::apdu::{DatabaseName, External};
 use z3950_server::asn1::bib1::diagnostics::Condition;
@@ -16,8 +15,8 @@ use z3950_server::marc::iso2709;
 use z3950_server::memory::forms;
 use z3950_server::{Diagnostic, diagnostic};
 
-use super::RemoteDatabase;
 use super::hits::{HitsOfTarget, RemoteHits};
+use super::{RemoteDatabase, after};
 use crate::lock::lock;
 
 impl RemoteDatabase {
@@ -28,7 +27,7 @@ impl RemoteDatabase {
     /// A list that is not of this database.
     pub(super) async fn fetch_all(&self, wanted: RetrieveMany<'_>) -> Result<(), Diagnostic> {
         let hits = wanted.hits.downcast::<RemoteHits>().ok_or_else(foreign)?;
-        let deadline = Instant::now() + self.options.total_time;
+        let deadline = after(self.options.total_time);
         let mut ranks: Vec<Vec<u64>> = vec![Vec::new(); hits.parts.len()];
         for place in wanted
             .records
@@ -62,7 +61,7 @@ impl RemoteDatabase {
         let record = match self.cache.take(part.set.number, rank) {
             Some(record) => record,
             None => {
-                let deadline = Instant::now() + self.options.total_time;
+                let deadline = after(self.options.total_time);
                 let page = part.upstream.page(&part.set, rank..=rank, deadline).await;
                 page.into_iter().next().unwrap_or_else(|| Err(foreign()))
             }

@@ -1,15 +1,14 @@
 //! A search at all targets side by side. A target that fails, refuses or is slow costs its own records alone.
 
 use futures_util::future::join_all;
-use tokio::time::Instant;
 use z3950_server::asn1::apdu::{Operand, RpnQuery, RpnStructure};
 use z3950_server::asn1::bib1::diagnostics::Condition;
 use z3950_server::backend::{Found, Hits, Search, SourceReport};
 use z3950_server::{Diagnostic, diagnostic};
 
-use super::RemoteDatabase;
 use super::failure;
 use super::hits::{HitsOfTarget, RemoteHits};
+use super::{RemoteDatabase, after};
 
 impl RemoteDatabase {
     /// # Errors
@@ -22,7 +21,7 @@ impl RemoteDatabase {
         }
         refuse_result_sets(search.query)?;
         let upstreams = self.named(search.databases)?;
-        let deadline = Instant::now() + self.options.total_time;
+        let deadline = after(self.options.total_time);
         // Each has its share of the first records, if all have enough.
         let first = search.first_records.div_ceil(upstreams.len().max(1));
         let first = u64::try_from(first).unwrap_or(u64::MAX);

@@ -14,11 +14,11 @@ use z3950_server::asn1::bib1::diagnostics::Condition;
 use z3950_server::asn1::codec::encode_value;
 use z3950_server::{Diagnostic, diagnostic};
 
-use super::RemoteOptions;
 use super::failure;
 use super::records::RecordCache;
 use super::set::RemoteSet;
 use super::shared::{MAX_SHARED, SharedSearches};
+use super::{RemoteOptions, after};
 use crate::lock::lock;
 
 /// A target of a remote database.
@@ -232,30 +232,35 @@ impl Upstream {
             return Err(Error::Ended { cause: None });
         };
         let _used = SlotUse::of(slot);
-        let connection = {
-            let mut open = slot.connection.lock().await;
-            match &mut *open {
-                Some(open) => {
-                    open.last_use = Instant::now();
-                    open.connection.clone()
-                }
-                None => {
-                    let connection = Box::pin(self.client.connect(&self.target)).await?;
-                    *open = Some(OpenSession {
-                        connection: connection.clone(),
-                        last_use: Instant::now(),
-                    });
-                    slot.is_open.store(true, Ordering::Relaxed);
-                    connection
-                }
+        loop {
+            let (connection, is_new) = self.connection(slot).await?;
+            let found = Box::pin(connection.search_first(query.clone(), first)).await;
+            if !matches!(&found, Err(Error::Unavailable { .. } | Error::Ended { .. })) {
+                return found;
             }
-        };
-        let found = Box::pin(connection.search_first(query.clone(), first)).await;
-        if matches!(&found, Err(Error::Unavailable { .. } | Error::Ended { .. })) {
             *slot.connection.lock().await = None;
             slot.is_open.store(false, Ordering::Relaxed);
+            // The session may have ended long before this search.
+            if is_new {
+                return found;
+            }
         }
-        found
+    }
+
+    /// The connection of a slot, and whether it is new.
+    async fn connection(&self, slot: &SessionSlot) -> Result<(Connection, bool), Error> {
+        let mut open = slot.connection.lock().await;
+        if let Some(open) = &mut *open {
+            open.last_use = Instant::now();
+            return Ok((open.connection.clone(), false));
+        }
+        let connection = Box::pin(self.client.connect(&self.target)).await?;
+        *open = Some(OpenSession {
+            connection: connection.clone(),
+            last_use: Instant::now(),
+        });
+        slot.is_open.store(true, Ordering::Relaxed);
+        Ok((connection, true))
     }
 
     /// # Errors
@@ -265,7 +270,7 @@ impl Upstream {
         deadline: Instant,
         answer: impl Future<Output = Result<T, Diagnostic>>,
     ) -> Result<T, Diagnostic> {
-        let own = Instant::now() + self.time;
+        let own = after(self.time);
         let answer = timeout_at(own.min(deadline), answer).await;
         answer.unwrap_or_else(|_| Err(failure::too_late(self.time)))
     }
