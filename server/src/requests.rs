@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use bytes::Bytes;
 use futures_util::FutureExt;
 use tokio::time::sleep;
 use z3950_asn1::apdu::{
@@ -18,7 +19,7 @@ use z3950_asn1::optional::OptionalChoice;
 use crate::access::User;
 use crate::backend::{
     Answer, Backend, Composition, DatabaseInfo, Found, Hits, RecordId, Retrieve, Retrieved, Search,
-    ready,
+    Update, ready,
 };
 use crate::diagnostic::Diagnostic;
 use crate::limits::Limits;
@@ -252,6 +253,14 @@ impl Backend for Slow {
             sleep(Duration::from_secs(3600)).await;
             drop(given_up);
             std::future::pending().await
+        })
+    }
+
+    fn update<'a>(&'a self, update: Update<'a>) -> Answer<'a, Vec<Result<Bytes, Diagnostic>>> {
+        Box::pin(async move {
+            sleep(Duration::from_secs(3600)).await;
+            let ids = update.records.iter().map(|record| record.id.clone());
+            Ok(ids.map(|id| Ok(id.unwrap_or_default())).collect())
         })
     }
 }

@@ -282,12 +282,9 @@ impl Exchange {
             Phase::Idle => after(self.since, limits.idle_time?),
             Phase::Asking => after(self.since, limits.init_time),
             Phase::Answering => {
-                let stops = match self.blocked {
-                    Some(told) => after(told, Duration::from_secs(1)),
-                    None => limits
-                        .operation_time
-                        .and_then(|most| after(self.since, most)),
-                };
+                // What answers has its own limits, except updates, which are never stopped.
+                let told = self.blocked;
+                let stops = told.and_then(|told| after(told, Duration::from_secs(1)));
                 stops.into_iter().chain(ended).min()
             }
             Phase::Delayed => {

@@ -32,6 +32,18 @@ async fn a_search_is_stopped_in_time() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn an_update_is_answered_however_long_it_takes() {
+    let mut caller = Caller::of(Arc::new(Slow::default()) as _, Limits::default());
+    let update = r#"<updateRequest xmlns="http://www.loc.gov/zing/srw/update/"><version>1.0</version>
+        <action>info:srw/action/1/delete</action><recordIdentifier>id7</recordIdentifier></updateRequest>"#;
+    caller.send(post("/cat", "text/xml", update)).await;
+    let begun = Instant::now();
+    let answer = caller.answer().await.expect("an answer");
+    assert_eq!(begun.elapsed().as_secs(), 3600);
+    assert!(answer.body.contains("success"), "{}", answer.body);
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_client_that_leaves_cancels_its_search() {
     let (caller, backend) = waiting().await;
     let Caller {
