@@ -14,7 +14,7 @@ mod slots;
 mod tests;
 
 use std::net::SocketAddr;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use askama::Template;
@@ -25,9 +25,8 @@ use z3950::gopher::{self, GopherOptions};
 use z3950::plan::PlanError;
 use z3950::profile::Profiles;
 use z3950::retrieve::Outcome;
-use z3950::service::init;
 use z3950::target::Endpoint;
-use z3950::transport::{BoxStream, Connect, Connecting, Resolve, Routes, SystemResolver};
+use z3950::transport::{Resolve, Routes, SystemResolver};
 use z3950::url::{DEFAULT_GOPHER_PORT, DEFAULT_PORT, GopherUrl, Host, Z3950Url};
 use z3950::{Client, ClientOptions, Record, Timeouts};
 use z3950_server::web::http::header::{
@@ -48,6 +47,8 @@ use self::locator::{GatewayRequest, NamedUrl};
 use self::negotiate::{Accept, Representation};
 use self::pages::{FailurePage, RecordPage};
 use self::slots::RequestSlots;
+use crate::lock::lock;
+use crate::own::own_client;
 
 /// How long a client is asked to wait while all slots are taken, in seconds.
 const RETRY_SECONDS: u16 = 2;
@@ -122,12 +123,7 @@ impl Gateway {
 
     /// The addresses on which the server listens, so that URLs that lead there are answered by itself.
     pub fn set_listeners(&self, listeners: Vec<SocketAddr>) {
-        *self.listeners() = listeners;
-    }
-
-    fn listeners(&self) -> MutexGuard<'_, Vec<SocketAddr>> {
-        let listeners = self.listeners.lock();
-        listeners.unwrap_or_else(PoisonError::into_inner)
+        *lock(&self.listeners) = listeners;
     }
 
     async fn respond(&self, request: WebRequest) -> Response<WebBody> {
@@ -216,7 +212,7 @@ impl Gateway {
         asked: &GatewayRequest,
         client: &WebClient,
     ) -> Result<Passage, GatewayFailure> {
-        let listeners = self.listeners();
+        let listeners = lock(&self.listeners);
         let own = OwnAddresses {
             listeners: &listeners,
             authority: (!asked.is_whole_target).then(|| client.authority()),
@@ -252,15 +248,8 @@ impl Gateway {
         options.plan.allow_reserved_port = true;
         let octets = i64::try_from(self.options.octets).unwrap_or(i64::MAX);
         options.plan.init.exceptional_record_size = octets;
-        if let Some(login) = client.login().filter(|_| is_own) {
-            let login = init::id_pass(Some(&login.user), None, Some(&login.password));
-            options.plan.init.id_authentication = Some(login);
-        }
         let asking = match passage {
-            Passage::Own => {
-                let routes = Routes::fixed(OwnServer(client.clone()));
-                Client::with_routes(options, routes)
-            }
+            Passage::Own => own_client(client, options),
             Passage::Named => {
                 let client = Client::with_routes(options, self.named.clone());
                 client.with_profiles(Arc::clone(&self.profiles))
@@ -479,13 +468,4 @@ fn escaped(text: &str) -> String {
         }
     }
     escaped
-}
-
-/// Sessions with the server itself, in the name of the client of HTTP.
-struct OwnServer(WebClient);
-
-impl Connect for OwnServer {
-    fn connect<'a>(&'a self, _: &'a Host, _: u16, _: &'a Timeouts) -> Connecting<'a> {
-        Box::pin(async move { Ok(Box::new(self.0.connect().await) as BoxStream) })
-    }
 }

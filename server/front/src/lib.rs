@@ -12,6 +12,7 @@
 
 pub mod gateway;
 mod lock;
+mod own;
 pub mod page;
 pub mod remote;
 

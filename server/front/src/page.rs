@@ -4,10 +4,10 @@
 mod answer;
 mod asked;
 mod download;
-mod own;
 mod parameters;
 mod record;
 mod search;
+mod session;
 mod text;
 
 use askama::Template;
@@ -69,7 +69,7 @@ impl CataloguePage {
             Ok(parameters) => parameters,
             Err(words) => return self.failure(StatusCode::BAD_REQUEST, &words),
         };
-        if let Err(error) = own::admitted(&client).await {
+        if let Err(error) = session::admitted(&client).await {
             let status = match error {
                 Error::InitRejected(_) | Error::AccessRefused { .. } => StatusCode::UNAUTHORIZED,
                 _ => StatusCode::SERVICE_UNAVAILABLE,

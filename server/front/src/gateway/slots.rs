@@ -2,7 +2,9 @@
 
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv6Addr};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
+
+use crate::lock::lock;
 
 /// The requests in progress.
 #[derive(Debug)]
@@ -31,7 +33,7 @@ impl RequestSlots {
     /// A slot for a client, whose network of 64 bits is one address in IPv6; `None` if all are taken.
     pub(super) fn take(self: &Arc<Self>, address: Option<IpAddr>) -> Option<RequestSlot> {
         let address = address.map(network);
-        let mut taken = self.lock();
+        let mut taken = lock(&self.taken);
         let of_address = taken.get(&address).copied().unwrap_or(0);
         if of_address >= self.most_of_address || taken.values().sum::<usize>() >= self.most {
             return None;
@@ -42,15 +44,11 @@ impl RequestSlots {
             address,
         })
     }
-
-    fn lock(&self) -> MutexGuard<'_, HashMap<Option<IpAddr>, usize>> {
-        self.taken.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 impl Drop for RequestSlot {
     fn drop(&mut self) {
-        let mut taken = self.slots.lock();
+        let mut taken = lock(&self.slots.taken);
         match taken.get_mut(&self.address) {
             Some(number) if *number > 1 => *number -= 1,
             _ => drop(taken.remove(&self.address)),
@@ -83,6 +81,6 @@ mod tests {
         drop(two);
         assert!(slots.take(address("::ffff:192.0.2.1")).is_some());
         drop((one, other));
-        assert!(slots.lock().is_empty());
+        assert!(lock(&slots.taken).is_empty());
     }
 }

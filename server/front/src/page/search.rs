@@ -14,8 +14,8 @@ use z3950_server::web::{WebBody, WebClient};
 
 use super::answer::{PageAnswer, page_of, with_type};
 use super::asked::PageQuery;
-use super::own;
 use super::parameters::Parameters;
+use super::session;
 use super::text::{clean, described, encoded};
 use super::{CataloguePage, SearchForm};
 
@@ -105,7 +105,7 @@ pub(super) async fn hits(
     (start, count): (u64, u64),
     with_holdings: bool,
 ) -> Result<Option<Hits>, Error> {
-    let connection = own::connection(client, target).await?;
+    let connection = session::connection(client, target).await?;
     let query = match asked {
         PageQuery::Url => return Ok(None),
         PageQuery::Query(query, _) => (**query).clone(),

@@ -364,6 +364,7 @@ pub(super) const HOUSES: &[House] = &[
             "gateway::addresses",
             "gateway::slots",
             "remote",
+            "own",
             "lock",
         ],
     },
