@@ -1,8 +1,10 @@
 //! How many requests are carried out at once, in all and for each address.
 
 use std::collections::HashMap;
-use std::net::{IpAddr, Ipv6Addr};
+use std::net::IpAddr;
 use std::sync::{Arc, Mutex};
+
+use z3950_server::backend::Caller;
 
 use crate::lock::lock;
 
@@ -32,7 +34,7 @@ impl RequestSlots {
 
     /// A slot for a client, whose network of 64 bits is one address in IPv6; `None` if all are taken.
     pub(super) fn take(self: &Arc<Self>, address: Option<IpAddr>) -> Option<RequestSlot> {
-        let address = address.map(network);
+        let address = address.and_then(|address| Caller::new().with_address(address).address());
         let mut taken = lock(&self.taken);
         let of_address = taken.get(&address).copied().unwrap_or(0);
         if of_address >= self.most_of_address || taken.values().sum::<usize>() >= self.most {
@@ -53,13 +55,6 @@ impl Drop for RequestSlot {
             Some(number) if *number > 1 => *number -= 1,
             _ => drop(taken.remove(&self.address)),
         }
-    }
-}
-
-fn network(address: IpAddr) -> IpAddr {
-    match address.to_canonical() {
-        IpAddr::V6(address) => Ipv6Addr::from_bits(address.to_bits() >> 64 << 64).into(),
-        address => address,
     }
 }
 

@@ -152,7 +152,7 @@ pub(super) async fn hits(
 }
 
 /// A line of a list.
-struct Line {
+struct HitLine {
     link: String,
     title: String,
     author: String,
@@ -190,7 +190,7 @@ async fn section(
                 match record {
                     Ok(record) => {
                         let position = position.to_string();
-                        let line = Line::of(record, link(&[("at", &position)]));
+                        let line = HitLine::of(record, link(&[("at", &position)]));
                         section.lines.push(line);
                     }
                     Err(error) => section.failure = described(error),
@@ -218,7 +218,7 @@ async fn section(
     section.render().unwrap_or_default().into()
 }
 
-impl Line {
+impl HitLine {
     fn of(record: &Record, link: String) -> Self {
         let citation = record.citation();
         Self {
@@ -256,7 +256,7 @@ struct Section {
     count: String,
     failure: String,
     start: u64,
-    lines: Vec<Line>,
+    lines: Vec<HitLine>,
     before: String,
     after: String,
     downloads: Vec<(&'static str, String)>,
