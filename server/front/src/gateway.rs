@@ -3,6 +3,7 @@
 
 mod addresses;
 mod allowed;
+mod answer;
 mod content;
 mod failure;
 mod locator;
@@ -13,11 +14,11 @@ mod slots;
 #[cfg(test)]
 mod tests;
 
+use std::future::ready;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use askama::Template;
 use bytes::Bytes;
 use tokio::time::{Instant, timeout};
 use tracing::info;
@@ -30,8 +31,7 @@ use z3950::transport::{Resolve, Routes, SystemResolver};
 use z3950::url::{DEFAULT_GOPHER_PORT, DEFAULT_PORT, GopherUrl, Host, Z3950Url};
 use z3950::{Client, ClientOptions, Record, Timeouts};
 use z3950_server::web::http::header::{
-    ACCEPT, ALLOW, CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_SECURITY_POLICY, CONTENT_TYPE,
-    HeaderValue, LOCATION, REFERRER_POLICY, RETRY_AFTER, VARY, WWW_AUTHENTICATE,
+    ACCEPT, CACHE_CONTROL, CONTENT_SECURITY_POLICY, HeaderValue, LOCATION, REFERRER_POLICY, VARY,
     X_CONTENT_TYPE_OPTIONS,
 };
 use z3950_server::web::http::request::Parts;
@@ -41,20 +41,14 @@ use z3950_server::web::{Web, WebAnswering, WebBody, WebClient, WebRequest};
 use self::addresses::PublicResolver;
 use self::allowed::{GatewayDestination, OwnAddresses, Passage};
 pub use self::allowed::{GatewayTargetError, GatewayTargets};
-use self::content::GatewayContent;
 use self::failure::GatewayFailure;
 use self::locator::{GatewayRequest, NamedUrl};
 use self::negotiate::{Accept, Representation};
-use self::pages::{FailurePage, RecordPage};
 use self::slots::RequestSlots;
+use crate::layout::{POLICY, PageLayout, style};
 use crate::lock::lock;
 use crate::own::own_client;
-
-/// How long a client is asked to wait while all slots are taken, in seconds.
-const RETRY_SECONDS: u16 = 2;
-/// What browsers may do with answers: nothing but show them, and follow links.
-const POLICY: &str =
-    "default-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
+use crate::text::encoded;
 
 /// The options of a gateway.
 #[derive(Clone, Debug, PartialEq)]
@@ -97,6 +91,7 @@ pub struct Gateway {
     /// For all others.
     public: Routes,
     listeners: Mutex<Vec<SocketAddr>>,
+    layout: PageLayout,
 }
 
 impl Gateway {
@@ -117,6 +112,7 @@ impl Gateway {
             profiles: profiles.into(),
             public: Routes::with_resolver(PublicResolver(resolver)),
             listeners: Mutex::default(),
+            layout: PageLayout::new(options.has_page),
             options,
         }
     }
@@ -131,7 +127,7 @@ impl Gateway {
         let accept = Accept::read(accept.filter_map(|value| value.to_str().ok()));
         let mut response = match self.carry_out(&request, &accept).await {
             Ok(response) => response,
-            Err(failure) => told(&failure, &accept),
+            Err(failure) => answer::told(&self.layout, &failure, &accept),
         };
         let headers = response.headers_mut();
         headers.insert(CONTENT_SECURITY_POLICY, HeaderValue::from_static(POLICY));
@@ -159,7 +155,13 @@ impl Gateway {
                 let forms = forms(url, &asked, accept)?;
                 let passage = self.passage(url.host(), url.port(), &asked, client)?;
                 let record = self.record(url, passage, client).await?;
-                self.of_record(url, &record, &forms)
+                answer::of_record(
+                    &self.layout,
+                    self.options.octets.saturating_mul(4),
+                    url,
+                    &record,
+                    &forms,
+                )
             }
             NamedUrl::Gopher(url) => {
                 let passage = self.passage(url.host(), url.port(), &asked, client)?;
@@ -167,7 +169,7 @@ impl Gateway {
                 let is_raw = asked.format.as_deref() == Some("raw");
                 let content = content::of_gopher(&reply, is_raw);
                 let content = content.ok_or_else(|| GatewayFailure::bad("an unknown item"))?;
-                Ok(answer(&content, url.selector().as_bytes()))
+                Ok(answer::answer(&content, url.selector().as_bytes()))
             }
         }
     }
@@ -191,7 +193,7 @@ impl Gateway {
             _ => format!("{}:{}/{name}", url.host(), url.port()),
         });
         let parameters: Vec<String> = targets
-            .map(|target| format!("target={}", escaped(&target)))
+            .map(|target| format!("target={}", encoded(&target)))
             .collect();
         let location = match parameters.is_empty() {
             true => "/search".to_owned(),
@@ -323,42 +325,17 @@ impl Gateway {
         timeouts.deadline = Instant::now().checked_add(self.options.time);
         timeouts
     }
-
-    /// The record in the best form that it can be in.
-    fn of_record(
-        &self,
-        url: &Z3950Url,
-        record: &Record,
-        forms: &[Representation],
-    ) -> Result<Response<WebBody>, GatewayFailure> {
-        let docid = url.docid().map(|docid| docid.as_bytes().to_vec());
-        let docid = docid.unwrap_or_default();
-        let content = forms.iter().find_map(|form| match form {
-            Representation::Html => page(url, record),
-            form => content::of_record(record, *form),
-        });
-        match content {
-            Some(content) if content.octets.len() <= self.options.octets.saturating_mul(4) => {
-                Ok(answer(&content, &docid))
-            }
-            Some(_) => Err(GatewayFailure::new(
-                StatusCode::BAD_GATEWAY,
-                "the record is larger than this gateway sends",
-            )),
-            None => Err(GatewayFailure::new(
-                StatusCode::NOT_ACCEPTABLE,
-                "the record has no form that the request accepts: &format=raw gives its octets",
-            )),
-        }
-    }
 }
 
 impl Web for Gateway {
     fn takes(&self, head: &Parts) -> bool {
-        locator::is_for_gateway(&head.uri)
+        locator::is_for_gateway(&head.uri) || head.uri.path() == self.layout.style_path
     }
 
     fn answer(&self, request: WebRequest) -> WebAnswering<'_> {
+        if request.head.uri.path() == self.layout.style_path {
+            return Box::pin(ready(style()));
+        }
         Box::pin(self.respond(request))
     }
 }
@@ -385,87 +362,4 @@ fn forms(
             "records are application/marc, application/marcxml+xml, application/xml, application/json, text/plain or text/html",
         )),
     }
-}
-
-/// A page with a record.
-fn page(url: &Z3950Url, record: &Record) -> Option<GatewayContent> {
-    let forms = ["marc", "marcxml", "json", "mrk", "dc", "text", "raw"];
-    let possible = forms.into_iter().filter(|name| {
-        let form = Representation::by_name(name);
-        form.is_some_and(|form| content::of_record(record, form).is_some())
-    });
-    let title = record.title().unwrap_or_else(|| "A record".to_owned());
-    let page = RecordPage {
-        title: &title,
-        url: &url.to_string(),
-        forms: possible.collect(),
-        text: &record.text(),
-    };
-    page.render().ok().map(GatewayContent::html)
-}
-
-/// A successful answer.
-fn answer(content: &GatewayContent, docid: &[u8]) -> Response<WebBody> {
-    let mut response = Response::new(WebBody::from(content.octets.clone()));
-    let headers = response.headers_mut();
-    headers.insert(CONTENT_TYPE, HeaderValue::from_static(content.media_type));
-    if let Some(extension) = content.extension {
-        let name = content::file_name(docid, extension);
-        let value = HeaderValue::try_from(format!("attachment; filename=\"{name}\""));
-        if let Ok(value) = value {
-            headers.insert(CONTENT_DISPOSITION, value);
-        }
-    }
-    response
-}
-
-/// The answer about a failure, in the form that the client names.
-fn told(failure: &GatewayFailure, accept: &Accept) -> Response<WebBody> {
-    let title = failure.status.canonical_reason().unwrap_or_default();
-    let page = FailurePage {
-        title,
-        words: &failure.words,
-        links: &failure.links,
-    };
-    let page = accept.names_html().then(|| page.render().ok()).flatten();
-    let (media_type, body) = match page {
-        _ if accept.names_json() => (
-            "application/problem+json",
-            format!("{}\n", failure.to_json()),
-        ),
-        Some(page) => ("text/html; charset=utf-8", page),
-        None => ("text/plain; charset=utf-8", failure.to_text()),
-    };
-    let mut response = Response::new(WebBody::from(body));
-    *response.status_mut() = failure.status;
-    let headers = response.headers_mut();
-    headers.insert(CONTENT_TYPE, HeaderValue::from_static(media_type));
-    match failure.status {
-        StatusCode::TOO_MANY_REQUESTS => {
-            headers.insert(RETRY_AFTER, RETRY_SECONDS.into());
-        }
-        StatusCode::METHOD_NOT_ALLOWED => {
-            headers.insert(ALLOW, HeaderValue::from_static("GET, HEAD"));
-        }
-        StatusCode::UNAUTHORIZED => {
-            let challenge = HeaderValue::from_static("Basic realm=\"Z39.50\", charset=\"UTF-8\"");
-            headers.insert(WWW_AUTHENTICATE, challenge);
-        }
-        _ => {}
-    }
-    response
-}
-
-/// The value of a parameter, with everything escaped but the unreserved characters (RFC 3986 §2.3).
-fn escaped(text: &str) -> String {
-    let mut escaped = String::with_capacity(text.len());
-    for octet in text.bytes() {
-        match octet {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => {
-                escaped.push(char::from(octet));
-            }
-            octet => escaped.push_str(&format!("%{octet:02X}")),
-        }
-    }
-    escaped
 }

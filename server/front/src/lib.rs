@@ -11,10 +11,13 @@
 )]
 
 pub mod gateway;
+mod layout;
 mod lock;
 mod own;
 pub mod page;
 pub mod remote;
+mod shown;
+mod text;
 
 pub use gateway::{Gateway, GatewayOptions};
 pub use page::CataloguePage;

@@ -8,7 +8,6 @@ mod parameters;
 mod record;
 mod search;
 mod session;
-mod text;
 
 use askama::Template;
 use z3950::Error;
@@ -16,9 +15,10 @@ use z3950_server::web::http::request::Parts;
 use z3950_server::web::http::{Method, StatusCode};
 use z3950_server::web::{Web, WebAnswering, WebClient, WebRequest, is_sru};
 
-use self::answer::{PageAnswer, html, style, style_path};
+use self::answer::{PageAnswer, html};
 use self::parameters::Parameters;
-use self::text::described;
+use crate::layout::{PageLayout, style};
+use crate::text::{self, described};
 
 /// Names that no database may have where the page is served.
 pub const RESERVED_NAMES: [&str; 3] = ["search", "get", "targets"];
@@ -26,7 +26,7 @@ pub const RESERVED_NAMES: [&str; 3] = ["search", "get", "targets"];
 /// The page, for [`Server::with_web`](z3950_server::Server::with_web). It answers `/`, `/search` and `/targets`; requests of SRU
 /// for `/` stay SRU's.
 pub struct CataloguePage {
-    style_path: String,
+    layout: PageLayout,
     gateway: Option<Box<dyn Web>>,
 }
 
@@ -34,7 +34,7 @@ impl CataloguePage {
     /// The page of the server that it is given to.
     pub fn new() -> Self {
         Self {
-            style_path: style_path(),
+            layout: PageLayout::new(true),
             gateway: None,
         }
     }
@@ -61,7 +61,7 @@ impl CataloguePage {
             return self.failure(StatusCode::METHOD_NOT_ALLOWED, words);
         }
         let path = head.uri.path();
-        if path == self.style_path {
+        if path == self.layout.style_path {
             return style();
         }
         let query = head.uri.query().unwrap_or_default();
@@ -86,7 +86,13 @@ impl CataloguePage {
 
     fn start(&self, client: &WebClient) -> PageAnswer {
         let form = SearchForm::new(client, &Parameters::default());
-        html(StatusCode::OK, &Start { page: self, form })
+        html(
+            StatusCode::OK,
+            &Start {
+                layout: &self.layout,
+                form,
+            },
+        )
     }
 
     fn targets(&self, client: &WebClient) -> PageAnswer {
@@ -94,7 +100,7 @@ impl CataloguePage {
         html(
             StatusCode::OK,
             &Targets {
-                page: self,
+                layout: &self.layout,
                 databases,
             },
         )
@@ -105,7 +111,7 @@ impl CataloguePage {
         html(
             status,
             &Failed {
-                page: self,
+                layout: &self.layout,
                 title,
                 words,
             },
@@ -127,7 +133,7 @@ impl Web for CataloguePage {
         let query = head.uri.query().unwrap_or_default();
         match head.uri.path() {
             "/" => head.method != Method::POST && !is_sru(query),
-            path => path == "/search" || path == "/targets" || path == self.style_path,
+            path => path == "/search" || path == "/targets" || path == self.layout.style_path,
         }
     }
 
@@ -234,21 +240,21 @@ impl SearchForm {
 #[derive(Template)]
 #[template(path = "start.html")]
 struct Start<'a> {
-    page: &'a CataloguePage,
+    layout: &'a PageLayout,
     form: SearchForm,
 }
 
 #[derive(Template)]
 #[template(path = "targets.html")]
 struct Targets<'a> {
-    page: &'a CataloguePage,
+    layout: &'a PageLayout,
     databases: Vec<ShownDatabase>,
 }
 
 #[derive(Template)]
 #[template(path = "failed.html")]
 struct Failed<'a> {
-    page: &'a CataloguePage,
+    layout: &'a PageLayout,
     title: &'a str,
     words: &'a str,
 }

@@ -1,22 +1,23 @@
-//! The gateway's pages, which have no scripts and no styles.
+//! The gateway's pages.
 
 use askama::Template;
+
+use crate::layout::PageLayout;
+use crate::shown::ShownRecord;
 
 /// A record.
 #[derive(Template)]
 #[template(path = "gateway/record.html")]
 pub(super) struct RecordPage<'a> {
-    pub(super) title: &'a str,
-    pub(super) url: &'a str,
-    /// The forms in which it can be had.
-    pub(super) forms: Vec<&'static str>,
-    pub(super) text: &'a str,
+    pub(super) layout: &'a PageLayout,
+    pub(super) record: ShownRecord,
 }
 
 /// The reason why there is none.
 #[derive(Template)]
 #[template(path = "gateway/failure.html")]
 pub(super) struct FailurePage<'a> {
+    pub(super) layout: &'a PageLayout,
     pub(super) title: &'a str,
     pub(super) words: &'a str,
     pub(super) links: &'a [String],

@@ -82,7 +82,7 @@ async fn own_records_come_by_every_form_of_request() {
     let merged = url.replace("://", ":/");
     for target in [
         format!("/get?url={url}"),
-        format!("/get?url={}", super::escaped(&url)),
+        format!("/get?url={}", crate::text::encoded(&url)),
         format!("/{url}"),
         format!("/{merged}"),
         url.clone(),
@@ -141,14 +141,14 @@ async fn the_form_is_negotiated() {
             "html",
             "*/*",
             "text/html; charset=utf-8",
-            "&amp;format=marc",
+            "&#38;format=marc\"",
         ),
     ] {
         let format = match format {
             "" => String::new(),
             name => format!("&format={name}"),
         };
-        let target = format!("/get?url={}{format}", super::escaped(&url));
+        let target = format!("/get?url={}{format}", crate::text::encoded(&url));
         let (head, body) = site.ask(&target, &format!("Accept: {accept}\r\n")).await;
         let field = format!("content-type: {media_type}\r\n");
         let head = head.to_ascii_lowercase();

@@ -4,7 +4,8 @@ use z3950::Record;
 use z3950_server::web::http::StatusCode;
 use z3950_server::web::http::header::{CONTENT_DISPOSITION, HeaderValue};
 
-use super::answer::{PageAnswer, with_type};
+use super::answer::PageAnswer;
+use crate::layout::with_type;
 
 /// A format of downloads.
 pub(super) struct DownloadFormat {

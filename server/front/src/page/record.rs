@@ -2,8 +2,6 @@
 
 use askama::Template;
 use z3950::Record;
-use z3950::asn1::record::holdings::Holding;
-use z3950::marc::crosswalk::sutrs::sutrs_text;
 use z3950_server::web::WebClient;
 use z3950_server::web::http::StatusCode;
 
@@ -13,7 +11,9 @@ use super::asked::PageQuery;
 use super::download::{self, FORMATS};
 use super::parameters::Parameters;
 use super::search::{PAGE, hits};
-use super::text::{VALUE, clean, cut, described, encoded};
+use crate::layout::PageLayout;
+use crate::shown::ShownRecord;
+use crate::text::{clean, described, encoded};
 
 impl CataloguePage {
     /// Answers `/search` for one record, or for a download.
@@ -67,9 +67,6 @@ impl CataloguePage {
         target: &str,
         client: &WebClient,
     ) -> Shown<'a> {
-        let marc = record.marc();
-        let labelled = marc.as_ref().map(sutrs_text).unwrap_or_default();
-        let rows = labelled.lines().filter_map(|line| line.split_once(": "));
         let at = parameters.at.unwrap_or(1).to_string();
         let downloads = FORMATS.iter().map(|format| {
             let further = [("at", at.as_str()), ("format", format.name)];
@@ -77,21 +74,15 @@ impl CataloguePage {
             (format.title, link)
         });
         let database = record.database().unwrap_or(target);
+        let url = url(record, database, client).unwrap_or_default();
         Shown {
-            page: self,
-            title: clean(record.title().as_deref().unwrap_or("[no title]")),
+            layout: &self.layout,
             database: clean(database),
-            rows: rows
-                .map(|(label, value)| (label.to_owned(), cut(value, VALUE)))
-                .collect(),
-            holdings: record.holdings().iter().map(ShownCopy::of).collect(),
-            url: url(record, database, client).unwrap_or_default(),
-            text: cut(&record.text(), 10 * VALUE),
+            record: ShownRecord::of(record, url, downloads.collect()),
             back: {
                 let start = (parameters.at.unwrap_or(1) - 1) / PAGE * PAGE + 1;
                 Parameters::link(&parameters.query, target, &[("start", &start.to_string())])
             },
-            downloads: downloads.collect(),
         }
     }
 }
@@ -109,54 +100,11 @@ fn url(record: &Record, database: &str, client: &WebClient) -> Option<String> {
     })
 }
 
-/// A copy as it is shown.
-struct ShownCopy {
-    place: String,
-    call_number: String,
-    status: String,
-}
-
-impl ShownCopy {
-    fn of(holding: &Holding) -> Self {
-        let joined = |parts: &[&Option<String>]| {
-            let parts = parts.iter().filter_map(|part| part.as_deref());
-            clean(&parts.collect::<Vec<_>>().join(", "))
-        };
-        let available = match holding.available {
-            Some(true) => Some("available".to_owned()),
-            Some(false) => Some("not available".to_owned()),
-            None => None,
-        };
-        let due = holding.due.as_ref().map(|due| format!("due {due}"));
-        Self {
-            place: joined(&[
-                &holding.library,
-                &holding.location,
-                &holding.shelving_location,
-                &holding.temporary_location,
-            ]),
-            call_number: joined(&[&holding.call_number, &holding.volume, &holding.copy]),
-            status: joined(&[
-                &available,
-                &due,
-                &holding.status,
-                &holding.restrictions,
-                &holding.note,
-            ]),
-        }
-    }
-}
-
 #[derive(Template)]
 #[template(path = "record.html")]
 struct Shown<'a> {
-    page: &'a CataloguePage,
-    title: String,
+    layout: &'a PageLayout,
     database: String,
-    rows: Vec<(String, String)>,
-    holdings: Vec<ShownCopy>,
-    url: String,
-    text: String,
+    record: ShownRecord,
     back: String,
-    downloads: Vec<(&'static str, String)>,
 }

@@ -12,12 +12,13 @@ use z3950_server::web::http::StatusCode;
 use z3950_server::web::http::header::{HeaderValue, LOCATION};
 use z3950_server::web::{WebBody, WebClient};
 
-use super::answer::{PageAnswer, page_of, with_type};
+use super::answer::{PageAnswer, page_of};
 use super::asked::PageQuery;
 use super::parameters::Parameters;
 use super::session;
-use super::text::{clean, described, encoded};
 use super::{CataloguePage, SearchForm};
+use crate::layout::{PageLayout, with_type};
+use crate::text::{clean, described, encoded};
 
 /// Records of a list.
 pub(super) const PAGE: u64 = 10;
@@ -44,7 +45,7 @@ impl CataloguePage {
         let form = SearchForm::new(&client, &parameters);
         let targets = form.targets(&parameters);
         let page = Results {
-            page: self,
+            layout: &self.layout,
             form,
             taken: asked.words(),
         };
@@ -265,7 +266,7 @@ struct Section {
 #[derive(Template)]
 #[template(path = "results.html")]
 struct Results<'a> {
-    page: &'a CataloguePage,
+    layout: &'a PageLayout,
     form: SearchForm,
     taken: String,
 }

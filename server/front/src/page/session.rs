@@ -3,8 +3,8 @@
 use z3950::{ClientOptions, Connection, Error};
 use z3950_server::web::WebClient;
 
-use super::text::encoded;
 use crate::own::own_client;
+use crate::text::encoded;
 
 /// A connection to a database of the server. It has a session of its own, which ends when the connection is dropped.
 pub(super) async fn connection(client: &WebClient, database: &str) -> Result<Connection, Error> {

@@ -61,7 +61,7 @@ fn joined(mut body: &str) -> String {
 #[test]
 fn each_path_has_its_page() {
     let server = demo();
-    let style = format!("{} ", style_path());
+    let style = format!("{} ", PageLayout::new(true).style_path);
     for (path, status, part) in [
         ("/", 200, "<h1>Search the catalogue</h1>"),
         ("/targets", 200, "281 records"),

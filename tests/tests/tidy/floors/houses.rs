@@ -355,6 +355,7 @@ pub(super) const HOUSES: &[House] = &[
         floors: &[
             "page",
             "gateway",
+            "gateway::answer",
             "gateway::failure",
             "gateway::content",
             "gateway::pages",
@@ -365,6 +366,9 @@ pub(super) const HOUSES: &[House] = &[
             "gateway::slots",
             "remote",
             "own",
+            "shown",
+            "layout",
+            "text",
             "lock",
         ],
     },

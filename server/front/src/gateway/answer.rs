@@ -1,0 +1,137 @@
+//! Answers of HTTP: a record in one of its forms, a page, or why there is none.
+
+use askama::Template;
+use z3950::Record;
+use z3950::url::Z3950Url;
+use z3950_server::web::WebBody;
+use z3950_server::web::http::header::{
+    ALLOW, CONTENT_DISPOSITION, CONTENT_TYPE, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE,
+};
+use z3950_server::web::http::{Response, StatusCode};
+
+use super::content::{self, GatewayContent};
+use super::failure::GatewayFailure;
+use super::negotiate::{Accept, Representation};
+use super::pages::{FailurePage, RecordPage};
+use crate::layout::PageLayout;
+use crate::shown::ShownRecord;
+use crate::text::{cut, encoded};
+
+/// Characters of a description of a failure on a page.
+const FAILURE: usize = 2000;
+/// The forms to which the page of a record leads, and how it names them.
+const FORMS: [(&str, &str); 7] = [
+    ("marc", "MARC"),
+    ("marcxml", "MARCXML"),
+    ("json", "JSON"),
+    ("mrk", "MARCMaker"),
+    ("dc", "Dublin Core"),
+    ("text", "text"),
+    ("raw", "as sent"),
+];
+/// How long a client is asked to wait while all slots are taken, in seconds.
+const RETRY_SECONDS: u16 = 2;
+
+/// The record in the best form that it can be in, if that has at most `most` octets.
+pub(super) fn of_record(
+    layout: &PageLayout,
+    most: usize,
+    url: &Z3950Url,
+    record: &Record,
+    forms: &[Representation],
+) -> Result<Response<WebBody>, GatewayFailure> {
+    let docid = url.docid().map(|docid| docid.as_bytes().to_vec());
+    let docid = docid.unwrap_or_default();
+    let content = forms.iter().find_map(|form| match form {
+        Representation::Html => page(layout, url, record),
+        form => content::of_record(record, *form),
+    });
+    match content {
+        Some(content) if content.octets.len() <= most => Ok(answer(&content, &docid)),
+        Some(_) => Err(GatewayFailure::new(
+            StatusCode::BAD_GATEWAY,
+            "the record is larger than this gateway sends",
+        )),
+        None => Err(GatewayFailure::new(
+            StatusCode::NOT_ACCEPTABLE,
+            "the record has no form that the request accepts: &format=raw gives its octets",
+        )),
+    }
+}
+
+/// A page with a record.
+fn page(layout: &PageLayout, url: &Z3950Url, record: &Record) -> Option<GatewayContent> {
+    let possible = FORMS.into_iter().filter(|(name, _)| {
+        let form = Representation::by_name(name);
+        form.is_some_and(|form| content::of_record(record, form).is_some())
+    });
+    let url = url.to_string();
+    let downloads = possible.map(|(name, title)| {
+        let link = format!("/get?url={}&format={name}", encoded(&url));
+        (title, link)
+    });
+    let downloads = downloads.collect();
+    let page = RecordPage {
+        layout,
+        record: ShownRecord::of(record, url, downloads),
+    };
+    page.render().ok().map(GatewayContent::html)
+}
+
+/// The answer about a failure, in the form that the client names.
+pub(super) fn told(
+    layout: &PageLayout,
+    failure: &GatewayFailure,
+    accept: &Accept,
+) -> Response<WebBody> {
+    let title = failure.status.canonical_reason().unwrap_or_default();
+    let words = cut(&failure.words, FAILURE);
+    let page = FailurePage {
+        layout,
+        title,
+        words: &words,
+        links: &failure.links,
+    };
+    let page = accept.names_html().then(|| page.render().ok()).flatten();
+    let (media_type, body) = match page {
+        _ if accept.names_json() => (
+            "application/problem+json",
+            format!("{}\n", failure.to_json()),
+        ),
+        Some(page) => ("text/html; charset=utf-8", page),
+        None => ("text/plain; charset=utf-8", failure.to_text()),
+    };
+    let mut response = Response::new(WebBody::from(body));
+    *response.status_mut() = failure.status;
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static(media_type));
+    match failure.status {
+        StatusCode::TOO_MANY_REQUESTS => {
+            headers.insert(RETRY_AFTER, RETRY_SECONDS.into());
+        }
+        StatusCode::METHOD_NOT_ALLOWED => {
+            headers.insert(ALLOW, HeaderValue::from_static("GET, HEAD"));
+        }
+        StatusCode::UNAUTHORIZED => {
+            let challenge = HeaderValue::from_static("Basic realm=\"Z39.50\", charset=\"UTF-8\"");
+            headers.insert(WWW_AUTHENTICATE, challenge);
+        }
+        _ => {}
+    }
+    response
+}
+
+/// A successful answer.
+pub(super) fn answer(content: &GatewayContent, docid: &[u8]) -> Response<WebBody> {
+    let mut response = Response::new(WebBody::from(content.octets.clone()));
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static(content.media_type));
+    if let Some(extension) = content.extension {
+        let name = content::file_name(docid, extension);
+        let value = HeaderValue::try_from(format!("attachment; filename=\"{name}\""));
+        if let Ok(value) = value {
+            headers.insert(CONTENT_DISPOSITION, value);
+        }
+    }
+    response
+}

@@ -1,0 +1,65 @@
+//! What all pages share: the frame with its style sheet, and the headers that keep scripts and other sites out.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use z3950_server::web::WebBody;
+use z3950_server::web::http::header::{
+    CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderValue, REFERRER_POLICY,
+    X_CONTENT_TYPE_OPTIONS,
+};
+use z3950_server::web::http::{Response, StatusCode};
+
+/// The style sheet.
+const STYLE: &str = include_str!("../templates/style.css");
+
+/// What a page may load, and where its form leads.
+pub(crate) const POLICY: &str = "default-src 'none'; style-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
+
+/// The frame of pages.
+#[derive(Clone, Debug)]
+pub(crate) struct PageLayout {
+    /// The path of the style sheet, which changes with its text.
+    pub(crate) style_path: String,
+    /// Whether there is a page for searches, to which the frame leads.
+    pub(crate) has_search: bool,
+}
+
+impl PageLayout {
+    pub(crate) fn new(has_search: bool) -> Self {
+        let mut hasher = DefaultHasher::new();
+        STYLE.hash(&mut hasher);
+        Self {
+            style_path: format!("/search/style-{:016x}.css", hasher.finish()),
+            has_search,
+        }
+    }
+}
+
+/// The style sheet, for good.
+pub(crate) fn style() -> Response<WebBody> {
+    let mut answer = with_type(StatusCode::OK, "text/css; charset=utf-8", STYLE);
+    let value = HeaderValue::from_static("public, max-age=31536000, immutable");
+    answer.headers_mut().insert(CACHE_CONTROL, value);
+    answer
+}
+
+/// An answer of this type.
+pub(crate) fn with_type(
+    status: StatusCode,
+    kind: &'static str,
+    body: impl Into<WebBody>,
+) -> Response<WebBody> {
+    let mut answer = Response::new(body.into());
+    *answer.status_mut() = status;
+    let headers = answer.headers_mut();
+    for (name, value) in [
+        (CONTENT_TYPE, kind),
+        (CONTENT_SECURITY_POLICY, POLICY),
+        (X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (REFERRER_POLICY, "no-referrer"),
+        (CACHE_CONTROL, "private, no-cache"),
+    ] {
+        headers.insert(name, HeaderValue::from_static(value));
+    }
+    answer
+}
