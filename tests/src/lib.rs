@@ -1,5 +1,7 @@
-//! Shared by the test programs: random values, octets written as hex, the programs under test, and YAZ and Zebra as peers.
+//! Shared by the test programs: random values, octets written as hex, the programs under test, and others as peers: YAZ, Zebra,
+//! Chromium.
 
+pub mod browser;
 pub mod hex;
 pub mod peer;
 pub mod program;

@@ -26,8 +26,11 @@ pub fn find(program: &str) -> Option<PathBuf> {
     found
 }
 
-/// Says that a test is skipped, or fails if peers are required.
-fn skip(missing: &str) {
+/// Says that a test is skipped.
+///
+/// # Panics
+/// If `Z3950_PEERS=required`.
+pub(crate) fn skip(missing: &str) {
     assert!(
         std::env::var("Z3950_PEERS").as_deref() != Ok("required"),
         "{missing} not found"

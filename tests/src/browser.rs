@@ -1,0 +1,291 @@
+//! Chromium without a window, driven through chromedriver (W3C WebDriver, <https://www.w3.org/TR/webdriver2/>), from the Debian
+//! packages `chromium` and `chromium-driver`; and axe-core, which looks for what keeps people out.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{Ipv4Addr, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::peer;
+
+/// The longest time for one command, page or file.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// The member that holds the reference of an element (WebDriver §12.2).
+const ELEMENT: &str = "element-6066-11e4-a52e-4f735466cecf";
+
+/// A browser with a profile of its own, which ends when it is dropped.
+#[derive(Debug)]
+pub struct Browser {
+    driver: Driver,
+    session: String,
+    folder: TempDir,
+}
+
+/// How a page is shown.
+#[derive(Clone, Copy, Debug)]
+pub struct View {
+    /// Its width in CSS pixels. Up to 500, it is a phone's.
+    pub width: u32,
+    /// Whether the person prefers light letters on a dark ground.
+    pub is_dark: bool,
+}
+
+impl Browser {
+    /// Starts a browser, if Chromium and its driver are there.
+    ///
+    /// # Panics
+    /// If they are there but do not work.
+    pub fn start() -> Option<Self> {
+        let (chromium, driver) = (peer::find("chromium")?, peer::find("chromedriver")?);
+        let driver = Driver::start(&driver);
+        let folder = tempfile::tempdir().expect("a folder");
+        let profile = format!(
+            "--user-data-dir={}",
+            folder.path().join("profile").display()
+        );
+        // Sandboxes need rights that root in a container does not have.
+        let arguments = [
+            "--headless=new",
+            "--no-sandbox",
+            "--disable-gpu",
+            "--disable-dev-shm-usage",
+            "--no-first-run",
+            &profile,
+        ];
+        let options = json!({"binary": chromium, "args": arguments});
+        let wanted = json!({"browserName": "chrome", "goog:chromeOptions": options});
+        let capabilities = json!({"capabilities": {"alwaysMatch": wanted}});
+        let session = driver.call("POST", "/session", &capabilities);
+        let session = session["sessionId"].as_str().expect("a session").to_owned();
+        let browser = Self {
+            driver,
+            session,
+            folder,
+        };
+        browser.devtools(
+            "Browser.setDownloadBehavior",
+            json!({"behavior": "allow", "downloadPath": browser.folder.path()}),
+        );
+        Some(browser)
+    }
+
+    /// Opens a URL and waits until the page is complete.
+    pub fn open(&self, url: &str) {
+        self.command("POST", "/url", &json!({"url": url}));
+    }
+
+    /// The URL of the page.
+    pub fn url(&self) -> String {
+        text_of(&self.command("GET", "/url", &Value::Null))
+    }
+
+    /// The visible text of the first element that a CSS selector selects.
+    pub fn text(&self, selector: &str) -> String {
+        text_of(&self.of_element(selector, "GET", "/text", &Value::Null))
+    }
+
+    /// A property of the first such element, such as the value of a field.
+    pub fn property(&self, selector: &str, name: &str) -> String {
+        text_of(&self.of_element(selector, "GET", &format!("/property/{name}"), &Value::Null))
+    }
+
+    /// Clicks on the first such element, and waits until the page to which it may lead is complete.
+    pub fn click(&self, selector: &str) {
+        self.of_element(selector, "POST", "/click", &json!({}));
+    }
+
+    /// Types a text into the first such element, in place of what is there.
+    pub fn type_into(&self, selector: &str, text: &str) {
+        self.of_element(selector, "POST", "/clear", &json!({}));
+        self.of_element(selector, "POST", "/value", &json!({"text": text}));
+    }
+
+    /// What the body of a function in JavaScript returns.
+    pub fn evaluate(&self, script: &str) -> Value {
+        let body = json!({"script": script, "args": []});
+        self.command("POST", "/execute/sync", &body)
+    }
+
+    /// Shows pages like this from now on.
+    pub fn set_view(&self, view: View) {
+        let color = if view.is_dark { "dark" } else { "light" };
+        let features = json!([{"name": "prefers-color-scheme", "value": color}]);
+        self.devtools("Emulation.setEmulatedMedia", json!({"features": features}));
+        let metrics = json!({
+            "width": view.width,
+            "height": 844,
+            "deviceScaleFactor": 1,
+            "mobile": view.width <= 500,
+        });
+        self.devtools("Emulation.setDeviceMetricsOverride", metrics);
+    }
+
+    /// Writes a picture of the whole page to a file in PNG.
+    pub fn screenshot(&self, path: &Path) {
+        let whole = json!({"captureBeyondViewport": true, "format": "png"});
+        let shot = self.devtools("Page.captureScreenshot", whole);
+        let octets = STANDARD.decode(text_of(&shot["data"]));
+        std::fs::write(path, octets.expect("base64")).expect("the file is written");
+    }
+
+    /// By how many CSS pixels the page is wider than the window.
+    pub fn overflow(&self) -> i64 {
+        let script =
+            "const page = document.documentElement; return page.scrollWidth - page.clientWidth;";
+        self.evaluate(script).as_i64().expect("a number")
+    }
+
+    /// The octets of a file that the browser downloads under this name.
+    pub fn downloaded(&self, name: &str) -> Vec<u8> {
+        let path = self.folder.path().join(name);
+        let deadline = Instant::now() + PATIENCE;
+        // While it is written it has another name.
+        while !path.exists() {
+            assert!(Instant::now() < deadline, "{name} is downloaded");
+            std::thread::yield_now();
+        }
+        let octets = std::fs::read(&path).expect("the file is read");
+        std::fs::remove_file(path).expect("the file is removed");
+        octets
+    }
+
+    /// What axe-core finds wrong with the page: the rule, and the elements. `script` is its text.
+    pub fn axe(&self, script: &str) -> Vec<String> {
+        self.evaluate(script);
+        let run = "const done = arguments[0]; axe.run({runOnly: [
+            'wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']}).then(
+            result => done(result.violations.map(found =>
+                found.id + ': ' + found.nodes.map(node => node.html + ' ' + node.failureSummary).join('; '))),
+            error => done([String(error)]));";
+        let body = json!({"script": run, "args": []});
+        let found = self.command("POST", "/execute/async", &body);
+        let found = found.as_array().expect("a list");
+        found.iter().map(text_of).collect()
+    }
+
+    fn of_element(&self, selector: &str, method: &str, path: &str, body: &Value) -> Value {
+        let by = json!({"using": "css selector", "value": selector});
+        let found = self.command("POST", "/element", &by);
+        let element = found[ELEMENT].as_str().expect("an element");
+        self.command(method, &format!("/element/{element}{path}"), body)
+    }
+
+    /// A command of Chromium's own protocol.
+    fn devtools(&self, command: &str, parameters: Value) -> Value {
+        let body = json!({"cmd": command, "params": parameters});
+        self.command("POST", "/goog/cdp/execute", &body)
+    }
+
+    fn command(&self, method: &str, path: &str, body: &Value) -> Value {
+        let path = format!("/session/{}{path}", self.session);
+        self.driver.call(method, &path, body)
+    }
+}
+
+impl Drop for Browser {
+    fn drop(&mut self) {
+        // The browser ends with its session, the driver when it is dropped.
+        let path = format!("/session/{}", self.session);
+        let _ = self.driver.request("DELETE", &path, &Value::Null);
+    }
+}
+
+/// The text of axe-core, whose path the variable `Z3950_AXE` names. Without it, prints that the check is skipped.
+///
+/// # Panics
+/// If the file cannot be read.
+pub fn axe_core() -> Option<String> {
+    let Some(path) = std::env::var_os("Z3950_AXE").map(PathBuf::from) else {
+        peer::skip("axe-core (Z3950_AXE)");
+        return None;
+    };
+    let text = std::fs::read_to_string(&path);
+    Some(text.unwrap_or_else(|error| panic!("{}: {error}", path.display())))
+}
+
+/// chromedriver, until it is dropped.
+#[derive(Debug)]
+struct Driver {
+    child: Child,
+    port: u16,
+}
+
+impl Driver {
+    fn start(program: &Path) -> Self {
+        let mut child = Command::new(program)
+            .arg("--port=0")
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("chromedriver starts");
+        let output = child.stdout.take().expect("standard output is piped");
+        let port = BufReader::new(output).lines().find_map(|line| {
+            let line = line.ok()?;
+            let (_, port) = line.split_once("successfully on port ")?;
+            port.trim_end_matches('.').parse().ok()
+        });
+        let port = port.expect("chromedriver listens");
+        Self { child, port }
+    }
+
+    /// The value of the answer to a command.
+    fn call(&self, method: &str, path: &str, body: &Value) -> Value {
+        let answer = self.request(method, path, body);
+        let answer = answer.unwrap_or_else(|error| panic!("{method} {path}: {error}"));
+        let mut answer: Value = serde_json::from_slice(&answer).expect("JSON");
+        let value = answer["value"].take();
+        assert!(
+            value["error"].is_null(),
+            "{method} {path} {body:.200}: {value}"
+        );
+        value
+    }
+
+    /// The body of the answer to a request of HTTP/1.1.
+    fn request(&self, method: &str, path: &str, body: &Value) -> std::io::Result<Vec<u8>> {
+        let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, self.port))?;
+        stream.set_read_timeout(Some(PATIENCE))?;
+        let body = match body {
+            Value::Null => String::new(),
+            body => body.to_string(),
+        };
+        let head = format!(
+            "{method} {path} HTTP/1.1\r\nHost: 127.0.0.1:{}\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n",
+            self.port,
+            body.len()
+        );
+        stream.write_all(head.as_bytes())?;
+        stream.write_all(body.as_bytes())?;
+        let mut reader = BufReader::new(stream);
+        let (mut line, mut length) = (String::new(), 0);
+        while reader.read_line(&mut line)? > 2 {
+            let (name, value) = line.split_once(':').unwrap_or_default();
+            if name.eq_ignore_ascii_case("content-length") {
+                length = value.trim().parse().unwrap_or(0);
+            }
+            line.clear();
+        }
+        let mut answer = vec![0; length];
+        reader.read_exact(&mut answer)?;
+        Ok(answer)
+    }
+}
+
+impl Drop for Driver {
+    fn drop(&mut self) {
+        // It may have ended already.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn text_of(value: &Value) -> String {
+    value.as_str().unwrap_or_default().to_owned()
+}
