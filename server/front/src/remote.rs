@@ -9,6 +9,7 @@
 
 mod failure;
 mod hits;
+mod queue;
 mod records;
 mod search;
 mod set;

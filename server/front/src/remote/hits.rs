@@ -4,13 +4,15 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use z3950_server::backend::{HitList, RecordId};
+use z3950_server::backend::{Caller, HitList, RecordId};
 
 use super::set::RemoteSet;
 use super::upstream::Upstream;
 
 /// The records found, by target.
 pub(super) struct RemoteHits {
+    /// Who searched, and reads the records.
+    pub(super) caller: Caller,
     pub(super) parts: Vec<HitsOfTarget>,
     order: RoundRobin,
 }
@@ -23,9 +25,10 @@ pub(super) struct HitsOfTarget {
 }
 
 impl RemoteHits {
-    pub(super) fn new(parts: Vec<HitsOfTarget>) -> Self {
+    pub(super) fn new(parts: Vec<HitsOfTarget>, caller: Caller) -> Self {
         let counts: Vec<u64> = parts.iter().map(|part| part.set.count()).collect();
         Self {
+            caller,
             order: RoundRobin::new(&counts),
             parts,
         }

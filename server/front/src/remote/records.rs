@@ -45,7 +45,8 @@ impl RemoteDatabase {
         let parts = hits.parts.iter().zip(ranks);
         let pages = parts.map(|(part, ranks)| async move {
             for run in runs(ranks) {
-                part.upstream.page(&part.set, run, deadline).await;
+                let page = part.upstream.page(&part.set, run, hits.caller, deadline);
+                page.await;
             }
         });
         join_all(pages).await;
@@ -62,8 +63,12 @@ impl RemoteDatabase {
             Some(record) => record,
             None => {
                 let deadline = after(self.options.total_time);
-                let page = part.upstream.page(&part.set, rank..=rank, deadline).await;
-                page.into_iter().next().unwrap_or_else(|| Err(foreign()))
+                let ranks = rank..=rank;
+                let page = part.upstream.page(&part.set, ranks, hits.caller, deadline);
+                page.await
+                    .into_iter()
+                    .next()
+                    .unwrap_or_else(|| Err(foreign()))
             }
         };
         let record = record.and_then(|record| converted(&record, wanted.composition));

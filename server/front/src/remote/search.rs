@@ -27,7 +27,7 @@ impl RemoteDatabase {
         let first = u64::try_from(first).unwrap_or(u64::MAX);
         let searches = upstreams
             .iter()
-            .map(|upstream| upstream.search(search.query, first, deadline));
+            .map(|upstream| upstream.search(search.query, first, search.caller, deadline));
         let answers = join_all(searches).await;
         let mut sources = Vec::with_capacity(answers.len());
         let mut parts = Vec::new();
@@ -52,7 +52,7 @@ impl RemoteDatabase {
             return Err(failure::of_all(failures));
         }
         let is_estimate = parts.iter().any(|part| part.set.is_estimate());
-        let mut found = Found::from(Hits::new(RemoteHits::new(parts)));
+        let mut found = Found::from(Hits::new(RemoteHits::new(parts, search.caller)));
         found.estimate = is_estimate;
         found.sources = sources;
         Ok(found)

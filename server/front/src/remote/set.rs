@@ -23,21 +23,35 @@ pub(super) struct RemoteSet {
 /// The set at the target, if it is held there.
 pub(super) struct HeldSet {
     pub(super) result: Option<ResultSet>,
+    /// The session that has it, as a slot and a number.
+    pub(super) session: (usize, u64),
     pub(super) last_use: Instant,
 }
 
+impl HeldSet {
+    pub(super) fn new(result: ResultSet, session: (usize, u64)) -> Self {
+        Self {
+            result: Some(result),
+            session,
+            last_use: Instant::now(),
+        }
+    }
+
+    /// The slot of the session that has the set; `None` if none has it.
+    pub(super) fn slot(&self) -> Option<usize> {
+        self.result.as_ref().map(|_| self.session.0)
+    }
+}
+
 impl RemoteSet {
-    pub(super) fn new(query: RpnQuery, result: ResultSet) -> Self {
+    pub(super) fn new(query: RpnQuery, held: HeldSet) -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         Self {
             number: NEXT.fetch_add(1, Ordering::Relaxed),
             query,
-            count: result.count(),
-            is_estimate: result.is_estimate(),
-            held: Mutex::new(HeldSet {
-                result: Some(result),
-                last_use: Instant::now(),
-            }),
+            count: held.result.as_ref().map_or(0, ResultSet::count),
+            is_estimate: held.result.as_ref().is_some_and(ResultSet::is_estimate),
+            held: Mutex::new(held),
         }
     }
 

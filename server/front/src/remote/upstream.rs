@@ -2,7 +2,7 @@
 
 use std::future::Future;
 use std::ops::RangeInclusive;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, Weak};
 use std::time::Duration;
 
@@ -12,11 +12,13 @@ use z3950::{Client, Connection, Error, Record, ResultSet, TargetLimits, target};
 use z3950_server::asn1::apdu::{Query, RpnQuery};
 use z3950_server::asn1::bib1::diagnostics::Condition;
 use z3950_server::asn1::codec::encode_value;
+use z3950_server::backend::Caller;
 use z3950_server::{Diagnostic, diagnostic};
 
 use super::failure;
+use super::queue::{Queue, SessionTurn};
 use super::records::RecordCache;
-use super::set::RemoteSet;
+use super::set::{HeldSet, RemoteSet};
 use super::shared::{MAX_SHARED, SharedSearches};
 use super::{RemoteOptions, after};
 use crate::lock::lock;
@@ -28,6 +30,7 @@ pub(super) struct Upstream {
     target: String,
     client: Client,
     slots: Vec<SessionSlot>,
+    queue: Arc<Queue>,
     searches: SharedSearches,
     cache: Arc<RecordCache>,
     time: Duration,
@@ -37,13 +40,15 @@ pub(super) struct Upstream {
     is_tended: AtomicBool,
 }
 
-/// Room for a session.
+/// Room for a session. Who has its turn locks it.
 #[derive(Default)]
-struct SessionSlot {
-    connection: tokio::sync::Mutex<Option<OpenSession>>,
-    /// Operations that use the session or wait for it.
-    load: AtomicUsize,
-    is_open: AtomicBool,
+struct SessionSlot(tokio::sync::Mutex<SlotState>);
+
+#[derive(Default)]
+struct SlotState {
+    open: Option<OpenSession>,
+    /// Counts the sessions so far. Result sets of earlier ones are lost.
+    number: u64,
 }
 
 struct OpenSession {
@@ -79,6 +84,7 @@ impl Upstream {
             target: target.to_owned(),
             client: client.clone(),
             slots: (0..slots).map(|_| SessionSlot::default()).collect(),
+            queue: Arc::new(Queue::new(slots)),
             searches: SharedSearches::new(options.fresh, MAX_SHARED),
             cache,
             time: options.target_time.min(options.total_time),
@@ -100,13 +106,16 @@ impl Upstream {
         self: &Arc<Self>,
         query: &RpnQuery,
         first: u64,
+        caller: Caller,
         deadline: Instant,
     ) -> Result<Arc<RemoteSet>, Diagnostic> {
         self.tend();
         let search = async {
-            let result = Box::pin(self.open(query, first)).await;
-            let result = result.map_err(|error| failure::of_error(&error))?;
-            let set = Arc::new(RemoteSet::new(query.clone(), result));
+            let turn = self.turn(caller, None).await?;
+            let held = Box::pin(self.open(&turn, query, first)).await;
+            turn.done();
+            let held = held.map_err(|error| failure::of_error(&error))?;
+            let set = Arc::new(RemoteSet::new(query.clone(), held));
             self.remember(&set);
             Ok(set)
         };
@@ -125,13 +134,13 @@ impl Upstream {
         &self,
         set: &RemoteSet,
         ranks: RangeInclusive<u64>,
+        caller: Caller,
         deadline: Instant,
     ) -> Vec<Result<Record, Diagnostic>> {
         let mut page = Vec::new();
-        let fetch = Box::pin(self.fetch(set, ranks.clone(), &mut page));
-        let why = match self.within(deadline, async { Ok(fetch.await) }).await {
-            Ok(Ok(())) => return page,
-            Ok(Err(why)) | Err(why) => why,
+        let fetch = Box::pin(self.fetch(set, ranks.clone(), caller, &mut page));
+        let Err(why) = self.within(deadline, fetch).await else {
+            return page;
         };
         // The records that were not reached.
         for rank in ranks.skip(page.len()) {
@@ -147,10 +156,28 @@ impl Upstream {
         &self,
         set: &RemoteSet,
         ranks: RangeInclusive<u64>,
+        caller: Caller,
+        page: &mut Vec<Result<Record, Diagnostic>>,
+    ) -> Result<(), Diagnostic> {
+        let mut held = set.held.lock().await;
+        let turn = self.turn(caller, held.slot()).await?;
+        if held.session != self.session_of(&turn).await {
+            held.result = None;
+        }
+        let fetched = self.fetch_in(&turn, &mut held, set, ranks, page).await;
+        turn.done();
+        fetched
+    }
+
+    async fn fetch_in(
+        &self,
+        turn: &SessionTurn,
+        held: &mut HeldSet,
+        set: &RemoteSet,
+        ranks: RangeInclusive<u64>,
         page: &mut Vec<Result<Record, Diagnostic>>,
     ) -> Result<(), Diagnostic> {
         let (start, end) = ranks.into_inner();
-        let mut held = set.held.lock().await;
         let mut octets: usize = 0;
         // A set that the target has dropped is made again, once.
         let mut may_renew = true;
@@ -200,12 +227,13 @@ impl Upstream {
             }
             may_renew = false;
             held.result = None;
-            let again = Box::pin(self.open(&set.query, 0)).await;
+            let again = Box::pin(self.open(turn, &set.query, 0)).await;
             let again = again.map_err(|error| failure::of_error(&error))?;
-            if !set.is_same(&again) {
+            let is_same = |result: &ResultSet| set.is_same(result);
+            if !again.result.as_ref().is_some_and(is_same) {
                 return Err(changed());
             }
-            held.result = Some(again);
+            *held = again;
         }
     }
 
@@ -221,45 +249,61 @@ impl Upstream {
         page.push(record);
     }
 
-    /// Searches in the session that the fewest operations use, which is opened if necessary.
-    async fn open(&self, query: &RpnQuery, first: u64) -> Result<ResultSet, Error> {
-        let slots = self.slots.iter();
-        let busy = |slot: &&SessionSlot| {
-            let load = slot.load.load(Ordering::Relaxed);
-            (load, !slot.is_open.load(Ordering::Relaxed))
+    /// # Errors
+    /// There is no session.
+    async fn turn(&self, caller: Caller, slot: Option<usize>) -> Result<SessionTurn, Diagnostic> {
+        let turn = self.queue.turn(caller, slot).await;
+        turn.map_err(|_| failure::unavailable("no session"))
+    }
+
+    /// Which session it is that has a turn: a slot, and the number of its session.
+    async fn session_of(&self, turn: &SessionTurn) -> (usize, u64) {
+        let number = match self.slots.get(turn.slot) {
+            Some(SessionSlot(state)) => state.lock().await.number,
+            None => 0,
         };
-        let Some(slot) = slots.min_by_key(busy) else {
+        (turn.slot, number)
+    }
+
+    /// Searches in the session of a turn, which is opened if necessary, and once more if it turns out to have ended.
+    async fn open(
+        &self,
+        turn: &SessionTurn,
+        query: &RpnQuery,
+        first: u64,
+    ) -> Result<HeldSet, Error> {
+        let Some(SessionSlot(state)) = self.slots.get(turn.slot) else {
             return Err(Error::Ended { cause: None });
         };
-        let _used = SlotUse::of(slot);
+        let mut state = state.lock().await;
         loop {
-            let (connection, is_new) = self.connection(slot).await?;
+            let (connection, is_new) = self.connection(&mut state).await?;
             let found = Box::pin(connection.search_first(query.clone(), first)).await;
-            if !matches!(&found, Err(Error::Unavailable { .. } | Error::Ended { .. })) {
-                return found;
-            }
-            *slot.connection.lock().await = None;
-            slot.is_open.store(false, Ordering::Relaxed);
-            // The session may have ended long before this search.
-            if is_new {
-                return found;
+            match found {
+                Err(error @ (Error::Unavailable { .. } | Error::Ended { .. })) => {
+                    state.open = None;
+                    // The session may have ended long before this search.
+                    if is_new {
+                        return Err(error);
+                    }
+                }
+                found => return Ok(HeldSet::new(found?, (turn.slot, state.number))),
             }
         }
     }
 
     /// The connection of a slot, and whether it is new.
-    async fn connection(&self, slot: &SessionSlot) -> Result<(Connection, bool), Error> {
-        let mut open = slot.connection.lock().await;
-        if let Some(open) = &mut *open {
+    async fn connection(&self, slot: &mut SlotState) -> Result<(Connection, bool), Error> {
+        if let Some(open) = &mut slot.open {
             open.last_use = Instant::now();
             return Ok((open.connection.clone(), false));
         }
+        slot.number += 1;
         let connection = Box::pin(self.client.connect(&self.target)).await?;
-        *open = Some(OpenSession {
+        slot.open = Some(OpenSession {
             connection: connection.clone(),
             last_use: Instant::now(),
         });
-        slot.is_open.store(true, Ordering::Relaxed);
         Ok((connection, true))
     }
 
@@ -322,31 +366,14 @@ impl Upstream {
         }
         drop(sets);
         for slot in &self.slots {
-            if let Ok(mut open) = slot.connection.try_lock()
-                && open
+            if let Ok(mut state) = slot.0.try_lock()
+                && { &state.open }
                     .as_ref()
                     .is_some_and(|open| open.last_use.elapsed() > IDLE)
             {
-                *open = None;
-                slot.is_open.store(false, Ordering::Relaxed);
+                state.open = None;
             }
         }
-    }
-}
-
-/// One of the operations that use a session or wait for it.
-struct SlotUse<'a>(&'a SessionSlot);
-
-impl<'a> SlotUse<'a> {
-    fn of(slot: &'a SessionSlot) -> Self {
-        slot.load.fetch_add(1, Ordering::Relaxed);
-        Self(slot)
-    }
-}
-
-impl Drop for SlotUse<'_> {
-    fn drop(&mut self) {
-        self.0.load.fetch_sub(1, Ordering::Relaxed);
     }
 }
 

@@ -1,0 +1,286 @@
+//! Whose turn it is in the sessions with a target. One operation uses a session at a time; the others wait in one queue, in which
+//! clients take turns by address, those of an address by session, and operations of a session in their order.
+
+use std::collections::VecDeque;
+use std::net::IpAddr;
+use std::sync::{Arc, Mutex};
+
+use tokio::sync::oneshot;
+use z3950_server::backend::Caller;
+
+use crate::lock::lock;
+
+/// The sessions with a target, by number from 0, and the operations that wait for one.
+pub(super) struct Queue(Mutex<QueueState>);
+
+/// The right to use a session. When it is dropped, the next operation has its turn.
+pub(super) struct SessionTurn {
+    queue: Arc<Queue>,
+    /// The number of the session.
+    pub(super) slot: usize,
+    is_done: bool,
+}
+
+#[derive(Default)]
+struct QueueState {
+    /// Sessions that nothing uses; the last is taken first, so that the others can be closed when they are idle.
+    free: Vec<usize>,
+    waiting: Waiting,
+    tickets: u64,
+}
+
+/// Operations that wait. The addresses take turns, and so do the sessions of each.
+#[derive(Default)]
+struct Waiting(VecDeque<(Option<IpAddr>, WaitingCallers)>);
+
+/// The sessions of an address, each with its operations; none is without.
+type WaitingCallers = VecDeque<(Caller, VecDeque<Waiter>)>;
+
+struct Waiter {
+    ticket: u64,
+    /// The session that it needs; `None` for any.
+    slot: Option<usize>,
+    grant: oneshot::Sender<SessionTurn>,
+}
+
+impl Queue {
+    /// A queue for this number of sessions.
+    pub(super) fn new(slots: usize) -> Self {
+        Self(Mutex::new(QueueState {
+            free: (0..slots).rev().collect(),
+            ..QueueState::default()
+        }))
+    }
+
+    /// Waits for a session, or for the one of this number. If the future is dropped, so is its place in the queue.
+    ///
+    /// # Errors
+    /// There is no session.
+    pub(super) async fn turn(
+        self: &Arc<Self>,
+        caller: Caller,
+        slot: Option<usize>,
+    ) -> Result<SessionTurn, oneshot::error::RecvError> {
+        let (ticket, granted) = self.enter(caller, slot);
+        let _place = ticket.map(|ticket| Place {
+            queue: self,
+            caller,
+            ticket,
+        });
+        granted.await
+    }
+
+    /// A place in the queue, and where the turn comes; no place if it came at once.
+    fn enter(
+        self: &Arc<Self>,
+        caller: Caller,
+        slot: Option<usize>,
+    ) -> (Option<u64>, oneshot::Receiver<SessionTurn>) {
+        let (grant, granted) = oneshot::channel();
+        let mut state = lock(&self.0);
+        let free = match slot {
+            None => state.free.pop(),
+            Some(slot) => {
+                let at = state.free.iter().position(|free| *free == slot);
+                at.map(|at| state.free.remove(at))
+            }
+        };
+        if let Some(slot) = free {
+            drop(state);
+            // Errors: `granted` is here.
+            let _ = grant.send(self.turn_in(slot));
+            return (None, granted);
+        }
+        state.tickets += 1;
+        let ticket = state.tickets;
+        let waiter = Waiter {
+            ticket,
+            slot,
+            grant,
+        };
+        state.waiting.add(caller, waiter);
+        (Some(ticket), granted)
+    }
+
+    fn turn_in(self: &Arc<Self>, slot: usize) -> SessionTurn {
+        SessionTurn {
+            queue: Arc::clone(self),
+            slot,
+            is_done: false,
+        }
+    }
+}
+
+impl SessionTurn {
+    /// The operation has ended by itself, so that nothing of it is left in the session.
+    pub(super) fn done(mut self) {
+        self.is_done = true;
+    }
+}
+
+impl Drop for SessionTurn {
+    fn drop(&mut self) {
+        let mut state = lock(&self.queue.0);
+        match state.waiting.next(self.slot) {
+            Some(next) => {
+                drop(state);
+                // Errors: the operation has just been dropped. So is the turn, which comes back here.
+                let _ = next.grant.send(self.queue.turn_in(self.slot));
+            }
+            None if self.is_done => state.free.push(self.slot),
+            // The session may still be busy with an operation whose client is gone.
+            None => state.free.insert(0, self.slot),
+        }
+    }
+}
+
+/// A place in the queue.
+struct Place<'a> {
+    queue: &'a Queue,
+    caller: Caller,
+    ticket: u64,
+}
+
+impl Drop for Place<'_> {
+    fn drop(&mut self) {
+        lock(&self.queue.0).waiting.remove(self.caller, self.ticket);
+    }
+}
+
+impl Waiting {
+    fn add(&mut self, caller: Caller, waiter: Waiter) {
+        let address = caller.address();
+        let known = self.0.iter_mut().find(|(known, _)| *known == address);
+        let Some((_, callers)) = known else {
+            let callers = [(caller, [waiter].into())];
+            self.0.push_back((address, callers.into()));
+            return;
+        };
+        match callers.iter_mut().find(|(known, _)| *known == caller) {
+            Some((_, waiters)) => waiters.push_back(waiter),
+            None => callers.push_back((caller, [waiter].into())),
+        }
+    }
+
+    /// Takes out the first that can use a session; its caller and address go to the end.
+    fn next(&mut self, slot: usize) -> Option<Waiter> {
+        let addresses = self.0.iter_mut().enumerate();
+        let (at, waiter) =
+            { addresses }.find_map(|(at, (_, callers))| Some((at, next_of(callers, slot)?)))?;
+        let address = self.0.remove(at)?;
+        if !address.1.is_empty() {
+            self.0.push_back(address);
+        }
+        Some(waiter)
+    }
+
+    fn remove(&mut self, caller: Caller, ticket: u64) {
+        let address = caller.address();
+        let mut addresses = self.0.iter_mut();
+        let Some((_, callers)) = addresses.find(|(known, _)| *known == address) else {
+            return;
+        };
+        if let Some((_, waiters)) = callers.iter_mut().find(|(known, _)| *known == caller) {
+            waiters.retain(|waiter| waiter.ticket != ticket);
+            callers.retain(|(_, waiters)| !waiters.is_empty());
+        }
+        self.0.retain(|(_, callers)| !callers.is_empty());
+    }
+}
+
+/// Takes out the first operation of an address that can use a session; its caller goes to the end.
+fn next_of(callers: &mut WaitingCallers, slot: usize) -> Option<Waiter> {
+    let can_use = |waiter: &Waiter| waiter.slot.is_none_or(|wanted| wanted == slot);
+    let numbered = callers.iter_mut().enumerate();
+    let (at, waiter) = { numbered }.find_map(|(at, (_, waiters))| {
+        let first = waiters.iter().position(can_use)?;
+        Some((at, waiters.remove(first)?))
+    })?;
+    let caller = callers.remove(at)?;
+    if !caller.1.is_empty() {
+        callers.push_back(caller);
+    }
+    Some(waiter)
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::FutureExt;
+
+    use super::*;
+
+    fn from(address: u8) -> Caller {
+        Caller::new().with_address([192, 0, 2, address].into())
+    }
+
+    /// Has all operations wait that are given by their callers, and returns their numbers in the order of their turns.
+    async fn order(queue: &Arc<Queue>, callers: &[Caller]) -> Vec<usize> {
+        let first = queue.turn(from(255), None).await.expect("a session");
+        let mut waiting: Vec<_> = callers
+            .iter()
+            .map(|caller| queue.enter(*caller, None).1)
+            .collect();
+        first.done();
+        let mut order = Vec::new();
+        while order.len() < callers.len() {
+            let granted = { waiting.iter_mut().enumerate() }
+                .find_map(|(number, waiting)| Some((number, waiting.try_recv().ok()?)));
+            let (number, turn) = granted.expect("a turn");
+            order.push(number);
+            turn.done();
+        }
+        order
+    }
+
+    #[tokio::test]
+    async fn addresses_take_turns_and_so_do_their_sessions() {
+        let queue = Arc::new(Queue::new(1));
+        let (one, other, far) = (from(1), from(1), from(2));
+        assert_eq!(order(&queue, &[one, other, far]).await, [0, 2, 1]);
+        assert_eq!(order(&queue, &[one, one, one, other]).await, [0, 3, 1, 2]);
+        let many = [one, one, other, other, far, far];
+        assert_eq!(order(&queue, &many).await, [0, 4, 2, 5, 1, 3]);
+        assert!(lock(&queue.0).waiting.0.is_empty());
+    }
+
+    #[tokio::test]
+    async fn one_session_may_be_waited_for() {
+        let queue = Arc::new(Queue::new(2));
+        let [first, second] = [(); 2].map(|()| queue.enter(from(1), None).1);
+        let (first, second) = (first.await.expect("one"), second.await.expect("two"));
+        assert_eq!((first.slot, second.slot), (0, 1));
+        let mut second_only = queue.enter(from(1), Some(1)).1;
+        let mut any = queue.enter(from(1), None).1;
+        first.done();
+        assert!(second_only.try_recv().is_err(), "it waits for the other");
+        let any = any.try_recv().expect("any session does");
+        second.done();
+        assert_eq!(second_only.try_recv().expect("its session").slot, 1);
+        drop(any);
+    }
+
+    #[tokio::test]
+    async fn operations_that_are_dropped_lose_their_places() {
+        let queue = Arc::new(Queue::new(1));
+        let turn = queue.turn(from(1), None).await.expect("a session");
+        let waiting = queue.turn(from(1), None);
+        assert!(waiting.now_or_never().is_none());
+        assert!(lock(&queue.0).waiting.0.is_empty());
+        // A turn that comes when nobody waits for it any more.
+        let (_, granted) = queue.enter(from(1), None);
+        turn.done();
+        drop(granted);
+        assert_eq!(lock(&queue.0).free, [0]);
+    }
+
+    #[tokio::test]
+    async fn a_session_that_may_still_be_busy_is_taken_last() {
+        let queue = Arc::new(Queue::new(2));
+        drop(queue.turn(from(1), None).await.expect("a session"));
+        let other = queue.turn(from(1), None).await.expect("a session");
+        assert_eq!(other.slot, 1);
+        other.done();
+        let again = queue.turn(from(1), None).await.expect("a session");
+        assert_eq!(again.slot, 1, "the last one used");
+    }
+}
