@@ -112,6 +112,11 @@ impl Browser {
         self.command("POST", "/execute/sync", &body)
     }
 
+    /// Opens everything that is folded.
+    pub fn open_details(&self) {
+        self.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)");
+    }
+
     /// Shows pages like this from now on.
     pub fn set_view(&self, view: View) {
         let color = if view.is_dark { "dark" } else { "light" };

@@ -4,6 +4,7 @@
 mod answer;
 mod asked;
 mod download;
+mod facets;
 mod parameters;
 mod record;
 mod search;

@@ -44,9 +44,14 @@ fn from_an_isbn_to_the_record_its_file_and_its_url() {
 }
 
 /// The pages of a server, each with the text of its heading.
-const PAGES: [(&str, &str, &str); 8] = [
+const PAGES: [(&str, &str, &str); 9] = [
     ("start", "/", "Search the catalogue"),
     ("results", "/search?q=war", "Results"),
+    (
+        "narrowed",
+        "/search?q=war&target=books&narrow=date:1868",
+        "Results",
+    ),
     ("nothing", "/search?q=zyxwvut", "Results"),
     (
         "record",
@@ -90,6 +95,7 @@ fn every_page_fits_and_keeps_nobody_out() {
             browser.open(&format!("http://{server}{path}"));
             let title = browser.text("h1");
             assert!(title.starts_with(heading), "{name}: {title}");
+            browser.open_details();
             browser.screenshot(&pictures.join(format!("{name}-{look}.png")));
             let overflow = browser.overflow();
             if overflow > 0 {

@@ -1,5 +1,7 @@
 //! The parameters of `/search`, as a form sends them.
 
+use super::facets::Narrowing;
+
 /// What is searched for, where, and which part of it is shown.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Parameters {
@@ -7,6 +9,8 @@ pub(super) struct Parameters {
     pub(super) query: String,
     /// The databases to search; all if none is named.
     pub(super) targets: Vec<String>,
+    /// The terms to which the search is narrowed.
+    pub(super) narrowings: Vec<Narrowing>,
     /// The position of the first record of the list, from 1.
     pub(super) start: Option<u64>,
     /// The position of the record to show alone.
@@ -17,7 +21,9 @@ pub(super) struct Parameters {
 
 /// Databases that one search may name.
 pub(super) const MAX_TARGETS: usize = 64;
-/// Octets of what is typed.
+/// Terms to which one search may be narrowed.
+pub(super) const MAX_NARROWINGS: usize = 16;
+/// Octets of what is typed, and of a term.
 const MAX_QUERY: usize = 8192;
 
 impl Parameters {
@@ -31,6 +37,12 @@ impl Parameters {
             match &*name {
                 "q" => value.trim().clone_into(&mut read.query),
                 "target" => read.targets.push(value.into_owned()),
+                "narrow" => {
+                    let narrowing = Narrowing::read(&value);
+                    let narrowing = narrowing.filter(|one| one.term.len() <= MAX_QUERY);
+                    let words = "A search is narrowed to a term of a subject, an author or a date.";
+                    read.narrowings.push(narrowing.ok_or(words)?);
+                }
                 "start" => read.start = Some(position(&value)?),
                 "at" => read.at = Some(position(&value)?),
                 "format" => read.format = Some(value.into_owned()),
@@ -43,17 +55,48 @@ impl Parameters {
         if read.targets.len() > MAX_TARGETS {
             return Err(format!("One search may name {MAX_TARGETS} databases."));
         }
+        if read.narrowings.len() > MAX_NARROWINGS {
+            return Err(format!(
+                "One search may be narrowed to {MAX_NARROWINGS} terms."
+            ));
+        }
         Ok(read)
     }
 
-    /// The path with parameters of a search in one database.
-    pub(super) fn link(query: &str, target: &str, further: &[(&str, &str)]) -> String {
+    /// The path with parameters of this search in one database.
+    pub(super) fn link(&self, target: &str, further: &[(&str, &str)]) -> String {
+        self.path(&[target], &self.narrowings, further)
+    }
+
+    /// The same narrowed to one term more.
+    pub(super) fn narrowed_link(&self, target: &str, term: &Narrowing) -> String {
+        self.path(&[target], self.narrowings.iter().chain([term]), &[])
+    }
+
+    /// This search without one of its terms.
+    pub(super) fn widened_link(&self, term: &Narrowing) -> String {
+        let others = self.narrowings.iter().filter(|other| *other != term);
+        self.path(&self.targets, others, &[])
+    }
+
+    fn path<'a>(
+        &self,
+        targets: &[impl AsRef<str>],
+        narrowings: impl IntoIterator<Item = &'a Narrowing>,
+        further: &[(&str, &str)],
+    ) -> String {
         let start = "/search?".to_owned();
         let length = start.len();
-        let mut link = form_urlencoded::Serializer::for_suffix(start, length);
-        link.append_pair("q", query).append_pair("target", target);
-        link.extend_pairs(further);
-        link.finish()
+        let mut path = form_urlencoded::Serializer::for_suffix(start, length);
+        path.append_pair("q", &self.query);
+        for target in targets {
+            path.append_pair("target", target.as_ref());
+        }
+        for narrowing in narrowings {
+            path.append_pair("narrow", &narrowing.value());
+        }
+        path.extend_pairs(further);
+        path.finish()
     }
 }
 
@@ -73,13 +116,38 @@ mod tests {
         assert_eq!(read.query, "war&peace");
         assert_eq!(read.targets, ["a", "b/"]);
         assert_eq!((read.start, read.at), (Some(11), None));
-        let link = Parameters::link("a&b", "c d", &[("at", "2")]);
-        assert_eq!(link, "/search?q=a%26b&target=c+d&at=2");
+        let read =
+            Parameters::read("q=a%26b&target=x&target=y&narrow=date:1868&narrow=author:+a:b");
+        let read = read.expect("sound");
+        let link = read.link("c d", &[("at", "2")]);
+        let narrow = "narrow=date%3A1868&narrow=author%3Aa%3Ab";
+        assert_eq!(link, format!("/search?q=a%26b&target=c+d&{narrow}&at=2"));
+        let third = Narrowing::read("subject:war").expect("sound");
+        let link = read.narrowed_link("x", &third);
+        assert_eq!(
+            link,
+            format!("/search?q=a%26b&target=x&{narrow}&narrow=subject%3Awar")
+        );
+        let [date, author] = &*read.narrowings else {
+            panic!("{:?}", read.narrowings)
+        };
+        assert_eq!((&*author.term, author.field.access), ("a:b", 1003));
+        let link = read.widened_link(date);
+        assert_eq!(
+            link,
+            "/search?q=a%26b&target=x&target=y&narrow=author%3Aa%3Ab"
+        );
         for (query, is_sound) in [
             (format!("q={}", "a".repeat(MAX_QUERY)), true),
             (format!("q={}", "a".repeat(MAX_QUERY + 1)), false),
             ("target=a&".repeat(MAX_TARGETS), true),
             ("target=a&".repeat(MAX_TARGETS + 1), false),
+            ("narrow=date:1&".repeat(MAX_NARROWINGS), true),
+            ("narrow=date:1&".repeat(MAX_NARROWINGS + 1), false),
+            (format!("narrow=date:{}", "1".repeat(MAX_QUERY)), true),
+            (format!("narrow=date:{}", "1".repeat(MAX_QUERY + 1)), false),
+            ("narrow=title:war".to_owned(), false),
+            ("narrow=date:+".to_owned(), false),
             ("start=0".to_owned(), false),
             ("at=x".to_owned(), false),
         ] {

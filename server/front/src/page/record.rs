@@ -29,7 +29,15 @@ impl CataloguePage {
             None => (parameters.start.unwrap_or(1), PAGE),
         };
         let is_download = parameters.format.is_some();
-        let found = match hits(client, target, asked, range, !is_download).await {
+        let found = match hits(
+            client,
+            target,
+            (asked, &parameters.narrowings),
+            range,
+            !is_download,
+        )
+        .await
+        {
             Ok(Some(found)) => found,
             Ok(None) => return self.failure(StatusCode::NOT_FOUND, "Nothing was found."),
             Err(error) => return self.failure(StatusCode::BAD_GATEWAY, &described(&error)),
@@ -70,7 +78,7 @@ impl CataloguePage {
         let at = parameters.at.unwrap_or(1).to_string();
         let downloads = FORMATS.iter().map(|format| {
             let further = [("at", at.as_str()), ("format", format.name)];
-            let link = Parameters::link(&parameters.query, target, &further);
+            let link = parameters.link(target, &further);
             (format.title, link)
         });
         let database = record.database().unwrap_or(target);
@@ -81,7 +89,7 @@ impl CataloguePage {
             record: ShownRecord::of(record, url, downloads.collect()),
             back: {
                 let start = (parameters.at.unwrap_or(1) - 1) / PAGE * PAGE + 1;
-                Parameters::link(&parameters.query, target, &[("start", &start.to_string())])
+                parameters.link(target, &[("start", &start.to_string())])
             },
         }
     }

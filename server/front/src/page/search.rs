@@ -1,11 +1,12 @@
 //! Searches: each database in a session of its own, side by side, and a section of the page for each as soon as it has answered.
 
 use std::future::ready;
+use std::sync::Arc;
 
 use askama::Template;
 use bytes::Bytes;
-use futures_util::StreamExt;
-use futures_util::stream::{self, FuturesUnordered};
+use futures_util::stream;
+use futures_util::{Stream, StreamExt};
 use z3950::asn1::oid::OPAC;
 use z3950::{Error, Query, Record, RecordForm, ResultSet};
 use z3950_server::web::http::StatusCode;
@@ -14,6 +15,7 @@ use z3950_server::web::{WebBody, WebClient};
 
 use super::answer::{PageAnswer, page_of};
 use super::asked::PageQuery;
+use super::facets::{FacetSource, Narrowing, facets, narrowed};
 use super::parameters::Parameters;
 use super::session;
 use super::{CataloguePage, SearchForm};
@@ -48,6 +50,7 @@ impl CataloguePage {
             layout: &self.layout,
             form,
             taken: asked.words(),
+            narrowings: shown_narrowings(&parameters),
         };
         let Ok(page) = page.render() else {
             return self.failure(
@@ -57,14 +60,12 @@ impl CataloguePage {
         };
         let (head, foot) = page.split_once(MARK).unwrap_or((&page, ""));
         let (head, foot) = (Bytes::from(head.to_owned()), Bytes::from(foot.to_owned()));
-        let sections: FuturesUnordered<_> = targets
-            .into_iter()
-            .map(|target| {
-                let (asked, client, parameters) =
-                    (asked.clone(), client.clone(), parameters.clone());
-                async move { section(&parameters, &target, &asked, &client).await }
-            })
-            .collect();
+        let search = Arc::new((parameters, asked, client));
+        let sections = targets.into_iter().map(|target| {
+            let search = Arc::clone(&search);
+            Box::pin(parts_of(search, target))
+        });
+        let sections = stream::select_all(sections);
         let parts = stream::once(ready(head))
             .chain(sections)
             .chain(stream::once(ready(foot)));
@@ -92,8 +93,29 @@ impl CataloguePage {
 /// Where the sections of a page go. No text of others has it, because `<` is escaped there.
 const MARK: &str = "<!-- sections -->";
 
+/// The parts of a page for a database: its section as soon as it has answered, then its facets.
+fn parts_of(
+    search: Arc<(Parameters, PageQuery, WebClient)>,
+    target: String,
+) -> impl Stream<Item = Bytes> + Send {
+    let begun = (search, target);
+    stream::once(async move {
+        let (search, target) = begun;
+        let (parameters, asked, client) = &*search;
+        let (section, source) = section(parameters, &target, asked, client).await;
+        let facets = stream::iter(source).filter_map(move |source| {
+            let (search, target) = (Arc::clone(&search), target.clone());
+            async move { facets(source, &search.0, &target).await }
+        });
+        stream::once(ready(section)).chain(facets)
+    })
+    .flatten()
+}
+
 /// What a search found.
 pub(super) struct Hits {
+    /// Where its facets are.
+    pub(super) source: FacetSource,
     pub(super) set: ResultSet,
     pub(super) records: Vec<Result<Record, Error>>,
 }
@@ -102,7 +124,7 @@ pub(super) struct Hits {
 pub(super) async fn hits(
     client: &WebClient,
     target: &str,
-    asked: &PageQuery,
+    (asked, narrowings): (&PageQuery, &[Narrowing]),
     (start, count): (u64, u64),
     with_holdings: bool,
 ) -> Result<Option<Hits>, Error> {
@@ -121,6 +143,7 @@ pub(super) async fn hits(
             }
         }
     };
+    let query = narrowed(query, narrowings);
     let of_opac = RecordForm::new(Some(OPAC), None);
     let forms = match with_holdings {
         true => vec![of_opac, RecordForm::default()],
@@ -144,7 +167,15 @@ pub(super) async fn hits(
             }
         }
         let is_refused = records.iter().any(Result::is_err);
-        last = Some(Hits { set, records });
+        let source = FacetSource {
+            connection: connection.clone(),
+            query: query.clone(),
+        };
+        last = Some(Hits {
+            source,
+            set,
+            records,
+        });
         if !is_refused {
             break;
         }
@@ -161,17 +192,23 @@ struct HitLine {
     availability: String,
 }
 
-/// The section of a database.
+/// The section of a database, and where to ask for facets of the records found.
 async fn section(
     parameters: &Parameters,
     target: &str,
     asked: &PageQuery,
     client: &WebClient,
-) -> Bytes {
+) -> (Bytes, Option<FacetSource>) {
     let start = parameters.start.unwrap_or(1);
-    let found = hits(client, target, asked, (start, PAGE), true).await;
-    let query = &parameters.query;
-    let link = |further: &[(&str, &str)]| Parameters::link(query, target, further);
+    let found = hits(
+        client,
+        target,
+        (asked, &parameters.narrowings),
+        (start, PAGE),
+        true,
+    )
+    .await;
+    let link = |further: &[(&str, &str)]| parameters.link(target, further);
     let mut section = Section {
         name: clean(target),
         ..Section::default()
@@ -216,7 +253,9 @@ async fn section(
             }
         }
     }
-    section.render().unwrap_or_default().into()
+    let section = section.render().unwrap_or_default().into();
+    let found = found.ok().flatten().filter(|found| found.set.count() > 1);
+    (section, found.map(|found| found.source))
 }
 
 impl HitLine {
@@ -269,4 +308,22 @@ struct Results<'a> {
     layout: &'a PageLayout,
     form: SearchForm,
     taken: String,
+    narrowings: Vec<ShownNarrowing>,
+}
+
+/// A term to which the search is narrowed, and the search without it.
+struct ShownNarrowing {
+    title: &'static str,
+    term: String,
+    link: String,
+}
+
+fn shown_narrowings(parameters: &Parameters) -> Vec<ShownNarrowing> {
+    let narrowings = parameters.narrowings.iter();
+    let shown = narrowings.map(|narrowing| ShownNarrowing {
+        title: narrowing.field.title,
+        term: clean(&narrowing.term),
+        link: parameters.widened_link(narrowing),
+    });
+    shown.collect()
 }

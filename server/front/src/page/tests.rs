@@ -161,6 +161,48 @@ fn records_are_shown_listed_and_downloaded() {
     }
 }
 
+/// The target of the first link whose text is this.
+fn link_of(page: &str, text: &str) -> String {
+    let found = page.split_once(text);
+    let (before, _) = found.unwrap_or_else(|| panic!("{text}: {page}"));
+    let (_, link) = before.rsplit_once("<a href=\"").expect("a link");
+    let link = link.split('"').next().expect("its end");
+    link.replace("&#38;", "&")
+}
+
+#[test]
+fn facets_narrow_the_search_and_can_be_taken_back() {
+    let server = demo();
+    let (_, list) = get(&server, "/search?q=war");
+    assert_eq!(list.matches("<nav class=\"facets\"").count(), 2, "{list}");
+    let rows = list.find("<section aria-label=\"books\"");
+    let facets = list.find("aria-label=\"Narrow the search in books\"");
+    assert!(rows < facets, "{list}");
+    let count = "<bdi>1868</bdi></a> <span class=\"note\">2</span>";
+    assert!(list.contains(count), "{list}");
+    let (_, narrowed) = get(&server, &link_of(&list, count));
+    assert!(narrowed.contains("2 records"), "{narrowed}");
+    assert_eq!(narrowed.matches("<section").count(), 1, "{narrowed}");
+    // Lists, records and files are those of the narrowed search.
+    let (_, record) = get(&server, &link_of(&narrowed, "<bdi>Little women"));
+    let (_, again) = get(&server, &link_of(&record, "Back to the results"));
+    assert!(again.contains("2 records"), "{again}");
+    let (_, file) = get(&server, &link_of(&narrowed, "CSV<"));
+    assert_eq!(file.lines().count(), 3, "{file}");
+    let subject = "<bdi>sisters juvenile fiction</bdi>";
+    let (_, twice) = get(&server, &link_of(&narrowed, subject));
+    assert!(twice.contains("1 record<"), "{twice}");
+    assert!(!twice.contains("<nav class=\"facets\""), "{twice}");
+    let without = "Remove<span class=\"hidden\"> Year 1868";
+    let (_, wider) = get(&server, &link_of(&twice, without));
+    assert!(
+        !wider.contains("> Year 1868") && wider.contains("> Subject sisters"),
+        "{wider}"
+    );
+    let (head, _) = get(&server, "/search?q=war&narrow=shelf:1");
+    assert!(head.starts_with("HTTP/1.1 400 "), "{head}");
+}
+
 #[test]
 fn text_of_records_is_harmless() {
     let long = "x".repeat(9_000);

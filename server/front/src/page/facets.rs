@@ -1,0 +1,167 @@
+//! Facets: the most frequent terms of subjects, authors and years among the records found in a database, as links that narrow the
+//! search (facets of Index Data, 1.2.840.10003.10.1000.81.5).
+
+use askama::Template;
+use bytes::Bytes;
+use z3950::asn1::apdu::{Query as AnyQuery, StringOrNumeric, Term};
+use z3950::asn1::format::facets::{FacetField, FacetList};
+use z3950::service::search::SearchOptions;
+use z3950::{Connection, Query};
+
+use super::parameters::Parameters;
+use crate::text::clean;
+
+/// A field by whose terms searches are narrowed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct NarrowingField {
+    /// Its name as a facet, and in the parameter `narrow`.
+    pub(super) name: &'static str,
+    /// As the page shows it.
+    pub(super) title: &'static str,
+    /// The Use attribute of Bib-1 for its terms.
+    pub(super) access: i64,
+}
+
+/// All fields.
+pub(super) const FIELDS: [NarrowingField; 3] = [
+    NarrowingField {
+        name: "subject",
+        title: "Subject",
+        access: 21,
+    },
+    NarrowingField {
+        name: "author",
+        title: "Author",
+        access: 1003,
+    },
+    NarrowingField {
+        name: "date",
+        title: "Year",
+        access: 31,
+    },
+];
+
+/// Terms of each field.
+const TERMS: i64 = 6;
+
+/// A term to which a search is narrowed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Narrowing {
+    pub(super) field: NarrowingField,
+    pub(super) term: String,
+}
+
+impl Narrowing {
+    /// Reads a value of the parameter `narrow`: the name of a field, a colon, and a term.
+    pub(super) fn read(text: &str) -> Option<Self> {
+        let (name, term) = text.split_once(':')?;
+        let field = *FIELDS.iter().find(|field| field.name == name)?;
+        let term = term.trim().to_owned();
+        (!term.is_empty()).then_some(Self { field, term })
+    }
+
+    /// The value of the parameter.
+    pub(super) fn value(&self) -> String {
+        format!("{}:{}", self.field.name, self.term)
+    }
+
+    /// The records whose field is this term (Bib-1 type 4 value 1, phrase, and type 6 value 3, complete field).
+    fn query(&self) -> Query {
+        let attributes = [(1, self.field.access), (4, 1), (6, 3)];
+        Query::attributes(attributes, &self.term)
+    }
+}
+
+/// A query narrowed to these terms.
+pub(super) fn narrowed(query: Query, narrowings: &[Narrowing]) -> Query {
+    let narrowings = narrowings.iter().map(Narrowing::query);
+    narrowings.fold(query, |query, term| query & term)
+}
+
+/// What a search found, and in which session.
+pub(super) struct FacetSource {
+    pub(super) connection: Connection,
+    /// Narrowed already.
+    pub(super) query: Query,
+}
+
+/// The facets of the records found, as a part of the page; `None` if the database has none.
+pub(super) async fn facets(
+    source: FacetSource,
+    parameters: &Parameters,
+    target: &str,
+) -> Option<Bytes> {
+    let session = source.connection.as_z3950().await?;
+    let fields = FIELDS.map(|field| FacetField::request(field.name, TERMS));
+    let mut options = SearchOptions::default();
+    options.databases = source.connection.target().databases.clone();
+    let options = options.with_facets(&FacetList(fields.into())).ok()?;
+    let query = AnyQuery::Type1(source.query.as_rpn().clone());
+    let found = session.search(query, &options).await.ok()?;
+    let groups: Vec<FacetGroup> = found
+        .facets()?
+        .0
+        .iter()
+        .filter_map(|field| FacetGroup::of(field, parameters, target))
+        .collect();
+    let shown = ShownFacets {
+        name: clean(target),
+        groups,
+    };
+    match shown.groups.is_empty() {
+        true => None,
+        false => shown.render().ok().map(Bytes::from),
+    }
+}
+
+/// The terms of a field.
+struct FacetGroup {
+    title: &'static str,
+    terms: Vec<FacetLink>,
+}
+
+/// A term, which narrows the search.
+struct FacetLink {
+    term: String,
+    count: i64,
+    link: String,
+}
+
+impl FacetGroup {
+    /// `None` without terms, and for a field that was not asked for.
+    fn of(found: &FacetField, parameters: &Parameters, target: &str) -> Option<Self> {
+        let StringOrNumeric::String(name) = found.field()? else {
+            return None;
+        };
+        let name = name.to_string_lossy();
+        let field = *FIELDS.iter().find(|field| field.name == name)?;
+        let terms = found.terms.iter().flatten().filter_map(|found| {
+            let term = match &found.term {
+                Term::General(octets) => String::from_utf8(octets.to_vec()).ok()?,
+                Term::CharacterString(text) => text.to_string_lossy().into_owned(),
+                Term::Numeric(number) => number.to_string(),
+                _ => return None,
+            };
+            let narrowing = Narrowing { field, term };
+            let is_new = !parameters.narrowings.contains(&narrowing);
+            is_new.then(|| FacetLink {
+                link: parameters.narrowed_link(target, &narrowing),
+                term: clean(&narrowing.term),
+                count: found.count,
+            })
+        });
+        let limit = usize::try_from(TERMS).unwrap_or(0);
+        let terms: Vec<_> = terms.take(limit).collect();
+        (!terms.is_empty()).then_some(Self {
+            title: field.title,
+            terms,
+        })
+    }
+}
+
+#[derive(Template)]
+#[template(path = "facets.html")]
+struct ShownFacets {
+    name: String,
+    groups: Vec<FacetGroup>,
+}
