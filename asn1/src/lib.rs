@@ -9,6 +9,7 @@
 //! - [`query`]: text forms of the query of a search;
 //! - [`record`]: the records that an APDU carries; those in MARC are in `z3950-marc`, re-exported as [`marc`];
 //! - [`sru`]: requests and answers of SRU, the same services over HTTP, without HTTP;
+//! - [`via`]: the servers that a request has come through;
 //! - [`describe`]: what values of ASN.1 consist of, by name;
 //! - [`es`], [`format`](mod@format): extended services, and what else travels in an EXTERNAL;
 //! - [`hex`]: octets as hexadecimal digits;
@@ -65,3 +66,4 @@ pub mod record;
 mod spelling;
 pub mod sru;
 pub mod types;
+pub mod via;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use futures_util::future::join_all;
 use z3950_asn1::apdu::{IdAuthentication, InitializeRequest};
+use z3950_asn1::via::Via;
 
 use crate::connection::Connection;
 use crate::error::Error;
@@ -38,6 +39,9 @@ pub struct ClientOptions {
     pub keep_open: bool,
     /// Whether retrievals and [`Client::close_all`] wait for the server's answer to Close, which costs a round trip.
     pub awaits_close: bool,
+    /// The servers that the requests come through, which is sent so that circles can be told; none for those of people. At the end of
+    /// implementationVersion, or in the header Via.
+    pub via: Via,
 }
 
 impl ClientOptions {
@@ -444,9 +448,10 @@ impl Client {
 
     fn session_options(
         &self,
-        init: InitializeRequest,
+        mut init: InitializeRequest,
         profile: Option<&Profile>,
     ) -> SessionOptions {
+        init.implementation_version = self.options.via.after(init.implementation_version);
         let default = SessionOptions::default();
         let pipelined = profile.and_then(|profile| profile.pipelined);
         SessionOptions {

@@ -8,6 +8,7 @@ use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 
 use z3950_asn1::apdu::{DatabaseName, Options};
+use z3950_asn1::via::Via;
 
 pub use self::interrupt::Interrupt;
 pub(crate) use self::interrupt::Operation;
@@ -69,9 +70,10 @@ impl Association {
         terms: Terms,
         seat: Option<Seat>,
         peer: Option<IpAddr>,
+        via: Via,
         account: &Arc<Account>,
     ) -> Self {
-        let caller = Caller::new();
+        let caller = Caller::new().with_via(via);
         Self {
             account: Arc::clone(account),
             result_sets: Mutex::new(ResultSets::new(&target.limits, account)),

@@ -28,6 +28,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 use z3950_asn1::apdu::{Apdu, Close, CloseReason, InitializeRequest, ReferenceId};
 use z3950_asn1::codec;
+use z3950_asn1::via::Via;
 
 use self::pending::{Pending, Waiting};
 pub use self::reply::Reply;
@@ -358,7 +359,8 @@ impl Session {
         let (response, granted, penalty) = init::answer(request, &self.target, self.peer);
         if let Some((terms, seat)) = granted {
             let target = Arc::clone(&self.target);
-            let association = Association::new(target, terms, seat, self.peer, &self.account);
+            let via = Via::of_version(request.implementation_version.as_ref());
+            let association = Association::new(target, terms, seat, self.peer, via, &self.account);
             self.state = State::Open(Box::new(Established {
                 pending: Pending {
                     waiting: Vec::new(),

@@ -46,6 +46,7 @@ use z3950_asn1::sru::{
     ExplainResponse, Refusal, Request, Response, ScanResponse, SearchRetrieveResponse,
     SruDiagnostic, SruLogin, SruOperation, UpdateResponse, Version,
 };
+use z3950_asn1::via::Via;
 
 use self::failure::SruFailure;
 use crate::budget::Charge;
@@ -54,12 +55,14 @@ use crate::target::Target;
 
 /// Answers the requests of a connection, one at a time.
 ///
-/// The Z39.50 session begins with the first request, and again whenever the user changes.
+/// The Z39.50 session begins with the first request, and again whenever the user changes, or the servers that requests come through.
 pub struct SruSession {
     target: Arc<Target>,
     session: Session,
     /// The credentials of the session, once it is open.
     login: Option<SruLogin>,
+    /// The servers that its requests have come through.
+    via: Via,
     /// The database of requests that name none.
     default_database: Option<String>,
 }
@@ -78,6 +81,8 @@ pub struct SruAsked {
     pub authority: (String, Option<u16>),
     /// Whether the client uses TLS.
     pub secure: bool,
+    /// The servers that the request has come through: the header Via (RFC 9110 §7.6.3).
+    pub via: Via,
 }
 
 impl SruAsked {
@@ -89,6 +94,7 @@ impl SruAsked {
             login: None,
             authority: ("localhost".to_owned(), None),
             secure: false,
+            via: Via::default(),
         }
     }
 }
@@ -147,6 +153,7 @@ impl SruSession {
             session: Session::new(Arc::clone(&target)),
             target,
             login: None,
+            via: Via::default(),
             default_database: None,
         }
     }
@@ -183,7 +190,7 @@ impl SruSession {
         };
         let answered = match refused.is_empty() {
             false => Err(SruFailure::from(refused)),
-            true => match self.open(login) {
+            true => match self.open(login, asked.via) {
                 // Boxed, so that idle sessions stay small.
                 Ok(()) => Box::pin(self.carry_out(&context, &request)).await,
                 Err(failure) => Err(failure),
@@ -246,12 +253,13 @@ impl SruSession {
         self.default_database.get_or_insert_with(first).clone()
     }
 
-    /// Begins the session, unless it is open for the same user.
-    fn open(&mut self, login: Option<&SruLogin>) -> Result<(), SruFailure> {
-        if self.session.is_open() && self.login.as_ref() == login {
+    /// Begins the session, unless it is open for the same user and way.
+    fn open(&mut self, login: Option<&SruLogin>, via: Via) -> Result<(), SruFailure> {
+        if self.session.is_open() && (self.login.as_ref(), self.via) == (login, via) {
             return Ok(());
         }
         self.login = login.cloned();
+        self.via = via;
         let id_authentication = login.map(|login| {
             IdAuthentication::IdPass(IdPass {
                 group_id: None,
@@ -268,6 +276,7 @@ impl SruSession {
                 | Options::EXTENDED_SERVICES
                 | Options::NAMED_RESULT_SETS,
             id_authentication,
+            implementation_version: via.after(None),
             ..InitializeRequest::default()
         };
         let reply = match self.session.begin(&init.into()) {

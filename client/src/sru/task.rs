@@ -8,6 +8,7 @@ use z3950_asn1::apdu::{
 };
 use z3950_asn1::sru::SruLimits;
 use z3950_asn1::types::Bits;
+use z3950_asn1::via::Via;
 
 use super::explain::SruDescription;
 use super::query::Translations;
@@ -188,6 +189,8 @@ impl SruTask {
         self.exchange
             .server
             .log_in(request.id_authentication.as_ref());
+        let via = Via::of_version(request.implementation_version.as_ref());
+        self.exchange.server.http.pass_on(&via);
         self.exchange.sets = ResultSets::default();
         self.exchange.server.http.connect(timeouts).await?;
         Ok(InitializeResponse {

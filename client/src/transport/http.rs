@@ -12,13 +12,14 @@ use hyper::body::{Body, Incoming};
 use hyper::client::conn::http1;
 use hyper::header::{
     ACCEPT, AUTHORIZATION, CONTENT_ENCODING, CONTENT_TYPE, HOST, HeaderMap, HeaderName,
-    HeaderValue, LOCATION, RETRY_AFTER, USER_AGENT,
+    HeaderValue, LOCATION, RETRY_AFTER, USER_AGENT, VIA,
 };
 use hyper::{Method, StatusCode};
 use hyper_util::rt::TokioIo;
 use tokio::task::AbortHandle;
 use tokio::time::Instant;
 use tracing::debug;
+use z3950_asn1::via::Via;
 
 use crate::error::{Cause, Error, Phase, SruFault};
 use crate::target::Endpoint;
@@ -39,6 +40,8 @@ pub(crate) struct HttpClient {
     endpoint: Endpoint,
     /// The header of each request that has credentials.
     authorization: Option<HeaderValue>,
+    /// The header Via of each request that comes through servers.
+    via: Option<HeaderValue>,
     max_body: usize,
     kept: Option<Kept>,
 }
@@ -106,6 +109,7 @@ impl HttpClient {
             proxy,
             endpoint,
             authorization: None,
+            via: None,
             max_body,
             kept: None,
         }
@@ -119,6 +123,12 @@ impl HttpClient {
             value.set_sensitive(true);
             Some(value)
         });
+    }
+
+    /// Says with each request from now on which servers it has come through (RFC 9110 §7.6.3).
+    pub(crate) fn pass_on(&mut self, via: &Via) {
+        let value = (!via.is_empty()).then(|| via.to_header());
+        self.via = value.and_then(|value| value.try_into().ok());
     }
 
     /// Closes the connection, and forgets an answer that is awaited.
@@ -267,6 +277,9 @@ impl HttpClient {
         }
         if let Some(authorization) = &self.authorization {
             headers.insert(AUTHORIZATION, authorization.clone());
+        }
+        if let Some(via) = &self.via {
+            headers.insert(VIA, via.clone());
         }
         Ok(message)
     }

@@ -15,6 +15,7 @@ mod search;
 mod set;
 mod shared;
 mod upstream;
+mod via;
 
 use std::fmt;
 use std::sync::Arc;
@@ -28,13 +29,14 @@ use z3950_server::asn1::apdu::{DatabaseName, Schema};
 use z3950_server::asn1::bib1::diagnostics::Condition;
 use z3950_server::asn1::oid::{Oid, UNIMARC, USMARC};
 use z3950_server::backend::{
-    Answer, Backend, DatabaseInfo, Found, Retrieve, RetrieveMany, Retrieved, Search,
+    Answer, Backend, Caller, DatabaseInfo, Found, Retrieve, RetrieveMany, Retrieved, Search,
 };
 use z3950_server::memory::forms;
 use z3950_server::{Diagnostic, diagnostic};
 
 use self::records::RecordCache;
 use self::upstream::Upstream;
+use self::via::Chains;
 
 /// A database at other servers: its name, where its records are, and how long to wait for them.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -96,7 +98,7 @@ impl RemoteOptions {
 /// ```
 pub struct RemoteDatabase {
     options: RemoteOptions,
-    upstreams: Vec<Arc<Upstream>>,
+    chains: Chains,
     cache: Arc<RecordCache>,
 }
 
@@ -112,14 +114,8 @@ impl RemoteDatabase {
         of_client.timeouts = timeouts;
         let client = client.with_options(of_client);
         let cache = Arc::new(RecordCache::new(options.cache_octets));
-        let targets = options.targets.iter();
-        let upstreams = targets.map(|target| {
-            let upstream = Upstream::new(&client, &options, target, Arc::clone(&cache))?;
-            Ok(Arc::new(upstream))
-        });
-        let upstreams: Result<_, ProfileError> = upstreams.collect();
         Ok(Self {
-            upstreams: upstreams?,
+            chains: Chains::new(client, &options, Arc::clone(&cache))?,
             cache,
             options,
         })
@@ -133,16 +129,21 @@ impl RemoteDatabase {
     /// The targets that a request names: all, or the one of `NAME@TARGET`.
     ///
     /// # Errors
-    /// Condition 235 for a target that the database does not have.
-    fn named(&self, databases: &[DatabaseName]) -> Result<Vec<Arc<Upstream>>, Diagnostic> {
+    /// Condition 235 for a target that the database does not have, 109 for a search that this database has passed on itself.
+    fn named(
+        &self,
+        databases: &[DatabaseName],
+        caller: Caller,
+    ) -> Result<Vec<Arc<Upstream>>, Diagnostic> {
+        let upstreams = self.chains.upstreams(&self.options, caller.via())?;
         let name = databases.first().map(|name| name.0.to_string_lossy());
         let name = name.unwrap_or_default();
         if !name.contains('@') {
-            return Ok(self.upstreams.clone());
+            return Ok(upstreams);
         }
-        let upstreams = self.upstreams.iter();
+        let upstreams = upstreams.into_iter();
         let one = upstreams.filter(|one| one.name().eq_ignore_ascii_case(&name));
-        let one: Vec<_> = one.cloned().collect();
+        let one: Vec<_> = one.collect();
         match one.is_empty() {
             true => Err(diagnostic(
                 Condition::DATABASE_DOES_NOT_EXIST,
@@ -178,8 +179,8 @@ impl Backend for RemoteDatabase {
             database.scan = false;
             database.sort = false;
             database.update = false;
-            if let [_, _, ..] = &*self.upstreams {
-                let names = self.upstreams.iter().map(|one| one.name().to_owned());
+            if let [_, _, ..] = &*self.chains.direct {
+                let names = self.chains.direct.iter().map(|one| one.name().to_owned());
                 database.parts = names.collect();
             }
         }

@@ -3,11 +3,14 @@
 use std::net::{IpAddr, Ipv6Addr};
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use z3950_asn1::via::Via;
+
 /// Who asks: a session, or a program that calls a backend. A backend shares its time among callers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Caller {
     number: u64,
     address: Option<IpAddr>,
+    via: Via,
 }
 
 impl Caller {
@@ -18,6 +21,7 @@ impl Caller {
         Self {
             number: LAST.fetch_add(1, Ordering::Relaxed),
             address: None,
+            via: Via::default(),
         }
     }
 
@@ -25,6 +29,17 @@ impl Caller {
     pub fn with_address(self, address: IpAddr) -> Self {
         let address = Some(network(address));
         Self { address, ..self }
+    }
+
+    /// The same caller, whose requests have come through these servers. A backend that passes them on says so, and refuses those that it
+    /// has passed on itself.
+    pub fn with_via(self, via: Via) -> Self {
+        Self { via, ..self }
+    }
+
+    /// The servers that its requests have come through.
+    pub fn via(&self) -> Via {
+        self.via
     }
 
     /// The address as it is counted; `None` for all callers without one.

@@ -58,7 +58,7 @@ enum HttpRequest {
     /// OPTIONS.
     Options,
     Sru(Box<OfSru>),
-    Web(Heading, Bytes),
+    Web(Box<Heading>, Bytes),
 }
 
 /// A request of SRU.
@@ -139,7 +139,7 @@ impl<'a> Answerer<'a> {
         let answered = match (asked, web) {
             (Ok(HttpRequest::Sru(asked)), _) => self.carry_out(*asked).await,
             (Ok(HttpRequest::Web(heading, body)), Some(web)) => {
-                self.of_web(&**web, head, heading, body).await
+                self.of_web(&**web, head, *heading, body).await
             }
             (Ok(_), _) => self.told(plain(StatusCode::NO_CONTENT, "")),
             (Err(problem), _) => self.told(refused(problem)),
@@ -235,7 +235,7 @@ impl<'a> Answerer<'a> {
                 Err(other) => return Err(Problem::fault(&format_args!("{other:?}"))),
             },
             Carrier::Form => sru::Request::from_parameters(&body, &self.limits),
-            Carrier::Web => return Ok(HttpRequest::Web(heading, body)),
+            Carrier::Web => return Ok(HttpRequest::Web(Box::new(heading), body)),
             Carrier::Url | Carrier::Nothing => sru::Request::from_parameters(query, &self.limits),
         };
         if heading.is_of_page && matches!(&request, Ok(request) if is_update(request)) {
@@ -271,6 +271,7 @@ impl<'a> Answerer<'a> {
         let mut asked = SruAsked::new(heading.database, request);
         asked.login = heading.login;
         asked.authority = heading.authority;
+        asked.via = heading.via;
         asked.secure = self.is_encrypted;
         let mut reply = self.session.answer(asked).await;
         let from = Requester {

@@ -5,11 +5,12 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use hyper::header::{
     AUTHORIZATION, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, EXPECT, HOST, HeaderMap,
-    HeaderName, ORIGIN,
+    HeaderName, ORIGIN, VIA,
 };
 use hyper::http::request::Parts;
 use hyper::{Method, StatusCode, Version};
 use z3950_asn1::sru::SruLogin;
+use z3950_asn1::via::Via;
 
 /// Where the request of SRU is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,6 +40,8 @@ pub(super) struct Heading {
     pub(super) length: Option<u64>,
     /// Whether a page in a browser sends it.
     pub(super) is_of_page: bool,
+    /// The servers that it has come through.
+    pub(super) via: Via,
 }
 
 /// Why a request is refused without a look at its body.
@@ -118,6 +121,7 @@ pub(super) fn read(head: &Parts, octets: &[u8], is_web: bool) -> Result<Heading,
         login: login(&head.headers)?,
         length,
         is_of_page: head.headers.contains_key(ORIGIN),
+        via: via(&head.headers),
     })
 }
 
@@ -213,6 +217,12 @@ fn database(path: &str) -> Result<String, Problem> {
         Ok(_) => Err(Problem::bad("the path has a control character")),
         Err(_) => Err(Problem::bad("the path is not UTF-8")),
     }
+}
+
+/// The servers that a request has come through (RFC 9110 §7.6.3).
+fn via(headers: &HeaderMap) -> Via {
+    let values = headers.get_all(VIA).iter();
+    Via::of_header(values.filter_map(|value| value.to_str().ok()))
 }
 
 /// The credentials of Basic authentication (RFC 7617). Those of other schemes are none.

@@ -20,7 +20,7 @@ impl RemoteDatabase {
             return known.map(Found::from).ok_or_else(unknown);
         }
         refuse_result_sets(search.query)?;
-        let upstreams = self.named(search.databases)?;
+        let upstreams = self.named(search.databases, search.caller)?;
         let deadline = after(self.options.total_time);
         // Each has its share of the first records, if all have enough.
         let first = search.first_records.div_ceil(upstreams.len().max(1));

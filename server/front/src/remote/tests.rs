@@ -140,7 +140,11 @@ async fn a_target_can_be_searched_alone() {
         RemoteOptions::new("union", [target(&one), target(&two)]),
     );
     let database = database.expect("targets");
-    let named = |name: &str| database.named(&[name.into()]).map(|found| found.len());
+    let named = |name: &str| {
+        database
+            .named(&[name.into()], Caller::new())
+            .map(|found| found.len())
+    };
     assert_eq!(named("union"), Ok(2));
     assert_eq!(named(&name.to_uppercase()), Ok(1));
     assert_eq!(

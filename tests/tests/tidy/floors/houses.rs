@@ -141,6 +141,7 @@ pub(super) const HOUSES: &[House] = &[
             "input",
             "pem",
             "hex",
+            "via",
             "moment",
             "optional",
             "oid",
