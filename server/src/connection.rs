@@ -35,6 +35,7 @@ use crate::fault::{Faults, Item, Output, Script};
 use crate::limits::Limits;
 use crate::metrics::{Metrics, SessionEnd};
 use crate::observer::{Observer, Peer, Unobserved};
+use crate::recorded::RecordedServer;
 use crate::session::Session;
 use crate::target::Target;
 use crate::transcript::{Player, Replay};
@@ -48,6 +49,8 @@ pub(crate) struct Context {
     pub(crate) faults: Arc<Faults>,
     /// Recorded conversations, which replace the target's answers.
     pub(crate) replayed: Option<Arc<Replay>>,
+    /// Another server, which answers instead of the target.
+    pub(crate) recorded: Option<Arc<dyn RecordedServer>>,
     pub(crate) observer: Arc<dyn Observer>,
     pub(crate) metrics: Arc<Metrics>,
     /// What answers requests of HTTP that are not SRU's.
@@ -64,6 +67,7 @@ impl Context {
             target: Arc::new(target),
             faults: Arc::default(),
             replayed: None,
+            recorded: None,
             observer: Arc::new(Unobserved),
             metrics: Arc::default(),
             #[cfg(feature = "sru")]

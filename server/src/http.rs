@@ -67,11 +67,20 @@ pub(crate) async fn serve<S: Transport>(
     let session = answerer::session(client, context);
     let exchange = Exchange::new(client.begun, session.no_charge());
     let exchange = Arc::new(Mutex::new(exchange));
-    let end = match context.replayed {
-        Some(_) => HttpEnd::Status(
+    let is_z3950_only = match (&context.replayed, &context.recorded) {
+        (Some(_), _) => {
+            Some("recorded conversations of Z39.50 are replayed here, and SRU is not answered\n")
+        }
+        (None, Some(_)) => {
+            Some("conversations of Z39.50 are recorded here, and SRU is not passed on\n")
+        }
+        (None, None) => None,
+    };
+    let end = match is_z3950_only {
+        Some(words) => HttpEnd::Status(
             SessionEnd::ProtocolError,
             StatusCode::NOT_IMPLEMENTED,
-            "recorded conversations of Z39.50 are replayed here, and SRU is not answered\n".into(),
+            words.into(),
         ),
         None => {
             let connection = HttpConnection {

@@ -28,7 +28,8 @@
 //! - [`metrics`]: what a running server counts;
 //! - `sru`: SRU requests answered from the same databases, with the feature `sru`;
 //! - `web`: other requests of HTTP, such as those for pages, with the feature `sru`;
-//! - [`transcript`]: recorded conversations, as values and as JSON, and their replay;
+//! - [`transcript`]: recorded conversations, as values and as JSON, and their replay; [`recorded`]: another server, between which and
+//!   its clients this one stands to record them;
 //! - `tls`: certificates and keys of listeners, with the feature `tls`;
 //! - [`testing::TestServer`]: all of it inside a test, with a transcript.
 //!
@@ -74,6 +75,8 @@ pub mod memory;
 pub mod metrics;
 mod observer;
 mod offer;
+pub mod recorded;
+mod relay;
 #[cfg(test)]
 mod requests;
 mod service;

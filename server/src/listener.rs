@@ -37,6 +37,8 @@ use crate::lock::lock;
 use crate::metrics::SessionEnd;
 use crate::metrics::{Metrics, PERIOD};
 use crate::observer::Observer;
+use crate::recorded::RecordedServer;
+use crate::relay;
 use crate::target::Target;
 #[cfg(feature = "tls")]
 use crate::tls::Tls;
@@ -219,6 +221,14 @@ impl Server {
         self
     }
 
+    /// Passes what clients send on to another server, and its answers back, instead of asking the target; what both say goes to
+    /// the observer. Octets stay as they are, unless a fault strikes.
+    pub fn with_recorded(self, server: Arc<dyn RecordedServer>) -> Self {
+        self.handle
+            .change(|context| context.recorded = Some(server));
+        self
+    }
+
     /// Sets the observer.
     pub fn with_observer(self, observer: Arc<dyn Observer>) -> Self {
         self.handle.change(|context| context.observer = observer);
@@ -388,8 +398,18 @@ async fn converse<S: Transport>(
     stopping: &watch::Receiver<bool>,
     tally: &mut Tally,
 ) {
-    let served = connection::serve(stream, client, Arc::clone(context), stopping.clone(), tally);
-    let sent = served.await;
+    let sent = match &context.recorded {
+        Some(server) => {
+            let server = &**server;
+            Box::pin(relay::serve(
+                stream, client, context, server, stopping, tally,
+            ))
+            .await
+        }
+        None => {
+            connection::serve(stream, client, Arc::clone(context), stopping.clone(), tally).await
+        }
+    };
     #[cfg(feature = "sru")]
     if let Some(octets) = sent {
         // Boxed, so that sessions of Z39.50 stay small.

@@ -57,6 +57,7 @@ use crate::listener::{Endpoint, Server, Summary};
 use crate::lock::lock;
 use crate::memory::{DocidField, MemoryBackend, MemoryBackendBuilder, Profile};
 use crate::offer::Offer;
+use crate::recorded::RecordedServer;
 use crate::target::Target;
 #[cfg(feature = "tls")]
 use crate::tls::Tls;
@@ -86,6 +87,7 @@ impl TestServer {
             access: Access::default(),
             imitated: None,
             replayed: None,
+            recorded: None,
             limits: Limits {
                 drain_time: Duration::from_millis(200),
                 linger_time: Duration::from_millis(100),
@@ -277,6 +279,7 @@ pub struct TestServerBuilder {
     access: Access,
     imitated: Option<Imitated>,
     replayed: Option<Replay>,
+    recorded: Option<Arc<dyn RecordedServer>>,
     limits: Limits,
     faults: Faults,
     #[cfg(feature = "sru")]
@@ -337,6 +340,26 @@ impl TestServerBuilder {
     /// [`TestServerBuilder::replay`], but a request that was not recorded gets the next answer to a request of its kind.
     pub fn replay_in_order(mut self, recording: Recording) -> Self {
         self.replayed = Some(Replay::new(&recording, true));
+        self
+    }
+
+    /// Passes what clients send on to another server, and its answers back, instead of searching databases. The transcript has
+    /// what both say.
+    ///
+    /// ```
+    /// use z3950_server::recorded::RecordedHost;
+    /// use z3950_server::testing::TestServer;
+    ///
+    /// let library = TestServer::demo();
+    /// let between = TestServer::builder()
+    ///     .passing_to(RecordedHost(library.addr().to_string()))
+    ///     .rule("on search nth=2: delay 500ms")
+    ///     .start();
+    /// // … have a client talk to `between` …
+    /// assert!(between.names().is_empty());
+    /// ```
+    pub fn passing_to(mut self, server: impl RecordedServer + 'static) -> Self {
+        self.recorded = Some(Arc::new(server));
         self
     }
 
@@ -451,6 +474,10 @@ impl TestServerBuilder {
             }
             let server = server.replaying(self.replayed).with_faults(faults);
             let server = server.with_observer(observer);
+            let server = match self.recorded {
+                Some(recorded) => server.with_recorded(recorded),
+                None => server,
+            };
             #[cfg(feature = "sru")]
             let server = match self.web {
                 Some(web) => server.with_web(web),

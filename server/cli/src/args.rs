@@ -55,6 +55,18 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "SERVER", help_heading = SERVED)]
     pub(crate) imitate: Option<Imitated>,
 
+    /// Stand between clients and the server of --upstream, and write what both say to a transcript, which --replay reads
+    #[arg(long, value_name = "FILE", help_heading = SERVED)]
+    pub(crate) record: Option<PathBuf>,
+
+    /// The server to record: HOST:PORT, ssl:HOST:PORT or unix:PATH
+    #[arg(long, value_name = "ADDR", help_heading = SERVED)]
+    pub(crate) upstream: Option<String>,
+
+    /// Trust these certificates of --upstream ssl:HOST:PORT beyond the system's, in PEM
+    #[arg(long, value_name = "FILE", help_heading = SERVED)]
+    pub(crate) upstream_ca: Option<PathBuf>,
+
     /// Answer from a transcript: each request gets the answer recorded for the same request, and one that was never recorded
     /// gets diagnostic 100
     #[arg(long, value_name = "FILE", help_heading = SERVED)]
@@ -154,6 +166,10 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "FILE", help_heading = LOGS)]
     pub(crate) transcript: Option<PathBuf>,
 
+    /// Replace the file of --record or --transcript if it exists
+    #[arg(long, help_heading = LOGS)]
+    pub(crate) overwrite: bool,
+
     /// Write every APDU to a file in words
     #[arg(long, value_name = "FILE", help_heading = LOGS)]
     pub(crate) apdu_log: Option<PathBuf>,
@@ -198,6 +214,7 @@ Examples:
   z3950d --demo --fault 'on search db=books nth=2: delay 500ms' --fault 'on search: surrogate 14'
   z3950d --demo --access-log access.log --status 127.0.0.1:9210
   z3950d --imitate yaz-ztest --listen 127.0.0.1:0 --transcript said.jsonl
+  z3950d --record said.jsonl --upstream z3950.example.org:210 --overwrite
   z3950d --replay said.jsonl";
 
 pub(crate) const AFTERWARDS: &str = "\
@@ -223,7 +240,9 @@ impl Arguments {
     /// Checks that there is something to serve, and that the TLS options fit together.
     pub(crate) fn checked(self) -> Result<Self, clap::Error> {
         let own = self.demo || !self.databases.is_empty() || !self.save.is_empty();
-        let others = self.imitate.is_some() || self.replay.is_some() || self.config.is_some();
+        let records = self.record.is_some() || self.upstream.is_some();
+        let without = self.imitate.is_some() || self.replay.is_some() || records;
+        let others = without || self.config.is_some();
         if self.asks_for_text() {
             return Ok(self);
         }
@@ -236,7 +255,7 @@ impl Arguments {
         if !own && !others {
             return Err(refusal(NOTHING));
         }
-        if own && (self.imitate.is_some() || self.replay.is_some()) {
+        if own && without {
             return Err(Self::command().error(ErrorKind::ArgumentConflict, NO_DATABASES));
         }
         if self.access_log_format.is_some() && self.access_log.is_none() && self.config.is_none() {
@@ -269,11 +288,11 @@ impl Arguments {
 pub(crate) const NOTHING: &str = "nothing to serve: give --demo for the built-in catalogue, \
                                   --database NAME=PATH for a file of records, or --config FILE";
 
-const NO_DATABASES: &str =
-    "--imitate and --replay answer without databases: leave out --demo, --database and --save";
+const NO_DATABASES: &str = "--imitate, --replay and --record answer without databases: leave out --demo, \
+                            --database and --save";
 
 const FOLDS_ONLY: &str = "--fold works on its file alone: leave out --demo, --database, --save, \
-                          --config, --imitate and --replay";
+                          --config, --imitate, --replay and --record";
 
 fn refusal(words: &str) -> clap::Error {
     Arguments::command().error(ErrorKind::MissingRequiredArgument, words)

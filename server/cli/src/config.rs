@@ -76,6 +76,14 @@ pub(crate) struct Config {
     pub(crate) apdu_log: Option<PathBuf>,
     /// The file for the transcript.
     pub(crate) transcript: Option<PathBuf>,
+    /// The file in which sessions with another server are recorded.
+    pub(crate) record: Option<PathBuf>,
+    /// The address of that server.
+    pub(crate) upstream: Option<String>,
+    /// Certificates that it is trusted with, beyond those of the system.
+    pub(crate) upstream_ca: Option<PathBuf>,
+    /// Whether a transcript may replace an existing one.
+    pub(crate) overwrite: bool,
     /// The recording to replay.
     pub(crate) replay: Option<PathBuf>,
     /// Whether a request that is not in the recording gets the next answer to a request of its kind.
@@ -207,6 +215,9 @@ impl Config {
             self.apdu_log = section.path("apdus", folder);
             self.transcript = section.path("transcript", folder);
         });
+        self.record = top.path("record", folder);
+        self.upstream = top.text("upstream");
+        self.upstream_ca = top.path("upstream-ca", folder);
         self.replay = top.path("replay", folder);
         self.replay_in_order = top.flag("replay-in-order").unwrap_or(false);
     }

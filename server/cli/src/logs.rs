@@ -22,7 +22,8 @@ pub(crate) struct Logs {
 impl Logs {
     pub(crate) fn of(config: &Config) -> Result<Self, Failure> {
         let apdus = settings::apdu_log(config).map(|log| begun("--apdu-log", log));
-        let transcript = settings::transcript(config).map(|log| begun("--transcript", log));
+        let option = format!("--{}", settings::transcript_key(config));
+        let transcript = settings::transcript(config).map(|log| begun(&option, log));
         let access = settings::access_log(config);
         Ok(Self {
             apdus: apdus.transpose()?.map(|log| Arc::new(ApduLog::new(log))),
@@ -50,7 +51,9 @@ impl Logs {
         };
         let apdus = self.apdus.as_ref().map(|log| log.change(followed));
         let transcript = self.transcript.as_ref().map(|log| log.change(followed));
-        let written = |option: &'static str| move |error| settings::unwritten(option, error);
+        let key = settings::transcript_key(config);
+        let written =
+            |key: &'static str| move |error| settings::unwritten(&format!("--{key}"), error);
         let is_file = |path: &&PathBuf| path.as_path() != Path::new(STDERR);
         let access = self
             .access
@@ -65,8 +68,8 @@ impl Logs {
         });
         [
             access,
-            apdus.map(|followed| followed.map_err(written("--apdu-log"))),
-            transcript.map(|followed| followed.map_err(written("--transcript"))),
+            apdus.map(|followed| followed.map_err(written("apdu-log"))),
+            transcript.map(|followed| followed.map_err(written(key))),
         ]
         .into_iter()
         .flatten()

@@ -22,6 +22,7 @@ mod load;
 mod logs;
 mod manual;
 mod notify;
+mod recorder;
 mod reload;
 mod remotes;
 mod serve;
@@ -98,7 +99,8 @@ fn main() -> ExitCode {
 fn usable(config: &Config, origin: &SettingOrigin) -> bool {
     let wrong = settings::check(config, origin);
     let remotes = remotes::open(config).err().map(|failure| failure.words);
-    let wrong: Vec<String> = wrong.into_iter().chain(remotes).collect();
+    let recorded = recorder::open(config).err().map(|failure| failure.words);
+    let wrong: Vec<String> = wrong.into_iter().chain(remotes).chain(recorded).collect();
     wrong.iter().for_each(|words| complain(words));
     wrong.is_empty()
 }

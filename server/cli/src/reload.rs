@@ -282,6 +282,9 @@ fn keep(running: &Config, new: &mut Config) -> Vec<&'static str> {
     keep! {
         "page": no_page,
         "imitate": imitate,
+        "record": record,
+        "upstream": upstream,
+        "upstream-ca": upstream_ca,
         "replay": replay,
         "replay-in-order": replay_in_order,
         "status": status,

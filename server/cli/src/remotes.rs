@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use z3950_front::remote::{RemoteDatabase, RemoteOptions};
 use z3950_front::z3950::profile::Profiles;
+use z3950_front::z3950::target::Endpoint;
 use z3950_front::z3950::{Client, target};
 
 use crate::config::{Config, ListenAddress};
@@ -53,25 +54,27 @@ fn refuse_itself(config: &Config, options: &RemoteOptions, client: &Client) -> R
         let Ok(resolved) = client.profiles().resolve(text) else {
             continue;
         };
-        let host = resolved.endpoint.host().to_string();
-        let port = resolved.endpoint.port();
-        let is_own = config
-            .listeners
-            .iter()
-            .any(|listener| match &listener.place {
-                ListenAddress::Address(place) => match place.parse::<SocketAddr>() {
-                    Ok(own) => own.port() == port && port != 0 && is_same_host(own, &host),
-                    Err(_) => *place == format!("{host}:{port}"),
-                },
-                ListenAddress::Unix(_) => false,
-            });
-        if is_own {
+        if is_own(config, &resolved.endpoint) {
             let (name, target) = (&options.name, target::redacted(text));
             let words = format!("database {name}: the target {target} is this server itself");
             return Err(Failure::usage(words));
         }
     }
     Ok(())
+}
+
+/// Whether an address is one of this server's listeners.
+pub(crate) fn is_own(config: &Config, endpoint: &Endpoint) -> bool {
+    let (host, port) = (endpoint.host().to_string(), endpoint.port());
+    let mut listeners = config.listeners.iter();
+    listeners.any(|listener| match (&listener.place, endpoint) {
+        (ListenAddress::Unix(own), Endpoint::Unix(path)) => own == path,
+        (ListenAddress::Unix(_), _) | (_, Endpoint::Unix(_)) => false,
+        (ListenAddress::Address(place), _) => match place.parse::<SocketAddr>() {
+            Ok(own) => own.port() == port && port != 0 && is_same_host(own, &host),
+            Err(_) => *place == format!("{host}:{port}"),
+        },
+    })
 }
 
 fn is_same_host(own: SocketAddr, host: &str) -> bool {

@@ -18,7 +18,7 @@ use crate::status::StatusListener;
 use crate::status::page::Status;
 use crate::web::web;
 use crate::words::{counted, span};
-use crate::{reload, remotes, settings, signals};
+use crate::{recorder, reload, remotes, settings, signals};
 
 /// Serves until a signal comes.
 pub(crate) async fn serve(
@@ -47,7 +47,11 @@ pub(crate) async fn serve(
             false => server.with_replay(recording),
         };
     }
-    let has_page = !config.no_page && config.replay.is_none();
+    if let Some((recorded, file)) = recorder::open(&config)?.zip(config.record.as_ref()) {
+        recorder::tell(&recorded, file);
+        server = server.with_recorded(recorded);
+    }
+    let answers_http = config.replay.is_none() && config.record.is_none();
     let logs = Logs::of(&config)?;
     let server = server
         .with_faults(reload::faults(&config))
@@ -75,9 +79,9 @@ pub(crate) async fn serve(
         }
     }
     let urls = server.http_urls();
-    if !urls.is_empty() {
+    if !urls.is_empty() && answers_http {
         let urls = urls.join(", ");
-        if has_page {
+        if !config.no_page {
             complain(&format_args!("page at {urls}"));
         }
         complain(&format_args!("SRU at {urls}"));

@@ -39,6 +39,7 @@ impl SettingOrigin {
             ("access", arguments.access_log.is_some()),
             ("apdu-log", arguments.apdu_log.is_some()),
             ("transcript", arguments.transcript.is_some()),
+            ("record", arguments.record.is_some()),
         ];
         let replaced = replaced.into_iter().filter(|(_, is_given)| *is_given);
         Self {
@@ -100,12 +101,17 @@ pub(crate) fn settings(arguments: Arguments) -> (Option<Config>, Vec<String>) {
     config.access_log_format = format.unwrap_or(config.access_log_format);
     config.apdu_log = arguments.apdu_log.or(config.apdu_log);
     config.transcript = arguments.transcript.or(config.transcript);
+    config.record = arguments.record.or(config.record);
+    config.upstream = arguments.upstream.or(config.upstream);
+    config.upstream_ca = arguments.upstream_ca.or(config.upstream_ca);
+    config.overwrite = arguments.overwrite;
     config.replay = arguments.replay.or(config.replay);
     config.replay_in_order |= arguments.replay_in_order;
     if config.replay_in_order && config.replay.is_none() {
         let words = "--replay-in-order (replay-in-order in the file) needs --replay FILE (replay)";
         wrong.push(words.to_owned());
     }
+    wrong.extend(of_recording(&config).map(str::to_owned));
     for fault in arguments.faults {
         if let FaultArgument::Rule(rule) = fault {
             config.faults = config.faults.with(*rule);
@@ -135,10 +141,33 @@ pub(crate) fn settings(arguments: Arguments) -> (Option<Config>, Vec<String>) {
     *sessions = arguments.max_sessions.unwrap_or(*sessions);
     *sessions_per_address = arguments.max_sessions_per_address.or(*sessions_per_address);
     let own = config.demo || !config.databases.is_empty() || !config.remotes.is_empty();
-    if !own && config.imitate.is_none() && config.replay.is_none() && wrong.is_empty() {
+    let without = config.imitate.is_some() || config.replay.is_some() || config.record.is_some();
+    if !own && !without && wrong.is_empty() {
         wrong.push(NOTHING.to_owned());
     }
     (Some(config), wrong)
+}
+
+/// What is wrong with the settings of a recorder.
+fn of_recording(config: &Config) -> Option<&'static str> {
+    let own = config.demo || !config.databases.is_empty() || !config.remotes.is_empty();
+    let others = own || config.imitate.is_some() || config.replay.is_some();
+    match (&config.record, &config.upstream) {
+        (Some(_), None) => {
+            Some("--record (record in the file) needs the server to record: --upstream HOST:PORT")
+        }
+        (None, Some(_)) => {
+            Some("--upstream (upstream in the file) needs a file to record in: --record FILE")
+        }
+        (Some(_), Some(_)) if others => Some(
+            "--record (record in the file) passes on what another server answers: leave out databases, \
+             imitate and replay",
+        ),
+        (Some(_), Some(_)) if config.transcript.is_some() => {
+            Some("--record writes the transcript: leave out --transcript")
+        }
+        _ => None,
+    }
 }
 
 impl Arguments {
@@ -243,7 +272,7 @@ pub(crate) fn check(config: &Config, origin: &SettingOrigin) -> Vec<String> {
     }
     for (key, log) in [
         ("apdu-log", apdu_log(config)),
-        ("transcript", transcript(config)),
+        (transcript_key(config), transcript(config)),
     ] {
         match log {
             None | Some(Ok(_) | Err(file::Error::Busy { .. })) => {}
@@ -314,8 +343,17 @@ pub(crate) fn check_recording(config: &Config, origin: &SettingOrigin) -> Option
 
 /// The transcript. Because each run counts its sessions from 1, an existing transcript is not appended to.
 pub(crate) fn transcript(config: &Config) -> Option<Result<Growing, file::Error>> {
-    let create = |path| Growing::create(path, Existing::Refuse);
-    config.transcript.as_deref().map(create)
+    let create = |path| Growing::create(path, Existing::forced(config.overwrite));
+    let path = config.record.as_deref().or(config.transcript.as_deref());
+    path.map(create)
+}
+
+/// The setting that names the transcript.
+pub(crate) fn transcript_key(config: &Config) -> &'static str {
+    match config.record {
+        Some(_) => "record",
+        None => "transcript",
+    }
 }
 
 /// Whether a database can be saved to a file: its lock is free, a file can be created next to it, and its journal, if there is one,
@@ -342,7 +380,7 @@ pub(crate) fn unwritten(option: &str, error: file::Error) -> Failure {
             Failure::cannot(&what, source)
         }
         file::Error::Exists { path } => Failure::usage(format!(
-            "{} exists and is not empty: move it away, or give {option} another file",
+            "{} exists and is not empty: move it away, give {option} another file, or replace it with --overwrite",
             path.display()
         )),
         error => Failure::cannot(&format!("cannot write the file of {option}"), error),

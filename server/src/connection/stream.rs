@@ -218,7 +218,7 @@ impl Inlet {
 
 /// Writes octets; each part has to be taken within `limit`.
 pub(crate) async fn write(
-    stream: &mut impl Transport,
+    stream: &mut (impl AsyncWrite + Unpin),
     mut octets: &[u8],
     limit: Duration,
 ) -> io::Result<()> {
@@ -242,8 +242,8 @@ async fn within<T>(limit: Duration, work: impl Future<Output = io::Result<T>>) -
 }
 
 /// Writes the octets one by one, with a pause after each.
-pub(super) async fn trickle(
-    stream: &mut impl Transport,
+pub(crate) async fn trickle(
+    stream: &mut (impl AsyncWrite + Unpin),
     octets: &[u8],
     pause: Duration,
     limit: Duration,

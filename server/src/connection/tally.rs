@@ -68,7 +68,7 @@ impl Tally {
     }
 
     /// Counts an APDU that was received.
-    pub(super) fn received(&mut self, octets: usize, apdu: Option<&Apdu>) {
+    pub(crate) fn received(&mut self, octets: usize, apdu: Option<&Apdu>) {
         self.metrics.received(octets);
         if let Some(Apdu::Close(_)) = apdu {
             self.ends(SessionEnd::Closed, None);
@@ -80,12 +80,12 @@ impl Tally {
     }
 
     /// Begins to time a request, if it is an operation.
-    pub(super) fn timer(&self, request: &Apdu) -> Option<OperationTimer> {
+    pub(crate) fn timer(&self, request: &Apdu) -> Option<OperationTimer> {
         OperationTimer::of(request, &self.metrics)
     }
 
     /// Counts and logs the answer to a request.
-    pub(super) fn answered(
+    pub(crate) fn answered(
         &mut self,
         timer: Option<OperationTimer>,
         request: &Apdu,
@@ -138,7 +138,7 @@ impl Tally {
     }
 
     /// Counts octets that are sent, and the records of their APDU.
-    pub(super) fn sent(&mut self, octets: usize, apdu: Option<&Apdu>) {
+    pub(crate) fn sent(&mut self, octets: usize, apdu: Option<&Apdu>) {
         let (records, diagnostics) = match apdu {
             Some(Apdu::SearchResponse(search)) => records(&search.records),
             Some(Apdu::PresentResponse(present)) => records(&present.records),

@@ -66,6 +66,15 @@ pub(crate) struct Script {
     challenged: Option<Reply>,
 }
 
+impl From<Item> for Output {
+    fn from(item: Item) -> Self {
+        Self {
+            items: vec![item],
+            ..Self::default()
+        }
+    }
+}
+
 impl Script {
     /// The rules at the beginning of a session.
     pub(crate) fn new(faults: Arc<Faults>, session: u64) -> Self {
@@ -98,6 +107,11 @@ impl Script {
             alter::request(fault, request);
         }
         Ok(striking)
+    }
+
+    /// Whether answers wait for the next one.
+    pub(crate) fn holds(&self) -> bool {
+        self.held.iter().any(|held| !held.is_empty())
     }
 
     /// Applies the faults to the session's reply.

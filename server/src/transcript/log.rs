@@ -10,6 +10,7 @@ use z3950_asn1::apdu::Apdu;
 use z3950_asn1::codec::dump::dump;
 use z3950_asn1::error::DecodeError;
 
+use super::redact::redacted;
 use super::{Direction, HttpEntry, TranscriptEntry, format_time, line, name};
 use crate::lock::lock;
 use crate::observer::{HttpMessage, Observer, Peer};
@@ -59,7 +60,7 @@ impl<W: Write + Send> ApduLog<W> {
 
     fn note(&self, session: u64, direction: Direction, octets: &[u8], apdu: Option<&Apdu>) {
         let time = format_time(SystemTime::now());
-        let (direction, name, octets) = (direction.name(), name(apdu), dump(octets));
+        let (direction, name, octets) = (direction.name(), name(apdu), dump(&redacted(octets)));
         self.0.write(&format!(
             "{time} session {session} {direction} {name}\n{octets}\n"
         ));

@@ -2,14 +2,15 @@
 
 use z3950_asn1::codec::frame::{CONSTRUCTED, Header, Length};
 
-/// Replaces idAuthentication of Init and the answer to a challenge by `*`.
+/// Replaces by `*`: idAuthentication of Init, its userInformationField unless that negotiates character sets, the answer to a
+/// challenge, and whatever follows damage in these APDUs.
 pub(super) fn redacted(octets: &[u8]) -> Vec<u8> {
     let mut octets = octets.to_vec();
     let Ok(Some(apdu)) = Header::read(&octets) else {
         return octets;
     };
     let secrets: &[u32] = match apdu.tag {
-        20 => &[7],
+        20 => &[7, USER_INFORMATION],
         29 => &[0, 38],
         _ => return octets,
     };
@@ -17,15 +18,38 @@ pub(super) fn redacted(octets: &[u8]) -> Vec<u8> {
     while let Some((tag, end)) = value(&octets, at) {
         if secrets.contains(&tag)
             && let Some(secret) = octets.get_mut(at..end)
+            && (tag != USER_INFORMATION || !negotiates(secret))
         {
             blot(secret);
         }
         at = end;
     }
+    // The end of an indefinite length has no contents, and stays.
+    if let Some(rest) = octets.get_mut(at..) {
+        let end = blot(rest);
+        rest.get_mut(end..).unwrap_or_default().fill(b'*');
+    }
     octets
 }
 
-/// The tag of the value that begins at `at`, and its end; `None` if there is no value.
+/// The tag of userInformationField.
+const USER_INFORMATION: u32 = 11;
+/// Object identifiers of negotiation: 1.2.840.10003.15.
+const NEGOTIATION: &[u8] = b"\x2a\x86\x48\xce\x13\x0f";
+
+/// Whether the first primitive value in an element is the object identifier of a negotiation.
+fn negotiates(element: &[u8]) -> bool {
+    let mut rest = element;
+    while let Ok(Some(header)) = Header::read(rest) {
+        rest = rest.get(header.octets..).unwrap_or_default();
+        if header.class & CONSTRUCTED == 0 {
+            return header.class == 0 && header.tag == 6 && rest.starts_with(NEGOTIATION);
+        }
+    }
+    false
+}
+
+/// The tag of the value that begins at `at`, and its end; `None` if there is no whole value.
 fn value(octets: &[u8], at: usize) -> Option<(u32, usize)> {
     let first = Header::read(octets.get(at..)?).ok()??;
     let mut at = at;
@@ -36,7 +60,9 @@ fn value(octets: &[u8], at: usize) -> Option<(u32, usize)> {
         match header.length {
             _ if header.is_end_of_contents() => open = open.checked_sub(1)?,
             Length::Indefinite => open += 1,
-            Length::Definite(length) => at = at.saturating_add(length).min(octets.len()),
+            Length::Definite(length) => {
+                at = at.checked_add(length).filter(|end| *end <= octets.len())?;
+            }
         }
         if open == 0 {
             return Some((first.tag, at));
@@ -44,8 +70,8 @@ fn value(octets: &[u8], at: usize) -> Option<(u32, usize)> {
     }
 }
 
-/// Overwrites the contents of every primitive value.
-fn blot(octets: &mut [u8]) {
+/// Overwrites the contents of every primitive value; returns where the values end.
+fn blot(octets: &mut [u8]) -> usize {
     let mut at = 0;
     while let Some(Ok(Some(header))) = octets.get(at..).map(Header::read) {
         at += header.octets;
@@ -59,6 +85,7 @@ fn blot(octets: &mut [u8]) {
             at = end;
         }
     }
+    at
 }
 
 #[cfg(test)]
@@ -82,6 +109,28 @@ mod tests {
                 b"\xb4\x80\x9f\x6e\x01x\xa7\x80\x30\x80\x82\x02**\0\0\0\0\x84\x01\x07\0\0",
             ),
             (b"\xbd\x05\x9f\x26\x02pw", b"\xbd\x05\x9f\x26\x02**"),
+            // userInformationField, unless it negotiates character sets.
+            (
+                b"\xb4\x0a\xab\x08\x28\x06\x81\x02pw\x84\x00",
+                b"\xb4\x0a\xab\x08\x28\x06\x81\x02**\x84\x00",
+            ),
+            (
+                b"\xb4\x0f\xab\x0d\x28\x0b\x06\x07\x2a\x86\x48\xce\x13\x0f\x03\x81\x00",
+                b"\xb4\x0f\xab\x0d\x28\x0b\x06\x07\x2a\x86\x48\xce\x13\x0f\x03\x81\x00",
+            ),
+            // Damaged: everything after it.
+            (
+                b"\xb4\x80\xa7\x80\x30\x80\x82\x04pw",
+                b"\xb4\x80\xa7\x80\x30\x80\x82\x04**",
+            ),
+            (
+                b"\xb4\x09\x84\x01\x07\x9f\x7f\x20pw",
+                b"\xb4\x09\x84\x01\x07\x9f\x7f\x20**",
+            ),
+            (
+                b"\xb4\x09\x84\x01\x07\x87\xffpw",
+                b"\xb4\x09\x84\x01\x07****",
+            ),
             // Cut short, or no secret at all.
             (b"\xb4\x09\xa7\x04\x1a\x02m", b"\xb4\x09\xa7\x04\x1a\x02*"),
             (b"\xb6\x04\xa7\x02\x80\x00", b"\xb6\x04\xa7\x02\x80\x00"),

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use z3950_asn1::apdu::{Apdu, IdAuthentication, Query};
+use z3950_asn1::apdu::{Apdu, External, IdAuthentication, Query};
 use z3950_asn1::codec;
 
 use super::redact::redacted;
@@ -63,6 +63,11 @@ fn strip(request: &mut Apdu) {
             init.implementation_id = None;
             init.implementation_name = None;
             init.implementation_version = None;
+            if let Some(external) = &init.user_information_field
+                && !negotiates(external)
+            {
+                init.user_information_field = None;
+            }
             if let Some(authentication) = &mut init.id_authentication {
                 *authentication = IdAuthentication::Anonymous;
             }
@@ -76,6 +81,12 @@ fn strip(request: &mut Apdu) {
         }
         _ => {}
     }
+}
+
+/// Whether it negotiates character sets; everything else may hold credentials, and is not in transcripts.
+fn negotiates(external: &External) -> bool {
+    let syntax = external.direct_reference;
+    syntax.is_some_and(|syntax| syntax.to_string().starts_with("1.2.840.10003.15."))
 }
 
 /// The result sets that a request uses.

@@ -96,3 +96,105 @@ fn transcripts_follow_their_files() {
         assert!(!before.contains("session 2") && !after.contains("session 1"));
     }
 }
+
+#[test]
+fn sessions_with_another_server_are_recorded_and_replayed() {
+    let folder = Folder::new();
+    let said = folder.at("said.jsonl").to_str().expect("text").to_owned();
+    let library = Daemon::start(&["--demo", "--listen", "127.0.0.1:0"]);
+    let upstream = &library.listening.clone();
+    let arguments = [
+        "--record",
+        &said,
+        "--upstream",
+        upstream,
+        "--listen",
+        "127.0.0.1:0",
+    ];
+    let (recorder, words) = Daemon::heard(&arguments);
+    words.until(&format!("sessions with {upstream} are recorded in {said}"));
+    let recorded = recorder.hits("books", "@attr 1=4 war");
+    assert_eq!(library.hits("books", "@attr 1=4 war"), recorded);
+    drop((recorder, library));
+    let before = fs::read_to_string(&said).expect("a transcript");
+    // Nothing is overwritten unless that is asked for.
+    let again = ran(&arguments);
+    assert_eq!(again.status.code(), Some(2));
+    let told = String::from_utf8_lossy(&again.stderr);
+    assert!(
+        told.contains("--overwrite") && told.contains(&said),
+        "{told}"
+    );
+    assert_eq!(fs::read_to_string(&said).expect("a transcript"), before);
+    let replay = Daemon::start(&["--replay", &said, "--listen", "127.0.0.1:0"]);
+    assert_eq!(replay.hits("books", "@attr 1=4 war"), recorded);
+    drop(replay);
+    let arguments = [&arguments[..], &["--overwrite"]].concat();
+    let (recorder, words) = Daemon::heard(&arguments);
+    words.until("are recorded in");
+    // The server is gone, and the client is told.
+    let mut client = super::daemon::Session::connected(&recorder.listening);
+    let answer = client.ask(&super::daemon::init_of(None));
+    assert!(matches!(answer, Apdu::Close(_)), "{answer:?}");
+    words.until("cannot be reached");
+    let text = fs::read_to_string(&said).expect("a transcript");
+    assert!(!text.contains("searchRequest"), "{text}");
+}
+
+#[test]
+fn a_recorder_needs_a_server_and_a_file() {
+    for (arguments, words) in [
+        (&["--record", "said.jsonl"][..], "--upstream HOST:PORT"),
+        (&["--upstream", "127.0.0.1:1"], "--record FILE"),
+        (
+            &[
+                "--record",
+                "said.jsonl",
+                "--upstream",
+                "127.0.0.1:1",
+                "--demo",
+            ],
+            "leave out --demo",
+        ),
+        (
+            &[
+                "--record",
+                "said.jsonl",
+                "--upstream",
+                "http://127.0.0.1:1/",
+            ],
+            "not SRU",
+        ),
+        (
+            &["--record", "said.jsonl", "--upstream", ""],
+            "the target is empty",
+        ),
+        (
+            &[
+                "--record",
+                "said.jsonl",
+                "--upstream",
+                "127.0.0.1:4711",
+                "--listen",
+                "127.0.0.1:4711",
+            ],
+            "this server itself",
+        ),
+        (
+            &[
+                "--record",
+                "said.jsonl",
+                "--upstream",
+                "127.0.0.1:1",
+                "--transcript",
+                "other.jsonl",
+            ],
+            "leave out --transcript",
+        ),
+    ] {
+        let output = ran(arguments);
+        let told = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {told}");
+        assert!(told.contains(words), "{arguments:?}: {told}");
+    }
+}

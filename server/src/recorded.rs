@@ -1,0 +1,48 @@
+//! The server whose conversations are recorded: how a recorder reaches it. Everything else is the same for all such servers.
+
+use std::fmt;
+use std::io;
+use std::pin::Pin;
+
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::TcpStream;
+
+/// A server whose conversations are recorded. Its `Display` names it in logs and in messages to clients, without secrets.
+///
+/// [`Server::with_recorded`](crate::Server::with_recorded) passes to it what clients send.
+pub trait RecordedServer: fmt::Display + Send + Sync {
+    /// Opens a connection for one session.
+    ///
+    /// # Errors
+    /// If the server cannot be reached. The caller limits the time.
+    fn connect(&self) -> RecordedConnecting<'_>;
+}
+
+/// The connection of a session to the server that is recorded.
+pub trait RecordedStream: AsyncRead + AsyncWrite + Send + Unpin {}
+
+impl<S: AsyncRead + AsyncWrite + Send + Unpin> RecordedStream for S {}
+
+/// An attempt to connect.
+pub type RecordedConnecting<'a> =
+    Pin<Box<dyn Future<Output = io::Result<Box<dyn RecordedStream>>> + Send + 'a>>;
+
+/// A server at a host and port, over TCP.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RecordedHost(pub String);
+
+impl RecordedServer for RecordedHost {
+    fn connect(&self) -> RecordedConnecting<'_> {
+        Box::pin(async {
+            let stream = TcpStream::connect(&self.0).await?;
+            stream.set_nodelay(true)?;
+            Ok(Box::new(stream) as Box<dyn RecordedStream>)
+        })
+    }
+}
+
+impl fmt::Display for RecordedHost {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}

@@ -1,0 +1,329 @@
+//! Stands between a client and another server, and shows the observer what both say. Octets pass unchanged unless a fault strikes;
+//! each direction waits for its reader, so that nothing grows.
+
+mod exchange;
+mod pieces;
+
+use std::io;
+use std::pin::pin;
+use std::sync::Arc;
+
+use bytes::{Bytes, BytesMut};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, WriteHalf, split};
+use tokio::sync::{Mutex, watch};
+use tokio::time::{timeout, timeout_at};
+use tracing::{debug, info, warn};
+use z3950_asn1::apdu::{Apdu, Close, CloseReason};
+use z3950_asn1::codec;
+
+use self::exchange::{Passed, RelayedSession};
+use self::pieces::{Piece, Pieces};
+use crate::budget::{Account, Charge};
+use crate::connection::rooms::gives_way;
+use crate::connection::stream::{self, Transport};
+use crate::connection::tally::Tally;
+use crate::connection::{Client, Context, far_away};
+use crate::fault::{Item, Output};
+use crate::limits::Limits;
+use crate::metrics::SessionEnd;
+use crate::recorded::{RecordedServer, RecordedStream};
+
+/// Serves a connection until one side ends it, or until `stopping` turns true. If the client speaks HTTP, returns what it has
+/// sent so far.
+pub(crate) async fn serve<S: Transport>(
+    stream: &mut S,
+    client: &Client,
+    context: &Context,
+    server: &dyn RecordedServer,
+    stopping: &watch::Receiver<bool>,
+    tally: &mut Tally,
+) -> Option<Bytes> {
+    let limits = &context.target.limits;
+    let mut stopping = stopping.clone();
+    let mut outside = pin!(async {
+        tokio::select! {
+            _ = stopping.wait_for(|stopping| *stopping) => RelayEnd::Stopped,
+            () = gives_way(client.room.as_ref()) => RelayEnd::GaveWay,
+        }
+    });
+    let begun = tokio::select! {
+        begun = begin(stream, client, server, limits) => begun,
+        end = &mut outside => Err(end),
+    };
+    let end = match begun {
+        Ok(Begun::Http(octets)) => return Some(octets),
+        Ok(Begun::Connected(said, mut recorded)) => {
+            let exchange = RelayedSession::new(client, context, tally);
+            let relay = Relay {
+                limits,
+                account: context.target.budget.account(limits),
+                exchange: &exchange,
+                server,
+            };
+            let end = tokio::select! {
+                end = relay.run(stream, &mut recorded, said) => end,
+                end = &mut outside => end,
+            };
+            exchange.interrupted(end)
+        }
+        Err(end) => end,
+    };
+    finish(stream, end, client, context, server, tally).await;
+    None
+}
+
+/// How a connection ends.
+#[derive(Debug)]
+pub(super) enum RelayEnd {
+    /// As the two sides ended it.
+    Closed,
+    /// The client sent nothing at all.
+    Left,
+    NoInit,
+    /// The server cannot be reached.
+    NotThere(io::Error),
+    /// The server's side failed, or the server owes answers.
+    Died(Option<io::Error>),
+    /// The client's side failed.
+    Lost(io::Error),
+    Idle,
+    GaveWay,
+    Stopped,
+    Fault {
+        reset: bool,
+    },
+    /// The connection has to end in the middle of an answer.
+    Torn(SessionEnd),
+}
+
+/// How a connection begins.
+enum Begun {
+    Http(Bytes),
+    /// The first octets of the client, and the connection to the server.
+    Connected(BytesMut, Box<dyn RecordedStream>),
+}
+
+/// Waits for the client's first octets, and then connects to the server.
+async fn begin<S: Transport>(
+    stream: &mut S,
+    client: &Client,
+    server: &dyn RecordedServer,
+    limits: &Limits,
+) -> Result<Begun, RelayEnd> {
+    let mut said = BytesMut::new();
+    let deadline = client
+        .begun
+        .checked_add(limits.init_time)
+        .unwrap_or_else(far_away);
+    match timeout_at(deadline, stream.read_buf(&mut said)).await {
+        Err(_) => return Err(RelayEnd::NoInit),
+        Ok(Err(error)) => return Err(RelayEnd::Lost(error)),
+        Ok(Ok(0)) => return Err(RelayEnd::Left),
+        Ok(Ok(_)) => {}
+    }
+    #[cfg(feature = "sru")]
+    if client.speaks_http && said.first().is_some_and(u8::is_ascii_uppercase) {
+        return Ok(Begun::Http(said.freeze()));
+    }
+    match timeout(limits.init_time, server.connect()).await {
+        Ok(Ok(recorded)) => Ok(Begun::Connected(said, recorded)),
+        Ok(Err(error)) => Err(RelayEnd::NotThere(error)),
+        Err(_) => Err(RelayEnd::NotThere(io::ErrorKind::TimedOut.into())),
+    }
+}
+
+/// What the two directions of a connection share.
+struct Relay<'a> {
+    limits: &'a Limits,
+    account: Arc<Account>,
+    exchange: &'a RelayedSession<'a>,
+    server: &'a dyn RecordedServer,
+}
+
+impl Relay<'_> {
+    /// Passes on what both sides send until the connection ends.
+    async fn run<S: Transport>(
+        &self,
+        stream: &mut S,
+        recorded: &mut Box<dyn RecordedStream>,
+        said: BytesMut,
+    ) -> RelayEnd {
+        let (mut from_client, to_client) = split(stream);
+        let (mut from_server, mut to_server) = split(recorded);
+        let to_client = Mutex::new(to_client);
+        tokio::select! {
+            end = self.requests(&mut from_client, &mut to_server, &to_client, said) => end,
+            end = self.answers(&mut from_server, &to_client) => end,
+            () = self.exchange.fell_silent(self.limits) => RelayEnd::Idle,
+        }
+    }
+
+    /// Passes on what the client sends. It does not return when the client ends its side: the server may still answer.
+    async fn requests(
+        &self,
+        from: &mut (impl AsyncRead + Unpin),
+        to: &mut (impl AsyncWrite + Unpin),
+        to_client: &Mutex<WriteHalf<&mut impl Transport>>,
+        said: BytesMut,
+    ) -> RelayEnd {
+        let mut pieces = Pieces::new(said, self.limits.session_octets, self.charge());
+        loop {
+            let piece = match pieces.next(from).await {
+                Ok(Some(piece)) => piece,
+                Ok(None) => break,
+                Err(error) => return RelayEnd::Lost(error),
+            };
+            let passed = match piece {
+                Piece::Apdu(octets) => self.exchange.request(octets),
+                Piece::Raw { octets, is_secret } => {
+                    self.exchange.raw_request(&octets, is_secret);
+                    Passed::On(octets)
+                }
+            };
+            match passed {
+                Passed::On(octets) => {
+                    if let Err(error) = stream::write(to, &octets, self.limits.write_time).await {
+                        debug!(%error, "the server takes no more");
+                        // What it sent before is still passed on, and then its end.
+                        return std::future::pending().await;
+                    }
+                }
+                Passed::Answered(output) => match self.deliver(output, to_client).await {
+                    Ok(None) => {}
+                    Ok(Some(end)) => return end,
+                    Err(error) => return RelayEnd::Lost(error),
+                },
+            }
+        }
+        self.exchange.client_ended();
+        if let Err(error) = to.shutdown().await {
+            debug!(%error, "the server's side has ended");
+        }
+        std::future::pending().await
+    }
+
+    /// Passes on what the server sends, until it ends its side.
+    async fn answers(
+        &self,
+        from: &mut (impl AsyncRead + Unpin),
+        to_client: &Mutex<WriteHalf<&mut impl Transport>>,
+    ) -> RelayEnd {
+        let mut pieces = Pieces::new(BytesMut::new(), self.limits.session_octets, self.charge());
+        loop {
+            let output = match pieces.next(from).await {
+                Ok(Some(Piece::Apdu(octets))) => self.exchange.answer(octets),
+                Ok(Some(Piece::Raw { octets, .. })) => Item::Octets(octets).into(),
+                Ok(None) => return self.exchange.server_ended(self.server),
+                Err(error) => return RelayEnd::Died(Some(error)),
+            };
+            match self.deliver(output, to_client).await {
+                Ok(None) => {}
+                Ok(Some(end)) => return end,
+                Err(error) => return RelayEnd::Lost(error),
+            }
+        }
+    }
+
+    /// Writes to the client; returns how the connection ends after it, if it does.
+    async fn deliver(
+        &self,
+        output: Output,
+        to_client: &Mutex<WriteHalf<&mut impl Transport>>,
+    ) -> io::Result<Option<RelayEnd>> {
+        if !output.delay.is_zero() {
+            tokio::time::sleep(output.delay).await;
+        }
+        let mut to = to_client.lock().await;
+        let octets = self.exchange.sent(output.items)?;
+        let end = output.cut_after.unwrap_or(octets.len()).min(octets.len());
+        let octets = octets.get(..end).unwrap_or_default();
+        let limit = self.limits.write_time;
+        let writing = self.exchange.writing();
+        match output.trickle {
+            None => stream::write(&mut *to, octets, limit).await?,
+            Some(pause) => stream::trickle(&mut *to, octets, pause, limit).await?,
+        }
+        drop(writing);
+        let has_ended = output.hang_up || output.cut_after.is_some();
+        Ok(has_ended.then_some(RelayEnd::Fault {
+            reset: output.reset,
+        }))
+    }
+
+    fn charge(&self) -> Charge {
+        Charge::to(&self.account)
+    }
+}
+
+/// Ends the client's side as the connection ended, with Close where the client would not understand it otherwise.
+async fn finish<S: Transport>(
+    stream: &mut S,
+    end: RelayEnd,
+    client: &Client,
+    context: &Context,
+    server: &dyn RecordedServer,
+    tally: &mut Tally,
+) {
+    let limits = &context.target.limits;
+    let (ended, last) = match end {
+        RelayEnd::Closed => (SessionEnd::Left, None),
+        RelayEnd::Left => return tally.ends(SessionEnd::Left, None),
+        RelayEnd::NoInit => (SessionEnd::NoInit, None),
+        RelayEnd::NotThere(error) => {
+            warn!(%server, %error, "the server to record cannot be reached");
+            let words = format!("{server} cannot be reached: {error}");
+            tally.ends(SessionEnd::Lost, Some(&words));
+            let last = Close::new(CloseReason::SYSTEM_PROBLEM, Some(&words));
+            (SessionEnd::Lost, Some(last))
+        }
+        RelayEnd::Died(error) => {
+            let error = error.map(|error| error.to_string());
+            let words = error.as_deref().unwrap_or("answers are missing");
+            warn!(%server, error = words, "the server to record broke off");
+            tally.ends(SessionEnd::Lost, Some(&words));
+            return stream.reset();
+        }
+        RelayEnd::Lost(error) => {
+            debug!(%error, "connection lost");
+            return tally.ends(SessionEnd::Lost, Some(&error));
+        }
+        RelayEnd::Idle => {
+            info!("no activity");
+            let words = Some("neither side said anything in time");
+            let last = Close::new(CloseReason::LACK_OF_ACTIVITY, words);
+            (SessionEnd::Idle, Some(last))
+        }
+        RelayEnd::GaveWay => {
+            info!("gave way to a further connection");
+            (SessionEnd::GaveWay, None)
+        }
+        RelayEnd::Stopped => {
+            let last = Close::new(CloseReason::SHUTDOWN, Some("the recorder is stopping"));
+            (SessionEnd::Stopped, Some(last))
+        }
+        RelayEnd::Fault { reset: true } => {
+            tally.ends(SessionEnd::Fault, None);
+            return stream.reset();
+        }
+        RelayEnd::Fault { reset: false } => (SessionEnd::Fault, None),
+        RelayEnd::Torn(end) => {
+            tally.ends(end, None);
+            return stream.reset();
+        }
+    };
+    tally.ends(ended, None);
+    if let Some(last) = last {
+        let last = Apdu::from(last);
+        let Ok(octets) = codec::encode(&last) else {
+            return;
+        };
+        tally.sent(octets.len(), Some(&last));
+        context.observer.sent(client.number, &octets, Some(&last));
+        // A client that does not take it is gone.
+        let _ = stream::write(stream, &octets, limits.write_time.min(limits.drain_time)).await;
+    }
+    stream::linger(stream, limits.linger_time).await;
+}
+
+#[cfg(test)]
+mod tests;

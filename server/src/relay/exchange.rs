@@ -1,0 +1,311 @@
+//! What a relay knows of a session: the requests that wait for answers, the faults that strike them, and who has ended.
+
+use std::collections::VecDeque;
+use std::io;
+use std::sync::Mutex;
+use std::time::Duration;
+
+use bytes::Bytes;
+use tokio::time::{Instant, sleep_until};
+use tracing::debug;
+use z3950_asn1::apdu::Apdu;
+use z3950_asn1::codec;
+
+use super::RelayEnd;
+use crate::connection::tally::{Requester, Tally};
+use crate::connection::{Client, Context};
+use crate::fault::{Fault, Item, Output, Script};
+use crate::limits::Limits;
+use crate::lock::lock;
+use crate::metrics::{OperationTimer, SessionEnd};
+use crate::recorded::RecordedServer;
+use crate::session::Reply;
+
+/// The state of a session, for both directions.
+pub(super) struct RelayedSession<'a> {
+    client: &'a Client,
+    context: &'a Context,
+    state: Mutex<RelayState<'a>>,
+}
+
+struct RelayState<'a> {
+    tally: &'a mut Tally,
+    /// The faults of the session, if there are any.
+    script: Option<Script>,
+    waiting: VecDeque<WaitingRequest>,
+    /// When either side said something.
+    heard: Instant,
+    client_ended: bool,
+    /// Whether either side has sent Close.
+    is_closed: bool,
+    is_writing: bool,
+}
+
+/// A request that the server has not answered.
+struct WaitingRequest {
+    request: Apdu,
+    striking: Vec<Fault>,
+    timer: Option<OperationTimer>,
+}
+
+/// The most requests that are remembered; of more, the first are forgotten.
+const MAX_WAITING: usize = 1_000;
+/// How long the server may be silent after the client has shut down its side.
+const LAST_ANSWERS: Duration = Duration::from_secs(30);
+
+/// Where a request goes.
+pub(super) enum Passed {
+    /// To the server.
+    On(Bytes),
+    /// Nowhere: a fault answers it.
+    Answered(Output),
+}
+
+impl<'a> RelayedSession<'a> {
+    pub(super) fn new(client: &'a Client, context: &'a Context, tally: &'a mut Tally) -> Self {
+        let faults = &context.faults;
+        let script = || Script::new(faults.clone(), client.number);
+        Self {
+            client,
+            context,
+            state: Mutex::new(RelayState {
+                tally,
+                script: (!faults.is_empty()).then(script),
+                waiting: VecDeque::new(),
+                heard: Instant::now(),
+                client_ended: false,
+                is_closed: false,
+                is_writing: false,
+            }),
+        }
+    }
+
+    /// A request of the client.
+    pub(super) fn request(&self, octets: Bytes) -> Passed {
+        let decoded = codec::decode(&octets);
+        let number = self.client.number;
+        self.context
+            .observer
+            .received(number, &octets, decoded.as_ref());
+        let state = &mut *lock(&self.state);
+        state.heard = Instant::now();
+        state.tally.received(octets.len(), decoded.as_ref().ok());
+        let Ok(mut request) = decoded else {
+            return Passed::On(octets);
+        };
+        debug!(apdu = request.name(), octets = octets.len(), "received");
+        if let Some(room) = &self.client.room {
+            room.busy();
+        }
+        state.is_closed |= matches!(request, Apdu::Close(_));
+        let timer = state.tally.timer(&request);
+        let (striking, octets) = match &mut state.script {
+            None => (Vec::new(), octets),
+            Some(script) => {
+                let sent = request.clone();
+                let striking = match script.request(&mut request) {
+                    Ok(striking) => striking,
+                    Err(output) => return Passed::Answered(output),
+                };
+                let changed = (request != sent).then(|| codec::encode(&request));
+                let changed = changed.and_then(Result::ok);
+                (striking, changed.map_or(octets, Bytes::from))
+            }
+        };
+        if is_answered(&request) {
+            if state.waiting.len() == MAX_WAITING {
+                state.waiting.pop_front();
+            }
+            state.waiting.push_back(WaitingRequest {
+                request,
+                striking,
+                timer,
+            });
+        }
+        Passed::On(octets)
+    }
+
+    /// Octets of the client that are no APDU. Secret ones are not shown to the observer.
+    pub(super) fn raw_request(&self, octets: &Bytes, is_secret: bool) {
+        let shown = match is_secret {
+            true => vec![b'*'; octets.len()].into(),
+            false => octets.clone(),
+        };
+        let decoded = codec::decode(&shown);
+        let number = self.client.number;
+        self.context
+            .observer
+            .received(number, &shown, decoded.as_ref());
+        let state = &mut *lock(&self.state);
+        state.heard = Instant::now();
+        state.tally.received(octets.len(), None);
+    }
+
+    /// What to send for an answer of the server: the same octets, unless a fault strikes.
+    pub(super) fn answer(&self, octets: Bytes) -> Output {
+        let state = &mut *lock(&self.state);
+        state.heard = Instant::now();
+        let Ok(answer) = codec::decode(&octets) else {
+            return Item::Octets(octets).into();
+        };
+        if let (Apdu::InitializeResponse(init), Some(room)) = (&answer, &self.client.room)
+            && init.result
+        {
+            room.open();
+        }
+        state.is_closed |= matches!(answer, Apdu::Close(_));
+        let Some(waiting) = state.answered(&answer) else {
+            return Item::Octets(octets).into();
+        };
+        let from = Requester {
+            peer: self.client.peer.ip(),
+            user: None,
+        };
+        state
+            .tally
+            .answered(waiting.timer, &waiting.request, Some(&answer), from);
+        if let Some(room) = self
+            .client
+            .room
+            .as_ref()
+            .filter(|_| state.waiting.is_empty())
+        {
+            room.idle(Instant::now());
+        }
+        match &mut state.script {
+            Some(script) if script.holds() || !waiting.striking.is_empty() => {
+                script.reply(&waiting.striking, &waiting.request, Reply::from(answer))
+            }
+            _ => Item::Octets(octets).into(),
+        }
+    }
+
+    /// The octets of items that are about to be sent to the client.
+    pub(super) fn sent(&self, items: Vec<Item>) -> io::Result<Bytes> {
+        let mut all: Vec<Bytes> = Vec::with_capacity(items.len());
+        let state = &mut *lock(&self.state);
+        state.heard = Instant::now();
+        for item in items {
+            let (octets, apdu) = match item {
+                Item::Octets(octets) => {
+                    let apdu = codec::decode(&octets).ok();
+                    (octets, apdu)
+                }
+                Item::Apdu(apdu) => {
+                    let octets = codec::encode(&apdu).map_err(io::Error::other)?;
+                    (octets.into(), Some(apdu))
+                }
+            };
+            state.tally.sent(octets.len(), apdu.as_ref());
+            let number = self.client.number;
+            self.context.observer.sent(number, &octets, apdu.as_ref());
+            all.push(octets);
+        }
+        Ok(match &*all {
+            [one] => one.clone(),
+            _ => all.concat().into(),
+        })
+    }
+
+    /// An answer is being written until the value is dropped.
+    pub(super) fn writing(&self) -> Writing<'_, 'a> {
+        lock(&self.state).is_writing = true;
+        Writing(&self.state)
+    }
+
+    /// The client has shut down its side.
+    pub(super) fn client_ended(&self) {
+        let state = &mut *lock(&self.state);
+        state.client_ended = true;
+        state.heard = Instant::now();
+    }
+
+    /// How the connection ends after the server has ended its side.
+    pub(super) fn server_ended(&self, server: &dyn RecordedServer) -> RelayEnd {
+        let state = lock(&self.state);
+        let owed = state.waiting.len();
+        if state.is_closed || owed == 0 {
+            return RelayEnd::Closed;
+        }
+        debug!(%server, requests = owed, "not answered");
+        RelayEnd::Died(None)
+    }
+
+    /// Waits until neither side has said anything for too long.
+    pub(super) async fn fell_silent(&self, limits: &Limits) {
+        loop {
+            let now = Instant::now();
+            let deadline = {
+                let mut state = lock(&self.state);
+                if state.is_writing {
+                    // Writing has a limit of its own.
+                    state.heard = now;
+                }
+                let limit = match state.client_ended {
+                    true => Some(LAST_ANSWERS),
+                    false => limits.idle_time,
+                };
+                limit.and_then(|limit| state.heard.checked_add(limit))
+            };
+            if deadline.is_some_and(|deadline| deadline <= now) {
+                return;
+            }
+            // The client may shut down its side meanwhile, which shortens the time.
+            let soon = now + LAST_ANSWERS;
+            sleep_until(deadline.map_or(soon, |deadline| deadline.min(soon))).await;
+        }
+    }
+
+    /// The end, if it may come at any time: in the middle of an answer, nothing can be sent after it.
+    pub(super) fn interrupted(&self, end: RelayEnd) -> RelayEnd {
+        let mut state = lock(&self.state);
+        match end {
+            RelayEnd::Stopped if state.is_writing => RelayEnd::Torn(SessionEnd::Stopped),
+            RelayEnd::GaveWay if state.is_writing => RelayEnd::Torn(SessionEnd::GaveWay),
+            RelayEnd::Idle if state.is_writing => RelayEnd::Torn(SessionEnd::Idle),
+            RelayEnd::Closed if state.is_closed => {
+                state.tally.ends(SessionEnd::Closed, None);
+                RelayEnd::Closed
+            }
+            end => end,
+        }
+    }
+}
+
+impl RelayState<'_> {
+    /// The request that an answer is for.
+    fn answered(&mut self, answer: &Apdu) -> Option<WaitingRequest> {
+        let is_close = match answer {
+            // They come before the answer.
+            Apdu::Segment(_) | Apdu::AccessControlRequest(_) | Apdu::ResourceControlRequest(_) => {
+                return None;
+            }
+            other => matches!(other, Apdu::Close(_)),
+        };
+        let id = answer.reference_id();
+        let index = self.waiting.iter().position(|waiting| {
+            waiting.request.reference_id() == id
+                && matches!(waiting.request, Apdu::Close(_)) == is_close
+        })?;
+        self.waiting.remove(index)
+    }
+}
+
+/// Marks that an answer is being written.
+pub(super) struct Writing<'a, 'b>(&'a Mutex<RelayState<'b>>);
+
+impl Drop for Writing<'_, '_> {
+    fn drop(&mut self) {
+        lock(self.0).is_writing = false;
+    }
+}
+
+/// Whether a server answers this.
+fn is_answered(request: &Apdu) -> bool {
+    !matches!(
+        request,
+        Apdu::AccessControlResponse(_)
+            | Apdu::ResourceControlResponse(_)
+            | Apdu::TriggerResourceControlRequest(_)
+    )
+}

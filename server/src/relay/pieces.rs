@@ -1,0 +1,107 @@
+//! Cuts what one side sends into APDUs or, where it is none, into pieces as they come.
+
+use std::io;
+
+use bytes::{Bytes, BytesMut};
+use tokio::io::{AsyncRead, AsyncReadExt};
+use z3950_asn1::codec::frame::Scanner;
+
+use crate::budget::Charge;
+
+/// What one side sends.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Piece {
+    /// The octets of one BER value with the tag of an APDU. It may still be no APDU that can be decoded.
+    Apdu(Bytes),
+    /// Other octets.
+    Raw {
+        octets: Bytes,
+        /// Whether they may hold credentials that cannot be told from the rest.
+        is_secret: bool,
+    },
+}
+
+/// The stream of one side. From the first octets that are no APDU, or too many for one, everything is raw.
+pub(super) struct Pieces {
+    buffer: BytesMut,
+    scanner: Scanner,
+    /// `None` while APDUs come, then whether they may hold credentials.
+    raw: Option<bool>,
+    /// What a long buffer takes.
+    charge: Charge,
+}
+
+/// The first octets of APDUs with credentials: Init and the answer to a challenge.
+const INIT: u8 = 0xb4;
+const ACCESS_CONTROL_RESPONSE: u8 = 0xbd;
+/// The size of a buffer that is not counted.
+const SMALL: usize = 8192;
+
+impl Pieces {
+    /// A stream that begins with these octets, with APDUs of at most `max_apdu_size` octets.
+    pub(super) fn new(buffer: BytesMut, max_apdu_size: usize, charge: Charge) -> Self {
+        Self {
+            buffer,
+            scanner: Scanner::new(max_apdu_size),
+            raw: None,
+            charge,
+        }
+    }
+
+    /// The next piece; `None` at the end of the stream.
+    ///
+    /// # Errors
+    /// Those of the stream.
+    pub(super) async fn next(
+        &mut self,
+        from: &mut (impl AsyncRead + Unpin),
+    ) -> io::Result<Option<Piece>> {
+        loop {
+            if let Some(piece) = self.take() {
+                return Ok(Some(piece));
+            }
+            if from.read_buf(&mut self.buffer).await? == 0 {
+                // An APDU that is cut off is passed on as far as it came.
+                if !self.buffer.is_empty() {
+                    self.give_up();
+                }
+                return Ok(self.take());
+            }
+            let size = self.buffer.capacity();
+            if size > SMALL && self.charge.cover(size).is_err() {
+                self.give_up();
+            }
+        }
+    }
+
+    fn take(&mut self) -> Option<Piece> {
+        if self.raw.is_none() {
+            match self.scanner.scan(&self.buffer) {
+                Ok(Some(length)) => {
+                    self.scanner.reset();
+                    let apdu = self.buffer.split_to(length);
+                    if self.buffer.is_empty() {
+                        self.buffer = BytesMut::new();
+                        // Fewer octets are never refused.
+                        let _ = self.charge.set(0);
+                    }
+                    return Some(Piece::Apdu(apdu.freeze()));
+                }
+                Ok(None) => return None,
+                Err(_) => self.give_up(),
+            }
+        }
+        let is_secret = self.raw?;
+        let octets = std::mem::take(&mut self.buffer).freeze();
+        let _ = self.charge.set(0);
+        (!octets.is_empty()).then_some(Piece::Raw { octets, is_secret })
+    }
+
+    /// Takes everything from here as raw octets. Texts, such as HTTP, and broken APDUs with credentials are secret.
+    fn give_up(&mut self) {
+        let is_secret = self.buffer.first().is_some_and(|first| {
+            first.is_ascii_alphabetic() || [INIT, ACCESS_CONTROL_RESPONSE].contains(first)
+        });
+        self.raw.get_or_insert(is_secret);
+    }
+}

@@ -1,0 +1,290 @@
+//! A relay between clients and servers over real sockets: a test server, and servers by hand.
+
+use std::io::{Read, Write};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::thread;
+use std::time::Duration;
+
+use bytes::BytesMut;
+use z3950_asn1::apdu::{Apdu, CloseReason};
+use z3950_asn1::codec::{decode, encode};
+
+use super::pieces::{Piece, Pieces};
+use crate::budget::Charge;
+use crate::recorded::RecordedHost;
+use crate::requests::{init, present, search};
+use crate::testing::{Direction, TestServer, TestServerBuilder, record};
+
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// A relay to this address.
+fn before(address: SocketAddr) -> TestServerBuilder {
+    TestServer::builder().passing_to(RecordedHost(address.to_string()))
+}
+
+/// A server with the database that the requests name.
+fn library() -> TestServer {
+    let books = [record("id7", "War"), record("id8", "War and peace")];
+    TestServer::builder().database("cat", books).start()
+}
+
+fn connect(address: SocketAddr) -> TcpStream {
+    let stream = TcpStream::connect(address).expect("a connection");
+    stream
+        .set_read_timeout(Some(PATIENCE))
+        .expect("a time limit");
+    stream
+}
+
+fn encoded(requests: &[Apdu]) -> Vec<u8> {
+    let octets = requests
+        .iter()
+        .map(|request| encode(request).expect("encodes"));
+    octets.collect::<Vec<_>>().concat()
+}
+
+/// What is answered to these octets, up to the end of the connection.
+fn answers(address: SocketAddr, octets: &[u8]) -> Vec<u8> {
+    let mut stream = connect(address);
+    stream.write_all(octets).expect("the server listens");
+    stream.shutdown(Shutdown::Write).expect("ends");
+    let mut answers = Vec::new();
+    stream.read_to_end(&mut answers).expect("answers");
+    answers
+}
+
+/// A server by hand: the first octets of each connection are given to `serve`.
+fn by_hand(serve: impl Fn(Vec<u8>, TcpStream) + Send + 'static) -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = listener.local_addr().expect("bound");
+    thread::spawn(move || {
+        for stream in listener.incoming().map_while(Result::ok) {
+            let mut stream = stream;
+            let mut octets = vec![0; 4096];
+            let Ok(count) = stream.read(&mut octets) else {
+                continue;
+            };
+            octets.truncate(count);
+            serve(octets, stream);
+        }
+    });
+    address
+}
+
+#[test]
+fn both_sides_hear_the_same_octets() {
+    let library = library();
+    let between = before(library.addr()).start();
+    let said = encoded(&[init(), search("@attr 1=4 war"), present(1, 1)]);
+    let direct = answers(library.addr(), &said);
+    assert!(direct.len() > 100);
+    assert_eq!(answers(between.addr(), &said), direct);
+    let entries = between.wait_for_end();
+    let of = |direction| {
+        let those = entries.iter().filter(|entry| entry.direction == direction);
+        those.map(|entry| entry.octets.to_vec()).collect::<Vec<_>>()
+    };
+    assert_eq!(of(Direction::Received).concat(), said);
+    assert_eq!(of(Direction::Sent).concat(), direct);
+    assert_eq!(of(Direction::Sent).len(), 3);
+    assert_eq!(between.stop().panics, 0);
+}
+
+#[test]
+fn several_clients_have_a_session_each() {
+    let library = TestServer::demo();
+    let between = before(library.addr()).start();
+    let mut clients: Vec<_> = (0..5).map(|_| connect(between.addr())).collect();
+    for client in &mut clients {
+        client.write_all(&encoded(&[init()])).expect("written");
+    }
+    for client in &mut clients {
+        let mut octets = [0; 2];
+        client.read_exact(&mut octets).expect("an answer");
+        assert_eq!(octets[0], 0xb5);
+    }
+    assert_eq!((between.sessions(), library.sessions()), (5, 5));
+}
+
+#[test]
+fn octets_that_are_no_apdu_pass_unchanged() {
+    // A frame that no codec knows, an Init with an undecodable element, octets that are not even BER, and an APDU cut off.
+    let frame = b"\xbf\x1f\x03\x01\x02\x03".to_vec();
+    let odd = b"\xb6\x03\x9f\x7f\x00".to_vec();
+    let noise = b"\x00\xff\x16\x03noise".to_vec();
+    let cut = b"\xb6\x20\x02".to_vec();
+    for (octets, is_whole) in [(frame, true), (odd, true), (noise, false), (cut, false)] {
+        let echo = by_hand(|octets, mut stream| stream.write_all(&octets).expect("written"));
+        let between = before(echo).start();
+        assert_eq!(answers(between.addr(), &octets), octets);
+        let entries = between.wait_for_end();
+        let names: Vec<_> = entries.iter().map(|entry| entry.name()).collect();
+        assert_eq!(names, ["malformed"; 2], "{octets:x?} {is_whole}");
+        assert!(entries.iter().all(|entry| entry.octets == octets));
+    }
+}
+
+#[test]
+fn raw_texts_and_broken_inits_are_not_shown() {
+    for secret in [&b"login ann sesame"[..], b"\xb4\xff\x07sesame"] {
+        let echo = by_hand(|octets, mut stream| stream.write_all(&octets[..1]).expect("written"));
+        let between = before(echo).start();
+        assert_eq!(answers(between.addr(), secret), secret[..1]);
+        let entries = between.wait_for_end();
+        assert_eq!(entries[0].octets, vec![b'*'; secret.len()]);
+    }
+}
+
+#[test]
+fn faults_strike_on_the_way() {
+    let library = library();
+    let between = before(library.addr())
+        .rule("on search nth=2: count 4711")
+        .rule("on init: options search")
+        .rule("on present: reset 3")
+        .start();
+    let mut client = connect(between.addr());
+    let war = search("@attr 1=4 war");
+    let requests = [init(), war.clone(), war, present(1, 1)];
+    client.write_all(&encoded(&requests)).expect("written");
+    let mut octets = Vec::new();
+    let error = client.read_to_end(&mut octets).expect_err("a reset");
+    assert_eq!(error.kind(), std::io::ErrorKind::ConnectionReset);
+    let entries = between.wait_for_end();
+    let counts: Vec<_> = entries
+        .iter()
+        .filter_map(|entry| match &entry.apdu {
+            Some(Apdu::SearchResponse(search)) => Some(search.result_count),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(counts, [2, 4711]);
+    assert_eq!(
+        entries
+            .iter()
+            .filter(|entry| entry.name() == "presentResponse")
+            .count(),
+        1
+    );
+}
+
+#[test]
+fn a_server_that_is_not_there_is_told_by_close() {
+    let nowhere = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = nowhere.local_addr().expect("bound");
+    drop(nowhere);
+    let between = before(address).start();
+    let answer = answers(between.addr(), &encoded(&[init()]));
+    let Ok(Apdu::Close(close)) = decode(&answer) else {
+        panic!("{answer:x?}")
+    };
+    assert_eq!(close.close_reason, CloseReason::SYSTEM_PROBLEM);
+    let words = close.diagnostic_information.expect("words");
+    let words = words.to_string_lossy();
+    assert!(
+        words.contains(&format!("{address} cannot be reached")),
+        "{words}"
+    );
+    assert_eq!(
+        between.wait_for_end().last().map(|entry| entry.name()),
+        Some("close")
+    );
+}
+
+#[test]
+fn a_server_that_dies_resets_the_connection() {
+    // It closes its side without the answer that it owes.
+    let dying = by_hand(|_, stream| drop(stream));
+    let between = before(dying).start();
+    let mut client = connect(between.addr());
+    client.write_all(&encoded(&[init()])).expect("written");
+    let mut octets = Vec::new();
+    let error = client.read_to_end(&mut octets).expect_err("a reset");
+    assert_eq!(error.kind(), std::io::ErrorKind::ConnectionReset);
+    assert!(octets.is_empty());
+    assert_eq!(between.stop().panics, 0);
+}
+
+#[test]
+fn silence_of_both_sides_ends_the_session() {
+    let silent = by_hand(|_, stream| {
+        thread::spawn(move || {
+            let mut stream = stream;
+            // Until the relay ends the connection.
+            let _ = stream.read_to_end(&mut Vec::new());
+        });
+    });
+    let between = before(silent)
+        .limit(|limits| limits.idle_time = Some(Duration::from_millis(50)))
+        .start();
+    let mut client = connect(between.addr());
+    client.write_all(&encoded(&[init()])).expect("written");
+    let mut octets = Vec::new();
+    client.read_to_end(&mut octets).expect("an end");
+    let Ok(Apdu::Close(close)) = decode(&octets) else {
+        panic!("{octets:x?}")
+    };
+    assert_eq!(close.close_reason, CloseReason::LACK_OF_ACTIVITY);
+}
+
+#[test]
+fn a_client_that_does_not_read_stops_the_server() {
+    /// More than the buffers of four sockets hold.
+    const FLOOD: usize = 256 << 20;
+    let (tell, written) = std::sync::mpsc::channel();
+    let flooding = by_hand(move |_, mut stream| {
+        stream
+            .set_write_timeout(Some(Duration::from_millis(200)))
+            .expect("a time limit");
+        let piece = vec![0xff; 1 << 20];
+        let mut count = 0;
+        while count < FLOOD {
+            match stream.write(&piece) {
+                Ok(more) => count += more,
+                Err(_) => break,
+            }
+        }
+        let _ = tell.send(count);
+    });
+    let between = before(flooding).start();
+    let mut client = connect(between.addr());
+    client.write_all(&encoded(&[init()])).expect("written");
+    let count = written.recv_timeout(PATIENCE * 3).expect("a count");
+    assert!(count < FLOOD, "{count}");
+}
+
+#[test]
+fn http_is_refused() {
+    let library = TestServer::demo();
+    let between = before(library.addr()).start();
+    let answer = answers(between.addr(), b"GET /books HTTP/1.1\r\nHost: x\r\n\r\n");
+    let answer = String::from_utf8_lossy(&answer);
+    assert!(
+        answer.starts_with("HTTP/1.1 501 ") && answer.contains("recorded"),
+        "{answer}"
+    );
+    assert_eq!(library.sessions(), 0);
+}
+
+#[tokio::test]
+async fn apdus_above_the_limit_pass_in_pieces() {
+    let apdu = |length: u8| {
+        let mut octets = vec![0xb6, length];
+        octets.extend(vec![7; usize::from(length)]);
+        octets
+    };
+    for (size, is_apdu) in [(18, true), (19, false)] {
+        let octets = apdu(size);
+        let mut pieces = Pieces::new(BytesMut::new(), 20, Charge::default());
+        let piece = pieces.next(&mut &*octets).await.expect("no error");
+        let expected = match is_apdu {
+            true => Piece::Apdu(octets.into()),
+            false => Piece::Raw {
+                octets: octets.into(),
+                is_secret: false,
+            },
+        };
+        assert_eq!(piece, Some(expected));
+        assert_eq!(pieces.next(&mut &b""[..]).await.expect("no error"), None);
+    }
+}
