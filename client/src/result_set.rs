@@ -25,6 +25,7 @@ pub struct ResultSet {
     connection: Arc<Inner>,
     name: Name,
     found: SearchResult,
+    piggybacked: u64,
     pager: Mutex<Pager>,
 }
 
@@ -70,6 +71,7 @@ impl ResultSet {
             connection,
             name,
             found: pager.found().clone(),
+            piggybacked: pager.piggybacked(),
             pager: Mutex::new(pager),
         }
     }
@@ -83,6 +85,12 @@ impl ResultSet {
     /// Whether the number is an estimate or unknown; reading all records gives the true number.
     pub fn is_estimate(&self) -> bool {
         self.found.is_estimate() || self.found.count().is_none()
+    }
+
+    /// How many of the first records came with the answer to the search (piggyback, Z39.50-2003 §3.2.2.1.4): they are read without
+    /// another request. See [`Connection::search_first`](crate::Connection::search_first).
+    pub fn piggybacked(&self) -> u64 {
+        self.piggybacked
     }
 
     /// The server's result: facets, hits of each term, and diagnostics.
@@ -143,6 +151,7 @@ impl ResultSet {
     pub async fn sort(&mut self, keys: &[SortKey]) -> Result<(), Error> {
         let mut pager = self.pager.lock().await;
         let _turn = self.turn(&mut pager).await?;
+        self.piggybacked = 0;
         pager
             .sort(keys.iter().map(|key| key.0.clone()).collect())
             .await

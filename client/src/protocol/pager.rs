@@ -179,6 +179,11 @@ impl Pager {
         self.found.hits
     }
 
+    /// The number of first records that came with the response to the search.
+    pub(crate) fn piggybacked(&self) -> u64 {
+        u64::try_from(self.pushed.len()).unwrap_or(u64::MAX)
+    }
+
     /// The record syntax in use: that of the options, or the alternative that the server supports.
     pub fn record_syntax(&self) -> Option<Oid> {
         self.options.present.record_syntax

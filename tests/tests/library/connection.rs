@@ -64,6 +64,28 @@ async fn sort_keys_of_a_query_are_carried_out() {
 }
 
 #[tokio::test]
+async fn the_first_records_may_come_with_the_answer_to_the_search() {
+    let server = serving(EMMAS).start();
+    let cat = connected(&server).await;
+    for (wanted, came) in [(0, 0), (2, 2), (9, 3)] {
+        let hits = cat.search_first(Query::title("emma"), wanted).await;
+        let mut hits = hits.expect("hits");
+        assert_eq!(hits.piggybacked(), came);
+        let is_present = |name: &&'static str| *name == "presentRequest";
+        let before = server.names().into_iter().filter(is_present).count();
+        let mut records = hits.range(..=came);
+        for _ in 0..came {
+            records.next().await.expect("a record").expect("a record");
+        }
+        let after = server.names().into_iter().filter(is_present).count();
+        assert_eq!(before, after, "they are not requested again");
+        let keys = ["title".parse().expect("a key")];
+        hits.sort(&keys).await.expect("sorted");
+        assert_eq!(hits.piggybacked(), 0, "their order has changed");
+    }
+}
+
+#[tokio::test]
 async fn a_search_counts_and_its_records_page_by_themselves() {
     let server = serving(EMMAS).start();
     let cat = connected(&server).await;

@@ -305,7 +305,8 @@ async fn lies_about_counts_cost_the_missing_records_only() {
 
 #[tokio::test]
 async fn records_of_a_target_that_died_are_replaced_by_diagnostics() {
-    let (one, dying) = (catalogue("a", 2).start(), catalogue("b", 2).start());
+    // The first five of each come with the answers to the search.
+    let (one, dying) = (catalogue("a", 6).start(), catalogue("b", 6).start());
     let front = front([target(&one), target(&dying)]);
     let connection = connected(&front, "union").await;
     let hits = connection
@@ -318,27 +319,48 @@ async fn records_of_a_target_that_died_are_replaced_by_diagnostics() {
     while let Some(record) = records.next().await {
         shown.push(record.map(|record| record.title().unwrap_or_default()).ok());
     }
-    let title = |text: &str| Some(text.to_owned());
-    assert_eq!(shown, [title("Shared a1"), None, title("Shared a2"), None]);
+    assert_eq!(shown.len(), 12);
+    assert_eq!(
+        shown[9..],
+        [
+            Some("Shared b5".to_owned()),
+            Some("Shared a6".to_owned()),
+            None
+        ]
+    );
+    assert!(shown[..11].iter().all(Option::is_some), "{shown:?}");
+}
+
+#[tokio::test]
+async fn the_first_ten_records_come_with_the_answer_to_the_search() {
+    for (records, presents) in [(10, 0), (11, 1)] {
+        let one = catalogue("a", records).start();
+        let front = front([target(&one)]);
+        let (count, shown) = found(&front, "shared").await;
+        assert_eq!((count, shown.len()), (records as u64, records));
+        let names = one.names();
+        let asked = names.iter().filter(|name| **name == "presentRequest");
+        assert_eq!(asked.count(), presents, "{names:?}");
+    }
 }
 
 #[tokio::test]
 async fn a_result_that_changed_is_never_shown_as_the_old_one() {
-    // The set is lost before its records are read, and the repeated search finds another number.
-    let one = catalogue("a", 2)
+    // The set is lost before the eleventh record is read, and the repeated search finds another number.
+    let one = catalogue("a", 12)
         .rule("on search nth=2: count 7")
         .rule("on present nth=1: fail 27")
         .start();
     let front = front([target(&one)]);
     let (count, shown) = found(&front, "shared").await;
-    assert_eq!(count, 2);
-    assert!(
-        shown.iter().all(|text| text.contains("changed")),
-        "{shown:?}"
-    );
+    assert_eq!((count, shown.len()), (12, 12));
+    let is_changed = |text: &String| text.contains("changed");
+    assert!(shown[10..].iter().all(is_changed), "{shown:?}");
+    assert!(!shown[..10].iter().any(is_changed), "{shown:?}");
     // The same without a change.
-    let one = catalogue("a", 2).rule("on present nth=1: fail 27").start();
+    let one = catalogue("a", 12).rule("on present nth=1: fail 27").start();
     let front = front_with([target(&one)], |_| {});
-    assert_eq!(found(&front, "shared").await.1, ["Shared a1", "Shared a2"]);
+    let titles: Vec<String> = (1..=12).map(|number| format!("Shared a{number}")).collect();
+    assert_eq!(found(&front, "shared").await.1, titles);
     assert_eq!(searches(&one), 2);
 }

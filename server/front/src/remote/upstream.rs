@@ -116,6 +116,7 @@ impl Upstream {
             turn.done();
             let held = held.map_err(|error| failure::of_error(&error))?;
             let set = Arc::new(RemoteSet::new(query.clone(), held));
+            self.keep_first(&set).await;
             self.remember(&set);
             Ok(set)
         };
@@ -234,6 +235,20 @@ impl Upstream {
                 return Err(changed());
             }
             *held = again;
+        }
+    }
+
+    /// Keeps the records that came with the search.
+    async fn keep_first(&self, set: &RemoteSet) {
+        let held = set.held.lock().await;
+        let Some(result) = &held.result else { return };
+        let came = result.piggybacked();
+        let mut records = result.range(..=came);
+        for rank in 1..=came {
+            match Box::pin(records.next()).await {
+                Some(Ok(record)) => self.cache.keep(set.number, rank, Ok(record)),
+                _ => return,
+            }
         }
     }
 
