@@ -1,12 +1,15 @@
 //! Databases at other servers, measured: what the second hop costs, what slow targets cost, and many sessions over few upstream.
 //! `cargo bench -p z3950-tests --bench front` prints the rows of `BENCHMARKS.md`.
 
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use tokio::runtime::Runtime;
 use tokio::task::JoinSet;
 use z3950::{Client, Connection, Query};
+use z3950_front::CataloguePage;
 use z3950_front::remote::{RemoteDatabase, RemoteOptions};
 use z3950_server::testing::{TestServer, record};
 
@@ -29,6 +32,7 @@ fn front(targets: Vec<String>, sessions: usize, fresh: Duration) -> TestServer {
             limits.sessions_per_address = Some(2000);
         })
         .backend(Arc::new(database))
+        .web(Arc::new(CataloguePage::new()))
         .start()
 }
 
@@ -111,6 +115,38 @@ async fn slow_targets() {
     println!(
         "ten targets after 20 to 200 ms: all hits after {median:.1?}, p99 {worst:.1?} (at most 210 ms)"
     );
+    let address = front.addr();
+    let pages = tokio::task::spawn_blocking(move || (0..21).map(|_| page(address)).collect());
+    let pages: Vec<_> = pages.await.expect("no panic");
+    let (first, worst) = percentiles(pages.iter().skip(1).map(|(first, _)| *first).collect());
+    let (last, _) = percentiles(pages.iter().skip(1).map(|(_, last)| *last).collect());
+    println!(
+        "ten targets after 20 to 200 ms: first rows of the page after {first:.1?}, p99 {worst:.1?} (at most 30 ms), all of it after {last:.1?}"
+    );
+}
+
+/// When the first section of a page with hits has come, and when the last one.
+fn page(address: SocketAddr) -> (Duration, Duration) {
+    let begun = Instant::now();
+    let mut stream = TcpStream::connect(address).expect("a connection");
+    let request =
+        format!("GET /search?q=ti:shared HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n");
+    stream.write_all(request.as_bytes()).expect("sent");
+    let (mut octets, mut first) = (Vec::new(), None);
+    let mut some = [0; 16 * 1024];
+    loop {
+        let read = stream.read(&mut some).expect("an answer");
+        octets.extend_from_slice(&some[..read]);
+        let text = String::from_utf8_lossy(&octets);
+        if first.is_none() && text.contains("</section>") {
+            assert!(text.contains("<ol"), "{text}");
+            first = Some(begun.elapsed());
+        }
+        if read == 0 {
+            assert_eq!(text.matches("<ol").count(), 10, "{text}");
+            return (first.expect("a section"), begun.elapsed());
+        }
+    }
 }
 
 /// A thousand sessions, of which each second asks for the same, over ten sessions with a target that takes 5 ms.
