@@ -14,12 +14,14 @@ use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
+use std::sync::Arc;
 use std::time::Duration;
 
 use toml::de::DeTable;
 use z3950_asn1::input;
 use z3950_front::GatewayOptions;
 use z3950_front::remote::RemoteOptions;
+use z3950_front::z3950::profile::Profiles;
 use z3950_server::access::Access;
 use z3950_server::extended::TaskLimits;
 use z3950_server::fault::{Fault, Faults, Rule, When};
@@ -48,6 +50,8 @@ pub(crate) struct Config {
     pub(crate) target_profiles: Option<PathBuf>,
     /// The gateway; `None` for none.
     pub(crate) gateway: Option<GatewayOptions>,
+    /// The profiles of its targets.
+    pub(crate) gateway_profiles: Arc<Profiles>,
     /// Limits.
     pub(crate) limits: Limits,
     /// Limits of the tasks of extended services.

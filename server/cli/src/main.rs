@@ -22,6 +22,7 @@ mod load;
 mod logs;
 mod manual;
 mod notify;
+mod profiles;
 mod recorder;
 mod reload;
 mod remotes;

@@ -1,7 +1,6 @@
 //! Reloads a running server: its settings, certificates, log files and databases, all of them or none.
 
 use std::collections::BTreeSet;
-use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::SystemTime;
 
@@ -17,7 +16,7 @@ use crate::config::{Config, TlsFiles};
 use crate::failure::{Failure, complain};
 use crate::logs::Logs;
 use crate::status::page::Status;
-use crate::web::web;
+use crate::web::{Listening, web};
 use crate::words::{counted, date};
 use crate::{available, load, remotes, settings};
 
@@ -29,7 +28,7 @@ pub(crate) struct Service {
     pub(crate) backend: Option<MemoryBackend>,
     pub(crate) handle: ServerHandle,
     /// The addresses of the listeners.
-    pub(crate) addresses: Vec<SocketAddr>,
+    pub(crate) listening: Listening,
     /// The TLS of each listener.
     pub(crate) tls: Vec<Option<Tls>>,
     pub(crate) logs: Logs,
@@ -161,8 +160,9 @@ impl Service {
         let faults = has_other_faults(&self.config, &config).then(|| faults(&config));
         self.handle.replace(target, faults, observers);
         // One that stays goes on counting requests.
-        if self.config.gateway != config.gateway {
-            let web = web(&config, self.addresses.clone());
+        let profiles = |config: &Config| config.target_profiles.clone();
+        if self.config.gateway != config.gateway || profiles(&self.config) != profiles(&config) {
+            let web = web(&config, &self.listening);
             self.handle.replace_web(web);
         }
         let changed = differences(&self.config, &config);

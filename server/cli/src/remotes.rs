@@ -4,12 +4,12 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
 use z3950_front::remote::{RemoteDatabase, RemoteOptions};
-use z3950_front::z3950::profile::Profiles;
 use z3950_front::z3950::target::Endpoint;
 use z3950_front::z3950::{Client, target};
 
 use crate::config::{Config, ListenAddress};
 use crate::failure::{Failure, chain, complain};
+use crate::profiles;
 
 /// The databases. Nothing is sent yet.
 ///
@@ -19,13 +19,8 @@ pub(crate) fn open(config: &Config) -> Result<Vec<Arc<RemoteDatabase>>, Failure>
     if config.remotes.is_empty() {
         return Ok(Vec::new());
     }
-    let built_in = Profiles::built_in();
-    let profiles = match &config.target_profiles {
-        Some(path) => built_in
-            .with_file(path)
-            .map_err(|error| Failure::usage(chain(&error)))?,
-        None => built_in,
-    };
+    let profiles = profiles::read(config.target_profiles.as_deref());
+    let profiles = profiles.map_err(|error| Failure::usage(chain(&error)))?;
     let client = Client::new().with_profiles(profiles);
     let remotes = config.remotes.iter().map(|options| {
         refuse_itself(config, options, &client)?;

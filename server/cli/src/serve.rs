@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use z3950_server::metrics::{Metrics, OperationKind, OperationOutcome};
 use z3950_server::tls::Tls;
-use z3950_server::{Endpoint, MemoryBackend, Server, Summary};
+use z3950_server::{MemoryBackend, Server, Summary};
 
 use crate::args::Arguments;
 use crate::config::{Config, ListenAddress, ListenerConfig};
@@ -16,7 +16,7 @@ use crate::notify::ServiceManager;
 use crate::reload::Service;
 use crate::status::StatusListener;
 use crate::status::page::Status;
-use crate::web::web;
+use crate::web::{Listening, web};
 use crate::words::{counted, span};
 use crate::{recorder, reload, remotes, settings, signals};
 
@@ -56,9 +56,8 @@ pub(crate) async fn serve(
     let server = server
         .with_faults(reload::faults(&config))
         .with_observer(Arc::new(logs.observers()));
-    let endpoints = server.endpoints();
-    let addresses: Vec<_> = endpoints.iter().filter_map(Endpoint::address).collect();
-    let server = match web(&config, addresses.clone()) {
+    let listening = Listening::at(&server.endpoints());
+    let server = match web(&config, &listening) {
         Some(web) => server.with_web(web),
         None => server,
     };
@@ -96,7 +95,7 @@ pub(crate) async fn serve(
         config,
         backend,
         handle: server.handle(),
-        addresses,
+        listening,
         tls,
         logs,
         status: Arc::clone(&status),

@@ -3,11 +3,11 @@
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use z3950_asn1::file::{self, Draft, Existing, Growing, Lock};
 use z3950_asn1::input;
-use z3950_front::GatewayOptions;
-use z3950_front::page::RESERVED_NAMES;
+use z3950_front::{CataloguePage, Gateway, GatewayOptions};
 use z3950_server::Limits;
 use z3950_server::memory::{DatabaseFiles, journal_path};
 use z3950_server::tls::{ClientCertificates, Tls, TlsError, read};
@@ -17,6 +17,7 @@ use crate::access_log::{AccessLog, STDERR};
 use crate::args::{Arguments, FaultArgument, Listen, NOTHING, NamedFile};
 use crate::config::{Config, ListenAddress, ListenerConfig, TlsFiles};
 use crate::failure::{Failure, chain};
+use crate::profiles;
 
 /// The default address.
 const ADDRESS: &str = "127.0.0.1:2100";
@@ -89,9 +90,20 @@ pub(crate) fn settings(arguments: Arguments) -> (Option<Config>, Vec<String>) {
     config.no_page |= arguments.no_page;
     config.access.anyone_may_update |= arguments.anyone_may_update;
     databases(&mut config.databases, arguments.databases, arguments.save);
-    if !config.no_page {
-        wrong.extend(config.databases.iter().filter_map(of_page));
+    if let Some(gateway) = &mut config.gateway
+        && !gateway.targets.is_closed()
+    {
+        match profiles::read(config.target_profiles.as_deref()) {
+            Ok(profiles) => {
+                gateway.targets.resolve(&profiles);
+                config.gateway_profiles = Arc::new(profiles);
+            }
+            Err(error) => wrong.push(chain(&error)),
+        }
     }
+    let own = config.databases.iter().map(|database| &database.name);
+    let remote = config.remotes.iter().map(|remote| &remote.name);
+    wrong.extend(own.chain(remote).filter_map(|name| reserved(name, &config)));
     config.docid = arguments.docid.unwrap_or(config.docid);
     config.profile = arguments.profile.unwrap_or(config.profile);
     config.imitate = arguments.imitate.or(config.imitate);
@@ -189,15 +201,18 @@ fn listener(listen: Listen, files: &Option<TlsFiles>) -> ListenerConfig {
     }
 }
 
-/// A complaint about a database whose name is a path of the page.
-fn of_page(database: &DatabaseFiles) -> Option<String> {
-    let name = &database.name;
-    let is_reserved = RESERVED_NAMES
-        .iter()
-        .any(|reserved| name.eq_ignore_ascii_case(reserved));
-    is_reserved.then(|| {
-        format!("no database may be named {name}, which is a path of the page (--no-page, or page = false, turns that off)")
-    })
+/// A complaint about the name of a database, if it is a path of the page or the gateway.
+fn reserved(name: &str, config: &Config) -> Option<String> {
+    let (of, off) = if config.gateway.is_some() && Gateway::reserves(name) {
+        ("gateway", "enabled = false in [gateway]")
+    } else if !config.no_page && CataloguePage::reserves(name) {
+        ("page", "--no-page, or page = false,")
+    } else {
+        return None;
+    };
+    Some(format!(
+        "no database may be named {name}, which is a path of the {of} ({off} turns that off)"
+    ))
 }
 
 /// Databases of the arguments replace those of the same names.

@@ -5,18 +5,40 @@ use std::sync::Arc;
 
 use z3950_front::CataloguePage;
 use z3950_front::Gateway;
-use z3950_front::z3950::profile::Profiles;
+use z3950_server::Endpoint;
 use z3950_server::web::Web;
 
 use crate::config::Config;
 
-/// The page and the gateway of a server that listens on these addresses; `None` if both are off.
-pub(crate) fn web(config: &Config, listeners: Vec<SocketAddr>) -> Option<Arc<dyn Web>> {
-    let gateway = gateway(config, listeners);
+/// Where the server listens.
+#[derive(Clone, Debug)]
+pub(crate) struct Listening {
+    /// All addresses.
+    all: Vec<SocketAddr>,
+    /// Those without TLS.
+    plain: Vec<SocketAddr>,
+}
+
+impl Listening {
+    pub(crate) fn at(endpoints: &[Endpoint]) -> Self {
+        let plain = endpoints.iter().filter_map(|endpoint| match endpoint {
+            Endpoint::Tcp(address) => Some(*address),
+            _ => None,
+        });
+        Self {
+            all: endpoints.iter().filter_map(Endpoint::address).collect(),
+            plain: plain.collect(),
+        }
+    }
+}
+
+/// The page and the gateway of a server that listens there; `None` if both are off.
+pub(crate) fn web(config: &Config, listening: &Listening) -> Option<Arc<dyn Web>> {
+    let gateway = gateway(config, listening.all.clone());
     if config.no_page {
         return Some(Arc::new(gateway?));
     }
-    let page = CataloguePage::new();
+    let page = CataloguePage::new().with_plain_listeners(listening.plain.clone());
     Some(match gateway {
         Some(gateway) => Arc::new(page.with_gateway(gateway)),
         None => Arc::new(page),
@@ -27,13 +49,7 @@ pub(crate) fn web(config: &Config, listeners: Vec<SocketAddr>) -> Option<Arc<dyn
 fn gateway(config: &Config, listeners: Vec<SocketAddr>) -> Option<Gateway> {
     let mut options = config.gateway.clone()?;
     options.has_page = !config.no_page;
-    // They take a moment to read, and only servers that are allowed have use for them.
-    let is_closed = options.targets.is_closed();
-    let profiles = match is_closed {
-        true => Profiles::default(),
-        false => Profiles::built_in(),
-    };
-    let gateway = Gateway::new(options, profiles);
+    let gateway = Gateway::new(options, Arc::clone(&config.gateway_profiles));
     gateway.set_listeners(listeners);
     Some(gateway)
 }

@@ -42,6 +42,7 @@ use self::addresses::PublicResolver;
 use self::allowed::{GatewayDestination, OwnAddresses, Passage};
 pub use self::allowed::{GatewayTargetError, GatewayTargets};
 use self::failure::GatewayFailure;
+pub(crate) use self::failure::is_guessing;
 use self::locator::{GatewayRequest, NamedUrl};
 use self::negotiate::{Accept, Representation};
 use self::slots::RequestSlots;
@@ -85,9 +86,10 @@ impl Default for GatewayOptions {
 pub struct Gateway {
     options: GatewayOptions,
     slots: Arc<RequestSlots>,
-    /// For servers that the settings name.
-    named: Routes,
-    profiles: Arc<Profiles>,
+    /// For servers that the settings name: the limits and pauses of their profiles hold for all requests together.
+    named: Client,
+    /// The routes to these.
+    named_routes: Routes,
     /// For all others.
     public: Routes,
     listeners: Mutex<Vec<SocketAddr>>,
@@ -106,15 +108,22 @@ impl Gateway {
         profiles: impl Into<Arc<Profiles>>,
         resolver: Arc<dyn Resolve>,
     ) -> Self {
+        let named_routes = Routes::with_resolver(Arc::clone(&resolver));
+        let named = Client::with_routes(ClientOptions::default(), named_routes.clone());
         Self {
             slots: RequestSlots::new(options.requests, options.requests_per_address),
-            named: Routes::with_resolver(Arc::clone(&resolver)),
-            profiles: profiles.into(),
+            named: named.with_profiles(profiles),
+            named_routes,
             public: Routes::with_resolver(PublicResolver(resolver)),
             listeners: Mutex::default(),
             layout: PageLayout::new(options.has_page),
             options,
         }
+    }
+
+    /// Whether no database may have this name where the gateway is served: its URLs over HTTP would be the gateway's.
+    pub fn reserves(name: &str) -> bool {
+        locator::is_path(name)
     }
 
     /// The addresses on which the server listens, so that URLs that lead there are answered by itself.
@@ -252,10 +261,7 @@ impl Gateway {
         options.plan.init.exceptional_record_size = octets;
         let asking = match passage {
             Passage::Own => own_client(client, options),
-            Passage::Named => {
-                let client = Client::with_routes(options, self.named.clone());
-                client.with_profiles(Arc::clone(&self.profiles))
-            }
+            Passage::Named => self.named.with_options(options),
             Passage::Public => Client::with_routes(options, self.public.clone()),
         };
         let retrieval = timeout(self.options.time, asking.retrieve(url)).await;
@@ -276,7 +282,14 @@ impl Gateway {
                 let charset = charset.and_then(|(_, entry)| entry.profile.record_charset);
                 Ok(Record::new(delivered.record, None).with_charset(charset))
             }
-            outcome => Err(GatewayFailure::of_outcome(&outcome, url, is_own)),
+            outcome => {
+                let failure = GatewayFailure::of_outcome(&outcome, url, is_own);
+                let has_list = is_own && self.options.has_page;
+                Err(match failure.status {
+                    StatusCode::MULTIPLE_CHOICES if has_list => failure.with_list(url),
+                    _ => failure,
+                })
+            }
         }
     }
 
@@ -294,7 +307,7 @@ impl Gateway {
                 let words = "this server does not speak Gopher";
                 return Err(GatewayFailure::forbidden(words));
             }
-            Passage::Named => &self.named,
+            Passage::Named => &self.named_routes,
             Passage::Public => &self.public,
         };
         let endpoint = Endpoint::Tcp(url.host().clone(), url.port());

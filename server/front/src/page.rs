@@ -10,25 +10,33 @@ mod record;
 mod search;
 mod session;
 
+use std::net::SocketAddr;
+
 use askama::Template;
 use z3950::Error;
+use z3950_server::web::http::header::RETRY_AFTER;
 use z3950_server::web::http::request::Parts;
 use z3950_server::web::http::{Method, StatusCode};
 use z3950_server::web::{Web, WebAnswering, WebClient, WebRequest, is_sru};
 
 use self::answer::{PageAnswer, html};
 use self::parameters::Parameters;
+use crate::gateway::{Gateway, is_guessing};
 use crate::layout::{PageLayout, style};
 use crate::text::{self, described};
 
-/// Names that no database may have where the page is served.
-pub const RESERVED_NAMES: [&str; 3] = ["search", "get", "targets"];
+/// How long who guesses passwords is asked to wait, in seconds.
+const RETRY_SECONDS: u16 = 5;
+/// Paths of the page, and of its gateway.
+const RESERVED_NAMES: [&str; 3] = ["search", "get", "targets"];
 
 /// The page, for [`Server::with_web`](z3950_server::Server::with_web). It answers `/`, `/search` and `/targets`; requests of SRU
 /// for `/` stay SRU's.
 pub struct CataloguePage {
     layout: PageLayout,
     gateway: Option<Box<dyn Web>>,
+    /// The listeners without TLS.
+    plain: Vec<SocketAddr>,
 }
 
 impl CataloguePage {
@@ -37,7 +45,14 @@ impl CataloguePage {
         Self {
             layout: PageLayout::new(true),
             gateway: None,
+            plain: Vec::new(),
         }
+    }
+
+    /// Whether no database may have this name where the page is served: its URLs over HTTP would be the page's or its gateway's.
+    pub fn reserves(name: &str) -> bool {
+        let mut paths = RESERVED_NAMES.iter();
+        paths.any(|path| name.eq_ignore_ascii_case(path)) || Gateway::reserves(name)
     }
 
     /// Gives this gateway the requests that are its own, and leads URLs that are typed to it, at `/get`.
@@ -47,6 +62,13 @@ impl CataloguePage {
             gateway: Some(Box::new(gateway)),
             ..self
         }
+    }
+
+    /// Sets the addresses on which the server listens without TLS, so that people who read the page over TLS see `z39.50r` URLs of
+    /// records: these have no form for TLS (RFC 2056 §4).
+    #[must_use]
+    pub fn with_plain_listeners(self, plain: Vec<SocketAddr>) -> Self {
+        Self { plain, ..self }
     }
 
     /// The gateway, if the request with this head is for it.
@@ -72,6 +94,9 @@ impl CataloguePage {
         };
         if let Err(error) = session::admitted(&client).await {
             let status = match error {
+                Error::InitRejected(_) if is_guessing(error.diagnostics()) => {
+                    StatusCode::TOO_MANY_REQUESTS
+                }
                 Error::InitRejected(_) | Error::AccessRefused { .. } => StatusCode::UNAUTHORIZED,
                 _ => StatusCode::SERVICE_UNAVAILABLE,
             };
@@ -109,14 +134,18 @@ impl CataloguePage {
 
     fn failure(&self, status: StatusCode, words: &str) -> PageAnswer {
         let title = status.canonical_reason().unwrap_or("Error");
-        html(
-            status,
-            &Failed {
-                layout: &self.layout,
-                title,
-                words,
-            },
-        )
+        let page = Failed {
+            layout: &self.layout,
+            title,
+            words,
+        };
+        let mut answer = html(status, &page);
+        if status == StatusCode::TOO_MANY_REQUESTS {
+            answer
+                .headers_mut()
+                .insert(RETRY_AFTER, RETRY_SECONDS.into());
+        }
+        answer
     }
 }
 

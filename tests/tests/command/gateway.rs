@@ -275,3 +275,26 @@ fn a_reload_opens_and_closes_the_gateway() {
     });
     assert!(reloaded, "the reload took place");
 }
+
+#[test]
+fn names_of_profiles_are_targets() {
+    let other = TestServer::builder()
+        .database("cat", [record("id9", "Persuasion")])
+        .start();
+    let (daemon, folder) = daemon("targets = [\"town\"]");
+    let url = other.url("cat?id9");
+    let get = |daemon: &Daemon| {
+        let gateway = format!("http://{}", daemon.address());
+        z3950(["get", "--gateway", &gateway, &url]).code
+    };
+    assert_eq!(get(&daemon), Some(5));
+    let (host, port) = (other.addr().ip(), other.addr().port());
+    let profiles = format!("[targets.town]\nhost = \"{host}\"\nport = {port}\n");
+    std::fs::write(folder.path().join("targets.toml"), profiles).expect("written");
+    let file = folder.path().join("z3950d.toml");
+    let text = std::fs::read_to_string(&file).expect("read");
+    let text = format!("target-profiles = \"targets.toml\"\n{text}");
+    std::fs::write(&file, text).expect("written");
+    let again = Daemon::start(["--config", file.to_str().expect("text")]);
+    assert_eq!(get(&again), Some(0));
+}

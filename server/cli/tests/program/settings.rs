@@ -230,6 +230,10 @@ fn no_database_takes_a_path_of_the_page() {
         ("get", &[], 2),
         ("searches", &[], 0),
         ("search", &["--no-page"], 0),
+        ("get", &["--no-page"], 2),
+        ("gopher:a", &["--no-page"], 2),
+        ("Z39.50R:", &[], 2),
+        ("z39.50", &[], 0),
     ] {
         let database = format!("{name}={file}");
         let output = ran(&[&["--check", "--database", &database], further].concat());

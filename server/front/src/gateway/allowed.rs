@@ -21,6 +21,8 @@ pub struct GatewayTargets {
 /// One of the settings.
 #[derive(Clone, Debug, PartialEq)]
 struct NamedTarget {
+    /// As it was written.
+    text: String,
     host: Host,
     /// `None` for the default port of a scheme.
     port: Option<u16>,
@@ -71,12 +73,8 @@ impl GatewayTargets {
     /// # Errors
     /// None of these.
     pub fn allow(&mut self, text: &str, profiles: &Profiles) -> Result<(), GatewayTargetError> {
-        if let Some((_, entry)) = profiles.named(text) {
-            self.named.push(NamedTarget {
-                host: entry.profile.host.clone(),
-                port: Some(entry.profile.port),
-                databases: None,
-            });
+        if let Some(target) = NamedTarget::of_profile(text, profiles) {
+            self.named.push(target);
             return Ok(());
         }
         // The name of another scheme would be a host with an empty port.
@@ -89,11 +87,21 @@ impl GatewayTargets {
         let authority = text.split('/').next().unwrap_or_default();
         let after_host = authority.rsplit(']').next().unwrap_or_default();
         self.named.push(NamedTarget {
+            text: text.to_owned(),
             host: parsed.host().clone(),
             port: after_host.contains(':').then(|| parsed.port()),
             databases: (!parsed.databases().is_empty()).then(|| parsed.databases().to_vec()),
         });
         Ok(())
+    }
+
+    /// Takes the targets that are names of these profiles for the servers of the profiles.
+    pub fn resolve(&mut self, profiles: &Profiles) {
+        for target in &mut self.named {
+            if let Some(known) = NamedTarget::of_profile(&target.text, profiles) {
+                *target = known;
+            }
+        }
     }
 
     /// Adds a name of the server itself.
@@ -152,6 +160,16 @@ impl GatewayTargets {
 }
 
 impl NamedTarget {
+    fn of_profile(text: &str, profiles: &Profiles) -> Option<Self> {
+        let (_, entry) = profiles.named(text)?;
+        Some(Self {
+            text: text.to_owned(),
+            host: entry.profile.host.clone(),
+            port: Some(entry.profile.port),
+            databases: None,
+        })
+    }
+
     fn allows(&self, destination: &GatewayDestination<'_>) -> bool {
         let databases = destination.databases;
         self.host == *destination.host
@@ -254,6 +272,13 @@ mod tests {
         let url = format!("z39.50r://{}:{}/b?x", profile.host, profile.port);
         let nothing = OwnAddresses::default();
         assert_eq!(passage(&targets, &url, &nothing), Some(Passage::Named));
+        let mut named_later = GatewayTargets::default();
+        named_later
+            .allow("loc", &Profiles::default())
+            .expect("a host");
+        assert_eq!(passage(&named_later, &url, &nothing), None);
+        named_later.resolve(&profiles);
+        assert_eq!(named_later, targets);
         targets.add_own_name("gw.example").expect("a host");
         let listeners = ["0.0.0.0:2100".parse().expect("an address")];
         let own = OwnAddresses {

@@ -5,13 +5,16 @@ use std::error::Error as StdError;
 use std::io;
 
 use serde_json::{Map, Value, json};
-use z3950::Error;
 use z3950::asn1::apdu::DiagRec;
+use z3950::asn1::bib1::diagnostics::Condition;
 use z3950::error::{Cause, Phase};
 use z3950::gopher::{GopherError, GopherPlanError};
 use z3950::retrieve::{Outcome, OutcomeName};
 use z3950::url::Z3950Url;
+use z3950::{Error, Query};
 use z3950_server::web::http::StatusCode;
+
+use crate::text::encoded;
 
 /// A failure that a client is told.
 #[derive(Clone, Debug)]
@@ -66,6 +69,9 @@ impl GatewayFailure {
             OutcomeName::Ambiguous => StatusCode::MULTIPLE_CHOICES,
             OutcomeName::NotSent => StatusCode::BAD_REQUEST,
             OutcomeName::PortRefused => StatusCode::FORBIDDEN,
+            OutcomeName::InitRejected if is_own && is_guessing(outcome.diagnostics()) => {
+                StatusCode::TOO_MANY_REQUESTS
+            }
             OutcomeName::InitRejected | OutcomeName::AccessRefused if is_own => {
                 StatusCode::UNAUTHORIZED
             }
@@ -87,6 +93,14 @@ impl GatewayFailure {
             },
             ..Self::new(status, words).named(name)
         }
+    }
+
+    /// Leads to the page with all records of the URL as well.
+    pub(super) fn with_list(mut self, url: &Z3950Url) -> Self {
+        if let Some(list) = listed(url) {
+            self.links.insert(0, list);
+        }
+        self
     }
 
     /// A Gopher item that could not be fetched.
@@ -154,6 +168,15 @@ impl GatewayFailure {
     }
 }
 
+/// Whether a password was not looked at, because too many wrong ones came from the address.
+pub(crate) fn is_guessing(diagnostics: &[DiagRec]) -> bool {
+    let waits = Condition::TEMPORARILY_OUT_OF_RESOURCES;
+    diagnostics.iter().any(|one| match one {
+        DiagRec::DefaultFormat(one) => one.condition == waits.0,
+        DiagRec::ExternallyDefined(_) => false,
+    })
+}
+
 /// Whether nothing was sent because a name leads to special addresses alone.
 fn is_special(outcome: &Outcome) -> bool {
     matches!(outcome, Outcome::Failed(Error::Unavailable {
@@ -171,6 +194,16 @@ fn in_each_database(url: &Z3950Url) -> Vec<String> {
         Some(format!("/{}", url.build().ok()?))
     });
     urls.collect()
+}
+
+/// The search of the page that finds the records of a URL; `None` for a docid that is not UTF-8.
+fn listed(url: &Z3950Url) -> Option<String> {
+    let docid = url.docid()?.as_bytes().to_vec();
+    let query = Query::docid(String::from_utf8(docid).ok()?).to_string();
+    let databases = url.databases().iter();
+    let targets = databases.map(|name| format!("&target={}", encoded(name.as_bytes())));
+    let targets: String = targets.collect();
+    Some(format!("/search?q={}{targets}", encoded(query)))
 }
 
 /// An error with its causes on one line.

@@ -91,6 +91,14 @@ fn in_path(target: &Uri) -> Option<String> {
     Some(format!("{scheme}//{rest}{}", query.unwrap_or_default()))
 }
 
+/// Whether the path of a database of this name is the gateway's, or begins like a URL.
+pub(super) fn is_path(name: &str) -> bool {
+    let is_get = GET
+        .strip_prefix('/')
+        .is_some_and(|get| name.eq_ignore_ascii_case(get));
+    is_get || scheme_of(name).is_some()
+}
+
 /// The scheme at the beginning of a text, and the rest.
 fn scheme_of(text: &str) -> Option<(&'static str, &str)> {
     SCHEMES.into_iter().find_map(|scheme| {

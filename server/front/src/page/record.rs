@@ -1,5 +1,7 @@
 //! A record alone: with labels, its holdings, its URL, and as MARC.
 
+use std::net::{IpAddr, SocketAddr};
+
 use askama::Template;
 use z3950::Record;
 use z3950_server::web::WebClient;
@@ -82,11 +84,13 @@ impl CataloguePage {
             (format.title, link)
         });
         let database = record.database().unwrap_or(target);
-        let url = url(record, database, client).unwrap_or_default();
+        let (host, _) = client.authority();
+        let port = plain_port(client, &self.plain);
+        let url = port.and_then(|port| url(record, database, (host, port)));
         Shown {
             layout: &self.layout,
             database: clean(database),
-            record: ShownRecord::of(record, url, downloads.collect()),
+            record: ShownRecord::of(record, url.unwrap_or_default(), downloads.collect()),
             back: {
                 let start = (parameters.at.unwrap_or(1) - 1) / PAGE * PAGE + 1;
                 parameters.link(target, &[("start", &start.to_string())])
@@ -95,17 +99,32 @@ impl CataloguePage {
     }
 }
 
-/// The `z39.50r` URL of a record (RFC 2056 §4). One of a listener with TLS cannot be written.
-fn url(record: &Record, database: &str, client: &WebClient) -> Option<String> {
+/// The `z39.50r` URL of a record (RFC 2056 §4) at this host and port.
+fn url(record: &Record, database: &str, (host, port): (&str, u16)) -> Option<String> {
     let marc = record.marc()?;
     let number = marc.control_number()?.trim_ascii();
+    let (database, number) = (encoded(database), encoded(number));
+    (!number.is_empty()).then(|| format!("z39.50r://{host}:{port}/{database}?{number}"))
+}
+
+/// The port where `z39.50r` URLs lead: the one of the request, or that of a listener without TLS which has the same host.
+fn plain_port(client: &WebClient, plain: &[SocketAddr]) -> Option<u16> {
     let (host, port) = client.authority();
-    let port = port.unwrap_or(80);
-    let is_known = !number.is_empty() && !client.is_encrypted();
-    is_known.then(|| {
-        let (database, number) = (encoded(database), encoded(number));
-        format!("z39.50r://{host}:{port}/{database}?{number}")
-    })
+    match client.is_encrypted() {
+        false => Some(port.unwrap_or(80)),
+        true => port_at(host, plain),
+    }
+}
+
+/// The port of the first of these listeners that has the host.
+fn port_at(host: &str, listeners: &[SocketAddr]) -> Option<u16> {
+    let address: Option<IpAddr> = host.trim_matches(['[', ']']).parse().ok();
+    let is_there = |listener: &&SocketAddr| {
+        let own = listener.ip();
+        let is_local = host.eq_ignore_ascii_case("localhost") && own.is_loopback();
+        own.is_unspecified() || Some(own) == address || is_local
+    };
+    listeners.iter().find(is_there).map(SocketAddr::port)
 }
 
 #[derive(Template)]
@@ -115,4 +134,28 @@ struct Shown<'a> {
     database: String,
     record: ShownRecord,
     back: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn urls_lead_to_a_listener_of_the_same_host() {
+        let listeners = ["127.0.0.1:2100", "[::1]:2101", "192.0.2.1:2102"];
+        let mut listeners: Vec<SocketAddr> =
+            listeners.map(|one| one.parse().expect("an address")).into();
+        for (host, expected) in [
+            ("127.0.0.1", Some(2100)),
+            ("LocalHost", Some(2100)),
+            ("[::1]", Some(2101)),
+            ("192.0.2.1", Some(2102)),
+            ("192.0.2.2", None),
+            ("lib.example", None),
+        ] {
+            assert_eq!(port_at(host, &listeners), expected, "{host}");
+        }
+        listeners.push("0.0.0.0:210".parse().expect("an address"));
+        assert_eq!(port_at("lib.example", &listeners), Some(210));
+    }
 }

@@ -295,6 +295,69 @@ fn the_targets_of_a_remote_database_are_chosen_and_answer_one_by_one() {
 }
 
 #[test]
+fn several_records_of_a_url_are_listed() {
+    let options = GatewayOptions {
+        has_page: true,
+        ..GatewayOptions::default()
+    };
+    let gateway = Gateway::new(options, Profiles::default());
+    let page = CataloguePage::new().with_gateway(gateway);
+    let records = [
+        record("a \"b\"", "One"),
+        record("a \"b\"", "Two"),
+        record("c", "Three"),
+    ];
+    let server = TestServer::builder().database("cat", records);
+    let server = server.web(Arc::new(page)).start();
+    let request = "GET /z39.50r://lib.example:2100/cat?a%20%22b%22 HTTP/1.1\r\nHost: lib.example:2100\r\nAccept: text/html\r\n";
+    let (head, choices) = asked(&server, request);
+    assert!(head.starts_with("HTTP/1.1 300 "), "{head}");
+    let (_, list) = get(&server, &link_of(&choices, "\">/search?q="));
+    assert!(list.contains("2 records"), "{choices} {list}");
+}
+
+/// A server for ann, at which wrong passwords cost ten seconds and more.
+fn guarded(page: CataloguePage) -> TestServer {
+    let mut user = User::default();
+    user.name = "ann".to_owned();
+    user.password = Some("secret".to_owned());
+    let mut access = Access::default();
+    access.users = vec![user];
+    let builder = TestServer::builder().demo().access(access);
+    let builder = builder.limit(|limits| limits.refusal_delay = Duration::from_secs(10));
+    builder.web(Arc::new(page)).start()
+}
+
+#[test]
+fn who_guesses_passwords_is_told_to_wait() {
+    let url = "/get?url=z39.50r://lib.example:2100/books?pg1342";
+    for path in ["/", url] {
+        let gateway = Gateway::new(GatewayOptions::default(), Profiles::default());
+        let server = guarded(CataloguePage::new().with_gateway(gateway));
+        let (sender, first) = std::sync::mpsc::channel();
+        // The answers to the first guesses are withheld; the others are not looked at.
+        for _ in 0..8 {
+            let (sender, address) = (sender.clone(), server.addr());
+            std::thread::spawn(move || {
+                let mut stream = TcpStream::connect(address).expect("a server");
+                let request = format!(
+                    "GET {path} HTTP/1.1\r\nHost: lib.example:2100\r\nAuthorization: Basic YW5uOndyb25n\r\nConnection: close\r\n\r\n"
+                );
+                stream.write_all(request.as_bytes()).expect("sent");
+                let mut answer = String::new();
+                // The server may have stopped.
+                if stream.read_to_string(&mut answer).is_ok() {
+                    let _ = sender.send(answer);
+                }
+            });
+        }
+        let answer = first.recv().expect("an answer").to_lowercase();
+        assert!(answer.starts_with("http/1.1 429 "), "{path}: {answer}");
+        assert!(answer.contains("retry-after: "), "{path}: {answer}");
+    }
+}
+
+#[test]
 fn the_page_asks_for_the_password_that_sessions_need() {
     let mut user = User::default();
     user.name = "ann".to_owned();

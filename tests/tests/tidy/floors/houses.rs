@@ -400,6 +400,7 @@ pub(super) const HOUSES: &[House] = &[
             "failure",
             "args",
             "config",
+            "profiles",
         ],
     },
     House {

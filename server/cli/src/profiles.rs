@@ -1,0 +1,17 @@
+//! What is known of servers: the built-in profiles, and those of the file that `target-profiles` names.
+
+use std::path::Path;
+
+use z3950_front::z3950::profile::{ProfileError, Profiles};
+
+/// The built-in profiles with those of a file.
+///
+/// # Errors
+/// A file that cannot be read.
+pub(crate) fn read(file: Option<&Path>) -> Result<Profiles, ProfileError> {
+    let built_in = Profiles::built_in();
+    match file {
+        Some(path) => built_in.with_file(path),
+        None => Ok(built_in),
+    }
+}
