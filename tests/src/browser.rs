@@ -95,7 +95,19 @@ impl Browser {
         text_of(&self.of_element(selector, "GET", &format!("/property/{name}"), &Value::Null))
     }
 
-    /// Clicks on the first such element, and waits until the page to which it may lead is complete.
+    /// Clicks on the first such element, and waits until the page to which it leads is complete.
+    pub fn follow(&self, selector: &str) {
+        self.evaluate("window.isLeft = true");
+        self.click(selector);
+        let script = "return !window.isLeft && document.readyState === 'complete'";
+        let deadline = Instant::now() + PATIENCE;
+        while self.evaluate(script) != Value::Bool(true) {
+            assert!(Instant::now() < deadline, "{selector} leads to a page");
+            std::thread::yield_now();
+        }
+    }
+
+    /// Clicks on the first such element.
     pub fn click(&self, selector: &str) {
         self.of_element(selector, "POST", "/click", &json!({}));
     }

@@ -138,6 +138,7 @@ impl CataloguePage {
             layout: &self.layout,
             title,
             words,
+            form: None,
         };
         let mut answer = html(status, &page);
         if status == StatusCode::TOO_MANY_REQUESTS {
@@ -287,6 +288,8 @@ struct Failed<'a> {
     layout: &'a PageLayout,
     title: &'a str,
     words: &'a str,
+    /// The form with what was typed, to be mended.
+    form: Option<SearchForm>,
 }
 
 #[cfg(test)]

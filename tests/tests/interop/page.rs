@@ -14,10 +14,10 @@ fn from_an_isbn_to_the_record_its_file_and_its_url() {
     let daemon = Daemon::start(["--demo"]);
     browser.open(&format!("http://{}/", daemon.address()));
     browser.type_into("#q", "978-0-14-143958-7");
-    browser.click("form button");
+    browser.follow("form button");
     let taken = browser.text("main > .note");
     assert_eq!(taken, "Taken as the ISBN 978-0-14-143958-7.");
-    browser.click("section ol a");
+    browser.follow("section ol a");
     let title = browser.text("h1");
     assert!(title.starts_with("Emma"), "{title}");
     let holdings = browser.text("#holdings");
@@ -35,7 +35,7 @@ fn from_an_isbn_to_the_record_its_file_and_its_url() {
     // The URL leads through the gateway to the same record.
     browser.open(&format!("http://{}/", daemon.address()));
     browser.type_into("#q", &url);
-    browser.click("form button");
+    browser.follow("form button");
     let place = format!("http://127.0.0.1:{port}/get?url=");
     assert!(browser.url().starts_with(&place), "{}", browser.url());
     assert_eq!(browser.text("h1"), title);
@@ -44,7 +44,7 @@ fn from_an_isbn_to_the_record_its_file_and_its_url() {
 }
 
 /// The pages of a server, each with the text of its heading.
-const PAGES: [(&str, &str, &str); 9] = [
+const PAGES: [(&str, &str, &str); 11] = [
     ("start", "/", "Search the catalogue"),
     ("results", "/search?q=war", "Results"),
     (
@@ -52,6 +52,8 @@ const PAGES: [(&str, &str, &str); 9] = [
         "/search?q=war&target=books&narrow=date:1868",
         "Results",
     ),
+    ("unusual", "/search?q=war&target=unusual", "Results"),
+    ("unusual-record", "/search?q=war&target=unusual&at=1", "War"),
     ("nothing", "/search?q=zyxwvut", "Results"),
     (
         "record",
@@ -72,13 +74,31 @@ const PAGES: [(&str, &str, &str); 9] = [
     ),
 ];
 
+/// Records with words that do not fit, with letters from right to left, and with controls.
+fn unusual() -> String {
+    let titles = [
+        format!("War {}", "x".repeat(500)),
+        format!("War {}", "of many words ".repeat(500)),
+        "الحرب والسلام war : رواية".to_owned(),
+        "war \u{202e}evil \u{2066}<script>alert(1)</script>".to_owned(),
+    ];
+    let record = |(number, title)| {
+        format!("=LDR  00000nam a2200000   4500\n=001  {number}\n=245  10$a{title}\n\n")
+    };
+    titles.into_iter().enumerate().map(record).collect()
+}
+
 #[test]
 fn every_page_fits_and_keeps_nobody_out() {
     let Some(browser) = Browser::start() else {
         return;
     };
     let axe = axe_core();
-    let daemon = Daemon::start(["--demo"]);
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("unusual.mrk");
+    std::fs::write(&path, unusual()).expect("written");
+    let database = format!("unusual={}", path.display());
+    let daemon = Daemon::start(["--demo", "--database", &database]);
     let server = daemon.address().to_string();
     let pictures = Path::new(env!("CARGO_TARGET_TMPDIR")).join("page");
     std::fs::create_dir_all(&pictures).expect("a folder");

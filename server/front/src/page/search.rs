@@ -13,12 +13,12 @@ use z3950_server::web::http::StatusCode;
 use z3950_server::web::http::header::{HeaderValue, LOCATION};
 use z3950_server::web::{WebBody, WebClient};
 
-use super::answer::{PageAnswer, page_of};
+use super::answer::{PageAnswer, html, page_of};
 use super::asked::PageQuery;
 use super::facets::{FacetSource, Narrowing, facets, narrowed};
 use super::parameters::Parameters;
 use super::session;
-use super::{CataloguePage, SearchForm};
+use super::{CataloguePage, Failed, SearchForm};
 use crate::layout::{PageLayout, with_type};
 use crate::text::{clean, described, encoded};
 
@@ -36,7 +36,13 @@ impl CataloguePage {
             Ok(asked) => asked,
             Err(error) => {
                 let words = format!("The query cannot be read: {}", described(&error));
-                return self.failure(StatusCode::BAD_REQUEST, &words);
+                let page = Failed {
+                    layout: &self.layout,
+                    title: "Bad Request",
+                    words: &words,
+                    form: Some(SearchForm::new(&client, &parameters)),
+                };
+                return html(StatusCode::BAD_REQUEST, &page);
             }
         };
         if let Some(target) = parameters.targets.first()

@@ -73,6 +73,7 @@ fn each_path_has_its_page() {
         ("/search?q=emma&target=nowhere", 200, "class=\"failure\""),
         ("/search?q=", 200, "<h1>Search the catalogue</h1>"),
         ("/search?q=%40and+war", 400, "The query cannot be read"),
+        ("/search?q=%40and+war", 400, "value=\"@and war\""),
         (
             "/search?q=war&start=0",
             400,
