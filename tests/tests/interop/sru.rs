@@ -214,7 +214,7 @@ fn catmandu_reads_25_records() {
 }
 
 /// A path within the folder that a variable names. Without it, prints that the test is skipped.
-fn installed(variable: &str, path: &str) -> Option<PathBuf> {
+pub(crate) fn installed(variable: &str, path: &str) -> Option<PathBuf> {
     let folder = std::env::var_os(variable);
     if folder.is_none() {
         eprintln!("skipped: {variable} is not set");

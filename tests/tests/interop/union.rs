@@ -1,5 +1,5 @@
 //! One database over five servers: three of `z3950d`, of which one is asked over SRU, `zebrasrv`, and a server of SRU alone. yaz-client,
-//! zoomsh and our own client find records of all of them, and of those that are left when two are gone.
+//! zoomsh, sruthi, the page and our own client find records of all of them, and of those that are left when two are gone.
 
 use std::process::Command;
 
@@ -8,6 +8,8 @@ use tempfile::TempDir;
 use z3950_marc::{MarcRecord, iso2709, marcxml, mrk};
 use z3950_tests::peer;
 use z3950_tests::program::{Daemon, Ran, run, z3950};
+
+use crate::sru::installed;
 
 /// A record with a word that all servers have.
 fn records(server: &str) -> Vec<MarcRecord> {
@@ -65,6 +67,27 @@ fn sru(front: &Daemon) -> String {
     format!("{}{}", ran.stdout, ran.stderr)
 }
 
+const SRUTHI: &str = "
+import sys, sruthi
+found = sruthi.Client(sys.argv[1], maximum_records=2, sru_version='1.2').searchretrieve('united')
+print(found.count, [str(record) for record in found])
+";
+
+/// The records that sruthi reads, if it is there.
+fn sruthi(front: &Daemon) -> Option<String> {
+    let python = installed("Z3950_SRU_PYTHON", "bin/python")?;
+    let url = format!("http://{}/union", front.address());
+    let ran = run(Command::new(python).args(["-c", SRUTHI, &url]), "");
+    Some(format!("{}{}", ran.stdout, ran.stderr))
+}
+
+/// The page with the records of all targets.
+fn page(front: &Daemon) -> String {
+    let curl = peer::find("curl").expect("curl");
+    let url = format!("http://{}/search?q=united", front.address());
+    run(Command::new(curl).args(["-s", &url]), "").stdout
+}
+
 #[test]
 fn a_union_of_five_servers_and_of_those_that_are_left() {
     let folder = TempDir::new().expect("a folder");
@@ -97,11 +120,24 @@ fn a_union_of_five_servers_and_of_those_that_are_left() {
         return;
     };
     let over_sru = sru(&front);
+    let of_sruthi = sruthi(&front);
+    let of_page = page(&front);
     for server in all {
         let title = format!("United {server}");
         assert!(printed.contains(&title), "{title}: {printed}");
         assert!(shown.stdout.contains(&title), "{title}: {shown:?}");
         assert!(over_sru.contains(&title), "{title}: {over_sru}");
+        if let Some(read) = &of_sruthi {
+            assert!(
+                read.starts_with("5 ") && read.contains(&title),
+                "{title}: {read}"
+            );
+        }
+        assert!(of_page.contains(&title), "{title}: {of_page}");
+    }
+    for target in &targets {
+        let heading = format!("<h2><bdi>union@{target}</bdi>");
+        assert!(of_page.contains(&heading), "{heading}: {of_page}");
     }
     let named = format!("[union@{}]", targets[0]);
     assert!(printed.contains(&named), "{printed}");
@@ -120,10 +156,19 @@ fn a_union_of_five_servers_and_of_those_that_are_left() {
     let printed = yaz_client("", &front, "union", "find @attr 1=4 united\nshow 1+3");
     let printed = printed.expect("installed");
     let over_sru = sru(&front);
+    let of_sruthi = sruthi(&front);
+    let of_page = page(&front);
     for server in ["one", "three", "zebra"] {
         let title = format!("United {server}");
         assert!(printed.contains(&title), "{title}: {printed}");
         assert!(over_sru.contains(&title), "{title}: {over_sru}");
+        if let Some(read) = &of_sruthi {
+            assert!(
+                read.starts_with("3 ") && read.contains(&title),
+                "{title}: {read}"
+            );
+        }
+        assert!(of_page.contains(&title), "{title}: {of_page}");
     }
     let url = format!("http://{}/union?query=united", front.address());
     let curl = peer::find("curl").expect("curl");
@@ -134,5 +179,7 @@ fn a_union_of_five_servers_and_of_those_that_are_left() {
     );
     for gone in [&targets[1], &targets[4]] {
         assert!(answer.contains(&format!("union@{gone}: ")), "{answer}");
+        let failed = format!("<h2><bdi>union@{gone}</bdi></h2>\n<p class=\"failure\">");
+        assert!(of_page.contains(&failed), "{failed}: {of_page}");
     }
 }
