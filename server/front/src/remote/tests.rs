@@ -1,5 +1,7 @@
 //! Remote databases in front of test servers that answer, fail, lie, change and die.
 
+mod hostile;
+
 use std::io::{Read, Write};
 use std::net::TcpStream;
 

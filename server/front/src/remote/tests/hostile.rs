@@ -1,0 +1,159 @@
+//! Targets that break the protocol, in each way at a time: the records of others are there, soon, and nothing is taken for what it is
+//! not.
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpListener;
+use tokio::time::timeout;
+
+use super::*;
+use crate::page::CataloguePage;
+
+#[tokio::test]
+async fn whatever_a_target_does_the_others_answer() {
+    // The hits, and how many of the records come.
+    for (rule, hits, records) in [
+        ("on init: silence", 1, 1),
+        ("on init: garbage", 1, 1),
+        ("on init: reject", 1, 1),
+        ("on init: hang-up", 1, 1),
+        ("on search: silence", 1, 1),
+        ("on search: garbage", 1, 1),
+        ("on search: length +100000", 1, 1),
+        ("on search: tag 5", 1, 1),
+        ("on search: reference-id elsewhere", 1, 1),
+        ("on search: cut 10", 1, 1),
+        ("on search: count 2147483647", 1_000_001, 4),
+        ("on search: count -1", 1, 1),
+        ("on search: count 1", 2, 2),
+        ("on present: silence", 4, 1),
+        ("on present: garbage", 4, 1),
+        ("on present: cut 100", 4, 1),
+        ("on present: reset 100", 4, 1),
+        ("on present: length -5", 4, 1),
+        ("on present: fail 13", 4, 1),
+        ("on present: surrogate 14", 4, 1),
+        ("on present: fewer 1", 4, 4),
+        ("on present: damage empty", 4, 4),
+    ] {
+        // The records come with Present.
+        let hostile = catalogue("a", 3).rule(rule);
+        let hostile = hostile.rule("on search: no-piggyback").start();
+        let good = catalogue("b", 1).start();
+        let front = front_with([target(&hostile), target(&good)], |options| {
+            options.target_time = Duration::from_millis(400);
+        });
+        let search = async {
+            let connection = connected(&front, "union").await;
+            let hits = connection.search(Query::title("shared")).await.expect(rule);
+            let mut page = hits.range(1..=4);
+            let mut titles = Vec::new();
+            while let Some(record) = page.next().await {
+                titles.extend(record.ok().map(|record| record.title().unwrap_or_default()));
+            }
+            (hits.count(), titles)
+        };
+        let answer = timeout(Duration::from_secs(8), search).await;
+        let (count, titles) = answer.expect(rule);
+        assert_eq!(count, hits, "{rule}");
+        assert_eq!(titles.len(), records, "{rule}: {titles:?}");
+        assert!(titles.iter().any(|title| title == "Shared b1"), "{rule}");
+    }
+}
+
+/// A server of SRU whose only record has this title, whatever it is asked; it closes each connection.
+async fn scripted(title: &str) -> String {
+    let record = format!(
+        "<record xmlns=\"http://www.loc.gov/MARC21/slim\"><leader>00000nam a2200000   4500</leader>\
+         <controlfield tag=\"001\">x1</controlfield><datafield tag=\"245\" ind1=\"1\" ind2=\"0\">\
+         <subfield code=\"a\">{title}</subfield></datafield></record>"
+    );
+    let body = format!(
+        "<searchRetrieveResponse xmlns=\"http://www.loc.gov/zing/srw/\"><version>1.2</version>\
+         <numberOfRecords>1</numberOfRecords><records><record><recordSchema>marcxml</recordSchema>\
+         <recordPacking>xml</recordPacking><recordData>{record}</recordData><recordPosition>1</recordPosition>\
+         </record></records></searchRetrieveResponse>"
+    );
+    let answer = format!(
+        "HTTP/1.1 200 OK\r\nContent-Type: text/xml\r\nConnection: close\r\nContent-Length: {}\r\n\r\n{body}",
+        body.len()
+    );
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let address = listener.local_addr().expect("an address");
+    tokio::spawn(async move {
+        while let Ok((mut stream, _)) = listener.accept().await {
+            let answer = answer.clone();
+            tokio::spawn(async move {
+                let mut request = Vec::new();
+                while !request.ends_with(b"\r\n\r\n") {
+                    match stream.read_buf(&mut request).await {
+                        Ok(1..) => {}
+                        _ => return,
+                    }
+                }
+                // The client may be gone.
+                let _ = stream.write_all(answer.as_bytes()).await;
+            });
+        }
+    });
+    format!("http://{address}/cat")
+}
+
+async fn http(front: &TestServer, path: &str) -> String {
+    let mut stream = tokio::net::TcpStream::connect(front.addr())
+        .await
+        .expect("a connection");
+    let request = format!("GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
+    stream.write_all(request.as_bytes()).await.expect("written");
+    let mut answer = Vec::new();
+    stream.read_to_end(&mut answer).await.expect("an answer");
+    String::from_utf8(answer).expect("UTF-8")
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn titles_of_a_megabyte_with_markup_are_answered_and_escaped() {
+    let long = "x".repeat(1 << 20);
+    for (title, is_long) in [
+        (
+            "&lt;script&gt;alert(1)&lt;/script&gt; \u{202e}desrever",
+            false,
+        ),
+        (
+            &*format!("&lt;script&gt;alert(1)&lt;/script&gt; {long}"),
+            true,
+        ),
+    ] {
+        let target = scripted(title).await;
+        let options = RemoteOptions::new("union", [target]);
+        let database = RemoteDatabase::new(&Client::new(), options).expect("a target");
+        let front = TestServer::builder()
+            .backend(Arc::new(database))
+            .web(Arc::new(CataloguePage::new()))
+            .start();
+        // Conversion goes through MARC, which has no room for such a field.
+        for (syntax, is_there) in [(USMARC, !is_long), (XML, true), (SUTRS, !is_long)] {
+            let connection = connected(&front, "union").await;
+            let connection = connection.with_form(z3950::RecordForm::new(Some(syntax), None));
+            let hits = connection.search(Query::title("x")).await.expect("hits");
+            assert_eq!(hits.count(), 1);
+            let record = hits.record(1).await;
+            assert_eq!(record.is_ok(), is_there, "{syntax}: {record:?}");
+        }
+        let answer = http(&front, "/union?query=x").await;
+        assert!(answer.contains("<zs:numberOfRecords>1</zs:numberOfRecords>"));
+        assert!(!answer.contains("<script"));
+        for path in ["/search?q=x", "/search?q=x&target=union&at=1"] {
+            let page = http(&front, path).await;
+            assert!(
+                is_long || page.starts_with("HTTP/1.1 200"),
+                "{path}: {page}"
+            );
+            assert!(!page.contains("<script>alert"), "{path}");
+            let shown = match is_long {
+                true => "ISO 2709 allows 9999",
+                false => "script&#62;alert(1)",
+            };
+            assert!(page.contains(shown), "{path}: {page}");
+            assert!(page.len() < 64 << 10, "{path}: {}", page.len());
+        }
+    }
+}
