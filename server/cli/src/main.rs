@@ -99,7 +99,9 @@ fn main() -> ExitCode {
 /// Whether everything that the settings name is usable, except for the records of the databases. Reports the rest.
 fn usable(config: &Config, origin: &SettingOrigin) -> bool {
     let wrong = settings::check(config, origin);
-    let remotes = remotes::open(config).err().map(|failure| failure.words);
+    let remotes = remotes::open(config, &[])
+        .err()
+        .map(|failure| failure.words);
     let recorded = recorder::open(config).err().map(|failure| failure.words);
     let wrong: Vec<String> = wrong.into_iter().chain(remotes).chain(recorded).collect();
     wrong.iter().for_each(|words| complain(words));

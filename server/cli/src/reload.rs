@@ -26,6 +26,7 @@ pub(crate) struct Service {
     pub(crate) config: Config,
     /// `None` for a server that only imitates or replays.
     pub(crate) backend: Option<MemoryBackend>,
+    pub(crate) remotes: Vec<Arc<RemoteDatabase>>,
     pub(crate) handle: ServerHandle,
     /// The addresses of the listeners.
     pub(crate) listening: Listening,
@@ -126,7 +127,7 @@ impl Service {
         if let Err(failure) = settings::check_access_log(&config) {
             note(failure);
         }
-        let remotes = remotes::open(&config)
+        let remotes = remotes::open(&config, &self.remotes)
             .map_err(&mut note)
             .unwrap_or_default();
         let backend = self.backend.as_ref();
@@ -155,6 +156,7 @@ impl Service {
         }
         self.logs.replace_access(access);
         let target = target(&config, self.backend.clone(), &remotes);
+        self.remotes = remotes;
         let observers = Arc::new(self.logs.observers());
         // Rules that stay go on counting requests.
         let faults = has_other_faults(&self.config, &config).then(|| faults(&config));

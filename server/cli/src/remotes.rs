@@ -11,12 +11,15 @@ use crate::config::{Config, ListenAddress};
 use crate::failure::{Failure, chain, complain};
 use crate::profiles;
 
-/// The databases. Nothing is sent yet.
+/// The databases. Nothing is sent yet. Of the known ones, those stay whose settings and profiles are the same.
 ///
 /// # Errors
 /// A file of profiles that cannot be read, or a target that is neither a profile nor an address, or this server itself.
-pub(crate) fn open(config: &Config) -> Result<Vec<Arc<RemoteDatabase>>, Failure> {
-    if config.remotes.is_empty() {
+pub(crate) fn open(
+    config: &Config,
+    known: &[Arc<RemoteDatabase>],
+) -> Result<Vec<Arc<RemoteDatabase>>, Failure> {
+    if config.remotes.is_empty() && config.target_profiles.is_none() {
         return Ok(Vec::new());
     }
     let profiles = profiles::read(config.target_profiles.as_deref());
@@ -24,6 +27,9 @@ pub(crate) fn open(config: &Config) -> Result<Vec<Arc<RemoteDatabase>>, Failure>
     let client = Client::new().with_profiles(profiles);
     let remotes = config.remotes.iter().map(|options| {
         refuse_itself(config, options, &client)?;
+        if let Some(same) = known.iter().find(|known| known.is_same(&client, options)) {
+            return Ok(Arc::clone(same));
+        }
         let database = RemoteDatabase::new(&client, options.clone());
         let database = database.map_err(|error| {
             Failure::usage(format!("database {}: {}", options.name, chain(&error)))
@@ -77,5 +83,64 @@ fn is_same_host(own: SocketAddr, host: &str) -> bool {
     match address {
         Ok(address) => own.ip() == address || (own.ip().is_unspecified() && address.is_loopback()),
         Err(_) => host == "localhost" && (own.ip().is_loopback() || own.ip().is_unspecified()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+
+    fn config(text: &str, folder: &Path) -> Config {
+        Config::parse(text, folder).expect(text)
+    }
+
+    #[test]
+    fn databases_stay_if_their_settings_and_profiles_do() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let profiles = folder.path().join("targets.toml");
+        let write = |port: u16| {
+            let text = format!("[targets.near]\nhost = \"127.0.0.1\"\nport = {port}\n");
+            std::fs::write(&profiles, text).expect("written");
+        };
+        write(2100);
+        let databases = |sessions: usize| {
+            let text = format!(
+                "target-profiles = \"targets.toml\"\n\
+                 [[database]]\nname = \"a\"\ntargets = [\"near\"]\n\
+                 [[database]]\nname = \"b\"\ntargets = [\"127.0.0.1:1/b\"]\nsessions = {sessions}\n"
+            );
+            config(&text, folder.path())
+        };
+        let stay = |known: &[Arc<RemoteDatabase>], config: &Config| -> Vec<bool> {
+            let now = open(config, known).expect("usable");
+            let pairs = known.iter().zip(&now);
+            pairs.map(|(known, now)| Arc::ptr_eq(known, now)).collect()
+        };
+        let known = open(&databases(2), &[]).expect("usable");
+        assert_eq!(stay(&known, &databases(2)), [true, true]);
+        assert_eq!(stay(&known, &databases(3)), [true, false]);
+        write(2101);
+        assert_eq!(stay(&known, &databases(2)), [false, true]);
+    }
+
+    #[test]
+    fn files_of_profiles_are_checked_without_databases_that_use_them() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let config = config("target-profiles = \"targets.toml\"", folder.path());
+        let path = folder.path().join("targets.toml");
+        let refused = || {
+            open(&config, &[])
+                .map(drop)
+                .map_err(|failure| failure.words)
+        };
+        let missing = refused().expect_err("missing");
+        assert!(missing.contains("targets.toml"), "{missing}");
+        std::fs::write(&path, "[targets.near]\nhots = \"x\"\n").expect("written");
+        let wrong = refused().expect_err("wrong");
+        assert!(wrong.contains("hots"), "{wrong}");
+        std::fs::write(&path, "[targets.near]\nhost = \"lib.example\"\n").expect("written");
+        assert!(refused().is_ok());
     }
 }

@@ -30,7 +30,7 @@ pub(crate) async fn serve(
     let manager = Arc::new(ServiceManager::of_environment());
     let stop = signals::stop().map_err(Failure::unexpected)?;
     let signals = signals::Reload::new().map_err(Failure::unexpected)?;
-    let remotes = remotes::open(&config)?;
+    let remotes = remotes::open(&config, &[])?;
     remotes::tell(&config);
     let mut server = Server::new(reload::target(&config, backend.clone(), &remotes));
     let mut tls = Vec::new();
@@ -94,6 +94,7 @@ pub(crate) async fn serve(
         arguments,
         config,
         backend,
+        remotes,
         handle: server.handle(),
         listening,
         tls,

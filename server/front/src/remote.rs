@@ -126,6 +126,16 @@ impl RemoteDatabase {
         &self.options
     }
 
+    /// Whether a database made of these would be the same. Then this one can stay, with its sessions and the records that it keeps.
+    pub fn is_same(&self, client: &Client, options: &RemoteOptions) -> bool {
+        let resolved = |client: &Client, target| client.profiles().resolve(target).ok();
+        self.options == *options
+            && options.targets.iter().all(|target| {
+                let known = resolved(self.chains.client(), target);
+                known.is_some() && known == resolved(client, target)
+            })
+    }
+
     /// The targets that a request names: all, or the one of `NAME@TARGET`.
     ///
     /// # Errors

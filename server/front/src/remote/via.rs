@@ -57,6 +57,11 @@ impl Chains {
         Ok(chains)
     }
 
+    /// What its sessions are opened with.
+    pub(super) fn client(&self) -> &Client {
+        &self.client
+    }
+
     /// The targets, for a search that has come through these servers.
     ///
     /// # Errors
