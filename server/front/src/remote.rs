@@ -9,6 +9,7 @@
 
 mod failure;
 mod hits;
+pub mod merge;
 mod queue;
 mod records;
 mod search;

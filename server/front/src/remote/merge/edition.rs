@@ -1,0 +1,410 @@
+//! What identifies the edition that a record describes, and whether two records describe the same one.
+
+use std::collections::BTreeSet;
+
+use z3950_server::marc::standard_number::{Isbn, Issn, lccn, oclc_number};
+use z3950_server::marc::{Field, MarcRecord};
+
+use super::text::{are_abbreviated, folded, is_begin, is_similar};
+
+/// The most identifiers of a record that are compared.
+const MAX_IDENTIFIERS: usize = 32;
+
+/// What identifies the edition of a bibliographic record.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Edition {
+    /// Record type and bibliographic level of the leader, as classes: text, score, sound …; serial or not.
+    form: [u8; 2],
+    /// A resource that is read online.
+    is_online: bool,
+    language: Option<String>,
+    /// The title proper.
+    title: String,
+    /// The remainder of the title.
+    remainder: String,
+    /// Number and name of the part.
+    part: String,
+    author: Vec<String>,
+    publisher: Vec<String>,
+    years: BTreeSet<u16>,
+    /// Its number, or the words of the statement.
+    statement: Option<String>,
+    isbns: BTreeSet<String>,
+    issns: BTreeSet<String>,
+    lccns: BTreeSet<String>,
+    /// Everything that records of the same edition can have in common, under which they are found.
+    keys: Vec<String>,
+}
+
+/// The tags of what identifies an edition.
+struct Tags {
+    isbn: &'static str,
+    issn: &'static str,
+    title: &'static str,
+    remainder: &'static str,
+    part: [&'static str; 2],
+    authors: &'static [&'static str],
+    author: &'static [&'static str],
+    statement: &'static str,
+    publications: &'static [&'static str],
+    publisher: &'static str,
+    date: &'static str,
+}
+
+const MARC_21: Tags = Tags {
+    isbn: "020",
+    issn: "022",
+    title: "245",
+    remainder: "b",
+    part: ["n", "p"],
+    authors: &["100", "110", "111", "700", "710"],
+    author: &["a"],
+    statement: "250",
+    publications: &["260", "264"],
+    publisher: "b",
+    date: "c",
+};
+
+const UNIMARC: Tags = Tags {
+    isbn: "010",
+    issn: "011",
+    title: "200",
+    remainder: "e",
+    part: ["h", "i"],
+    authors: &["700", "710", "701", "702"],
+    author: &["a", "b"],
+    statement: "205",
+    publications: &["210", "214"],
+    publisher: "c",
+    date: "d",
+};
+
+impl Edition {
+    /// The edition that a record in UTF-8 describes; `None` if it has no title.
+    pub fn of(record: &MarcRecord) -> Option<Self> {
+        let is_marc_21 = record.fields_by_tag(MARC_21.title).next().is_some();
+        let tags = if is_marc_21 { &MARC_21 } else { &UNIMARC };
+        let heading = record.fields_by_tag(tags.title).next()?;
+        let title = title_proper(heading, is_marc_21);
+        if title.is_empty() {
+            return None;
+        }
+        let identifiers = |tag: &'static str, read: fn(&str) -> Option<String>| {
+            let fields = record.fields_by_tag(tag).take(MAX_IDENTIFIERS);
+            let texts = fields.filter_map(|field| field.subfield("a"));
+            texts
+                .filter_map(|text| read(&lossy(text)))
+                .collect::<BTreeSet<String>>()
+        };
+        let isbns = identifiers(tags.isbn, isbn);
+        let issns = identifiers(tags.issn, issn);
+        let lccns = match is_marc_21 {
+            true => identifiers("010", lccn),
+            false => BTreeSet::new(),
+        };
+        let oclc = identifiers("035", |text| oclc_number(text).map(str::to_owned));
+        let [level, kind] = [record.leader.octet(7), record.leader.octet(6)];
+        let statement = record.fields_by_tag(tags.statement).next();
+        let marked = |mark: &str, values: &BTreeSet<String>| {
+            let marked = values.iter().map(|value| format!("{mark} {value}"));
+            marked.collect::<Vec<_>>()
+        };
+        let mut keys = vec![format!("title {title}")];
+        keys.extend(marked("isbn", &isbns));
+        keys.extend(marked("issn", &issns));
+        keys.extend(marked("lccn", &lccns));
+        keys.extend(marked("oclc", &oclc));
+        Some(Self {
+            form: [
+                if kind == b't' { b'a' } else { kind },
+                if matches!(level, b's' | b'i') {
+                    b's'
+                } else {
+                    b'm'
+                },
+            ],
+            is_online: is_online(record, heading),
+            language: language(record, is_marc_21),
+            remainder: joined(heading, &[tags.remainder]),
+            part: joined(heading, &tags.part),
+            title,
+            author: author(record, tags),
+            publisher: publisher(record, tags),
+            years: years(record, tags, is_marc_21),
+            statement: statement.and_then(|field| statement_of(&joined(field, &["a"]))),
+            isbns,
+            issns,
+            lccns,
+            keys,
+        })
+    }
+
+    /// What records of the same edition can have in common: two without a common key are not the same.
+    pub(super) fn keys(&self) -> impl Iterator<Item = &str> {
+        self.keys.iter().map(String::as_str)
+    }
+
+    /// Whether both describe one edition: they do not contradict each other, and have an identifier in common or else title, author
+    /// and year.
+    pub fn is_same(&self, other: &Self) -> bool {
+        if self.contradicts(other) {
+            return false;
+        }
+        self.shares_identifier(other) || self.has_same_description(other)
+    }
+
+    /// Whether they cannot be one edition: another form, language, part or edition statement, other years, disjoint numbers of the
+    /// same kind, or titles that are not similar.
+    pub fn contradicts(&self, other: &Self) -> bool {
+        let is_serial = self.form[1] == b's';
+        let other_year = |most: u16| match (self.years.is_empty(), other.years.is_empty()) {
+            (false, false) => !self
+                .years
+                .iter()
+                .any(|year| other.years.iter().any(|one| one.abs_diff(*year) <= most)),
+            _ => false,
+        };
+        let shared = self.shares_identifier(other);
+        self.form != other.form
+            || self.is_online != other.is_online
+            || differ(&self.language, &other.language)
+            || self.part != other.part
+            || differ(&self.statement, &other.statement)
+            || other_year(u16::from(shared))
+            || (is_serial && are_disjoint(&self.issns, &other.issns))
+            || (!is_serial && are_disjoint(&self.isbns, &other.isbns))
+            || are_disjoint(&self.lccns, &other.lccns)
+            || !self.has_similar_title(other)
+            || self.has_other_remainder(other) && !shared
+    }
+
+    /// Whether the titles are similar, with or without what follows the title proper.
+    fn has_similar_title(&self, other: &Self) -> bool {
+        let whole = |edition: &Self| format!("{} {}", edition.title, edition.remainder);
+        is_similar(&self.title, &other.title) || is_similar(whole(self).trim(), whole(other).trim())
+    }
+
+    fn has_other_remainder(&self, other: &Self) -> bool {
+        let (one, two) = (&self.remainder, &other.remainder);
+        !one.is_empty() && !two.is_empty() && !is_similar(one, two)
+    }
+
+    fn shares_identifier(&self, other: &Self) -> bool {
+        let is_serial = self.form[1] == b's';
+        let of_work = |key: &&String| match key.split_once(' ') {
+            Some(("isbn" | "lccn" | "oclc", _)) => true,
+            // The ISSN of a monograph is that of its series.
+            Some(("issn", _)) => is_serial,
+            _ => false,
+        };
+        self.keys
+            .iter()
+            .filter(of_work)
+            .any(|key| other.keys.contains(key))
+    }
+
+    /// Whether title, author and year are the same, and the publisher may be.
+    fn has_same_description(&self, other: &Self) -> bool {
+        let is_written = !self.author.is_empty() && !other.author.is_empty();
+        let is_published = !self.publisher.is_empty() && !other.publisher.is_empty();
+        self.title == other.title
+            && !self.years.is_disjoint(&other.years)
+            && (is_written || (is_published && self.author.is_empty() == other.author.is_empty()))
+            && are_abbreviated(&self.author, &other.author)
+            && (!is_published || has_begin_in_common(&self.publisher, &other.publisher))
+    }
+}
+
+fn lossy(octets: &[u8]) -> String {
+    /// More than any number or heading needs; titles are compared by their beginnings.
+    const MAX_OCTETS: usize = 2000;
+    let begin = octets.get(..MAX_OCTETS).unwrap_or(octets);
+    String::from_utf8_lossy(begin).into_owned()
+}
+
+/// The ISBN that begins a text, as 13 digits: what follows it may be a binding or a price.
+fn isbn(text: &str) -> Option<String> {
+    let number = text.split(['(', ':']).next()?.trim();
+    let first = || number.split_whitespace().next().and_then(Isbn::parse);
+    let isbn = Isbn::parse(number).or_else(first)?;
+    Some(isbn.to_string())
+}
+
+fn issn(text: &str) -> Option<String> {
+    Issn::parse(text.trim()).map(|issn| issn.to_string())
+}
+
+/// The subfields with these codes, folded.
+fn joined(field: &Field, codes: &[&str]) -> String {
+    let subfields = field.subfields();
+    let wanted = subfields.filter(|one| codes.iter().any(|code| code.as_bytes() == one.code));
+    let texts: Vec<String> = wanted.take(8).map(|one| lossy(one.data)).collect();
+    folded(&texts.join(" "))
+}
+
+/// The title without its initial article: as many characters as the second indicator says (MARC 21), or an article known by sight if
+/// it says none.
+fn title_proper(heading: &Field, is_marc_21: bool) -> String {
+    let title = heading.subfield("a").map(lossy).unwrap_or_default();
+    let skipped = heading.indicators().get(1).filter(|_| is_marc_21);
+    let skipped = skipped.and_then(|digit| char::from(*digit).to_digit(10));
+    let skipped = usize::try_from(skipped.unwrap_or(0)).unwrap_or(0);
+    let article = title.chars().take(skipped).collect::<String>();
+    if skipped > 0 && article.ends_with([' ', '\'', '’']) {
+        return folded(title.get(article.len()..).unwrap_or_default());
+    }
+    let title = folded(&title);
+    let rest = [
+        "the ", "a ", "an ", "der ", "die ", "das ", "le ", "la ", "les ", "el ",
+    ]
+    .iter()
+    .find_map(|article| title.strip_prefix(article));
+    rest.map(str::to_owned).unwrap_or(title)
+}
+
+fn is_online(record: &MarcRecord, heading: &Field) -> bool {
+    let first = |tag: &str| record.fields_by_tag(tag).next();
+    let carrier = first("338").and_then(|field| field.subfield("b"));
+    let physical = first("007").and_then(Field::value);
+    let of_fixed = first("008").and_then(Field::value);
+    let item = of_fixed.and_then(|fixed| fixed.get(23));
+    let medium = heading.subfield("h").map(lossy).unwrap_or_default();
+    carrier == Some(b"cr")
+        || physical.is_some_and(|physical| physical.starts_with(b"cr"))
+        || matches!(item, Some(b'o' | b's'))
+        || medium.to_lowercase().contains("electronic")
+}
+
+/// The code of the language, if it is that of one.
+fn language(record: &MarcRecord, is_marc_21: bool) -> Option<String> {
+    let code = match is_marc_21 {
+        true => record.fields_by_tag("008").next()?.value()?.get(35..38)?,
+        false => record.fields_by_tag("101").next()?.subfield("a")?,
+    };
+    let is_one = code.len() == 3
+        && code.iter().all(u8::is_ascii_lowercase)
+        && !matches!(code, b"und" | b"mul" | b"zxx");
+    is_one.then(|| lossy(code))
+}
+
+/// The words of the first author's name, without years and titles.
+fn author(record: &MarcRecord, tags: &Tags) -> Vec<String> {
+    let mut fields = tags
+        .authors
+        .iter()
+        .filter_map(|tag| record.fields_by_tag(tag).next());
+    let name = fields.next().map(|field| joined(field, tags.author));
+    let name = name.unwrap_or_default();
+    let words = name.split(' ').filter(|word| !word.is_empty());
+    let words = words.filter(|word| !word.starts_with(|first: char| first.is_ascii_digit()));
+    words.map(str::to_owned).collect()
+}
+
+/// The words that tell publishers apart.
+fn publisher(record: &MarcRecord, tags: &Tags) -> Vec<String> {
+    const COMMON: [&str; 16] = [
+        "and",
+        "by",
+        "co",
+        "company",
+        "for",
+        "house",
+        "inc",
+        "ltd",
+        "of",
+        "press",
+        "printed",
+        "pub",
+        "publishers",
+        "publishing",
+        "the",
+        "verlag",
+    ];
+    let fields = tags.publications.iter();
+    let mut fields = fields.filter_map(|tag| record.fields_by_tag(tag).next());
+    let name = fields.next().map(|field| joined(field, &[tags.publisher]));
+    let name = name.unwrap_or_default();
+    let words = name.split(' ').filter(|word| word.chars().count() > 1);
+    let words = words.filter(|word| !COMMON.contains(word));
+    words.map(str::to_owned).collect()
+}
+
+fn has_begin_in_common(one: &[String], other: &[String]) -> bool {
+    one.iter()
+        .any(|word| other.iter().any(|long| is_begin(word, long)))
+}
+
+/// The years of publication: of the statement, or else of the fixed field.
+fn years(record: &MarcRecord, tags: &Tags, is_marc_21: bool) -> BTreeSet<u16> {
+    let fields = tags
+        .publications
+        .iter()
+        .flat_map(|tag| record.fields_by_tag(tag).take(4));
+    let texts = fields.filter_map(|field| field.subfield(tags.date));
+    let stated: BTreeSet<u16> = texts.flat_map(|text| years_in(&lossy(text))).collect();
+    if !stated.is_empty() {
+        return stated;
+    }
+    let fixed = match is_marc_21 {
+        true => record.fields_by_tag("008").next().and_then(Field::value),
+        false => record
+            .fields_by_tag("100")
+            .next()
+            .and_then(|field| field.subfield("a")),
+    };
+    let first = if is_marc_21 { 7..11 } else { 9..13 };
+    let year = fixed.and_then(|fixed| fixed.get(first)).map(lossy);
+    year.into_iter().flat_map(|year| years_in(&year)).collect()
+}
+
+fn years_in(text: &str) -> Vec<u16> {
+    let numbers = text.split(|letter: char| !letter.is_ascii_digit());
+    let numbers = numbers.filter(|number| number.len() == 4);
+    numbers
+        .filter_map(|number| number.parse().ok())
+        .take(8)
+        .collect()
+}
+
+/// The number of an edition, or the words of its statement.
+fn statement_of(text: &str) -> Option<String> {
+    const ORDINALS: [(&str, u32); 12] = [
+        ("first", 1),
+        ("second", 2),
+        ("third", 3),
+        ("fourth", 4),
+        ("fifth", 5),
+        ("sixth", 6),
+        ("seventh", 7),
+        ("eighth", 8),
+        ("ninth", 9),
+        ("tenth", 10),
+        ("zweite", 2),
+        ("deuxieme", 2),
+    ];
+    let number = text.split(' ').find_map(|word| {
+        let digits: String = word.chars().take_while(char::is_ascii_digit).collect();
+        let spelled = ORDINALS.iter().find(|(ordinal, _)| *ordinal == word);
+        digits.parse().ok().or(spelled.map(|(_, number)| *number))
+    });
+    let words = text.split(' ').filter_map(|word| match word {
+        "ed" | "edition" | "edn" | "aufl" | "auflage" | "the" | "" => None,
+        _ if word.starts_with("rev") => Some("rev"),
+        _ if word.starts_with("enl") => Some("enl"),
+        _ => Some(word),
+    });
+    match number {
+        Some(number) => Some(number.to_string()),
+        None => Some(words.collect::<Vec<_>>().join(" ")).filter(|words| !words.is_empty()),
+    }
+}
+
+/// Whether both are known and not the same.
+fn differ(one: &Option<String>, other: &Option<String>) -> bool {
+    one.is_some() && other.is_some() && one != other
+}
+
+/// Whether both have numbers, and none in common.
+fn are_disjoint(one: &BTreeSet<String>, other: &BTreeSet<String>) -> bool {
+    !one.is_empty() && !other.is_empty() && one.is_disjoint(other)
+}
