@@ -5,6 +5,7 @@
 //!  search ─▶ shared ─▶ upstream ─▶ z3950::Connection     one search at each target, shared by equal ones
 //!    hits ─▶ set ────▶ upstream                           position ─▶ target and rank ─▶ a page
 //!                 records                                 pages kept, and converted
+//!    hits ─▶ window ─▶ merge                              records of one edition as one hit
 //! ```
 
 mod failure;
@@ -17,6 +18,7 @@ mod set;
 mod shared;
 mod upstream;
 mod via;
+mod window;
 
 use std::fmt;
 use std::sync::Arc;
@@ -61,9 +63,16 @@ pub struct RemoteOptions {
     pub sessions: usize,
     /// The most octets of records kept for the next request; 64 MiB.
     pub cache_octets: usize,
+    /// Whether records of one edition become one hit ([`merge`]), as far as they are among the first of each target; `false`.
+    pub merge: bool,
+    /// How many of the first records of each target are read for that; 100, and at most [`Self::MAX_MERGE_RECORDS`].
+    pub merge_records: u64,
 }
 
 impl RemoteOptions {
+    /// The most records of each target that are read to find those of one edition.
+    pub const MAX_MERGE_RECORDS: u64 = 1000;
+
     /// A database at these targets, with the default times and limits.
     pub fn new(
         name: impl Into<String>,
@@ -79,6 +88,8 @@ impl RemoteOptions {
             total_time: Duration::from_secs(20),
             sessions: 8,
             cache_octets: 64 << 20,
+            merge: false,
+            merge_records: 100,
         }
     }
 }

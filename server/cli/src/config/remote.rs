@@ -5,12 +5,14 @@ use z3950_front::remote::RemoteOptions;
 use super::section::{Section, duration, number, octets, word};
 
 /// The keys that only such a database has.
-const KEYS: [&str; 5] = [
+const KEYS: [&str; 7] = [
     "fresh",
     "target-time",
     "total-time",
     "sessions",
     "cache-octets",
+    "merge",
+    "merge-records",
 ];
 
 /// The database of a table, if it has targets.
@@ -24,6 +26,9 @@ pub(super) fn read(section: &Section<'_>, name: &str) -> Option<RemoteOptions> {
     section.set("sessions", "a number", number, &mut options.sessions);
     let size = "a number of octets such as \"64MiB\"";
     section.set("cache-octets", size, octets, &mut options.cache_octets);
+    options.merge = section.flag("merge").unwrap_or(false);
+    let records = "a number";
+    section.set("merge-records", records, number, &mut options.merge_records);
     if options.targets.is_empty() {
         for key in KEYS.into_iter().filter(|key| section.has(key)) {
             section.note_whole(format!("{key} is for databases with targets"));
@@ -50,6 +55,10 @@ pub(super) fn read(section: &Section<'_>, name: &str) -> Option<RemoteOptions> {
     if options.sessions == 0 {
         section.note_less("sessions", 1);
     }
+    if !(1..=RemoteOptions::MAX_MERGE_RECORDS).contains(&options.merge_records) {
+        let most = RemoteOptions::MAX_MERGE_RECORDS;
+        section.note_whole(format!("merge-records must be from 1 to {most}"));
+    }
     Some(options)
 }
 
@@ -63,7 +72,8 @@ mod tests {
     #[test]
     fn settings_are_read() {
         let text = "[[database]]\nname = \"union\"\ntitle = \"All\"\ntargets = [\"a.example/x\", \"loc\"]\n\
-            fresh = 0\ntarget-time = \"2s\"\ntotal-time = \"3s\"\nsessions = 1\ncache-octets = \"1MiB\"";
+            fresh = 0\ntarget-time = \"2s\"\ntotal-time = \"3s\"\nsessions = 1\ncache-octets = \"1MiB\"\n\
+            merge = true\nmerge-records = 1000";
         let config = Config::parse(text, Path::new("")).expect(text);
         assert!(config.databases.is_empty());
         let [union] = &*config.remotes else {
@@ -75,6 +85,7 @@ mod tests {
         let times = [union.fresh, union.target_time, union.total_time];
         assert_eq!(times, [0, 2, 3].map(Duration::from_secs));
         assert_eq!((union.sessions, union.cache_octets), (1, 1 << 20));
+        assert_eq!((union.merge, union.merge_records), (true, 1000));
     }
 
     #[test]
@@ -100,6 +111,14 @@ mod tests {
             (
                 &format!("name = \"a\"\n{targets}\ntarget-time = 0"),
                 "target-time must be at least 1ms",
+            ),
+            (
+                &format!("name = \"a\"\n{targets}\nmerge-records = 1001"),
+                "merge-records must be from 1 to 1000",
+            ),
+            (
+                &format!("name = \"a\"\n{targets}\nmerge-records = 0"),
+                "merge-records must be from 1 to 1000",
             ),
             (
                 "name = \"a\"\ntargets = []",

@@ -8,6 +8,7 @@ use z3950_server::backend::{Caller, HitList, RecordId};
 
 use super::set::RemoteSet;
 use super::upstream::Upstream;
+use super::window::MergedWindow;
 
 /// The records found, by target.
 pub(super) struct RemoteHits {
@@ -15,6 +16,7 @@ pub(super) struct RemoteHits {
     pub(super) caller: Caller,
     pub(super) parts: Vec<HitsOfTarget>,
     order: RoundRobin,
+    merged: MergedWindow,
 }
 
 /// What a target found.
@@ -31,7 +33,28 @@ impl RemoteHits {
             caller,
             order: RoundRobin::new(&counts),
             parts,
+            merged: MergedWindow::default(),
         }
+    }
+
+    /// Puts merged hits in place of the first records.
+    pub(super) fn merge(&mut self, merged: MergedWindow) {
+        self.merged = merged;
+    }
+
+    /// Whether there are records that were not compared with others.
+    pub(super) fn goes_past_window(&self) -> bool {
+        self.order.total() > u64::from(self.merged.records)
+    }
+
+    /// The further records of the same edition.
+    pub(super) fn others(&self, RecordId(first): RecordId) -> impl Iterator<Item = RecordId> {
+        self.merged.others(first).iter().copied().map(RecordId)
+    }
+
+    /// The target and rank of the record at a position of the list without merging.
+    pub(super) fn unmerged_place(&self, position: usize) -> Option<(usize, u64)> {
+        self.order.place(u64::try_from(position).ok()?)
     }
 
     /// The target of a record, and its rank there, from 1.
@@ -42,18 +65,23 @@ impl RemoteHits {
 
 impl HitList for RemoteHits {
     fn len(&self) -> usize {
-        usize::try_from(self.order.total()).unwrap_or(usize::MAX)
+        usize::try_from(self.order.total().saturating_sub(self.merged.merged()))
+            .unwrap_or(usize::MAX)
     }
 
     fn ids(&self, positions: Range<usize>) -> Vec<RecordId> {
         let end = positions.end.min(self.len());
-        let positions = (positions.start..end).map_while(|at| u32::try_from(at).ok());
-        positions.map(RecordId).collect()
+        let positions = (positions.start..end).map_while(|at| u64::try_from(at).ok());
+        let records = positions.map(|at| self.merged.record(at));
+        records
+            .map_while(|at| u32::try_from(at).ok())
+            .map(RecordId)
+            .collect()
     }
 
     /// Queries are shared with other sessions; the octets of records are limited by themselves.
     fn octets(&self) -> usize {
-        size_of::<Self>() + self.parts.len() * PART
+        size_of::<Self>() + self.parts.len() * PART + self.merged.octets()
     }
 }
 

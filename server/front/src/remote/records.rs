@@ -16,6 +16,7 @@ use z3950_server::memory::forms;
 use z3950_server::{Diagnostic, diagnostic};
 
 use super::hits::{HitsOfTarget, RemoteHits};
+use super::window::{SourceRecord, one_of};
 use super::{RemoteDatabase, after};
 use crate::lock::lock;
 
@@ -29,11 +30,9 @@ impl RemoteDatabase {
         let hits = wanted.hits.downcast::<RemoteHits>().ok_or_else(foreign)?;
         let deadline = after(self.options.total_time);
         let mut ranks: Vec<Vec<u64>> = vec![Vec::new(); hits.parts.len()];
-        for place in wanted
-            .records
-            .iter()
-            .filter_map(|record| hits.place(*record))
-        {
+        let records = wanted.records.iter().copied();
+        let records = records.flat_map(|record| [record].into_iter().chain(hits.others(record)));
+        for place in records.filter_map(|record| hits.place(record)) {
             let (number, rank) = place;
             let part = hits.parts.get(number).zip(ranks.get_mut(number));
             if let Some((part, ranks)) = part
@@ -57,9 +56,81 @@ impl RemoteDatabase {
     /// A list that is not of this database.
     pub(super) async fn retrieve(&self, wanted: Retrieve<'_>) -> Result<Retrieved, Diagnostic> {
         let hits = wanted.hits.downcast::<RemoteHits>().ok_or_else(foreign)?;
-        let (part, rank) = of_record(hits, wanted.record).ok_or_else(foreign)?;
+        let (part, _) = of_record(hits, wanted.record).ok_or_else(foreign)?;
         let database = DatabaseName::from(part.upstream.name());
-        let record = match self.cache.take(part.set.number, rank) {
+        let record = self.source_record(hits, wanted.record).await;
+        let others: Vec<RecordId> = hits.others(wanted.record).collect();
+        let record = match others.is_empty() {
+            true => record.and_then(|record| converted(&record, wanted.composition)),
+            false => {
+                self.merged(hits, (wanted.record, record), &others, wanted.composition)
+                    .await
+            }
+        };
+        Ok(Retrieved::new(database, record))
+    }
+
+    /// One record for a hit of several sources. A source that fails is left out, unless all do.
+    ///
+    /// # Errors
+    /// As for the first record.
+    async fn merged(
+        &self,
+        hits: &RemoteHits,
+        (id, first): (RecordId, Result<Record, Diagnostic>),
+        others: &[RecordId],
+        composition: &Composition,
+    ) -> Result<External, Diagnostic> {
+        let mut failure = None;
+        let mut known = Vec::new();
+        let mut sources = Vec::new();
+        let mut first = Some(first);
+        for id in [id].iter().chain(others) {
+            let record = match first.take() {
+                Some(record) => record,
+                None => self.source_record(hits, *id).await,
+            };
+            let source = of_record(hits, *id).map(|(part, _)| part.upstream.name().to_owned());
+            match record {
+                Ok(record) => {
+                    let marc = record.marc();
+                    sources.extend(
+                        source
+                            .zip(marc)
+                            .map(|(source, record)| SourceRecord { source, record }),
+                    );
+                    known.push(record);
+                }
+                Err(why) => failure = failure.or(Some(why)),
+            }
+        }
+        let Some(record) = known.first() else {
+            return Err(failure.unwrap_or_else(foreign));
+        };
+        let own = record.syntax();
+        let merged = one_of(sources).and_then(|merged| {
+            let octets = iso2709::encode(&merged).ok()?;
+            Some((octets, marc_syntax(&merged)))
+        });
+        match merged {
+            Some((octets, stored)) => {
+                let wanted = composition.syntax.or(own).unwrap_or(stored);
+                forms::record(&octets.into(), stored, &wanted, &composition.element_set)
+            }
+            // Too long for one record.
+            None => converted(record, composition),
+        }
+    }
+
+    /// # Errors
+    /// Why the target does not send the record.
+    async fn source_record(
+        &self,
+        hits: &RemoteHits,
+        record: RecordId,
+    ) -> Result<Record, Diagnostic> {
+        let (part, rank) = of_record(hits, record).ok_or_else(foreign)?;
+        match self.cache.take(part.set.number, rank) {
             Some(record) => record,
             None => {
                 let deadline = after(self.options.total_time);
@@ -70,9 +141,7 @@ impl RemoteDatabase {
                     .next()
                     .unwrap_or_else(|| Err(foreign()))
             }
-        };
-        let record = record.and_then(|record| converted(&record, wanted.composition));
-        Ok(Retrieved::new(database, record))
+        }
     }
 }
 
@@ -86,7 +155,7 @@ fn foreign() -> Diagnostic {
 }
 
 /// Ascending numbers as ranges without gaps.
-fn runs(mut ranks: Vec<u64>) -> Vec<RangeInclusive<u64>> {
+pub(super) fn runs(mut ranks: Vec<u64>) -> Vec<RangeInclusive<u64>> {
     ranks.sort_unstable();
     ranks.dedup();
     let mut runs: Vec<RangeInclusive<u64>> = Vec::new();
@@ -196,7 +265,7 @@ impl RecordCache {
     }
 
     /// The record, or why there was none the last time.
-    fn take(&self, set: u64, rank: u64) -> Option<Result<Record, Diagnostic>> {
+    pub(super) fn take(&self, set: u64, rank: u64) -> Option<Result<Record, Diagnostic>> {
         let mut kept = lock(&self.kept);
         let known = kept.by_place.get_mut(&(set, rank))?;
         match &known.record {

@@ -53,8 +53,14 @@ impl RemoteDatabase {
             return Err(failure::of_all(failures));
         }
         let is_estimate = parts.iter().any(|part| part.set.is_estimate());
-        let mut found = Found::from(Hits::new(RemoteHits::new(parts, search.caller)));
-        found.estimate = is_estimate;
+        let mut hits = RemoteHits::new(parts, search.caller);
+        let mut is_partly_merged = false;
+        if self.options.merge && sources.len() > 1 {
+            self.merge_first(&mut hits, deadline).await;
+            is_partly_merged = hits.goes_past_window();
+        }
+        let mut found = Found::from(Hits::new(hits));
+        found.estimate = is_estimate || is_partly_merged;
         found.sources = sources;
         Ok(found)
     }

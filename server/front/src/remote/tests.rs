@@ -15,6 +15,8 @@ use z3950_server::testing::{TestServer, TestServerBuilder, record};
 
 use super::*;
 
+mod merged;
+
 /// Records `PREFIX1`, `PREFIX2`, … with the word shared in their titles.
 fn catalogue(prefix: &str, number: usize) -> TestServerBuilder {
     TestServer::builder().database("cat", records(prefix, number))
