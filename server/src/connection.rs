@@ -38,7 +38,7 @@ use crate::observer::{Observer, Peer, Unobserved};
 use crate::recorded::RecordedServer;
 use crate::session::Session;
 use crate::target::Target;
-use crate::transcript::{Player, Replay};
+use crate::transcript::{Played, Player, Replay};
 #[cfg(feature = "sru")]
 use crate::web::Web;
 
@@ -334,7 +334,16 @@ impl<S: Transport> Connection<'_, S> {
         observer.received(self.client.number, octets, request.as_ref());
         self.tally.received(octets.len(), request.as_ref().ok());
         if let Some(player) = &mut self.player {
-            return Ok(Some(player.answer(octets)));
+            // Boxed, so that other sessions stay small.
+            let Played {
+                output,
+                not_recorded,
+            } = Box::pin(player.answer(octets)).await;
+            if let Some(why) = not_recorded {
+                debug!(why, "not recorded");
+                observer.not_recorded(self.client.number, octets, request.as_ref().ok(), &why);
+            }
+            return Ok(Some(output));
         }
         let is_busy = !self.operations.list.is_empty();
         match request {

@@ -42,7 +42,7 @@ use crate::relay;
 use crate::target::Target;
 #[cfg(feature = "tls")]
 use crate::tls::Tls;
-use crate::transcript::{Recording, Replay};
+use crate::transcript::Replay;
 #[cfg(feature = "sru")]
 use crate::web::Web;
 
@@ -204,20 +204,11 @@ impl Server {
         self
     }
 
-    /// Replays recorded conversations instead of asking the target: a request gets the answer of the same recorded request, or
-    /// a diagnostic if there is none.
-    pub fn with_replay(self, recording: Recording) -> Self {
-        self.replaying(Some(Replay::new(&recording, false)))
-    }
-
-    /// [`Server::with_replay`], but a request that was not recorded gets the next answer to a request of its kind.
-    pub fn with_replay_in_order(self, recording: Recording) -> Self {
-        self.replaying(Some(Replay::new(&recording, true)))
-    }
-
-    pub(crate) fn replaying(self, replayed: Option<Replay>) -> Self {
-        self.handle
-            .change(|context| context.replayed = replayed.map(Arc::new));
+    /// Replays recorded conversations instead of asking the target: a request gets the answer of the same recorded request, a
+    /// Present the recorded records, and other requests get a diagnostic. A [`Recording`](crate::transcript::Recording) is one, too.
+    pub fn with_replay(self, replay: impl Into<Replay>) -> Self {
+        let replay = Some(Arc::new(replay.into()));
+        self.handle.change(|context| context.replayed = replay);
         self
     }
 

@@ -55,6 +55,9 @@ pub trait Observer: Send + Sync {
     /// An APDU is about to be sent; `None` for octets that a fault sends instead of one.
     fn sent(&self, session: u64, octets: &[u8], apdu: Option<&Apdu>) {}
 
+    /// A request is not in the recording that is replayed; `why` says what is missing. Of equal requests, only the first.
+    fn not_recorded(&self, session: u64, octets: &[u8], apdu: Option<&Apdu>, why: &str) {}
+
     /// Whether [`Observer::http_received`] and [`Observer::http_sent`] do something, so that messages are kept for them.
     fn wants_http(&self) -> bool {
         false
@@ -191,6 +194,11 @@ impl Observer for Vec<Arc<dyn Observer>> {
     fn sent(&self, session: u64, octets: &[u8], apdu: Option<&Apdu>) {
         self.iter()
             .for_each(|each| each.sent(session, octets, apdu));
+    }
+
+    fn not_recorded(&self, session: u64, octets: &[u8], apdu: Option<&Apdu>, why: &str) {
+        self.iter()
+            .for_each(|each| each.not_recorded(session, octets, apdu, why));
     }
 
     fn wants_http(&self) -> bool {

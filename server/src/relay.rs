@@ -51,6 +51,7 @@ pub(crate) async fn serve<S: Transport>(
         end = &mut outside => Err(end),
     };
     let end = match begun {
+        #[cfg(feature = "sru")]
         Ok(Begun::Http(octets)) => return Some(octets),
         Ok(Begun::Connected(said, mut recorded)) => {
             let exchange = RelayedSession::new(client, context, tally);
@@ -98,6 +99,7 @@ pub(super) enum RelayEnd {
 
 /// How a connection begins.
 enum Begun {
+    #[cfg(feature = "sru")]
     Http(Bytes),
     /// The first octets of the client, and the connection to the server.
     Connected(BytesMut, Box<dyn RecordedStream>),

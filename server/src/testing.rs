@@ -35,11 +35,12 @@
 
 #![expect(clippy::panic, reason = "a test that cannot go on ends with a panic")]
 
+mod builder;
+mod draft;
 mod recorder;
 
-use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
-#[cfg(unix)]
-use std::path::PathBuf;
+use std::net::SocketAddr;
+use std::path::Path;
 use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::Duration;
@@ -47,24 +48,14 @@ use std::time::Duration;
 use tokio::sync::oneshot;
 use z3950_marc::{Field, MarcRecord};
 
+pub use self::builder::TestServerBuilder;
+use self::draft::RecordingDraft;
 use self::recorder::{Recorder, RecorderState};
-use crate::access::Access;
-use crate::backend::Backend;
-use crate::fault::{Fault, Faults, When};
-use crate::imitate::Imitated;
-use crate::limits::Limits;
-use crate::listener::{Endpoint, Server, Summary};
+use crate::listener::{Endpoint, Summary};
 use crate::lock::lock;
-use crate::memory::{DocidField, MemoryBackend, MemoryBackendBuilder, Profile};
-use crate::offer::Offer;
-use crate::recorded::RecordedServer;
-use crate::target::Target;
-#[cfg(feature = "tls")]
-use crate::tls::Tls;
+use crate::recorded::RecordedHost;
 pub use crate::transcript::{Direction, HttpEntry, TranscriptEntry};
 use crate::transcript::{Recording, Replay};
-#[cfg(feature = "sru")]
-use crate::web::Web;
 
 /// How long a test waits for an event.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -75,38 +66,57 @@ pub struct TestServer {
     recorder: Arc<Recorder>,
     stop: Option<oneshot::Sender<()>>,
     summary: mpsc::Receiver<Summary>,
+    /// The recording that it writes; dropped after it has stopped.
+    _draft: Option<RecordingDraft>,
 }
 
 impl TestServer {
     /// A server with the builder's settings.
     pub fn builder() -> TestServerBuilder {
-        TestServerBuilder {
-            databases: MemoryBackend::builder(),
-            backend: None,
-            offer: Offer::default(),
-            access: Access::default(),
-            imitated: None,
-            replayed: None,
-            recorded: None,
-            limits: Limits {
-                drain_time: Duration::from_millis(200),
-                linger_time: Duration::from_millis(100),
-                ..Limits::default()
-            },
-            faults: Faults::new(),
-            #[cfg(feature = "sru")]
-            web: None,
-            ipv6: false,
-            #[cfg(feature = "tls")]
-            tls: None,
-            #[cfg(unix)]
-            unix: None,
-        }
+        TestServerBuilder::new()
     }
 
     /// A server with the demo catalogue.
     pub fn demo() -> Self {
         Self::builder().demo().start()
+    }
+
+    /// A server that replays the recording in a file or, if the environment variable `Z3950_RECORD` names a server, records what
+    /// clients and that server say in the file.
+    ///
+    /// The variable is `HOST:PORT`. A new recording replaces the file when the test has passed; until then it is in `FILE.part`.
+    ///
+    /// ```no_run
+    /// use z3950_server::testing::TestServer;
+    ///
+    /// let library = TestServer::recorded("tests/said.jsonl");
+    /// // … have a client talk to it …
+    /// assert!(library.not_recorded().is_empty());
+    /// ```
+    ///
+    /// # Panics
+    /// If the file cannot be read or written.
+    pub fn recorded(path: impl AsRef<Path>) -> Self {
+        let server = std::env::var("Z3950_RECORD").ok();
+        Self::recorded_from(path.as_ref(), server.filter(|server| !server.is_empty()))
+    }
+
+    /// Records from this server, or replays.
+    fn recorded_from(path: &Path, server: Option<String>) -> Self {
+        let builder = Self::builder();
+        match server {
+            Some(server) => {
+                let builder = builder.passing_to(RecordedHost(server));
+                builder.drafting(RecordingDraft::begin(path)).start()
+            }
+            None => match Replay::open(path) {
+                Ok(replay) => builder.replay(replay).start(),
+                Err(error) => panic!(
+                    "cannot replay {}: {error} (Z3950_RECORD=HOST:PORT records it)",
+                    path.display()
+                ),
+            },
+        }
     }
 
     /// Its address on 127.0.0.1.
@@ -200,6 +210,11 @@ impl TestServer {
         lock(&self.recorder.state).messages.clone()
     }
 
+    /// The requests so far that a replay could not answer. Of equal requests, only the first.
+    pub fn not_recorded(&self) -> Vec<TranscriptEntry> {
+        lock(&self.recorder.state).not_recorded.clone()
+    }
+
     /// The number of connections accepted so far.
     pub fn sessions(&self) -> u64 {
         lock(&self.recorder.state).opened
@@ -267,244 +282,6 @@ impl Drop for TestServer {
                 )
             }
             None => panic!("the server does not stop"),
-        }
-    }
-}
-
-/// The settings of a [`TestServer`].
-pub struct TestServerBuilder {
-    databases: MemoryBackendBuilder,
-    backend: Option<Arc<dyn Backend>>,
-    offer: Offer,
-    access: Access,
-    imitated: Option<Imitated>,
-    replayed: Option<Replay>,
-    recorded: Option<Arc<dyn RecordedServer>>,
-    limits: Limits,
-    faults: Faults,
-    #[cfg(feature = "sru")]
-    web: Option<Arc<dyn Web>>,
-    ipv6: bool,
-    #[cfg(feature = "tls")]
-    tls: Option<Tls>,
-    #[cfg(unix)]
-    unix: Option<PathBuf>,
-}
-
-impl TestServerBuilder {
-    /// Adds a database, or records to it.
-    ///
-    /// # Panics
-    /// If a record has no ISO 2709 form.
-    pub fn database(self, name: &str, records: impl IntoIterator<Item = MarcRecord>) -> Self {
-        let databases = self.databases.add_records(name, records);
-        let databases = databases.unwrap_or_else(|note| panic!("database {name}: {note}"));
-        Self { databases, ..self }
-    }
-
-    /// Where docids are in the records of the databases added; by default in 001.
-    pub fn docid(mut self, field: DocidField) -> Self {
-        self.databases = self.databases.docid(field);
-        self
-    }
-
-    /// The attributes that the databases added support.
-    pub fn profile(mut self, profile: Profile) -> Self {
-        self.databases = self.databases.profile(profile);
-        self
-    }
-
-    /// What Init offers.
-    pub fn offer(self, offer: Offer) -> Self {
-        Self { offer, ..self }
-    }
-
-    /// Who may open a session, and what users may do.
-    pub fn access(self, access: Access) -> Self {
-        Self { access, ..self }
-    }
-
-    /// Imitates another server, with its databases instead of those added.
-    pub fn imitate(mut self, imitated: Imitated) -> Self {
-        self.imitated = Some(imitated);
-        self
-    }
-
-    /// Replays recorded conversations instead of searching databases: a request gets the answer of the same recorded request,
-    /// or a diagnostic if there is none.
-    pub fn replay(mut self, recording: Recording) -> Self {
-        self.replayed = Some(Replay::new(&recording, false));
-        self
-    }
-
-    /// [`TestServerBuilder::replay`], but a request that was not recorded gets the next answer to a request of its kind.
-    pub fn replay_in_order(mut self, recording: Recording) -> Self {
-        self.replayed = Some(Replay::new(&recording, true));
-        self
-    }
-
-    /// Passes what clients send on to another server, and its answers back, instead of searching databases. The transcript has
-    /// what both say.
-    ///
-    /// ```
-    /// use z3950_server::recorded::RecordedHost;
-    /// use z3950_server::testing::TestServer;
-    ///
-    /// let library = TestServer::demo();
-    /// let between = TestServer::builder()
-    ///     .passing_to(RecordedHost(library.addr().to_string()))
-    ///     .rule("on search nth=2: delay 500ms")
-    ///     .start();
-    /// // … have a client talk to `between` …
-    /// assert!(between.names().is_empty());
-    /// ```
-    pub fn passing_to(mut self, server: impl RecordedServer + 'static) -> Self {
-        self.recorded = Some(Arc::new(server));
-        self
-    }
-
-    /// Serves the demo catalogue instead of the databases added.
-    pub fn demo(self) -> Self {
-        self.backend(Arc::new(MemoryBackend::demo()))
-    }
-
-    /// Serves another backend instead of the databases added.
-    pub fn backend(mut self, backend: Arc<dyn Backend>) -> Self {
-        self.backend = Some(backend);
-        self
-    }
-
-    /// Sets all limits. By default a test server drains faster than with [`Limits::default`].
-    pub fn limits(self, limits: Limits) -> Self {
-        Self { limits, ..self }
-    }
-
-    /// Changes some limits.
-    pub fn limit(mut self, change: impl FnOnce(&mut Limits)) -> Self {
-        change(&mut self.limits);
-        self
-    }
-
-    /// Adds a fault.
-    pub fn fault(mut self, when: When, fault: Fault) -> Self {
-        self.faults = self.faults.on(when, fault);
-        self
-    }
-
-    /// Adds a fault by a rule: `on search nth=2: delay 500ms`.
-    ///
-    /// # Panics
-    /// If the rule is invalid.
-    pub fn rule(self, rule: &str) -> Self {
-        let rule = rule
-            .parse()
-            .unwrap_or_else(|error| panic!("{rule}: {error}"));
-        Self {
-            faults: self.faults.with(rule),
-            ..self
-        }
-    }
-
-    /// Sets all faults.
-    pub fn faults(self, faults: Faults) -> Self {
-        Self { faults, ..self }
-    }
-
-    /// Listens on `[::1]` as well.
-    pub fn ipv6(self) -> Self {
-        Self { ipv6: true, ..self }
-    }
-
-    /// Listens for TLS as well, on another port.
-    #[cfg(feature = "tls")]
-    pub fn tls(mut self, tls: Tls) -> Self {
-        self.tls = Some(tls);
-        self
-    }
-
-    /// Listens on a Unix socket as well.
-    #[cfg(unix)]
-    pub fn unix(mut self, path: impl Into<PathBuf>) -> Self {
-        self.unix = Some(path.into());
-        self
-    }
-
-    /// Has requests of HTTP that are not SRU's answered by `web`.
-    #[cfg(feature = "sru")]
-    pub fn web(self, web: Arc<dyn Web>) -> Self {
-        Self {
-            web: Some(web),
-            ..self
-        }
-    }
-
-    /// Starts the server, which accepts connections when this returns.
-    ///
-    /// # Panics
-    /// If no thread can be started, or no port bound.
-    pub fn start(self) -> TestServer {
-        let limits = self.limits;
-        let target = match (self.imitated, self.backend) {
-            (Some(imitated), _) => imitated.target(limits),
-            (None, Some(backend)) => Target::new(backend, limits),
-            (None, None) => Target::new(Arc::new(self.databases.build()), limits),
-        };
-        let target = target.with_offer(self.offer).with_access(self.access);
-        let habits = self.imitated.map(Imitated::faults).unwrap_or_default();
-        let faults = habits.and(self.faults);
-        let recorder = Arc::new(Recorder::default());
-        let observer = Arc::clone(&recorder);
-        let (stop, stopped) = oneshot::channel::<()>();
-        let (tell_endpoints, endpoints) = mpsc::channel();
-        let (tell_summary, summary) = mpsc::channel();
-        let serve = async move {
-            let mut server = Server::new(target)
-                .and_bind((Ipv4Addr::LOCALHOST, 0))
-                .await?;
-            if self.ipv6 {
-                server = server.and_bind((Ipv6Addr::LOCALHOST, 0)).await?;
-            }
-            #[cfg(feature = "tls")]
-            if let Some(tls) = self.tls {
-                server = server.and_bind_tls((Ipv4Addr::LOCALHOST, 0), tls).await?;
-            }
-            #[cfg(unix)]
-            if let Some(path) = self.unix {
-                server = server.and_bind_unix(path).await?;
-            }
-            let server = server.replaying(self.replayed).with_faults(faults);
-            let server = server.with_observer(observer);
-            let server = match self.recorded {
-                Some(recorded) => server.with_recorded(recorded),
-                None => server,
-            };
-            #[cfg(feature = "sru")]
-            let server = match self.web {
-                Some(web) => server.with_web(web),
-                None => server,
-            };
-            // The receiver only disappears with the test.
-            let _ = tell_endpoints.send(server.endpoints());
-            let summary = server.run(async { drop(stopped.await) }).await;
-            let _ = tell_summary.send(summary);
-            std::io::Result::Ok(())
-        };
-        let run = || {
-            let mut runtime = tokio::runtime::Builder::new_current_thread();
-            runtime.enable_all().build()?.block_on(serve)
-        };
-        let thread = thread::Builder::new()
-            .name("test server".to_owned())
-            .spawn(run);
-        let thread = thread.unwrap_or_else(|error| panic!("no thread for the server: {error}"));
-        match endpoints.recv() {
-            Ok(endpoints) => TestServer {
-                endpoints,
-                recorder,
-                stop: Some(stop),
-                summary,
-            },
-            Err(_) => panic!("the server does not start: {:?}", thread.join()),
         }
     }
 }

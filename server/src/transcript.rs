@@ -2,14 +2,18 @@
 //!
 //! A line of JSON is an object with `time` (RFC 3339, UTC), `session` (from 1), `direction` (`received` or `sent`),
 //! `apdu` (the standard's name, or `malformed`), `octets` (hexadecimal) and `value` (the contents by the standard's
-//! names; absent if malformed). Lines with `event` (`opened`, `closed`) are about connections. Secrets are `*` in
+//! names; absent if malformed). Lines with `event` (`opened`, with the `version` of the format; `closed`) are about connections. Secrets are `*` in
 //! octets and left out of values. Lines with `head` are messages of HTTP, see [`HttpEntry`].
 
+mod compose;
 mod http;
+mod lines;
 mod log;
 mod player;
 mod redact;
+mod replay;
 mod sameness;
+mod source;
 
 use std::fmt;
 use std::time::SystemTime;
@@ -22,9 +26,15 @@ use z3950_asn1::moment::Moment;
 use z3950_asn1::{codec, decoded, hex};
 
 pub use self::http::HttpEntry;
-pub use self::log::{ApduLog, JsonLog};
-pub(crate) use self::player::{Player, Replay};
+use self::lines::Line;
+pub use self::lines::ReplayError;
+pub use self::log::{ApduLog, JsonLog, MissingLog};
+pub(crate) use self::player::{Played, Player};
 use self::redact::redacted;
+pub use self::replay::Replay;
+
+/// The version of the format, in the lines of `opened`. Other versions are refused; new members do not change it.
+pub const FORMAT_VERSION: u64 = 1;
 
 /// The direction of an APDU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -184,7 +194,7 @@ impl Recording {
     /// Reads lines of JSON. Empty lines and events other than APDUs and messages of HTTP are skipped.
     ///
     /// # Errors
-    /// The first line that is not a JSON object, or has octets or a head but not the other members.
+    /// The first line that is not a JSON object, is of another version, or has octets or a head but not the other members.
     pub fn parse(text: &str) -> Result<Self, RecordingError> {
         let (mut entries, mut messages) = (Vec::new(), Vec::new());
         for (index, line) in text.lines().enumerate() {
@@ -192,13 +202,11 @@ impl Recording {
                 line: index + 1,
                 reason,
             };
-            if line.trim().is_empty() {
-                continue;
+            match Line::read(line).map_err(refuse)? {
+                Line::Apdu(entry) => entries.push(entry),
+                Line::Http(entry) => messages.push(entry),
+                Line::Other => {}
             }
-            let value = serde_json::from_str(line).map_err(|error| refuse(error.to_string()))?;
-            let refuse = |reason: &str| refuse(reason.to_owned());
-            entries.extend(TranscriptEntry::from_json(&value).map_err(refuse)?);
-            messages.extend(HttpEntry::from_json(&value).map_err(refuse)?);
         }
         Ok(Self { entries, messages })
     }

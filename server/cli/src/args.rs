@@ -67,14 +67,18 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "FILE", help_heading = SERVED)]
     pub(crate) upstream_ca: Option<PathBuf>,
 
-    /// Answer from a transcript: each request gets the answer recorded for the same request, and one that was never recorded
-    /// gets diagnostic 100
+    /// Answer from a transcript: each request gets the answer recorded for the same request, a Present the records recorded for the
+    /// same search, and one that was never recorded gets diagnostic 100
     #[arg(long, value_name = "FILE", help_heading = SERVED)]
     pub(crate) replay: Option<PathBuf>,
 
     /// With --replay, answer a request that was never recorded with the next answer to a request of its kind
     #[arg(long, help_heading = SERVED)]
     pub(crate) replay_in_order: bool,
+
+    /// With --replay, list requests that were never recorded in a file, as lines of JSON
+    #[arg(long, value_name = "FILE", help_heading = SERVED)]
+    pub(crate) report_missing: Option<PathBuf>,
 
     /// Misbehave according to a rule; may be repeated. `--fault help` lists the faults
     #[arg(long = "fault", value_name = "RULE", value_parser = rule, help_heading = SERVED)]
@@ -166,7 +170,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "FILE", help_heading = LOGS)]
     pub(crate) transcript: Option<PathBuf>,
 
-    /// Replace the file of --record or --transcript if it exists
+    /// Replace the file of --record, --transcript or --report-missing if it exists
     #[arg(long, help_heading = LOGS)]
     pub(crate) overwrite: bool,
 
@@ -215,7 +219,8 @@ Examples:
   z3950d --demo --access-log access.log --status 127.0.0.1:9210
   z3950d --imitate yaz-ztest --listen 127.0.0.1:0 --transcript said.jsonl
   z3950d --record said.jsonl --upstream z3950.example.org:210 --overwrite
-  z3950d --replay said.jsonl";
+  z3950d --replay said.jsonl
+  z3950d --replay said.jsonl --report-missing missing.jsonl --overwrite";
 
 pub(crate) const AFTERWARDS: &str = "\
 Output:

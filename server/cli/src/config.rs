@@ -90,6 +90,8 @@ pub(crate) struct Config {
     pub(crate) overwrite: bool,
     /// The recording to replay.
     pub(crate) replay: Option<PathBuf>,
+    /// The file that lists the requests which are not in the recording.
+    pub(crate) report_missing: Option<PathBuf>,
     /// Whether a request that is not in the recording gets the next answer to a request of its kind.
     pub(crate) replay_in_order: bool,
 }
@@ -223,6 +225,7 @@ impl Config {
         self.upstream = top.text("upstream");
         self.upstream_ca = top.path("upstream-ca", folder);
         self.replay = top.path("replay", folder);
+        self.report_missing = top.path("report-missing", folder);
         self.replay_in_order = top.flag("replay-in-order").unwrap_or(false);
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use z3950_asn1::file::{self, Growing};
 use z3950_server::Observer;
-use z3950_server::transcript::{ApduLog, JsonLog};
+use z3950_server::transcript::{ApduLog, JsonLog, MissingLog};
 
 use crate::access_log::{AccessLog, STDERR};
 use crate::config::Config;
@@ -16,6 +16,7 @@ use crate::settings;
 pub(crate) struct Logs {
     apdus: Option<Arc<ApduLog<Growing>>>,
     transcript: Option<Arc<JsonLog<Growing>>>,
+    missing: Option<Arc<MissingLog<Growing>>>,
     access: Option<Arc<AccessLog>>,
 }
 
@@ -24,12 +25,16 @@ impl Logs {
         let apdus = settings::apdu_log(config).map(|log| begun("--apdu-log", log));
         let option = format!("--{}", settings::transcript_key(config));
         let transcript = settings::transcript(config).map(|log| begun(&option, log));
+        let missing = settings::missing(config).map(|log| begun("--report-missing", log));
         let access = settings::access_log(config);
         Ok(Self {
             apdus: apdus.transpose()?.map(|log| Arc::new(ApduLog::new(log))),
             transcript: transcript
                 .transpose()?
                 .map(|log| Arc::new(JsonLog::new(log))),
+            missing: missing
+                .transpose()?
+                .map(|log| Arc::new(MissingLog::new(log))),
             access: access.transpose()?.map(Arc::new),
         })
     }
@@ -39,6 +44,7 @@ impl Logs {
         let mut all: Vec<Arc<dyn Observer>> = Vec::new();
         all.extend(self.apdus.clone().map(|log| log as Arc<dyn Observer>));
         all.extend(self.transcript.clone().map(|log| log as Arc<dyn Observer>));
+        all.extend(self.missing.clone().map(|log| log as Arc<dyn Observer>));
         all.extend(self.access.clone().map(|log| log as Arc<dyn Observer>));
         all
     }

@@ -289,6 +289,7 @@ fn keep(running: &Config, new: &mut Config) -> Vec<&'static str> {
         "upstream-ca": upstream_ca,
         "replay": replay,
         "replay-in-order": replay_in_order,
+        "report-missing": report_missing,
         "status": status,
         "[log] apdus": apdu_log,
         "[log] transcript": transcript,

@@ -41,11 +41,14 @@ pub(crate) async fn serve(
         tls.push(own);
     }
     if let Some(path) = &config.replay {
-        let recording = settings::recording(path)?;
-        server = match config.replay_in_order {
-            true => server.with_replay_in_order(recording),
-            false => server.with_replay(recording),
-        };
+        let mut replay = settings::recording(path)?;
+        for remark in replay.remarks() {
+            complain(&format_args!("{}: {remark}", path.display()));
+        }
+        if config.replay_in_order {
+            replay = replay.in_order();
+        }
+        server = server.with_replay(replay);
     }
     if let Some((recorded, file)) = recorder::open(&config)?.zip(config.record.as_ref()) {
         recorder::tell(&recorded, file);

@@ -6,12 +6,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use z3950_asn1::file::{self, Draft, Existing, Growing, Lock};
-use z3950_asn1::input;
 use z3950_front::{CataloguePage, Gateway, GatewayOptions};
 use z3950_server::Limits;
 use z3950_server::memory::{DatabaseFiles, journal_path};
 use z3950_server::tls::{ClientCertificates, Tls, TlsError, read};
-use z3950_server::transcript::Recording;
+use z3950_server::transcript::Replay;
 
 use crate::access_log::{AccessLog, STDERR};
 use crate::args::{Arguments, FaultArgument, Listen, NOTHING, NamedFile};
@@ -41,6 +40,7 @@ impl SettingOrigin {
             ("apdu-log", arguments.apdu_log.is_some()),
             ("transcript", arguments.transcript.is_some()),
             ("record", arguments.record.is_some()),
+            ("report-missing", arguments.report_missing.is_some()),
         ];
         let replaced = replaced.into_iter().filter(|(_, is_given)| *is_given);
         Self {
@@ -119,6 +119,11 @@ pub(crate) fn settings(arguments: Arguments) -> (Option<Config>, Vec<String>) {
     config.overwrite = arguments.overwrite;
     config.replay = arguments.replay.or(config.replay);
     config.replay_in_order |= arguments.replay_in_order;
+    config.report_missing = arguments.report_missing.or(config.report_missing);
+    if config.report_missing.is_some() && config.replay.is_none() {
+        let words = "--report-missing (report-missing in the file) needs --replay FILE (replay)";
+        wrong.push(words.to_owned());
+    }
     if config.replay_in_order && config.replay.is_none() {
         let words = "--replay-in-order (replay-in-order in the file) needs --replay FILE (replay)";
         wrong.push(words.to_owned());
@@ -257,23 +262,13 @@ pub(crate) fn tls(files: &TlsFiles) -> Result<Tls, TlsError> {
     })
 }
 
-/// The size limit of a recording, in octets.
-const MAX_RECORDING: u64 = 1 << 30;
-
 /// Reads a recording.
-pub(crate) fn recording(path: &Path) -> Result<Recording, Failure> {
-    let failure = |error: Box<dyn std::error::Error>| {
+pub(crate) fn recording(path: &Path) -> Result<Replay, Failure> {
+    let replay = Replay::open(path);
+    replay.map_err(|error| {
         let what = format!("cannot replay {} (--replay)", path.display());
         Failure::cannot(&what, error)
-    };
-    let text = input::read_text(path, MAX_RECORDING).map_err(|error| failure(error.into()))?;
-    let recording = Recording::parse(&text).map_err(|error| failure(error.into()))?;
-    match recording.entries.is_empty() && !recording.messages.is_empty() {
-        true => Err(failure(
-            "only APDUs are replayed, and it has messages of HTTP alone".into(),
-        )),
-        false => Ok(recording),
-    }
+    })
 }
 
 /// Reports everything unusable that the settings name, except for the records of databases and a recording.
@@ -288,6 +283,7 @@ pub(crate) fn check(config: &Config, origin: &SettingOrigin) -> Vec<String> {
     for (key, log) in [
         ("apdu-log", apdu_log(config)),
         (transcript_key(config), transcript(config)),
+        ("report-missing", missing(config)),
     ] {
         match log {
             None | Some(Ok(_) | Err(file::Error::Busy { .. })) => {}
@@ -361,6 +357,12 @@ pub(crate) fn transcript(config: &Config) -> Option<Result<Growing, file::Error>
     let create = |path| Growing::create(path, Existing::forced(config.overwrite));
     let path = config.record.as_deref().or(config.transcript.as_deref());
     path.map(create)
+}
+
+/// The report on requests that are not in the recording.
+pub(crate) fn missing(config: &Config) -> Option<Result<Growing, file::Error>> {
+    let create = |path| Growing::create(path, Existing::forced(config.overwrite));
+    config.report_missing.as_deref().map(create)
 }
 
 /// The setting that names the transcript.

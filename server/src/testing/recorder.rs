@@ -21,6 +21,8 @@ pub(super) struct Recorder {
 pub(super) struct RecorderState {
     pub(super) entries: Vec<TranscriptEntry>,
     pub(super) messages: Vec<HttpEntry>,
+    /// Requests that a replay could not answer.
+    pub(super) not_recorded: Vec<TranscriptEntry>,
     /// The number of sessions opened.
     pub(super) opened: u64,
     pub(super) closed: u64,
@@ -70,6 +72,11 @@ impl Observer for Recorder {
 
     fn sent(&self, session: u64, octets: &[u8], apdu: Option<&Apdu>) {
         self.note(session, Direction::Sent, octets, apdu);
+    }
+
+    fn not_recorded(&self, session: u64, octets: &[u8], apdu: Option<&Apdu>, _: &str) {
+        let entry = TranscriptEntry::now(session, Direction::Received, octets, apdu);
+        self.change(|state| state.not_recorded.push(entry));
     }
 
     fn wants_http(&self) -> bool {

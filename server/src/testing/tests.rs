@@ -4,13 +4,13 @@
 mod tls;
 
 use std::io::{Read, Write};
-use std::net::TcpStream;
+use std::net::{Ipv6Addr, TcpStream};
 
 use z3950_asn1::apdu::Apdu;
 use z3950_asn1::codec::encode;
 
 use super::*;
-use crate::backend::{Answer, Found, Search};
+use crate::backend::{Answer, Backend, Found, Search};
 use crate::requests::{init, search};
 
 /// Sends the requests and reads to the end of the connection.
@@ -225,6 +225,56 @@ fn recordings_are_replayed() {
     let replaying = TestServer::builder().replay(server.recording()).start();
     assert_eq!(converse(replaying.addr(), &requests), answers);
     assert_eq!(replaying.wait_for_end().len(), 4);
+}
+
+#[test]
+fn recordings_are_made_once_and_replayed_from_their_file() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("said.jsonl");
+    let library = TestServer::builder()
+        .database("cat", [record("id7", "War")])
+        .start();
+    let requests = [init(), search("@attr 1=1032 id7")];
+    let recording = TestServer::recorded_from(&path, Some(library.addr().to_string()));
+    let answers = converse(recording.addr(), &requests);
+    recording.wait_for_end();
+    assert!(!path.exists(), "it is not complete yet");
+    drop(recording);
+    assert_eq!(converse(library.addr(), &requests), answers);
+    drop(library);
+    let replaying = TestServer::recorded_from(&path, None);
+    assert_eq!(converse(replaying.addr(), &requests), answers);
+    assert!(replaying.not_recorded().is_empty());
+    let unknown = search("@attr 1=1032 id8");
+    converse(
+        replaying.addr(),
+        &[init(), unknown.clone(), unknown.clone()],
+    );
+    let missing = replaying.not_recorded();
+    assert_eq!(missing.len(), 1, "{missing:#?}");
+    assert_eq!(missing[0].apdu.as_ref(), Some(&unknown));
+}
+
+#[test]
+#[should_panic(expected = "Z3950_RECORD=HOST:PORT records it")]
+fn a_recording_that_is_missing_says_how_to_make_it() {
+    let folder = tempfile::tempdir().expect("a folder");
+    TestServer::recorded_from(&folder.path().join("said.jsonl"), None);
+}
+
+#[test]
+fn a_test_that_fails_keeps_the_recording_before() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("said.jsonl");
+    std::fs::write(&path, "before").expect("written");
+    let of_test = path.clone();
+    let failed = thread::spawn(move || {
+        let _server = TestServer::recorded_from(&of_test, Some("127.0.0.1:1".to_owned()));
+        panic!("as the test wants");
+    });
+    assert!(failed.join().is_err());
+    let kept = std::fs::read_to_string(&path).expect("text");
+    assert_eq!(kept, "before");
 }
 
 #[cfg(unix)]

@@ -11,7 +11,7 @@ use z3950_asn1::codec::dump::dump;
 use z3950_asn1::error::DecodeError;
 
 use super::redact::redacted;
-use super::{Direction, HttpEntry, TranscriptEntry, format_time, line, name};
+use super::{Direction, FORMAT_VERSION, HttpEntry, TranscriptEntry, format_time, line, name};
 use crate::lock::lock;
 use crate::observer::{HttpMessage, Observer, Peer};
 
@@ -42,6 +42,7 @@ impl<W: Write + Send> JsonLog<W> {
         object.insert("event".to_owned(), event.into());
         if let Some(peer) = peer {
             object.insert("peer".to_owned(), peer.to_string().into());
+            object.insert("version".to_owned(), FORMAT_VERSION.into());
         }
         self.0.write(&format!("{}\n", Value::Object(object)));
     }
@@ -130,6 +131,28 @@ impl<W: Write + Send> Observer for ApduLog<W> {
 
     fn http_sent(&self, session: u64, message: &HttpMessage) {
         self.http(session, Direction::Sent, message);
+    }
+}
+
+/// Writes a line of JSON for each request that a replay cannot answer, as in a transcript, with `missing`: what is not in the
+/// recording. Equal requests are written once.
+pub struct MissingLog<W>(Lines<W>);
+
+impl<W: Write + Send> MissingLog<W> {
+    /// Logs to a file or another writer.
+    pub fn new(to: W) -> Self {
+        Self(Lines::new(to))
+    }
+}
+
+impl<W: Write + Send> Observer for MissingLog<W> {
+    fn not_recorded(&self, session: u64, octets: &[u8], apdu: Option<&Apdu>, why: &str) {
+        let entry = TranscriptEntry::now(session, Direction::Received, octets, apdu);
+        let mut line = entry.to_json();
+        if let Some(line) = line.as_object_mut() {
+            line.insert("missing".to_owned(), why.into());
+        }
+        self.0.write(&format!("{line}\n"));
     }
 }
 

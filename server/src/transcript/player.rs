@@ -1,55 +1,26 @@
-//! Replays recorded conversations.
+//! Answers the requests of one session from a recording.
 
-use std::collections::BTreeMap;
+use std::io;
 use std::sync::Arc;
 
 use bytes::Bytes;
 use z3950_asn1::apdu::{Apdu, Close, CloseReason, InitializeRequest, InitializeResponse};
 use z3950_asn1::codec;
-use z3950_asn1::codec::frame::Header;
 use z3950_asn1::format::user_info1::UserInfo1;
 
-use super::redact::redacted;
-use super::sameness::{Identity, Origins};
-use super::{Direction, Recording, TranscriptEntry};
+use super::compose::{self, Composed};
+use super::lines::Place;
+use super::replay::{CLOSE, RecordPlace, RecordedExchange, Replay, tag};
+use super::sameness::{AskedOfSets, AskedRecords, AskedSearch, Identity, Origins, set_made};
 use crate::diagnostic::{Condition, diagnostic};
 use crate::fault::{Item, Output};
 use crate::service::refuse;
 
-/// The sessions of a recording, and how answers are found in it.
-#[derive(Debug, Default)]
-pub(crate) struct Replay {
-    sessions: Vec<Vec<Exchange>>,
-    in_order: bool,
-}
-
-/// A request and what followed it.
-#[derive(Debug)]
-struct Exchange {
-    request: Bytes,
-    identity: Identity,
-    answers: Vec<Bytes>,
-}
-
-impl Replay {
-    /// Replays by comparing requests, or by their order.
-    pub(crate) fn new(recording: &Recording, in_order: bool) -> Self {
-        let mut sessions: BTreeMap<u64, Vec<&TranscriptEntry>> = BTreeMap::new();
-        for entry in &recording.entries {
-            sessions.entry(entry.session).or_default().push(entry);
-        }
-        let sessions = sessions.into_values().map(|session| exchanges(&session));
-        Self {
-            sessions: sessions.collect(),
-            in_order,
-        }
-    }
-}
-
 /// The replay of one session.
 ///
 /// A request gets the answer to the same request: the next of this session that has not been replayed, otherwise the last,
-/// otherwise that of another session. A request that was not recorded gets a diagnostic, or Close if the service has none.
+/// otherwise that of another session. A Present without one gets its records from other answers, and a Search that differs in the
+/// records it asks for gets those. A request that was not recorded gets a diagnostic, or Close if the service has none.
 ///
 /// In order, only octets are compared: a request that equals none gets the answer to the next request with the same
 /// APDU.
@@ -61,8 +32,39 @@ pub(crate) struct Player {
     /// Which requests of the session have been replayed.
     done: Vec<bool>,
     origins: Origins,
+    /// The preferredMessageSize of the client, in octets; 0 for no limit.
+    message_size: usize,
     /// Whether a request has been answered.
     pub(crate) begun: bool,
+}
+
+/// An answer.
+#[derive(Debug)]
+pub(crate) struct Played {
+    pub(crate) output: Output,
+    /// Why there is none in the recording, if that is to be reported.
+    pub(crate) not_recorded: Option<String>,
+}
+
+/// How a request is answered.
+enum Plan {
+    /// By these APDUs; whether they carry the referenceId of the request already.
+    Recorded(Vec<Place>, bool),
+    /// By these records.
+    Records(Vec<RecordPlace>, AskedRecords),
+    /// By this answer to a search, with the records that this one asks for.
+    Found(Vec<Place>, Box<AskedSearch>),
+    /// Not at all.
+    Unknown(String),
+}
+
+/// A request and how it is answered.
+struct Planned {
+    replay: Arc<Replay>,
+    request: Option<Apdu>,
+    identity: Identity,
+    plan: Plan,
+    message_size: usize,
 }
 
 impl Player {
@@ -77,47 +79,80 @@ impl Player {
             replay: Arc::clone(replay),
             session,
             origins: Origins::default(),
+            message_size: 0,
             begun: false,
         }
     }
 
-    /// The recorded answer to this request.
-    pub(crate) fn answer(&mut self, octets: &Bytes) -> Output {
+    /// The recorded answer to this request. A file is read on another thread.
+    pub(crate) async fn answer(&mut self, octets: &Bytes) -> Played {
+        let planned = self.plan(octets);
+        if !self.replay.source.is_file() {
+            return planned.carry_out();
+        }
+        let request = planned.request.clone();
+        let carried_out = tokio::task::spawn_blocking(|| planned.carry_out()).await;
+        // The runtime is stopping.
+        carried_out.unwrap_or_else(|error| Played {
+            output: not_recorded(request.as_ref(), &error.to_string()),
+            not_recorded: None,
+        })
+    }
+
+    fn plan(&mut self, octets: &[u8]) -> Planned {
         self.begun = true;
         let request = codec::decode(octets).ok();
+        if let Some(Apdu::InitializeRequest(init)) = &request {
+            self.message_size = usize::try_from(init.preferred_message_size).unwrap_or_default();
+        }
+        let made = request.as_ref().and_then(set_made).map(<[u8]>::to_vec);
+        let before = made.as_ref().and_then(|name| self.origins.of(name));
+        let compared = self.origins.compare(octets);
         let replay = Arc::clone(&self.replay);
-        let found = match replay.in_order {
+        let exchange = match replay.in_order {
             true => self.by_order(&replay, octets),
-            false => self.by_identity(&replay, octets),
+            false => self.by_identity(&replay, compared.identity),
         };
-        let Some(exchange) = found else {
-            return never_recorded(request.as_ref());
-        };
-        let recorded = codec::decode(&exchange.request).ok();
-        let id = |apdu: &Option<Apdu>| apdu.as_ref().and_then(Apdu::reference_id).cloned();
-        let (asked, known) = (id(&request), id(&recorded));
-        let answers = exchange.answers.iter();
-        let items = answers.map(|octets| match (asked == known, codec::decode(octets)) {
-            (false, Ok(mut apdu)) => {
-                apdu.set_reference_id(asked.clone());
-                Item::Apdu(apdu)
+        let plan = match (exchange, compared.asked) {
+            (Some(exchange), _) => {
+                let id = request.as_ref().and_then(Apdu::reference_id);
+                let is_same = Identity::of_reference_id(id) == exchange.reference_id;
+                Plan::Recorded(exchange.answers.clone(), is_same)
             }
-            _ => Item::Octets(octets.clone()),
-        });
-        Output {
-            items: items.collect(),
-            hang_up: exchange
-                .answers
-                .iter()
-                .any(|answer| tag(answer) == Some(CLOSE)),
-            ..Output::default()
+            (None, _) if replay.in_order => Plan::Unknown(UNKNOWN.to_owned()),
+            (None, AskedOfSets::Present(asked)) => present(&replay, asked),
+            (None, AskedOfSets::Search(search)) => match replay.searches.get(&search.loosely) {
+                Some((session, index)) => {
+                    let exchange = replay.sessions.get(*session);
+                    let exchange = exchange.and_then(|session| session.get(*index));
+                    let answers = exchange.map(|exchange| exchange.answers.clone());
+                    Plan::Found(answers.unwrap_or_default(), search)
+                }
+                None => Plan::Unknown(UNKNOWN.to_owned()),
+            },
+            (None, _) => Plan::Unknown(UNKNOWN.to_owned()),
+        };
+        if let (Plan::Unknown(_), Some(name)) = (&plan, made) {
+            // A search that fails leaves no result set, and a sort leaves the one before.
+            let is_sort = matches!(request, Some(Apdu::SortRequest(_)));
+            self.origins.set(name, before.filter(|_| is_sort));
+        }
+        Planned {
+            replay,
+            request,
+            identity: compared.identity,
+            plan,
+            message_size: self.message_size,
         }
     }
 
     /// The same request: the next in this session, the last in it, or the first of another session.
-    fn by_identity<'a>(&mut self, replay: &'a Replay, octets: &[u8]) -> Option<&'a Exchange> {
-        let identity = self.origins.identify(octets);
-        let same = |exchange: &Exchange| exchange.identity == identity;
+    fn by_identity<'a>(
+        &mut self,
+        replay: &'a Replay,
+        identity: Identity,
+    ) -> Option<&'a RecordedExchange> {
+        let same = |exchange: &RecordedExchange| exchange.identity == identity;
         let own = replay.sessions.get(self.session)?;
         if let Some(next) = self.next(own, same) {
             return Some(next);
@@ -129,19 +164,19 @@ impl Player {
     }
 
     /// The first request with the same octets that has not been replayed yet, otherwise the first with the same APDU.
-    fn by_order<'a>(&mut self, replay: &'a Replay, octets: &[u8]) -> Option<&'a Exchange> {
-        let (plain, kind) = (redacted(octets), tag(octets));
+    fn by_order<'a>(&mut self, replay: &'a Replay, octets: &[u8]) -> Option<&'a RecordedExchange> {
+        let (plain, kind) = (Identity::of_octets(octets), tag(octets));
         let own = replay.sessions.get(self.session)?;
-        self.next(own, |exchange| redacted(&exchange.request) == plain)
-            .or_else(|| self.next(own, |exchange| tag(&exchange.request) == kind))
+        self.next(own, |exchange| exchange.octets == plain)
+            .or_else(|| self.next(own, |exchange| exchange.tag == kind))
     }
 
     /// Finds the first request of the session that fits and has not been replayed, and marks it.
     fn next<'a>(
         &mut self,
-        own: &'a [Exchange],
-        fits: impl Fn(&Exchange) -> bool,
-    ) -> Option<&'a Exchange> {
+        own: &'a [RecordedExchange],
+        fits: impl Fn(&RecordedExchange) -> bool,
+    ) -> Option<&'a RecordedExchange> {
         let mut left = own.iter().zip(&mut self.done);
         let (exchange, done) = left.find(|(exchange, done)| !**done && fits(exchange))?;
         *done = true;
@@ -149,42 +184,147 @@ impl Player {
     }
 }
 
-/// The requests of a session, each with what the server sent until the next.
-fn exchanges(session: &[&TranscriptEntry]) -> Vec<Exchange> {
-    let mut origins = Origins::default();
-    let mut exchanges: Vec<Exchange> = Vec::new();
-    let mut early = Vec::new();
-    for TranscriptEntry {
-        direction, octets, ..
-    } in session
-    {
-        match (direction, exchanges.last_mut()) {
-            (Direction::Received, _) => exchanges.push(Exchange {
-                request: octets.clone(),
-                identity: origins.identify(octets),
-                answers: std::mem::take(&mut early),
-            }),
-            (Direction::Sent, Some(exchange)) => exchange.answers.push(octets.clone()),
-            (Direction::Sent, None) => early.push(octets.clone()),
+/// The places of the requested records.
+fn present(replay: &Replay, asked: AskedRecords) -> Plan {
+    match places(replay, &asked) {
+        Ok(places) if !places.is_empty() => Plan::Records(places, asked),
+        Err(position) if replay.records.hits(asked.set).is_some() => {
+            Plan::Unknown(missing(position))
         }
+        _ => Plan::Unknown(UNKNOWN.to_owned()),
     }
-    exchanges
+}
+
+/// The places of the requested records.
+///
+/// # Errors
+/// The position of the first that was not recorded.
+fn places(replay: &Replay, asked: &AskedRecords) -> Result<Vec<RecordPlace>, i64> {
+    let places = asked.positions().map(|position| {
+        let place = replay.records.place(asked, position);
+        place.ok_or(position)
+    });
+    places.collect()
 }
 
 /// The message for an unknown request.
 const UNKNOWN: &str = "this request is not in the recording";
 
+/// The message for an unknown record.
+fn missing(position: i64) -> String {
+    format!("record {position} is not in the recording, with this syntax and these elements")
+}
+
+impl Planned {
+    /// Reads what the answer consists of.
+    fn carry_out(self) -> Played {
+        let found = match &self.plan {
+            Plan::Recorded(places, is_same) => self.recorded(places, *is_same),
+            Plan::Records(places, asked) => self.records(places, asked),
+            Plan::Found(places, search) => self.found(places, search),
+            Plan::Unknown(why) => Ok((None, Some(why.clone()))),
+        };
+        let (output, why) = found.unwrap_or_else(|error| {
+            let words = format!("the recording cannot be read: {error}");
+            tracing::warn!(%error, "the recording cannot be read");
+            (None, Some(words))
+        });
+        let words = why.as_deref().unwrap_or(UNKNOWN);
+        let request = self.request.as_ref();
+        let output = output.unwrap_or_else(|| not_recorded(request, words));
+        // A Close is answered as well as if it had been recorded.
+        let is_close = matches!(request, Some(Apdu::Close(_)));
+        let is_reported = why.is_some() && !is_close && self.replay.reports(self.identity);
+        Played {
+            output,
+            not_recorded: why.filter(|_| is_reported),
+        }
+    }
+
+    fn recorded(&self, places: &[Place], is_same: bool) -> io::Result<Answered> {
+        let mut output = Output::default();
+        for place in places {
+            let octets = self.replay.source.octets(*place)?;
+            output.hang_up |= tag(&octets) == Some(CLOSE);
+            output.items.push(match codec::decode(&octets) {
+                Ok(apdu) if !is_same => Item::Apdu(self.bearing(apdu)),
+                _ => Item::Octets(octets),
+            });
+        }
+        Ok((Some(output), None))
+    }
+
+    fn records(&self, places: &[RecordPlace], asked: &AskedRecords) -> io::Result<Answered> {
+        let composed = Composed::read(&self.replay.source, places, self.message_size)?;
+        let next = self.next(asked, &composed);
+        let response = compose::present(composed, places.len(), next);
+        let response = self.bearing(response.into());
+        Ok((Some(Item::Apdu(response).into()), None))
+    }
+
+    /// The position after these records.
+    fn next(&self, asked: &AskedRecords, composed: &Composed) -> i64 {
+        let given = composed.0.len();
+        let last = given.checked_sub(1).and_then(|last| asked.position(last));
+        let next = last.unwrap_or_default().saturating_add(1);
+        self.replay.records.next(asked.set, next)
+    }
+
+    fn found(&self, answers: &[Place], search: &AskedSearch) -> io::Result<Answered> {
+        let mut response = None;
+        for place in answers {
+            if let Ok(Apdu::SearchResponse(found)) =
+                codec::decode(&self.replay.source.octets(*place)?)
+            {
+                response = Some(found);
+            }
+        }
+        let Some(mut response) = response else {
+            return Ok((None, Some(UNKNOWN.to_owned())));
+        };
+        let mut why = None;
+        if response.search_status {
+            let asked = search.records(response.result_count);
+            match places(&self.replay, &asked) {
+                Ok(places) => {
+                    let composed = Composed::read(&self.replay.source, &places, self.message_size)?;
+                    let next = self.next(&asked, &composed);
+                    compose::piggyback(&mut response, composed, places.len(), next);
+                }
+                Err(position) => {
+                    let words = missing(position);
+                    let diagnostic = diagnostic(Condition::UNSPECIFIED, &words);
+                    compose::without_records(&mut response, diagnostic);
+                    why = Some(words);
+                }
+            }
+        }
+        let response = self.bearing(Apdu::SearchResponse(response));
+        Ok((Some(Item::Apdu(response).into()), why))
+    }
+
+    /// The answer with the referenceId of the request.
+    fn bearing(&self, mut answer: Apdu) -> Apdu {
+        let id = self.request.as_ref().and_then(Apdu::reference_id);
+        answer.set_reference_id(id.cloned());
+        answer
+    }
+}
+
+/// What is sent, if anything was recorded, and what was not.
+type Answered = (Option<Output>, Option<String>);
+
 /// The failure of a request. A Close is answered; a request without a failing response ends the session.
-fn never_recorded(request: Option<&Apdu>) -> Output {
-    let why = || diagnostic(Condition::UNSPECIFIED, UNKNOWN);
+fn not_recorded(request: Option<&Apdu>, words: &str) -> Output {
+    let why = || diagnostic(Condition::UNSPECIFIED, words);
     let mut answers = match request {
-        Some(Apdu::InitializeRequest(init)) => vec![refused(init).into()],
+        Some(Apdu::InitializeRequest(init)) => vec![refused(init, words).into()],
         Some(Apdu::Close(_)) => vec![Close::new(CloseReason::FINISHED, None).into()],
         Some(request) => refuse(request, why()),
         None => Vec::new(),
     };
     if answers.is_empty() {
-        answers.push(Close::new(CloseReason::SYSTEM_PROBLEM, Some(UNKNOWN)).into());
+        answers.push(Close::new(CloseReason::SYSTEM_PROBLEM, Some(words)).into());
     }
     let id = request.and_then(Apdu::reference_id);
     for answer in &mut answers {
@@ -199,8 +339,8 @@ fn never_recorded(request: Option<&Apdu>) -> Output {
     }
 }
 
-fn refused(init: &InitializeRequest) -> InitializeResponse {
-    let why = diagnostic(Condition::UNSPECIFIED, UNKNOWN);
+fn refused(init: &InitializeRequest, words: &str) -> InitializeResponse {
+    let why = diagnostic(Condition::UNSPECIFIED, words);
     InitializeResponse {
         protocol_version: init.protocol_version,
         options: init.options,
@@ -209,11 +349,4 @@ fn refused(init: &InitializeRequest) -> InitializeResponse {
         user_information_field: UserInfo1::diagnostic(why).ok(),
         ..InitializeResponse::default()
     }
-}
-
-/// The context tag of Close.
-const CLOSE: u32 = 48;
-
-fn tag(apdu: &[u8]) -> Option<u32> {
-    Header::read(apdu).ok().flatten().map(|header| header.tag)
 }

@@ -3,16 +3,133 @@
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use z3950_asn1::apdu::{Apdu, External, IdAuthentication, Query};
+use z3950_asn1::apdu::{
+    Apdu, DeleteFunction, ElementSetNames, External, IdAuthentication, PresentRequest, Query,
+    RecordComposition, ReferenceId, SearchRequest, SortRequest,
+};
 use z3950_asn1::codec;
+use z3950_asn1::oid::Oid;
 
 use super::redact::redacted;
 
-/// What equal requests have in common.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// What equal requests, equal result sets and equal forms of records have in common.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Identity(u64);
 
-/// The result sets of a session, and the requests that made them.
+impl Identity {
+    fn of(parts: impl Hash) -> Self {
+        let mut hasher = DefaultHasher::new();
+        parts.hash(&mut hasher);
+        Self(hasher.finish())
+    }
+
+    /// The same octets, but for credentials.
+    pub(super) fn of_octets(octets: &[u8]) -> Self {
+        Self::of(redacted(octets))
+    }
+
+    /// The same referenceId.
+    pub(super) fn of_reference_id(id: Option<&ReferenceId>) -> Self {
+        Self::of(id.map(|id| &id.0))
+    }
+
+    /// The same record syntax and elements.
+    fn of_form(syntax: Option<Oid>, elements: Option<&RecordComposition>) -> Self {
+        Self::of((
+            syntax.map(|syntax| syntax.to_string()),
+            format!("{elements:?}"),
+        ))
+    }
+
+    fn of_request(request: &Apdu) -> Self {
+        match codec::encode(request) {
+            Ok(octets) => Self::of(octets),
+            Err(error) => Self::of(error.to_string()),
+        }
+    }
+}
+
+/// A request, as far as replay compares it.
+#[derive(Debug)]
+pub(super) struct Compared {
+    /// That of requests that get the same answer.
+    pub(super) identity: Identity,
+    pub(super) asked: AskedOfSets,
+}
+
+/// What a request asks of result sets.
+#[derive(Debug)]
+pub(super) enum AskedOfSets {
+    Search(Box<AskedSearch>),
+    /// The sorted set, and the one that it was made from, if that is one.
+    Sort(Identity, Option<Identity>),
+    Present(AskedRecords),
+    Other,
+}
+
+/// A search, and the records that may come with its answer.
+#[derive(Debug)]
+pub(super) struct AskedSearch {
+    /// The result set that it makes.
+    pub(super) set: Identity,
+    /// That of searches that differ only in the records they ask for.
+    pub(super) loosely: Identity,
+    small_set_upper_bound: i64,
+    large_set_lower_bound: i64,
+    medium_set_present_number: i64,
+    small_form: Identity,
+    medium_form: Identity,
+}
+
+impl AskedSearch {
+    /// The records that the answer carries if there are that many hits (Z39.50-2003 §3.2.2.1.4).
+    pub(super) fn records(&self, hits: i64) -> AskedRecords {
+        let (form, number) = if hits <= self.small_set_upper_bound {
+            (self.small_form, hits)
+        } else if hits >= self.large_set_lower_bound {
+            (self.medium_form, 0)
+        } else {
+            (self.medium_form, self.medium_set_present_number.min(hits))
+        };
+        AskedRecords {
+            set: Some(self.set),
+            form,
+            ranges: vec![(1, number.max(0))],
+        }
+    }
+}
+
+/// Records of a result set.
+#[derive(Debug)]
+pub(super) struct AskedRecords {
+    /// `None` for a set that no known request has made.
+    pub(super) set: Option<Identity>,
+    pub(super) form: Identity,
+    /// First positions and numbers of records.
+    ranges: Vec<(i64, i64)>,
+}
+
+impl AskedRecords {
+    /// The positions in order.
+    pub(super) fn positions(&self) -> impl Iterator<Item = i64> {
+        let ranges = self.ranges.iter();
+        ranges.flat_map(|(first, number)| *first..first.saturating_add(*number))
+    }
+
+    /// The position of the record that `given` others precede.
+    pub(super) fn position(&self, given: usize) -> Option<i64> {
+        let mut given = i64::try_from(given).ok()?;
+        for (first, number) in &self.ranges {
+            if given < *number {
+                return first.checked_add(given);
+            }
+            given = given.checked_sub((*number).max(0))?;
+        }
+        None
+    }
+}
+
+/// The result sets of a session, and what they contain.
 #[derive(Debug, Default)]
 pub(super) struct Origins(HashMap<Vec<u8>, Identity>);
 
@@ -20,36 +137,130 @@ pub(super) struct Origins(HashMap<Vec<u8>, Identity>);
 const MAX_SETS: usize = 1_000;
 
 impl Origins {
-    /// Identifies the next request of the session, and remembers the result set of a Search or Sort.
+    /// Compares the next request of the session, and remembers the result set of a Search or Sort.
     ///
     /// Ignores referenceIds, message sizes, implementation names, and credentials, which transcripts do not contain.
-    pub(super) fn identify(&mut self, octets: &[u8]) -> Identity {
-        let mut hasher = DefaultHasher::new();
+    pub(super) fn compare(&mut self, octets: &[u8]) -> Compared {
         let Ok(mut request) = codec::decode(octets) else {
-            redacted(octets).hash(&mut hasher);
-            return Identity(hasher.finish());
+            return Compared {
+                identity: Identity::of_octets(octets),
+                asked: AskedOfSets::Other,
+            };
         };
         strip(&mut request);
-        match codec::encode(&request) {
-            Ok(encoded) => encoded.hash(&mut hasher),
-            Err(_) => octets.hash(&mut hasher),
-        }
-        for set in sets_named(&request) {
-            let origin = self.0.get(set);
-            origin.map(|origin| origin.0).hash(&mut hasher);
-        }
-        let identity = Identity(hasher.finish());
-        let made = match &request {
-            Apdu::SearchRequest(search) => Some(search.result_set_name.as_bytes()),
-            Apdu::SortRequest(sort) => Some(sort.sorted_result_set_name.as_bytes()),
-            _ => None,
+        let sets = sets_named(&request).into_iter();
+        let sets: Vec<_> = sets.map(|set| self.0.get(set).copied()).collect();
+        let identity = Identity::of((Identity::of_request(&request), &sets));
+        let asked = match &request {
+            Apdu::SearchRequest(search) => {
+                let asked = asked_search(search, &sets);
+                self.remember(search.result_set_name.as_bytes(), asked.set);
+                AskedOfSets::Search(Box::new(asked))
+            }
+            Apdu::SortRequest(sort) => {
+                let set = Identity::of((Identity::of_request(&unnamed_sort(sort)), &sets));
+                self.remember(sort.sorted_result_set_name.as_bytes(), set);
+                let input = match &*sets {
+                    [one] => *one,
+                    _ => None,
+                };
+                AskedOfSets::Sort(set, input)
+            }
+            Apdu::PresentRequest(present) => {
+                AskedOfSets::Present(asked_records(present, sets.first().copied().flatten()))
+            }
+            Apdu::DeleteResultSetRequest(delete) => {
+                match delete.delete_function {
+                    DeleteFunction::ALL => self.0.clear(),
+                    _ => {
+                        for set in delete.result_set_list.iter().flatten() {
+                            self.0.remove(set.0.as_bytes());
+                        }
+                    }
+                }
+                AskedOfSets::Other
+            }
+            _ => AskedOfSets::Other,
         };
-        if let Some(name) = made
-            && (self.0.len() < MAX_SETS || self.0.contains_key(name))
-        {
-            self.0.insert(name.to_vec(), identity);
+        Compared { identity, asked }
+    }
+
+    /// The contents of the result set of this name.
+    pub(super) fn of(&self, name: &[u8]) -> Option<Identity> {
+        self.0.get(name).copied()
+    }
+
+    /// Gives the name to a result set, or to none.
+    pub(super) fn set(&mut self, name: Vec<u8>, contents: Option<Identity>) {
+        match contents {
+            Some(contents) => drop(self.0.insert(name, contents)),
+            None => drop(self.0.remove(&name)),
         }
-        identity
+    }
+
+    fn remember(&mut self, name: &[u8], set: Identity) {
+        if self.0.len() < MAX_SETS || self.0.contains_key(name) {
+            self.0.insert(name.to_vec(), set);
+        }
+    }
+}
+
+/// The name of the result set that a request makes.
+pub(super) fn set_made(request: &Apdu) -> Option<&[u8]> {
+    match request {
+        Apdu::SearchRequest(search) => Some(search.result_set_name.as_bytes()),
+        Apdu::SortRequest(sort) => Some(sort.sorted_result_set_name.as_bytes()),
+        _ => None,
+    }
+}
+
+fn asked_search(search: &SearchRequest, sets: &[Option<Identity>]) -> AskedSearch {
+    let form = |elements: &Option<ElementSetNames>| {
+        let elements = elements.clone().map(RecordComposition::Simple);
+        Identity::of_form(search.preferred_record_syntax, elements.as_ref())
+    };
+    let mut plain = search.clone();
+    plain.small_set_upper_bound = 0;
+    plain.large_set_lower_bound = 1;
+    plain.medium_set_present_number = 0;
+    plain.small_set_element_set_names = None;
+    plain.medium_set_element_set_names = None;
+    plain.preferred_record_syntax = None;
+    let loosely = Identity::of((Identity::of_request(&plain.clone().into()), sets));
+    plain.replace_indicator = true;
+    plain.result_set_name = "".into();
+    AskedSearch {
+        set: Identity::of((Identity::of_request(&plain.into()), sets)),
+        loosely,
+        small_set_upper_bound: search.small_set_upper_bound,
+        large_set_lower_bound: search.large_set_lower_bound,
+        medium_set_present_number: search.medium_set_present_number,
+        small_form: form(&search.small_set_element_set_names),
+        medium_form: form(&search.medium_set_element_set_names),
+    }
+}
+
+fn unnamed_sort(sort: &SortRequest) -> Apdu {
+    let mut plain = sort.clone();
+    plain.sorted_result_set_name = "".into();
+    plain.input_result_set_names.clear();
+    plain.into()
+}
+
+fn asked_records(present: &PresentRequest, set: Option<Identity>) -> AskedRecords {
+    let first = (
+        present.result_set_start_point,
+        present.number_of_records_requested,
+    );
+    let more = present.additional_ranges.iter().flatten();
+    let more = more.map(|range| (range.starting_position, range.number_of_records));
+    AskedRecords {
+        set,
+        form: Identity::of_form(
+            present.preferred_record_syntax,
+            present.record_composition.as_ref(),
+        ),
+        ranges: [first].into_iter().chain(more).collect(),
     }
 }
 

@@ -1,5 +1,7 @@
 //! Conversations written as lines of JSON, read back, and replayed.
 
+mod replays;
+
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -227,7 +229,12 @@ fn recording(sessions: &[&[Apdu]]) -> Arc<Recording> {
 }
 
 fn answer(player: &mut Player, request: &Apdu) -> Output {
-    player.answer(&codec::encode(request).expect("encodes").into())
+    played(player, request).output
+}
+
+fn played(player: &mut Player, request: &Apdu) -> Played {
+    let octets = codec::encode(request).expect("encodes").into();
+    now(player.answer(&octets))
 }
 
 fn names(output: &Output) -> Vec<&'static str> {
@@ -250,7 +257,7 @@ fn recordings_are_replayed() {
         ],
         &[init()],
     ]);
-    let in_order = Arc::new(Replay::new(&recorded, true));
+    let in_order = Arc::new(Replay::from(&*recorded).in_order());
     let mut player = Player::new(&in_order, 1);
     assert!(!player.begun);
     assert_eq!(
@@ -345,7 +352,7 @@ fn audit_d8_a_request_gets_the_answer_of_the_same_request_only() {
         ],
         &[init(), search("@attr 1=4 war")],
     ]);
-    let replay = Arc::new(Replay::new(&recorded, false));
+    let replay = Arc::new(Replay::from(&*recorded));
     let mut player = Player::new(&replay, 1);
     // Another implementation, other sizes, another password.
     let Apdu::InitializeRequest(mut other) = with_password() else {
@@ -398,7 +405,7 @@ fn audit_d8_a_request_gets_the_answer_of_the_same_request_only() {
         );
         assert_eq!(refused.hang_up, request == close);
     }
-    let malformed = player.answer(&Bytes::from_static(b"\xb6\x03\x02\x01\x00"));
+    let malformed = now(player.answer(&Bytes::from_static(b"\xb6\x03\x02\x01\x00"))).output;
     assert!(malformed.hang_up && said(&malformed)[0].contains(UNKNOWN));
 }
 

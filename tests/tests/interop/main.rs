@@ -8,6 +8,7 @@ mod gopher;
 mod imitate;
 mod metrics;
 mod page;
+mod recorder;
 mod records;
 mod servers;
 mod services;

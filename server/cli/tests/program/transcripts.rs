@@ -198,3 +198,78 @@ fn a_recorder_needs_a_server_and_a_file() {
         assert!(told.contains(words), "{arguments:?}: {told}");
     }
 }
+
+#[test]
+fn a_server_with_tls_is_recorded_if_it_is_trusted() {
+    let folder = Folder::new();
+    folder.certify(2100);
+    let at = |name: &str| folder.at(name).to_str().expect("text").to_owned();
+    let (certificate, key) = (at("server.pem"), at("server.key"));
+    let listen = ["--demo", "--listen", "tls:127.0.0.1:0"];
+    let files = ["--certificate", &certificate, "--key", &key];
+    let library = Daemon::start(&[&listen[..], &files].concat());
+    let port = library.listening.rsplit(':').next().expect("a port");
+    let upstream = format!("ssl:localhost:{port}");
+    let said = at("said.jsonl");
+    let arguments = [
+        "--record",
+        &said,
+        "--upstream",
+        &upstream,
+        "--listen",
+        "127.0.0.1:0",
+        "--overwrite",
+    ];
+    let (recorder, words) = Daemon::heard(&arguments);
+    let mut client = super::daemon::Session::connected(&recorder.listening);
+    let answer = client.ask(&super::daemon::init_of(None));
+    assert!(matches!(answer, Apdu::Close(_)), "{answer:?}");
+    words.until(&format!("{upstream} error="));
+    drop((recorder, words));
+    let trusting = [&arguments[..], &["--upstream-ca", &certificate]].concat();
+    let recorder = Daemon::start(&trusting);
+    assert!(recorder.hits("books", "@attr 1=4 war") > 0);
+    let text = fs::read_to_string(&said).expect("a transcript");
+    assert!(text.contains("searchResponse"), "{text}");
+}
+
+#[test]
+fn requests_that_were_never_recorded_are_reported() {
+    let folder = Folder::new();
+    let at = |name: &str| folder.at(name).to_str().expect("text").to_owned();
+    let (said, missing) = (at("said.jsonl"), at("missing.jsonl"));
+    let daemon = Daemon::start(&["--demo", "--listen", "127.0.0.1:0", "--transcript", &said]);
+    daemon.hits("books", "@attr 1=4 war");
+    drop(daemon);
+    let arguments = [
+        "--replay",
+        &said,
+        "--report-missing",
+        &missing,
+        "--listen",
+        "127.0.0.1:0",
+    ];
+    let daemon = Daemon::start(&arguments);
+    let unknown = search("books", "@attr 1=4 peace");
+    daemon.converse(&[search("books", "@attr 1=4 war"), unknown.clone(), unknown]);
+    drop(daemon);
+    let report = fs::read_to_string(&missing).expect("a report");
+    assert_eq!(report.lines().count(), 1, "{report}");
+    assert!(report.contains("@attr 1=4 peace") && report.contains("not in the recording"));
+    let again = ran(&arguments);
+    assert_eq!(again.status.code(), Some(2));
+    let told = String::from_utf8_lossy(&again.stderr);
+    assert!(
+        told.contains(&missing) && told.contains("--overwrite"),
+        "{told}"
+    );
+    let alone = ran(&["--demo", "--report-missing", &missing]);
+    let told = String::from_utf8_lossy(&alone.stderr);
+    assert_eq!(alone.status.code(), Some(2));
+    assert!(told.contains("--replay FILE"), "{told}");
+    // A recording that is cut short is used as far as it goes, with a word.
+    let text = fs::read_to_string(&said).expect("a transcript");
+    fs::write(&said, &text[..text.len() - 20]).expect("written");
+    let (_daemon, words) = Daemon::heard(&["--replay", &said, "--listen", "127.0.0.1:0"]);
+    words.until("is cut short, and is left out");
+}

@@ -8,7 +8,7 @@ use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName}
 use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 
 use super::*;
-use crate::tls::{ClientCertificates, TlsError};
+use crate::tls::{ClientCertificates, Tls, TlsError};
 
 /// An authority, with a certificate and key for the server and for a client.
 struct Keys {

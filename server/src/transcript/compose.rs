@@ -1,0 +1,123 @@
+//! Answers made of recorded records: which of them fit, and what the answer says of the rest (Z39.50-2003 §3.2.2.1.8, §3.3).
+
+use std::io;
+
+use z3950_asn1::apdu::{
+    Apdu, NamePlusRecord, PresentResponse, PresentStatus, Record, Records, SearchResponse,
+};
+use z3950_asn1::codec;
+
+use super::replay::RecordPlace;
+use super::source::RecordedOctets;
+use crate::diagnostic::Diagnostic;
+
+/// Records in order, as many as fit into a message.
+pub(super) struct Composed(pub(super) Vec<NamePlusRecord>);
+
+impl Composed {
+    /// Reads records until the message has this many octets; 0 for no limit. The first is read in any case.
+    ///
+    /// # Errors
+    /// If the recording cannot be read.
+    pub(super) fn read(
+        source: &RecordedOctets,
+        places: &[RecordPlace],
+        most: usize,
+    ) -> io::Result<Self> {
+        let mut records = Vec::new();
+        let mut octets = 0_usize;
+        // Records that follow each other mostly come from the same APDU.
+        let mut open = None;
+        for place in places {
+            if open.as_ref().is_none_or(|(at, _)| *at != place.apdu) {
+                let apdu = codec::decode(&source.octets(place.apdu)?).map_err(io::Error::other)?;
+                open = Some((place.apdu, records_of(apdu)));
+            }
+            let list = open.as_ref().map(|(_, list)| list);
+            let index = usize::try_from(place.index).unwrap_or(usize::MAX);
+            let Some(record) = list.and_then(|list| list.get(index)) else {
+                return Err(io::Error::new(
+                    io::ErrorKind::InvalidData,
+                    "a record is gone",
+                ));
+            };
+            octets = octets.saturating_add(size(record));
+            if most > 0 && octets > most && !records.is_empty() {
+                break;
+            }
+            records.push(record.clone());
+        }
+        Ok(Self(records))
+    }
+}
+
+/// The answer to a Present for that many records, with what it calls the position after them.
+pub(super) fn present(composed: Composed, asked: usize, next: i64) -> PresentResponse {
+    let Composed(records) = composed;
+    PresentResponse {
+        number_of_records_returned: number(records.len()),
+        next_result_set_position: next,
+        present_status: status(records.len(), asked),
+        records: Some(Records::ResponseRecords(records)).into(),
+        ..PresentResponse::default()
+    }
+}
+
+/// Puts records into the answer to a search that asks for that many.
+pub(super) fn piggyback(
+    response: &mut SearchResponse,
+    composed: Composed,
+    asked: usize,
+    next: i64,
+) {
+    let Composed(records) = composed;
+    response.number_of_records_returned = number(records.len());
+    response.next_result_set_position = next;
+    response.present_status = (asked > 0).then(|| status(records.len(), asked));
+    response.records = (asked > 0)
+        .then_some(Records::ResponseRecords(records))
+        .into();
+}
+
+/// Leaves the search found, but its records failed.
+pub(super) fn without_records(response: &mut SearchResponse, why: Diagnostic) {
+    response.number_of_records_returned = 0;
+    response.next_result_set_position = 1;
+    response.present_status = Some(PresentStatus::FAILURE);
+    response.records = Some(Records::NonSurrogateDiagnostic(why)).into();
+}
+
+/// Fewer than were asked for did not fit.
+fn status(returned: usize, asked: usize) -> PresentStatus {
+    match returned < asked {
+        true => PresentStatus::PARTIAL_2,
+        false => PresentStatus::SUCCESS,
+    }
+}
+
+fn number(count: usize) -> i64 {
+    i64::try_from(count).unwrap_or(i64::MAX)
+}
+
+fn records_of(apdu: Apdu) -> Vec<NamePlusRecord> {
+    let records = match apdu {
+        Apdu::SearchResponse(search) => search.records.0,
+        Apdu::PresentResponse(present) => present.records.0,
+        Apdu::Segment(segment) => return segment.segment_records,
+        _ => None,
+    };
+    match records {
+        Some(Records::ResponseRecords(records)) => records,
+        _ => Vec::new(),
+    }
+}
+
+/// Octets of a record in a message, about.
+fn size(record: &NamePlusRecord) -> usize {
+    const WRAPPING: usize = 64;
+    let contents = match &record.record {
+        Record::RetrievalRecord(external) => external.octets().len(),
+        _ => 0,
+    };
+    contents.saturating_add(WRAPPING)
+}

@@ -1,0 +1,384 @@
+//! A recording prepared for replay: its sessions as requests with the places of their answers, and where each record is.
+
+use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
+use std::path::Path;
+use std::sync::Mutex;
+
+use z3950_asn1::apdu::{Apdu, Record, Records, ReferenceId};
+use z3950_asn1::codec::frame::Header;
+
+use super::lines::{Line, MAX_LINE, Place, ReplayError, read_lines};
+use super::sameness::{AskedOfSets, AskedRecords, Identity, Origins};
+use super::source::RecordedOctets;
+use super::{Direction, Recording, TranscriptEntry};
+use crate::lock::lock;
+
+/// A recording to answer from. One that is read from a file stays there: only where its APDUs and records are is kept in memory.
+#[derive(Debug, Default)]
+pub struct Replay {
+    pub(super) sessions: Vec<Vec<RecordedExchange>>,
+    /// The exchanges of searches, by session and number, regardless of the records that they ask for.
+    pub(super) searches: HashMap<Identity, (usize, usize)>,
+    pub(super) records: RecordIndex,
+    pub(super) source: RecordedOctets,
+    pub(super) in_order: bool,
+    remarks: Vec<String>,
+    /// Requests that were reported as not recorded.
+    reported: Mutex<HashSet<Identity>>,
+}
+
+/// A request and the places of what followed it.
+#[derive(Debug)]
+pub(super) struct RecordedExchange {
+    pub(super) identity: Identity,
+    /// That of the octets, for replay in order.
+    pub(super) octets: Identity,
+    pub(super) reference_id: Identity,
+    pub(super) tag: Option<u32>,
+    pub(super) answers: Vec<Place>,
+}
+
+/// Where the records of result sets are.
+#[derive(Debug, Default)]
+pub(super) struct RecordIndex {
+    /// By result set and form, then by position.
+    sets: HashMap<(Identity, Identity), BTreeMap<i64, RecordPlace>>,
+    /// How many hits the sets have.
+    hits: HashMap<Identity, i64>,
+    /// What the server calls the position after the last record: it, or 0.
+    after_last: HashMap<Identity, i64>,
+    count: usize,
+}
+
+/// A record among those of a recorded APDU.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct RecordPlace {
+    pub(super) apdu: Place,
+    pub(super) index: u32,
+}
+
+/// The most requests of a recording, which take about 100 octets each.
+const MAX_EXCHANGES: usize = 10_000_000;
+/// The most records whose places are kept; further ones are in the recorded answers only.
+const MAX_RECORDS: usize = 10_000_000;
+/// The most requests without an answer that are considered for the next one.
+const MAX_OPEN: usize = 1_000;
+/// The most requests that are reported as not recorded.
+const MAX_REPORTED: usize = 100_000;
+
+impl Replay {
+    /// Reads the recording in a file, line by line. The file has to stay as it is while it is replayed.
+    ///
+    /// # Errors
+    /// A file that cannot be read, a line that is wrong, or a recording of HTTP alone. A last line that is cut short is
+    /// left out, see [`Replay::remarks`].
+    pub fn open(path: &Path) -> Result<Self, ReplayError> {
+        let mut builder = ReplayBuilder::default();
+        let mut has_http = false;
+        let (file, remark) = read_lines(path, MAX_LINE, |line, place| {
+            match line {
+                Line::Apdu(entry) => builder.add(&entry, place)?,
+                Line::Http(_) => has_http = true,
+                Line::Other => {}
+            }
+            Ok(())
+        })?;
+        let is_empty = builder.sessions.is_empty();
+        if is_empty && has_http {
+            return Err(ReplayError::HttpOnly);
+        }
+        let mut replay = builder.build(RecordedOctets::File(Mutex::new(file)));
+        replay.remarks.extend(remark);
+        if is_empty {
+            replay.remarks.push(NO_APDUS.to_owned());
+        }
+        Ok(replay)
+    }
+
+    /// Answers requests that equal none by their order: with the next answer to a request of the same kind.
+    pub fn in_order(mut self) -> Self {
+        self.in_order = true;
+        self
+    }
+
+    /// What was left out of the recording, or is not in it, in words.
+    pub fn remarks(&self) -> &[String] {
+        &self.remarks
+    }
+
+    /// Whether a request that was not recorded is the first of its kind, and so to be reported.
+    pub(super) fn reports(&self, request: Identity) -> bool {
+        let mut reported = lock(&self.reported);
+        reported.len() < MAX_REPORTED && reported.insert(request)
+    }
+}
+
+/// The remark on an empty recording.
+const NO_APDUS: &str = "there are no APDUs, so every request is unknown";
+
+impl From<&Recording> for Replay {
+    fn from(recording: &Recording) -> Self {
+        let mut builder = ReplayBuilder::default();
+        let mut octets = Vec::with_capacity(recording.entries.len());
+        for entry in recording.entries.iter().take(MAX_EXCHANGES) {
+            let at = octets.len() as u64;
+            octets.push(entry.octets.clone());
+            // There are no more entries than exchanges may be.
+            let _ = builder.add(entry, Place { at, length: 0 });
+        }
+        builder.build(RecordedOctets::Memory(octets))
+    }
+}
+
+impl From<Recording> for Replay {
+    fn from(recording: Recording) -> Self {
+        Self::from(&recording)
+    }
+}
+
+/// Sorts APDUs into exchanges, and finds their records.
+#[derive(Default)]
+struct ReplayBuilder {
+    sessions: BTreeMap<u64, SessionBuilder>,
+    records: RecordIndex,
+    exchanges: usize,
+}
+
+#[derive(Default)]
+struct SessionBuilder {
+    origins: Origins,
+    exchanges: Vec<RecordedExchange>,
+    /// The searches among them.
+    searches: Vec<(Identity, usize)>,
+    /// Requests without a final answer.
+    open: VecDeque<OpenExchange>,
+    /// What the server sent before any request.
+    early: Vec<Place>,
+}
+
+/// A request that is being answered.
+struct OpenExchange {
+    index: usize,
+    tag: Option<u32>,
+    reference_id: Option<ReferenceId>,
+    asked: AskedOfSets,
+    /// How many records its segments have had.
+    given: usize,
+}
+
+impl ReplayBuilder {
+    fn add(&mut self, entry: &TranscriptEntry, place: Place) -> Result<(), ReplayError> {
+        let session = self.sessions.entry(entry.session).or_default();
+        match entry.direction {
+            Direction::Received => {
+                self.exchanges += 1;
+                if self.exchanges > MAX_EXCHANGES {
+                    return Err(ReplayError::TooLarge(MAX_EXCHANGES));
+                }
+                session.request(entry);
+            }
+            Direction::Sent => session.answer(entry, place, &mut self.records),
+        }
+        Ok(())
+    }
+
+    fn build(self, source: RecordedOctets) -> Replay {
+        let mut searches = HashMap::new();
+        let mut sessions = Vec::with_capacity(self.sessions.len());
+        for (number, session) in self.sessions.into_values().enumerate() {
+            for (search, index) in session.searches {
+                searches.entry(search).or_insert((number, index));
+            }
+            sessions.push(session.exchanges);
+        }
+        Replay {
+            sessions,
+            searches,
+            records: self.records,
+            source,
+            ..Replay::default()
+        }
+    }
+}
+
+impl SessionBuilder {
+    fn request(&mut self, entry: &TranscriptEntry) {
+        let compared = self.origins.compare(&entry.octets);
+        let index = self.exchanges.len();
+        if let AskedOfSets::Search(search) = &compared.asked {
+            self.searches.push((search.loosely, index));
+        }
+        let reference_id = entry.apdu.as_ref().and_then(Apdu::reference_id);
+        let tag = tag(&entry.octets);
+        self.exchanges.push(RecordedExchange {
+            identity: compared.identity,
+            octets: Identity::of_octets(&entry.octets),
+            reference_id: Identity::of_reference_id(reference_id),
+            tag,
+            answers: std::mem::take(&mut self.early),
+        });
+        if self.open.len() == MAX_OPEN {
+            self.open.pop_front();
+        }
+        self.open.push_back(OpenExchange {
+            index,
+            tag,
+            reference_id: reference_id.cloned(),
+            asked: compared.asked,
+            given: 0,
+        });
+    }
+
+    fn answer(&mut self, entry: &TranscriptEntry, place: Place, records: &mut RecordIndex) {
+        let answer = entry.apdu.as_ref();
+        let id = answer.and_then(Apdu::reference_id);
+        let tag = tag(&entry.octets);
+        let fits = |open: &OpenExchange| answers(tag, open.tag);
+        let by_id = |open: &OpenExchange| fits(open) && open.reference_id.as_ref() == id;
+        let found = self.open.iter().position(by_id);
+        let found = found.or_else(|| self.open.iter().position(fits));
+        let index = match found.and_then(|at| self.open.get_mut(at)) {
+            Some(open) => {
+                if let Some(answer) = answer {
+                    records.learn(open, answer, place);
+                }
+                Some(open.index)
+            }
+            // Something else than an answer comes with the last request.
+            None => self.exchanges.len().checked_sub(1),
+        };
+        if let Some(at) = found
+            && tag != Some(SEGMENT)
+        {
+            self.open.remove(at);
+        }
+        match index.and_then(|index| self.exchanges.get_mut(index)) {
+            Some(exchange) => exchange.answers.push(place),
+            None => self.early.push(place),
+        }
+    }
+}
+
+impl RecordIndex {
+    /// The place of a record, if it was recorded.
+    pub(super) fn place(&self, asked: &AskedRecords, position: i64) -> Option<RecordPlace> {
+        let set = self.sets.get(&(asked.set?, asked.form))?;
+        set.get(&position).copied()
+    }
+
+    /// How many hits a result set has, if that was recorded.
+    pub(super) fn hits(&self, set: Option<Identity>) -> Option<i64> {
+        self.hits.get(&set?).copied()
+    }
+
+    /// The next position after these, as the server would call it.
+    pub(super) fn next(&self, set: Option<Identity>, position: i64) -> i64 {
+        let is_after_last = self.hits(set).is_some_and(|hits| position > hits);
+        let known = set.and_then(|set| self.after_last.get(&set));
+        known.copied().filter(|_| is_after_last).unwrap_or(position)
+    }
+
+    fn note_next(&mut self, asked: &AskedRecords, given: usize, next: i64) {
+        let last = given.checked_sub(1).and_then(|last| asked.position(last));
+        if let Some(set) = asked.set
+            && last.is_some()
+            && last == self.hits(asked.set)
+        {
+            self.after_last.insert(set, next);
+        }
+    }
+
+    /// Notes what an answer says of the result set, and where its records are.
+    fn learn(&mut self, open: &mut OpenExchange, answer: &Apdu, place: Place) {
+        let given = &mut open.given;
+        match (&open.asked, answer) {
+            (AskedOfSets::Search(search), Apdu::SearchResponse(found)) if found.search_status => {
+                self.hits.entry(search.set).or_insert(found.result_count);
+                let asked = search.records(found.result_count);
+                // The server may send records that it was not asked for; their form is what it would be.
+                self.note_all(&asked, given, found.records.as_ref(), place);
+                self.note_next(&asked, *given, found.next_result_set_position);
+            }
+            (AskedOfSets::Sort(set, input), Apdu::SortResponse(_)) => {
+                if let Some(hits) = self.hits(*input) {
+                    self.hits.insert(*set, hits);
+                }
+            }
+            (AskedOfSets::Present(asked), Apdu::PresentResponse(present)) => {
+                self.note_all(asked, given, present.records.as_ref(), place);
+                self.note_next(asked, *given, present.next_result_set_position);
+            }
+            (AskedOfSets::Present(asked), Apdu::Segment(segment)) => {
+                let records = segment.segment_records.iter();
+                let records = records.map(|one| &one.record);
+                self.note(asked, given, records, place);
+            }
+            _ => {}
+        }
+    }
+
+    fn note_all(
+        &mut self,
+        asked: &AskedRecords,
+        given: &mut usize,
+        records: Option<&Records>,
+        place: Place,
+    ) {
+        if let Some(Records::ResponseRecords(records)) = records {
+            self.note(asked, given, records.iter().map(|one| &one.record), place);
+        }
+    }
+
+    /// Notes where records are, of which `given` others precede the first. Of a record in fragments, only the position counts.
+    fn note<'a>(
+        &mut self,
+        asked: &AskedRecords,
+        given: &mut usize,
+        records: impl Iterator<Item = &'a Record>,
+        apdu: Place,
+    ) {
+        let Some(set) = asked.set else { return };
+        let set = self.sets.entry((set, asked.form)).or_default();
+        for (index, record) in (0_u32..).zip(records) {
+            let is_whole = match record {
+                Record::StartingFragment(_) | Record::IntermediateFragment(_) => continue,
+                Record::FinalFragment(_) | Record::SurrogateDiagnostic(_) => false,
+                Record::RetrievalRecord(_) => true,
+            };
+            if let Some(position) = asked.position(*given)
+                && is_whole
+                && self.count < MAX_RECORDS
+            {
+                self.count += 1;
+                set.entry(position).or_insert(RecordPlace { apdu, index });
+            }
+            *given += 1;
+        }
+    }
+}
+
+/// The context tags of Init's answer and of Close, Segment, PresentRequest, and the requests that a server makes.
+pub(super) const CLOSE: u32 = 48;
+const SEGMENT: u32 = 45;
+const PRESENT_REQUEST: u32 = 24;
+const ACCESS_CONTROL_REQUEST: u32 = 28;
+const RESOURCE_CONTROL_REQUEST: u32 = 30;
+
+/// Whether an APDU of the server may answer a request, or interrupt it (Z39.50-2003 §4.2.1).
+fn answers(answer: Option<u32>, request: Option<u32>) -> bool {
+    match (answer, request) {
+        (Some(CLOSE), Some(CLOSE)) => true,
+        (Some(CLOSE), _) | (_, Some(CLOSE)) => false,
+        (Some(SEGMENT), request) => request == Some(PRESENT_REQUEST),
+        (Some(ACCESS_CONTROL_REQUEST | RESOURCE_CONTROL_REQUEST), _) => true,
+        (Some(answer), Some(request)) => answer == request + 1,
+        (None, None) => true,
+        _ => false,
+    }
+}
+
+/// The tag of an APDU.
+pub(super) fn tag(apdu: &[u8]) -> Option<u32> {
+    let header = Header::read(apdu).ok().flatten()?;
+    Some(header.tag)
+}

@@ -1,0 +1,56 @@
+//! Where the recorded octets are while they are replayed: in memory, or in the file, of which a line is read when it is needed.
+
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom};
+use std::sync::Mutex;
+
+use bytes::Bytes;
+
+use super::lines::{Line, Place};
+use crate::lock::lock;
+
+/// What the recording is read from.
+#[derive(Debug)]
+pub(super) enum RecordedOctets {
+    Memory(Vec<Bytes>),
+    File(Mutex<File>),
+}
+
+impl Default for RecordedOctets {
+    fn default() -> Self {
+        Self::Memory(Vec::new())
+    }
+}
+
+impl RecordedOctets {
+    pub(super) fn is_file(&self) -> bool {
+        matches!(self, Self::File(_))
+    }
+
+    /// The octets of the APDU at this place.
+    ///
+    /// # Errors
+    /// If the file cannot be read, or was changed.
+    pub(super) fn octets(&self, place: Place) -> io::Result<Bytes> {
+        let changed = || io::Error::new(io::ErrorKind::InvalidData, "the file was changed");
+        match self {
+            Self::Memory(all) => {
+                let index = usize::try_from(place.at).map_err(|_| changed())?;
+                all.get(index).cloned().ok_or_else(changed)
+            }
+            Self::File(file) => {
+                let mut line = String::new();
+                let mut file = lock(file);
+                file.seek(SeekFrom::Start(place.at))?;
+                (&mut *file)
+                    .take(u64::from(place.length))
+                    .read_to_string(&mut line)?;
+                drop(file);
+                match Line::read(&line) {
+                    Ok(Line::Apdu(entry)) => Ok(entry.octets),
+                    _ => Err(changed()),
+                }
+            }
+        }
+    }
+}
