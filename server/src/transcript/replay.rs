@@ -57,7 +57,7 @@ pub(super) struct RecordPlace {
     pub(super) index: u32,
 }
 
-/// The most requests of a recording, which take about 100 octets each.
+/// The most requests of a recording, which take some hundred octets each.
 const MAX_EXCHANGES: usize = 10_000_000;
 /// The most records whose places are kept; further ones are in the recorded answers only.
 const MAX_RECORDS: usize = 10_000_000;
