@@ -103,8 +103,19 @@ async fn records_after_the_first_follow_as_they_are() {
 
 #[tokio::test]
 async fn a_source_that_died_is_left_out() {
-    let (one, two) = two_libraries();
-    let (one, two) = (one.start(), two.start());
+    // The first five of each come with the answers to the search, and are held with it.
+    let others = |prefix: &str| {
+        let each = 1..=5;
+        each.map(|at| book(&format!("{prefix}{at}"), &format!("Emma {prefix}{at}"), 0))
+            .collect::<Vec<_>>()
+    };
+    let one = others("a")
+        .into_iter()
+        .chain([book("a6", "Shared Emma", 0)]);
+    let two = others("b")
+        .into_iter()
+        .chain([book("b6", "Shared EMMA.", 3)]);
+    let (one, two) = (library(one).start(), library(two).start());
     let front = front_with([target(&one), target(&two)], |options| {
         options.merge = true;
         // Nothing is kept for the next request.
@@ -112,8 +123,9 @@ async fn a_source_that_died_is_left_out() {
     });
     let connection = connected(&front, "union").await;
     let hits = connection.search(Query::title("emma")).await.expect("hits");
+    assert_eq!(hits.count(), 11);
     drop(two);
-    let record = hits.record(1).await.expect("a record");
+    let record = hits.record(11).await.expect("a record");
     assert_eq!(record.title().as_deref(), Some("Shared Emma"));
     drop(one);
     assert!(
@@ -122,5 +134,5 @@ async fn a_source_that_died_is_left_out() {
     );
     let again = connected(&front, "union").await;
     let hits = again.search(Query::title("emma")).await.expect("fresh");
-    hits.record(1).await.expect_err("both are gone");
+    hits.record(11).await.expect_err("both are gone");
 }
