@@ -11,7 +11,7 @@ pub use self::edition::Edition;
 /// The most records of a cluster. Further records of the same edition begin another one.
 const MAX_MEMBERS: usize = 64;
 
-/// The most clusters with the same key to which a record is compared.
+/// The most clusters with the same key, and the most to which a record is compared.
 const MAX_COMPARED: usize = 32;
 
 /// The records as clusters of one edition each, in the order of their first records; numbers count from 0. A record joins the first
@@ -29,6 +29,7 @@ pub fn clusters(editions: &[Option<Edition>]) -> Vec<Vec<usize>> {
         let mut candidates: Vec<usize> = known.flatten().copied().collect();
         candidates.sort_unstable();
         candidates.dedup();
+        candidates.truncate(MAX_COMPARED);
         let joined = candidates.into_iter().find(|candidate| {
             let members = clusters.get(*candidate).map_or(&[][..], Vec::as_slice);
             takes(members, editions, edition)

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use z3950_server::marc::standard_number::{Isbn, Issn, lccn, oclc_number};
 use z3950_server::marc::{Field, MarcRecord};
 
-use super::text::{are_abbreviated, folded, is_begin, is_similar};
+use super::text::{are_abbreviated, are_equal_but_for_a_slip, folded, is_begin, is_similar};
 
 /// The most identifiers of a record that are compared.
 const MAX_IDENTIFIERS: usize = 32;
@@ -114,6 +114,11 @@ impl Edition {
         keys.extend(marked("issn", &issns));
         keys.extend(marked("lccn", &lccns));
         keys.extend(marked("oclc", &oclc));
+        let (author, years) = (author(record, tags), years(record, tags, is_marc_21));
+        // Titles with a slip are found by the longest name and the year.
+        if let Some(name) = author.iter().max_by_key(|name| name.len()) {
+            keys.extend(years.iter().map(|year| format!("by {name} {year}")));
+        }
         Some(Self {
             form: [
                 if kind == b't' { b'a' } else { kind },
@@ -128,9 +133,9 @@ impl Edition {
             remainder: joined(heading, &[tags.remainder]),
             part: joined(heading, &tags.part),
             title,
-            author: author(record, tags),
+            author,
             publisher: publisher(record, tags),
-            years: years(record, tags, is_marc_21),
+            years,
             statement: statement.and_then(|field| statement_of(&joined(field, &["a"]))),
             isbns,
             issns,
@@ -207,10 +212,11 @@ impl Edition {
     fn has_same_description(&self, other: &Self) -> bool {
         let is_written = !self.author.is_empty() && !other.author.is_empty();
         let is_published = !self.publisher.is_empty() && !other.publisher.is_empty();
-        self.title == other.title
+        are_equal_but_for_a_slip(&self.title, &other.title)
             && !self.years.is_disjoint(&other.years)
             && (is_written || (is_published && self.author.is_empty() == other.author.is_empty()))
             && are_abbreviated(&self.author, &other.author)
+            && statement_of_first(self) == statement_of_first(other)
             && (!is_published || has_begin_in_common(&self.publisher, &other.publisher))
     }
 }
@@ -397,6 +403,11 @@ fn statement_of(text: &str) -> Option<String> {
         Some(number) => Some(number.to_string()),
         None => Some(words.collect::<Vec<_>>().join(" ")).filter(|words| !words.is_empty()),
     }
+}
+
+/// The edition statement; a record without one is of the first edition.
+fn statement_of_first(edition: &Edition) -> &str {
+    edition.statement.as_deref().unwrap_or("1")
 }
 
 /// Whether both are known and not the same.
