@@ -1,7 +1,8 @@
-//! Shared by the test programs: random values, octets written as hex, the programs under test, and others as peers: YAZ, Zebra,
-//! Chromium.
+//! Shared by the test programs: random values, octets written as hex, planted duplicates, the programs under test, and others as peers:
+//! YAZ, Zebra, Chromium.
 
 pub mod browser;
+pub mod editions;
 pub mod hex;
 pub mod peer;
 pub mod program;

@@ -2,6 +2,7 @@
 //! index.
 
 mod connection;
+mod editions;
 mod examples;
 mod peers;
 mod record;
