@@ -112,6 +112,8 @@ pub struct RemoteDatabase {
     options: RemoteOptions,
     chains: Chains,
     cache: Arc<RecordCache>,
+    /// Made once: every page asks for it.
+    databases: Vec<DatabaseInfo>,
 }
 
 impl RemoteDatabase {
@@ -126,8 +128,10 @@ impl RemoteDatabase {
         of_client.timeouts = timeouts;
         let client = client.with_options(of_client);
         let cache = Arc::new(RecordCache::new(options.cache_octets));
+        let chains = Chains::new(client, &options, Arc::clone(&cache))?;
         Ok(Self {
-            chains: Chains::new(client, &options, Arc::clone(&cache))?,
+            databases: described(&options, &chains.direct),
+            chains,
             cache,
             options,
         })
@@ -183,30 +187,35 @@ fn after(time: Duration) -> Instant {
     now.checked_add(time).unwrap_or_else(|| now + YEAR)
 }
 
-impl Backend for RemoteDatabase {
-    /// The indexes and syntaxes are those of the server's own databases; a target may have others.
-    fn databases(&self) -> Vec<DatabaseInfo> {
-        let RemoteOptions {
-            name,
-            title,
-            description,
-            ..
-        } = &self.options;
-        let shown = title.as_deref().unwrap_or(name);
-        let description = description.as_deref().unwrap_or_default();
-        let own = MemoryBackend::builder().describe(name, shown, description);
-        let mut databases = own.build().databases();
-        for database in &mut databases {
-            database.records = None;
-            database.scan = false;
-            database.sort = false;
-            database.update = false;
-            if let [_, _, ..] = &*self.chains.direct {
-                let names = self.chains.direct.iter().map(|one| one.name().to_owned());
-                database.parts = names.collect();
-            }
+/// What is said of a database at these targets. The indexes and syntaxes are those of the server's own databases; a target may have
+/// others.
+fn described(options: &RemoteOptions, upstreams: &[Arc<Upstream>]) -> Vec<DatabaseInfo> {
+    let RemoteOptions {
+        name,
+        title,
+        description,
+        ..
+    } = options;
+    let shown = title.as_deref().unwrap_or(name);
+    let description = description.as_deref().unwrap_or_default();
+    let own = MemoryBackend::builder().describe(name, shown, description);
+    let mut databases = own.build().databases();
+    for database in &mut databases {
+        database.records = None;
+        database.scan = false;
+        database.sort = false;
+        database.update = false;
+        if let [_, _, ..] = upstreams {
+            let names = upstreams.iter().map(|one| one.name().to_owned());
+            database.parts = names.collect();
         }
-        databases
+    }
+    databases
+}
+
+impl Backend for RemoteDatabase {
+    fn databases(&self) -> Vec<DatabaseInfo> {
+        self.databases.clone()
     }
 
     fn search<'a>(&'a self, search: Search<'a>) -> Answer<'a, Found> {
