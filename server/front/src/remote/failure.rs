@@ -4,6 +4,7 @@ use std::error::Error as _;
 use std::time::Duration;
 
 use z3950::Error;
+use z3950::error::ProtocolFault;
 use z3950_server::asn1::apdu::DiagRec;
 use z3950_server::asn1::bib1::diagnostics::Condition;
 use z3950_server::asn1::oid::BIB_1_DIAGNOSTICS;
@@ -17,8 +18,26 @@ pub(super) fn of_error(error: &Error) -> Diagnostic {
             diagnostic(Condition(own.condition), own.addinfo.as_bytes())
         }
         Some(_) => diagnostic(UNSPECIFIED, error.to_string()),
+        None if is_change(error) => changed(),
         None => unavailable(chain(error)),
     }
+}
+
+/// Whether the target lost the session, and finds another number of records in a new one.
+fn is_change(error: &Error) -> bool {
+    matches!(
+        error,
+        Error::ProtocolError {
+            fault: ProtocolFault::ResultSetChanged { .. },
+            ..
+        }
+    )
+}
+
+/// The target finds another number of records than before.
+pub(super) fn changed() -> Diagnostic {
+    let words = "the result has changed at the server; search again";
+    diagnostic(Condition::SYSTEM_ERROR_PRESENTING, words)
 }
 
 /// No answer came in time.

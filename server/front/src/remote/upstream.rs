@@ -232,7 +232,7 @@ impl Upstream {
             let again = again.map_err(|error| failure::of_error(&error))?;
             let is_same = |result: &ResultSet| set.is_same(result);
             if !again.result.as_ref().is_some_and(is_same) {
-                return Err(changed());
+                return Err(failure::changed());
             }
             *held = again;
         }
@@ -390,12 +390,6 @@ impl Upstream {
             }
         }
     }
-}
-
-/// The target finds another number of records than before.
-fn changed() -> Diagnostic {
-    let words = "the result has changed at the server; search again";
-    diagnostic(Condition::SYSTEM_ERROR_PRESENTING, words)
 }
 
 /// The target sends fewer records than it counted.
