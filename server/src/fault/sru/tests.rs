@@ -33,7 +33,7 @@ fn answers_are_as_the_fault_says() {
         ("empty-records", "<zs:records/>", "<zs:record>"),
         ("beside 1", "<dc>", "no such text"),
         ("beside 1", "info:srw/diagnostic/1/1<", "no such text"),
-        ("fail 109 a", "info:srw/diagnostic/1/235<", "<zs:records>"),
+        ("fail 109 a", "info:srw/diagnostic/1/2<", "<zs:records>"),
         ("fail 109 a", "<diag:details>a<", "nextRecordPosition"),
         ("fail-several 109 a 31 b", "<diag:details>b<", "<dc>"),
         ("fail-silently", "searchRetrieveResponse", "<dc>"),

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 use z3950_marc::{MarcRecord, iso2709};
@@ -39,8 +40,19 @@ impl SavedCat {
         loaded.map(|(backend, _)| backend)
     }
 
+    /// Loads the file, as soon as the last commit of a backend that was just dropped has let go of it.
     fn open(&self) -> MemoryBackend {
-        self.load().expect("records")
+        let deadline = Instant::now() + Duration::from_secs(10);
+        loop {
+            match self.load() {
+                Err(LoadError::Saved(z3950_asn1::file::Error::Busy { .. }))
+                    if Instant::now() < deadline =>
+                {
+                    std::thread::yield_now();
+                }
+                loaded => return loaded.expect("records"),
+            }
+        }
     }
 
     fn refused(&self, words: &[&str]) {
