@@ -162,8 +162,8 @@ impl Browser {
     pub fn downloaded(&self, name: &str) -> Vec<u8> {
         let path = self.folder.path().join(name);
         let deadline = Instant::now() + PATIENCE;
-        // While it is written it has another name.
-        while !path.exists() {
+        // While it is written it has another name, and an empty file keeps its place.
+        while !path.metadata().is_ok_and(|file| file.len() > 0) {
             assert!(Instant::now() < deadline, "{name} is downloaded");
             std::thread::yield_now();
         }
