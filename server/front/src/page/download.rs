@@ -1,113 +1,132 @@
 //! Downloads of records: MARC (ISO 2709), MARCXML, JSON and CSV (RFC 4180).
 
 use z3950::Record;
+use z3950::asn1::record::RetrievedRecord;
+use z3950::marc::iso2709;
 use z3950_server::web::http::StatusCode;
 use z3950_server::web::http::header::{CONTENT_DISPOSITION, HeaderValue};
 
 use super::answer::PageAnswer;
 use crate::layout::with_type;
 
-/// A format of downloads.
+/// A format of downloads: what a file has before, between and after its records.
 pub(super) struct DownloadFormat {
     /// In the parameter `format`.
     pub(super) name: &'static str,
     /// As the page shows it.
     pub(super) title: &'static str,
     kind: &'static str,
-    disposition: &'static str,
-    write: fn(&[Record]) -> Option<Vec<u8>>,
+    extension: &'static str,
+    begin: &'static str,
+    between: &'static str,
+    end: &'static str,
+    write: fn(&Record) -> Result<Vec<u8>, String>,
 }
 
 /// All formats.
-pub(super) const FORMATS: [DownloadFormat; 4] = [
+pub(super) static FORMATS: [DownloadFormat; 4] = [
     DownloadFormat {
         name: "marc",
         title: "MARC",
         kind: "application/marc",
-        disposition: "attachment; filename=\"records.mrc\"",
+        extension: "mrc",
+        begin: "",
+        between: "",
+        end: "",
         write: marc,
     },
     DownloadFormat {
         name: "marcxml",
         title: "MARCXML",
         kind: "application/marcxml+xml",
-        disposition: "attachment; filename=\"records.xml\"",
+        extension: "xml",
+        begin: "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<collection xmlns=\"http://www.loc.gov/MARC21/slim\">\n",
+        between: "\n",
+        end: "\n</collection>\n",
         write: marcxml,
     },
     DownloadFormat {
         name: "json",
         title: "JSON",
         kind: "application/json",
-        disposition: "attachment; filename=\"records.json\"",
+        extension: "json",
+        begin: "[",
+        between: ",\n",
+        end: "]\n",
         write: json,
     },
     DownloadFormat {
         name: "csv",
         title: "CSV",
         kind: "text/csv; charset=utf-8",
-        disposition: "attachment; filename=\"records.csv\"",
+        extension: "csv",
+        begin: "title,author,year,isbn\r\n",
+        between: "\r\n",
+        end: "\r\n",
         write: csv,
     },
 ];
 
-/// Records in the format of this name; `None` if there is none, or if a record has no such form.
-pub(super) fn of(name: &str, records: &[Record]) -> Option<PageAnswer> {
-    let format = FORMATS.iter().find(|format| format.name == name)?;
-    let octets = (format.write)(records)?;
-    let mut answer = with_type(StatusCode::OK, format.kind, octets);
-    let disposition = HeaderValue::from_static(format.disposition);
-    answer
-        .headers_mut()
-        .insert(CONTENT_DISPOSITION, disposition);
-    Some(answer)
-}
-
-fn marc(records: &[Record]) -> Option<Vec<u8>> {
-    let mut all = Vec::new();
-    for record in records {
-        // The octets are only those of ISO 2709 if they can be read as such.
-        record.marc()?;
-        all.extend_from_slice(&record.octets());
+impl DownloadFormat {
+    /// The format of this name.
+    pub(super) fn named(name: &str) -> Option<&'static Self> {
+        FORMATS.iter().find(|format| format.name == name)
     }
-    Some(all)
-}
 
-fn marcxml(records: &[Record]) -> Option<Vec<u8>> {
-    let mut all = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<collection xmlns=\"http://www.loc.gov/MARC21/slim\">\n".to_owned();
-    for record in records {
-        let xml = record.marcxml()?;
-        let inside = xml.split_once("?>").map_or(&*xml, |(_, inside)| inside);
-        all += inside.trim();
-        all.push('\n');
+    /// A record in this format, as a part of a file.
+    ///
+    /// # Errors
+    /// Why it has no such form, in words.
+    pub(super) fn written(&self, record: &Record) -> Result<Vec<u8>, String> {
+        (self.write)(record)
     }
-    all += "</collection>\n";
-    Some(all.into_bytes())
-}
 
-fn json(records: &[Record]) -> Option<Vec<u8>> {
-    let values = records
-        .iter()
-        .map(Record::json)
-        .collect::<Option<Vec<_>>>()?;
-    let all = values.iter().map(ToString::to_string).collect::<Vec<_>>();
-    Some(format!("[{}]\n", all.join(",\n")).into_bytes())
-}
-
-fn csv(records: &[Record]) -> Option<Vec<u8>> {
-    let mut all = "title,author,year,isbn\r\n".to_owned();
-    for record in records {
-        let citation = record.citation();
-        let year = citation.year.map(|year| year.to_string());
-        let cells = [
-            citation.title.unwrap_or_default(),
-            citation.author.unwrap_or_default(),
-            year.unwrap_or_default(),
-            citation.identifiers.isbn.join(" "),
-        ];
-        all += &cells.map(|cell| quoted(&cell)).join(",");
-        all += "\r\n";
+    /// A file of these records. The name of one that is not complete says so.
+    pub(super) fn file(&self, records: &[Vec<u8>], is_complete: bool) -> PageAnswer {
+        let mut all = self.begin.as_bytes().to_vec();
+        all.extend(records.join(self.between.as_bytes()));
+        all.extend_from_slice(self.end.as_bytes());
+        let mut answer = with_type(StatusCode::OK, self.kind, all);
+        let part = if is_complete { "" } else { "-incomplete" };
+        let name = format!("attachment; filename=\"records{part}.{}\"", self.extension);
+        if let Ok(name) = HeaderValue::try_from(name) {
+            answer.headers_mut().insert(CONTENT_DISPOSITION, name);
+        }
+        answer
     }
-    Some(all.into_bytes())
+}
+
+const NO_MARC: &str = "it is not MARC";
+
+fn marc(record: &Record) -> Result<Vec<u8>, String> {
+    let marc = record.marc().ok_or(NO_MARC)?;
+    match record.retrieved() {
+        RetrievedRecord::Marc(octets) => Ok(octets.to_vec()),
+        _ => iso2709::encode(&marc).map_err(|error| error.to_string()),
+    }
+}
+
+fn marcxml(record: &Record) -> Result<Vec<u8>, String> {
+    let xml = record.marcxml().ok_or(NO_MARC)?;
+    let inside = xml.split_once("?>").map_or(&*xml, |(_, inside)| inside);
+    Ok(inside.trim().as_bytes().to_vec())
+}
+
+fn json(record: &Record) -> Result<Vec<u8>, String> {
+    let value = record.json().ok_or("it has no form in JSON")?;
+    Ok(value.to_string().into_bytes())
+}
+
+fn csv(record: &Record) -> Result<Vec<u8>, String> {
+    let citation = record.citation();
+    let year = citation.year.map(|year| year.to_string());
+    let cells = [
+        citation.title.unwrap_or_default(),
+        citation.author.unwrap_or_default(),
+        year.unwrap_or_default(),
+        citation.identifiers.isbn.join(" "),
+    ];
+    Ok(cells.map(|cell| quoted(&cell)).join(",").into_bytes())
 }
 
 /// A cell that spreadsheets do not take for a formula.

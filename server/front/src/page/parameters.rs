@@ -17,6 +17,8 @@ pub(super) struct Parameters {
     pub(super) at: Option<u64>,
     /// The form of a download.
     pub(super) format: Option<String>,
+    /// Whether a download may lack the records that its form cannot hold.
+    pub(super) may_be_incomplete: bool,
 }
 
 /// Databases that one search may name.
@@ -46,6 +48,7 @@ impl Parameters {
                 "start" => read.start = Some(position(&value)?),
                 "at" => read.at = Some(position(&value)?),
                 "format" => read.format = Some(value.into_owned()),
+                "incomplete" => read.may_be_incomplete = true,
                 _ => {}
             }
         }

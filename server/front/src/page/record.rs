@@ -3,14 +3,14 @@
 use std::net::{IpAddr, SocketAddr};
 
 use askama::Template;
-use z3950::Record;
+use z3950::{Error, Record};
 use z3950_server::web::WebClient;
 use z3950_server::web::http::StatusCode;
 
 use super::CataloguePage;
 use super::answer::{PageAnswer, html};
 use super::asked::PageQuery;
-use super::download::{self, FORMATS};
+use super::download::{DownloadFormat, FORMATS};
 use super::parameters::Parameters;
 use super::search::{PAGE, hits};
 use crate::layout::PageLayout;
@@ -44,30 +44,78 @@ impl CataloguePage {
             Ok(None) => return self.failure(StatusCode::NOT_FOUND, "Nothing was found."),
             Err(error) => return self.failure(StatusCode::BAD_GATEWAY, &described(&error)),
         };
-        let records = found.records.into_iter().collect::<Result<Vec<_>, _>>();
-        let records = match records {
-            Ok(records) if records.is_empty() => {
-                return self.failure(StatusCode::NOT_FOUND, "There is no such record.");
-            }
-            Ok(records) => records,
-            Err(error) => return self.failure(StatusCode::BAD_GATEWAY, &described(&error)),
-        };
-        if let Some(format) = &parameters.format {
-            return match download::of(format, &records) {
-                Some(answer) => answer,
-                None => {
-                    let words = "The records cannot be written in this format.";
-                    self.failure(StatusCode::NOT_FOUND, words)
-                }
-            };
+        if found.records.is_empty() {
+            return self.failure(StatusCode::NOT_FOUND, "There is no such record.");
         }
-        match records.first() {
-            Some(record) => {
+        if let Some(format) = &parameters.format {
+            return self.download(format, parameters, target, (range.0, &found.records));
+        }
+        match found.records.first() {
+            Some(Ok(record)) => {
                 let shown = self.shown(record, parameters, target, client);
                 html(StatusCode::OK, &shown)
             }
+            Some(Err(error)) => self.failure(StatusCode::BAD_GATEWAY, &described(error)),
             None => self.failure(StatusCode::NOT_FOUND, "There is no such record."),
         }
+    }
+
+    /// A file of records, or a page that names those that cannot be in it and leads to a file of the others.
+    fn download(
+        &self,
+        format: &str,
+        parameters: &Parameters,
+        target: &str,
+        (start, records): (u64, &[Result<Record, Error>]),
+    ) -> PageAnswer {
+        let Some(format) = DownloadFormat::named(format) else {
+            let words = "The records cannot be written in this format.";
+            return self.failure(StatusCode::NOT_FOUND, words);
+        };
+        let mut written = Vec::new();
+        let mut left_out = Vec::new();
+        for (record, position) in records.iter().zip(start..) {
+            let (title, result) = match record {
+                Ok(record) => (record.title(), format.written(record)),
+                Err(error) => (None, Err(described(error))),
+            };
+            match result {
+                Ok(octets) => written.push(octets),
+                Err(why) => left_out.push(LeftOutRecord {
+                    position,
+                    title: clean(&title.unwrap_or_default()),
+                    why: clean(&why),
+                }),
+            }
+        }
+        let is_complete = left_out.is_empty();
+        if is_complete || parameters.may_be_incomplete && !written.is_empty() {
+            return format.file(&written, is_complete);
+        }
+        let place = match parameters.at {
+            Some(at) => ("at", at.to_string()),
+            None => ("start", start.to_string()),
+        };
+        let place = (place.0, &*place.1);
+        let others = FORMATS.iter().filter(|other| other.name != format.name);
+        let page = LeftOut {
+            layout: &self.layout,
+            format: format.title,
+            records: left_out,
+            count: records.len(),
+            others: (!written.is_empty()).then(|| {
+                let further = [place, ("format", format.name), ("incomplete", "1")];
+                parameters.link(target, &further)
+            }),
+            formats: others
+                .map(|other| {
+                    let link = parameters.link(target, &[place, ("format", other.name)]);
+                    (other.title, link)
+                })
+                .collect(),
+            back: parameters.link(target, &[place]),
+        };
+        html(StatusCode::NOT_FOUND, &page)
     }
 
     fn shown<'a>(
@@ -134,6 +182,29 @@ struct Shown<'a> {
     database: String,
     record: ShownRecord,
     back: String,
+}
+
+/// Why there is no file of all records.
+#[derive(Template)]
+#[template(path = "left-out.html")]
+struct LeftOut<'a> {
+    layout: &'a PageLayout,
+    format: &'static str,
+    records: Vec<LeftOutRecord>,
+    /// How many records there are in all.
+    count: usize,
+    /// The file of the others.
+    others: Option<String>,
+    /// The other formats.
+    formats: Vec<(&'static str, String)>,
+    back: String,
+}
+
+/// A record that a format cannot hold.
+struct LeftOutRecord {
+    position: u64,
+    title: String,
+    why: String,
 }
 
 #[cfg(test)]

@@ -1,13 +1,14 @@
 //! Searches: each database in a session of its own, side by side, and a section of the page for each as soon as it has answered.
 
 use std::future::ready;
+use std::ops::Range;
 use std::sync::Arc;
 
 use askama::Template;
 use bytes::Bytes;
 use futures_util::stream;
 use futures_util::{Stream, StreamExt};
-use z3950::asn1::oid::OPAC;
+use z3950::asn1::oid::{OPAC, XML};
 use z3950::{Error, Query, Record, RecordForm, ResultSet};
 use z3950_server::web::http::StatusCode;
 use z3950_server::web::http::header::{HeaderValue, LOCATION};
@@ -122,7 +123,9 @@ fn parts_of(
 pub(super) struct Hits {
     /// Where its facets are.
     pub(super) source: FacetSource,
-    pub(super) set: ResultSet,
+    count: u64,
+    is_estimate: bool,
+    /// In order; a failure is in the place of its record.
     pub(super) records: Vec<Result<Record, Error>>,
 }
 
@@ -150,43 +153,72 @@ pub(super) async fn hits(
         }
     };
     let query = narrowed(query, narrowings);
-    let of_opac = RecordForm::new(Some(OPAC), None);
-    let forms = match with_holdings {
-        true => vec![of_opac, RecordForm::default()],
-        false => vec![RecordForm::default()],
-    };
-    let mut last = None;
-    for form in forms {
+    let form = |syntax| RecordForm::new(Some(syntax), None);
+    let of_opac = with_holdings.then(|| form(OPAC));
+    // XML holds what is too long for MARC (ISO 2709).
+    let others = [RecordForm::default(), form(XML)];
+    let mut hits: Option<Hits> = None;
+    for form in of_opac.into_iter().chain(others) {
         let set = connection
             .clone()
             .with_form(form)
             .search(query.clone())
             .await?;
-        let end = start
-            .saturating_add(count)
-            .min(set.count().saturating_add(1));
-        let mut records = Vec::new();
-        if start < end {
-            let mut some = set.range(start..end);
-            while let Some(record) = some.next().await {
-                records.push(record);
-            }
-        }
-        let is_refused = records.iter().any(Result::is_err);
-        let source = FacetSource {
-            connection: connection.clone(),
-            query: query.clone(),
+        let end = start.saturating_add(count);
+        let end = end.min(set.count().saturating_add(1));
+        let mut known = match hits.take() {
+            Some(known) => known,
+            None => Hits {
+                source: FacetSource {
+                    connection: connection.clone(),
+                    query: query.clone(),
+                },
+                count: set.count(),
+                is_estimate: set.is_estimate(),
+                records: Vec::new(),
+            },
         };
-        last = Some(Hits {
-            source,
-            set,
-            records,
-        });
-        if !is_refused {
+        known.fill(&set, start..end).await;
+        let has_all = known.has_all(end.saturating_sub(start));
+        hits = Some(known);
+        if has_all {
             break;
         }
     }
-    Ok(last)
+    Ok(hits)
+}
+
+impl Hits {
+    /// Whether there are this many records, and none is a failure.
+    fn has_all(&self, wanted: u64) -> bool {
+        let count = u64::try_from(self.records.len());
+        count.is_ok_and(|count| count >= wanted) && self.records.iter().all(Result::is_ok)
+    }
+
+    /// Reads the records at these positions that are failures so far, or missing.
+    async fn fill(&mut self, set: &ResultSet, positions: Range<u64>) {
+        let known = self.records.iter().take_while(|record| record.is_ok());
+        let known = known.count();
+        let from = u64::try_from(known).unwrap_or(u64::MAX);
+        let from = positions.start.saturating_add(from);
+        if from >= positions.end {
+            return;
+        }
+        let mut some = set.range(from..positions.end);
+        let mut at = known;
+        while let Some(record) = some.next().await {
+            match self.records.get_mut(at) {
+                Some(Ok(_)) => {}
+                Some(failed) => {
+                    if record.is_ok() {
+                        *failed = record;
+                    }
+                }
+                None => self.records.push(record),
+            }
+            at += 1;
+        }
+    }
 }
 
 /// A line of a list.
@@ -223,8 +255,8 @@ async fn section(
         Err(error) => section.failure = described(error),
         Ok(None) => section.count = "nothing found".to_owned(),
         Ok(Some(found)) => {
-            let count = found.set.count();
-            section.count = match (count, found.set.is_estimate()) {
+            let count = found.count;
+            section.count = match (count, found.is_estimate) {
                 (0, _) => "nothing found".to_owned(),
                 (1, false) => "1 record".to_owned(),
                 (count, false) => format!("{count} records"),
@@ -260,7 +292,7 @@ async fn section(
         }
     }
     let section = section.render().unwrap_or_default().into();
-    let found = found.ok().flatten().filter(|found| found.set.count() > 1);
+    let found = found.ok().flatten().filter(|found| found.count > 1);
     (section, found.map(|found| found.source))
 }
 
