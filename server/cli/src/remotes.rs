@@ -1,10 +1,11 @@
 //! The databases at other servers, made of their settings.
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, ToSocketAddrs, UdpSocket};
 use std::sync::Arc;
 
 use z3950_front::remote::{RemoteDatabase, RemoteOptions};
 use z3950_front::z3950::target::Endpoint;
+use z3950_front::z3950::url::Host;
 use z3950_front::z3950::{Client, target};
 
 use crate::config::{Config, ListenAddress};
@@ -66,34 +67,160 @@ fn refuse_itself(config: &Config, options: &RemoteOptions, client: &Client) -> R
 
 /// Whether an address is one of this server's listeners.
 pub(crate) fn is_own(config: &Config, endpoint: &Endpoint) -> bool {
-    let (host, port) = (endpoint.host().to_string(), endpoint.port());
     let mut listeners = config.listeners.iter();
     listeners.any(|listener| match (&listener.place, endpoint) {
         (ListenAddress::Unix(own), Endpoint::Unix(path)) => own == path,
         (ListenAddress::Unix(_), _) | (_, Endpoint::Unix(_)) => false,
-        (ListenAddress::Address(place), _) => match place.parse::<SocketAddr>() {
-            Ok(own) => own.port() == port && port != 0 && is_same_host(own, &host),
-            Err(_) => *place == format!("{host}:{port}"),
-        },
+        (ListenAddress::Address(place), _) => is_at(place, &endpoint.host(), endpoint.port()),
     })
 }
 
-fn is_same_host(own: SocketAddr, host: &str) -> bool {
-    let address = host.trim_matches(['[', ']']).parse::<IpAddr>();
-    match address {
-        Ok(address) => own.ip() == address || (own.ip().is_unspecified() && address.is_loopback()),
-        Err(_) => host == "localhost" && (own.ip().is_loopback() || own.ip().is_unspecified()),
+/// Whether a host and port lead to the listener at `place`, by whichever of its names and addresses.
+fn is_at(place: &str, host: &Host, port: u16) -> bool {
+    if port == 0 {
+        return false;
     }
+    if place.eq_ignore_ascii_case(&format!("{host}:{port}")) {
+        return true;
+    }
+    let Ok(listener) = place.to_socket_addrs() else {
+        return false;
+    };
+    let own: Vec<IpAddr> = listener
+        .filter(|own| own.port() == port)
+        .map(|own| own.ip().to_canonical())
+        .collect();
+    let addresses = match own.is_empty() {
+        true => Vec::new(),
+        false => addresses(host),
+    };
+    addresses.into_iter().any(|address| {
+        own.iter().any(|own| match own {
+            // A listener at `[::]` also has the addresses of IPv4.
+            own if own.is_unspecified() => {
+                (own.is_ipv6() || address.is_ipv4()) && is_local(address)
+            }
+            own => *own == address || address.is_unspecified() && own.is_loopback(),
+        })
+    })
+}
+
+/// The addresses of a host without asking a name server about others: those of a name are only known if it is this machine's.
+fn addresses(host: &Host) -> Vec<IpAddr> {
+    let name = match host {
+        Host::Ipv4(address) => return vec![IpAddr::V4(*address)],
+        Host::Ipv6(address) => return vec![IpAddr::V6(*address).to_canonical()],
+        Host::Name(name) => name.as_str(),
+    };
+    if name == "localhost" || name.ends_with(".localhost") {
+        return vec![Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into()];
+    }
+    if !is_name_of(&own_name(), name) {
+        return Vec::new();
+    }
+    let found = (name, 0).to_socket_addrs();
+    let found = found.map(|found| found.map(|one| one.ip().to_canonical()).collect());
+    found.unwrap_or_default()
+}
+
+/// Whether a name is that of this machine, or its first label.
+fn is_name_of(own: &str, name: &str) -> bool {
+    let first = own.split('.').next().unwrap_or_default();
+    !own.is_empty() && (own.eq_ignore_ascii_case(name) || first.eq_ignore_ascii_case(name))
+}
+
+/// The name of this machine.
+fn own_name() -> String {
+    let system = rustix::system::uname();
+    system.nodename().to_string_lossy().into_owned()
+}
+
+/// Whether an address is one of this machine's: only these can be bound to.
+fn is_local(address: IpAddr) -> bool {
+    address.is_loopback() || UdpSocket::bind((address, 0)).is_ok()
 }
 
 #[cfg(test)]
 mod tests {
     use std::path::Path;
 
+    use z3950_front::z3950::url::Mode;
+
     use super::*;
 
     fn config(text: &str, folder: &Path) -> Config {
         Config::parse(text, folder).expect(text)
+    }
+
+    #[test]
+    fn the_server_itself_is_known_by_each_of_its_addresses() {
+        let name = own_name();
+        let any = "0.0.0.0:2100";
+        for (place, host, expected) in [
+            ("127.0.0.1:2100", "127.0.0.1", true),
+            ("127.0.0.1:2100", "[::ffff:127.0.0.1]", true),
+            ("127.0.0.1:2100", "LocalHost.", true),
+            ("127.0.0.1:2100", "cat.localhost", true),
+            ("127.0.0.1:2100", "0.0.0.0", true),
+            ("127.0.0.1:2100", "[::1]", false),
+            ("127.0.0.1:2100", "127.0.0.2", false),
+            ("127.0.0.1:2101", "127.0.0.1", false),
+            ("127.0.0.1:2101", "localhost", false),
+            ("[::1]:2100", "localhost", true),
+            ("[::ffff:127.0.0.1]:2100", "127.0.0.1", true),
+            ("localhost:2100", "127.0.0.1", true),
+            ("localhost:2100", "localhost", true),
+            ("lib.example:2100", "LIB.example", true),
+            (any, "127.9.9.9", true),
+            (any, "[::ffff:127.0.0.1]", true),
+            (any, "[::1]", false),
+            ("[::]:2100", "[::1]", true),
+            ("[::]:2100", "127.0.0.1", true),
+            // Documentation, at no machine.
+            (any, "192.0.2.1", false),
+            (any, "lib.example", false),
+        ] {
+            let parsed = Host::parse(host, Mode::Lenient).expect(host);
+            assert_eq!(is_at(place, &parsed, 2100), expected, "{place} {host}");
+        }
+        // A machine may have a name that leads nowhere, or that no URL has.
+        let parsed = Host::parse(&name, Mode::Lenient).ok();
+        let leads = (&*name, 0).to_socket_addrs().is_ok();
+        if let Some(host) = parsed.filter(|_| leads) {
+            let found = is_at(any, &host, 2100) || is_at("[::]:2100", &host, 2100);
+            assert!(found, "{name}");
+            assert!(!is_at("0.0.0.0:2101", &host, 2100), "{name}");
+        }
+        for (own, name, expected) in [
+            ("desk", "desk", true),
+            ("desk.lib.example", "DESK.lib.example", true),
+            ("desk.lib.example", "desk", true),
+            ("desk", "desk.lib.example", false),
+            ("desk.lib.example", "lib", false),
+            ("", "", false),
+        ] {
+            assert_eq!(is_name_of(own, name), expected, "{own} {name}");
+        }
+    }
+
+    #[test]
+    fn databases_that_lead_to_the_server_itself_are_refused_at_the_start() {
+        let folder = tempfile::tempdir().expect("a folder");
+        for target in [
+            "127.0.0.1:2100/b",
+            "[::ffff:127.0.0.1]:2100/b",
+            "z39.50s://[::ffff:7f00:1]:2100/b",
+            "localhost:2100/b",
+            "http://localhost:2100/b",
+        ] {
+            let text = format!(
+                "listen = [\"127.0.0.1:2100\"]\n[[database]]\nname = \"a\"\ntargets = [\"{target}\"]\n"
+            );
+            let config = config(&text, folder.path());
+            let refused = open(&config, &[]).map(drop);
+            let words = refused.expect_err(target).words;
+            assert!(words.contains("is this server itself"), "{target}: {words}");
+        }
     }
 
     #[test]
