@@ -14,7 +14,7 @@ use std::net::SocketAddr;
 
 use askama::Template;
 use z3950::Error;
-use z3950_server::web::http::header::RETRY_AFTER;
+use z3950_server::web::http::header::{HeaderValue, LOCATION, RETRY_AFTER};
 use z3950_server::web::http::request::Parts;
 use z3950_server::web::http::{Method, StatusCode};
 use z3950_server::web::{Web, WebAnswering, WebClient, WebRequest, is_sru};
@@ -22,13 +22,15 @@ use z3950_server::web::{Web, WebAnswering, WebClient, WebRequest, is_sru};
 use self::answer::{PageAnswer, html};
 use self::parameters::Parameters;
 use crate::gateway::{Gateway, is_guessing};
-use crate::layout::{PageLayout, style};
+use crate::layout::{PageLayout, style, with_type};
 use crate::text::{self, described};
 
 /// How long who guesses passwords is asked to wait, in seconds.
 const RETRY_SECONDS: u16 = 5;
 /// Paths of the page, and of its gateway.
 const RESERVED_NAMES: [&str; 3] = ["search", "get", "targets"];
+/// What browsers ask every site for. There is none here.
+const ICON: &str = "favicon.ico";
 
 /// The page, for [`Server::with_web`](z3950_server::Server::with_web). It answers `/`, `/search` and `/targets`; requests of SRU
 /// for `/` stay SRU's.
@@ -88,6 +90,13 @@ impl CataloguePage {
             return style();
         }
         let query = head.uri.query().unwrap_or_default();
+        match page_at(path) {
+            PagePath::Page => {}
+            PagePath::Alias(page) => return self.moved(page, query),
+            PagePath::Nothing | PagePath::Elsewhere => {
+                return self.failure(StatusCode::NOT_FOUND, "There is no such page.");
+            }
+        }
         let parameters = match Parameters::read(query) {
             Ok(parameters) => parameters,
             Err(words) => return self.failure(StatusCode::BAD_REQUEST, &words),
@@ -132,6 +141,21 @@ impl CataloguePage {
         )
     }
 
+    /// Leads to a page under its own path.
+    fn moved(&self, page: &str, query: &str) -> PageAnswer {
+        let mark = if query.is_empty() { "" } else { "?" };
+        let Ok(page) = HeaderValue::try_from(format!("/{page}{mark}{query}")) else {
+            return self.failure(StatusCode::NOT_FOUND, "There is no such page.");
+        };
+        let mut answer = with_type(
+            StatusCode::PERMANENT_REDIRECT,
+            "text/plain; charset=utf-8",
+            "",
+        );
+        answer.headers_mut().insert(LOCATION, page);
+        answer
+    }
+
     fn failure(&self, status: StatusCode, words: &str) -> PageAnswer {
         let title = status.canonical_reason().unwrap_or("Error");
         let page = Failed {
@@ -164,7 +188,11 @@ impl Web for CataloguePage {
         let query = head.uri.query().unwrap_or_default();
         match head.uri.path() {
             "/" => head.method != Method::POST && !is_sru(query),
-            path => path == "/search" || path == "/targets" || path == self.layout.style_path,
+            path => match page_at(path) {
+                PagePath::Page | PagePath::Alias(_) => true,
+                PagePath::Nothing => path == self.layout.style_path || !is_sru(query),
+                PagePath::Elsewhere => false,
+            },
         }
     }
 
@@ -173,6 +201,46 @@ impl Web for CataloguePage {
             Some(gateway) => gateway.answer(request),
             None => Box::pin(self.response(request)),
         }
+    }
+}
+
+/// What is at a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum PagePath {
+    Page,
+    /// A page, whose path is written otherwise: in capitals, with percent signs, with a slash at the end.
+    Alias(&'static str),
+    /// Nothing; but no database can be there.
+    Nothing,
+    /// What is not the page's.
+    Elsewhere,
+}
+
+/// What is at a path other than that of the style sheet.
+fn page_at(path: &str) -> PagePath {
+    let Some(path) = path.strip_prefix('/') else {
+        return PagePath::Elsewhere;
+    };
+    if path.is_empty() {
+        return PagePath::Page;
+    }
+    let (first, rest) = match path.split_once('/') {
+        Some((first, rest)) => (first, Some(rest)),
+        None => (path, None),
+    };
+    let first = text::decoded(first).unwrap_or_default();
+    let known = RESERVED_NAMES.iter();
+    let known = known.filter(|name| first.eq_ignore_ascii_case(name));
+    match (known.copied().next(), rest) {
+        (None, _) => match path == ICON {
+            true => PagePath::Nothing,
+            false => PagePath::Elsewhere,
+        },
+        // Without a gateway.
+        (Some("get"), None) if path == "get" => PagePath::Nothing,
+        (Some(name), None) if path == name => PagePath::Page,
+        (Some(name), None | Some("")) => PagePath::Alias(name),
+        (Some(_), Some(_)) => PagePath::Nothing,
     }
 }
 

@@ -60,6 +60,27 @@ pub(super) fn encoded(text: impl AsRef<[u8]>) -> String {
     encoded
 }
 
+/// A part of a URL without its percent signs.
+///
+/// # Errors
+/// What is wrong with it, in words.
+pub(super) fn decoded(text: &str) -> Result<String, String> {
+    let mut octets = Vec::with_capacity(text.len());
+    let mut rest = text.bytes();
+    while let Some(octet) = rest.next() {
+        octets.push(match octet {
+            b'%' => {
+                let mut digit = || char::from(rest.next()?).to_digit(16);
+                let value = digit().zip(digit());
+                let value = value.and_then(|(high, low)| u8::try_from(high << 4 | low).ok());
+                value.ok_or("% is not followed by two hexadecimal digits")?
+            }
+            octet => octet,
+        });
+    }
+    String::from_utf8(octets).map_err(|_| "it is not UTF-8".to_owned())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -225,3 +225,16 @@ fn operations_name_their_answers() {
         );
     }
 }
+
+#[test]
+fn diagnostics_do_not_turn_the_text_around_them() {
+    let details = "a\u{202e}b\u{2066}c\u{2029}d\u{85}e\u{1b}\r\u{200f}\n\u{5d0}";
+    let diagnostic = SruDiagnostic::new(SruCondition::INDEX, details);
+    let diagnostic = diagnostic.with_message("\u{202d}no");
+    let mut response = SearchRetrieveResponse::new(Version::V1_2, 0, 1, Vec::new());
+    response.diagnostics.push(diagnostic);
+    let xml = xml(response);
+    let shown = "<diag:details>a\u{fffd}b\u{fffd}c\u{fffd}d\u{fffd}e\u{fffd}\u{fffd}\u{200f}\n\u{5d0}</diag:details>";
+    assert!(xml.contains(shown), "{xml:?}");
+    assert!(xml.contains("<diag:message>\u{fffd}no<"), "{xml:?}");
+}

@@ -1,6 +1,8 @@
 //! Answers as XML, in the order of the schemas: `srw-types.xsd` of 1.1 and 1.2, `sruResponse.xsd` and `scan.xsd` of OASIS, with the
 //! prefixes that YAZ writes and clients look for.
 
+use std::borrow::Cow;
+
 use super::{
     ExplainResponse, Response, ScanResponse, SearchRetrieveResponse, SruFacet, SruRecord,
     UpdateResponse,
@@ -266,8 +268,22 @@ fn put_diagnostic(to: &mut Writer<'_>, diagnostic: &SruDiagnostic) {
         ("message", diagnostic.words()),
     ] {
         if !text.is_empty() {
-            to.text(name, text);
+            to.text(name, &shown(text));
         }
+    }
+}
+
+/// A text that often repeats what a client sent, with the characters replaced that control a terminal, or the direction of the text
+/// after it.
+fn shown(text: &str) -> Cow<'_, str> {
+    let controls = |character: char| match character {
+        '\n' | '\t' => false,
+        '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => true,
+        character => character.is_control(),
+    };
+    match text.contains(controls) {
+        true => text.replace(controls, "\u{fffd}").into(),
+        false => text.into(),
     }
 }
 

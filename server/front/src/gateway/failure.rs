@@ -59,6 +59,9 @@ impl GatewayFailure {
 
     /// An outcome without a record. `is_own` if this server is the one that was asked.
     pub(super) fn of_outcome(outcome: &Outcome, url: &Z3950Url, is_own: bool) -> Self {
+        if let Some(refusal) = Self::of_special(outcome) {
+            return refusal;
+        }
         let name = outcome.name();
         let words = match outcome {
             Outcome::Failed(error) => chain(error),
@@ -75,7 +78,6 @@ impl GatewayFailure {
             OutcomeName::InitRejected | OutcomeName::AccessRefused if is_own => {
                 StatusCode::UNAUTHORIZED
             }
-            OutcomeName::Unavailable if is_special(outcome) => StatusCode::FORBIDDEN,
             OutcomeName::Unavailable => StatusCode::GATEWAY_TIMEOUT,
             _ => StatusCode::BAD_GATEWAY,
         };
@@ -105,15 +107,17 @@ impl GatewayFailure {
 
     /// A Gopher item that could not be fetched.
     pub(super) fn of_gopher(error: &GopherError) -> Self {
+        if let GopherError::Connect(error) = error
+            && let Some(refusal) = Self::of_special(&Outcome::from(error.clone()))
+        {
+            return refusal;
+        }
         let words = chain(error);
         let (status, name) = match error {
             GopherError::Plan(GopherPlanError::PortRefused(_)) => {
                 (StatusCode::FORBIDDEN, OutcomeName::PortRefused)
             }
             GopherError::Plan(_) => (StatusCode::BAD_REQUEST, OutcomeName::NotSent),
-            GopherError::Connect(error) if is_special(&Outcome::from(error.clone())) => {
-                (StatusCode::FORBIDDEN, OutcomeName::AccessRefused)
-            }
             GopherError::Connect(_) | GopherError::Interrupted { .. } => {
                 (StatusCode::GATEWAY_TIMEOUT, OutcomeName::Unavailable)
             }
@@ -124,6 +128,19 @@ impl GatewayFailure {
             _ => (StatusCode::BAD_GATEWAY, OutcomeName::ProtocolError),
         };
         Self::new(status, words).named(name)
+    }
+
+    /// The refusal of a name that leads to special addresses alone: it was resolved, and nothing was sent.
+    fn of_special(outcome: &Outcome) -> Option<Self> {
+        let Outcome::Failed(Error::Unavailable {
+            phase: Phase::Resolve,
+            cause: Cause::Dns(error),
+        }) = outcome
+        else {
+            return None;
+        };
+        let is_refused = error.kind() == io::ErrorKind::PermissionDenied;
+        is_refused.then(|| Self::forbidden(error.to_string()))
     }
 
     fn named(self, name: OutcomeName) -> Self {
@@ -175,14 +192,6 @@ pub(crate) fn is_guessing(diagnostics: &[DiagRec]) -> bool {
         DiagRec::DefaultFormat(one) => one.condition == waits.0,
         DiagRec::ExternallyDefined(_) => false,
     })
-}
-
-/// Whether nothing was sent because a name leads to special addresses alone.
-fn is_special(outcome: &Outcome) -> bool {
-    matches!(outcome, Outcome::Failed(Error::Unavailable {
-        phase: Phase::Resolve,
-        cause: Cause::Dns(error),
-    }) if error.kind() == io::ErrorKind::PermissionDenied)
 }
 
 /// The URL for each of its databases alone; none if it has one.

@@ -5,6 +5,8 @@ use z3950::url::{GopherUrl, Kind, Locator, Mode, Url, Z3950Url};
 use z3950_server::web::http::Uri;
 use z3950_server::web::is_sru;
 
+use crate::text::decoded;
+
 /// The path of requests with parameters.
 const GET: &str = "/get";
 /// The schemes that are carried out, with a colon.
@@ -117,24 +119,8 @@ fn parameter(query: &str, name: &str) -> Result<Option<String>, String> {
     if values.next().is_some() {
         return Err(format!("there are several parameters {name}"));
     }
-    decoded(value).map(Some)
-}
-
-fn decoded(text: &str) -> Result<String, String> {
-    let mut octets = Vec::with_capacity(text.len());
-    let mut rest = text.bytes();
-    while let Some(octet) = rest.next() {
-        octets.push(match octet {
-            b'%' => {
-                let mut digit = || char::from(rest.next()?).to_digit(16);
-                let value = digit().zip(digit());
-                let value = value.and_then(|(high, low)| u8::try_from(high << 4 | low).ok());
-                value.ok_or("% is not followed by two hexadecimal digits")?
-            }
-            octet => octet,
-        });
-    }
-    String::from_utf8(octets).map_err(|_| "a parameter is not UTF-8".to_owned())
+    let value = decoded(value);
+    Some(value.map_err(|why| format!("the parameter {name}: {why}"))).transpose()
 }
 
 #[cfg(test)]

@@ -95,6 +95,13 @@ fn each_path_has_its_page() {
             "it has no gateway",
         ),
         (style.trim(), 200, "prefers-color-scheme"),
+        ("/favicon.ico", 404, "There is no such page."),
+        ("/search/style-0.css", 404, "There is no such page."),
+        ("/targets/all", 404, "There is no such page."),
+        ("/get", 404, "There is no such page."),
+        ("/%zz", 400, ""),
+        ("/get?operation=explain", 404, "explainResponse"),
+        ("/favicon.ico?query=emma", 404, "searchRetrieveResponse"),
         ("/?operation=explain", 200, "explainResponse"),
         ("/books?query=emma", 200, "searchRetrieveResponse"),
     ] {
@@ -110,6 +117,21 @@ fn each_path_has_its_page() {
             assert!(body.contains("</html>"), "{path}: {body}");
             assert_eq!(body.matches("<h1>").count(), 1, "{path}: {body}");
         }
+    }
+    for (path, place) in [
+        ("/%73earch?q=emma", "/search?q=emma"),
+        ("/search/", "/search"),
+        ("/Search/?q=%3Cb%3E&target=a", "/search?q=%3Cb%3E&target=a"),
+        ("/targets/", "/targets"),
+        ("/%74ARGETS", "/targets"),
+        ("/%67et?url=a", "/get?url=a"),
+    ] {
+        let (head, body) = get(&server, path);
+        assert!(head.starts_with("HTTP/1.1 308 "), "{path}: {head}");
+        let lower = head.to_lowercase();
+        let line = format!("\r\nlocation: {}\r\n", place.to_lowercase());
+        assert!(format!("{lower}\r\n").contains(&line), "{path}: {head}");
+        assert_eq!(body, "", "{path}");
     }
     let page = Arc::new(
         CataloguePage::new()

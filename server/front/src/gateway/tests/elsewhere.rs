@@ -80,6 +80,11 @@ async fn named_servers_are_asked_and_others_only_at_public_addresses() {
         let found = open.status(target).await;
         assert!(found.starts_with("403"), "{target}: {found}");
     }
+    for url in ["z39.50r://lib.example/cat?id9", "gopher://lib.example/0/a"] {
+        let found = open.status(&format!("/{url}")).await;
+        let words = "403 the name leads to addresses that are not public";
+        assert_eq!(found.trim_end(), words, "{url}");
+    }
     assert_eq!(other.transcript().len(), asked, "nothing was sent");
 }
 
