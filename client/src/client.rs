@@ -1,6 +1,8 @@
 //! The client: URLs in, records and sessions out (RFC 2056 §3, §4). Holds what outlives a request: options, profiles, and the
 //! pool of sessions.
 
+mod demand;
+
 use std::sync::Arc;
 
 use futures_util::future::join_all;

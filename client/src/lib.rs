@@ -95,7 +95,7 @@ pub use error::{Diagnostics, Error, Phase};
 pub use gateway::{Gateway, GatewayAddressError};
 pub use open::Opened;
 pub use plan::{Plan, PlanError, PlanOptions, plan};
-pub use pool::{Lease, SharedLease};
+pub use pool::{Lease, SessionDemand, SharedLease};
 pub use protocol::{pager, service, session};
 pub use query::{Query, QueryError, QueryErrorKind};
 pub use record::{Holding, Record};

@@ -1,6 +1,7 @@
 //! Sessions that outlive a request: kept open, lent to one user at a time, and counted per server.
 //! RFC 2056 §3 and §4 allow the reuse of a session for the same host and port.
 
+mod demand;
 mod repeat;
 mod shared;
 
@@ -16,6 +17,8 @@ use tokio::sync::watch;
 use z3950_asn1::apdu::IdAuthentication;
 use z3950_asn1::codec;
 
+pub use self::demand::SessionDemand;
+use self::demand::{SessionsWanted, WaitingUser};
 use self::repeat::{Replaceable, repeated};
 pub use self::shared::SharedLease;
 use self::shared::SharedSessions;
@@ -373,6 +376,7 @@ pub(crate) struct Server {
     turn: tokio::sync::Mutex<()>,
     /// The number of permits given out.
     taken: watch::Sender<usize>,
+    demand: watch::Sender<SessionsWanted>,
     shared: SharedSessions,
     /// Whether it has answered a request.
     has_answered: AtomicBool,
@@ -385,6 +389,7 @@ impl Default for Server {
             idle: Mutex::default(),
             turn: tokio::sync::Mutex::default(),
             taken: watch::Sender::new(0),
+            demand: watch::Sender::default(),
             shared: SharedSessions::default(),
             has_answered: AtomicBool::default(),
         }
@@ -397,10 +402,21 @@ pub(crate) struct Permit(Arc<Server>);
 impl Server {
     /// Waits until fewer than `limit` sessions are in use.
     pub(crate) async fn enter(self: &Arc<Self>, limit: usize) -> Permit {
+        let is_free = |taken: &usize| *taken < limit.max(1);
+        if let Ok(_turn) = self.turn.try_lock()
+            && is_free(&self.taken.borrow())
+        {
+            return self.admit();
+        }
+        let _user = WaitingUser::at(&self.demand);
         let _turn = self.turn.lock().await;
         let mut taken = self.taken.subscribe();
         // Errors: the sender was dropped, but `self` owns it.
-        let _ = taken.wait_for(|taken| *taken < limit.max(1)).await;
+        let _ = taken.wait_for(is_free).await;
+        self.admit()
+    }
+
+    fn admit(self: &Arc<Self>) -> Permit {
         self.taken.send_modify(|taken| *taken += 1);
         Permit(Arc::clone(self))
     }

@@ -45,6 +45,14 @@ pub(super) fn too_late(limit: Duration) -> Diagnostic {
     unavailable(format!("no answer within {} s", limit.as_secs_f64()))
 }
 
+/// There was no session to ask the target in.
+pub(super) fn crowded(limit: Duration) -> Diagnostic {
+    let seconds = limit.as_secs_f64();
+    unavailable(format!(
+        "not asked: all sessions that are allowed with the server were in use for {seconds} s"
+    ))
+}
+
 /// The records of a target cannot be had now.
 pub(super) fn unavailable(reason: impl AsRef<[u8]>) -> Diagnostic {
     diagnostic(Condition::DATABASE_UNAVAILABLE, reason)

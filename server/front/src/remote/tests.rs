@@ -1,5 +1,6 @@
 //! Remote databases in front of test servers that answer, fail, lie, change and die.
 
+mod crowded;
 mod hostile;
 
 use std::io::{Read, Write};

@@ -1,14 +1,18 @@
 //! One target: its sessions, the searches there that are shared, and pages of their records.
 
+mod idle;
+
 use std::future::Future;
 use std::ops::RangeInclusive;
+use std::pin::pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, Weak};
 use std::time::Duration;
 
+use tokio::sync::Notify;
 use tokio::time::{Instant, timeout_at};
 use z3950::profile::ProfileError;
-use z3950::{Client, Connection, Error, Record, ResultSet, TargetLimits, target};
+use z3950::{Client, Connection, Error, Record, ResultSet, SessionDemand, TargetLimits, target};
 use z3950_server::asn1::apdu::{Query, RpnQuery};
 use z3950_server::asn1::bib1::diagnostics::Condition;
 use z3950_server::asn1::codec::encode_value;
@@ -30,6 +34,10 @@ pub(super) struct Upstream {
     target: String,
     client: Client,
     slots: Vec<SessionSlot>,
+    /// Who else waits for sessions with the server.
+    demand: SessionDemand,
+    /// Notified when a session is opened.
+    opened: Arc<Notify>,
     queue: Arc<Queue>,
     searches: SharedSearches,
     cache: Arc<RecordCache>,
@@ -42,7 +50,11 @@ pub(super) struct Upstream {
 
 /// Room for a session. Who has its turn locks it.
 #[derive(Default)]
-struct SessionSlot(tokio::sync::Mutex<SlotState>);
+struct SessionSlot {
+    state: tokio::sync::Mutex<SlotState>,
+    /// Whether there is a session, for those who have not its turn.
+    is_open: AtomicBool,
+}
 
 #[derive(Default)]
 struct SlotState {
@@ -55,9 +67,6 @@ struct OpenSession {
     connection: Connection,
     last_use: Instant,
 }
-
-/// How long a session or a result set may be idle before it is given up at the target.
-const IDLE: Duration = Duration::from_secs(60);
 
 /// The most result sets held in a session.
 const SETS_IN_SESSION: usize = 16;
@@ -84,6 +93,8 @@ impl Upstream {
             target: target.to_owned(),
             client: client.clone(),
             slots: (0..slots).map(|_| SessionSlot::default()).collect(),
+            demand: client.demand(&resolved.endpoint),
+            opened: Arc::default(),
             queue: Arc::new(Queue::new(slots)),
             searches: SharedSearches::new(options.fresh, MAX_SHARED),
             cache,
@@ -113,12 +124,17 @@ impl Upstream {
         let search = async {
             let turn = self.turn(caller, None).await?;
             let held = Box::pin(self.open(&turn, query, first)).await;
+            let set = match held {
+                Ok(held) => {
+                    let set = Arc::new(RemoteSet::new(query.clone(), held));
+                    self.keep_first(&set).await;
+                    self.remember(&set);
+                    Ok(set)
+                }
+                Err(error) => Err(failure::of_error(&error)),
+            };
             turn.done();
-            let held = held.map_err(|error| failure::of_error(&error))?;
-            let set = Arc::new(RemoteSet::new(query.clone(), held));
-            self.keep_first(&set).await;
-            self.remember(&set);
-            Ok(set)
+            set
         };
         let key = encode_value(&Query::Type1(query.clone()));
         match key {
@@ -166,6 +182,7 @@ impl Upstream {
             held.result = None;
         }
         let fetched = self.fetch_in(&turn, &mut held, set, ranks, page).await;
+        drop(held);
         turn.done();
         fetched
     }
@@ -274,7 +291,7 @@ impl Upstream {
     /// Which session it is that has a turn: a slot, and the number of its session.
     async fn session_of(&self, turn: &SessionTurn) -> (usize, u64) {
         let number = match self.slots.get(turn.slot) {
-            Some(SessionSlot(state)) => state.lock().await.number,
+            Some(slot) => slot.state.lock().await.number,
             None => 0,
         };
         (turn.slot, number)
@@ -287,16 +304,16 @@ impl Upstream {
         query: &RpnQuery,
         first: u64,
     ) -> Result<HeldSet, Error> {
-        let Some(SessionSlot(state)) = self.slots.get(turn.slot) else {
+        let Some(slot) = self.slots.get(turn.slot) else {
             return Err(Error::Ended { cause: None });
         };
-        let mut state = state.lock().await;
+        let mut state = slot.state.lock().await;
         loop {
-            let (connection, is_new) = self.connection(&mut state).await?;
+            let (connection, is_new) = self.connection(slot, &mut state).await?;
             let found = Box::pin(connection.search_first(query.clone(), first)).await;
             match found {
                 Err(error @ (Error::Unavailable { .. } | Error::Ended { .. })) => {
-                    state.open = None;
+                    slot.close(&mut state);
                     // The session may have ended long before this search.
                     if is_new {
                         return Err(error);
@@ -308,17 +325,23 @@ impl Upstream {
     }
 
     /// The connection of a slot, and whether it is new.
-    async fn connection(&self, slot: &mut SlotState) -> Result<(Connection, bool), Error> {
-        if let Some(open) = &mut slot.open {
+    async fn connection(
+        &self,
+        slot: &SessionSlot,
+        state: &mut SlotState,
+    ) -> Result<(Connection, bool), Error> {
+        if let Some(open) = &mut state.open {
             open.last_use = Instant::now();
             return Ok((open.connection.clone(), false));
         }
-        slot.number += 1;
+        state.number += 1;
         let connection = Box::pin(self.client.connect(&self.target)).await?;
-        slot.open = Some(OpenSession {
+        state.open = Some(OpenSession {
             connection: connection.clone(),
             last_use: Instant::now(),
         });
+        slot.is_open.store(true, Ordering::Release);
+        self.opened.notify_one();
         Ok((connection, true))
     }
 
@@ -330,8 +353,15 @@ impl Upstream {
         answer: impl Future<Output = Result<T, Diagnostic>>,
     ) -> Result<T, Diagnostic> {
         let own = after(self.time);
-        let answer = timeout_at(own.min(deadline), answer).await;
-        answer.unwrap_or_else(|_| Err(failure::too_late(self.time)))
+        let mut answer = pin!(timeout_at(own.min(deadline), answer));
+        if let Ok(answer) = answer.as_mut().await {
+            return answer;
+        }
+        // Without a session, nothing was asked that the target could have answered.
+        Err(match self.demand.is_crowded() && !self.has_session() {
+            true => failure::crowded(self.time),
+            false => failure::too_late(self.time),
+        })
     }
 
     /// Gives up the oldest sets at the target when there are more than the sessions should hold.
@@ -349,46 +379,6 @@ impl Upstream {
             }
         }
         held.push(Arc::downgrade(set));
-    }
-
-    /// Starts looking after idle sessions and sets, once, until the database is gone.
-    fn tend(self: &Arc<Self>) {
-        if self.is_tended.swap(true, Ordering::Relaxed) {
-            return;
-        }
-        let upstream = Arc::downgrade(self);
-        tokio::spawn(async move {
-            loop {
-                tokio::time::sleep(IDLE / 2).await;
-                match upstream.upgrade() {
-                    Some(upstream) => upstream.close_idle(),
-                    None => return,
-                }
-            }
-        });
-    }
-
-    fn close_idle(&self) {
-        self.searches.forget_stale();
-        let mut sets = lock(&self.held);
-        sets.retain(|set| set.strong_count() > 0);
-        for set in sets.iter().filter_map(Weak::upgrade) {
-            if let Ok(mut held) = set.held.try_lock()
-                && held.last_use.elapsed() > IDLE
-            {
-                held.result = None;
-            }
-        }
-        drop(sets);
-        for slot in &self.slots {
-            if let Ok(mut state) = slot.0.try_lock()
-                && { &state.open }
-                    .as_ref()
-                    .is_some_and(|open| open.last_use.elapsed() > IDLE)
-            {
-                state.open = None;
-            }
-        }
     }
 }
 

@@ -1,0 +1,110 @@
+//! Who waits for a session with a server while as many are in use as its limits allow, so that others can give theirs up.
+
+use std::fmt;
+use std::sync::Arc;
+
+use tokio::sync::watch;
+
+use super::Server;
+
+/// Those who wait, and how many sessions were promised to them.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct SessionsWanted {
+    waiting: usize,
+    promised: usize,
+}
+
+/// The demand for sessions with a server, over all users of a client's pool. Who keeps an idle session can give it up when others wait.
+#[derive(Clone)]
+pub struct SessionDemand(pub(crate) Arc<Server>);
+
+impl SessionDemand {
+    /// Whether somebody waits to whom no session was promised.
+    pub fn is_open(&self) -> bool {
+        self.0.demand.borrow().is_open()
+    }
+
+    /// Waits until somebody waits to whom no session was promised.
+    pub async fn opened(&self) {
+        let mut demand = self.0.demand.subscribe();
+        // Errors: the sender was dropped, but `self` owns it.
+        let _ = demand.wait_for(SessionsWanted::is_open).await;
+    }
+
+    /// Promises the session of the caller, who drops it then. `false` if nobody needs it any more.
+    pub fn promise(&self) -> bool {
+        self.0.demand.send_if_modified(|demand| {
+            let is_open = demand.is_open();
+            demand.promised += usize::from(is_open);
+            is_open
+        })
+    }
+
+    /// Whether somebody waits.
+    pub fn is_crowded(&self) -> bool {
+        self.0.demand.borrow().waiting > 0
+    }
+}
+
+impl fmt::Debug for SessionDemand {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.demand.borrow().fmt(f)
+    }
+}
+
+impl SessionsWanted {
+    fn is_open(&self) -> bool {
+        self.waiting > self.promised
+    }
+}
+
+/// Someone who waits, until it is dropped.
+pub(super) struct WaitingUser<'a>(&'a watch::Sender<SessionsWanted>);
+
+impl<'a> WaitingUser<'a> {
+    pub(super) fn at(demand: &'a watch::Sender<SessionsWanted>) -> Self {
+        demand.send_modify(|demand| demand.waiting += 1);
+        Self(demand)
+    }
+}
+
+impl Drop for WaitingUser<'_> {
+    fn drop(&mut self) {
+        self.0.send_modify(|demand| {
+            demand.waiting = demand.waiting.saturating_sub(1);
+            demand.promised = demand.promised.saturating_sub(1);
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::FutureExt;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn as_many_sessions_are_promised_as_are_needed() {
+        let server = Arc::new(Server::default());
+        let demand = SessionDemand(Arc::clone(&server));
+        let permit = server.enter(1).await;
+        assert!(!demand.is_open() && !demand.is_crowded() && !demand.promise());
+        let mut first = Box::pin(server.enter(1));
+        let mut second = Box::pin(server.enter(1));
+        assert!(demand.opened().now_or_never().is_none());
+        assert!((&mut first).now_or_never().is_none());
+        assert!((&mut second).now_or_never().is_none());
+        demand.opened().await;
+        assert!(demand.promise() && demand.is_open());
+        assert!(demand.promise() && !demand.is_open());
+        assert!(!demand.promise(), "only two wait");
+        drop(permit);
+        let permit = first.await;
+        assert!(demand.is_crowded() && !demand.is_open());
+        drop(second);
+        assert!(!demand.is_crowded() && !demand.promise());
+        drop(permit);
+        let free = server.enter(1).now_or_never();
+        assert!(free.is_some() && !demand.is_crowded());
+    }
+}

@@ -1,0 +1,113 @@
+//! Sessions and result sets that nothing uses: they are given up after a while, and at once if others wait for a session with the server.
+
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+use tokio::time::{Instant, interval};
+use z3950_server::backend::Caller;
+
+use super::{HeldSet, SessionSlot, SlotState, Upstream};
+use crate::lock::lock;
+
+/// How long a session or a result set may be idle before it is given up at the target.
+const IDLE: Duration = Duration::from_secs(60);
+
+impl Upstream {
+    /// Starts looking after sessions and sets, once, until the database is gone.
+    pub(super) fn tend(self: &Arc<Self>) {
+        if self.is_tended.swap(true, Ordering::Relaxed) {
+            return;
+        }
+        let upstream = Arc::downgrade(self);
+        let (demand, opened) = (self.demand.clone(), Arc::clone(&self.opened));
+        tokio::spawn(async move {
+            let mut rounds = interval(IDLE / 2);
+            while let Some(has_session) = upstream.upgrade().map(|one| one.has_session()) {
+                let is_wanted = tokio::select! {
+                    _ = rounds.tick() => false,
+                    () = opened.notified(), if !has_session => continue,
+                    () = demand.opened(), if has_session => true,
+                };
+                match upstream.upgrade() {
+                    Some(upstream) if is_wanted => upstream.give_way().await,
+                    Some(upstream) => upstream.close_idle(),
+                    None => return,
+                }
+            }
+        });
+    }
+
+    /// Whether there is a session with the target.
+    pub(super) fn has_session(&self) -> bool {
+        self.slots.iter().any(SessionSlot::is_open)
+    }
+
+    /// Gives up the session that has been idle for the longest time, or else the first one that becomes idle, if others still wait.
+    async fn give_way(&self) {
+        let open = self.slots.iter().enumerate();
+        let open = open.filter(|(_, slot)| slot.is_open());
+        let used = open.map(|(number, slot)| {
+            let state = slot.state.try_lock().ok();
+            let last_use = state.and_then(|state| Some(state.open.as_ref()?.last_use));
+            (last_use.unwrap_or_else(Instant::now), number)
+        });
+        let Some((_, number)) = used.min() else {
+            return;
+        };
+        let Ok(turn) = self.queue.turn(Caller::new(), Some(number)).await else {
+            return;
+        };
+        if let Some(slot) = self.slots.get(number) {
+            let mut state = slot.state.lock().await;
+            if state.open.is_some() && self.demand.promise() {
+                slot.close(&mut state);
+                // What waits for the session finds that its set is gone.
+                let session = (number, state.number);
+                state.number += 1;
+                drop(state);
+                self.forget_sets(|held| held.session == session);
+            }
+        }
+        turn.done();
+    }
+
+    fn close_idle(&self) {
+        self.searches.forget_stale();
+        self.forget_sets(|held| held.last_use.elapsed() > IDLE);
+        for slot in &self.slots {
+            if let Ok(mut state) = slot.state.try_lock()
+                && { &state.open }
+                    .as_ref()
+                    .is_some_and(|open| open.last_use.elapsed() > IDLE)
+            {
+                slot.close(&mut state);
+            }
+        }
+    }
+
+    /// Gives up those sets at the target that are not in use.
+    fn forget_sets(&self, is_one: impl Fn(&HeldSet) -> bool) {
+        let mut sets = lock(&self.held);
+        sets.retain(|set| set.strong_count() > 0);
+        for set in sets.iter().filter_map(Weak::upgrade) {
+            if let Ok(mut held) = set.held.try_lock()
+                && is_one(&held)
+            {
+                held.result = None;
+            }
+        }
+    }
+}
+
+impl SessionSlot {
+    fn is_open(&self) -> bool {
+        self.is_open.load(Ordering::Acquire)
+    }
+
+    /// Drops the session, which ends when no result set needs it any more.
+    pub(super) fn close(&self, state: &mut SlotState) {
+        state.open = None;
+        self.is_open.store(false, Ordering::Release);
+    }
+}
