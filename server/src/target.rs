@@ -20,6 +20,9 @@ use crate::offer::Offer;
 #[cfg(feature = "sru")]
 use crate::shared_sets::SharedSets;
 
+/// The database of clients that name none.
+const DEFAULT: &str = "Default";
+
 /// The server as its sessions see it.
 pub struct Target {
     pub(crate) backend: Arc<dyn Backend>,
@@ -139,16 +142,22 @@ impl Target {
             .collect()
     }
 
-    /// The database with its own backend of this name, or of which the name is a part.
+    /// The database with its own backend of this name, or of which the name is a part. If no database is without, `Default` is the
+    /// first one, unless a database is called that.
     pub(crate) fn special_of(&self, name: &str) -> Option<&(String, Arc<dyn Backend>)> {
         let is = |special: &str| {
             let (start, rest) = name.split_at_checked(special.len())?;
             let is_part = rest.is_empty() || rest.starts_with('@');
             (is_part && start.eq_ignore_ascii_case(special)).then_some(())
         };
-        self.special
-            .iter()
+        let mut special = self.special.iter();
+        special
             .find(|(special, _)| is(special).is_some())
+            .or_else(|| {
+                let has_others = || !self.backend.databases().is_empty();
+                let first = self.special.first()?;
+                (name.eq_ignore_ascii_case(DEFAULT) && !has_others()).then_some(first)
+            })
     }
 
     /// The database IR-Explain-1.
@@ -223,8 +232,24 @@ mod tests {
         ] {
             assert_eq!(target.special_of(name).is_some(), is_known, "{name}");
         }
+        // The databases of the common backend, all together.
+        assert!(target.special_of("Default").is_none());
         let databases = target.databases();
         let names: Vec<_> = databases.iter().map(|database| &*database.name).collect();
         assert_eq!(names, ["books", "serials", "union"]);
+    }
+
+    #[test]
+    fn the_default_database_is_the_first_where_all_have_their_own_backends() {
+        let own = |name| Arc::new(MemoryBackend::builder().describe(name, "", "").build());
+        let none = Arc::new(MemoryBackend::builder().build());
+        let mut target = Target::new(none, Limits::default());
+        assert!(target.special_of("Default").is_none());
+        target = target.with_database("one", own("one"));
+        target = target.with_database("two", own("two"));
+        let named = |target: &Target| target.special_of("default").map(|(name, _)| name.clone());
+        assert_eq!(named(&target).as_deref(), Some("one"));
+        let target = target.with_database("Default", own("Default"));
+        assert_eq!(named(&target).as_deref(), Some("Default"));
     }
 }

@@ -30,6 +30,22 @@ pub struct DatabaseInfo {
     pub parts: Vec<String>,
 }
 
+impl DatabaseInfo {
+    /// The description for Explain, with the databases that this one consists of.
+    pub(crate) fn full_description(&self) -> Option<String> {
+        let own = self.description.as_deref().map(str::trim);
+        let own = own.filter(|own| !own.is_empty());
+        if self.parts.is_empty() {
+            return own.map(str::to_owned);
+        }
+        let parts = format!("Consists of: {}", self.parts.join(", "));
+        Some(match own {
+            Some(own) => format!("{own}\n{parts}"),
+            None => parts,
+        })
+    }
+}
+
 /// An attribute that a query may use.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AttributeInfo {

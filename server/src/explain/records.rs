@@ -259,7 +259,7 @@ fn database_info(database: &DatabaseInfo, all: &BTreeSet<Oid>) -> ExplainEntry {
         explain_database: (database.name == EXPLAIN_DATABASE).then_some(()),
         available: true,
         title_string: database.title.as_deref().map(Into::into),
-        description: database.description.as_deref().map(Into::into),
+        description: database.full_description().map(|text| text.as_str().into()),
         record_count: records.map(RecordCount::ActualNumber),
         access_info: Some(access),
         ..z3950_asn1::record::explain::DatabaseInfo::default()

@@ -32,7 +32,9 @@ impl Backend for Books {
         vec![DatabaseInfo {
             name: "books".to_owned(),
             title: Some("Books & more".to_owned()),
+            description: Some("Paper".to_owned()),
             records: Some(7),
+            parts: vec!["books@one".to_owned(), "books@two:210/b".to_owned()],
             syntaxes: vec![oid::USMARC, oid::XML],
             attributes: vec![attribute(4, "title"), attribute(1003, "author")],
             scan: true,
@@ -179,6 +181,8 @@ fn records_describe_the_server_and_its_databases() {
         (database.explain_database, database.title_string),
         (None, Some("Books & more".into()))
     );
+    let description = "Paper\nConsists of: books@one, books@two:210/b";
+    assert_eq!(database.description, Some(description.into()));
     let access = database.access_info.expect("access");
     assert_eq!(access.record_syntaxes, Some(vec![oid::USMARC, oid::XML]));
     assert_eq!(access.attribute_set_ids, Some(vec![oid::BIB_1]));

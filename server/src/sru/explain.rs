@@ -99,7 +99,7 @@ fn zeerex(database: &DatabaseInfo, backend: &dyn Backend, target: &Target) -> Ze
         .title
         .clone()
         .unwrap_or_else(|| database.name.clone());
-    about.description = database.description.clone().unwrap_or_default();
+    about.description = database.full_description().unwrap_or_default();
     let offer = &target.offer;
     about.implementation = offer
         .implementation_name

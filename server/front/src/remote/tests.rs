@@ -158,6 +158,38 @@ async fn a_target_can_be_searched_alone() {
     );
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn explain_has_the_title_and_the_targets() {
+    let (one, two) = (catalogue("a", 1).start(), catalogue("b", 1).start());
+    let targets = [
+        target(&one),
+        format!("http://ann:secret@{}/cat", two.addr()),
+    ];
+    let front = front_with(targets, |options| {
+        options.title = Some("All of them".to_owned());
+        options.description = Some("At other servers".to_owned());
+    });
+    let connection = connected(&front, "IR-Explain-1").await;
+    let connection = connection.with_form(z3950::RecordForm::new(Some(XML), None));
+    let pqf = "@attrset exp-1 @and @attr 1=1 DatabaseInfo @attr 1=3 union";
+    let hits = connection.search(Query::pqf(pqf).expect("PQF")).await;
+    let hits = hits.expect("hits");
+    assert_eq!(hits.count(), 1);
+    let record = hits.record(1).await.expect("a record").text();
+    let sru = hostile::http(&front, "/union?operation=explain").await;
+    for explained in [record, sru] {
+        for part in [
+            "union".to_owned(),
+            "All of them".to_owned(),
+            "At other servers".to_owned(),
+            format!("Consists of: union@{}, union@http://", target(&one)),
+        ] {
+            assert!(explained.contains(&part), "{part}: {explained}");
+        }
+        assert!(!explained.contains("secret"), "{explained}");
+    }
+}
+
 #[tokio::test]
 async fn failures_cost_their_own_hits_only_and_are_named() {
     let good = catalogue("a", 2).start();

@@ -98,7 +98,7 @@ async fn scripted(title: &str) -> String {
     format!("http://{address}/cat")
 }
 
-async fn http(front: &TestServer, path: &str) -> String {
+pub(super) async fn http(front: &TestServer, path: &str) -> String {
     let mut stream = tokio::net::TcpStream::connect(front.addr())
         .await
         .expect("a connection");
