@@ -2,6 +2,7 @@
 //! pool of sessions.
 
 mod demand;
+mod gopher;
 
 use std::sync::Arc;
 

@@ -2,6 +2,7 @@
 //! servers (RFC 1630 "Introduction"; RFC 1738 §3: "specific gateway locators"): `GET GATEWAY/get?url=URL`.
 
 mod answer;
+mod gopher;
 
 #[cfg(test)]
 mod tests;

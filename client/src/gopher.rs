@@ -84,6 +84,19 @@ pub async fn retrieve(
     }
 }
 
+/// Reads a reply as it came from the server that `url` names.
+///
+/// # Errors
+/// Those of [`retrieve`] about replies.
+#[cfg(feature = "sru")]
+pub(crate) fn read(
+    url: &GopherUrl,
+    options: &GopherOptions,
+    octets: bytes::Bytes,
+) -> Result<Reply, GopherError> {
+    reply::read(&plan(url, options)?, octets, false)
+}
+
 /// The questions of an item's form (draft §3.1), in order; empty without a form.
 ///
 /// # Errors

@@ -34,7 +34,12 @@ pub(super) fn outcome(answer: HttpAnswer, plan: &Plan) -> Outcome {
             }
         };
     }
-    let problem = ProblemDetails::of(&answer);
+    failure(&answer)
+}
+
+/// Why there is nothing.
+pub(super) fn failure(answer: &HttpAnswer) -> Outcome {
+    let problem = ProblemDetails::of(answer);
     let name = problem.name();
     let words = problem.words(answer.status);
     Outcome::Failed(match (answer.status, name) {

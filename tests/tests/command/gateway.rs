@@ -158,10 +158,6 @@ fn what_a_gateway_cannot_follow_is_refused() {
             &["--allow-url-credentials"],
             "--allow-url-credentials cannot",
         ),
-        (
-            &["gopher://127.0.0.1/0/a"],
-            "--gateway none fetches this from its server",
-        ),
     ] {
         let ran = get(&[], &[&["z39.50r://lib.example/books?id7"], flags].concat());
         assert_eq!(ran.code, Some(2), "{ran:?}");
@@ -185,6 +181,56 @@ fn daemon(settings: &str) -> (Daemon, tempfile::TempDir) {
     std::fs::write(&file, text).expect("written");
     let daemon = Daemon::start(["--config", file.to_str().expect("text")]);
     (daemon, folder)
+}
+
+#[test]
+fn gopher_items_come_by_the_gateway() {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let gopher = listener.local_addr().expect("an address");
+    std::thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            let mut stream = BufReader::new(stream);
+            let mut selector = String::new();
+            if stream.read_line(&mut selector).is_err() {
+                continue;
+            }
+            let reply = match &*selector {
+                "/menu\r\n" => "0About\t/about\tlib.example\t70\r\n.\r\n",
+                "/find\tx y\r\n" => "0Found\t/x\tlib.example\t70\r\n.\r\n",
+                "/about\r\n" => "All about it\r\n.\r\n",
+                _ => "3gone\t\terror.host\t1\r\n.\r\n",
+            };
+            // The gateway may be gone.
+            let _ = stream.get_mut().write_all(reply.as_bytes());
+        }
+    });
+    let (first, _folder) = daemon(&format!("targets = [\"{gopher}\"]"));
+    let gateway = format!("http://{}", first.address());
+    let get =
+        |url: &str, flags: &[&str]| z3950(["get", "--gateway", &gateway, url].iter().chain(flags));
+    for (path, flags, code, shown) in [
+        ("0/about", &[][..], 0, "All about it\r\n"),
+        ("1/menu", &[], 0, "0 About  gopher://lib.example/0/about\n"),
+        (
+            "7/find",
+            &["--query", "x y"],
+            0,
+            "0 Found  gopher://lib.example/0/x\n",
+        ),
+        ("7/find", &[], 2, ""),
+        ("0/none", &[], 3, ""),
+        ("0/about", &["--format", "raw"], 0, "All about it\r\n.\r\n"),
+    ] {
+        let ran = get(&format!("gopher://{gopher}/{path}"), flags);
+        assert_eq!(ran.code, Some(code), "{path}: {ran:?}");
+        assert_eq!(ran.stdout, shown, "{path}: {ran:?}");
+    }
+    let ran = get("gopher://127.0.0.1:1/0/a", &[]);
+    assert_ne!(ran.code, Some(0), "{ran:?}");
+    assert!(
+        ran.stderr.contains("is not a target of this gateway"),
+        "{ran:?}"
+    );
 }
 
 #[test]

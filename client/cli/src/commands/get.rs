@@ -101,7 +101,7 @@ pub(crate) async fn run(arguments: &Get, output: &mut Output) -> Result<Exit, Fa
     };
     let exit = match batch.is_wanted() {
         true => run_all(batch, job(&arguments.urls), output).await?,
-        false => print(arguments, gateway.is_some(), job, output).await?,
+        false => print(arguments, &client, job, output).await?,
     };
     // A signal cuts the closing short.
     Interrupt.or_end(client.close_all()).await;
@@ -111,7 +111,7 @@ pub(crate) async fn run(arguments: &Get, output: &mut Output) -> Result<Exit, Fa
 /// Answers the URLs in order. Gopher URLs, which lead to no records, are fetched here; a batch refuses them.
 async fn print(
     arguments: &Get,
-    has_gateway: bool,
+    client: &Client,
     job: impl Fn(&[OsString]) -> Job<Retriever>,
     output: &mut Output,
 ) -> Result<Exit, Failure> {
@@ -122,7 +122,7 @@ async fn print(
         network: &arguments.connection.network,
         format: arguments.records.format,
         json: arguments.json,
-        has_gateway,
+        client,
     };
     let urls = arguments.urls.as_slice();
     let mut exit = Exit::Delivered;

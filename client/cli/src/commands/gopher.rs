@@ -7,6 +7,7 @@ use std::sync::Arc;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
+use z3950::Client;
 use z3950::gopher::{
     self, Attributes, Body, GopherError, GopherOptions, GopherPlanError, MAX_REPLY, MenuItem,
     Question, QuestionKind, Reply,
@@ -68,8 +69,8 @@ pub(crate) struct Fetch<'a> {
     pub(crate) network: &'a Network,
     pub(crate) format: Format,
     pub(crate) json: bool,
-    /// Whether URLs are carried out by a gateway, which is not asked for these.
-    pub(crate) has_gateway: bool,
+    /// Whose gateway carries out the URLs, if it has one.
+    pub(crate) client: &'a Client,
 }
 
 impl Fetch<'_> {
@@ -90,13 +91,8 @@ impl Fetch<'_> {
             ));
             return Ok(Exit::Usage);
         }
-        let refusal = match (self.network.demo, self.has_gateway) {
-            (true, _) => Some("the built-in catalogue does not speak Gopher"),
-            (_, true) => Some(
-                "a gateway is asked for z39.50r URLs only; --gateway none fetches this from its server",
-            ),
-            _ => None,
-        };
+        let demo = "the built-in catalogue does not speak Gopher";
+        let refusal = self.network.demo.then_some(demo);
         if let Some(words) = refusal {
             let envelope = envelope(&url).outcome(OutcomeName::NotSent, words);
             envelope.or_error(self.json, &format!("{url}: {words}"), output)?;
@@ -107,10 +103,16 @@ impl Fetch<'_> {
             output.warning(&format!("{}: {url}", Caution::EscapedControl));
         }
         let options = self.options();
-        let server = server(&connection::routes(self.network).await?, &url)?;
-        let retrieved = match completed(&url, self.arguments, &options, &server, output).await? {
-            Ok(complete) => gopher::retrieve(&complete, &options, &server).await,
-            Err(error) => Err(error),
+        let retrieved = match self.by_gateway(&url, &options).await {
+            Some(fetched) => fetched,
+            None => {
+                let server = server(&connection::routes(self.network).await?, &url)?;
+                let complete = completed(&url, self.arguments, &options, &server, output);
+                match complete.await? {
+                    Ok(complete) => gopher::retrieve(&complete, &options, &server).await,
+                    Err(error) => Err(error),
+                }
+            }
         };
         match retrieved {
             Ok(reply) => {
@@ -128,6 +130,25 @@ impl Fetch<'_> {
                 Ok(exit)
             }
         }
+    }
+
+    /// Has the gateway fetch a URL, if there is one. It is asked for no forms.
+    async fn by_gateway(
+        &self,
+        url: &GopherUrl,
+        options: &GopherOptions,
+    ) -> Option<Result<Reply, GopherError>> {
+        let mut complete = url.clone();
+        let term = self.arguments.query.as_ref();
+        if let (Err(GopherPlanError::NeedsSearchTerm), Some(term)) =
+            (gopher::plan(url, options), term)
+        {
+            match url.to_builder().search(term.as_encoded_bytes()).build() {
+                Ok(url) => complete = url,
+                Err(error) => return Some(Err(unsendable(error))),
+            }
+        }
+        self.client.gopher_by_gateway(&complete, options).await
     }
 
     fn write(&self, url: &GopherUrl, reply: &Reply, output: &mut Output) -> Result<(), Failure> {

@@ -2,12 +2,15 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
+use z3950::Client;
+use z3950::gopher::{Body, GopherOptions};
 use z3950::profile::Profiles;
 use z3950::transport::{Resolve, Resolving};
-use z3950::url::Host;
+use z3950::url::{GopherUrl, Host, Mode};
 use z3950_server::testing::{TestServer, record};
 
 use super::{SOON, Site};
@@ -214,4 +217,103 @@ async fn gopher_items_are_fetched_and_never_run() {
         assert!(head.contains(&field), "{target}: {head}");
         assert!(body.contains(words), "{target}: {body}");
     }
+    // The library's client reads the replies that the gateway passes on.
+    let gateway = site.server.http_url("").parse().expect("a gateway");
+    let client = Client::new().with_gateway(gateway);
+    let mut options = GopherOptions::default();
+    let fetched = async |url: &str, options: &GopherOptions| {
+        let url = GopherUrl::parse(url, Mode::Strict).expect("a URL");
+        let fetched = client.gopher_by_gateway(&url, options).await;
+        fetched.expect("it has a gateway")
+    };
+    let menu = fetched("gopher://lib.example/1/menu", &options).await;
+    let Body::Menu(items) = menu.expect("a menu").body else {
+        panic!("no menu")
+    };
+    assert_eq!(items.len(), 1);
+    assert_eq!(items[0].display, "About");
+    let text = fetched("gopher://lib.example/0/about", &options).await;
+    let text = text.expect("a text").body;
+    assert_eq!(text, Body::Text("<script>alert(1)</script>\r\n".into()));
+    for (url, words) in [
+        ("gopher://lib.example/1/none", "no record"),
+        ("gopher://lib.example/9/big", "larger than 2048"),
+        ("gopher://lib.example:71/0/about", "not a target"),
+        ("gopher://lib.example/7/find", "search term"),
+    ] {
+        let error = fetched(url, &options).await.expect_err(url);
+        let shown = words_of(&error);
+        assert!(shown.contains(words), "{url}: {shown}");
+    }
+    for (octets, is_read) in [(30, true), (29, false)] {
+        options.max_octets = octets;
+        let text = fetched("gopher://lib.example/0/about", &options).await;
+        assert_eq!(text.is_ok(), is_read, "{octets}: {text:?}");
+    }
+    let url = GopherUrl::parse("gopher://lib.example/", Mode::Strict).expect("a URL");
+    let without = Client::new().gopher_by_gateway(&url, &options).await;
+    assert!(without.is_none());
+}
+
+/// An error with its causes.
+fn words_of(error: &dyn std::error::Error) -> String {
+    let mut words = error.to_string();
+    let mut cause = error.source();
+    while let Some(next) = cause {
+        words += &format!(": {next}");
+        cause = next.source();
+    }
+    words
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn several_records_elsewhere_are_300() {
+    let other = TestServer::builder()
+        .database("cat", [record("twice", "One"), record("twice", "Two")])
+        .database("dog", [record("once", "Three")])
+        .start();
+    let site = site(other.addr(), &["lib.example"], false);
+    let target = "/z39.50r://lib.example/cat?twice";
+    let (head, body) = site.ask(target, "Accept: application/json\r\n").await;
+    assert!(head.starts_with("HTTP/1.1 300 "), "{head}");
+    assert!(body.contains("\"hits\":2"), "{body}");
+    assert!(body.contains("\"outcome\":\"ambiguous\""), "{body}");
+    assert!(!body.contains("\"links\""), "{body}");
+    let found = site.status("/z39.50r://lib.example/cat+dog?twice").await;
+    assert!(found.starts_with("300 "), "{found}");
+    for link in ["cat", "dog"].map(|name| format!("\n/z39.50r://lib.example/{name}?twice\n")) {
+        assert!(found.contains(&link), "{found}");
+    }
+    let found = site.status("/z39.50r://lib.example/dog?once").await;
+    assert!(found.starts_with("200 "), "{found}");
+}
+
+/// Of requests at one time, each is in the pace of the server, as if one client had made all.
+#[tokio::test(flavor = "multi_thread")]
+async fn pauses_of_profiles_hold_across_requests() {
+    let pause = Duration::from_millis(150);
+    let other = TestServer::builder()
+        .database("cat", [record("id9", "Persuasion")])
+        .start();
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("targets.toml");
+    let text = format!(
+        "[targets.slow]\nhost = \"127.0.0.1\"\nport = {}\npause = {}\n",
+        other.addr().port(),
+        pause.as_secs_f64()
+    );
+    std::fs::write(&path, text).expect("written");
+    let profiles = Profiles::default().with_file(&path).expect("profiles");
+    let mut options = GatewayOptions::default();
+    let allowed = options.targets.allow("slow", &profiles);
+    allowed.expect("a target");
+    let site = Site::of(Gateway::new(options, profiles));
+    let target = format!("/{}", other.url("cat?id9"));
+    let begun = Instant::now();
+    let all = (0..4).map(|_| site.status(&target));
+    for found in futures_util::future::join_all(all).await {
+        assert!(found.starts_with("200 "), "{found}");
+    }
+    // One Init at least and four searches; each request alone has an Init and a search.
+    assert!(begun.elapsed() >= pause * 4, "{:?}", begun.elapsed());
 }

@@ -1,0 +1,60 @@
+//! Gopher items by a gateway, which sends the reply of their server as it came.
+
+use hyper::StatusCode;
+
+use super::answer::failure;
+use super::{GatewayClient, parameter};
+use crate::error::GatewayError;
+use crate::gopher::{self, GopherError, GopherOptions, Reply};
+use crate::retrieve::Outcome;
+use crate::transport::Timeouts;
+use crate::transport::http::HttpRequest;
+use crate::url::GopherUrl;
+
+/// The reply as it came, or a description of the problem (RFC 9457).
+const OCTETS: &str = "application/octet-stream, application/problem+json;q=0.1";
+
+impl GatewayClient {
+    /// # Errors
+    /// Those of the reply; the gateway's own in [`GopherError::Connect`].
+    pub(crate) async fn fetch(
+        &self,
+        url: &GopherUrl,
+        options: &GopherOptions,
+        timeouts: &Timeouts,
+    ) -> Result<Reply, GopherError> {
+        let mut options = *options;
+        options.allow_reserved_port = true;
+        // What the gateway could not send either.
+        gopher::plan(url, &options)?;
+        let request = HttpRequest {
+            path: format!(
+                "{}get?url={}&format=raw",
+                self.gateway.path,
+                parameter(&url.canonical())
+            ),
+            accepted: OCTETS,
+            body: None,
+            is_repeatable: true,
+        };
+        let answer = self.ask(&request, timeouts).await;
+        let answer = answer.map_err(GopherError::Connect)?;
+        if answer.status != StatusCode::OK {
+            return Err(GopherError::Connect(match failure(&answer) {
+                Outcome::Failed(error) => error,
+                outcome => GatewayError::Refused(outcome.to_string()).into(),
+            }));
+        }
+        if answer.media_type != "application/octet-stream" {
+            let words = format!(
+                "an answer of type {}, which is no Gopher item",
+                answer.media_type
+            );
+            return Err(GopherError::Connect(GatewayError::NoGateway(words).into()));
+        }
+        if answer.body.len() > options.max_octets {
+            return Err(GopherError::TooLarge(options.max_octets));
+        }
+        gopher::read(url, &options, answer.body)
+    }
+}
