@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use z3950_asn1::apdu::{
     Apdu, ExternalValue, InitializeRequest, InitializeResponse, Options, OtherInformation,
+    ProtocolVersion,
 };
 use z3950_asn1::format::charset_negotiation::{
     CharSetandLanguageNegotiation, OriginProposal, ProposedCharSet, SelectedCharSet, TargetResponse,
@@ -43,7 +44,7 @@ pub(crate) fn answer(
     let proposed = proposal(request);
     let mut response = InitializeResponse {
         protocol_version,
-        options: options(request, offer, proposed.is_some()),
+        options: options(request, offer, protocol_version, proposed.is_some()),
         preferred_message_size: count(preferred),
         exceptional_record_size: count(exceptional),
         result: true,
@@ -112,13 +113,29 @@ fn admit(
     }
 }
 
-/// The options that are both requested and offered. The negotiation model is only granted if there is something to negotiate.
-fn options(request: &InitializeRequest, offer: &Offer, negotiates: bool) -> Options {
+/// The options of version 3: in version 2, an answer is one APDU, and operations are serial (Z39.50-2003 §3.3, §3.5).
+const OF_VERSION_3: [Options; 3] = [
+    Options::SEGMENTATION_1,
+    Options::SEGMENTATION_2,
+    Options::CONCURRENT_OPERATIONS,
+];
+
+/// The options that are both requested and offered, and exist in the version in force. The negotiation model is only granted if
+/// there is something to negotiate.
+fn options(
+    request: &InitializeRequest,
+    offer: &Offer,
+    version: ProtocolVersion,
+    negotiates: bool,
+) -> Options {
     let Options(agreed) = request.options.intersection(offer.options);
-    let Options(model) = Options::NEGOTIATION_MODEL;
-    let granted = agreed
-        .positions()
-        .filter(|bit| negotiates || !model.contains(*bit));
+    let has_version_3 = version.highest() >= Some(3);
+    let is_granted = |bit: &u8| {
+        let is_one = |option: &Options| option.0.contains(*bit);
+        (negotiates || !is_one(&Options::NEGOTIATION_MODEL))
+            && (has_version_3 || !OF_VERSION_3.iter().any(is_one))
+    };
+    let granted = agreed.positions().filter(is_granted);
     Options(granted.fold(Bits::default(), Bits::with))
 }
 

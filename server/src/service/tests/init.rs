@@ -61,6 +61,24 @@ fn init_grants_what_is_offered() {
     }
 }
 
+#[test]
+fn version_2_has_no_options_of_version_3() {
+    let of_3 = Options::SEGMENTATION_1 | Options::SEGMENTATION_2 | Options::CONCURRENT_OPERATIONS;
+    let both = Options::SEARCH | Options::NAMED_RESULT_SETS;
+    for (version, granted) in [
+        (ProtocolVersion::UP_TO_3, both | of_3),
+        (ProtocolVersion::UP_TO_2, both),
+        (ProtocolVersion::ONLY_1, both),
+    ] {
+        let mut session = Session::new(Arc::new(target()));
+        let request = InitializeRequest {
+            options: both | of_3,
+            ..init_of(version)
+        };
+        assert_eq!(answered(&mut session, request).options, granted);
+    }
+}
+
 /// The diagnostic in a refusal: userInfo-1 around diag-1 around the default form.
 fn refusal(response: &InitializeResponse) -> String {
     use z3950_asn1::format::diag1::DiagnosticFormat;
