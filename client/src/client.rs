@@ -27,7 +27,7 @@ use crate::target::profile::{
 };
 #[cfg(feature = "proxy")]
 use crate::transport::Proxy;
-use crate::transport::{Resolve, Routes, Timeouts};
+use crate::transport::{Connect, Resolve, Routes, Timeouts};
 use crate::url::{Mode, Z3950Url};
 
 /// The options of a client.
@@ -432,6 +432,19 @@ impl Client {
         options: &SessionOptions,
     ) -> Result<Session, Error> {
         self.pool.connect(endpoint, proxy, options).await
+    }
+
+    /// What connects to an endpoint, through `proxy` if there is one, for programs that speak the protocol themselves. Nothing is
+    /// connected yet.
+    ///
+    /// # Errors
+    /// [`Error::Unavailable`] for a route that cannot be used, such as TLS with a missing certificate file.
+    pub fn connector(
+        &self,
+        endpoint: &Endpoint,
+        proxy: Option<&str>,
+    ) -> Result<Arc<dyn Connect>, Error> {
+        self.pool.connector(endpoint, proxy)
     }
 
     /// Closes all idle sessions and those opened for session URLs, within [`Timeouts::close`].

@@ -28,7 +28,7 @@ use crate::protocol::session::{Reconnect, Repeat, Session, SessionOptions, WeakS
 use crate::target::Endpoint;
 use crate::target::profile::{Credentials, SruOptions, TargetLimits};
 use crate::transport::Routes;
-use crate::transport::connect::BoxFuture;
+use crate::transport::connect::{BoxFuture, Connect};
 
 /// The sessions of a client, the routes that lead to servers, and the passwords used at Init.
 #[derive(Default)]
@@ -65,11 +65,7 @@ impl Pool {
         if endpoint.is_sru() {
             return Session::over_sru(endpoint, proxy, &self.routes, options).await;
         }
-        let connector = self.routes.to(endpoint, proxy);
-        let connector = connector.map_err(|error| Error::Unavailable {
-            phase: Phase::Connect,
-            cause: Cause::Other(Arc::new(io::Error::other(error))),
-        })?;
+        let connector = self.connector(endpoint, proxy)?;
         let (host, port) = (endpoint.host(), endpoint.port());
         let session = Session::connect(&host, port, &*connector, options).await;
         if let (Err(Error::InitRejected(_)), Some(refused)) =
@@ -78,6 +74,19 @@ impl Pool {
             lock(&self.secrets).retain(|_, known| known != refused);
         }
         session
+    }
+
+    /// See [`Client::connector`](crate::Client::connector).
+    pub(crate) fn connector(
+        &self,
+        endpoint: &Endpoint,
+        proxy: Option<&str>,
+    ) -> Result<Arc<dyn Connect>, Error> {
+        let connector = self.routes.to(endpoint, proxy);
+        connector.map_err(|error| Error::Unavailable {
+            phase: Phase::Connect,
+            cause: Cause::Other(Arc::new(io::Error::other(error))),
+        })
     }
 
     /// See [`Client::lease`](crate::Client::lease).

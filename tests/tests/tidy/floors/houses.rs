@@ -153,6 +153,7 @@ pub(super) const HOUSES: &[House] = &[
         package: "client",
         floors: &[
             "testing",
+            "conformance",
             "client",
             "open",
             "connection",
