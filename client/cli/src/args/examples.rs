@@ -66,7 +66,11 @@ const ALL: &[Examples] = &[
         ("Order the only record that a search finds", "z3950 --demo order localhost/books '@attr 1=12 pg1342'"),
         ("Request a loan of the second of several, with an ILL-Request", "z3950 order lib.example/books --ill --item 2 --contact-email me@lib.example ti:war"),
     ]),
-    ("probe", &[("Run all tests, with a word that is in the records", "z3950 --demo probe --term emma localhost/books")]),
+    ("probe", &[
+        ("Run all tests, with a word that is in the records", "z3950 --demo probe --term emma localhost/books"),
+        ("Judge a server by the standard; the exit code is 8 if it violates it", "z3950 probe --conformance --report judged.xml lib.example/books"),
+        ("Only what is about Scan, with the octets", "z3950 probe --conformance --only scan. --octets lib.example/books"),
+    ]),
     ("targets list", &[("All names", "z3950 targets list")]),
     ("targets show", &[
         ("", "z3950 targets show loc"),

@@ -1,6 +1,7 @@
 //! `z3950 probe`: tries the features of a server one at a time (Z39.50-2003 §3.2), with pauses and at most one more connection
-//! per line, so as not to burden it.
+//! per line, so as not to burden it; with `--conformance`, judges it by the standard.
 
+mod conformance;
 mod options;
 mod perform;
 
@@ -15,6 +16,7 @@ use z3950::retrieve::OutcomeName;
 use z3950::service::init::ServerInfo;
 use z3950::session::Session;
 
+use self::conformance::Conformance;
 use self::perform::{Attempts, NoResult, Trial};
 use crate::answer::Envelope;
 use crate::batch::Tally;
@@ -51,6 +53,9 @@ pub(crate) struct Probe {
     pub(crate) json: bool,
 
     #[command(flatten)]
+    pub(crate) conformance: Conformance,
+
+    #[command(flatten)]
     pub(crate) connection: ConnectionOptions,
 }
 
@@ -58,6 +63,9 @@ pub(crate) async fn run(arguments: &Probe, output: &mut Output) -> Result<Exit, 
     let (target, connection) = (&arguments.target, &arguments.connection);
     let reached = TargetClient::to(target, &arguments.databases, connection, output);
     let (reach, place) = reached.await?;
+    if arguments.conformance.is_asked() {
+        return conformance::run(arguments, &reach, &place, output).await;
+    }
     let mut attempts = Attempts {
         arguments,
         reach: &reach,

@@ -17,6 +17,7 @@ use z3950::retrieve::OutcomeName;
 use z3950::service::{DEFAULT_RESULT_SET, ResultRecord};
 use z3950::session::{Reconnect, Session, SessionOptions};
 use z3950::target::{Endpoint, redacted};
+use z3950::transport::Connect;
 use z3950::url::Host;
 use z3950_asn1::apdu::{DatabaseName, InitializeRequest};
 use z3950_asn1::query::Dialects;
@@ -268,6 +269,19 @@ impl TargetClient {
         let (endpoint, proxy) = (&place.resolved.endpoint, place.resolved.proxy.as_deref());
         let session = self.client.session(endpoint, proxy, &options);
         session.await.map_err(|error| self.unanswered(place, error))
+    }
+
+    /// What connects to a target, and the options of a session there, for requests that no session sends.
+    pub(crate) async fn connector(
+        &self,
+        place: &NamedTarget,
+    ) -> Result<(Arc<dyn Connect>, SessionOptions), Unanswered> {
+        let options = self
+            .client
+            .options_at(&place.resolved, self.init(place))
+            .await?;
+        let (endpoint, proxy) = (&place.resolved.endpoint, place.resolved.proxy.as_deref());
+        Ok((self.client.connector(endpoint, proxy)?, options))
     }
 
     /// Borrows a session from the pool, within the limits of the profile.

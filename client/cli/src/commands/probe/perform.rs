@@ -41,6 +41,18 @@ use crate::render::counted;
 /// How long to wait between requests to another machine.
 const PAUSE: Duration = Duration::from_millis(500);
 
+impl Probe {
+    /// How long to wait between requests to a target.
+    pub(super) fn pause_at(&self, place: &NamedTarget) -> Duration {
+        let pause = match self.pause {
+            Some(Wait(pause)) => pause,
+            None if place.resolved.endpoint.host().is_loopback() => None,
+            None => Some(PAUSE),
+        };
+        pause.unwrap_or_default()
+    }
+}
+
 /// A second result set, besides the default one.
 pub(super) const OTHER_SET: &str = "probe1";
 
@@ -113,12 +125,7 @@ impl Attempts<'_> {
 
     /// Waits, so as not to burden the server.
     pub(super) async fn pause(&self) {
-        let pause = match self.arguments.pause {
-            Some(Wait(pause)) => pause,
-            None if self.place.resolved.endpoint.host().is_loopback() => None,
-            None => Some(PAUSE),
-        };
-        sleep(pause.unwrap_or_default()).await;
+        sleep(self.arguments.pause_at(self.place)).await;
     }
 
     /// Carries out a trial.
