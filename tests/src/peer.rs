@@ -131,6 +131,33 @@ pub fn perl_sru(records: &[String]) -> Option<Server> {
     }))
 }
 
+/// Starts a server made with Perl's `Net::Z3950::SimpleServer` (Debian's `libnet-z3950-simpleserver-perl`) on the given MARC
+/// records, if it is there.
+pub fn simple_server(records: &[Bytes]) -> Option<Server> {
+    let perl = find("perl")?;
+    let has_module = Command::new(&perl)
+        .args(["-MNet::Z3950::SimpleServer", "-e", "1"])
+        .stderr(Stdio::null())
+        .status();
+    if !has_module.is_ok_and(|status| status.success()) {
+        skip("the Perl module Net::Z3950::SimpleServer");
+        return None;
+    }
+    let directory = tempfile::tempdir().expect("a directory");
+    let script = directory.path().join("server.pl");
+    std::fs::write(&script, include_str!("peer/simple-server.pl")).expect("the file is written");
+    let list = directory.path().join("records.mrc");
+    std::fs::write(&list, records.concat()).expect("the file is written");
+    Some(start(directory, |_, port| {
+        let mut command = Command::new(&perl);
+        command
+            .args([&script, &list])
+            .args(["-v", "none"])
+            .arg(format!("tcp:127.0.0.1:{port}"));
+        command
+    }))
+}
+
 /// The program `zebrasrv`, and a folder with a register of the records.
 fn zebra_register(records: &[Bytes]) -> Option<(PathBuf, TempDir)> {
     let (server, indexer) = (find("zebrasrv")?, find("zebraidx")?);

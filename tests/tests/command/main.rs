@@ -2,6 +2,7 @@
 
 mod audit_urls;
 mod batch;
+mod conformance;
 mod copies;
 mod daemon;
 mod damaged;

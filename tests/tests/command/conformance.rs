@@ -1,0 +1,604 @@
+//! `z3950 probe --conformance`: our server passes, servers that misbehave fail the checks that are about it, and the reports are
+//! written whatever happens.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use z3950_tests::peer;
+use z3950_tests::program::{Daemon, Ran, path, z3950};
+
+/// The findings of a run with `--json`.
+struct Findings(Vec<Value>);
+
+impl Findings {
+    fn of(ran: &Ran) -> Self {
+        let lines = ran.stdout.lines();
+        Self(
+            lines
+                .map(|line| serde_json::from_str(line).expect("JSON"))
+                .collect(),
+        )
+    }
+
+    /// The names of the checks that ended like this.
+    fn named(&self, verdict: &str) -> Vec<&str> {
+        let found = self
+            .0
+            .iter()
+            .filter(|finding| finding["verdict"] == verdict);
+        found.map(|finding| text(finding, "check")).collect()
+    }
+
+    /// The names of the checks that violate the standard.
+    fn violations(&self) -> Vec<&str> {
+        let found = self
+            .0
+            .iter()
+            .filter(|finding| finding["verdict"] == "fail" && finding["level"] == "shall");
+        found.map(|finding| text(finding, "check")).collect()
+    }
+}
+
+fn text<'a>(finding: &'a Value, key: &str) -> &'a str {
+    finding[key].as_str().expect(key)
+}
+
+/// Judges the books of a server.
+fn judged(server: &Daemon, arguments: &[&str]) -> Ran {
+    let target = format!("{}/books", server.address());
+    let own = ["probe", "--conformance", "--json", &target];
+    z3950([&own, arguments].concat())
+}
+
+#[test]
+fn our_server_passes_all_it_offers() {
+    let server = Daemon::start(["--demo"]);
+    let ran = judged(&server, &["--hostile", "--may-update", "books"]);
+    let findings = Findings::of(&ran);
+    assert_eq!(findings.named("fail"), [""; 0], "{ran:?}");
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    assert!(findings.named("pass").len() > 380, "{}", ran.stderr);
+    assert_eq!(
+        findings.named("not offered"),
+        [
+            "init.id.diagnostic",
+            "syntax.unimarc",
+            "syntax.unimarc.sound",
+            "scan.position.negative",
+            "duplicates.answered",
+            "duplicates.not-more",
+        ]
+    );
+    assert_eq!(findings.named("not judged"), [""; 0], "{ran:?}");
+}
+
+#[test]
+fn nothing_forbidden_is_sent_unless_allowed() {
+    let server = Daemon::start(["--demo"]);
+    let ran = judged(&server, &["--only", "hostile.", "--only", "update."]);
+    let findings = Findings::of(&ran);
+    assert_eq!(findings.named("not judged").len(), findings.0.len());
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    let updated = judged(&server, &["--only", "update.", "--may-update", "nowhere"]);
+    let findings = Findings::of(&updated);
+    assert_eq!(
+        findings.named("not offered"),
+        [
+            "update.insert.found",
+            "update.replace",
+            "update.delete",
+            "update.delete.gone",
+        ],
+        "nothing can be stored in a database that does not exist: {updated:?}"
+    );
+}
+
+/// A fault of the server, the checks carried out, and those that fail.
+type Row = (
+    &'static str,
+    &'static [&'static str],
+    &'static [&'static str],
+);
+
+const FAULTS: &[Row] = &[
+    (
+        "on init: version 1",
+        &["init.version"],
+        &["init.version.none-in-common", "init.version.none"],
+    ),
+    (
+        "on init: options search",
+        &["options.search", "set.named"],
+        &["options.search"],
+    ),
+    (
+        "on init: reject 1014",
+        &["init.version", "sizes.in-order"],
+        &[
+            "init.version.common",
+            "init.version.2",
+            "init.version.1",
+            "init.version.only-2",
+            "init.version.later",
+        ],
+    ),
+    (
+        "on init: before close",
+        &["init.answered", "init.names"],
+        &["init.answered"],
+    ),
+    (
+        "on search: reference-id wrong",
+        &["reference-id."],
+        &[
+            "reference-id.search",
+            "reference-id.search.absent",
+            "reference-id.search.failed",
+            "reference-id.empty",
+            "reference-id.octets",
+            "reference-id.one-octet",
+            "reference-id.long",
+            "reference-id.reused",
+        ],
+    ),
+    (
+        "on search: fail-silently",
+        &[
+            "search.answered",
+            "search.failed",
+            "search.count",
+            "term.null",
+        ],
+        &[
+            "search.answered",
+            "search.failed.diagnostic",
+            "search.failed.result-set-status",
+            "search.failed.bib-1",
+            "search.failed.addinfo",
+            "term.null",
+        ],
+    ),
+    (
+        "on search: count 3",
+        &["search.zero", "search.count"],
+        &["search.zero-hits"],
+    ),
+    (
+        "on search: push 2",
+        &["search.no-records", "piggyback."],
+        &[
+            "search.no-records",
+            "piggyback.small",
+            "piggyback.small.edge",
+            "piggyback.small.past-edge",
+            "piggyback.medium.one",
+            "piggyback.medium.none",
+            "piggyback.medium.all",
+            "piggyback.medium.negative",
+            "piggyback.large",
+            "piggyback.large.edge",
+            "piggyback.bounds.largest",
+        ],
+    ),
+    (
+        "on search: no-piggyback",
+        &["piggyback.medium", "piggyback.large"],
+        &[
+            "piggyback.medium",
+            "piggyback.medium.one",
+            "piggyback.medium.all",
+            "piggyback.large.past-edge",
+        ],
+    ),
+    (
+        "on present: returned 7",
+        &["present.first", "present.count", "present.past-end"],
+        &["present.first", "present.count"],
+    ),
+    (
+        "on present: fewer 0",
+        &[
+            "set.default",
+            "present.first",
+            "present.several",
+            "present.past-end",
+        ],
+        &["set.default", "present.first", "present.several"],
+    ),
+    (
+        "on present: status success",
+        &[
+            "present.past-end",
+            "present.across-end",
+            "present.start.zero",
+            "present.number",
+        ],
+        &[
+            "present.past-end",
+            "present.across-end",
+            "present.start.zero",
+            "present.number.largest",
+            "present.number.2-to-the-32",
+        ],
+    ),
+    (
+        "on present: damage directory",
+        &["syntax."],
+        &["syntax.usmarc.sound"],
+    ),
+    (
+        "on present: surrogate 14",
+        &["present.first", "syntax.omitted", "element-set."],
+        &["syntax.omitted", "element-set.full"],
+    ),
+    (
+        "on present: length +3",
+        &["present.first"],
+        &["present.first"],
+    ),
+    (
+        "on scan: fail 31",
+        &[
+            "scan.answered",
+            "scan.database",
+            "scan.use",
+            "scan.attribute-set",
+        ],
+        &[
+            "scan.database.unknown",
+            "scan.use.unknown",
+            "scan.attribute-set.unknown",
+        ],
+    ),
+    (
+        "on sort: silence",
+        &["reference-id.sort", "sort.answered", "sort.same-records"],
+        &["reference-id.sort", "sort.answered"],
+    ),
+    (
+        "on delete: cut 3",
+        &["reference-id.delete", "delete.list"],
+        &[
+            "reference-id.delete",
+            "reference-id.delete.all",
+            "delete.list",
+            "delete.list.statuses",
+            "delete.list.several",
+            "delete.list.unknown",
+            "delete.list.twice",
+        ],
+    ),
+    (
+        "on report: instead segment",
+        &["resource-report.session"],
+        &["resource-report.session"],
+    ),
+    (
+        "on extended: fail 1",
+        &["extended.unknown-type"],
+        &["extended.unknown-type.code"],
+    ),
+    (
+        "on close: silence",
+        &["close.answered", "close.reference-id", "close.version-2"],
+        &["close.answered", "close.reference-id"],
+    ),
+];
+
+#[test]
+fn faults_fail_the_checks_that_are_about_them() {
+    std::thread::scope(|scope| {
+        for (rule, only, wanted) in FAULTS {
+            scope.spawn(move || {
+                let server = Daemon::start(["--demo", "--fault", rule]);
+                let mut arguments = vec!["--query", "@attr 1=1016 war", "--timeout", "2"];
+                arguments.extend(only.iter().flat_map(|name| ["--only", name]));
+                let ran = judged(&server, &arguments);
+                let findings = Findings::of(&ran);
+                assert_eq!(findings.named("fail"), *wanted, "{rule}: {ran:?}");
+                let is_violated = !findings.violations().is_empty();
+                assert_eq!(ran.code, Some(if is_violated { 8 } else { 0 }), "{rule}");
+            });
+        }
+    });
+}
+
+#[test]
+fn a_failure_says_what_was_sent_wanted_and_came() {
+    let server = Daemon::start(["--demo", "--fault", "on present: returned 7"]);
+    let target = format!("{}/books", server.address());
+    let arguments = [
+        "probe",
+        "--conformance",
+        "--only",
+        "present.first",
+        "--octets",
+        &target,
+    ];
+    let ran = z3950(arguments);
+    let lines: Vec<&str> = ran.stdout.lines().collect();
+    let begins = |index: usize, words: &str| {
+        let line = lines.get(index).copied().unwrap_or_default();
+        assert!(line.starts_with(words), "{words:?} in {ran:?}");
+    };
+    begins(
+        0,
+        "present.first                        fail         Z39.50-2003 §3.2.3.1",
+    );
+    begins(1, "    required: The first record comes alone.");
+    begins(
+        2,
+        "    sent:     presentRequest {\"resultSetId\":\"default\"",
+    );
+    begins(
+        3,
+        "    wanted:   numberOfRecordsReturned 1, as many as records came",
+    );
+    begins(
+        4,
+        "    came:     presentResponse {\"numberOfRecordsReturned\":7",
+    );
+    begins(5, "    > b4");
+    begins(6, "    < b5");
+    assert_eq!(ran.code, Some(8), "{ran:?}");
+}
+
+#[test]
+fn reports_are_json_and_xml_of_junit() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (xml, json) = (folder.path().join("a.xml"), folder.path().join("a.json"));
+    let server = Daemon::start(["--demo", "--fault", "on present: returned 7"]);
+    let (xml_name, json_name) = (xml.to_str().expect("text"), json.to_str().expect("text"));
+    let reports = ["--report", xml_name, "--report", json_name];
+    let only = [
+        "--only",
+        "present.",
+        "--only",
+        "syntax.unimarc",
+        "--only",
+        "scan.count",
+    ];
+    let arguments = [
+        &reports[..],
+        &only,
+        &["--user", "ann", "--password-env", "JUDGE_PASSWORD"],
+    ];
+    let mut command = Command::new(path("z3950"));
+    let target = format!("{}/books", server.address());
+    command
+        .args(["probe", "--conformance", &target])
+        .args(arguments.concat());
+    command.env("JUDGE_PASSWORD", "sesame-of-the-judge");
+    let ran = z3950_tests::program::run(&mut command, "");
+    assert_eq!(ran.code, Some(8), "{ran:?}");
+    let report: Value = serde_json::from_slice(&fs::read(&json).expect("a report")).expect("JSON");
+    assert_eq!(report["v"], 1);
+    assert_eq!(report["used"]["databases"][0], "books");
+    let checks = report["checks"].as_array().expect("checks");
+    let first = &checks[0];
+    assert_eq!(first["check"], "present.first");
+    assert_eq!(first["verdict"], "fail");
+    let conversation = first["conversation"].as_array().expect("what was said");
+    assert_eq!(conversation[0]["direction"], "sent");
+    let octets = conversation[0]["octets"].as_str().expect("octets");
+    assert!(octets.starts_with("b4"), "{octets}");
+    let secret: String = "sesame-of-the-judge"
+        .bytes()
+        .map(|octet| format!("{octet:02x}"))
+        .collect();
+    assert!(!octets.contains(&secret), "the password is left out");
+    let count = |verdict: &str| {
+        let found = checks.iter().filter(|check| check["verdict"] == verdict);
+        found.count()
+    };
+    assert_eq!(report["count"]["pass"], count("pass"));
+    let advice = report["count"]["advice"].as_u64().expect("a number");
+    let fail = report["count"]["fail"].as_u64().expect("a number");
+    assert_eq!(usize::try_from(advice + fail), Ok(count("fail")));
+    let text = fs::read_to_string(&xml).expect("a report");
+    let cases = text.matches("<testcase ").count();
+    assert_eq!(cases, checks.len());
+    assert_eq!(text.matches("<failure ").count() as u64, fail);
+    assert_eq!(
+        text.matches("<skipped ").count(),
+        checks.len() - count("pass") - fail as usize
+    );
+    assert!(text.contains("<testsuite name=\"present\""), "{text}");
+    assert_well_formed(&xml);
+    // They are kept unless --force is given.
+    let again = judged(&server, &["--only", "scan.count", "--report", json_name]);
+    assert_eq!(again.code, Some(2), "{again:?}");
+    let forced = judged(
+        &server,
+        &["--only", "scan.count", "--report", json_name, "--force"],
+    );
+    assert_eq!(forced.code, Some(0), "{forced:?}");
+}
+
+/// Fails if xmllint is there and does not read the file.
+fn assert_well_formed(file: &Path) {
+    if let Some(xmllint) = peer::find("xmllint") {
+        let status = Command::new(xmllint).arg("--noout").arg(file).status();
+        assert!(status.expect("xmllint starts").success());
+    }
+}
+
+#[test]
+fn a_server_that_is_not_there_is_reported_too() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let report = folder.path().join("a.json");
+    let name = report.to_str().expect("text");
+    let unheard = peer::Unheard::bind();
+    let target = unheard.address().to_string();
+    let ran = z3950([
+        "probe",
+        "--conformance",
+        "--json",
+        &target,
+        "--report",
+        name,
+    ]);
+    assert_eq!(ran.code, Some(6), "{ran:?}");
+    let findings = Findings::of(&ran);
+    assert_eq!(findings.named("not judged").len(), findings.0.len());
+    assert!(findings.0.len() > 350);
+    assert!(fs::metadata(&report).is_ok_and(|data| data.len() > 0));
+}
+
+#[test]
+fn a_server_that_hangs_costs_each_check_its_time() {
+    let server = Daemon::start(["--demo", "--fault", "on search nth=3: silence"]);
+    let began = Instant::now();
+    let arguments = [
+        "--timeout",
+        "1",
+        "--query",
+        "@attr 1=1016 war",
+        "--only",
+        "search.many",
+    ];
+    let ran = judged(&server, &arguments);
+    let findings = Findings::of(&ran);
+    assert_eq!(findings.named("fail"), ["search.many"], "{ran:?}");
+    assert_eq!(findings.0[0]["came"], "no answer within 1 s");
+    assert!(began.elapsed() < Duration::from_secs(60));
+}
+
+#[cfg(unix)]
+#[test]
+fn an_interrupted_judgement_is_reported() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let report = folder.path().join("a.json");
+    let server = Daemon::start(["--demo", "--fault", "on sort: silence"]);
+    let mut child = Command::new(path("z3950"))
+        .args([
+            "probe",
+            "--conformance",
+            "--only",
+            "scan.count",
+            "--only",
+            "sort.",
+        ])
+        .arg(format!("{}/books", server.address()))
+        .arg("--report")
+        .arg(&report)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("starts");
+    // The first check is done, and the second waits for its answer.
+    let mut first = String::new();
+    let mut lines = std::io::BufReader::new(child.stdout.take().expect("piped"));
+    std::io::BufRead::read_line(&mut lines, &mut first).expect("a line");
+    assert!(first.starts_with("scan.count"), "{first}");
+    let status = Command::new("kill")
+        .args(["-s", "INT", &child.id().to_string()])
+        .status();
+    assert!(status.expect("kill starts").success());
+    let output = child.wait_with_output().expect("it ends");
+    assert_eq!(output.status.code(), Some(130));
+    let report: Value =
+        serde_json::from_slice(&fs::read(&report).expect("a report")).expect("JSON");
+    let checks = report["checks"].as_array().expect("checks");
+    assert_eq!(checks[0]["verdict"], "pass");
+    assert_eq!(checks[1]["verdict"], "not judged");
+    assert_eq!(checks[1]["reason"], "interrupted");
+}
+
+#[test]
+fn usage_is_checked_first() {
+    for (arguments, words) in [
+        (&["--hostile"][..], "--conformance"),
+        (
+            &["--conformance", "--only", "nothing"],
+            "no check has a name",
+        ),
+        (&["--conformance", "--query", "@and a"], "--query"),
+    ] {
+        let ran = z3950([&["probe", "127.0.0.1:1/books"], arguments].concat());
+        assert_eq!(ran.code, Some(2), "{ran:?}");
+        assert!(ran.stderr.contains(words), "{ran:?}");
+    }
+    let ran = z3950(["probe", "--conformance", "http://127.0.0.1:1/books"]);
+    assert_eq!(ran.code, Some(2), "{ran:?}");
+}
+
+/// What a real server violates: verified by hand, see `tests/PEERS.md`.
+fn assert_violations(server: Option<peer::Server>, wanted: &[&str]) {
+    let Some(server) = server else {
+        return;
+    };
+    let target = format!("127.0.0.1:{}/Default", server.port);
+    let ran = z3950(["probe", "--conformance", "--json", &target]);
+    let findings = Findings::of(&ran);
+    assert_eq!(findings.violations(), wanted, "{ran:?}");
+    assert_eq!(ran.code, Some(8));
+}
+
+#[test]
+fn yaz_ztest_is_judged() {
+    assert_violations(
+        peer::yaz_ztest(),
+        &[
+            "init.unknown-element",
+            "search.zero-hits",
+            "query.result-set.alone",
+            "present.ranges",
+            "sort.unknown-set",
+            "delete.list",
+            "delete.list.several",
+            "delete.list.unknown",
+            "delete.all",
+            "delete.then-search",
+            "extended.unknown-type",
+            "extended.delete.unknown",
+            "extended.modify.unknown",
+        ],
+    );
+}
+
+#[test]
+fn zebrasrv_is_judged() {
+    assert_violations(
+        peer::zebrasrv(&catalogue()),
+        &[
+            "init.unknown-element",
+            "set.replace.off",
+            "present.ranges",
+            "extended.unknown-type",
+            "extended.delete.unknown",
+            "extended.modify.unknown",
+        ],
+    );
+}
+
+#[test]
+fn simple_server_is_judged() {
+    assert_violations(
+        peer::simple_server(&catalogue()),
+        &[
+            "init.unknown-element",
+            "set.replace.off",
+            "present.across-end",
+            "present.ranges",
+        ],
+    );
+}
+
+/// Some records with a word in common.
+fn catalogue() -> Vec<bytes::Bytes> {
+    let record = |number: usize| {
+        let text = format!(
+            "=LDR  00000nam a2200000 a 4500\n=001  j{number}\n=008  030101s2003    xx            000 0 eng d\n\
+             =245  10$aHistory of water {number}\n=650  \\0$aWater\n"
+        );
+        let record = z3950_marc::mrk::parse_all(&text)
+            .expect("a record")
+            .remove(0);
+        bytes::Bytes::from(z3950_marc::iso2709::encode(&record).expect("fits"))
+    };
+    (1..=5).map(record).collect()
+}
