@@ -3,10 +3,10 @@
 
 mod demand;
 mod gopher;
+mod sessions;
 
 use std::sync::Arc;
 
-use futures_util::future::join_all;
 use z3950_asn1::apdu::{IdAuthentication, InitializeRequest};
 use z3950_asn1::via::Via;
 
@@ -17,17 +17,14 @@ use crate::gateway::{Gateway, GatewayClient};
 use crate::open::{self, Opened};
 use crate::pace::Pace;
 use crate::plan::{self, Plan, PlanError, PlanOptions, id_pass};
-use crate::pool::{Key, Lease, Pool, SharedLease};
-use crate::protocol::session::{Repeat, Session, SessionOptions};
+use crate::pool::{Key, Pool};
+use crate::protocol::session::{Repeat, SessionOptions};
 use crate::record::Record;
 use crate::retrieve::{self, Outcome, Retrieval};
-use crate::target::Endpoint;
-use crate::target::profile::{
-    Credentials, CredentialsError, Profile, ProfileError, Profiles, Resolved, TargetLimits,
-};
+use crate::target::profile::{Credentials, CredentialsError, Profile, ProfileError, Profiles};
 #[cfg(feature = "proxy")]
 use crate::transport::Proxy;
-use crate::transport::{Connect, Resolve, Routes, Timeouts};
+use crate::transport::{Resolve, Routes, Timeouts};
 use crate::url::{Mode, Z3950Url};
 
 /// The options of a client.
@@ -347,119 +344,6 @@ impl Client {
         let charset = charset.and_then(|(_, entry)| entry.profile.record_charset);
         let record = self.retrieve(&url).await?.into_record()?;
         Ok(record.with_charset(charset))
-    }
-
-    /// Lends a session with a target, within the limits of its profile. The credentials are those of `init`, or else of the
-    /// profile.
-    ///
-    /// # Errors
-    /// [`Error::Credentials`]; those of [`lease`](Self::lease).
-    pub async fn lease_at(
-        &self,
-        target: &Resolved,
-        init: InitializeRequest,
-    ) -> Result<Lease, Error> {
-        let options = self.options_at(target, init).await?;
-        let limits = TargetLimits::from(&target.profile);
-        let proxy = target.proxy.as_deref();
-        self.lease(&target.endpoint, proxy, &options, &limits).await
-    }
-
-    /// Lends a session with a server to the caller alone: an idle one of the pool that was opened with the same options, or a
-    /// new one, through `proxy` if there is one.
-    ///
-    /// If `limits.sessions` are in use, waits until one is returned, first come, first served, up to the deadline of
-    /// `options`. Holding one lease while waiting for another may deadlock. Requests keep `limits.pause` between them, over
-    /// all sessions with the server.
-    ///
-    /// # Errors
-    /// Those of [`Client::connect`]; in phase Connect also the deadline.
-    pub async fn lease(
-        &self,
-        endpoint: &Endpoint,
-        proxy: Option<&str>,
-        options: &SessionOptions,
-        limits: &TargetLimits,
-    ) -> Result<Lease, Error> {
-        self.pool.lease(endpoint, proxy, options, limits).await
-    }
-
-    /// A place in a session with a target. While sessions are left within the limits of its profile, it is a session of one's own;
-    /// after that, a session in use whose server carries out operations side by side.
-    ///
-    /// # Errors
-    /// Those of [`lease_at`](Self::lease_at).
-    pub async fn share(
-        &self,
-        target: &Resolved,
-        init: InitializeRequest,
-    ) -> Result<SharedLease, Error> {
-        let options = self.options_at(target, init).await?;
-        let limits = TargetLimits::from(&target.profile);
-        let proxy = target.proxy.as_deref();
-        self.pool
-            .share(&target.endpoint, proxy, &options, &limits)
-            .await
-    }
-
-    /// The options of a session with a target. The credentials are those of `init`, or else of the profile.
-    ///
-    /// # Errors
-    /// [`Error::Credentials`].
-    pub async fn options_at(
-        &self,
-        target: &Resolved,
-        mut init: InitializeRequest,
-    ) -> Result<SessionOptions, Error> {
-        if let (None, Some(credentials)) = (&init.id_authentication, &target.profile.credentials) {
-            let authentication = self.authentication(credentials).await;
-            init.id_authentication =
-                Some(authentication.map_err(|error| Error::Credentials(Arc::new(error)))?);
-        }
-        Ok(self.session_options(init, Some(&target.profile)))
-    }
-
-    /// Opens a session outside the pool, through `proxy` if there is one. Only `options` apply, not those of
-    /// [`ClientOptions`].
-    ///
-    /// # Errors
-    /// Those of [`Session::connect`]; in phase Connect also a route that cannot be used, such as TLS with a missing
-    /// certificate file.
-    pub async fn session(
-        &self,
-        endpoint: &Endpoint,
-        proxy: Option<&str>,
-        options: &SessionOptions,
-    ) -> Result<Session, Error> {
-        self.pool.connect(endpoint, proxy, options).await
-    }
-
-    /// What connects to an endpoint, through `proxy` if there is one, for programs that speak the protocol themselves. Nothing is
-    /// connected yet.
-    ///
-    /// # Errors
-    /// [`Error::Unavailable`] for a route that cannot be used, such as TLS with a missing certificate file.
-    pub fn connector(
-        &self,
-        endpoint: &Endpoint,
-        proxy: Option<&str>,
-    ) -> Result<Arc<dyn Connect>, Error> {
-        self.pool.connector(endpoint, proxy)
-    }
-
-    /// Closes all idle sessions and those opened for session URLs, within [`Timeouts::close`].
-    pub async fn close_all(&self) {
-        let sessions = self.pool.drain();
-        join_all(sessions.iter().map(|session| self.close(session))).await;
-    }
-
-    /// Closes a session, and waits for the server's Close if the options say so.
-    pub async fn close(&self, session: &Session) {
-        // Errors: a session that has ended need not be closed.
-        let _ = match self.options.awaits_close {
-            true => session.close().await,
-            false => session.close_now().await,
-        };
     }
 
     fn session_options(

@@ -15,6 +15,7 @@ mod questions;
 mod save;
 mod script;
 mod search;
+mod sessions;
 mod setters;
 mod settings;
 mod shared;

@@ -1,27 +1,29 @@
 //! A session with a server: a cheap handle on the task that owns the stream. Opening it is Init (Z39.50-2003 §3.2.1);
 //! dropping the last handle closes it. Each file of `service` adds the methods of its service.
 
+mod handle;
 pub(crate) mod options;
+mod repeat;
 
-use std::fmt;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, OnceLock, Weak};
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Weak};
 
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::sync::{mpsc, oneshot, watch};
-use tokio_util::sync::CancellationToken;
+use tokio::sync::{mpsc, oneshot};
 use tracing::{Instrument, Span, field, info_span};
 use z3950_asn1::apdu::{
     Apdu, Close, InitializeRequest, Options, ReferenceId, ResourceReportRequest,
     ResourceReportResponse, SortKeySpec, TriggerResourceControlRequest,
 };
 
+use self::handle::Handle;
 pub use self::options::SessionOptions;
+pub use self::repeat::{Reconnect, Repeat};
 use crate::error::{Error, Phase, ProtocolFault};
 use crate::pace::Pace;
 pub use crate::protocol::driver::End;
-use crate::protocol::driver::task::{Driver, Farewell, Inbox};
-use crate::protocol::driver::{Command, State, Trigger};
+use crate::protocol::driver::task::{Driver, Farewell};
+use crate::protocol::driver::{State, Trigger};
 use crate::protocol::service::init::ServerInfo;
 #[cfg(feature = "sru")]
 use crate::sru::SruDescription;
@@ -31,12 +33,9 @@ use crate::sru::task::{DescriptionRequest, SruTask};
 use crate::target::Endpoint;
 #[cfg(feature = "sru")]
 use crate::transport::Routes;
-use crate::transport::connect::{BoxFuture, Connect};
+use crate::transport::connect::Connect;
 use crate::transport::timeouts::Timeouts;
 use crate::url::Host;
-
-/// How many requests may wait for those in progress before callers have to wait.
-const QUEUE: usize = 16;
 
 /// An open session. Cloning it gives another handle on the same one.
 ///
@@ -49,26 +48,6 @@ pub struct Session {
     timeouts: Timeouts,
     reference_id: Option<ReferenceId>,
     pace: Option<Pace>,
-}
-
-/// The task's channels. Dropping it closes the session.
-#[derive(Debug)]
-struct Handle {
-    commands: mpsc::Sender<Command>,
-    triggers: mpsc::Sender<Trigger>,
-    closing: CancellationToken,
-    /// How to close the session, if not in the usual way.
-    farewell: Arc<OnceLock<Farewell>>,
-    state: watch::Receiver<State>,
-    /// The options offered because `SessionOptions` has a handler for them.
-    answered: Options,
-    /// Requests that are in progress, were given up, or failed.
-    unanswered: AtomicUsize,
-    /// The most operations in progress at once if the server grants concurrentOperations, and otherwise.
-    in_progress: (usize, usize),
-    /// Asks a server of SRU for descriptions.
-    #[cfg(feature = "sru")]
-    descriptions: Option<mpsc::Sender<DescriptionRequest>>,
 }
 
 impl Session {
@@ -408,102 +387,6 @@ impl Session {
     }
 }
 
-impl Handle {
-    /// A handle, and what its task needs.
-    fn new(options: &SessionOptions) -> (Self, Inbox, watch::Sender<State>) {
-        let offered = |is_answered, option| match is_answered {
-            true => option,
-            false => Options::default(),
-        };
-        let (commands, command_receiver) = mpsc::channel(QUEUE);
-        let (triggers, trigger_receiver) = mpsc::channel(1);
-        let (state, watched) = watch::channel(State::Open);
-        let closing = CancellationToken::new();
-        let farewell = Arc::default();
-        let inbox = Inbox {
-            commands: command_receiver,
-            triggers: trigger_receiver,
-            closing: closing.clone(),
-            farewell: Arc::clone(&farewell),
-        };
-        let handle = Self {
-            commands,
-            triggers,
-            closing,
-            farewell,
-            state: watched,
-            answered: offered(options.access_control.is_some(), Options::ACCESS_CONTROL)
-                | offered(
-                    options.resource_control.is_some(),
-                    Options::RESOURCE_CONTROL,
-                ),
-            unanswered: AtomicUsize::new(0),
-            in_progress: (
-                options.max_in_progress(true),
-                options.max_in_progress(false),
-            ),
-            #[cfg(feature = "sru")]
-            descriptions: None,
-        };
-        (handle, inbox, state)
-    }
-
-    /// Sends Init.
-    async fn init(
-        &self,
-        init: &InitializeRequest,
-        timeouts: Timeouts,
-    ) -> Result<Arc<ServerInfo>, Error> {
-        let offered = InitializeRequest {
-            options: init.options | self.answered,
-            ..init.clone()
-        };
-        let response = self.ask(offered.clone().into(), Vec::new(), timeouts);
-        let response = response.await?;
-        Ok(Arc::new(ServerInfo::new(&offered, response)))
-    }
-
-    /// Sends a request and waits for its answer.
-    ///
-    /// Dropping the future leaves the session in step: an unsent request is not sent, and the answer to a sent one is
-    /// received and dropped.
-    async fn ask<T>(
-        &self,
-        request: Apdu,
-        sort: Vec<SortKeySpec>,
-        timeouts: Timeouts,
-    ) -> Result<T, Error>
-    where
-        T: TryFrom<Apdu, Error = Apdu>,
-    {
-        let phase = Phase::of(&request);
-        let (reply, answer) = oneshot::channel();
-        let command = Command {
-            request,
-            sort,
-            timeouts,
-            reply,
-        };
-        if self.commands.send(command).await.is_err() {
-            return Err(self.too_late());
-        }
-        let answer = answer.await.unwrap_or_else(|_| Err(self.too_late()))?;
-        T::try_from(answer)
-            .map_err(|other| Error::fault(phase, ProtocolFault::Unexpected(other.name())))
-    }
-
-    fn too_late(&self) -> Error {
-        let state = self.state.borrow();
-        state.end().unwrap_or(&End::Closed).error()
-    }
-}
-
-impl Drop for Handle {
-    fn drop(&mut self) {
-        self.closing.cancel();
-    }
-}
-
 /// See [`Session::downgrade`].
 #[derive(Debug, Clone)]
 pub(crate) struct WeakSession {
@@ -522,39 +405,6 @@ impl WeakSession {
             pace: None,
         };
         session.is_open().then_some(session)
-    }
-}
-
-/// Opens a replacement for a lost session.
-pub trait Reconnect: Send + Sync {
-    /// A new session with the same server and options.
-    ///
-    /// # Errors
-    /// Those of [`Session::connect`].
-    fn reconnect(&self) -> BoxFuture<'_, Result<Session, Error>>;
-}
-
-impl fmt::Debug for dyn Reconnect {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Reconnect")
-    }
-}
-
-/// When to repeat a request in a new session.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Repeat {
-    /// Only if nothing of it was sent: for requests that change something, such as updates, orders and deletions.
-    IfUnsent,
-    /// Also if the connection was lost before the answer. The result sets of the lost session are gone.
-    IfLost,
-}
-
-impl Repeat {
-    /// Whether to repeat a request that failed with this error.
-    pub fn allows(self, error: &Error) -> bool {
-        let is_unsent = matches!(error, Error::Ended { .. });
-        error.is_connection_lost() && (is_unsent || self == Self::IfLost)
     }
 }
 

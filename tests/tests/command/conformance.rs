@@ -1,6 +1,8 @@
 //! `z3950 probe --conformance`: our server passes, servers that misbehave fail the checks that are about it, and the reports are
 //! written whatever happens.
 
+mod peers;
+
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -524,81 +526,4 @@ fn usage_is_checked_first() {
     }
     let ran = z3950(["probe", "--conformance", "http://127.0.0.1:1/books"]);
     assert_eq!(ran.code, Some(2), "{ran:?}");
-}
-
-/// What a real server violates: verified by hand, see `tests/PEERS.md`.
-fn assert_violations(server: Option<peer::Server>, wanted: &[&str]) {
-    let Some(server) = server else {
-        return;
-    };
-    let target = format!("127.0.0.1:{}/Default", server.port);
-    let ran = z3950(["probe", "--conformance", "--json", &target]);
-    let findings = Findings::of(&ran);
-    assert_eq!(findings.violations(), wanted, "{ran:?}");
-    assert_eq!(ran.code, Some(8));
-}
-
-#[test]
-fn yaz_ztest_is_judged() {
-    assert_violations(
-        peer::yaz_ztest(),
-        &[
-            "init.unknown-element",
-            "search.zero-hits",
-            "query.result-set.alone",
-            "present.ranges",
-            "sort.unknown-set",
-            "delete.list",
-            "delete.list.several",
-            "delete.list.unknown",
-            "delete.all",
-            "delete.then-search",
-            "extended.unknown-type",
-            "extended.delete.unknown",
-            "extended.modify.unknown",
-        ],
-    );
-}
-
-#[test]
-fn zebrasrv_is_judged() {
-    assert_violations(
-        peer::zebrasrv(&catalogue()),
-        &[
-            "init.unknown-element",
-            "set.replace.off",
-            "present.ranges",
-            "extended.unknown-type",
-            "extended.delete.unknown",
-            "extended.modify.unknown",
-        ],
-    );
-}
-
-#[test]
-fn simple_server_is_judged() {
-    assert_violations(
-        peer::simple_server(&catalogue()),
-        &[
-            "init.unknown-element",
-            "set.replace.off",
-            "present.across-end",
-            "present.ranges",
-        ],
-    );
-}
-
-/// Some records with a word in common.
-fn catalogue() -> Vec<bytes::Bytes> {
-    let record = |number: usize| {
-        let text = format!(
-            "=LDR  00000nam a2200000 a 4500\n=001  j{number}\n=008  030101s2003    xx            000 0 eng d\n\
-             =245  10$aHistory of water {number}\n=650  \\0$aWater\n"
-        );
-        let record = z3950_marc::mrk::parse_all(&text)
-            .expect("a record")
-            .remove(0);
-        bytes::Bytes::from(z3950_marc::iso2709::encode(&record).expect("fits"))
-    };
-    (1..=5).map(record).collect()
 }

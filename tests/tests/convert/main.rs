@@ -3,6 +3,7 @@
 mod command;
 mod damaged;
 mod danmarc;
+mod faults;
 mod formats;
 mod namespaces;
 mod outputs;

@@ -3,6 +3,7 @@
 
 mod fallback;
 mod names;
+mod refusals;
 mod retrieval;
 mod rows;
 mod session;

@@ -3,6 +3,7 @@
 
 mod repeated;
 mod searcher;
+mod spot;
 
 use std::ffi::OsString;
 
@@ -12,7 +13,8 @@ use z3950::{SortKey, SortKeyError};
 use z3950_asn1::apdu::SortKeySpec;
 use z3950_asn1::query::Dialects;
 
-use self::searcher::{Searcher, Spot};
+use self::searcher::Searcher;
+use self::spot::Spot;
 use crate::batch::{Batch, run_all};
 use crate::commands::connection::ConnectionOptions;
 use crate::commands::facets;

@@ -9,6 +9,7 @@ use z3950_asn1::apdu::*;
 use super::*;
 use crate::protocol::pager::PagerOptions;
 use crate::protocol::service::search::SearchOptions;
+use crate::protocol::session::Session;
 use crate::protocol::session::{Repeat, SessionOptions};
 use crate::target::Endpoint;
 use crate::{Lease, TargetLimits};

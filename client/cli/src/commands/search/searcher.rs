@@ -2,54 +2,24 @@
 
 use futures_util::StreamExt;
 use z3950::error::{Error, Phase};
-use z3950::pager::{Pager, PagerOptions};
+use z3950::pager::Pager;
 use z3950::plan::{Fallback, SearchCourse};
 use z3950::retrieve::OutcomeName;
 use z3950::service::ResultRecord;
-use z3950::service::search::SearchOptions;
 use z3950_asn1::apdu::{Query, SortKeySpec};
 use z3950_asn1::bib1::diagnostics::Condition;
 
 use super::Wanted;
 use super::repeated::RepeatedReasons;
+use super::spot::Spot;
 use crate::answer::{Answer, Ask, Envelope, Job, Piece, Recipient, Work, Writing, refuse};
 use crate::commands::facets;
 use crate::commands::fallback::again_as;
 use crate::commands::query::{AskedQuery, QueryReader, SortedQuery, type_104};
-use crate::commands::target::{Borrowed, Made, NamedTarget, TargetClient, Unanswered};
+use crate::commands::target::{Borrowed, Made, TargetClient, Unanswered};
 use crate::console::output::{Failure, Words};
 use crate::console::report::unsorted;
 use crate::render::{Style, matching, numbered};
-
-/// A target, and how to search it.
-pub(super) struct Spot {
-    place: NamedTarget,
-    search: SearchOptions,
-    options: PagerOptions,
-}
-
-impl Spot {
-    pub(super) fn new(wanted: &Wanted, count: u64, place: NamedTarget) -> Self {
-        let (mut search, mut options) = place.options(&wanted.asked);
-        search.takes_unknown_count = true;
-        options.chunk_size = options.chunk_size.min(count.max(1));
-        // The first records come with the search, unless others are to be shown first.
-        let is_sorted_later = !wanted.sort.is_empty() && !place.resolved.endpoint.is_sru();
-        if wanted.start == 1 && !is_sorted_later {
-            search = search.with_records(options.chunk_size.min(count));
-        }
-        Self {
-            search,
-            options,
-            place,
-        }
-    }
-
-    /// Whether queries are asked over SRU.
-    pub(super) fn is_sru(&self) -> bool {
-        self.place.resolved.endpoint.is_sru()
-    }
-}
 
 /// Searches targets and shows what each has.
 pub(super) struct Searcher {

@@ -1,0 +1,136 @@
+//! The channels between a session and the task that owns its stream.
+
+use std::sync::atomic::AtomicUsize;
+use std::sync::{Arc, OnceLock};
+
+use tokio::sync::{mpsc, oneshot, watch};
+use tokio_util::sync::CancellationToken;
+use z3950_asn1::apdu::{Apdu, InitializeRequest, Options, SortKeySpec};
+
+use super::SessionOptions;
+use crate::error::{Error, Phase, ProtocolFault};
+use crate::protocol::driver::task::{Farewell, Inbox};
+use crate::protocol::driver::{Command, End, State, Trigger};
+use crate::protocol::service::init::ServerInfo;
+#[cfg(feature = "sru")]
+use crate::sru::task::DescriptionRequest;
+use crate::transport::timeouts::Timeouts;
+
+/// How many requests may wait for those in progress before callers have to wait.
+const QUEUE: usize = 16;
+
+/// The task's channels. Dropping it closes the session.
+#[derive(Debug)]
+pub(super) struct Handle {
+    pub(super) commands: mpsc::Sender<Command>,
+    pub(super) triggers: mpsc::Sender<Trigger>,
+    pub(super) closing: CancellationToken,
+    /// How to close the session, if not in the usual way.
+    pub(super) farewell: Arc<OnceLock<Farewell>>,
+    pub(super) state: watch::Receiver<State>,
+    /// The options offered because `SessionOptions` has a handler for them.
+    pub(super) answered: Options,
+    /// Requests that are in progress, were given up, or failed.
+    pub(super) unanswered: AtomicUsize,
+    /// The most operations in progress at once if the server grants concurrentOperations, and otherwise.
+    pub(super) in_progress: (usize, usize),
+    /// Asks a server of SRU for descriptions.
+    #[cfg(feature = "sru")]
+    pub(super) descriptions: Option<mpsc::Sender<DescriptionRequest>>,
+}
+
+impl Handle {
+    /// A handle, and what its task needs.
+    pub(super) fn new(options: &SessionOptions) -> (Self, Inbox, watch::Sender<State>) {
+        let offered = |is_answered, option| match is_answered {
+            true => option,
+            false => Options::default(),
+        };
+        let (commands, command_receiver) = mpsc::channel(QUEUE);
+        let (triggers, trigger_receiver) = mpsc::channel(1);
+        let (state, watched) = watch::channel(State::Open);
+        let closing = CancellationToken::new();
+        let farewell = Arc::default();
+        let inbox = Inbox {
+            commands: command_receiver,
+            triggers: trigger_receiver,
+            closing: closing.clone(),
+            farewell: Arc::clone(&farewell),
+        };
+        let handle = Self {
+            commands,
+            triggers,
+            closing,
+            farewell,
+            state: watched,
+            answered: offered(options.access_control.is_some(), Options::ACCESS_CONTROL)
+                | offered(
+                    options.resource_control.is_some(),
+                    Options::RESOURCE_CONTROL,
+                ),
+            unanswered: AtomicUsize::new(0),
+            in_progress: (
+                options.max_in_progress(true),
+                options.max_in_progress(false),
+            ),
+            #[cfg(feature = "sru")]
+            descriptions: None,
+        };
+        (handle, inbox, state)
+    }
+
+    /// Sends Init.
+    pub(super) async fn init(
+        &self,
+        init: &InitializeRequest,
+        timeouts: Timeouts,
+    ) -> Result<Arc<ServerInfo>, Error> {
+        let offered = InitializeRequest {
+            options: init.options | self.answered,
+            ..init.clone()
+        };
+        let response = self.ask(offered.clone().into(), Vec::new(), timeouts);
+        let response = response.await?;
+        Ok(Arc::new(ServerInfo::new(&offered, response)))
+    }
+
+    /// Sends a request and waits for its answer.
+    ///
+    /// Dropping the future leaves the session in step: an unsent request is not sent, and the answer to a sent one is
+    /// received and dropped.
+    pub(super) async fn ask<T>(
+        &self,
+        request: Apdu,
+        sort: Vec<SortKeySpec>,
+        timeouts: Timeouts,
+    ) -> Result<T, Error>
+    where
+        T: TryFrom<Apdu, Error = Apdu>,
+    {
+        let phase = Phase::of(&request);
+        let (reply, answer) = oneshot::channel();
+        let command = Command {
+            request,
+            sort,
+            timeouts,
+            reply,
+        };
+        if self.commands.send(command).await.is_err() {
+            return Err(self.too_late());
+        }
+        let answer = answer.await.unwrap_or_else(|_| Err(self.too_late()))?;
+        T::try_from(answer)
+            .map_err(|other| Error::fault(phase, ProtocolFault::Unexpected(other.name())))
+    }
+
+    pub(super) fn too_late(&self) -> Error {
+        let state = self.state.borrow();
+        state.end().unwrap_or(&End::Closed).error()
+    }
+}
+
+impl Drop for Handle {
+    fn drop(&mut self) {
+        self.closing.cancel();
+    }
+}
