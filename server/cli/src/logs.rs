@@ -28,13 +28,18 @@ impl Logs {
         let missing = settings::missing(config).map(|log| begun("--report-missing", log));
         let access = settings::access_log(config);
         Ok(Self {
-            apdus: apdus.transpose()?.map(|log| Arc::new(ApduLog::new(log))),
-            transcript: transcript
-                .transpose()?
-                .map(|log| Arc::new(JsonLog::new(log))),
-            missing: missing
-                .transpose()?
-                .map(|log| Arc::new(MissingLog::new(log))),
+            apdus: apdus.transpose()?.map(|log| {
+                let name = name_of(&log);
+                Arc::new(ApduLog::new(log).named(name))
+            }),
+            transcript: transcript.transpose()?.map(|log| {
+                let name = name_of(&log);
+                Arc::new(JsonLog::new(log).named(name))
+            }),
+            missing: missing.transpose()?.map(|log| {
+                let name = name_of(&log);
+                Arc::new(MissingLog::new(log).named(name))
+            }),
             access: access.transpose()?.map(Arc::new),
         })
     }
@@ -90,6 +95,10 @@ impl Logs {
             (_, new) => self.access = new.map(Arc::new),
         }
     }
+}
+
+fn name_of(log: &Growing) -> String {
+    log.path().display().to_string()
 }
 
 /// Creates the log of an option at once, so that other programs can follow it.

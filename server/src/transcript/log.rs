@@ -27,6 +27,12 @@ impl<W: Write + Send> JsonLog<W> {
         Self(Lines::new(to))
     }
 
+    /// How warnings name the log, such as the path of its file: `the log` unless this is called.
+    pub fn named(mut self, name: impl Into<String>) -> Self {
+        self.0.name = name.into();
+        self
+    }
+
     fn note(&self, session: u64, direction: Direction, octets: &[u8], apdu: Option<&Apdu>) {
         let entry = TranscriptEntry::now(session, direction, octets, apdu);
         self.0.write(&format!("{}\n", entry.to_json()));
@@ -57,6 +63,12 @@ impl<W: Write + Send> ApduLog<W> {
     /// Logs to a file or another writer.
     pub fn new(to: W) -> Self {
         Self(Lines::new(to))
+    }
+
+    /// How warnings name the log, such as the path of its file: `the log` unless this is called.
+    pub fn named(mut self, name: impl Into<String>) -> Self {
+        self.0.name = name.into();
+        self
     }
 
     fn note(&self, session: u64, direction: Direction, octets: &[u8], apdu: Option<&Apdu>) {
@@ -143,6 +155,12 @@ impl<W: Write + Send> MissingLog<W> {
     pub fn new(to: W) -> Self {
         Self(Lines::new(to))
     }
+
+    /// How warnings name the log, such as the path of its file: `the log` unless this is called.
+    pub fn named(mut self, name: impl Into<String>) -> Self {
+        self.0.name = name.into();
+        self
+    }
 }
 
 impl<W: Write + Send> Observer for MissingLog<W> {
@@ -157,7 +175,10 @@ impl<W: Write + Send> Observer for MissingLog<W> {
 }
 
 /// Writes whole lines of several sessions, until one cannot be written.
-struct Lines<W>(Mutex<(W, Health)>);
+struct Lines<W> {
+    name: String,
+    to: Mutex<(W, Health)>,
+}
 
 #[derive(PartialEq)]
 enum Health {
@@ -167,21 +188,25 @@ enum Health {
 
 impl<W: Write> Lines<W> {
     fn new(to: W) -> Self {
-        Self(Mutex::new((to, Health::Sound)))
+        Self {
+            name: "the log".to_owned(),
+            to: Mutex::new((to, Health::Sound)),
+        }
     }
 
     fn write(&self, lines: &str) {
-        let (to, health) = &mut *lock(&self.0);
+        let (to, health) = &mut *lock(&self.to);
         if *health == Health::Sound
             && let Err(error) = all(to, lines)
         {
-            warn!(%error, "the log ends here");
+            let name = &self.name;
+            warn!("{name} ends here, sessions go on without it: {error}");
             *health = Health::Broken;
         }
     }
 
     fn change<T>(&self, change: impl FnOnce(&mut W) -> T) -> T {
-        let (to, health) = &mut *lock(&self.0);
+        let (to, health) = &mut *lock(&self.to);
         *health = Health::Sound;
         change(to)
     }

@@ -142,6 +142,25 @@ fn sessions_with_another_server_are_recorded_and_replayed() {
 }
 
 #[test]
+fn a_full_disk_ends_the_recording_and_not_the_sessions() {
+    let upstream = Daemon::start(&["--demo", "--listen", "127.0.0.1:0"]);
+    let (recorder, words) = Daemon::heard(&[
+        "--record",
+        "/dev/full",
+        "--overwrite",
+        "--upstream",
+        &upstream.listening,
+        "--listen",
+        "127.0.0.1:0",
+    ]);
+    words.until("are recorded in");
+    let expected = upstream.hits("books", "@attr 1=4 war");
+    assert_eq!(recorder.hits("books", "@attr 1=4 war"), expected);
+    words.until("/dev/full ends here, sessions go on without it: ");
+    assert_eq!(recorder.hits("books", "@attr 1=4 war"), expected);
+}
+
+#[test]
 fn a_recorder_needs_a_server_and_a_file() {
     for (arguments, words) in [
         (&["--record", "said.jsonl"][..], "--upstream HOST:PORT"),
