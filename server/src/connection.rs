@@ -126,12 +126,23 @@ pub(crate) async fn serve<S: Transport>(
     };
     match connection.run().await {
         #[cfg(feature = "sru")]
-        Ok(End::Http) => return Some(connection.inlet.into_octets()),
+        Ok(End::Http) => return Some(connection.inlet.take_rest()),
         // Everything that the client sent has been read.
-        Ok(End::Closed) if connection.inlet.ended && !S::ANNOUNCES_END => {}
+        Ok(End::Closed) if connection.inlet.ended && !S::ANNOUNCES_END => {
+            let rest = connection.inlet.take_rest();
+            if !rest.is_empty() {
+                connection.context.observer.discarded(client.number, &rest);
+            }
+        }
         Ok(End::Closed) => {
             let limit = connection.limits().linger_time;
-            stream::linger(connection.stream, limit).await;
+            let rest = connection.inlet.take_rest();
+            let observer = &connection.context.observer;
+            let discard = |octets: &[u8]| observer.discarded(client.number, octets);
+            if !rest.is_empty() {
+                discard(&rest);
+            }
+            stream::linger(connection.stream, limit, discard).await;
         }
         Ok(End::Reset) => connection.stream.reset(),
         Ok(End::Dropped) => {}
@@ -226,6 +237,9 @@ impl<S: Transport> Connection<'_, S> {
                 }
                 Event::Arrived(Arrival::Fault(fault)) => {
                     debug!(%fault, "no APDU");
+                    let octets = self.inlet.take_rest();
+                    let observer = &self.context.observer;
+                    observer.unreadable(self.client.number, &octets, &fault);
                     self.tally.ends(SessionEnd::ProtocolError, Some(&fault));
                     Some(self.session.fault(&fault).into())
                 }
@@ -377,7 +391,12 @@ impl<S: Transport> Connection<'_, S> {
         let striking = match &mut self.script {
             None => Vec::new(),
             Some(script) => match script.request(&mut request) {
-                Ok(striking) => striking,
+                Ok(striking) => {
+                    for rule in script.take_struck() {
+                        self.context.observer.struck(self.client.number, &rule);
+                    }
+                    striking
+                }
                 Err(output) => return self.in_time(Arc::new(request), output),
             },
         };

@@ -239,7 +239,7 @@ impl Faults {
 
     /// Adds a rule. All rules that strike a request apply, in the order in which they were added.
     pub fn on(self, when: When, fault: Fault) -> Self {
-        self.with(Rule { when, fault })
+        self.with(Rule::new(when, fault))
     }
 
     /// Adds a rule, like [`Faults::on`].

@@ -132,7 +132,7 @@ pub(crate) async fn serve<S: Transport>(
     }
     // The client has sent all that it will, or is not there to read.
     if is_closed && (!has_ended || S::ANNOUNCES_END) {
-        stream::linger(stream, limits.linger_time).await;
+        stream::linger(stream, limits.linger_time, |_| {}).await;
     }
 }
 

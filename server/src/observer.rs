@@ -7,6 +7,7 @@ use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
 use z3950_asn1::apdu::Apdu;
+use z3950_asn1::codec::frame::StreamError;
 use z3950_asn1::error::DecodeError;
 
 use crate::metrics::{OperationKind, SessionEnd};
@@ -51,6 +52,18 @@ pub trait Observer: Send + Sync {
 
     /// A complete APDU was received.
     fn received(&self, session: u64, octets: &[u8], apdu: Result<&Apdu, &DecodeError>) {}
+
+    /// Octets were received that are no APDU, and end the session.
+    fn unreadable(&self, session: u64, octets: &[u8], fault: &StreamError) {}
+
+    /// When an answer is about to be sent, these octets of later requests have arrived.
+    fn pipelined(&self, session: u64, octets: &[u8]) {}
+
+    /// These octets arrived after the server had ended the session, and are not answered. A long message comes in parts.
+    fn discarded(&self, session: u64, octets: &[u8]) {}
+
+    /// A fault strikes the answer to the request received last; `rule` is its rule as text.
+    fn struck(&self, session: u64, rule: &str) {}
 
     /// An APDU is about to be sent; `None` for octets that a fault sends instead of one.
     fn sent(&self, session: u64, octets: &[u8], apdu: Option<&Apdu>) {}
@@ -189,6 +202,23 @@ impl Observer for Vec<Arc<dyn Observer>> {
     fn received(&self, session: u64, octets: &[u8], apdu: Result<&Apdu, &DecodeError>) {
         self.iter()
             .for_each(|each| each.received(session, octets, apdu));
+    }
+
+    fn unreadable(&self, session: u64, octets: &[u8], fault: &StreamError) {
+        self.iter()
+            .for_each(|each| each.unreadable(session, octets, fault));
+    }
+
+    fn pipelined(&self, session: u64, octets: &[u8]) {
+        self.iter().for_each(|each| each.pipelined(session, octets));
+    }
+
+    fn discarded(&self, session: u64, octets: &[u8]) {
+        self.iter().for_each(|each| each.discarded(session, octets));
+    }
+
+    fn struck(&self, session: u64, rule: &str) {
+        self.iter().for_each(|each| each.struck(session, rule));
     }
 
     fn sent(&self, session: u64, octets: &[u8], apdu: Option<&Apdu>) {

@@ -324,7 +324,8 @@ async fn finish<S: Transport>(
         // A client that does not take it is gone.
         let _ = stream::write(stream, &octets, limits.write_time.min(limits.drain_time)).await;
     }
-    stream::linger(stream, limits.linger_time).await;
+    let discard = |octets: &[u8]| context.observer.discarded(client.number, octets);
+    stream::linger(stream, limits.linger_time, discard).await;
 }
 
 #[cfg(test)]

@@ -67,6 +67,10 @@ impl<S: Transport> Connection<'_, S> {
 
     /// Writes the output; returns how the connection ends after it, if it does.
     pub(super) async fn send(&mut self, mut output: Output) -> io::Result<Option<End>> {
+        let later = self.inlet.rest();
+        if !later.is_empty() {
+            self.context.observer.pipelined(self.client.number, later);
+        }
         let mut octets = self.encode(output.items)?;
         let mut charge = output.charge;
         if let Err(why) = charge.cover(octets.len()) {

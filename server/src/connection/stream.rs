@@ -118,7 +118,7 @@ impl Inlet {
                 Err(error) => return Arrival::Fault(error.into()),
             }
             if self.ended {
-                return match std::mem::take(&mut self.buffer).len() {
+                return match self.buffer.len() {
                     0 => Arrival::End,
                     left => Arrival::Fault(StreamError::CutOff(left)),
                 };
@@ -157,10 +157,14 @@ impl Inlet {
         self.buffer.capacity()
     }
 
-    /// What has arrived and is no APDU.
-    #[cfg(feature = "sru")]
-    pub(super) fn into_octets(self) -> Bytes {
-        self.buffer.freeze()
+    /// What has arrived and was not taken as an APDU.
+    pub(super) fn rest(&self) -> &[u8] {
+        &self.buffer
+    }
+
+    /// The same; nothing is left.
+    pub(super) fn take_rest(&mut self) -> Bytes {
+        std::mem::take(&mut self.buffer).freeze()
     }
 
     /// Takes the first APDU out of the buffer, if it is complete.
@@ -260,15 +264,17 @@ pub(crate) async fn trickle(
 /// The most reads after the last answer, of up to 4,096 octets each.
 const MAX_LINGERING_READS: usize = 1024;
 
-/// Shuts down the sending side and discards what still arrives: a connection that is dropped with unread octets is reset, and
-/// the client would lose the last answer.
-pub(crate) async fn linger(stream: &mut impl Transport, limit: Duration) {
+/// Shuts down the sending side and passes what still arrives to `discard`: a connection that is dropped with unread octets is
+/// reset, and the client would lose the last answer.
+pub(crate) async fn linger(stream: &mut impl Transport, limit: Duration, discard: impl Fn(&[u8])) {
     let rest = async {
         stream.shutdown().await?;
         let mut discarded = vec![0; 4096];
         for _ in 0..MAX_LINGERING_READS {
-            if stream.read(&mut discarded).await? == 0 {
-                break;
+            let read = stream.read(&mut discarded).await?;
+            match discarded.get(..read) {
+                None | Some([]) => break,
+                Some(octets) => discard(octets),
             }
         }
         io::Result::Ok(())

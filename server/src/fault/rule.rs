@@ -1,6 +1,8 @@
 //! The text form of a rule: `on search db=books nth=2: delay 500ms`.
 
+use std::fmt;
 use std::str::FromStr;
+use std::sync::Arc;
 
 use super::words::{RuleError, Words, choices, syntax};
 use super::{Fault, When, kinds};
@@ -23,12 +25,28 @@ pub struct Rule {
     pub when: When,
     /// The fault in their answers.
     pub fault: Fault,
+    /// The rule as it was written.
+    text: Option<Arc<str>>,
 }
 
 impl Rule {
     /// Applies `fault` to the requests of `when`.
     pub fn new(when: When, fault: Fault) -> Self {
-        Self { when, fault }
+        Self {
+            when,
+            fault,
+            text: None,
+        }
+    }
+}
+
+/// The rule as it was written; of one made in code, only what the fault is.
+impl fmt::Display for Rule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.text {
+            Some(text) => f.write_str(text),
+            None => write!(f, "{:?}", self.fault),
+        }
     }
 }
 
@@ -99,7 +117,11 @@ impl FromStr for Rule {
             return Err(RuleError::new(at, "a colon is missing"));
         }
         let fault = kinds::read(&mut words)?;
-        Ok(Self { when, fault })
+        Ok(Self {
+            when,
+            fault,
+            text: Some(text.into()),
+        })
     }
 }
 

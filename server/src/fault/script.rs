@@ -11,7 +11,7 @@ use z3950_asn1::codec;
 #[cfg(feature = "sru")]
 use super::when::HttpSubject;
 use super::when::{Subjects, When};
-use super::{Fault, Faults, alter, octets, unsolicited};
+use super::{Fault, Faults, Rule, alter, octets, unsolicited};
 use crate::budget::Charge;
 use crate::diagnostic::{Condition, diagnostic};
 use crate::session::Reply;
@@ -64,6 +64,8 @@ pub(crate) struct Script {
     held: [Vec<Item>; 2],
     /// The reply that waits for the client's credentials.
     challenged: Option<Reply>,
+    /// The rules that struck the last request, as text.
+    struck: Vec<String>,
 }
 
 impl From<Item> for Output {
@@ -88,6 +90,7 @@ impl Script {
             session,
             held: Default::default(),
             challenged: None,
+            struck: Vec::new(),
         }
     }
 
@@ -107,6 +110,11 @@ impl Script {
             alter::request(fault, request);
         }
         Ok(striking)
+    }
+
+    /// The rules that struck the last request, as text.
+    pub(crate) fn take_struck(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.struck)
     }
 
     /// Whether answers wait for the next one.
@@ -141,17 +149,20 @@ impl Script {
     #[cfg(feature = "sru")]
     pub(crate) fn striking_http(&mut self, request: &HttpSubject) -> Vec<Fault> {
         let session = self.session;
-        self.striking_where(|when| when.is_met_by_http(session, request))
+        let rules = self.striking_where(|when| when.is_met_by_http(session, request));
+        rules.into_iter().map(|rule| rule.fault).collect()
     }
 
     fn striking(&mut self, request: &Apdu) -> Vec<Fault> {
         let subjects = self.subjects.as_mut();
         let subject = subjects.map(|known| known.of(request)).unwrap_or_default();
         let session = self.session;
-        self.striking_where(|when| when.is_met(session, request, &subject))
+        let rules = self.striking_where(|when| when.is_met(session, request, &subject));
+        self.struck = rules.iter().map(ToString::to_string).collect();
+        rules.into_iter().map(|rule| rule.fault).collect()
     }
 
-    fn striking_where(&mut self, is_met: impl Fn(&When) -> bool) -> Vec<Fault> {
+    fn striking_where(&mut self, is_met: impl Fn(&When) -> bool) -> Vec<Rule> {
         let mut striking = Vec::new();
         let rules = self.faults.rules.iter().zip(&self.faults.met.0);
         for ((rule, met_by_all), met) in rules.zip(&mut self.met) {
@@ -162,7 +173,7 @@ impl Script {
                 if when.nth.is_none_or(|number| number == *met)
                     && when.nth_of_all.is_none_or(|number| number == of_all)
                 {
-                    striking.push(rule.fault.clone());
+                    striking.push(rule.clone());
                 }
             }
         }

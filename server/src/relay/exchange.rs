@@ -104,7 +104,12 @@ impl<'a> RelayedSession<'a> {
             Some(script) => {
                 let sent = request.clone();
                 let striking = match script.request(&mut request) {
-                    Ok(striking) => striking,
+                    Ok(striking) => {
+                        for rule in script.take_struck() {
+                            self.context.observer.struck(number, &rule);
+                        }
+                        striking
+                    }
                     Err(output) => return Passed::Answered(output),
                 };
                 let changed = (request != sent).then(|| codec::encode(&request));
