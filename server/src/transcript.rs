@@ -30,7 +30,7 @@ use self::lines::Line;
 pub use self::lines::ReplayError;
 pub use self::log::{ApduLog, JsonLog, MissingLog};
 pub(crate) use self::player::{Played, Player};
-use self::redact::redacted;
+pub(crate) use self::redact::redacted;
 pub use self::replay::Replay;
 
 /// The version of the format, in the lines of `opened`. Other versions are refused; new members do not change it.

@@ -4,7 +4,7 @@ use z3950_asn1::codec::frame::{CONSTRUCTED, Header, Length};
 
 /// Replaces by `*`: idAuthentication of Init, its userInformationField unless that negotiates character sets, the answer to a
 /// challenge, and whatever follows damage in these APDUs.
-pub(super) fn redacted(octets: &[u8]) -> Vec<u8> {
+pub(crate) fn redacted(octets: &[u8]) -> Vec<u8> {
     let mut octets = octets.to_vec();
     let Ok(Some(apdu)) = Header::read(&octets) else {
         return octets;
