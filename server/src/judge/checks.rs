@@ -2,7 +2,11 @@
 
 mod agreed;
 mod init;
+mod query;
+mod records;
 mod rest;
+mod search;
+mod sets;
 
 use z3950_asn1::apdu::{Apdu, Close};
 use z3950_asn1::oid::Oid;
@@ -27,6 +31,11 @@ pub(super) fn check(
     judged.agreed();
     match request {
         Apdu::InitializeRequest(init) => judged.init(init),
+        Apdu::SearchRequest(search) => judged.search(search),
+        Apdu::PresentRequest(present) => judged.present(present),
+        Apdu::ScanRequest(scan) => judged.scan(scan),
+        Apdu::SortRequest(sort) => judged.sort(sort),
+        Apdu::DeleteResultSetRequest(delete) => judged.delete(delete),
         Apdu::AccessControlResponse(_) => judged.access(),
         Apdu::ResourceControlResponse(_) => judged.resource(),
         Apdu::TriggerResourceControlRequest(trigger) => judged.trigger(trigger),
