@@ -160,3 +160,6 @@ impl Observer for ClientJudge {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;
