@@ -86,6 +86,8 @@ pub(crate) struct Config {
     pub(crate) upstream: Option<String>,
     /// Certificates that it is trusted with, beyond those of the system.
     pub(crate) upstream_ca: Option<PathBuf>,
+    /// The files for reports on clients.
+    pub(crate) judge: Vec<PathBuf>,
     /// Whether a transcript may replace an existing one.
     pub(crate) overwrite: bool,
     /// The recording to replay.
@@ -220,6 +222,8 @@ impl Config {
             self.access_log_format = format.unwrap_or_default();
             self.apdu_log = section.path("apdus", folder);
             self.transcript = section.path("transcript", folder);
+            let files = section.list("judge", "a path", word);
+            self.judge = files.into_iter().map(|file| folder.join(file)).collect();
         });
         self.record = top.path("record", folder);
         self.upstream = top.text("upstream");

@@ -18,6 +18,7 @@ mod available;
 mod config;
 mod failure;
 mod fold;
+mod judge;
 mod load;
 mod logs;
 mod manual;
@@ -103,7 +104,10 @@ fn usable(config: &Config, origin: &SettingOrigin) -> bool {
         .err()
         .map(|failure| failure.words);
     let recorded = recorder::open(config).err().map(|failure| failure.words);
-    let wrong: Vec<String> = wrong.into_iter().chain(remotes).chain(recorded).collect();
+    let judged = judge::ClientReports::open(config).err();
+    let judged = judged.map(|failure| failure.words);
+    let wrong = wrong.into_iter().chain(remotes).chain(recorded);
+    let wrong: Vec<String> = wrong.chain(judged).collect();
     wrong.iter().for_each(|words| complain(words));
     wrong.is_empty()
 }

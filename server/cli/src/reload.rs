@@ -293,6 +293,7 @@ fn keep(running: &Config, new: &mut Config) -> Vec<&'static str> {
         "status": status,
         "[log] apdus": apdu_log,
         "[log] transcript": transcript,
+        "[log] judge": judge,
         "[limits] tasks": tasks.tasks,
         "[limits] task-octets": tasks.octets,
         "[limits] task-hits": tasks.hits,

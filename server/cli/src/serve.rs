@@ -11,6 +11,7 @@ use z3950_server::{MemoryBackend, Server, Summary};
 use crate::args::Arguments;
 use crate::config::{Config, ListenAddress, ListenerConfig};
 use crate::failure::{Failure, complain};
+use crate::judge::ClientReports;
 use crate::logs::Logs;
 use crate::notify::ServiceManager;
 use crate::reload::Service;
@@ -28,7 +29,14 @@ pub(crate) async fn serve(
 ) -> Result<Summary, Failure> {
     let begun = Instant::now();
     let manager = Arc::new(ServiceManager::of_environment());
-    let stop = signals::stop().map_err(Failure::unexpected)?;
+    let reports = ClientReports::open(&config)?.map(Arc::new);
+    let last = reports.clone();
+    let stop = signals::stop(move || {
+        if let Some(Err(failure)) = last.map(|reports| reports.write()) {
+            complain(&failure.words);
+        }
+    });
+    let stop = stop.map_err(Failure::unexpected)?;
     let signals = signals::Reload::new().map_err(Failure::unexpected)?;
     let remotes = remotes::open(&config, &[])?;
     remotes::tell(&config);
@@ -56,9 +64,11 @@ pub(crate) async fn serve(
     }
     let answers_http = config.replay.is_none() && config.record.is_none();
     let logs = Logs::of(&config)?;
+    let mut observers = logs.observers();
+    observers.extend(reports.as_ref().map(|reports| reports.observer()));
     let server = server
         .with_faults(reload::faults(&config))
-        .with_observer(Arc::new(logs.observers()));
+        .with_observer(Arc::new(observers));
     let listening = Listening::at(&server.endpoints());
     let server = match web(&config, &listening) {
         Some(web) => server.with_web(web),
@@ -113,6 +123,7 @@ pub(crate) async fn serve(
     };
     let summary = server.run(stop).await;
     complain(&stopped(&metrics, begun.elapsed()));
+    reports.map_or(Ok(()), |reports| reports.write())?;
     Ok(summary)
 }
 

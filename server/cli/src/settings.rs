@@ -117,6 +117,9 @@ pub(crate) fn settings(arguments: Arguments) -> (Option<Config>, Vec<String>) {
     config.upstream = arguments.upstream.or(config.upstream);
     config.upstream_ca = arguments.upstream_ca.or(config.upstream_ca);
     config.overwrite = arguments.overwrite;
+    if !arguments.judge.is_empty() {
+        config.judge = arguments.judge;
+    }
     config.replay = arguments.replay.or(config.replay);
     config.replay_in_order |= arguments.replay_in_order;
     config.report_missing = arguments.report_missing.or(config.report_missing);

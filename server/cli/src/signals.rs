@@ -6,14 +6,15 @@ use tokio::sync::oneshot;
 
 use crate::failure::Exit;
 
-/// Resolves with the first signal to stop; the second one ends the program.
-pub(crate) fn stop() -> io::Result<oneshot::Receiver<()>> {
+/// Resolves with the first signal to stop; the second one ends the program, after `last`.
+pub(crate) fn stop(last: impl FnOnce() + Send + 'static) -> io::Result<oneshot::Receiver<()>> {
     let mut signals = StopSignal::new()?;
     let (stop, stopped) = oneshot::channel();
     tokio::spawn(async move {
         signals.next().await;
         drop(stop);
         signals.next().await;
+        last();
         std::process::exit(Exit::Interrupted as i32);
     });
     Ok(stopped)

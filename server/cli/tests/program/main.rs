@@ -3,6 +3,7 @@
 
 mod daemon;
 mod help;
+mod judge;
 mod logs;
 #[cfg(target_os = "linux")]
 mod memory;

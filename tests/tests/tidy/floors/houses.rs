@@ -403,6 +403,7 @@ pub(super) const HOUSES: &[House] = &[
             "reload",
             "signals",
             "logs",
+            "judge",
             "status",
             "web",
             "notify",

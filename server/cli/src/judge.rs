@@ -1,0 +1,93 @@
+//! The reports of `--judge` on what clients sent. They are written once, at the end, also when that is hurried.
+
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use z3950_asn1::file::{self, Existing, Whole};
+use z3950_server::Observer;
+use z3950_server::judge::{ClientJudge, ClientReport};
+
+use crate::config::Config;
+use crate::failure::{Exit, Failure, chain, complain};
+use crate::settings;
+use crate::words::counted;
+
+/// Reports that are going to be written.
+pub(crate) struct ClientReports {
+    judge: Arc<ClientJudge>,
+    files: Mutex<Vec<(PathBuf, Whole)>>,
+}
+
+impl ClientReports {
+    /// Begins the files of the reports; `None` if there are none.
+    ///
+    /// # Errors
+    /// A file that exists, or cannot be written.
+    pub(crate) fn open(config: &Config) -> Result<Option<Self>, Failure> {
+        let files = config.judge.iter().map(|path| {
+            let file = Whole::create(path, Existing::forced(config.overwrite));
+            let file = file.map_err(|error| settings::unwritten("--judge", error))?;
+            Ok((path.clone(), file))
+        });
+        let files: Vec<_> = files.collect::<Result<_, Failure>>()?;
+        Ok((!files.is_empty()).then(|| Self {
+            judge: Arc::default(),
+            files: Mutex::new(files),
+        }))
+    }
+
+    /// What judges sessions as they happen.
+    pub(crate) fn observer(&self) -> Arc<dyn Observer> {
+        Arc::clone(&self.judge) as Arc<dyn Observer>
+    }
+
+    /// Writes the reports, unless that was done, and says so.
+    ///
+    /// # Errors
+    /// The first file that cannot be written; the others are written all the same.
+    pub(crate) fn write(&self) -> Result<(), Failure> {
+        // Held until all is written, so that a second signal waits for it.
+        let mut files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
+        if files.is_empty() {
+            return Ok(());
+        }
+        let report = self.judge.report();
+        let total = report.total();
+        complain(&format_args!(
+            "judged {}: {} of the standard not met, {}",
+            counted(report.judged, "session"),
+            counted(total.fail, "demand"),
+            counted(total.hint, "hint"),
+        ));
+        let mut outcome = Ok(());
+        for (path, file) in files.drain(..) {
+            match put(&report, &path, file) {
+                Ok(()) => complain(&format_args!("report on clients in {}", path.display())),
+                Err(error) if outcome.is_ok() => {
+                    let words = format!("cannot write {} (--judge): {error}", path.display());
+                    let exit = Exit::Unexpected;
+                    outcome = Err(Failure { exit, words });
+                }
+                Err(error) => complain(&format_args!(
+                    "cannot write {} (--judge): {error}",
+                    path.display()
+                )),
+            }
+        }
+        outcome
+    }
+}
+
+/// Writes a report in the form that the name of its file asks for.
+fn put(report: &ClientReport, path: &Path, mut file: Whole) -> Result<(), String> {
+    let extension = path.extension().and_then(|extension| extension.to_str());
+    let text = match extension.map(str::to_ascii_lowercase).as_deref() {
+        Some("json") => format!("{:#}\n", report.to_json()),
+        Some("xml") => report.to_junit(),
+        _ => report.to_text(),
+    };
+    let written = file.write_all(text.as_bytes()).and_then(|()| file.flush());
+    written.map_err(|error: io::Error| error.to_string())?;
+    file.finish().map_err(|error: file::Error| chain(&error))
+}
