@@ -96,9 +96,9 @@ impl Conversation {
             let first = || name.to_owned();
             self.sheet.mark(message, RuleId::InitFirst, is_init, first);
         }
-        let is_last = || format!("{name} after Close");
         if self.known.client_closed {
-            self.sheet.mark(message, RuleId::CloseLast, false, is_last);
+            let came = || format!("{name} after Close");
+            return self.sheet.mark(message, RuleId::CloseLast, false, came);
         }
         self.reactions.received(apdu);
         self.in_order(message, apdu);
