@@ -8,6 +8,8 @@ use tempfile::TempDir;
 use z3950_tests::peer;
 use z3950_tests::program::{Daemon, Ran, run, z3950_fed};
 
+use crate::judged;
+
 /// A server with a database that clients may change.
 struct Writable {
     daemon: Daemon,
@@ -47,8 +49,22 @@ fn server_with(options: &[&str], place: &str) -> Writable {
     let books = folder.path().join("books.mrk");
     std::fs::write(&books, BOOKS).expect("written");
     let database = format!("books={}", books.display());
-    let daemon = Daemon::listening([&["--database", &database], options].concat(), &[place]);
+    let report = folder.path().join("report.json").display().to_string();
+    let own = ["--database", &database, "--judge", &report];
+    let daemon = Daemon::listening([&own, options].concat(), &[place]);
     Writable { daemon, folder }
+}
+
+impl Writable {
+    /// Stops it; returns what the judge of clients found in the only session: `fail` or `hint`, and the rule.
+    fn findings(mut self) -> Vec<String> {
+        let [findings] =
+            &*judged::findings(&mut self.daemon, &self.folder.path().join("report.json"))
+        else {
+            panic!("one session")
+        };
+        findings.clone()
+    }
 }
 
 /// The texts appear in the output in this order.
@@ -69,6 +85,7 @@ fn yaz_client_completes_it() {
     };
     let server = server();
     yaz_client(&program, &server.daemon.address().to_string());
+    assert_eq!(server.findings(), [""; 0]);
 }
 
 #[test]
@@ -165,7 +182,11 @@ fn zoomsh_completes_it() {
             "Newcomer",
         ],
     );
+    assert_eq!(server.findings(), LEAVES);
 }
+
+/// ZOOM ends sessions without Close.
+const LEAVES: [&str; 1] = ["hint close.sent"];
 
 /// Prints a line for each step.
 const PERL: &str = r#"
@@ -206,9 +227,10 @@ fn perl_completes_it() {
         "{}",
         ran.stderr
     );
+    assert_eq!(server.findings(), LEAVES);
 }
 
-fn has_zoom(perl: &Path) -> bool {
+pub(crate) fn has_zoom(perl: &Path) -> bool {
     let ran: Ran = run(Command::new(perl).args(["-MZOOM", "-e", "1"]), "");
     let is_there = ran.code == Some(0);
     assert!(
@@ -255,4 +277,7 @@ fn our_client_completes_it() {
         ],
     );
     stand_in_order(&ran.stderr, &["diagnostic 30 ", "diagnostic 114 "]);
+    // The script shows records of a set that it has deleted, and names a syntax for searches without records.
+    let asked_for = ["hint search.composition", "fail present.set"];
+    assert_eq!(server.findings(), asked_for);
 }

@@ -6,6 +6,7 @@ mod curl;
 mod dissector;
 mod gopher;
 mod imitate;
+mod judged;
 mod metrics;
 mod page;
 mod recorder;
