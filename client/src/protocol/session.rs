@@ -9,7 +9,9 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
 
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::sync::{mpsc, oneshot};
+#[cfg(feature = "sru")]
+use tokio::sync::mpsc;
+use tokio::sync::oneshot;
 use tracing::{Instrument, Span, field, info_span};
 use z3950_asn1::apdu::{
     Apdu, Close, InitializeRequest, Options, ReferenceId, ResourceReportRequest,
