@@ -4,9 +4,11 @@ use std::collections::{HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use z3950_asn1::apdu::{
-    Apdu, DeleteFunction, DeleteSetStatus, InitializeResponse, Options, ReferenceId, SortStatus,
+    Apdu, DeleteFunction, DeleteSetStatus, InitializeResponse, Options, ReferenceId,
+    ResultSetStatus, SortStatus,
 };
 use z3950_asn1::codec;
+use z3950_asn1::oid::PERSISTENT_RESULT_SET;
 
 /// How far a session is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -68,10 +70,18 @@ pub(super) struct Pending {
 #[derive(Debug)]
 enum Change {
     Nothing,
-    Make { set: u64, search: u64 },
-    Sort { from: Option<u64>, to: u64 },
+    Make {
+        set: u64,
+        search: u64,
+    },
+    Sort {
+        from: Option<u64>,
+        to: u64,
+    },
     Delete(Vec<u64>),
     DeleteAll,
+    /// Makes sets of any name.
+    Any,
 }
 
 impl Knowledge {
@@ -159,6 +169,9 @@ impl Knowledge {
                     Change::Delete(names.map(|name| hash(name.0.as_bytes())).collect())
                 }
             },
+            Apdu::ExtendedServicesRequest(task) if task.package_type == PERSISTENT_RESULT_SET => {
+                Change::Any
+            }
             _ => Change::Nothing,
         };
         if self.pending.len() == self.remembered {
@@ -218,7 +231,9 @@ impl Knowledge {
     fn change(&mut self, change: Change, answer: &Apdu) {
         match (change, answer) {
             (Change::Make { set, search }, Apdu::SearchResponse(found)) => {
-                if found.search_status {
+                let partial = [ResultSetStatus::SUBSET, ResultSetStatus::INTERIM];
+                let status = found.result_set_status;
+                if found.search_status || status.is_some_and(|status| partial.contains(&status)) {
                     let hits = Some(found.result_count).filter(|hits| *hits >= 0);
                     self.put(set, hits, Some(search));
                 } else {
@@ -231,6 +246,7 @@ impl Knowledge {
                 let before = from.and_then(|set| self.sets.get(&set)?.hits);
                 self.put(to, sorted.result_count.or(before), None);
             }
+            (Change::Any, _) => self.is_partial = true,
             (Change::Sort { to, .. }, Apdu::DuplicateDetectionResponse(_)) => {
                 self.put(to, None, None);
             }

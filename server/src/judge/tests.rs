@@ -2,6 +2,7 @@
 
 mod breaches;
 mod faults;
+mod knowledge;
 
 use std::net::SocketAddr;
 use std::sync::Arc;

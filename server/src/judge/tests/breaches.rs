@@ -5,7 +5,7 @@ use z3950_asn1::apdu::{
     Query, Range, ReferenceId, RequestedAction, ResourceControlResponse, SearchResponse,
     SortRelation, TriggerResourceControlRequest, WaitAction,
 };
-use z3950_asn1::oid::BIB_1;
+use z3950_asn1::oid::{BIB_1, DATABASE_UPDATE};
 use z3950_asn1::types::Bits;
 
 use super::*;
@@ -65,7 +65,7 @@ fn breaches() -> Vec<(&'static str, Vec<Step>)> {
     scan_far.preferred_position_in_response = Some(5);
     let mut sort_oddly = sort_request(&["default"], "default");
     sort_oddly.sort_sequence[0].sort_relation = SortRelation(2);
-    let mut task = ExtendedServicesRequest::create(z3950_asn1::oid::DATABASE_UPDATE, None);
+    let mut task = ExtendedServicesRequest::create(DATABASE_UPDATE, None);
     task.wait_action = WaitAction(7);
     let mut twice = find("@attr 1=4 war", |_| {});
     if let Query::Type1(query) = &mut twice.query {
@@ -386,40 +386,4 @@ fn concurrent_requests_have_their_own_reference_ids() {
             .collect();
         assert_eq!(found, Vec::from_iter(expected), "{ids:?}");
     }
-}
-
-#[test]
-fn what_is_remembered_of_a_session_is_bounded() {
-    let limits = JudgeLimits {
-        remembered: 2,
-        ..JudgeLimits::default()
-    };
-    let mut known = crate::judge::knowledge::Knowledge::new(limits.remembered);
-    let response = Apdu::from(SearchResponse {
-        search_status: true,
-        result_count: 5,
-        ..SearchResponse::default()
-    });
-    for number in 0..2 {
-        let name = format!("set{number}");
-        known.begin(
-            &find("war", |search| {
-                search.result_set_name = name.as_str().into()
-            })
-            .into(),
-        );
-        known.answered(Some(&response));
-    }
-    assert!(known.may_have(b"set0") && known.may_have(b"set1") && !known.may_have(b"set2"));
-    known.begin(&find("war", |search| search.result_set_name = "set2".into()).into());
-    known.answered(Some(&response));
-    // Of a third one nothing is known, so that none is missed any more.
-    assert!(!known.has(b"set2") && known.may_have(b"set2") && known.may_have(b"set9"));
-    for number in 0..3 {
-        let scan = Apdu::from(scan_request(&format!("term{number}")));
-        assert!(!known.asks_again(&scan, None));
-        assert_eq!(known.asks_again(&scan, None), number < 2);
-        known.begin(&scan);
-    }
-    assert_eq!(known.pending.len(), 2);
 }
