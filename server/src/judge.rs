@@ -35,6 +35,7 @@ use std::sync::Mutex;
 use std::time::{Instant, SystemTime};
 
 use z3950_asn1::apdu::Apdu;
+use z3950_asn1::codec;
 use z3950_asn1::codec::frame::StreamError;
 use z3950_asn1::error::DecodeError;
 
@@ -135,8 +136,15 @@ impl Observer for ClientJudge {
         self.with(session, |one| one.struck(rule));
     }
 
-    fn sent(&self, session: u64, _: &[u8], apdu: Option<&Apdu>) {
-        self.with(session, |one| one.sent(apdu));
+    fn sent(&self, session: u64, octets: &[u8], apdu: Option<&Apdu>) {
+        match apdu {
+            Some(_) => self.with(session, |one| one.sent(apdu)),
+            // A replay, and some faults, send the octets of an APDU.
+            None => {
+                let decoded = codec::decode(octets).ok();
+                self.with(session, |one| one.sent(decoded.as_ref()));
+            }
+        }
     }
 
     fn wants_totals(&self) -> bool {

@@ -82,6 +82,7 @@ impl Conversation {
         let apdu = match apdu {
             Ok(apdu) => apdu,
             Err(error) => {
+                self.reactions.unreadable();
                 self.sheet
                     .mark(message, RuleId::ApduReadable, unknown.is_some(), || {
                         error.to_string()
@@ -131,6 +132,7 @@ impl Conversation {
         let message = self.message("octets", octets);
         let came = || fault.to_string();
         self.sheet.mark(message, RuleId::ApduReadable, false, came);
+        self.reactions.unreadable();
     }
 
     /// Octets of later requests have arrived before the answer to an earlier one was sent.

@@ -81,16 +81,20 @@ impl Reactions {
         self.sent();
     }
 
+    /// The client sends something that is no APDU.
+    pub(super) fn unreadable(&mut self) {
+        self.react(|_| "sent something that is no request".to_owned());
+        self.sent();
+    }
+
     /// The connection has ended.
     pub(super) fn ended(&mut self, end: SessionEnd) {
         self.react(|_| {
             let words = match end {
                 SessionEnd::Left => "hung up",
                 SessionEnd::Lost => "reset the connection",
-                SessionEnd::Closed => "closed the session",
                 SessionEnd::Idle => "stayed silent until the session ended for lack of activity",
                 SessionEnd::Stopped => "stayed silent until the server stopped",
-                SessionEnd::ProtocolError => "sent something that is no request",
                 SessionEnd::Fault => "the fault ended the connection",
                 _ => "nothing: the server ended the connection",
             };

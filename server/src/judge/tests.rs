@@ -11,8 +11,8 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::sync::oneshot;
 use z3950_asn1::apdu::{
-    Apdu, Close, CloseReason, DeleteFunction, DeleteResultSetRequest, InitializeRequest, Options,
-    ProtocolVersion, ResultSetId, SearchRequest,
+    Apdu, Close, CloseReason, DeleteFunction, DeleteResultSetRequest, InitializeRequest,
+    InitializeResponse, Options, ProtocolVersion, ResultSetId, SearchRequest,
 };
 use z3950_asn1::codec;
 use z3950_asn1::codec::frame::Scanner;
@@ -251,6 +251,25 @@ async fn credentials_are_in_no_report() {
             "{text}"
         );
     }
+}
+
+/// As a replay sends them.
+#[test]
+fn answers_may_be_octets() {
+    let judge = ClientJudge::default();
+    let init = Apdu::from(good_init(ProtocolVersion::UP_TO_3, Options::default()));
+    judge.opened(1, Peer::Unix);
+    judge.received(1, &octets(init.clone()), Ok(&init));
+    let accepted = InitializeResponse {
+        protocol_version: ProtocolVersion::UP_TO_3,
+        result: true,
+        ..InitializeResponse::default()
+    };
+    judge.sent(1, &octets(accepted), None);
+    let report = judge.report();
+    assert_eq!((report.judged, report.sessions[0].version), (1, 3));
+    assert_eq!(report.sessions[0].end, None);
+    assert!(report.to_json()["sessions"][0]["end"].is_null());
 }
 
 #[test]

@@ -41,6 +41,16 @@ async fn the_next_thing_a_client_does_is_its_reaction() {
         ),
         ("on search nth=1: fail 2", vec![search()], "hung up"),
         (
+            "on search nth=1: fail 2",
+            vec![search(), Step::Ask(vec![0xff; 8])],
+            "sent something that is no request",
+        ),
+        (
+            "on search nth=1: fail 2",
+            vec![search(), Step::Ask(vec![0xb6, 0])],
+            "sent something that is no request",
+        ),
+        (
             "on search nth=1: cut 5",
             vec![search()],
             "the fault ended the connection",
