@@ -102,6 +102,12 @@ impl Conversation {
             return self.sheet.mark(message, RuleId::CloseLast, false, came);
         }
         self.reactions.received(apdu);
+        let is_refused = self.known.stage == Stage::BeforeInit && !is_first;
+        if is_refused && !matches!(apdu, Apdu::Close(_)) {
+            let came = || format!("{name} in a session that was refused");
+            self.sheet
+                .mark(message, RuleId::InitAccepted, is_init, came);
+        }
         self.in_order(message, apdu);
         if let Apdu::InitializeRequest(init) = apdu {
             self.init(message, init);

@@ -73,6 +73,8 @@ rules! {
         "The first APDU of a session is an initRequest.";
     InitAlone "init.alone" Shall "Z39.50-2003 §3.2.1.1":
         "Nothing is sent between the initRequest and its answer.";
+    InitAccepted "init.accepted" Shall "Z39.50-2003 §3.2.1.1":
+        "After an Init that was rejected, nothing is requested but another Init.";
     InitOnce "init.once" Practice "Z39.50-2003 §3.2.1.1":
         "After an Init that was accepted, no other follows.";
     InitVersion "init.version" Shall "Z39.50-2003 §3.2.1.1.1":

@@ -306,6 +306,7 @@ fn breaches() -> Vec<(&'static str, Vec<Step>)> {
 #[tokio::test]
 async fn each_rule_can_be_broken() {
     let mut broken = vec![
+        "init.accepted",
         "reference-id.needed",
         "reference-id.unique",
         "close.answered",

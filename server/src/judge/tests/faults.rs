@@ -117,3 +117,20 @@ async fn faults_beyond_the_limit_are_counted() {
     // A rule made in code is shown as its fault.
     assert_eq!(session.reactions[0].rule, "AddinfoV3");
 }
+
+#[tokio::test]
+async fn a_rejected_client_may_only_try_again() {
+    let name = "init.accepted";
+    for (step, is_kept) in [(open(), true), (ask(find("war", |_| {})), false)] {
+        let faults = Faults::new().with("on init nth=1: reject".parse().expect("a rule"));
+        let steps = vec![open(), step, close()];
+        let report = judged(JudgeLimits::default(), faults, vec![steps]).await;
+        let session = &report.sessions[0];
+        let text = report.to_text();
+        assert_eq!(session.passed.contains(&name), is_kept, "{text}");
+        let failed = session.findings.iter().filter(|one| one.is_violation());
+        let failed: Vec<&str> = failed.map(|one| one.rule.name).collect();
+        let expected: &[&str] = if is_kept { &[] } else { &[name] };
+        assert_eq!(failed, expected, "{text}");
+    }
+}
