@@ -388,3 +388,33 @@ fn concurrent_requests_have_their_own_reference_ids() {
         assert_eq!(found, Vec::from_iter(expected), "{ids:?}");
     }
 }
+
+/// Without concurrent operations, only a trigger or a Close may come before the answer.
+#[test]
+fn a_session_without_concurrent_operations_is_serial() {
+    let search = || Apdu::from(find("war", |_| {}));
+    for (second, expected) in [
+        (search(), &["operations.serial"][..]),
+        (trigger(RequestedAction::CANCEL).into(), &[]),
+        (Close::default().into(), &[]),
+    ] {
+        let mut conversation = Conversation::new(1, Peer::Unix, JudgeLimits::default());
+        let init = Apdu::from(good_init(ProtocolVersion::UP_TO_3, Options::default()));
+        let accepted = Apdu::from(z3950_asn1::apdu::InitializeResponse {
+            protocol_version: ProtocolVersion::UP_TO_3,
+            options: Options::SEARCH | Options::TRIGGER_RESOURCE_CONTROL,
+            result: true,
+            ..Default::default()
+        });
+        conversation.received(&octets(init.clone()), Ok(&init));
+        conversation.sent(Some(&accepted));
+        for request in [search(), second] {
+            conversation.received(&octets(request.clone()), Ok(&request));
+        }
+        let session = conversation.judged(None);
+        let findings = session.findings.iter();
+        let failed = findings.filter(|one| one.is_violation());
+        let failed: Vec<&str> = failed.map(|one| one.rule.name).collect();
+        assert_eq!(failed, expected);
+    }
+}
