@@ -13,6 +13,7 @@ use z3950_asn1::hex;
 use z3950_asn1::query::parse_pqf;
 
 use super::Probe;
+use crate::answer::Envelope;
 use crate::commands::target::{NamedTarget, TargetClient};
 use crate::console::exit::Exit;
 use crate::console::interrupt::{Interrupt, Stopped};
@@ -268,10 +269,9 @@ fn print(
     let octets = arguments.conformance.octets;
     if arguments.json {
         let mut object = serde_json::Map::new();
-        object.insert("v".to_owned(), 1.into());
         object.insert("target".to_owned(), place.text.as_str().into());
         object.append(&mut finding.to_json(octets));
-        return output.line(&Value::Object(object).to_string());
+        return Envelope::from(Value::Object(object)).write(output);
     }
     let check = finding.check;
     let verdict = finding.verdict.as_str();
