@@ -85,7 +85,7 @@ impl Client {
     }
 
     /// Opens a session outside the pool, through `proxy` if there is one. Only `options` apply, not those of
-    /// [`ClientOptions`].
+    /// [`ClientOptions`](super::ClientOptions).
     ///
     /// # Errors
     /// Those of [`Session::connect`]; in phase Connect also a route that cannot be used, such as TLS with a missing
@@ -112,7 +112,7 @@ impl Client {
         self.pool.connector(endpoint, proxy)
     }
 
-    /// Closes all idle sessions and those opened for session URLs, within [`Timeouts::close`].
+    /// Closes all idle sessions and those opened for session URLs, within [`Timeouts::close`](crate::Timeouts::close).
     pub async fn close_all(&self) {
         let sessions = self.pool.drain();
         join_all(sessions.iter().map(|session| self.close(session))).await;
