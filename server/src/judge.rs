@@ -9,7 +9,8 @@
 //! # async fn example() -> std::io::Result<()> {
 //! let judge = Arc::new(ClientJudge::default());
 //! let target = Target::new(Arc::new(MemoryBackend::demo()), Limits::default());
-//! let server = Server::bind(target, "127.0.0.1:2100").await?.with_observer(judge.clone());
+//! let server = Server::new(target).with_observer(judge.clone());
+//! let server = server.and_bind("127.0.0.1:2100").await?;
 //! // … let clients talk to it …
 //! # let _ = server;
 //! let report = judge.report();
