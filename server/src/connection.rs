@@ -127,14 +127,8 @@ pub(crate) async fn serve<S: Transport>(
     match connection.run().await {
         #[cfg(feature = "sru")]
         Ok(End::Http) => return Some(connection.inlet.take_rest()),
-        // Everything that the client sent has been read.
-        Ok(End::Closed) if connection.inlet.ended && !S::ANNOUNCES_END => {
-            let rest = connection.inlet.take_rest();
-            if !rest.is_empty() {
-                connection.context.observer.discarded(client.number, &rest);
-            }
-        }
         Ok(End::Closed) => {
+            let is_all_read = connection.inlet.ended && !S::ANNOUNCES_END;
             let limit = connection.limits().linger_time;
             let rest = connection.inlet.take_rest();
             let observer = &connection.context.observer;
@@ -142,7 +136,9 @@ pub(crate) async fn serve<S: Transport>(
             if !rest.is_empty() {
                 discard(&rest);
             }
-            stream::linger(connection.stream, limit, discard).await;
+            if !is_all_read {
+                stream::linger(connection.stream, limit, discard).await;
+            }
         }
         Ok(End::Reset) => connection.stream.reset(),
         Ok(End::Dropped) => {}
