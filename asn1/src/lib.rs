@@ -13,7 +13,8 @@
 //! - [`describe`]: what values of ASN.1 consist of, by name;
 //! - [`es`], [`format`](mod@format): extended services, and what else travels in an EXTERNAL;
 //! - [`hex`]: octets as hexadecimal digits;
-//! - [`input`], [`pem`]: files that are read whole, and what a PEM file holds.
+//! - [`input`], [`pem`]: files that are read whole, and what a PEM file holds;
+//! - [`judgement`]: how binding a requirement is, and reports for CI services.
 //!
 //! # Features
 //!
@@ -56,6 +57,7 @@ pub mod file;
 pub mod format;
 pub mod hex;
 pub mod input;
+pub mod judgement;
 pub mod moment;
 pub mod oid;
 pub mod optional;

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+pub use z3950_asn1::judgement::Level;
+
 use super::trial::Trial;
 use crate::transport::BoxFuture;
 
@@ -21,28 +23,6 @@ pub struct Check {
 impl fmt::Debug for Check {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name)
-    }
-}
-
-/// How binding a requirement is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Level {
-    /// The standard demands it: a server that fails does not conform.
-    Shall,
-    /// The standard, or a clarification or agreement of its maintenance agency, recommends it.
-    Should,
-    /// Clients in use depend on it; the standard leaves it open.
-    Practice,
-}
-
-impl Level {
-    /// Its name in reports.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Shall => "shall",
-            Self::Should => "should",
-            Self::Practice => "practice",
-        }
     }
 }
 

@@ -1,5 +1,7 @@
 //! The rules for clients, each with its source.
 
+pub use z3950_asn1::judgement::Level;
+
 /// What a client has to do, or should do.
 #[derive(Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -12,28 +14,6 @@ pub struct ClientRule {
     pub section: &'static str,
     /// What it says, in one sentence.
     pub requirement: &'static str,
-}
-
-/// How binding a rule is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Level {
-    /// The standard demands it: a client that breaks it does not conform.
-    Shall,
-    /// The standard, or a clarification of its maintenance agency, recommends it.
-    Should,
-    /// It is good practice, and spares the server and the network work.
-    Practice,
-}
-
-impl Level {
-    /// Its name in reports.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Shall => "shall",
-            Self::Should => "should",
-            Self::Practice => "practice",
-        }
-    }
 }
 
 /// All rules, by service.

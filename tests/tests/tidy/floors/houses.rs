@@ -142,6 +142,8 @@ pub(super) const HOUSES: &[House] = &[
             "pem",
             "hex",
             "via",
+            "judgement::junit",
+            "judgement",
             "moment",
             "optional",
             "oid",
