@@ -23,7 +23,7 @@
 //!
 //! Documented items keep to Semantic Versioning. Types marked `#[non_exhaustive]` gain fields and variants in minor versions:
 //! make options with `default()` or `new` and set their fields, and end each `match` with a wildcard arm.
-//! Not covered: what `Debug` prints, and the wording of messages. `bytes` 1, `serde_json` 1 and `encoding_rs` 0.8 are part of the
+//! Not covered: what `Debug` prints, and the wording of messages. `bytes` 1, `serde` 1, `serde_json` 1 and `encoding_rs` 0.8 are part of the
 //! interface.
 //! The minimum version of Rust is 1.90, as in the manifest; raising it takes a minor version.
 

@@ -4,8 +4,11 @@
 mod members;
 
 use bytes::{BufMut, Bytes, BytesMut};
-use serde_core::Deserialize;
-use serde_json::{Map, Value};
+use serde_core::{
+    Deserialize,
+    ser::{Serialize, SerializeMap, Serializer},
+};
+use serde_json::Value;
 
 use self::members::{Json, Members};
 
@@ -20,21 +23,28 @@ use super::text::{octets_from_text, text_lossless};
 /// than two indicators has `ind3` and so on; a missing indicator is an empty string; text that belongs to no subfield is
 /// a first subfield with an empty code.
 pub fn to_json(record: &MarcRecord) -> String {
-    to_value(record).to_string()
+    // Keys are strings and nothing refuses, so there are no errors.
+    serde_json::to_string(record).unwrap_or_default()
 }
 
 /// The record as a JSON value, for use inside a larger one.
 pub fn to_value(record: &MarcRecord) -> Value {
-    let code_length = record.leader.code_length();
-    let fields = record
-        .fields
-        .iter()
-        .map(|field| object([(text(&field.tag.0), field_value(field, code_length))]))
-        .collect();
-    object([
-        ("leader".to_owned(), Value::String(text(&record.leader.0))),
-        ("fields".to_owned(), Value::Array(fields)),
-    ])
+    serde_json::to_value(record).unwrap_or_default()
+}
+
+/// MARC-in-JSON, as [`to_json`] writes it.
+impl Serialize for MarcRecord {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let code_length = self.leader.code_length();
+        let fields = self.fields.iter().map(|field| {
+            let content = FieldContent { field, code_length };
+            Member(&field.tag.0, content)
+        });
+        let mut members = serializer.serialize_map(Some(2))?;
+        members.serialize_entry("leader", &Lossless(&self.leader.0))?;
+        members.serialize_entry("fields", &fields.collect::<Vec<_>>())?;
+        members.end()
+    }
 }
 
 /// Why a text is not a MARC-in-JSON record.
@@ -100,30 +110,58 @@ fn read(record: &Json) -> Result<MarcRecord, MarcJsonError> {
     Ok(MarcRecord { leader, fields })
 }
 
-fn field_value(field: &Field, code_length: usize) -> Value {
-    if let Some(value) = field.value() {
-        return Value::String(text(value));
+/// Octets as a string, see [`text_lossless`].
+struct Lossless<'a>(&'a [u8]);
+
+impl Serialize for Lossless<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&text_lossless(self.0))
     }
-    let mut members = Map::new();
-    let mut indicators = field.indicators();
-    let mut index = 1;
-    while !indicators.is_empty() || index <= USUAL_INDICATORS {
-        let (one, rest) = split_characters(indicators, 1);
-        members.insert(format!("ind{index}"), Value::String(text(one)));
-        indicators = rest;
-        index += 1;
-    }
-    let subfields = field
-        .subfields_with(code_length)
-        .map(|subfield| object([(text(subfield.code), Value::String(text(subfield.data)))]));
-    members.insert("subfields".to_owned(), Value::Array(subfields.collect()));
-    Value::Object(members)
 }
 
-/// `ind1` and `ind2` are always written.
+/// An object with one member.
+struct Member<'a, T>(&'a [u8], T);
+
+impl<T: Serialize> Serialize for Member<'_, T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map([(Lossless(self.0), &self.1)])
+    }
+}
+
+/// What a field holds.
+struct FieldContent<'a> {
+    field: &'a Field,
+    code_length: usize,
+}
+
+impl Serialize for FieldContent<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        if let Some(value) = self.field.value() {
+            return Lossless(value).serialize(serializer);
+        }
+        let mut members = serializer.serialize_map(None)?;
+        let mut indicators = self.field.indicators();
+        for (index, name) in INDICATORS.into_iter().enumerate() {
+            if indicators.is_empty() && index >= USUAL_INDICATORS {
+                break;
+            }
+            let (one, rest) = split_characters(indicators, 1);
+            members.serialize_entry(name, &Lossless(one))?;
+            indicators = rest;
+        }
+        let subfields = self.field.subfields_with(self.code_length);
+        let subfields = subfields.map(|subfield| Member(subfield.code, Lossless(subfield.data)));
+        members.serialize_entry("subfields", &subfields.collect::<Vec<_>>())?;
+        members.end()
+    }
+}
+
+/// As many as a field can have: leader position 10 is one digit.
+const INDICATORS: [&str; 9] = [
+    "ind1", "ind2", "ind3", "ind4", "ind5", "ind6", "ind7", "ind8", "ind9",
+];
+/// The first of these are always written.
 const USUAL_INDICATORS: usize = 2;
-/// `ind9` is the last one looked for: leader position 10 is one digit.
-const MOST_INDICATORS: usize = 9;
 
 /// The member of that name, which may occur once.
 fn member<'a>(
@@ -169,10 +207,9 @@ fn read_data(
 ) -> Result<Bytes, MarcJsonError> {
     let mut body = BytesMut::new();
     let mut empty = 0;
-    for index in 1..=MOST_INDICATORS {
-        let name = format!("ind{index}");
+    for (index, name) in INDICATORS.into_iter().enumerate() {
         let path = format!("{path}.{name}");
-        match member(members, &name, &path)? {
+        match member(members, name, &path)? {
             Some(Json::Text(indicator)) if indicator.is_empty() => empty += 1,
             Some(Json::Text(indicator)) => {
                 let octets = octets_from_text(indicator);
@@ -184,7 +221,7 @@ fn read_data(
                 body.put_slice(&octets);
             }
             Some(_) => return Err(shape(&path, "a string")),
-            None if index <= USUAL_INDICATORS => body.put_u8(b' '),
+            None if index < USUAL_INDICATORS => body.put_u8(b' '),
             None => {}
         }
     }
@@ -230,14 +267,6 @@ fn characters(octets: &[u8]) -> usize {
         count += 1;
     }
     count
-}
-
-fn text(octets: &[u8]) -> String {
-    text_lossless(octets).into_owned()
-}
-
-fn object<const N: usize>(members: [(String, Value); N]) -> Value {
-    Value::Object(members.into_iter().collect())
 }
 
 fn shape(path: &str, expected: &'static str) -> MarcJsonError {

@@ -14,6 +14,8 @@ pub struct Remarks {
     /// Whether data was lost: it is missing from the input, or was left out because nothing says what it is. What was read
     /// despite a fault is not lost.
     pub is_loss: bool,
+    /// Whether fields were guessed, see [`RepairKind::is_guess`](super::iso2709::RepairKind::is_guess).
+    pub(super) is_guess: bool,
 }
 
 impl Remarks {

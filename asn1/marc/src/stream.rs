@@ -64,6 +64,8 @@ pub struct InputRecord {
     pub notes: Vec<String>,
     /// Whether the record is not whole: octets of it are missing, or were left out.
     pub incomplete: bool,
+    /// Whether fields were guessed, see [`RepairKind::is_guess`](iso2709::RepairKind::is_guess).
+    pub guessed: bool,
 }
 
 /// Reads records from any source of octets: an iterator over [`InputRecord`]s.
@@ -142,6 +144,7 @@ impl<R: Read> RecordReader<R> {
             number: self.number,
             offset: raw.offset,
             incomplete: remarks.is_loss || record.is_err(),
+            guessed: remarks.is_guess,
             record,
             notes: remarks.notes,
         }))
@@ -202,6 +205,7 @@ fn parse(
             for repair in &parsed.repairs {
                 remarks.note(|| repair.to_string());
                 remarks.is_loss |= repair.kind.is_loss();
+                remarks.is_guess |= repair.kind.is_guess();
             }
             Ok(parsed.record)
         }

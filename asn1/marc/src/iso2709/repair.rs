@@ -102,6 +102,17 @@ impl RepairKind {
         }
     }
 
+    /// Whether fields were guessed: tags were given to the fields in their order, or something other than a terminator ends them.
+    /// If octets are missing within a record, all else that can be seen of it is this.
+    pub fn is_guess(&self) -> bool {
+        matches!(
+            self,
+            Self::DirectoryTerminatorMissing
+                | Self::DirectoryEntry { .. }
+                | Self::FieldTerminatorMissing { .. }
+        )
+    }
+
     /// The repair of this kind at an offset from the start of the record.
     pub(super) fn at(self, offset: usize) -> Repair {
         Repair { kind: self, offset }

@@ -352,31 +352,46 @@ proptest! {
 }
 
 #[test]
-fn omitted_octets_are_a_loss() {
+fn omitted_octets_are_a_loss_and_others_a_guess() {
     let whole = "00077nam a2200049   4500001000700000245002000007\x1E\
                  pg1342\x1E10\x1FaEmma /\x1FcAusten.\x1E\x1D";
-    for (octets, is_loss) in [
-        (whole.to_owned(), false),
-        // Read despite a fault: lengths, a digit, an entry, terminators.
-        (whole.replacen("00077", "00066", 1), false),
-        (whole.replacen("00049", "00094", 1), false),
-        (whole.replacen("4500", "45x0", 1), false),
-        (whole.replacen("245002", "245009", 1), false),
-        (whole.replacen("7\x1E", "7", 1), false),
-        (whole.replacen("pg1342\x1E", "pg1342x", 1), false),
+    for (octets, is_loss, is_guess) in [
+        (whole.to_owned(), false, false),
+        // Read despite a fault: lengths, a digit.
+        (whole.replacen("00077", "00066", 1), false, false),
+        (whole.replacen("00049", "00094", 1), false, false),
+        (whole.replacen("4500", "45x0", 1), false, false),
+        // An entry, terminators, octets of a field.
+        (whole.replacen("245002", "245009", 1), false, true),
+        (whole.replacen("7\x1E", "7", 1), false, true),
+        (whole.replacen("pg1342\x1E", "pg1342x", 1), false, true),
+        (whole.replacen("Emma", "Ema", 1), false, true),
+        (whole.replacen("Emma", "Emmma", 1), false, true),
         // Left out, or gone.
-        (whole.replacen("00007\x1E", "0000724500\x1E", 1), true),
-        (whole.replacen("245002000007", "2450", 1), true),
-        (whole.replacen("pg", "p\x1Eg", 1), true),
-        (whole.replacen("4500001", "45000010007000010010", 1), true),
-        (whole.replace('\x1D', ""), true),
-        (format!("{whole}and more"), true),
+        (
+            whole.replacen("00007\x1E", "0000724500\x1E", 1),
+            true,
+            false,
+        ),
+        (whole.replacen("245002000007", "2450", 1), true, false),
+        (whole.replacen("pg", "p\x1Eg", 1), true, false),
+        (
+            whole.replacen("4500001", "45000010007000010010", 1),
+            true,
+            false,
+        ),
+        (whole.replace('\x1D', ""), true, false),
+        (format!("{whole}and more"), true, false),
     ] {
         let parsed = parse(&octets.clone().into()).expect("a record");
         let repairs = &parsed.repairs;
         assert_eq!(
             repairs.iter().any(|repair| repair.kind.is_loss()),
             is_loss,
+            "{octets:?}: {repairs:?}"
+        );
+        assert!(
+            is_loss || repairs.iter().any(|repair| repair.kind.is_guess()) == is_guess,
             "{octets:?}: {repairs:?}"
         );
     }
