@@ -145,6 +145,26 @@ apdus! {
 }
 
 impl Apdu {
+    /// Whether a client may send it; all others come from servers only (Z39.50-2003 §4.1).
+    pub fn is_of_client(&self) -> bool {
+        matches!(
+            self,
+            Self::InitializeRequest(_)
+                | Self::SearchRequest(_)
+                | Self::PresentRequest(_)
+                | Self::DeleteResultSetRequest(_)
+                | Self::AccessControlResponse(_)
+                | Self::ResourceControlResponse(_)
+                | Self::TriggerResourceControlRequest(_)
+                | Self::ResourceReportRequest(_)
+                | Self::ScanRequest(_)
+                | Self::SortRequest(_)
+                | Self::ExtendedServicesRequest(_)
+                | Self::DuplicateDetectionRequest(_)
+                | Self::Close(_)
+        )
+    }
+
     /// The octets of the records in a response, in order: the large parts of an APDU.
     pub(crate) fn record_octets(&self) -> Vec<&[u8]> {
         let records = match self {

@@ -15,6 +15,10 @@ use crate::optional::OptionalChoice;
 use crate::spelling::standard_name;
 use crate::types::{InternationalString, OctetString};
 
+/// The version of transcripts, which are lines of JSON with the octets and the [value](to_json) of an APDU. Programs refuse other versions;
+/// new members do not change it.
+pub const TRANSCRIPT_VERSION: u64 = 1;
+
 /// The elements of an APDU as an object of JSON, in the order of the standard; secrets are left out.
 pub fn to_json(apdu: &Apdu) -> Value {
     let mut object = Map::new();

@@ -3,9 +3,10 @@
 //! | type | for | how |
 //! |---|---|---|
 //! | [`Whole`] | results that are useful only when complete | a [`Draft`] next to the file, renamed when finished, kept as `NAME.part` otherwise |
+//! | [`Reserved`] | the same, if there is nothing to write before the end | locked until then |
 //! | [`Growing`] | reports, transcripts, the output of a batch with a report | in place, continued by a later run |
 //!
-//! Both hold a [`Lock`] on the file while they write it. Devices, pipes and standard output (`/dev/stdout`) are written
+//! All hold a [`Lock`] on the file while they write it. Devices, pipes and standard output (`/dev/stdout`) are written
 //! directly, without draft and lock. Symbolic links are followed to their target; drafts and lock files are always created
 //! new and never follow links.
 
@@ -22,14 +23,14 @@ use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
-pub use destination::same;
+pub use destination::{is_named_pipe, same};
 pub use draft::Draft;
 pub use growing::Growing;
 #[cfg(feature = "size-limit")]
 pub use limit::survive_size_limit;
 pub use lock::Lock;
 pub use stamp::Stamp;
-pub use whole::Whole;
+pub use whole::{Reserved, Whole};
 
 /// What to do with a file that exists. An empty file is always written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

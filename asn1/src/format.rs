@@ -8,6 +8,7 @@
 //! |---|---|
 //! | [`diag1`] | diagnosticFormat diag-1: diagnostics with structured details |
 //! | [`search_result1`] | userInfo format SearchResult-1: counts for the parts of a query |
+//! | [`sources`] | what each source of a search's records found, in both of these |
 //! | [`user_info1`] | userInfo-1: OtherInformation where only an EXTERNAL may stand |
 //! | [`charset_negotiation`] | negotiation of character set and language, versions 2 and 3 |
 //! | [`espec1`] | element specification eSpec-1 |
@@ -29,6 +30,7 @@ pub mod prompt1;
 pub mod resource_report1;
 pub mod resource_report2;
 pub mod search_result1;
+pub mod sources;
 pub mod user_info1;
 
 use crate::apdu::external::external_values;

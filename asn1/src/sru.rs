@@ -11,6 +11,8 @@
 //! | `facets`, `scan`, `sort` | the text forms of `facetLimit`, `scanClause` and `sortKeys` |
 //! | [`zeerex`] | what a server tells about itself: the record of an explain |
 //! | `external`, `opac` | records as those of Z39.50 |
+//! | `search_sources` | where the records of a search come from, as extra data |
+//! | `record_sources` | the databases that have a record which is made of several |
 //! | `diagnostic` | [`SruDiagnostic`], its conditions in words, and those of Bib-1 as these and back |
 //!
 //! Records are octets. An answer copies them as they are; the reader cuts them out of the answer without a copy, and adds the
@@ -24,9 +26,11 @@ mod diagnostic;
 mod external;
 mod facets;
 mod opac;
+mod record_sources;
 mod request;
 mod response;
 mod scan;
+mod search_sources;
 mod soap;
 mod sort;
 mod xcql;
@@ -35,6 +39,7 @@ pub mod zeerex;
 
 pub use self::diagnostic::{DIAGNOSTIC_SET, SruCondition, SruDiagnostic, UPDATE_DIAGNOSTIC_SET};
 pub use self::facets::{FacetLimit, MAX_FACETS};
+pub use self::record_sources::{MAX_SOURCES, RecordSource, RecordSources, SOURCE_NAMESPACE};
 pub use self::request::{
     ExplainRequest, FacetParameters, MAX_UNKNOWN_PARAMETERS, QueryType, Refusal, Request,
     ScanRequest, SearchRetrieve, SoapRequestError, SruLogin, SruOperation, UpdateAction,

@@ -90,6 +90,22 @@ fn no_folder(asked: &Path, path: &Path) -> Error {
     }
 }
 
+/// Whether a path leads to a named pipe, which cannot be opened for writing before somebody reads it. The streams of this process, such as
+/// `/dev/stdout` and `/dev/fd/63`, are open already.
+pub fn is_named_pipe(path: &Path) -> bool {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::FileTypeExt;
+        let is_pipe = fs::metadata(path).is_ok_and(|data| data.file_type().is_fifo());
+        is_pipe && !is_stream(path)
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = path;
+        false
+    }
+}
+
 /// Whether two paths lead to the same file, which need not exist: by folders, links, or a second name (hard link).
 pub fn same(one: &Path, other: &Path) -> bool {
     if one == other {

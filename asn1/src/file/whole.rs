@@ -28,27 +28,7 @@ impl Whole {
     /// # Errors
     /// [`Error::Exists`], [`Error::Busy`]; a path that cannot be written.
     pub fn create(path: &Path, existing: Existing) -> Result<Self, Error> {
-        let target = match Destination::of(path)? {
-            Destination::Stream(path) => return Ok(Self(Backing::Stream(stream(&path)?))),
-            Destination::File(target) => target,
-        };
-        let lock = Lock::at(target, path)?;
-        let target = lock.target();
-        let has_content = target.metadata().is_ok_and(|data| data.len() > 0);
-        if existing == Existing::Refuse && has_content {
-            return Err(Error::Exists {
-                path: path.to_owned(),
-            });
-        }
-        let draft = Draft::visible(target).map_err(|error| match error {
-            Error::Unwritable { source, .. } => Error::unwritable(path)(source),
-            other => other,
-        })?;
-        Ok(Self(Backing::Draft {
-            draft,
-            existing,
-            _lock: lock,
-        }))
+        Reserved::take(path, existing)?.begin()
     }
 
     /// Truncates what was written to a length in octets; writing continues there. Does nothing to a stream.
@@ -94,6 +74,72 @@ impl Whole {
             Backing::Stream(file) => file,
         }
     }
+}
+
+/// The right to write a file later. Until then there is nothing next to it but its lock.
+#[derive(Debug)]
+pub struct Reserved {
+    path: PathBuf,
+    existing: Existing,
+    place: ReservedPlace,
+}
+
+#[derive(Debug)]
+enum ReservedPlace {
+    File(Lock),
+    Stream(File),
+}
+
+impl Reserved {
+    /// Locks a file that can be written.
+    ///
+    /// # Errors
+    /// [`Error::Exists`], [`Error::Busy`]; a path that cannot be written.
+    pub fn take(path: &Path, existing: Existing) -> Result<Self, Error> {
+        let place = match Destination::of(path)? {
+            Destination::Stream(path) => ReservedPlace::Stream(stream(&path)?),
+            Destination::File(target) => {
+                let lock = Lock::at(target, path)?;
+                let has_content = lock.target().metadata().is_ok_and(|data| data.len() > 0);
+                if existing == Existing::Refuse && has_content {
+                    return Err(Error::Exists {
+                        path: path.to_owned(),
+                    });
+                }
+                // Removed at once: it shows that the folder can be written.
+                drop(draft(&lock, path)?);
+                ReservedPlace::File(lock)
+            }
+        };
+        Ok(Self {
+            path: path.to_owned(),
+            existing,
+            place,
+        })
+    }
+
+    /// Begins the file.
+    ///
+    /// # Errors
+    /// A path that cannot be written any more.
+    pub fn begin(self) -> Result<Whole, Error> {
+        Ok(Whole(match self.place {
+            ReservedPlace::Stream(file) => Backing::Stream(file),
+            ReservedPlace::File(lock) => Backing::Draft {
+                draft: draft(&lock, &self.path)?,
+                existing: self.existing,
+                _lock: lock,
+            },
+        }))
+    }
+}
+
+/// The draft of a locked file; messages show `asked`.
+fn draft(lock: &Lock, asked: &Path) -> Result<Draft, Error> {
+    Draft::visible(lock.target()).map_err(|error| match error {
+        Error::Unwritable { source, .. } => Error::unwritable(asked)(source),
+        other => other,
+    })
 }
 
 impl Write for Whole {

@@ -60,6 +60,11 @@ pub enum TestOutcome {
         /// The details.
         text: String,
     },
+    /// It could not be carried out.
+    Error {
+        /// Why.
+        message: String,
+    },
     /// It was skipped.
     Skipped {
         /// Why.
@@ -70,6 +75,10 @@ pub enum TestOutcome {
 impl TestSuite {
     fn failures(&self) -> usize {
         self.count(|outcome| matches!(outcome, TestOutcome::Failed { .. }))
+    }
+
+    fn errors(&self) -> usize {
+        self.count(|outcome| matches!(outcome, TestOutcome::Error { .. }))
     }
 
     fn skipped(&self) -> usize {
@@ -86,10 +95,11 @@ impl Display for JunitReport {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let tests: usize = self.suites.iter().map(|suite| suite.cases.len()).sum();
         let failures: usize = self.suites.iter().map(TestSuite::failures).sum();
+        let errors: usize = self.suites.iter().map(TestSuite::errors).sum();
         writeln!(f, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>")?;
         writeln!(
             f,
-            "<testsuites name=\"{}\" tests=\"{tests}\" failures=\"{failures}\" errors=\"0\" time=\"{:.3}\">",
+            "<testsuites name=\"{}\" tests=\"{tests}\" failures=\"{failures}\" errors=\"{errors}\" time=\"{:.3}\">",
             XmlText(&self.name),
             self.time.as_secs_f64(),
         )?;
@@ -105,11 +115,12 @@ impl Display for TestSuite {
         let begun = Moment::from(self.begun);
         writeln!(
             f,
-            "  <testsuite name=\"{}\" tests=\"{}\" failures=\"{}\" errors=\"0\" skipped=\"{}\" time=\"{:.3}\" \
+            "  <testsuite name=\"{}\" tests=\"{}\" failures=\"{}\" errors=\"{}\" skipped=\"{}\" time=\"{:.3}\" \
              timestamp=\"{:04}-{:02}-{:02}T{:02}:{:02}:{:02}\" hostname=\"{}\">",
             XmlText(&self.name),
             self.cases.len(),
             self.failures(),
+            self.errors(),
             self.skipped(),
             self.time.as_secs_f64(),
             // The schema knows neither fractions nor time zones.
@@ -154,6 +165,9 @@ impl Display for TestCase {
                     f,
                     ">\n      <failure type=\"{kind}\" message=\"{message}\">{text}</failure>"
                 )?;
+            }
+            TestOutcome::Error { message } => {
+                writeln!(f, ">\n      <error message=\"{}\"/>", XmlText(message))?;
             }
             TestOutcome::Skipped { message } => {
                 writeln!(f, ">\n      <skipped message=\"{}\"/>", XmlText(message))?;
@@ -227,6 +241,13 @@ mod tests {
                     message: "not seen".to_owned(),
                 },
             ),
+            case(
+                "a.four",
+                None,
+                TestOutcome::Error {
+                    message: "no \"connection\"".to_owned(),
+                },
+            ),
         ];
         let suite = TestSuite {
             name: "a".to_owned(),
@@ -242,8 +263,8 @@ mod tests {
             suites: vec![suite],
         };
         let expected = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n\
-            <testsuites name=\"judged\" tests=\"3\" failures=\"1\" errors=\"0\" time=\"2.000\">\n\
-            \x20 <testsuite name=\"a\" tests=\"3\" failures=\"1\" errors=\"0\" skipped=\"1\" time=\"1.000\" \
+            <testsuites name=\"judged\" tests=\"4\" failures=\"1\" errors=\"1\" time=\"2.000\">\n\
+            \x20 <testsuite name=\"a\" tests=\"4\" failures=\"1\" errors=\"1\" skipped=\"1\" time=\"1.000\" \
             timestamp=\"1970-01-01T23:59:59\" hostname=\"b\">\n\
             \x20   <properties>\n\
             \x20     <property name=\"version\" value=\"3\"/>\n\
@@ -254,6 +275,9 @@ mod tests {
             \x20   </testcase>\n\
             \x20   <testcase name=\"a.three\" classname=\"z3950.a\" time=\"0\">\n\
             \x20     <skipped message=\"not seen\"/>\n\
+            \x20   </testcase>\n\
+            \x20   <testcase name=\"a.four\" classname=\"z3950.a\" time=\"0\">\n\
+            \x20     <error message=\"no &quot;connection&quot;\"/>\n\
             \x20   </testcase>\n\
             \x20 </testsuite>\n\
             </testsuites>\n";

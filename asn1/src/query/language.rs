@@ -35,6 +35,23 @@ impl Language {
             Self::Names => "names",
         }
     }
+
+    /// The language that a prefix such as `ccl:` names, and the text after it.
+    pub fn prefixed(text: &str) -> Option<(Self, &str)> {
+        let (name, rest) = text.split_once(':')?;
+        let mut languages = Self::ALL.into_iter();
+        let language = languages.find(|one| one.name().eq_ignore_ascii_case(name.trim_start()))?;
+        Some((language, rest.trim_start()))
+    }
+
+    /// The language of a text as people type it, and the text without a prefix: the language that a prefix names, PQF if it begins
+    /// with `@`, else words.
+    pub fn of_typed(text: &str) -> (Self, &str) {
+        Self::prefixed(text).unwrap_or_else(|| match text.trim_ascii_start().starts_with('@') {
+            true => (Self::Pqf, text),
+            false => (Self::Names, text),
+        })
+    }
 }
 
 /// Reads and prints queries in every language, with the tables for CCL and CQL. The built-in ones are parsed only if a query
@@ -123,6 +140,19 @@ impl Dialects {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_prefix_names_the_language() {
+        for (text, language) in [
+            ("@attr 1=4 war", Language::Pqf),
+            (" @attr 1=4 war", Language::Pqf),
+            ("ti:war", Language::Names),
+            ("CCL: ti=war", Language::Ccl),
+            ("cql:title=war", Language::Cql),
+        ] {
+            assert_eq!(Language::of_typed(text).0, language, "{text}");
+        }
+    }
 
     #[test]
     fn one_query_in_every_language() {

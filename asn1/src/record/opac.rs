@@ -9,6 +9,7 @@ pub(super) mod from_marc;
 mod show;
 pub(super) mod status;
 
+use self::status::CircStatus;
 use crate::apdu::External;
 use crate::describe::described;
 use crate::types::InternationalString;
@@ -89,6 +90,30 @@ described! {
         [8] enum_and_chron: Option<InternationalString>,
         [9] midspine: Option<InternationalString>,
         [10] temporary_location: Option<InternationalString>,
+    }
+}
+
+impl HoldingsAndCircData {
+    /// Adds a public note. If the note so far is the status of the only copy, as some servers write it, this becomes circulation data
+    /// first.
+    pub fn add_note(&mut self, note: &str) {
+        let known = self.public_note.take();
+        let known = known.filter(|known| !known.as_bytes().trim_ascii().is_empty());
+        let words = known.as_ref().map(|known| known.to_string_lossy());
+        let status = CircStatus::of(&words.unwrap_or_default());
+        self.public_note = Some(match (known, status.available) {
+            (Some(_), Some(available_now)) if self.circulation_data.is_none() => {
+                self.circulation_data = Some(vec![CircRecord {
+                    available_now,
+                    availability_date: status.due.as_deref().map(Into::into),
+                    on_hold: status.holds.is_some_and(|holds| holds > 0),
+                    ..CircRecord::default()
+                }]);
+                note.into()
+            }
+            (Some(known), _) => (&*[known.as_bytes(), b"; ", note.as_bytes()].concat()).into(),
+            (None, _) => note.into(),
+        });
     }
 }
 

@@ -50,7 +50,7 @@ pub enum XmlError {
         /// Where.
         offset: usize,
     },
-    /// A number of records that is none: below 0, too large, or no number.
+    /// An invalid number of records: below 0, too large, or not a number.
     #[error("{name} is {value:?}, which is not a number of records")]
     Count {
         /// The name of the element.

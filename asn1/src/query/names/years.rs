@@ -28,7 +28,7 @@ pub(super) fn years(term: &str) -> Option<(String, String)> {
 /// What stands between the ends of a range.
 const RANGE_MARKS: [&str; 3] = ["-", "–", ".."];
 
-/// Whether a term has the digits and marks of a range, but is none: `1850-60`, `18?0`.
+/// Whether a term has the digits and marks of a range, but is not one: `1850-60`, `18?0`.
 pub(super) fn is_like_range(term: &str) -> bool {
     let has_mark = term.contains('?') || RANGE_MARKS.iter().any(|mark| term.contains(mark));
     let is_number = |one: char| one.is_ascii_digit() || "-–.?".contains(one);

@@ -174,3 +174,24 @@ fn records_inside_records_are_not_followed() {
             .is_some()
     );
 }
+
+#[test]
+fn a_note_is_added_to_those_that_are_no_status() {
+    for (note, expected, available) in [
+        (None, "u@a", None),
+        (Some(" "), "u@a", None),
+        (Some("Fragile"), "Fragile; u@a", None),
+        (Some("AVAILABLE"), "u@a", Some(true)),
+        (Some("DUE 12-01-26"), "u@a", Some(false)),
+    ] {
+        let mut data = HoldingsAndCircData {
+            public_note: note.map(Into::into),
+            ..HoldingsAndCircData::default()
+        };
+        data.add_note("u@a");
+        let items = data.circulation_data.iter().flatten();
+        let told = items.map(|item| item.available_now).next();
+        assert_eq!(data.public_note, Some(expected.into()), "{note:?}");
+        assert_eq!(told, available, "{note:?}");
+    }
+}
