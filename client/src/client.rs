@@ -6,6 +6,7 @@ mod gopher;
 mod sessions;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use z3950_asn1::apdu::{IdAuthentication, InitializeRequest};
 use z3950_asn1::via::Via;
@@ -37,8 +38,14 @@ pub struct ClientOptions {
     pub timeouts: Timeouts,
     /// Whether sessions of retrievals stay open for the next one, until [`Client::close_all`].
     pub keep_open: bool,
+    /// How long sessions are kept that nobody uses, such as those of dropped connections; `None` until the server ends them, or
+    /// [`Client::close_all`].
+    pub idle_time: Option<Duration>,
     /// Whether retrievals and [`Client::close_all`] wait for the server's answer to Close, which costs a round trip.
     pub awaits_close: bool,
+    /// Whether dropping the future of an operation cancels it, at a server that grants triggerResourceCtrl. See
+    /// [`SessionOptions::cancels_dropped`].
+    pub cancels_dropped: bool,
     /// The servers that the requests come through, which is sent so that circles can be told; none for those of people. At the end of
     /// implementationVersion, or in the header Via.
     pub via: Via,
@@ -312,7 +319,8 @@ impl Client {
     /// `sru` an `http:` or `https:` URL of SRU, or the name of a profile. The profile of the server applies to all requests.
     ///
     /// User and password of a URL are sent only with [`PlanOptions::allow_url_credentials`]; the profile's are not sent then, either.
-    /// If as many sessions are in use as the profile allows, waits until one is returned.
+    /// If as many sessions are in use as the profile allows, 16 by default, waits until one is returned: for ever, unless
+    /// [`Timeouts::session`] says how long.
     ///
     /// # Errors
     /// [`Error::Target`], [`Error::Credentials`]; other errors if the server cannot be reached or refuses the session.
@@ -357,6 +365,8 @@ impl Client {
         SessionOptions {
             init,
             timeouts: self.options.timeouts,
+            cancels_dropped: self.options.cancels_dropped,
+            idle_time: self.options.idle_time,
             max_pipelined: pipelined.unwrap_or(default.max_pipelined),
             sru: profile
                 .and_then(|profile| profile.sru.clone())

@@ -9,6 +9,8 @@ use std::sync::Arc;
 use z3950_asn1::apdu;
 use z3950_asn1::apdu::{ExtendedServicesRequest, External};
 use z3950_asn1::es::update::{Action, EsRequest, SuppliedRecord};
+use z3950_asn1::format::facets::FacetList;
+use z3950_asn1::format::sources::SearchSources;
 use z3950_asn1::oid::{CQL, DATABASE_UPDATE};
 use z3950_asn1::record::marc_syntax;
 use z3950_marc::{MarcRecord, iso2709};
@@ -16,7 +18,7 @@ use z3950_marc::{MarcRecord, iso2709};
 use self::inner::Inner;
 use crate::error::Error;
 use crate::lookup::{self, Identifier, LookupOptions};
-use crate::plan::{self, PlanOptions};
+use crate::plan::{self, Hints, PlanOptions};
 use crate::pool::Lease;
 use crate::protocol::service::explain::{ExplainOptions, ExplainResult};
 use crate::protocol::service::extended::{Order, TaskResult, update_task};
@@ -40,8 +42,9 @@ const SHOWN: u64 = 20;
 /// A connection to a target. Cloning it gives another handle on the same session.
 ///
 /// The session is opened by [`Client::connect`]. If the server has dropped it, an operation that changes nothing is repeated
-/// once in a new session. When the last handle and the last result set are dropped, the session goes back to the client's
-/// pool, until [`Client::close_all`].
+/// once in a new session. If the session ended at an operation, such as one without an answer in time, the next one opens
+/// another, unless the server closed it for cost or security. When the last handle and the last result set are dropped, the
+/// session goes back to the client's pool, until [`Client::close_all`]; [`close`](Self::close) ends it.
 ///
 /// [`Client::connect`]: crate::Client::connect
 /// [`Client::close_all`]: crate::Client::close_all
@@ -49,6 +52,7 @@ const SHOWN: u64 = 20;
 pub struct Connection {
     inner: Arc<Inner>,
     form: RecordForm,
+    facets: FacetList,
 }
 
 /// The result of [`Connection::lookup`].
@@ -59,6 +63,8 @@ pub struct LookupResult {
     pub query: String,
     /// The number of matching records.
     pub hits: u64,
+    /// The sources of the records, if they come from several and the server says so.
+    pub sources: SearchSources,
     /// The first records, up to 20; a diagnostic in the place of a record is an error.
     pub records: Vec<Result<Record, Error>>,
 }
@@ -68,6 +74,7 @@ impl Connection {
         Self {
             inner: Arc::new(Inner::new(plan, target, lease)),
             form: RecordForm::default(),
+            facets: FacetList::default(),
         }
     }
 
@@ -108,14 +115,16 @@ impl Connection {
             result_set: name.name(),
             ..target.search_options(&self.form)
         };
-        let search = search.with_records(count.min(options.chunk_size));
+        let mut search = search.with_records(count.min(options.chunk_size));
+        if !self.facets.0.is_empty() {
+            search = search.with_facets(&self.facets).map_err(unwritable)?;
+        }
         let mut turn = name.turn().await;
         // A failed search also deletes the previous set of this name.
         turn.take();
-        let mut lease = self.inner.lease().await;
-        options.reconnect = Some(lease.reconnect());
+        options.reconnect = Some(Arc::clone(&self.inner.reconnect));
         let (query, search, options, keys) = (&query, &search, &options, &keys);
-        let pager = lease.run(Repeat::IfLost, |session| async move {
+        let pager = self.inner.run(Repeat::IfLost, |session| async move {
             let (query, options) = (query.clone(), options.clone());
             let mut search = search.clone();
             if session.sorts_searches() {
@@ -165,31 +174,40 @@ impl Connection {
             attribute_set: Some(query.attribute_set),
             ..options
         };
-        let mut lease = self.inner.lease().await;
         let (start, options) = (&start, &options);
-        let result = lease.run(Repeat::IfLost, |session| async move {
+        let result = self.inner.run(Repeat::IfLost, |session| async move {
             session.scan(start.clone(), options).await
         });
         Ok(ScanSet::new(result.await?))
     }
 
-    /// Retrieves the one record with a docid (RFC 2056 §4).
+    /// Retrieves the one record with a docid (RFC 2056 §4), in the form of [`with_form`](Self::with_form) if it says anything.
     ///
     /// # Errors
-    /// [`Error::NoMatch`], [`Error::Ambiguous`], [`Error::Refused`]; others if the connection failed.
+    /// [`Error::NoMatch`], [`Error::Incomplete`], [`Error::Ambiguous`], [`Error::Refused`]; others if the connection failed.
     pub async fn get(&self, docid: impl AsRef<[u8]>) -> Result<Record, Error> {
         let target = &self.inner.target;
         let databases = target.databases();
         let names = databases.iter().map(|name| Octets::from(name.0.as_bytes()));
-        let url = Z3950Url::builder(Kind::Retrieval, target.endpoint.host())
+        let mut url = Z3950Url::builder(Kind::Retrieval, target.endpoint.host())
             .port(target.endpoint.port())
             .databases(names)
-            .docid(docid.as_ref())
-            .build()?;
-        let plan = plan::plan(&url, &self.inner.plan)?;
+            .docid(docid.as_ref());
+        for syntax in target.named_syntaxes(&self.form) {
+            url = url.record_syntax(syntax.to_string());
+        }
+        if let Some(name) = &self.form.element_set {
+            url = url.element_set(name.as_str());
+        }
+        // The form is that of the caller, and no hint of somebody else's URL.
+        let mut options = PlanOptions {
+            hints: Hints::Prefer,
+            ..self.inner.plan.clone()
+        };
+        options.fallback.syntax |= self.form.holdings;
+        let plan = plan::plan(&url.build()?, &options)?;
         let plan = &plan.with_profile(&target.profile);
-        let mut lease = self.inner.lease().await;
-        let retrieval = lease.run(Repeat::IfLost, |session| async move {
+        let retrieval = self.inner.run(Repeat::IfLost, |session| async move {
             retrieve::attempt(&session, plan).await
         });
         let record = retrieval.await?.into_record()?;
@@ -200,7 +218,8 @@ impl Connection {
     /// tells its kind. Several searches are tried in turn until one finds something; `None` if none does.
     ///
     /// # Errors
-    /// [`Error::Identifier`]; [`Error::Refused`] if every search was refused; others if the connection failed.
+    /// [`Error::Identifier`]; [`Error::Refused`] if every search was refused; [`Error::Incomplete`] if nothing was found and a source
+    /// of the records failed; others if the connection failed.
     pub async fn lookup(&self, identifier: &str) -> Result<Option<LookupResult>, Error> {
         let identifier: Identifier = identifier.parse().map_err(Error::Identifier)?;
         let attempts = lookup::attempts(&identifier);
@@ -218,10 +237,10 @@ impl Connection {
         options.search.result_set = name.name();
         let mut turn = name.turn().await;
         turn.take();
-        let mut lease = self.inner.lease().await;
-        options.records.reconnect = Some(lease.reconnect());
+        options.records.reconnect = Some(Arc::clone(&self.inner.reconnect));
         let (adapted, options) = (&adapted, &options);
-        let found = lease
+        let found = self
+            .inner
             .run(Repeat::IfLost, |session| async move {
                 lookup::lookup(&session, adapted, options).await
             })
@@ -229,6 +248,7 @@ impl Connection {
         Ok(found.map(|found| LookupResult {
             query: found.attempt.query.to_string(),
             hits: found.hits,
+            sources: found.sources,
             records: (1..)
                 .zip(found.records)
                 .map(|(position, record)| self.inner.record(record, position))
@@ -260,16 +280,21 @@ impl Connection {
         self.task(&task).await
     }
 
-    /// Orders the record at a position of a result set, 1-based (Item Order, Z39.50-2003 §3.2.9.1.4). The order is sent once.
+    /// Orders the record at a position of a result set of this connection, 1-based (Item Order, Z39.50-2003 §3.2.9.1.4). The order is
+    /// sent once.
     ///
     /// # Errors
-    /// Those of [`update`](Self::update).
+    /// Those of [`update`](Self::update), and [`Error::ForeignResultSet`].
     pub async fn order(
         &self,
         hits: &ResultSet,
         position: u64,
         order: Order,
     ) -> Result<TaskResult, Error> {
+        // Other connections have sets of the same names.
+        if !hits.is_of(&self.inner) {
+            return Err(Error::ForeignResultSet);
+        }
         let _held = hits.held().await?;
         let position = i64::try_from(position).unwrap_or(i64::MAX);
         let item = Some((hits.name(), position));
@@ -282,9 +307,8 @@ impl Connection {
     /// # Errors
     /// [`Error::Refused`] by a server without one; others if the connection failed.
     pub async fn explain(&self, options: &ExplainOptions) -> Result<ExplainResult, Error> {
-        let mut lease = self.inner.lease().await;
         let explain = |session: Session| async move { session.explain(options).await };
-        lease.run(Repeat::IfLost, explain).await
+        self.inner.run(Repeat::IfLost, explain).await
     }
 
     /// What a server of SRU says about its database.
@@ -296,22 +320,20 @@ impl Connection {
         let databases = self.inner.target.databases();
         let database = databases.first().map(|name| name.0.to_string_lossy());
         let database = &database.unwrap_or_default();
-        let mut lease = self.inner.lease().await;
         let describe = |session: Session| async move { session.describe(database).await };
-        lease.run(Repeat::IfLost, describe).await
+        self.inner.run(Repeat::IfLost, describe).await
     }
 
     async fn task(&self, task: &ExtendedServicesRequest) -> Result<TaskResult, Error> {
-        let mut lease = self.inner.lease().await;
         let perform = |session: Session| async move { session.task(task.clone()).await };
-        lease.run(Repeat::IfUnsent, perform).await
+        self.inner.run(Repeat::IfUnsent, perform).await
     }
 
     /// The Z39.50 session, for services without a method here. It must not outlive the connection.
     ///
-    /// `None` for another protocol, of which there is none yet.
+    /// `None` once the connection is closed, and for another protocol, of which there is none yet.
     pub async fn as_z3950(&self) -> Option<Session> {
-        Some((**self.inner.lease().await).clone())
+        self.inner.session().await
     }
 
     /// The target: endpoint, databases, and profile.
@@ -319,18 +341,25 @@ impl Connection {
         &self.inner.target
     }
 
-    /// A handle on the same connection whose searches ask for records in another form.
+    /// A handle on the same connection whose searches, lookups and retrievals ask for records in another form.
     #[must_use]
     pub fn with_form(self, form: RecordForm) -> Self {
         Self { form, ..self }
     }
 
-    /// Closes the session, for all handles and result sets.
+    /// A handle on the same connection whose searches ask for these facets of the records found, which
+    /// [`ResultSet::found`] then has if the server counts any.
+    #[must_use]
+    pub fn with_facets(self, facets: FacetList) -> Self {
+        Self { facets, ..self }
+    }
+
+    /// Closes the session, for all handles and result sets. Their requests, also those in progress, fail with [`Error::Ended`].
     ///
     /// # Errors
-    /// The server did not answer Close; the session has ended nevertheless.
+    /// The session had ended otherwise before.
     pub async fn close(self) -> Result<(), Error> {
-        Session::close(&**self.inner.lease().await).await
+        self.inner.close().await
     }
 
     fn is_sru(&self) -> bool {
@@ -354,3 +383,6 @@ impl fmt::Debug for Connection {
             .finish_non_exhaustive()
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -3,6 +3,7 @@
 
 mod fault;
 mod gateway;
+mod sources;
 mod sru;
 
 use std::borrow::Cow;
@@ -21,6 +22,7 @@ use crate::target::profile::{CredentialsError, ProfileError};
 use crate::url::{BuildError, UrlError};
 pub use fault::ProtocolFault;
 pub use gateway::GatewayError;
+pub use sources::FailedSources;
 pub use sru::SruFault;
 
 /// Why a request failed.
@@ -78,6 +80,9 @@ pub enum Error {
     /// No record matches: the locator is invalid at this server (RFC 1736 §3).
     #[error("no record matches")]
     NoMatch,
+    /// No record matches in the sources that answered, but others failed, which may have records.
+    #[error("no record matches, but not all sources answered: {0}")]
+    Incomplete(FailedSources),
     /// The docid matches several records.
     #[error("{hits} records match, so none is delivered")]
     Ambiguous {
@@ -120,6 +125,9 @@ pub enum Error {
     /// A scan needs exactly one term, and the query has another number.
     #[error("a scan begins at one term of one index")]
     NotOneTerm,
+    /// An item is ordered from a result set of the same connection; nothing was sent.
+    #[error("the result set belongs to another connection")]
+    ForeignResultSet,
     /// A route cannot be used, such as the proxy that the environment names.
     #[error("{0}")]
     Route(String),
@@ -146,19 +154,25 @@ impl Error {
         match self {
             Self::Refused { diagnostics, .. } => &diagnostics.0,
             Self::InitRejected(rejected) => &rejected.diagnostics.0,
+            Self::Incomplete(failed) => &failed.diagnostics().0,
             _ => &[],
         }
     }
 
-    /// Whether the connection was lost, the server closed an idle session, or the session ended with an answer to another request,
-    /// so that a new session may help.
+    /// Whether the connection was lost, the server closed an idle session, or the session ended at another request, for instance
+    /// because its answer did not come in time, so that a new session may help.
     ///
     /// After [`Error::Ended`] nothing was sent. Otherwise the server may have carried out the request, so only a request that
     /// changes nothing may be repeated.
     pub fn is_connection_lost(&self) -> bool {
         match self {
-            Self::Ended { cause } => cause.as_ref().is_some_and(|cause| {
-                cause.is_connection_lost() || matches!(**cause, Self::ProtocolError { .. })
+            Self::Ended { cause } => cause.as_ref().is_some_and(|cause| match **cause {
+                Self::Unavailable { .. } | Self::ProtocolError { .. } => true,
+                Self::ProtocolClosed { reason, .. } => !matches!(
+                    reason,
+                    CloseReason::COST_LIMIT | CloseReason::SECURITY_VIOLATION
+                ),
+                _ => cause.is_connection_lost(),
             }),
             Self::Unavailable { phase, cause } => {
                 !matches!(phase, Phase::Resolve | Phase::Connect)
@@ -316,6 +330,9 @@ pub enum Cause {
     /// The deadline passed.
     #[error("the deadline passed")]
     Deadline,
+    /// The limit of [`Timeouts::session`](crate::Timeouts::session).
+    #[error("as many sessions as the target allows are in use, and none was returned within {} s", .0.as_secs_f64())]
+    SessionsInUse(Duration),
     /// The server closed the connection.
     #[error("connection closed by the server")]
     Disconnected,

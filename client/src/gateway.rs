@@ -10,11 +10,11 @@ mod tests;
 use std::fmt;
 use std::fmt::Write;
 use std::str::FromStr;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use z3950_asn1::oid;
 
-use crate::error::{Error, Phase};
+use crate::error::{Error, GatewayError, Phase};
 use crate::plan::Plan;
 use crate::protocol::service::init::EXCEPTIONAL_RECORD_SIZE;
 use crate::retrieve::Outcome;
@@ -129,9 +129,24 @@ impl GatewayClient {
     async fn ask(&self, request: &HttpRequest, timeouts: &Timeouts) -> Result<HttpAnswer, Error> {
         let kept = self.idle().pop();
         let mut http = kept.unwrap_or_else(|| self.http());
-        let answer = http.ask(Phase::Search, request, timeouts).await?;
+        let answer = http.ask(Phase::Search, request, timeouts).await;
+        let answer = answer.map_err(|error| self.unreachable(error))?;
         self.idle().push(http);
         Ok(answer)
+    }
+
+    /// An error of the connection says that it is not the server that cannot be reached.
+    fn unreachable(&self, error: Error) -> Error {
+        match error {
+            Error::Unavailable {
+                phase: Phase::Resolve | Phase::Connect | Phase::Proxy | Phase::Tls,
+                ..
+            } => Error::Gateway(GatewayError::Unreachable {
+                gateway: self.gateway.to_string(),
+                error: Arc::new(error),
+            }),
+            error => error,
+        }
     }
 
     fn http(&self) -> HttpClient {

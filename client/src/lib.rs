@@ -101,7 +101,7 @@ pub use plan::{Plan, PlanError, PlanOptions, plan};
 pub use pool::{Lease, SessionDemand, SharedLease};
 pub use protocol::{pager, service, session};
 pub use query::{Query, QueryError, QueryErrorKind};
-pub use record::{Holding, Record};
+pub use record::{Holding, Record, RecordSource};
 pub use result_set::{Records, ResultSet, SortKey, SortKeyError};
 pub use retrieve::{Outcome, Retrieval};
 pub use scan_set::{ScanSet, ScanTerm};

@@ -13,6 +13,7 @@ use std::future::ready;
 use futures_util::TryStreamExt;
 use z3950_asn1::apdu::Query;
 use z3950_asn1::bib1::diagnostics::Condition;
+use z3950_asn1::format::sources::SearchSources;
 
 pub(crate) mod attempts;
 pub(crate) mod identifier;
@@ -52,6 +53,8 @@ pub struct LookupHits<'a> {
     pub attempt: &'a Attempt,
     /// The number of matching records.
     pub hits: u64,
+    /// The sources of the records, if they come from several and the server says so.
+    pub sources: SearchSources,
     /// The first records.
     pub records: Vec<ResultRecord>,
     /// The error after the last record, if any.
@@ -63,7 +66,8 @@ pub struct LookupHits<'a> {
 /// If a search for several forms at once is refused, they are searched for one by one, unless the server has no such index.
 ///
 /// # Errors
-/// [`Error::Refused`] if every search was refused, or if the first record is; others end the session. After the first
+/// [`Error::Refused`] if every search was refused, or if the first record is; [`Error::Incomplete`] if nothing was found and a source
+/// has failed at each search; others end the session. After the first
 /// record, an error is in [`LookupHits::failure`].
 pub async fn lookup<'a>(
     session: &Session,
@@ -75,6 +79,7 @@ pub async fn lookup<'a>(
     let mut refusal = None;
     let mut has_answered = false;
     let mut one_by_one = false;
+    let mut sources = SearchSources::default();
     for attempt in attempts {
         if attempt.is_single && !one_by_one {
             continue;
@@ -84,10 +89,12 @@ pub async fn lookup<'a>(
         match pager.await {
             Ok(set) if set.count() == 0 => {
                 has_answered = true;
+                sources.join(set.found().sources());
                 one_by_one &= attempt.is_single;
             }
             Ok(mut set) => {
                 let hits = set.count();
+                sources.join(set.found().sources());
                 let mut records = Vec::new();
                 let read = set
                     .stream_range(1, options.count)
@@ -101,6 +108,7 @@ pub async fn lookup<'a>(
                     failure => Ok(Some(LookupHits {
                         attempt,
                         hits,
+                        sources,
                         records,
                         failure,
                     })),
@@ -115,7 +123,10 @@ pub async fn lookup<'a>(
     }
     match refusal {
         Some(refusal) if !has_answered => Err(refusal),
-        _ => Ok(None),
+        _ => match Error::of_nothing(&sources) {
+            Error::NoMatch => Ok(None),
+            incomplete => Err(incomplete),
+        },
     }
 }
 

@@ -2,6 +2,7 @@
 //! RFC 2056 §3 and §4 allow the reuse of a session for the same host and port.
 
 mod demand;
+mod idle;
 mod repeat;
 mod shared;
 
@@ -13,12 +14,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use futures_util::future::join_all;
+use tokio::runtime::Handle;
 use tokio::sync::watch;
 use z3950_asn1::apdu::IdAuthentication;
 use z3950_asn1::codec;
 
 pub use self::demand::SessionDemand;
 use self::demand::{SessionsWanted, WaitingUser};
+use self::idle::IdleSessions;
 use self::repeat::{Replaceable, repeated};
 pub use self::shared::SharedLease;
 use self::shared::SharedSessions;
@@ -27,8 +30,8 @@ use crate::pace::{Clock, Pace};
 use crate::protocol::session::{Reconnect, Repeat, Session, SessionOptions, WeakSession};
 use crate::target::Endpoint;
 use crate::target::profile::{Credentials, SruOptions, TargetLimits};
-use crate::transport::Routes;
 use crate::transport::connect::{BoxFuture, Connect};
+use crate::transport::{Routes, Timeouts};
 
 /// The sessions of a client, the routes that lead to servers, and the passwords used at Init.
 #[derive(Default)]
@@ -98,9 +101,7 @@ impl Pool {
         limits: &TargetLimits,
     ) -> Result<Lease, Error> {
         let server = self.server(endpoint);
-        let limit = options.timeouts.to_deadline();
-        let permit = server.enter(limits.sessions);
-        let permit = limit.hold(Phase::Connect, permit).await?;
+        let permit = server.enter(limits.sessions, options.timeouts).await?;
         self.lease_with(permit, endpoint, proxy, options, limits)
             .await
     }
@@ -124,8 +125,10 @@ impl Pool {
                 false => Pace::new(&server.clock, limits.pause),
             },
             key: Key::new(endpoint, proxy, options),
+            runtime: Handle::try_current().ok(),
+            opened: Mutex::default(),
         });
-        let idle = server.take(&opener.key);
+        let idle = server.idle.take(&opener.key);
         if idle.is_some() {
             server.note_answer();
         }
@@ -182,7 +185,7 @@ impl Pool {
     /// Takes out all idle sessions and those opened for session URLs.
     pub(crate) fn drain(&self) -> Vec<Session> {
         let servers: Vec<_> = lock(&self.servers).values().cloned().collect();
-        let idle = servers.iter().flat_map(|server| server.drain_idle());
+        let idle = servers.iter().flat_map(|server| server.idle.surplus(0));
         let opened = std::mem::take(&mut *lock(&self.opened));
         let opened = opened.into_values().filter_map(|session| session.upgrade());
         idle.chain(opened).collect()
@@ -206,6 +209,10 @@ struct Opener {
     max_sessions: usize,
     pace: Option<Pace>,
     key: Key,
+    /// The runtime of the sessions, since a lease may be dropped outside of it.
+    runtime: Option<Handle>,
+    /// Those opened, some of which a pager has.
+    opened: Mutex<Vec<WeakSession>>,
 }
 
 impl Opener {
@@ -221,7 +228,11 @@ impl Opener {
         let session = self
             .pool
             .connect(&key.endpoint, key.proxy.as_deref(), options);
-        Ok(session.await?.with_pace(self.pace.clone()))
+        let session = session.await?.with_pace(self.pace.clone());
+        let mut opened = lock(&self.opened);
+        opened.retain(|session| session.upgrade().is_some());
+        opened.push(session.downgrade());
+        Ok(session)
     }
 }
 
@@ -283,10 +294,13 @@ impl Lease {
         self.is_reused
     }
 
-    /// Closes the session instead of keeping it.
+    /// Closes the session instead of keeping it, and those that [`reconnect`](Self::reconnect) has opened.
     pub async fn close(self) {
+        let opened = std::mem::take(&mut *lock(&self.opener.opened));
+        let opened = opened.iter().filter_map(WeakSession::upgrade);
+        let sessions: Vec<_> = opened.chain([self.session.clone()]).collect();
         // Errors: a session that has ended need not be closed.
-        let _ = self.session.close().await;
+        let _ = join_all(sessions.iter().map(Session::close)).await;
     }
 
     /// Whether the session can be lent to another user afterwards.
@@ -321,11 +335,17 @@ impl Deref for Lease {
 impl Drop for Lease {
     fn drop(&mut self) {
         if self.is_fit() {
-            let opener = &self.opener;
-            let session = self.session.clone();
-            opener
-                .server
-                .put(opener.key.clone(), session, opener.max_sessions);
+            let Opener {
+                server,
+                options,
+                max_sessions,
+                key,
+                runtime,
+                ..
+            } = &*self.opener;
+            let (key, session) = (key.clone(), self.session.clone());
+            let time = runtime.as_ref().zip(options.idle_time);
+            server.idle.put(key, session, time, *max_sessions);
         }
     }
 }
@@ -379,8 +399,7 @@ impl Key {
 /// The sessions with one server.
 pub(crate) struct Server {
     pub(crate) clock: Arc<Clock>,
-    /// Least recently used first.
-    idle: Mutex<Vec<(Key, Session)>>,
+    idle: Arc<IdleSessions>,
     /// Held while waiting for a permit: first come, first served.
     turn: tokio::sync::Mutex<()>,
     /// The number of permits given out.
@@ -395,7 +414,7 @@ impl Default for Server {
     fn default() -> Self {
         Self {
             clock: Arc::default(),
-            idle: Mutex::default(),
+            idle: Arc::default(),
             turn: tokio::sync::Mutex::default(),
             taken: watch::Sender::new(0),
             demand: watch::Sender::default(),
@@ -410,19 +429,28 @@ pub(crate) struct Permit(Arc<Server>);
 
 impl Server {
     /// Waits until fewer than `limit` sessions are in use.
-    pub(crate) async fn enter(self: &Arc<Self>, limit: usize) -> Permit {
+    ///
+    /// # Errors
+    /// In phase Connect: [`Timeouts::session`], from when those that waited before have theirs, or the deadline.
+    pub(crate) async fn enter(
+        self: &Arc<Self>,
+        limit: usize,
+        timeouts: Timeouts,
+    ) -> Result<Permit, Error> {
         let is_free = |taken: &usize| *taken < limit.max(1);
         if let Ok(_turn) = self.turn.try_lock()
             && is_free(&self.taken.borrow())
         {
-            return self.admit();
+            return Ok(self.admit());
         }
         let _user = WaitingUser::at(&self.demand);
-        let _turn = self.turn.lock().await;
+        let turn = timeouts.to_deadline();
+        let _turn = turn.hold(Phase::Connect, self.turn.lock()).await?;
         let mut taken = self.taken.subscribe();
-        // Errors: the sender was dropped, but `self` owns it.
-        let _ = taken.wait_for(is_free).await;
-        self.admit()
+        let freed = timeouts.to_session();
+        // Errors within: the sender was dropped, but `self` owns it.
+        let _ = freed.hold(Phase::Connect, taken.wait_for(is_free)).await?;
+        Ok(self.admit())
     }
 
     fn admit(self: &Arc<Self>) -> Permit {
@@ -438,43 +466,15 @@ impl Server {
         self.has_answered.load(Ordering::Acquire)
     }
 
-    fn open_idle(&self) -> MutexGuard<'_, Vec<(Key, Session)>> {
-        let mut idle = lock(&self.idle);
-        idle.retain(|(_, session)| session.is_open());
-        idle
-    }
-
-    /// Takes out an idle session that is still open.
-    pub(crate) fn take(&self, key: &Key) -> Option<Session> {
-        let mut idle = self.open_idle();
-        let index = idle.iter().rposition(|(other, _)| other == key)?;
-        Some(idle.remove(index).1)
-    }
-
-    /// Keeps a session, unless `limit` are kept already.
-    pub(crate) fn put(&self, key: Key, session: Session, limit: usize) {
-        let mut idle = self.open_idle();
-        if idle.len() < limit.max(1) {
-            idle.push((key, session));
-        }
-    }
-
     /// Takes out as many idle sessions, longest unused first, as must go before another one is opened.
     pub(crate) fn make_room(&self, limit: usize) -> Vec<Session> {
-        let mut idle = lock(&self.idle);
-        let open = self.taken.borrow().saturating_add(idle.len());
-        let excess = open.saturating_sub(limit.max(1)).min(idle.len());
-        idle.drain(..excess).map(|(_, session)| session).collect()
-    }
-
-    fn drain_idle(&self) -> Vec<Session> {
-        let idle = std::mem::take(&mut *lock(&self.idle));
-        idle.into_iter().map(|(_, session)| session).collect()
+        let taken = *self.taken.borrow();
+        self.idle.surplus(limit.max(1).saturating_sub(taken))
     }
 
     fn is_forgettable(&self) -> bool {
         // Sessions outside the pool share the clock.
-        self.open_idle().is_empty() && Arc::strong_count(&self.clock) == 1 && self.clock.is_due()
+        self.idle.is_empty() && Arc::strong_count(&self.clock) == 1 && self.clock.is_due()
     }
 }
 

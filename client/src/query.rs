@@ -130,6 +130,17 @@ impl Query {
         Self::read(Language::Ccl, text)
     }
 
+    /// The query with these sort keys, most important first, in place of its own. [`Connection::search`](crate::Connection::search) sorts the
+    /// result by them.
+    #[must_use]
+    pub fn sorted_by(self, keys: impl IntoIterator<Item = impl Into<SortKeySpec>>) -> Self {
+        Self {
+            rpn: self.rpn,
+            sort: keys.into_iter().map(Into::into).collect(),
+            cql: None,
+        }
+    }
+
     /// The query as sent, before a target's profile is applied.
     pub fn as_rpn(&self) -> &RpnQuery {
         &self.rpn
@@ -314,6 +325,16 @@ mod tests {
         assert_eq!(keys(Query::any("peace") - sorted()), 2);
         assert_eq!(keys(Query::any("peace")), 0);
         assert!(Query::cql("war sortby tilte").is_err());
+    }
+
+    #[test]
+    fn sort_keys_can_be_set() {
+        let keys = Query::cql("war sortby date title").expect("a query").sort;
+        let sorted = Query::cql("war sortby author").expect("a query");
+        let sorted = sorted.sorted_by(keys.clone());
+        assert_eq!(sorted.sort_keys(), keys);
+        // The text has other keys.
+        assert_eq!(sorted.as_cql(), None);
     }
 
     #[test]

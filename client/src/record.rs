@@ -5,9 +5,10 @@ use serde_json::Value;
 use z3950_asn1::apdu::External;
 use z3950_asn1::codec::dump;
 use z3950_asn1::describe::Describe;
-use z3950_asn1::oid::Oid;
+use z3950_asn1::oid::{GRS_1, OPAC, Oid, SUMMARY};
 pub use z3950_asn1::record::holdings::Holding;
 use z3950_asn1::record::{RetrievedRecord, holdings};
+pub use z3950_asn1::sru::RecordSource;
 use z3950_asn1::types::InternationalString;
 use z3950_marc::charset::{self, Charset, utf8_or_latin1};
 use z3950_marc::crosswalk::{Citation, dublin_core};
@@ -27,6 +28,7 @@ pub struct Record {
     database: Option<String>,
     position: Option<u64>,
     charset: Option<Charset>,
+    sources: Vec<RecordSource>,
 }
 
 impl Record {
@@ -37,6 +39,7 @@ impl Record {
             position,
             database: None,
             charset: None,
+            sources: Vec::new(),
         }
     }
 
@@ -44,8 +47,14 @@ impl Record {
     pub(crate) fn of(record: ResultRecord, position: Option<u64>) -> Result<Self, Error> {
         match record {
             ResultRecord::Record {
-                database, external, ..
-            } => Ok(Self::new(external, position).in_database(database)),
+                database,
+                external,
+                sources,
+                ..
+            } => {
+                let record = Self::new(external, position).in_database(database);
+                Ok(Self { sources, ..record })
+            }
             ResultRecord::Diagnostic { diagnostic, .. } => Err(Error::Refused {
                 phase: Phase::Present,
                 diagnostics: diagnostic.into(),
@@ -74,6 +83,12 @@ impl Record {
     /// Its database, if the server says.
     pub fn database(&self) -> Option<&str> {
         self.database.as_deref()
+    }
+
+    /// The databases that have it, if it is made of several records and the server says so over Z39.50, as `z3950d` does for databases
+    /// that merge those of other servers.
+    pub fn sources(&self) -> &[RecordSource] {
+        &self.sources
     }
 
     /// Its record syntax, if the server says.
@@ -110,6 +125,17 @@ impl Record {
             }
             _ => None,
         }
+    }
+
+    /// The bibliographic record inside an OPAC record; `None` if it has none, and for records of other syntaxes.
+    pub fn bibliographic(&self) -> Option<Self> {
+        let RetrievedRecord::Opac(record) = self.retrieved() else {
+            return None;
+        };
+        Some(Self {
+            external: record.bibliographic_record?,
+            ..self.clone()
+        })
     }
 
     /// The title on one line: of MARC 21 (245), UNIMARC (200) or Summary, or the first `dc:title` of an XML record.
@@ -188,12 +214,63 @@ impl Record {
         }
     }
 
+    /// Why the record is not whole: octets of it are missing, nothing says what they are, or they are no record of its syntax.
+    /// What was wrong but lost nothing, such as a length, is no damage. `None` for a whole record.
+    pub fn damage(&self) -> Option<String> {
+        if self.octets().is_empty() {
+            return Some("it is empty".to_owned());
+        }
+        damage_of(&self.external)
+    }
+
     fn marc_of(&self, octets: &Bytes) -> Option<MarcRecord> {
         let parsed = iso2709::parse(octets).ok()?;
         let mut options = charset::Options::default();
         options.charset = self.charset;
         Some(charset::to_utf8(&parsed.record, &options).record)
     }
+}
+
+fn damage_of(external: &External) -> Option<String> {
+    match RetrievedRecord::of(external) {
+        RetrievedRecord::Marc(octets) => damage_of_marc(&octets),
+        RetrievedRecord::Opac(record) => damage_of(record.bibliographic_record.as_ref()?),
+        RetrievedRecord::Xml(octets) => {
+            let found = RecordReader::new(&octets[..], InputForm::MarcXml).next()?;
+            let found = found.ok().filter(|found| found.incomplete)?;
+            match found.record {
+                Ok(_) => Some(found.notes.join("; ")),
+                // Records of other schemas are no MARCXML.
+                Err(error) => says_marcxml(&octets).then_some(error),
+            }
+        }
+        RetrievedRecord::Other(other) => {
+            let syntax = other.direct_reference?;
+            let is_known = [OPAC, GRS_1, SUMMARY].contains(&syntax);
+            is_known.then(|| format!("its octets are no record of syntax {syntax}"))
+        }
+        _ => None,
+    }
+}
+
+/// Whether a document has the namespace of MARCXML.
+fn says_marcxml(document: &[u8]) -> bool {
+    const NAMESPACE: &[u8] = marcxml::NAMESPACE.as_bytes();
+    let mut places = document.windows(NAMESPACE.len());
+    places.any(|place| place == NAMESPACE)
+}
+
+fn damage_of_marc(octets: &Bytes) -> Option<String> {
+    let parsed = match iso2709::parse(octets) {
+        Ok(parsed) => parsed,
+        Err(error) => return Some(error.to_string()),
+    };
+    if parsed.record.fields.is_empty() {
+        return Some("it has no fields".to_owned());
+    }
+    let mut repairs = parsed.repairs.iter();
+    let loss = repairs.find(|repair| repair.kind.is_loss());
+    loss.map(ToString::to_string)
 }
 
 /// The first MARCXML record in an XML document.
@@ -215,4 +292,51 @@ fn text(value: Option<&InternationalString>) -> Option<String> {
     let text = utf8_or_latin1(value?.as_bytes());
     let text = text.trim();
     (!text.is_empty()).then(|| text.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use z3950_asn1::oid::{USMARC, XML};
+    use z3950_marc::Field;
+
+    use super::*;
+
+    #[test]
+    fn what_is_missing_is_damage_and_wrong_numbers_are_not() {
+        let marc = MarcRecord {
+            fields: vec![
+                Field::control(b"001", "id7"),
+                Field::data(b"245", "10", [("a", "Emma")]),
+            ],
+            ..MarcRecord::default()
+        };
+        let whole = iso2709::encode(&marc).expect("a record");
+        let half = whole[..whole.len() / 2].to_vec();
+        let mut wrong_length = whole.clone();
+        wrong_length[..5].copy_from_slice(b"00099");
+        let xml = marcxml::to_xml(&marc).text.into_bytes();
+        let cut = xml[..xml.len() - 40].to_vec();
+        for (syntax, octets, expected) in [
+            (USMARC, whole, None),
+            (USMARC, wrong_length, None),
+            (USMARC, half, Some("")),
+            (USMARC, Vec::new(), Some("it is empty")),
+            (USMARC, b"garbage".to_vec(), Some("24")),
+            (XML, xml, None),
+            (XML, cut, Some("")),
+            (XML, b"<dc><title>Emma</title></dc>".to_vec(), None),
+            (OPAC, b"x".to_vec(), Some("no record of syntax")),
+        ] {
+            let octets_as_text = octets.escape_ascii().to_string();
+            let record = Record::new(External::octet_aligned(syntax, octets), None);
+            let damage = record.damage();
+            assert_eq!(
+                damage.is_some(),
+                expected.is_some(),
+                "{octets_as_text}: {damage:?}"
+            );
+            let words = damage.unwrap_or_default();
+            assert!(words.contains(expected.unwrap_or_default()), "{words}");
+        }
+    }
 }

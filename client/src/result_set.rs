@@ -8,6 +8,7 @@ use std::sync::Arc;
 use futures_util::{Stream, TryStreamExt};
 use tokio::sync::Mutex;
 use z3950_asn1::apdu::{SortKeySpec, SortRelation};
+use z3950_asn1::format::sources::SearchSources;
 use z3950_asn1::query::names::Names;
 use z3950_asn1::types::InternationalString;
 
@@ -17,6 +18,7 @@ use crate::protocol::pager::{Cursor, Pager};
 use crate::protocol::service::search::SearchResult;
 use crate::protocol::service::sort::key_by_attributes;
 use crate::record::Record;
+use crate::target::adapt::RecordForm;
 use crate::target::profile::Attributes;
 
 /// The result of a search. Several result sets of one connection can be read at the same time; at servers that keep only one,
@@ -98,16 +100,24 @@ impl ResultSet {
         &self.found
     }
 
+    /// The sources of the records, each with what it found or why it failed, if they come from several and the server says so. That
+    /// a search found nothing is only certain if none [has failed](SearchSources::has_failed).
+    pub fn sources(&self) -> SearchSources {
+        self.found.sources()
+    }
+
     /// The record at a position, 1-based.
     ///
     /// # Errors
     /// [`Error::Refused`] for a position outside the set, and for a diagnostic in the place of the record; others if the
     /// connection failed.
     pub async fn record(&self, position: u64) -> Result<Record, Error> {
-        let mut pager = self.pager.lock().await;
-        let _turn = self.turn(&mut pager).await?;
-        let record = pager.record(position).await?;
-        self.connection.record(record, position)
+        let record = self.connection.until_closed(async {
+            let mut pager = self.pager.lock().await;
+            let _turn = self.turn(&mut pager).await?;
+            pager.record(position).await
+        });
+        self.connection.record(record.await?, position)
     }
 
     /// All records.
@@ -144,17 +154,32 @@ impl ResultSet {
         }
     }
 
+    /// Has the records that are read from now on in another form; it costs no request.
+    pub fn set_form(&mut self, form: &RecordForm) {
+        self.piggybacked = 0;
+        let options = self.connection.target.pager_options(form);
+        self.pager.get_mut().set_form(options);
+    }
+
     /// Sorts the records at the server by keys, most important first.
     ///
     /// # Errors
     /// [`Error::Refused`] if the server does not support these keys; others if the connection failed.
     pub async fn sort(&mut self, keys: &[SortKey]) -> Result<(), Error> {
-        let mut pager = self.pager.lock().await;
-        let _turn = self.turn(&mut pager).await?;
         self.piggybacked = 0;
-        pager
-            .sort(keys.iter().map(|key| key.0.clone()).collect())
-            .await
+        let sorted = self.connection.until_closed(async {
+            let mut pager = self.pager.lock().await;
+            let _turn = self.turn(&mut pager).await?;
+            pager
+                .sort(keys.iter().map(|key| key.0.clone()).collect())
+                .await
+        });
+        sorted.await
+    }
+
+    /// Whether it was found through this connection.
+    pub(crate) fn is_of(&self, connection: &Arc<Inner>) -> bool {
+        Arc::ptr_eq(&self.connection, connection)
     }
 
     /// Its name at the server.
@@ -164,8 +189,11 @@ impl ResultSet {
 
     /// Makes sure that the server has this set under its name, as long as the result is held.
     pub(crate) async fn held(&self) -> Result<impl Sized + use<>, Error> {
-        let mut pager = self.pager.lock().await;
-        self.turn(&mut pager).await
+        let held = self.connection.until_closed(async {
+            let mut pager = self.pager.lock().await;
+            self.turn(&mut pager).await
+        });
+        held.await
     }
 
     /// Waits for the right to use the set, and repeats its search if another set has replaced it.
@@ -183,21 +211,24 @@ impl Records<'_> {
     /// The next record; `None` after the last. After a diagnostic in the place of a record, which is an error, the next record
     /// follows; any other error is the last item.
     pub async fn next(&mut self) -> Option<Result<Record, Error>> {
-        let position = self.cursor.position();
-        let record = match self.cursor.buffered() {
+        let Self { set, cursor } = self;
+        let position = cursor.position();
+        let record = match cursor.buffered() {
             Some(record) => Ok(record),
             None => {
-                let mut pager = self.set.pager.lock().await;
-                match self.set.turn(&mut pager).await {
-                    Ok(_turn) => self.cursor.next(&mut pager).await?,
-                    Err(error) => {
-                        self.cursor.end();
-                        Err(error)
-                    }
+                let fetched = set.connection.until_closed(async {
+                    let mut pager = set.pager.lock().await;
+                    let _turn = set.turn(&mut pager).await?;
+                    cursor.next(&mut pager).await.transpose()
+                });
+                let fetched = fetched.await;
+                if fetched.is_err() {
+                    cursor.end();
                 }
+                fetched.transpose()?
             }
         };
-        Some(record.and_then(|record| self.set.connection.record(record, position)))
+        Some(record.and_then(|record| set.connection.record(record, position)))
     }
 
     /// The remaining records.
@@ -254,6 +285,19 @@ impl SortKey {
             })?,
         };
         Ok(Self(key_by_attributes(attributes, relation)))
+    }
+}
+
+impl From<SortKeySpec> for SortKey {
+    /// A key as it is sent.
+    fn from(key: SortKeySpec) -> Self {
+        Self(key)
+    }
+}
+
+impl From<SortKey> for SortKeySpec {
+    fn from(key: SortKey) -> Self {
+        key.0
     }
 }
 

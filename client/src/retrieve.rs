@@ -5,6 +5,7 @@ mod name;
 mod outcome;
 
 use z3950_asn1::apdu::ResultSetId;
+use z3950_asn1::format::sources::SearchSources;
 use z3950_asn1::oid::Oid;
 use z3950_asn1::types::InternationalString;
 
@@ -29,6 +30,8 @@ pub struct Retrieval {
     pub steps: Vec<Step>,
     /// The [`Step::form`] of the step that found something, if any.
     pub step: Option<String>,
+    /// The sources of the records, if they come from several and the server says so. A source of which all searches failed has failed.
+    pub sources: SearchSources,
     /// Whether the last search was the one that RFC 2056 §4 prescribes, and not a [`Fallback`].
     ///
     /// [`Fallback`]: crate::plan::Fallback
@@ -64,7 +67,7 @@ impl Retrieval {
     /// The record, or why there is none.
     ///
     /// # Errors
-    /// [`Error::NoMatch`], [`Error::Ambiguous`], [`Error::PortRefused`], [`Error::Refused`] with diagnostics, or the failure of
+    /// [`Error::NoMatch`], [`Error::Incomplete`], [`Error::Ambiguous`], [`Error::PortRefused`], [`Error::Refused`] with diagnostics, or the failure of
     /// the connection.
     pub fn into_record(self) -> Result<Record, Error> {
         self.outcome.into_record()
@@ -88,6 +91,7 @@ impl From<Outcome> for Retrieval {
             outcome,
             steps: Vec::new(),
             step: None,
+            sources: SearchSources::default(),
             conforming: true,
         }
     }
@@ -139,7 +143,7 @@ impl Quest<'_> {
                 self.session.miscounted(words).await.into()
             }
             Ok(found) => match found.hits {
-                0 => Outcome::Failed(Error::NoMatch),
+                0 => Outcome::Failed(Error::of_nothing(&self.sources)),
                 1 => self.record(found).await,
                 hits => Outcome::Failed(Error::Ambiguous { hits }),
             },
@@ -149,6 +153,7 @@ impl Quest<'_> {
             step: self.step(),
             conforming: self.course.is_prescribed(),
             steps: self.steps,
+            sources: self.sources,
         };
         Ok((retrieval, self.lost))
     }
@@ -167,6 +172,8 @@ pub(crate) struct Quest<'a> {
     session: &'a Session,
     course: Course<'a>,
     pub(crate) steps: Vec<Step>,
+    /// Of all searches.
+    sources: SearchSources,
     /// As in [`SearchOptions`](crate::service::search::SearchOptions): a person can look at a set of unknown size, but a
     /// retrieval needs exactly one record.
     pub(crate) takes_unknown_count: bool,
@@ -182,6 +189,7 @@ impl<'a> Quest<'a> {
             session,
             course: Course::new(plan)?,
             steps: Vec::new(),
+            sources: SearchSources::default(),
             takes_unknown_count: false,
             result_set: DEFAULT_RESULT_SET.into(),
             lost: None,
@@ -202,6 +210,7 @@ impl<'a> Quest<'a> {
             match result {
                 Ok(found) => {
                     self.note(Asked::Search, found.count(), found.diagnostics.clone());
+                    self.sources.join(found.sources());
                     if found.count() != Some(0) || !self.course.after_nothing() {
                         return Ok(found);
                     }

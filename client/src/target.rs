@@ -283,6 +283,16 @@ pub fn redacted(text: &str) -> String {
         text.bytes()
             .all(|octet| octet.is_ascii_digit() || octet == b']')
     };
+    // After the whole address of a server, an `@` is in the name of a database.
+    let host = authority
+        .rsplit_once(':')
+        .map(|(host, port)| (host, port.parse::<u16>()));
+    if let Some((host, Ok(_))) = host
+        && (host.contains('.') || host.starts_with('[') || host == "localhost")
+        && !authority.contains('@')
+    {
+        return text.to_owned();
+    }
     let is_place = authority
         .rsplit_once(':')
         .is_none_or(|(_, port)| is_port(port));

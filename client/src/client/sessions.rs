@@ -33,12 +33,12 @@ impl Client {
     /// Lends a session with a server to the caller alone: an idle one of the pool that was opened with the same options, or a
     /// new one, through `proxy` if there is one.
     ///
-    /// If `limits.sessions` are in use, waits until one is returned, first come, first served, up to the deadline of
-    /// `options`. Holding one lease while waiting for another may deadlock. Requests keep `limits.pause` between them, over
+    /// If `limits.sessions` are in use, waits until one is returned, first come, first served, up to the limits of
+    /// `options.timeouts`: `session` and `deadline`. Holding one lease while waiting for another may deadlock. Requests keep `limits.pause` between them, over
     /// all sessions with the server.
     ///
     /// # Errors
-    /// Those of [`Client::connect`]; in phase Connect also the deadline.
+    /// Those of [`Client::connect`]; in phase Connect also the end of the wait.
     pub async fn lease(
         &self,
         endpoint: &Endpoint,

@@ -4,7 +4,8 @@
 
 use std::sync::{self, Arc, PoisonError};
 
-use tokio::sync::{Mutex, MutexGuard, OwnedMutexGuard};
+use tokio::sync::{Mutex, OwnedMutexGuard};
+use tokio_util::sync::CancellationToken;
 use z3950_asn1::apdu::Options;
 use z3950_asn1::types::InternationalString;
 
@@ -13,6 +14,7 @@ use crate::plan::PlanOptions;
 use crate::pool::Lease;
 use crate::protocol::service::init::ServerInfo;
 use crate::protocol::service::{DEFAULT_RESULT_SET, ResultRecord};
+use crate::protocol::session::{Reconnect, Repeat, Session};
 use crate::record::Record;
 use crate::target::profile::Resolved;
 
@@ -21,7 +23,11 @@ pub(crate) struct Inner {
     pub(super) plan: PlanOptions,
     pub(crate) target: Resolved,
     pub(super) names: Arc<Names>,
-    lease: Mutex<Lease>,
+    pub(super) reconnect: Arc<dyn Reconnect>,
+    /// Cancelled when the connection is closed.
+    closing: CancellationToken,
+    /// `None` once the connection is closed.
+    lease: Mutex<Option<Lease>>,
 }
 
 impl Inner {
@@ -30,12 +36,62 @@ impl Inner {
             plan,
             target,
             names: Arc::new(Names::new(lease.server_info())),
-            lease: Mutex::new(lease),
+            reconnect: lease.reconnect(),
+            closing: CancellationToken::new(),
+            lease: Mutex::new(Some(lease)),
         }
     }
 
-    pub(super) async fn lease(&self) -> MutexGuard<'_, Lease> {
-        self.lease.lock().await
+    /// Makes a request when those before it have ended: see [`Lease::run`].
+    ///
+    /// # Errors
+    /// Those of [`Lease::run`], and of [`until_closed`](Self::until_closed).
+    pub(super) async fn run<T, F>(
+        &self,
+        repeat: Repeat,
+        request: impl Fn(Session) -> F,
+    ) -> Result<T, Error>
+    where
+        F: Future<Output = Result<T, Error>>,
+    {
+        // Boxed, or each future around it would be made by copying thousands of octets.
+        let work = Box::pin(async {
+            let mut lease = self.lease.lock().await;
+            let lease = lease.as_mut().ok_or_else(closed)?;
+            lease.run(repeat, request).await
+        });
+        self.until_closed(work).await
+    }
+
+    /// Work with the session or a replacement of it.
+    ///
+    /// # Errors
+    /// Those of the work; [`Error::Ended`] if the connection is closed before the work has ended.
+    pub(crate) async fn until_closed<T>(
+        &self,
+        work: impl Future<Output = Result<T, Error>>,
+    ) -> Result<T, Error> {
+        let ended = self.closing.run_until_cancelled(work).await;
+        ended.unwrap_or_else(|| Err(closed()))
+    }
+
+    /// The session in use; `None` once the connection is closed.
+    pub(super) async fn session(&self) -> Option<Session> {
+        Some((**self.lease.lock().await.as_ref()?).clone())
+    }
+
+    /// Ends requests in progress, closes the session and its replacements, and makes room for another one in the client's pool.
+    ///
+    /// # Errors
+    /// Those of [`Session::close`].
+    pub(super) async fn close(&self) -> Result<(), Error> {
+        self.closing.cancel();
+        let Some(lease) = self.lease.lock().await.take() else {
+            return Ok(());
+        };
+        let closed = Session::close(&lease).await;
+        lease.close().await;
+        closed
     }
 
     /// The record at a position, in the character set of the profile, or the diagnostic in its place.
@@ -43,6 +99,11 @@ impl Inner {
         let record = Record::of(record, Some(position))?;
         Ok(record.with_charset(self.target.profile.record_charset))
     }
+}
+
+/// The error of requests to a connection that was closed.
+fn closed() -> Error {
+    Error::Ended { cause: None }
 }
 
 /// The names of a connection.

@@ -39,7 +39,7 @@ pub enum ProtocolFault {
     /// The server sent more than this many requests during one of ours.
     #[error("more than {0} requests from the server during one of ours")]
     Interruptions(usize),
-    /// An answer over SRU that is none.
+    /// A malformed answer over SRU.
     #[error(transparent)]
     Sru(#[from] SruFault),
     /// A result set has changed after a reconnection.

@@ -1,7 +1,11 @@
 //! What gateways answer in place of a record.
 
+use std::sync::Arc;
+
+use super::Error;
+
 /// Why a gateway did not carry out a URL. The words are those of the gateway.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum GatewayError {
     /// It does not accept the URL (400).
@@ -19,6 +23,15 @@ pub enum GatewayError {
     /// The gateway did not reach the server, or had no answer in time (504).
     #[error("the gateway has no answer from the server: {0}")]
     NoAnswer(String),
+    /// The gateway itself cannot be reached.
+    #[error("cannot reach the gateway {gateway}")]
+    Unreachable {
+        /// Its address.
+        gateway: String,
+        /// Why not.
+        #[source]
+        error: Arc<Error>,
+    },
     /// No answer of a gateway: another status, or something else than a record.
     #[error("no gateway answers there: {0}")]
     NoGateway(String),

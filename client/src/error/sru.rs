@@ -1,4 +1,4 @@
-//! Answers of servers of SRU that are none; the session continues after them.
+//! Malformed answers of SRU servers; the session continues after them.
 
 use z3950_asn1::sru::ResponseError;
 
@@ -49,6 +49,14 @@ pub enum SruFault {
     /// The first record came in place of a later one.
     #[error("the server sends record 1 again in place of record {0}")]
     FirstAgain(u64),
+    /// Other records came than were asked for.
+    #[error("the server sends record {sent} in place of record {asked}")]
+    Misplaced {
+        /// The first record that was asked for.
+        asked: u64,
+        /// The position that the server gives for the first one that came.
+        sent: u64,
+    },
     /// Earlier answers do not lead to this part of the records.
     #[error("the server counts {hits} records, but its answers do not advance after record {end}")]
     Stalled {

@@ -36,6 +36,10 @@ fn messages_are_plain_and_each_level_adds_its_own() {
             "cannot connect | connection refused | refused",
         ),
         (
+            unavailable(Phase::Connect, Cause::SessionsInUse(Duration::from_secs(5))),
+            "cannot connect | as many sessions as the target allows are in use, and none was returned within 5 s",
+        ),
+        (
             closed(Phase::Search, Some("bye")),
             "the server closed the session during Search, reason 42: bye",
         ),

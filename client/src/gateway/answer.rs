@@ -19,7 +19,8 @@ const MAX_WORDS: usize = 500;
 
 /// What became of a plan.
 pub(super) fn outcome(answer: HttpAnswer, plan: &Plan) -> Outcome {
-    if answer.status.is_success() {
+    // 206 would be a part of a record.
+    if answer.status == StatusCode::OK {
         return match record(&answer, plan.defaults.record_syntax) {
             Some(external) => Outcome::Delivered(Box::new(Delivered::new(
                 external,
@@ -56,9 +57,12 @@ pub(super) fn failure(answer: &HttpAnswer) -> Outcome {
         (_, Some(OutcomeName::SearchRefused)) => problem.refused(Phase::Search),
         (_, Some(OutcomeName::PresentRefused)) => problem.refused(Phase::Present),
         (StatusCode::BAD_REQUEST | StatusCode::URI_TOO_LONG, _) => GatewayError::Url(words).into(),
-        (StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN, _) => {
-            GatewayError::Forbidden(words).into()
+        (StatusCode::UNAUTHORIZED, _) => {
+            let hint =
+                "a user and password for it are part of its address: http://user:password@host/";
+            GatewayError::Forbidden(format!("{words}; {hint}")).into()
         }
+        (StatusCode::FORBIDDEN, _) => GatewayError::Forbidden(words).into(),
         (StatusCode::NOT_ACCEPTABLE, _) => GatewayError::Form(words).into(),
         (StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE, _) => {
             let cause = Cause::HttpStatus {

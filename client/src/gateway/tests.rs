@@ -236,6 +236,15 @@ async fn statuses_are_the_outcomes_of_a_retrieval() {
             "protocol error during Search: redirected to http://other.example/, which is another server",
         ),
         (
+            answer(
+                "206 Partial Content",
+                "Content-Type: application/marc",
+                "00026     2200025   4500\u{1e}\u{1d}",
+            ),
+            "protocol error",
+            "no gateway answers there: HTTP status 206 Partial Content",
+        ),
+        (
             answer("200 OK", "Content-Encoding: gzip", ""),
             "protocol error",
             "protocol error during Search: the answer is encoded as gzip, which was not asked for",

@@ -82,15 +82,17 @@ mod tests {
     use futures_util::FutureExt;
 
     use super::*;
+    use crate::transport::Timeouts;
 
     #[tokio::test]
     async fn as_many_sessions_are_promised_as_are_needed() {
         let server = Arc::new(Server::default());
         let demand = SessionDemand(Arc::clone(&server));
-        let permit = server.enter(1).await;
+        let enter = || server.enter(1, Timeouts::default());
+        let permit = enter().await;
         assert!(!demand.is_open() && !demand.is_crowded() && !demand.promise());
-        let mut first = Box::pin(server.enter(1));
-        let mut second = Box::pin(server.enter(1));
+        let mut first = Box::pin(enter());
+        let mut second = Box::pin(enter());
         assert!(demand.opened().now_or_never().is_none());
         assert!((&mut first).now_or_never().is_none());
         assert!((&mut second).now_or_never().is_none());
@@ -104,7 +106,7 @@ mod tests {
         drop(second);
         assert!(!demand.is_crowded() && !demand.promise());
         drop(permit);
-        let free = server.enter(1).now_or_never();
+        let free = enter().now_or_never();
         assert!(free.is_some() && !demand.is_crowded());
     }
 }

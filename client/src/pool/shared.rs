@@ -10,7 +10,7 @@ use z3950_asn1::apdu::Options;
 use z3950_asn1::types::InternationalString;
 
 use super::{Key, Lease, Pool, Replaceable, Server, lock, repeated};
-use crate::error::{Cause, Error, Phase};
+use crate::error::{Cause, Error};
 use crate::protocol::service::DEFAULT_RESULT_SET;
 use crate::protocol::session::{Reconnect, Session, SessionOptions};
 use crate::target::Endpoint;
@@ -68,12 +68,11 @@ impl Pool {
         let place = async {
             tokio::select! {
                 biased;
-                permit = server.enter(limits.sessions) => Ok(permit),
-                joined = server.join(&key) => Err(joined),
+                permit = server.enter(limits.sessions, options.timeouts) => permit.map(Ok),
+                joined = server.join(&key) => Ok(Err(joined)),
             }
         };
-        let limit = options.timeouts.to_deadline();
-        match limit.hold(Phase::Connect, place).await? {
+        match place.await? {
             Ok(permit) => {
                 let lease = self.lease_with(permit, endpoint, proxy, options, limits);
                 Ok(share(server, key, lease.await?))

@@ -231,6 +231,23 @@ impl Pager {
         records.boxed()
     }
 
+    /// Requests further records in the form of these options; of the others, only chunks and reconnection stay as they are.
+    pub(crate) fn set_form(&mut self, options: PagerOptions) {
+        self.pushed.clear();
+        self.ahead.clear();
+        self.without_form = 0;
+        let present = PresentOptions {
+            result_set: self.options.present.result_set.clone(),
+            ..options.present
+        };
+        self.options = PagerOptions {
+            present,
+            alternatives: options.alternatives,
+            element_sets: options.element_sets,
+            ..self.options.clone()
+        };
+    }
+
     /// Sorts the set in place by keys, most important first.
     ///
     /// # Errors
@@ -238,7 +255,14 @@ impl Pager {
     pub async fn sort(&mut self, keys: Vec<SortKeySpec>) -> Result<(), Error> {
         self.pushed.clear();
         self.ahead.clear();
-        self.session.sort(self.sort_request(&keys)).await?;
+        let request = self.sort_request(&keys);
+        match self.session.sort(request.clone()).await {
+            Err(error) if self.options.reconnect.is_some() && error.is_connection_lost() => {
+                self.reopen(&error).await?;
+                self.session.sort(request).await?;
+            }
+            sorted => drop(sorted?),
+        }
         self.sorted_by = Some(keys);
         Ok(())
     }
@@ -441,6 +465,8 @@ impl Pager {
             small_set_upper_bound: 0,
             large_set_lower_bound: 1,
             medium_set_present_number: 0,
+            // Facets are known already.
+            additional_search_info: None,
             ..self.search.clone()
         };
         let found = session.search(self.query.clone(), &search).await?;

@@ -16,8 +16,9 @@ pub mod sort;
 use std::fmt;
 use std::future::ready;
 
-use z3950_asn1::apdu::{DiagRec, External, NamePlusRecord, Record, Records};
+use z3950_asn1::apdu::{DiagRec, External, NamePlusRecord, OtherInformation, Record, Records};
 use z3950_asn1::oid::Oid;
+use z3950_asn1::sru::{RecordSource, RecordSources};
 use z3950_asn1::types::InternationalString;
 
 use crate::error::{Diagnostics, ProtocolFault};
@@ -37,6 +38,8 @@ pub enum ResultRecord {
         external: External,
         /// The form in which it came instead of the requested one.
         substitute: Option<Box<SubstituteForm>>,
+        /// The databases that have it, if it is made of several records and the server says so.
+        sources: Vec<RecordSource>,
     },
     /// A surrogate diagnostic: why the record is not available.
     Diagnostic {
@@ -108,14 +111,27 @@ impl<Q, A: Send + 'static, F: Fn(Q) -> A + Send + Sync> Handler<Q, A> for F {
     }
 }
 
-/// Separates records from non-surrogate diagnostics; one of the two is always empty. The driver lets no fragments through.
-fn separate(records: Option<Records>) -> (Vec<ResultRecord>, Diagnostics) {
+/// Separates records from non-surrogate diagnostics; one of the two is always empty. The driver lets no fragments through. What the
+/// response says of the sources of records is kept with these.
+fn separate(
+    records: Option<Records>,
+    information: Option<&OtherInformation>,
+) -> (Vec<ResultRecord>, Diagnostics) {
     match records {
         None => Default::default(),
-        Some(Records::ResponseRecords(records)) => (
-            records.into_iter().filter_map(result_record).collect(),
-            Diagnostics::default(),
-        ),
+        Some(Records::ResponseRecords(records)) => {
+            let records = records.into_iter().filter_map(result_record);
+            let mut records: Vec<ResultRecord> = records.collect();
+            for named in information.into_iter().flat_map(RecordSources::all) {
+                let number = named.record.and_then(|number| number.checked_sub(1));
+                let number = number.and_then(|number| usize::try_from(number).ok());
+                let record = number.and_then(|number| records.get_mut(number));
+                if let Some(ResultRecord::Record { sources, .. }) = record {
+                    *sources = named.sources;
+                }
+            }
+            (records, Diagnostics::default())
+        }
         Some(Records::NonSurrogateDiagnostic(diagnostic)) => {
             (Vec::new(), DiagRec::DefaultFormat(diagnostic).into())
         }
@@ -132,6 +148,7 @@ fn result_record(named: NamePlusRecord) -> Option<ResultRecord> {
             database,
             external,
             substitute: None,
+            sources: Vec::new(),
         }),
         Record::SurrogateDiagnostic(diagnostic) => Some(ResultRecord::Diagnostic {
             database,

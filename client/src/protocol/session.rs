@@ -228,6 +228,11 @@ impl Session {
         }
     }
 
+    /// Whether no miscount of the server was told before in this session.
+    pub(crate) fn is_first_miscount(&self) -> bool {
+        !self.handle.has_told_miscount.swap(true, Ordering::Relaxed)
+    }
+
     /// Closes the session, including operations in progress; returns when the connection is closed, after at most
     /// [`Timeouts::close`]. All handles see the end of the session. Closing twice is no error.
     ///

@@ -22,7 +22,7 @@ pub enum Outcome {
         /// Why.
         diagnostic: DiagRec,
     },
-    /// No record: [`Error::NoMatch`], [`Error::Ambiguous`], [`Error::Refused`] in phase Search or Present,
+    /// No record: [`Error::NoMatch`], [`Error::Incomplete`], [`Error::Ambiguous`], [`Error::Refused`] in phase Search or Present,
     /// [`Error::PortRefused`], or an error of the session.
     Failed(Error),
 }
@@ -68,6 +68,7 @@ impl Outcome {
             Self::RecordDiagnostic { .. } => OutcomeName::RecordRefused,
             Self::Failed(error) => match error {
                 Error::NoMatch => OutcomeName::NoMatch,
+                Error::Incomplete(failed) if !failed.is_unavailable() => OutcomeName::SearchRefused,
                 Error::Ambiguous { .. } => OutcomeName::Ambiguous,
                 Error::Refused {
                     phase: Phase::Search,
@@ -90,7 +91,9 @@ impl Outcome {
                     GatewayError::Forbidden(_) => OutcomeName::AccessRefused,
                     GatewayError::Form(_) => OutcomeName::NotWritten,
                     GatewayError::Refused(_) => OutcomeName::SearchRefused,
-                    GatewayError::NoAnswer(_) => OutcomeName::Unavailable,
+                    GatewayError::NoAnswer(_) | GatewayError::Unreachable { .. } => {
+                        OutcomeName::Unavailable
+                    }
                     GatewayError::NoGateway(_) => OutcomeName::ProtocolError,
                 },
                 _ => OutcomeName::Unavailable,

@@ -114,20 +114,21 @@ impl Form {
     /// A record, or the diagnostic in its place.
     pub(super) fn record(
         &self,
-        record: &SruRecord,
+        sru: &SruRecord,
         database: &str,
         limits: &SruLimits,
     ) -> NamePlusRecord {
         let external = match self.is_xml {
-            true => record.to_xml_external(),
-            false => record.to_external(limits),
+            true => sru.to_xml_external(),
+            false => sru.to_external(limits),
         };
-        let record = match (external, &record.diagnostic) {
+        let record = match (external, &sru.diagnostic) {
             (Some(external), _) => Record::RetrievalRecord(external),
             (None, Some(diagnostic)) => Record::SurrogateDiagnostic(to_diag_rec(diagnostic)),
             (None, None) => left_out(),
         };
-        named(record, database)
+        let own = sru.database(limits);
+        named(record, own.as_deref().unwrap_or(database))
     }
 }
 
@@ -183,6 +184,22 @@ pub(super) fn placed(
         }
     }
     found
+}
+
+/// The position of the first record, if the server says that all are others than those asked for: the positions are given and in a
+/// row, but neither is the first one in the range, nor do they count from the beginning of the answer, from 0 or 1 as some servers do,
+/// or all positions from 0.
+pub(super) fn misplaced(response: &SearchRetrieveResponse, start: u64, count: u64) -> Option<u64> {
+    let first = response.records.first()?.position?;
+    let mut expected = first;
+    let is_in_a_row = response.records.iter().all(|record| {
+        let is_next = record.position == Some(expected);
+        expected = expected.saturating_add(1);
+        is_next
+    });
+    let end = start.saturating_add(count);
+    let is_plausible = (start..end).contains(&first) || first <= 1 || first == start - 1;
+    (is_in_a_row && !is_plausible).then_some(first)
 }
 
 /// Whether the server refuses the schema: for all records, or for each of them.

@@ -3,15 +3,16 @@
 
 mod schema;
 
-use tracing::{debug, warn};
+use tracing::{debug, info, warn};
 use z3950_asn1::apdu::{
-    DatabaseName, DefaultDiagFormat, DiagRec, NamePlusRecord, PresentRequest, PresentResponse,
-    PresentStatus, Records, ResultSetStatus, SearchRequest, SearchResponse, SortKeySpec,
-    SortRequest, SortResponse, SortStatus,
+    DatabaseName, DefaultDiagFormat, DiagRec, NamePlusRecord, OtherInformation, PresentRequest,
+    PresentResponse, PresentStatus, Records, ResultSetStatus, SearchRequest, SearchResponse,
+    SortKeySpec, SortRequest, SortResponse, SortStatus,
 };
 use z3950_asn1::bib1::diagnostics::Condition;
+use z3950_asn1::format::sources::SearchSources;
 use z3950_asn1::sru::{
-    FacetParameters, Response, SearchRetrieve, SearchRetrieveResponse, SruCondition,
+    FacetParameters, Response, SearchRetrieve, SearchRetrieveResponse, SruCondition, SruDiagnostic,
 };
 use z3950_asn1::types::InternationalString;
 
@@ -19,7 +20,7 @@ use self::schema::MAX_SCHEMAS;
 use super::Refused;
 use super::facets::AskedFacets;
 use super::query::{SruQuery, sort_keys, sort_parameter};
-use super::records::{AskedSchema, Form, placed, schema_refusal, to_diag_recs};
+use super::records::{AskedSchema, Form, misplaced, placed, schema_refusal, to_diag_recs};
 use super::sets::{SruExchange, StoredSearch};
 use crate::error::{Error, Phase, SruFault};
 use crate::transport::timeouts::Timeouts;
@@ -84,26 +85,39 @@ impl SruExchange {
         let (page, came) = self
             .page(Phase::Search, &mut set, 1, wanted.most(), timeouts)
             .await?;
+        let mut sources = page.sources(&self.server.limits);
+        let diagnostics = of_the_whole(&page, &sources);
         let is_failure = page.number_of_records.unwrap_or_default() == 0 && came.is_empty();
-        if is_failure && !page.diagnostics.is_empty() {
-            return Err(Refused::For(to_diag_recs(&page.diagnostics)));
+        if is_failure && !diagnostics.is_empty() {
+            return Err(Refused::For(to_diag_recs(&diagnostics)));
         }
         set.hits = counted(&page, 1, &came);
-        set.is_estimate = is_estimate(&page);
+        let is_miscounted = is_miscounted(&page);
+        set.is_estimate = is_estimate(&page) || is_miscounted;
+        if is_miscounted && !std::mem::replace(&mut self.sets.has_told_miscount, true) {
+            let (sent, hits) = (page.records.len(), set.hits);
+            warn!(
+                "the server sent {sent} records and counts fewer; taking {hits} hits as an estimate"
+            );
+        }
         let wanted = wanted.at(set.hits);
         let returned = came.iter().take(wanted).cloned().collect::<Vec<_>>();
         let count = returned.len();
-        let (status, records) = match (returned.is_empty(), page.diagnostics.is_empty()) {
+        let (status, records) = match (returned.is_empty(), diagnostics.is_empty()) {
             (false, _) => (
                 PresentStatus::SUCCESS,
                 Some(Records::ResponseRecords(returned)),
             ),
             (true, false) if wanted > 0 => {
-                let diagnostics = to_diag_recs(&page.diagnostics);
+                let diagnostics = to_diag_recs(&diagnostics);
                 (PresentStatus::FAILURE, Some(refusal(diagnostics)))
             }
             (true, _) => (PresentStatus::SUCCESS, None),
         };
+        if records.is_none() || count > 0 {
+            let remarks = diagnostics.iter().map(ToString::to_string);
+            sources.remarks.extend(remarks);
+        }
         let next = count.saturating_add(1);
         let response = SearchResponse {
             result_count: to_i64(set.hits),
@@ -113,7 +127,7 @@ impl SruExchange {
             result_set_status: set.is_estimate.then_some(ResultSetStatus::ESTIMATE),
             present_status: records.is_some().then_some(status),
             records: records.into(),
-            additional_search_info: facets.found(&page.facets),
+            additional_search_info: information(facets.found(&page.facets), &sources, set.hits),
             ..SearchResponse::default()
         };
         set.first = came;
@@ -334,12 +348,16 @@ impl SruExchange {
             .iter()
             .filter(|_| !response.records.is_empty())
         {
-            warn!("the server remarks: {diagnostic}");
+            info!("with the records came {diagnostic}");
         }
         if let (Some(first), Some(chosen)) = (tried.first(), &self.sets.schemas.chosen) {
             warn!(
                 "the server gives no {first}; used {chosen}; save it with schema = \"{chosen}\" in the sru table of its profile"
             );
+        }
+        if let Some(sent) = misplaced(&response, start, count) {
+            let asked = start;
+            return Err(Error::fault(phase, SruFault::Misplaced { asked, sent }).into());
         }
         let limits = &self.server.limits;
         let records = placed(&response, &set.form, &set.database, start, count, limits);
@@ -374,6 +392,32 @@ impl SruExchange {
         search.record_schema = schema.filter(|_| count > 0);
         Ok(search)
     }
+}
+
+/// The diagnostics of an answer but those that repeat why one of its sources failed.
+fn of_the_whole(page: &SearchRetrieveResponse, sources: &SearchSources) -> Vec<SruDiagnostic> {
+    let is_of_source = |diagnostic: &&SruDiagnostic| {
+        sources.failures().any(|(name, _)| {
+            let rest = diagnostic.details.strip_prefix(name);
+            rest.is_some_and(|rest| rest.starts_with(": "))
+        })
+    };
+    let diagnostics = page.diagnostics.iter();
+    diagnostics
+        .filter(|one| !is_of_source(one))
+        .cloned()
+        .collect()
+}
+
+/// Facets and sources as additional information about a search. What cannot be encoded is left out.
+fn information(
+    facets: Option<OtherInformation>,
+    sources: &SearchSources,
+    hits: u64,
+) -> Option<OtherInformation> {
+    let mut information = facets.unwrap_or_default();
+    let _ = sources.put(to_i64(hits), &mut information);
+    (!information.0.is_empty()).then_some(information)
 }
 
 /// The one database of a request; without one, that at the root of the server.
@@ -443,11 +487,13 @@ fn counted(page: &SearchRetrieveResponse, start: u64, came: &[NamePlusRecord]) -
         return next.unwrap_or(last);
     };
     let sent = u64::try_from(page.records.len()).unwrap_or(u64::MAX);
-    let last = start.saturating_add(sent).saturating_sub(1);
-    if sent > 0 && last > hits {
-        warn!("the server sent {sent} records and counts {hits}; taking {last} hits");
-    }
-    hits.max(last)
+    hits.max(start.saturating_add(sent).saturating_sub(1))
+}
+
+/// Whether the answer to a search has more records than it counts.
+fn is_miscounted(page: &SearchRetrieveResponse) -> bool {
+    let sent = u64::try_from(page.records.len()).unwrap_or(u64::MAX);
+    page.number_of_records.is_some_and(|hits| sent > hits)
 }
 
 /// Whether an answer does not lead to later records: it continues at its own beginning or before it; or it is short, and its positions

@@ -22,6 +22,8 @@ pub(super) struct SruExchange {
 pub(super) struct ResultSets {
     pub(super) by_name: HashMap<InternationalString, StoredSearch>,
     pub(super) schemas: Schemas,
+    /// Whether a count that is less than the records sent was told.
+    pub(super) has_told_miscount: bool,
 }
 
 /// A search that can be asked again.

@@ -1,7 +1,7 @@
 //! Applies the profile of a target to requests; explicit options of the caller win. Connections, commands and batches all use it.
 
 use z3950_asn1::apdu::{DatabaseName, RpnQuery, Term};
-use z3950_asn1::oid::{Oid, UNIMARC, USMARC, XML};
+use z3950_asn1::oid::{OPAC, Oid, UNIMARC, USMARC, XML};
 use z3950_asn1::types::InternationalString;
 use z3950_marc::charset::{Charset, Unwritable};
 
@@ -28,6 +28,9 @@ pub struct RecordForm {
     pub syntax: Option<Oid>,
     /// The element set name, such as `F` or `B`.
     pub element_set: Option<String>,
+    /// Whether OPAC records are requested first, which tell of copies and whether they are available. Servers without them are asked as if
+    /// this was not set. Without effect if there is a `syntax`.
+    pub holdings: bool,
 }
 
 impl RecordForm {
@@ -36,6 +39,15 @@ impl RecordForm {
         Self {
             syntax,
             element_set,
+            holdings: false,
+        }
+    }
+
+    /// Records with holdings where the server has them, otherwise in the form of the target's profile.
+    pub fn with_holdings() -> Self {
+        Self {
+            holdings: true,
+            ..Self::default()
         }
     }
 }
@@ -78,17 +90,37 @@ impl Resolved {
 
     /// The record syntax to request first.
     pub fn syntax(&self, form: &RecordForm) -> Oid {
-        form.syntax.or(self.profile.record_syntax).unwrap_or(USMARC)
+        let of_holdings = form.holdings.then_some(OPAC);
+        let syntax = form.syntax.or(of_holdings);
+        syntax.unwrap_or_else(|| self.plain_syntax())
     }
 
-    /// The record syntaxes to try if none was requested explicitly and the server does not support the first: MARC 21, UNIMARC,
-    /// XML, and the server's choice.
+    /// The record syntaxes that a form asks for, most preferred first; none if they are left to the profile.
+    pub(crate) fn named_syntaxes(&self, form: &RecordForm) -> Vec<Oid> {
+        match (form.syntax, form.holdings) {
+            (Some(syntax), _) => vec![syntax],
+            (None, true) => vec![OPAC, self.plain_syntax()],
+            (None, false) => Vec::new(),
+        }
+    }
+
+    /// The record syntax of the profile.
+    fn plain_syntax(&self) -> Oid {
+        self.profile.record_syntax.unwrap_or(USMARC)
+    }
+
+    /// The record syntaxes to try if none was requested explicitly and the server does not support the first: that of the profile,
+    /// MARC 21, UNIMARC, XML, and the server's choice.
     fn alternatives(&self, form: &RecordForm) -> Vec<Option<Oid>> {
         if form.syntax.is_some() {
             return Vec::new();
         }
         let first = self.syntax(form);
-        let others = [USMARC, UNIMARC, XML].into_iter();
+        let plain = self.plain_syntax();
+        let common = [USMARC, UNIMARC, XML].into_iter();
+        let others = [plain]
+            .into_iter()
+            .chain(common.filter(|one| *one != plain));
         let others = others.filter(|syntax| *syntax != first);
         others.map(Some).chain([None]).collect()
     }
@@ -154,6 +186,10 @@ mod tests {
             (options.present.record_syntax, options.alternatives.len()),
             (Some(XML), 0)
         );
+        let options = target.pager_options(&RecordForm::with_holdings());
+        assert_eq!(options.present.record_syntax, Some(OPAC));
+        let others = [Some(USMARC), Some(UNIMARC), Some(XML), None];
+        assert_eq!(options.alternatives, others);
     }
 
     #[test]

@@ -130,6 +130,15 @@ fn audit_d18_messages_never_show_credentials() {
         ("connect:u:pw@p.example", "connect:<redacted>@p.example"),
         ("@:2100/db", "@:2100/db"),
         ("unix:/run/a@b", "unix:/run/a@b"),
+        ("127.0.0.1:9710/union@zeb", "127.0.0.1:9710/union@zeb"),
+        (
+            "ssl:lib.example:210/union@a:1/b",
+            "ssl:lib.example:210/union@a:1/b",
+        ),
+        ("[::1]:210/union@zeb", "[::1]:210/union@zeb"),
+        ("http://localhost:80/u@z", "http://localhost:80/u@z"),
+        ("u.v:pw/x@lib.example/b", "<redacted>@lib.example/b"),
+        ("u.v:99999/x@lib.example/b", "<redacted>@lib.example/b"),
         // Such a database is hidden too, since it may be part of a password.
         ("h:210/db@x", "<redacted>@x"),
         ("[::1]/db@x", "<redacted>@x"),

@@ -465,13 +465,18 @@ fn unavailable(phase: Phase, error: impl Into<Box<dyn std::error::Error + Send +
     }
 }
 
-/// An error and its causes in one line.
+/// An error and its causes in one line. A cause that repeats the words before it takes their place.
 pub(crate) fn chain(error: &dyn std::error::Error) -> String {
-    let mut words = error.to_string();
+    let mut parts = vec![error.to_string()];
     let mut cause = error.source();
     while let Some(error) = cause {
-        words = format!("{words}: {error}");
+        let words = error.to_string();
+        let last = parts.last().map(|last| last.to_lowercase());
+        if last.is_some_and(|last| words.to_lowercase().starts_with(&last)) {
+            parts.pop();
+        }
+        parts.push(words);
         cause = error.source();
     }
-    words
+    parts.join(": ")
 }

@@ -13,6 +13,9 @@ const MAX_WAITS: u32 = 10;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Timeouts {
+    /// Until a session is returned, if as many are in use as the target allows; begins when those that waited before have theirs. No
+    /// limit by default.
+    pub session: Option<Duration>,
     /// Name resolution and connection, over all addresses of the host; 10 s.
     pub connect: Option<Duration>,
     /// Each answer; 30 s. It begins again with each answer to another request that is in progress, and with octets of an answer, but
@@ -27,6 +30,7 @@ pub struct Timeouts {
 impl Default for Timeouts {
     fn default() -> Self {
         Self {
+            session: None,
             connect: Some(Duration::from_secs(10)),
             answer: Some(Duration::from_secs(30)),
             close: Duration::from_secs(1),
@@ -43,14 +47,19 @@ impl Timeouts {
         self
     }
 
+    /// The limit for a session awaited from now on.
+    pub(crate) fn to_session(self) -> Limit {
+        self.limit(self.session, Cause::SessionsInUse)
+    }
+
     /// The limit for a connection attempt that begins now.
     pub(crate) fn to_connect(self) -> Limit {
-        self.limit(self.connect)
+        self.limit(self.connect, Cause::Timeout)
     }
 
     /// The limit for an answer awaited from now on.
     pub(crate) fn to_answer(self) -> Limit {
-        self.limit(self.answer)
+        self.limit(self.answer, Cause::Timeout)
     }
 
     /// The limit for an answer whose octets began to arrive at one moment, and arrived last at another; `None` if it is over.
@@ -73,13 +82,14 @@ impl Timeouts {
 
     /// The deadline alone, while a person is asked.
     pub(crate) fn to_deadline(self) -> Limit {
-        self.limit(None)
+        self.limit(None, Cause::Timeout)
     }
 
-    fn limit(self, wait: Option<Duration>) -> Limit {
-        let step = wait
-            .filter(|wait| !wait.is_zero())
-            .and_then(|wait| Limit::within(wait).0);
+    fn limit(self, wait: Option<Duration>, cause: impl Fn(Duration) -> Cause) -> Limit {
+        let step = wait.filter(|wait| !wait.is_zero()).and_then(|wait| {
+            let at = Instant::now().checked_add(wait)?;
+            Some((at, cause(wait)))
+        });
         Limit(match (step, self.deadline) {
             (Some((at, cause)), Some(deadline)) if at < deadline => Some((at, cause)),
             (_, Some(deadline)) => Some((deadline, Cause::Deadline)),
@@ -139,6 +149,7 @@ mod tests {
         assert_eq!(seconds(timeouts.connect), Some(10));
         assert_eq!(seconds(timeouts.answer), Some(30));
         assert_eq!(timeouts.close.as_secs(), 1);
+        assert_eq!(timeouts.session, None);
         assert_eq!(timeouts.deadline, None);
     }
 

@@ -84,7 +84,7 @@ impl fmt::Display for UrlError {
             Some(octet) => write!(f, "{problem} {octet:02X} (hex)"),
             None => f.write_str(problem),
         }?;
-        write!(f, " at offset {}: ", self.offset)?;
+        write!(f, " at octet {}: ", self.offset)?;
         if let Some(remedy) = self.remedy {
             return f.write_str(remedy);
         }
@@ -274,28 +274,28 @@ mod tests {
         check(
             UrlErrorKind::ReservedCharacter,
             Some(b'/'),
-            "reserved character `/` at offset 27: where it is data, write %2F",
+            "reserved character `/` at octet 27: where it is data, write %2F",
         );
         check(
             UrlErrorKind::InvalidCharacter,
             Some(0xFC),
-            "character that URLs may not hold, FC (hex) at offset 27: where it is data, write %FC",
+            "character that URLs may not hold, FC (hex) at octet 27: where it is data, write %FC",
         );
         check(
             UrlErrorKind::InvalidHost,
             Some(b'_'),
-            "invalid host at offset 27: use letters, digits, inner hyphens and single dots, or an \
+            "invalid host at octet 27: use letters, digits, inner hyphens and single dots, or an \
              address such as 192.0.2.7",
         );
         let advised = UrlError::new(UrlErrorKind::EmptyPart, 5, None).advising("name a newsgroup");
         assert_eq!(
             advised.to_string(),
-            "nothing where something is needed at offset 5: name a newsgroup"
+            "nothing where something is needed at octet 5: name a newsgroup"
         );
         check(
             UrlErrorKind::TooLong,
             None,
-            "URL too long at offset 27: keep it, escapes included, within 65536 octets",
+            "URL too long at octet 27: keep it, escapes included, within 65536 octets",
         );
     }
 }

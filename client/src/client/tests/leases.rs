@@ -202,6 +202,37 @@ async fn waiting_for_a_lease_ends_at_the_deadline() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn waiting_for_a_session_may_have_a_limit_from_its_turn_on() {
+    let mut options = SessionOptions::default();
+    options.timeouts.session = Some(Duration::from_secs(5));
+    for (held, expected) in [
+        (4, ["0 lent", "4 lent", "8 lent"]),
+        (60, ["0 lent", "5 refused", "10 refused"]),
+    ] {
+        let (client, _) = searchable(1);
+        let begun = Instant::now();
+        let jobs = (0..3).map(|_| async {
+            let place = place(210);
+            let lease = client.lease(&place, None, &options, &limits(1, 0)).await;
+            let at = begun.elapsed().as_secs();
+            match lease {
+                Ok(_lease) => {
+                    tokio::time::sleep(Duration::from_secs(held)).await;
+                    format!("{at} lent")
+                }
+                Err(Error::Unavailable {
+                    phase: Phase::Connect,
+                    cause: Cause::SessionsInUse(_),
+                }) => format!("{at} refused"),
+                Err(error) => error.to_string(),
+            }
+        });
+        let went = futures_util::future::join_all(jobs).await;
+        assert_eq!(went, expected);
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn an_idle_session_makes_room_for_another() {
     let (client, transcript) = searchable(2);
     drop(lend(&client, &limits(1, 0)).await);
@@ -456,4 +487,58 @@ async fn unused_servers_are_forgotten() {
     let refused = client.lease(&place, None, &options, &limits(1, 0)).await;
     assert!(refused.is_err());
     assert_eq!(known(), 2, "the third has an idle session");
+}
+
+#[tokio::test(start_paused = true)]
+async fn sessions_that_nobody_uses_are_closed_after_their_time() {
+    let (client, _) = searchable(2);
+    let options = SessionOptions {
+        idle_time: Some(Duration::from_secs(60)),
+        ..SessionOptions::default()
+    };
+    let limits = TargetLimits::default();
+    let lease = async || {
+        let lease = client.lease(&place(210), None, &options, &limits).await;
+        lease.expect("a session")
+    };
+    let first = lease().await;
+    let session = first.downgrade();
+    drop(first);
+    tokio::time::sleep(Duration::from_secs(59)).await;
+    let again = lease().await;
+    assert!(again.is_reused());
+    drop(again);
+    // The time begins again with each use.
+    tokio::time::sleep(Duration::from_secs(59)).await;
+    assert!(session.upgrade().is_some());
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    assert!(session.upgrade().is_none());
+    let next = lease().await;
+    assert!(!next.is_reused());
+    assert_eq!(search(&next).await.ok(), Some(2));
+}
+
+#[test]
+fn the_time_of_a_session_also_ends_if_it_was_returned_outside_of_the_runtime() {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .start_paused(true)
+        .build()
+        .expect("a runtime");
+    let (client, lease) = runtime.block_on(async {
+        let (client, _) = searchable(1);
+        let options = SessionOptions {
+            idle_time: Some(Duration::from_secs(60)),
+            ..SessionOptions::default()
+        };
+        let limits = TargetLimits::default();
+        let lease = client.lease(&place(210), None, &options, &limits).await;
+        (client, lease.expect("a session"))
+    });
+    let session = lease.downgrade();
+    drop(lease);
+    assert!(session.upgrade().is_some());
+    runtime.block_on(async { tokio::time::sleep(Duration::from_secs(61)).await });
+    assert!(session.upgrade().is_none());
+    drop(client);
 }

@@ -122,6 +122,7 @@ mod tests {
             database: None,
             external: External::octet_aligned(SUTRS, Bytes::from(vec![b'x'; octets])),
             substitute: None,
+            sources: Vec::new(),
         };
         let first = std::iter::once(record(octets));
         first

@@ -77,7 +77,10 @@ impl Pager {
             };
             let record = presented.records.into_iter().next();
             let Some(ResultRecord::Record {
-                database, external, ..
+                database,
+                external,
+                sources,
+                ..
             }) = record.filter(|record| !is_unusable(record))
             else {
                 continue;
@@ -87,6 +90,7 @@ impl Pager {
                 database,
                 external,
                 substitute: Some(Box::new(form)),
+                sources,
             };
             self.without_form = 0;
             break;

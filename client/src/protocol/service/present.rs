@@ -115,7 +115,7 @@ impl Session {
     /// Those of [`present`](Self::present).
     pub async fn present_request(&self, request: PresentRequest) -> Result<PresentResult, Error> {
         let response: PresentResponse = self.ask(request).await?;
-        let (records, diagnostics) = separate(response.records.0);
+        let (records, diagnostics) = separate(response.records.0, response.other_info.as_ref());
         let failed = response.present_status == PresentStatus::FAILURE;
         if records.is_empty() && (failed || !diagnostics.is_empty()) {
             let phase = Phase::Present;

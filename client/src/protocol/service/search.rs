@@ -7,6 +7,7 @@ use z3950_asn1::apdu::{
 use z3950_asn1::error::EncodeError;
 use z3950_asn1::format::facets::FacetList;
 use z3950_asn1::format::search_result1::SearchInfoReport;
+use z3950_asn1::format::sources::SearchSources;
 use z3950_asn1::oid::Oid;
 use z3950_asn1::types::InternationalString;
 
@@ -155,6 +156,16 @@ impl SearchResult {
         self.information().find_map(OtherInformation::value)
     }
 
+    /// The sources of the records, each with what it found or why it failed, if they come from several and the server says so, and
+    /// the server's remarks.
+    pub fn sources(&self) -> SearchSources {
+        let mut all = SearchSources::default();
+        for information in self.information() {
+            all.join(SearchSources::of(information));
+        }
+        all
+    }
+
     /// Servers confuse the two elements.
     fn information(&self) -> impl Iterator<Item = &OtherInformation> {
         let information = [&self.additional_search_info, &self.other_info];
@@ -188,8 +199,13 @@ impl Session {
             && found.negative_count.is_none()
         {
             let hits = found.hits;
-            tracing::warn!("the server sent {came} records and counts {hits}; taking {came}");
+            if self.is_first_miscount() {
+                tracing::warn!(
+                    "the server sent {came} records and counts {hits}; taking {came} as an estimate"
+                );
+            }
             found.hits = came;
+            found.result_set_status = Some(ResultSetStatus::ESTIMATE);
         }
         Ok(found)
     }
@@ -214,7 +230,7 @@ impl Session {
             self.require(phase, Options::NAMED_RESULT_SETS)?;
         }
         let response: SearchResponse = self.ask_sorted(request, sort).await?;
-        let (records, diagnostics) = separate(response.records.0);
+        let (records, diagnostics) = separate(response.records.0, response.other_info.as_ref());
         if !response.search_status {
             return Err(Error::Refused { phase, diagnostics });
         }

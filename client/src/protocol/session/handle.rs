@@ -1,6 +1,6 @@
 //! The channels between a session and the task that owns its stream.
 
-use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::{AtomicBool, AtomicUsize};
 use std::sync::{Arc, OnceLock};
 
 use tokio::sync::{mpsc, oneshot, watch};
@@ -32,6 +32,8 @@ pub(super) struct Handle {
     pub(super) answered: Options,
     /// Requests that are in progress, were given up, or failed.
     pub(super) unanswered: AtomicUsize,
+    /// Whether a count that is less than the records sent was told.
+    pub(super) has_told_miscount: AtomicBool,
     /// The most operations in progress at once if the server grants concurrentOperations, and otherwise.
     pub(super) in_progress: (usize, usize),
     /// Asks a server of SRU for descriptions.
@@ -69,6 +71,7 @@ impl Handle {
                     Options::RESOURCE_CONTROL,
                 ),
             unanswered: AtomicUsize::new(0),
+            has_told_miscount: AtomicBool::new(false),
             in_progress: (
                 options.max_in_progress(true),
                 options.max_in_progress(false),

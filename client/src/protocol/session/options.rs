@@ -1,6 +1,7 @@
 //! The options of a session.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use z3950_asn1::apdu::InitializeRequest;
 
@@ -27,6 +28,8 @@ pub struct SessionOptions {
     /// Whether dropping the future of an operation cancels it at a server that grants triggerResourceCtrl. Otherwise the
     /// operation continues and its answer is dropped.
     pub cancels_dropped: bool,
+    /// How long a session of a client's pool is kept that nobody uses; `None` until the server ends it.
+    pub idle_time: Option<Duration>,
     /// Answers challenges of the server; accessCtrl is offered only if there is one.
     pub access_control: Option<Arc<AccessControl>>,
     /// Decides on the cost of operations; resourceCtrl is offered only if there is one.
@@ -53,6 +56,7 @@ impl Default for SessionOptions {
             max_operations: 8,
             max_pipelined: 1,
             cancels_dropped: false,
+            idle_time: None,
             access_control: None,
             resource_control: None,
             sru: SruOptions::default(),

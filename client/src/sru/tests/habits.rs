@@ -279,12 +279,36 @@ async fn answers_that_do_not_advance_end_the_result() {
         "1+1, 2+20",
     )
     .await;
-    // Each answer has one record, which is elsewhere.
-    let end = ends(2);
+}
+
+#[tokio::test]
+async fn records_from_elsewhere_are_not_taken_for_those_asked_for() {
+    // Servers count from the beginning of the list or of the answer, and some from 0.
+    for (positions, expected) in [
+        (1..=5, None),
+        (0..=4, None),
+        (2..=5, None),
+        (5..=9, None),
+        (6..=6, Some(6)),
+        (8..=12, Some(8)),
+    ] {
+        let peer = Peer::new([found(20, positions.clone())]);
+        let connection = peer.connect().await;
+        let found = connection.search_first(Query::title("war"), 5).await;
+        let words = found.err().map(|error| chain(&error)).unwrap_or_default();
+        let expected = expected.map_or_else(String::new, |sent| {
+            format!(
+                "protocol error during Search: the server sends record {sent} in place of record 1"
+            )
+        });
+        assert_eq!(words, expected, "{positions:?}");
+    }
+    let elsewhere =
+        "protocol error during Present: the server sends record 700 in place of record 2";
     check(
-        [found(million, [1]), found(million, [700])],
+        [found(1000, [1]), found(1000, [700])],
         1,
-        &["Title 1", "Title 700", &end],
+        &["Title 1", elsewhere],
         "1+1, 2+20",
     )
     .await;

@@ -1,4 +1,4 @@
-//! Answers that are none, or that never end.
+//! Answers that are malformed, or never end.
 
 use super::*;
 

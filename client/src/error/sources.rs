@@ -1,0 +1,115 @@
+//! Sources of a database that failed while the others found nothing.
+
+use std::fmt;
+
+use z3950_asn1::apdu::{AddInfo, DefaultDiagFormat, DiagRec};
+use z3950_asn1::bib1::diagnostics::Condition;
+use z3950_asn1::format::sources::SearchSources;
+
+use super::{Diagnostics, Error};
+
+/// Which sources failed, and why. `Display` names them: `union@closed: cannot connect: connection refused`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FailedSources {
+    sources: SearchSources,
+    diagnostics: Diagnostics,
+}
+
+/// What may be otherwise at another time.
+const TEMPORARY: [Condition; 4] = [
+    Condition::DATABASE_UNAVAILABLE,
+    Condition::TEMPORARY_SYSTEM_ERROR,
+    Condition::TEMPORARILY_OUT_OF_RESOURCES,
+    Condition::TOO_MANY_SESSIONS,
+];
+
+impl FailedSources {
+    /// All sources, also those that answered.
+    pub fn sources(&self) -> &SearchSources {
+        &self.sources
+    }
+
+    /// Their diagnostics; the additional information begins with the name of the source.
+    pub fn diagnostics(&self) -> &Diagnostics {
+        &self.diagnostics
+    }
+
+    /// Whether a source cannot be reached now. Otherwise all of them refused.
+    pub fn is_unavailable(&self) -> bool {
+        let mut temporary = TEMPORARY.into_iter();
+        temporary.any(|condition| self.diagnostics.has(condition.0))
+    }
+}
+
+impl Error {
+    /// The error of a search that found nothing: sources may have failed.
+    pub fn of_nothing(sources: &SearchSources) -> Self {
+        if !sources.has_failed() {
+            return Self::NoMatch;
+        }
+        let failures = sources.failures().map(|(name, failure)| {
+            let addinfo = format!("{name}: {}", failure.addinfo.to_string_lossy());
+            DiagRec::DefaultFormat(DefaultDiagFormat {
+                addinfo: AddInfo::V2Addinfo(addinfo.as_str().into()),
+                ..failure.clone()
+            })
+        });
+        Self::Incomplete(FailedSources {
+            sources: sources.clone(),
+            diagnostics: Diagnostics(failures.collect()),
+        })
+    }
+}
+
+impl fmt::Display for FailedSources {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.sources.fmt(f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use z3950_asn1::format::sources::SearchSource;
+
+    use super::*;
+    use crate::retrieve::{Outcome, OutcomeName};
+
+    #[test]
+    fn nothing_found_is_no_match_unless_sources_failed() {
+        for (conditions, name, words) in [
+            (&[][..], OutcomeName::NoMatch, "no record matches"),
+            (
+                &[109],
+                OutcomeName::Unavailable,
+                "no record matches, but not all sources answered: u@0: x",
+            ),
+            (
+                &[3, 109],
+                OutcomeName::Unavailable,
+                "no record matches, but not all sources answered: u@0: the server does not offer this kind of search (3) x; u@1: x",
+            ),
+            (
+                &[3],
+                OutcomeName::SearchRefused,
+                "no record matches, but not all sources answered: u@0: the server does not offer this kind of search (3) x",
+            ),
+        ] {
+            let sources = conditions
+                .iter()
+                .enumerate()
+                .map(|(number, condition)| SearchSource {
+                    name: format!("u@{number}"),
+                    records: None,
+                    failure: Some(DefaultDiagFormat::bib1(*condition, "x")),
+                });
+            let sources = SearchSources {
+                sources: sources.collect(),
+                remarks: Vec::new(),
+            };
+            let error = Error::of_nothing(&sources);
+            assert_eq!(error.to_string(), words);
+            assert_eq!(error.diagnostics().len(), conditions.len());
+            assert_eq!(Outcome::from(error).name(), name);
+        }
+    }
+}
