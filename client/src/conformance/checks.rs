@@ -21,7 +21,7 @@ mod segments;
 mod sort;
 mod syntaxes;
 mod terms;
-mod updates;
+pub(super) mod updates;
 
 use super::check::Check;
 
@@ -81,6 +81,12 @@ mod tests {
         assert_eq!(names.len(), count);
         for (_, check) in all() {
             assert!(check.name.contains('.'), "{}", check.name);
+            assert!(
+                check.stands_alone(),
+                "{}: {}",
+                check.name,
+                check.requirement
+            );
             let sources = [
                 "Z39.50-2003 §",
                 "Z39.50-2003 Appendix ",

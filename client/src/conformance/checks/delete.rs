@@ -7,7 +7,7 @@ use z3950_asn1::apdu::{
 use crate::conformance::answers::Refusable;
 use crate::conformance::check::{Check, Checked, Preparation, Verdict, checks, want};
 use crate::conformance::requests::{DEFAULT, delete};
-use crate::conformance::trial::{Received, Trial, summary};
+use crate::conformance::trial::{Trial, summary};
 
 const STATUS: &str = "Z39.50-2003 §3.2.4.1.3";
 const LIST: &str = "Z39.50-2003 §3.2.4.1.4";
@@ -22,31 +22,31 @@ pub(super) const CHECKS: &[Check] = checks! {
         "A result set that was deleted can no longer be presented."
         => gone;
     "delete.list.statuses" Shall LIST:
-        "The answer has a status for each result set that was named."
+        "The answer to a deletion has a status for each result set that was named."
         => statuses;
     "delete.list.several" Shall LIST:
-        "Of several names, each has its own status."
+        "Of several result sets that were named, each has its own status."
         => several;
     "delete.list.unknown" Shall LIST:
         "A result set that does not exist has the status 1."
         => unknown;
     "delete.list.twice" Practice LIST:
-        "A name that is given twice is answered."
+        "A deletion of the same result set twice is answered."
         => twice;
     "delete.all" Shall STATUS:
         "All result sets are deleted, or the status says that this is not supported."
         => all;
     "delete.all.gone" Shall "Z39.50-2003 §3.2.4.1":
-        "Afterwards none can be presented."
+        "After all result sets were deleted, none can be presented."
         => all_gone;
     "delete.all.nothing" Practice STATUS:
-        "All of no result sets are deleted as well."
+        "A deletion of all result sets is answered if there are none."
         => all_of_none;
     "delete.other-stays" Shall "Z39.50-2003 §3.2.4.1":
         "A result set that was not named stays."
         => other_stays;
     "delete.then-search" Shall "Z39.50-2003 §3.2.4.1":
-        "After a deletion, the name can be used again."
+        "After a result set was deleted, its name can be used again."
         => again;
     "delete.function.unknown" Practice "Z39.50-2003 §3.2.4.1.1":
         "An unknown deleteFunction is answered, or ends the session."
@@ -126,14 +126,7 @@ async fn twice(trial: &mut Trial) -> Checked {
 
 async fn answered_or_over(trial: &mut Trial, request: DeleteResultSetRequest) -> Checked {
     ready(trial).await?;
-    trial.send(&request.into()).await?;
-    match trial.receive().await {
-        Received::Apdu(_) | Received::End(_) => Ok(()),
-        other => Err(Verdict::fail(
-            "an answer or the end of the session",
-            other.to_string(),
-        )),
-    }
+    trial.ask_or_end(request).await.map(drop)
 }
 
 fn delete_all() -> DeleteResultSetRequest {

@@ -5,7 +5,7 @@ use z3950_asn1::apdu::{
 };
 
 use crate::conformance::answers::{Refusable, WithRecords};
-use crate::conformance::check::{Check, Checked, Preparation, Verdict, checks, want};
+use crate::conformance::check::{Check, Checked, Preparation, Verdict, checks, counted, want};
 use crate::conformance::trial::Trial;
 
 const NAMES: &str = "Z39.50-2003 §3.6.2";
@@ -86,9 +86,11 @@ async fn smaller(trial: &mut Trial) -> Checked {
     let full = named(trial, "F").await.given()?;
     let full = full.first_record().given()?.octets().len();
     let brief = brief.octets().len();
-    want(brief <= full, format!("{full} octets or fewer"), || {
-        format!("{brief} octets")
-    })
+    want(
+        brief <= full,
+        format!("{} or fewer", counted(full, "octet")),
+        || counted(brief, "octet"),
+    )
 }
 
 async fn case(trial: &mut Trial) -> Checked {
@@ -97,7 +99,7 @@ async fn case(trial: &mut Trial) -> Checked {
     let response = named(trial, "f").await?;
     let lower = response.first_record()?.octets();
     want(lower == upper, "the same record", || {
-        format!("a record of {} octets", lower.len())
+        format!("a record of {}", counted(lower.len(), "octet"))
     })
 }
 

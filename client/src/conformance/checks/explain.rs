@@ -10,6 +10,7 @@ use crate::conformance::check::{Check, Checked, Preparation, Verdict, checks, wa
 use crate::conformance::requests::{present, search};
 use crate::conformance::trial::Trial;
 use crate::service::explain::{DATABASE, ExplainOptions, ExplainUse};
+use crate::target::adapt::DEFAULT_DATABASE;
 
 const EXPLAIN_FACILITY: &str = "Z39.50-2003 §3.2.10";
 /// The codes that say that there is no such database.
@@ -20,19 +21,19 @@ pub(super) const CHECKS: &[Check] = checks! {
         "A search of the Explain database succeeds, or is refused with a diagnostic."
         => answered;
     "explain.target" Should EXPLAIN_FACILITY:
-        "There is one TargetInfo, as a record in the Explain syntax."
+        "The Explain database has one TargetInfo, as a record in the Explain syntax."
         => target;
     "explain.categories" Should EXPLAIN_FACILITY:
-        "There is a CategoryList."
+        "The Explain database has a CategoryList."
         => categories;
     "explain.databases" Should EXPLAIN_FACILITY:
-        "The databases that are searched have a DatabaseInfo each."
+        "Each database that is searched has a DatabaseInfo in the Explain database."
         => databases;
     "explain.database.unknown" Shall EXPLAIN_FACILITY:
-        "A database that does not exist has no DatabaseInfo."
+        "A database that does not exist has no DatabaseInfo in the Explain database."
         => unknown_database;
     "explain.category.unknown" Should EXPLAIN_FACILITY:
-        "A category that does not exist has no records."
+        "A category that does not exist has no records in the Explain database."
         => unknown_category;
     "explain.named-sets" Should EXPLAIN_FACILITY:
         "TargetInfo and Init agree about named result sets."
@@ -112,6 +113,10 @@ async fn databases(trial: &mut Trial) -> Checked {
         let name = database.0.to_string_lossy().into_owned();
         let terms = vec![(ExplainUse::DatabaseName, name.clone())];
         let response = explained(trial, "DatabaseInfo", terms).await?;
+        if trial.offer.is_default && name == DEFAULT_DATABASE && response.result_count == 0 {
+            let reason = "no database was named, and Default is none that Explain lists";
+            return Err(Verdict::not_judged(reason));
+        }
         let wanted = format!("one DatabaseInfo of {name}");
         want(response.result_count == 1, wanted, || response.summary())?;
     }

@@ -1,15 +1,15 @@
 //! Extended services: requests that a server has to refuse, and that change nothing (Z39.50-2003 §3.2.9.1).
 
 use z3950_asn1::apdu::{
-    Apdu, DiagRec, ExtendedServicesFunction, ExtendedServicesRequest, ExtendedServicesResponse,
-    External, OperationStatus, Options, Query, RpnQuery, RpnStructure, WaitAction,
+    DiagRec, ExtendedServicesFunction, ExtendedServicesRequest, ExtendedServicesResponse, External,
+    OperationStatus, Options, Query, RpnQuery, RpnStructure, WaitAction,
 };
 use z3950_asn1::oid::{DATABASE_UPDATE, Oid, PERSISTENT_QUERY};
 
 use crate::conformance::answers::{Reaction, Refusable};
 use crate::conformance::check::{Check, Checked, checks, want};
 use crate::conformance::requests::search;
-use crate::conformance::trial::{Received, Trial, summary};
+use crate::conformance::trial::{Trial, summary};
 
 const SERVICE: &str = "Z39.50-2003 §3.2.9.1";
 
@@ -18,16 +18,16 @@ pub(super) const CHECKS: &[Check] = checks! {
         "A task of an unknown type fails with a diagnostic."
         => unknown_type;
     "extended.unknown-type.code" Should "Bib-1 diagnostic 221":
-        "The diagnostic is 221."
+        "A task of an unknown type is refused with 221."
         => unknown_type_code;
     "extended.delete.unknown" Shall SERVICE:
         "The deletion of a task package that does not exist fails with a diagnostic."
         => unknown_package(ExtendedServicesFunction::DELETE);
     "extended.modify.unknown" Shall SERVICE:
-        "So does its modification."
+        "The modification of a task package that does not exist fails with a diagnostic."
         => unknown_package(ExtendedServicesFunction::MODIFY);
     "extended.function.unknown" Practice SERVICE:
-        "An unknown function fails with a diagnostic, or ends the session."
+        "A task with an unknown function fails with a diagnostic, or ends the session."
         => unknown_function;
     "extended.parameters.missing" Should SERVICE:
         "An update without parameters fails with a diagnostic."
@@ -95,16 +95,9 @@ async fn unknown_package(trial: &mut Trial, function: ExtendedServicesFunction) 
 async fn failed_or_over(trial: &mut Trial, task: ExtendedServicesRequest) -> Checked {
     trial.session().await?;
     trial.needs(Options::EXTENDED_SERVICES)?;
-    trial.send(&task.into()).await?;
-    match trial.receive().await {
-        Received::End(_) => Ok(()),
-        Received::Apdu(apdu) => match *apdu {
-            Apdu::ExtendedServicesResponse(response) => failed(&response),
-            _ => Ok(()),
-        },
-        other => want(false, "a failure or the end of the session", || {
-            other.to_string()
-        }),
+    match trial.ask_or_end(task).await? {
+        Some(response) => failed(&response),
+        None => Ok(()),
     }
 }
 

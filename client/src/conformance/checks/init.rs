@@ -8,6 +8,7 @@ use z3950_asn1::apdu::{
 use z3950_asn1::oid::Oid;
 use z3950_asn1::types::Bits;
 
+use crate::conformance::answers::WithRecords;
 use crate::conformance::check::{Check, Checked, Preparation, Verdict, checks, want};
 use crate::conformance::trial::{Received, Trial, contents, encoded, replaced, summary, tagged};
 
@@ -16,7 +17,7 @@ pub(super) const CHECKS: &[Check] = checks! {
         "An initRequest is answered by an initResponse."
         => answered;
     "init.version.common" Shall "Z39.50-2003 §3.2.1.1.1":
-        "A server that accepts names a version that the client named as well."
+        "A server that accepts names one of the versions that the client named."
         => versions(&[0, 1, 2]);
     "init.version.2" Should "Z39.50-2003 §3.2.1.1.1":
         "A client of versions 1 and 2 is accepted with one of them."
@@ -28,7 +29,7 @@ pub(super) const CHECKS: &[Check] = checks! {
         "A client that names version 2 alone is accepted."
         => versions(&[1]);
     "init.version.1-beside-2" Should "Z39.50-2003 §3.2.1.1.1":
-        "A server of version 2 names version 1 as well."
+        "A server that names version 2 names version 1 beside it."
         => version_1_beside_2;
     "init.version.later" Should "Z39.50-2003 §3.2.1.1.1":
         "Versions after the highest known one are ignored."
@@ -94,7 +95,7 @@ pub(super) const CHECKS: &[Check] = checks! {
         "No task is done before Init."
         => task_before_init;
     "init.again" Practice "practice: clients send Init again to log in":
-        "A second Init in a session is answered, or ends it."
+        "A second Init in a session is answered, or ends the session."
         => again;
     "init.after-rejection" Should "Z39.50-2003 §3.2.1.1":
         "After a rejected Init, a client may try again."
@@ -117,6 +118,7 @@ async fn init_with(trial: &mut Trial, bits: &[u8]) -> Checked<InitializeResponse
 }
 
 async fn versions(trial: &mut Trial, bits: &[u8]) -> Checked {
+    trial.session().await?;
     let response = init_with(trial, bits).await?;
     let proposed = ProtocolVersion(Bits::of(bits));
     let common = response.protocol_version.intersection(proposed).highest();
@@ -144,22 +146,18 @@ async fn version_1_beside_2(trial: &mut Trial) -> Checked {
 }
 
 async fn rejected_versions(trial: &mut Trial, bits: &[u8]) -> Checked {
+    trial.session().await?;
     trial.connect().await?;
     let mut init = trial.base_init();
     init.protocol_version = ProtocolVersion(Bits::of(bits));
-    trial.send(&init.into()).await?;
-    match trial.receive().await {
+    match trial.ask_or_end(init).await? {
         // To end the connection is as clear.
-        Received::End(_) => Ok(()),
-        received => {
-            let came = received.to_string();
-            let rejected = match received {
-                Received::Apdu(apdu) => InitializeResponse::try_from(*apdu).ok(),
-                _ => None,
-            };
-            let holds = rejected.is_some_and(|response| !response.result);
-            want(holds, "an initResponse with result false", || came)
-        }
+        None => Ok(()),
+        Some(response) => want(
+            !response.result,
+            "an initResponse with result false",
+            || summary(&response.into()),
+        ),
     }
 }
 
@@ -324,15 +322,14 @@ async fn task_before_init(trial: &mut Trial) -> Checked {
 
 /// Whether a request before Init has no effect: the server ends the connection, says Close, or refuses.
 async fn before_init(trial: &mut Trial, request: Apdu) -> Checked {
+    trial.session().await?;
     trial.connect().await?;
     trial.send(&request).await?;
     let received = trial.receive().await;
-    let holds = match &received {
-        Received::End(_) => true,
+    let is_refused = match &received {
         Received::Apdu(apdu) => match &**apdu {
-            Apdu::Close(_) => true,
             Apdu::SearchResponse(response) => !response.search_status,
-            Apdu::PresentResponse(response) => response.number_of_records_returned == 0,
+            Apdu::PresentResponse(response) => response.records().is_empty(),
             Apdu::ExtendedServicesResponse(response) => {
                 response.operation_status == OperationStatus::FAILURE
             }
@@ -340,6 +337,7 @@ async fn before_init(trial: &mut Trial, request: Apdu) -> Checked {
         },
         _ => false,
     };
+    let holds = is_refused || received.is_over();
     let wanted = "a refusal, a close or the end of the connection";
     want(holds, wanted, || received.to_string())
 }
@@ -347,15 +345,7 @@ async fn before_init(trial: &mut Trial, request: Apdu) -> Checked {
 async fn again(trial: &mut Trial) -> Checked {
     trial.session().await?;
     let init = trial.base_init();
-    trial.send(&init.into()).await?;
-    match trial.receive().await {
-        Received::End(_) => Ok(()),
-        Received::Apdu(_) => Ok(()),
-        other => Err(Verdict::fail(
-            "an answer or the end of the connection",
-            other.to_string(),
-        )),
-    }
+    trial.ask_or_end(init).await.map(drop)
 }
 
 async fn after_rejection(trial: &mut Trial) -> Checked {
@@ -363,33 +353,21 @@ async fn after_rejection(trial: &mut Trial) -> Checked {
     let mut wrong = trial.base_init();
     wrong.protocol_version = ProtocolVersion(Bits::of(&[9]));
     trial.connect().await?;
-    let response = trial.init(wrong).await;
-    match response {
-        Ok(response) if response.result => {
-            return Err(Verdict::not_judged(
-                "the server does not reject unknown versions",
-            ));
-        }
-        Ok(_) => {}
-        Err(_) => return Err(Verdict::not_offered("the server ends the connection")),
+    let over = || Verdict::not_offered("the server ends the connection");
+    let rejected = trial.ask_or_end(wrong).await.given()?;
+    if rejected.ok_or_else(over)?.result {
+        return Err(Verdict::not_judged(
+            "the server does not reject unknown versions",
+        ));
     }
     let init = trial.base_init();
-    trial.send(&init.into()).await?;
-    match trial.receive().await {
-        Received::End(_) => Err(Verdict::not_offered("the server ends the connection")),
-        Received::Apdu(_) => Ok(()),
-        other => Err(Verdict::fail(
-            "an answer or the end of the connection",
-            other.to_string(),
-        )),
-    }
+    let response = trial.ask_or_end(init).await?.ok_or_else(over)?;
+    want(response.result, "an accepting answer", || {
+        summary(&response.into())
+    })
 }
 
 async fn server_waits(trial: &mut Trial) -> Checked {
     trial.connect().await?;
-    let received = trial
-        .receive_within(std::time::Duration::from_millis(300))
-        .await;
-    let holds = matches!(received, Received::Silence(_));
-    want(holds, "nothing", || received.to_string())
+    trial.silence().await
 }

@@ -28,7 +28,7 @@ pub(super) const CHECKS: &[Check] = checks! {
         "A client may propose all options that the standard names."
         => all_options;
     "options.again" Practice OPTIONS:
-        "The same proposal gets the same options in the next session."
+        "A proposal that is repeated in the next session gets the same options."
         => same_options;
     "options.search" Should OPTIONS:
         "Search and present are granted."
@@ -73,7 +73,9 @@ pub(super) const CHECKS: &[Check] = checks! {
 
 const SIZE: i64 = 1 << 20;
 
+/// The answer to Init with other options, at a server that accepts the usual ones.
 async fn proposing(trial: &mut Trial, options: Options) -> Checked<InitializeResponse> {
+    trial.session().await?;
     let mut init = trial.base_init();
     init.options = options;
     trial.opened(init).await
@@ -91,7 +93,6 @@ async fn proposed_only(trial: &mut Trial, options: Options) -> Checked {
 async fn unknown_options(trial: &mut Trial) -> Checked {
     let known = trial.base_init().options;
     let unknown = Options(Bits::of(&[22, 23, 30, 31]));
-    trial.session().await?;
     let response = proposing(trial, known.union(unknown)).await?;
     let holds = response.result && is_none(response.options.intersection(unknown));
     want(
@@ -106,7 +107,6 @@ fn is_none(options: Options) -> bool {
 }
 
 async fn all_options(trial: &mut Trial) -> Checked {
-    trial.session().await?;
     let all = Options((0..22).fold(Bits::default(), Bits::with));
     let response = proposing(trial, all).await?;
     want(response.result, "an accepting answer", || {
@@ -133,6 +133,7 @@ async fn search_and_present(trial: &mut Trial) -> Checked {
 }
 
 async fn version_2_options(trial: &mut Trial) -> Checked {
+    trial.session().await?;
     let mut init = trial.base_init();
     init.protocol_version = ProtocolVersion::UP_TO_2;
     let of_3 = Options::CONCURRENT_OPERATIONS
@@ -155,7 +156,9 @@ async fn not_proposed(trial: &mut Trial, option: Options) -> Checked {
     })
 }
 
+/// The answer to Init with other sizes, at a server that accepts the usual ones.
 async fn sized(trial: &mut Trial, preferred: i64, exceptional: i64) -> Checked<InitializeResponse> {
+    trial.session().await?;
     let mut init = trial.base_init();
     init.preferred_message_size = preferred;
     init.exceptional_record_size = exceptional;

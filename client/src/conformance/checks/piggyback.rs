@@ -4,7 +4,7 @@ use z3950_asn1::apdu::{ElementSetNames, PresentStatus, SearchRequest, SearchResp
 use z3950_asn1::oid::Oid;
 
 use crate::conformance::answers::{Refusable, WithRecords};
-use crate::conformance::check::{Check, Checked, Preparation, Verdict, checks, want};
+use crate::conformance::check::{CHANGING, Check, Checked, Preparation, Verdict, checks, want};
 use crate::conformance::requests::MAX;
 use crate::conformance::trial::Trial;
 
@@ -18,7 +18,7 @@ pub(super) const CHECKS: &[Check] = checks! {
         "A set of smallSetUpperBound hits is small."
         => small_edge;
     "piggyback.small.past-edge" Shall BOUNDS:
-        "A set of one hit more is not."
+        "A set of one hit more than smallSetUpperBound is not small."
         => small_past_edge;
     "piggyback.medium" Shall BOUNDS:
         "Of a medium set, mediumSetPresentNumber records come."
@@ -42,7 +42,7 @@ pub(super) const CHECKS: &[Check] = checks! {
         "A set of largeSetLowerBound hits is large."
         => large_edge;
     "piggyback.large.past-edge" Shall BOUNDS:
-        "A set of one hit less is not."
+        "A set of one hit less than largeSetLowerBound is not large."
         => large_past_edge;
     "piggyback.bounds.largest" Practice "practice: clients send 2000000000 as largeSetLowerBound":
         "The largest bounds are not taken for negative ones."
@@ -54,16 +54,16 @@ pub(super) const CHECKS: &[Check] = checks! {
         "Negative bounds are answered."
         => negative;
     "piggyback.count" Shall "Z39.50-2003 §3.2.2.1.8":
-        "numberOfRecordsReturned is the number of records."
+        "numberOfRecordsReturned of a searchResponse is the number of its records."
         => counted;
     "piggyback.next-position" Should "Z39.50-2003 §3.2.2.1.9":
-        "nextResultSetPosition is that after the last record, or 0 after the last of the set."
+        "nextResultSetPosition of a searchResponse is that after its last record, or 0 after the last of the set."
         => next_position;
     "piggyback.status" Should "Z39.50-2003 §3.2.2.1.11":
-        "presentStatus is success if all records came that were asked for."
+        "presentStatus of a searchResponse is success if all records came that were asked for."
         => status;
     "piggyback.same-record" Practice "Z39.50-2003 §3.1.6":
-        "The first record is the one that Present brings."
+        "The first record that comes with a search is the one that Present brings."
         => same_record;
     "piggyback.element-set.of-size" Should "Z39.50-2003 §3.2.2.1.4":
         "The element set name for small sets does not matter for a medium set."
@@ -72,7 +72,7 @@ pub(super) const CHECKS: &[Check] = checks! {
         "A search whose records cannot be sent succeeds, and presentStatus says failure."
         => unknown_syntax;
     "piggyback.syntax.unknown.set" Should "Z39.50-2003 §3.2.2.1.11":
-        "Its result set can be presented."
+        "The result set of a search whose records cannot be sent can be presented."
         => set_after_unknown_syntax;
 };
 
@@ -103,9 +103,7 @@ async fn asked(trial: &mut Trial, search: SearchRequest) -> Checked<SearchRespon
 async fn hits(trial: &mut Trial, least: i64, most: i64) -> Checked<i64> {
     let hits = trial.hits(least).await?;
     if hits != trial.offer.hits {
-        return Err(Verdict::not_judged(
-            "the number of hits changes from search to search",
-        ));
+        return Err(Verdict::not_judged(CHANGING));
     }
     match hits <= most {
         true => Ok(hits),

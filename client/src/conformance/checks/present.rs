@@ -12,28 +12,28 @@ const OUT_OF_RANGE: &str = "Z39.50 clarification Present request out-of-range";
 
 pub(super) const CHECKS: &[Check] = checks! {
     "present.first" Shall PRESENT:
-        "The first record comes alone."
+        "The first record of a result set comes alone."
         => first;
     "present.several" Shall PRESENT:
-        "Several records come in one answer, or as many as fit, and presentStatus says so."
+        "Several records come in one answer; if only some fit, presentStatus says so."
         => several;
     "present.last" Shall PRESENT:
-        "The last record comes."
+        "The last record of a result set comes."
         => last;
     "present.each" Practice "Z39.50-2003 §3.1.6":
         "The second record is the same alone and with the first."
         => each;
     "present.again" Practice "Z39.50-2003 §3.1.6":
-        "The same position has the same record again."
+        "A position that is presented again has the same record."
         => again;
     "present.status" Shall "Z39.50-2003 §3.2.3.1.8":
-        "presentStatus is success if all records came."
+        "presentStatus of a presentResponse is success if all records came."
         => status;
     "present.count" Shall "Z39.50-2003 §3.2.3.1.7":
-        "numberOfRecordsReturned is the number of records."
+        "numberOfRecordsReturned of a presentResponse is the number of its records."
         => counted;
     "present.next-position" Should "Z39.50-2003 §3.2.3.1.7":
-        "nextResultSetPosition is that after the last record, or 0 after the last of the set."
+        "nextResultSetPosition of a presentResponse is that after its last record, or 0 after the last of the set."
         => next_position;
     "present.database" Should "Z39.50-2003 §3.2.3.1.6":
         "The first record of an answer names its database."
@@ -42,7 +42,7 @@ pub(super) const CHECKS: &[Check] = checks! {
         "A position after the last record is refused with a diagnostic."
         => refused_from_end(1, 1);
     "present.past-end.code" Should "Bib-1 diagnostic 13":
-        "The diagnostic is 13."
+        "A position after the last record is refused with 13."
         => coded_from_end(1, 1);
     "present.across-end" Shall OUT_OF_RANGE:
         "More records than there are never come as a success with fewer."
@@ -51,7 +51,7 @@ pub(super) const CHECKS: &[Check] = checks! {
         "Position 0 is refused with a diagnostic."
         => refused(0, 1);
     "present.start.zero.code" Should "Bib-1 diagnostic 13":
-        "The diagnostic is 13."
+        "Position 0 is refused with 13."
         => coded(0, 1);
     "present.start.negative" Shall PRESENT:
         "A negative position is refused with a diagnostic."
@@ -84,7 +84,7 @@ pub(super) const CHECKS: &[Check] = checks! {
         "4294967297 records from the last one, which cut short would be 1, never come as a success."
         => beyond_32_bits;
     "present.ranges" Shall "Z39.50-2003 §3.2.3.1.2":
-        "Records of additional ranges come as well, or the request is refused with 243."
+        "Records of additional ranges come with the others, or the request is refused with 243."
         => ranges;
     "present.after-failure" Shall PRESENT:
         "After a Present that failed, records come from the same set."

@@ -11,7 +11,9 @@ use z3950_asn1::record::RetrievedRecord;
 use z3950_asn1::types::Any;
 
 use crate::conformance::answers::{Reaction, Refusable, WithRecords};
-use crate::conformance::check::{Check, Checked, Preparation, Verdict, checks, want};
+use crate::conformance::check::{
+    CHANGING, Check, Checked, Preparation, Verdict, checks, counted, want,
+};
 use crate::conformance::requests::NOWHERE;
 use crate::conformance::trial::Trial;
 
@@ -202,15 +204,13 @@ async fn stable_hits(trial: &mut Trial) -> Checked<i64> {
     let hits = trial.hits(1).await?;
     match hits == trial.offer.hits {
         true => Ok(hits),
-        false => Err(Verdict::not_judged(
-            "the number of hits changes from search to search",
-        )),
+        false => Err(Verdict::not_judged(CHANGING)),
     }
 }
 
 fn has_hits(response: &SearchResponse, hits: i64) -> Checked {
     let holds = response.search_status && response.result_count == hits;
-    want(holds, format!("{hits} hits"), || response.summary())
+    want(holds, counted(hits, "hit"), || response.summary())
 }
 
 /// (A or-nothing) and-not A, and A and-not (nothing or A): both find nothing, and other groupings find A.

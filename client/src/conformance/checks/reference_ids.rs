@@ -25,7 +25,7 @@ pub(super) const CHECKS: &[Check] = checks! {
         "A searchResponse has no referenceId if its request had none."
         => of_search_without;
     "reference-id.search.failed" Shall SOURCE:
-        "A searchResponse with a failure carries the referenceId."
+        "A searchResponse with a failure carries the referenceId of its request."
         => of_failed_search;
     "reference-id.empty" Shall SOURCE:
         "A referenceId of no octets comes back as such."
@@ -55,7 +55,7 @@ pub(super) const CHECKS: &[Check] = checks! {
         "A deleteResultSetResponse carries the referenceId of its request."
         => of_delete;
     "reference-id.delete.all" Shall SOURCE:
-        "So it does when all result sets are deleted."
+        "The answer to a deletion of all result sets carries the referenceId of its request."
         => of_delete_all;
     "reference-id.resource-report" Shall SOURCE:
         "A resourceReportResponse carries the referenceId of its request."

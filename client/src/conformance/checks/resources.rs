@@ -15,28 +15,28 @@ const TRIGGER: &str = "Z39.50-2003 §3.2.6.2";
 
 pub(super) const CHECKS: &[Check] = checks! {
     "resource-report.session" Shall REPORT:
-        "A report on the session is answered by a resourceReportResponse."
+        "A request for a resource report on the session is answered by a resourceReportResponse."
         => of_session;
     "resource-report.status" Shall REPORT:
-        "The status is one of those that the standard has."
+        "The status of a resourceReportResponse is one that the standard has."
         => status;
     "resource-report.success" Should REPORT:
-        "A report that succeeds is there."
+        "A resourceReportResponse with the status success has a report."
         => with_report;
     "resource-report.operation.unknown" Should REPORT:
-        "A report on an operation that never was does not succeed."
+        "A resource report on an operation that never was does not succeed."
         => unknown_operation;
     "resource-report.format.unknown" Practice REPORT:
-        "An unknown format of reports is answered."
+        "A request for a resource report in an unknown format is answered by a resourceReportResponse."
         => unknown_format;
     "trigger.no-answer" Shall TRIGGER:
-        "A trigger without an operation in progress has no answer of its own."
+        "A trigger that asks for a report, without an operation in progress, has no answer of its own."
         => trigger(RequestedAction::RESOURCE_REPORT);
     "trigger.cancel" Shall TRIGGER:
-        "So has one that cancels."
+        "A trigger that is to cancel, without an operation in progress, has no answer of its own."
         => trigger(RequestedAction::CANCEL);
     "trigger.unknown-operation" Practice TRIGGER:
-        "A trigger for an operation that never was is ignored."
+        "A trigger for an operation that never was has no answer of its own."
         => unknown_trigger;
 };
 
@@ -90,12 +90,14 @@ async fn unknown_format(trial: &mut Trial) -> Checked {
     reported(trial, request).await.map(drop)
 }
 
-/// Sends a trigger, and then a search, whose answer has to come next.
+/// Sends a trigger, which has no answer, and then a search. Some servers do not look at a request that arrives with another one
+/// until something else comes, so the search waits.
 async fn triggered(trial: &mut Trial, trigger: TriggerResourceControlRequest) -> Checked {
     trial.session().await?;
     trial.needs(Options::TRIGGER_RESOURCE_CONTROL)?;
     let search = trial.good_search()?;
     trial.send(&trigger.into()).await?;
+    trial.silence().await?;
     trial.ask(search).await.map(drop)
 }
 

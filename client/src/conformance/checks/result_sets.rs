@@ -1,13 +1,11 @@
 //! Result sets: their names, what replaces them, and how long they live (Z39.50-2003 §3.1.6, §3.2.2.1.3).
 
-use z3950_asn1::apdu::{
-    Apdu, Options, PresentRequest, PresentResponse, ResultSetStatus, SearchResponse,
-};
+use z3950_asn1::apdu::{Options, PresentRequest, PresentResponse, ResultSetStatus, SearchResponse};
 
 use crate::conformance::answers::{Reaction, Refusable, WithRecords};
 use crate::conformance::check::{Check, Checked, Preparation, Verdict, checks, want};
 use crate::conformance::requests::DEFAULT;
-use crate::conformance::trial::{Received, Trial};
+use crate::conformance::trial::Trial;
 
 const NAMES: &str = "Z39.50-2003 §3.2.2.1.3";
 
@@ -28,10 +26,10 @@ pub(super) const CHECKS: &[Check] = checks! {
         "With replaceIndicator off, a search whose set exists is refused with a diagnostic."
         => kept;
     "set.replace.off.code" Should "Bib-1 diagnostic 21":
-        "The diagnostic is 21."
+        "With replaceIndicator off, a search whose set exists is refused with 21."
         => kept_with_code;
     "set.replace.off.unchanged" Shall NAMES:
-        "The set that exists stays as it is."
+        "A search that is refused because its set exists leaves the set as it was."
         => unchanged;
     "set.replace.off.new" Shall NAMES:
         "With replaceIndicator off, a search with a new name succeeds."
@@ -43,7 +41,7 @@ pub(super) const CHECKS: &[Check] = checks! {
         "A Present of a result set that does not exist is refused with a diagnostic."
         => unknown;
     "set.unknown.code" Should "Bib-1 diagnostic 30":
-        "The diagnostic is 30."
+        "A Present of a result set that does not exist is refused with 30."
         => unknown_with_code;
     "set.before-search" Shall "Z39.50-2003 §3.2.3":
         "A Present before any search is refused with a diagnostic."
@@ -134,17 +132,12 @@ async fn not_granted(trial: &mut Trial) -> Checked {
     if trial.granted.contains(Options::NAMED_RESULT_SETS) {
         return Err(Verdict::not_judged("names are granted"));
     }
+    trial.query_with(1)?;
     let mut search = trial.good_search()?;
     search.result_set_name = "judge-c".into();
-    trial.send(&search.into()).await?;
-    let received = trial.receive().await;
-    let response = match received {
-        Received::End(_) => return Ok(()),
-        Received::Apdu(apdu) if matches!(*apdu, Apdu::Close(_)) => return Ok(()),
-        Received::Apdu(apdu) => SearchResponse::try_from(*apdu).ok(),
-        other => return Err(Verdict::fail("a refusal or close", other.to_string())),
+    let Some(response) = trial.ask_or_end(search).await? else {
+        return Ok(());
     };
-    let response = response.ok_or_else(|| Verdict::fail("a searchResponse", "another"))?;
     match response.reaction()? {
         Reaction::Refused(_) => response.refused_with(&[22, 128]),
         Reaction::Accepted => first(trial, "judge-c").await?.has_records(1),

@@ -8,7 +8,7 @@ use z3950_asn1::bib1::attributes::USE;
 use z3950_asn1::oid::Oid;
 
 use crate::conformance::answers::{Reaction, Refusable};
-use crate::conformance::check::{Check, Checked, Preparation, Verdict, checks, want};
+use crate::conformance::check::{Check, Checked, Preparation, Verdict, checks, counted, want};
 use crate::conformance::trial::Trial;
 
 const SCAN: &str = "Z39.50-2003 §3.2.8.1";
@@ -22,16 +22,16 @@ pub(super) const CHECKS: &[Check] = checks! {
         "A scan is answered by a scanResponse with terms or a diagnostic."
         => answered;
     "scan.count" Shall SCAN:
-        "numberOfEntriesReturned is the number of entries."
-        => counted;
+        "numberOfEntriesReturned of a scanResponse is the number of its entries."
+        => entry_count;
     "scan.number" Shall SCAN:
-        "No more terms come than were asked for."
+        "A scan brings no more terms than were asked for."
         => number(3);
     "scan.number.one" Shall SCAN:
-        "One term comes if one was asked for."
+        "A scan for one term brings no second one."
         => number(1);
     "scan.number.status" Should SCAN:
-        "If fewer terms came than were asked for, scanStatus does not say success."
+        "If a scan brings fewer terms than were asked for, scanStatus does not say success."
         => short_status;
     "scan.number.zero" Practice SCAN:
         "A scan for no terms is answered without terms."
@@ -40,40 +40,40 @@ pub(super) const CHECKS: &[Check] = checks! {
         "A scan for a negative number of terms is refused with a diagnostic, or answered without terms."
         => odd_number(-3);
     "scan.again" Practice "practice: people page through terms":
-        "The same scan brings the same terms."
+        "A scan that is repeated brings the same terms."
         => again;
     "scan.next" Practice "practice: people page through terms":
-        "A scan from the second term begins with it."
+        "A scan from the second term of a list begins with that term."
         => next;
     "scan.position.first" Should POSITION:
-        "With preferredPositionInResponse 1, positionOfTerm is 1."
+        "In a scan with preferredPositionInResponse 1, positionOfTerm is 1."
         => position_of(1);
     "scan.position.second" Should POSITION:
-        "With position 2, the start term comes second, or where positionOfTerm says."
+        "In a scan with preferredPositionInResponse 2, the start term comes second, or where positionOfTerm says."
         => shifted(2);
     "scan.position.second.preferred" Should POSITION:
-        "In the middle of an index, position 2 is possible."
+        "In the middle of an index, a scan with preferredPositionInResponse 2 has the start term there."
         => honoured;
     "scan.position.last" Should POSITION:
-        "With the number of terms as position, the start term comes last, or where positionOfTerm says."
+        "In a scan with the number of terms as preferredPositionInResponse, the start term comes last, or where positionOfTerm says."
         => shifted(4);
     "scan.position.zero" Should POSITION:
-        "With position 0, the list begins after the start term, or 233 refuses it."
+        "In a scan with preferredPositionInResponse 0, the list begins after the start term, or 233 refuses it."
         => shifted(0);
     "scan.position.negative" Practice POSITION:
-        "With position -1, the list begins two terms after the start term, or 233 refuses it."
+        "In a scan with preferredPositionInResponse -1, the list begins two terms after the start term, or 233 refuses it."
         => shifted(-1);
     "scan.position.after" Practice POSITION:
-        "With a position after the last term, the list ends before the start term, or 233 refuses it."
+        "In a scan with a preferredPositionInResponse after the last term, the list ends before the start term, or 233 refuses it."
         => shifted(5);
     "scan.position.omitted" Should SCAN:
-        "Without a position, the server chooses one."
+        "In a scan without preferredPositionInResponse, the server chooses a position."
         => position_omitted;
     "scan.step.zero" Should SCAN:
-        "A step size of 0 is no step."
+        "A scan with step size 0 leaves out no term."
         => step_zero;
     "scan.step.one" Should "Bib-1 diagnostic 205":
-        "A step size of 1 leaves out every other term, or is refused with 205 or 206."
+        "A scan with step size 1 leaves out every other term, or is refused with 205 or 206."
         => step_one;
     "scan.term.empty" Practice SCAN:
         "A scan from an empty term is answered."
@@ -88,13 +88,13 @@ pub(super) const CHECKS: &[Check] = checks! {
         "A scan from a term of 2000 octets is answered."
         => odd_term(&[b's'; 2000]);
     "scan.database.unknown" Should "Bib-1 diagnostics 109, 235":
-        "An unknown database is refused with 109 or 235."
+        "A scan of an unknown database is refused with 109 or 235."
         => unknown_database;
     "scan.use.unknown" Should "Bib-1 diagnostic 114":
-        "An unknown Use attribute is refused with 114."
+        "A scan by an unknown Use attribute is refused with 114."
         => unknown_use;
     "scan.attribute-set.unknown" Should "Bib-1 diagnostic 121":
-        "An unknown attribute set is refused with 121."
+        "A scan with an unknown attribute set is refused with 121."
         => unknown_set;
     "scan.failed.status" Shall SCAN:
         "A scan that is refused has scanStatus failure and no terms."
@@ -130,7 +130,8 @@ async fn terms_given(trial: &mut Trial, least: usize) -> Checked<Vec<Term>> {
     match terms.len() >= least && terms.len() == entries(&response).len() {
         true => Ok(terms),
         false => {
-            let reason = format!("needs {least} terms from a scan, not {}", terms.len());
+            let wanted = counted(least, "term");
+            let reason = format!("needs {wanted} from a scan, not {}", terms.len());
             Err(Verdict::not_judged(reason))
         }
     }
@@ -163,7 +164,7 @@ fn count_holds(response: &ScanResponse) -> Checked {
     })
 }
 
-async fn counted(trial: &mut Trial) -> Checked {
+async fn entry_count(trial: &mut Trial) -> Checked {
     let response = scanned(trial, |_| {}).await?;
     count_holds(&response)
 }
@@ -172,9 +173,11 @@ async fn number(trial: &mut Trial, number: i64) -> Checked {
     let response = scanned(trial, |scan| scan.number_of_terms_requested = number).await?;
     let came = entries(&response).len();
     let holds = i64::try_from(came).is_ok_and(|came| came <= number);
-    want(holds, format!("{number} terms at most"), || {
-        response.summary()
-    })
+    want(
+        holds,
+        format!("{} at most", counted(number, "term")),
+        || response.summary(),
+    )
 }
 
 async fn short_status(trial: &mut Trial) -> Checked {
@@ -223,9 +226,11 @@ async fn next(trial: &mut Trial) -> Checked {
     })
     .await?;
     let found = terms(&response).first().cloned();
-    want(found == second, format!("{second:?} first"), || {
-        response.summary()
-    })
+    let wanted = match &second {
+        Some(Term::General(octets)) => format!("{:?} first", String::from_utf8_lossy(octets)),
+        _ => "the second term first".to_owned(),
+    };
+    want(found == second, wanted, || response.summary())
 }
 
 async fn at(trial: &mut Trial, position: i64, number: i64) -> Checked<ScanResponse> {
@@ -391,7 +396,7 @@ async fn occurrences(trial: &mut Trial) -> Checked {
     let search = trial.search(RpnQuery::bib1(rpn));
     let found = trial.ask(search).await.given()?;
     let holds = found.search_status && found.result_count == said;
-    want(holds, format!("{said} hits"), || found.summary())
+    want(holds, counted(said, "hit"), || found.summary())
 }
 
 async fn numeric_term(trial: &mut Trial) -> Checked {

@@ -6,7 +6,7 @@ use z3950_asn1::apdu::{
 };
 
 use crate::conformance::answers::{Refusable, WithRecords};
-use crate::conformance::check::{Check, Checked, Preparation, Verdict, checks, want};
+use crate::conformance::check::{Check, Checked, Preparation, Verdict, checks, counted, want};
 use crate::conformance::trial::{Received, Trial};
 
 const SIZES: &str = "Z39.50-2003 §3.3";
@@ -19,7 +19,7 @@ pub(super) const CHECKS: &[Check] = checks! {
         "If fewer records came because of their sizes, presentStatus does not say success."
         => preferred_status;
     "size.preferred.rest" Practice "practice: clients ask again for the rest":
-        "The rest comes when it is asked for."
+        "Records that did not fit into an answer come when they are asked for."
         => rest;
     "size.exceptional" Shall "Z39.50-2003 §3.3.1":
         "A single record above preferredMessageSize comes if exceptionalRecordSize allows it."
@@ -28,7 +28,7 @@ pub(super) const CHECKS: &[Check] = checks! {
         "A record above exceptionalRecordSize does not come, but a diagnostic does."
         => too_large;
     "size.record-too-large.code" Should "Bib-1 diagnostics 16, 17":
-        "The diagnostic is 16 or 17."
+        "A record above exceptionalRecordSize is refused with 16 or 17."
         => too_large_code;
     "segments.not-granted" Shall "Z39.50-2003 §3.3":
         "Without segmentation, an answer is one APDU."
@@ -74,7 +74,8 @@ async fn record_sizes(trial: &mut Trial, number: i64) -> Checked<Vec<usize>> {
     match count >= number && !sizes.contains(&0) {
         true => Ok(sizes),
         false => Err(Verdict::not_judged(format!(
-            "needs {number} records in one answer"
+            "needs {} in one answer",
+            counted(number, "record")
         ))),
     }
 }
@@ -133,8 +134,8 @@ async fn preferred(trial: &mut Trial) -> Checked {
     let total = octets(&response);
     want(
         total <= most || response.records().len() == 1,
-        format!("records of {most} octets at most"),
-        || format!("{total} octets"),
+        format!("records of {} at most", counted(most, "octet")),
+        || counted(total, "octet"),
     )
 }
 
@@ -284,8 +285,8 @@ async fn level_1(trial: &mut Trial) -> Checked {
     })?;
     let came = i64::try_from(answer.records().count()).unwrap_or(0);
     let asked = trial.offer.hits.min(3);
-    want(came == asked, format!("{asked} records"), || {
-        format!("{came} records")
+    want(came == asked, counted(asked, "record"), || {
+        counted(came, "record")
     })
 }
 
@@ -298,7 +299,7 @@ async fn level_1_count(trial: &mut Trial) -> Checked {
         let holds = usize::try_from(*said) == Ok(records.len());
         want(
             holds,
-            format!("a segment that says {} records", records.len()),
+            format!("a segment that says {}", counted(records.len(), "record")),
             || said.to_string(),
         )?;
     }
@@ -342,8 +343,8 @@ async fn level_2(trial: &mut Trial) -> Checked {
     }
     want(
         joined == whole,
-        format!("fragments of {} octets in all", whole.len()),
-        || format!("{} octets, or others", joined.len()),
+        format!("fragments of {} in all", counted(whole.len(), "octet")),
+        || format!("{}, or others", counted(joined.len(), "octet")),
     )
 }
 

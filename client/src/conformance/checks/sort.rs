@@ -22,7 +22,7 @@ pub(super) const CHECKS: &[Check] = checks! {
         "A sorted set has the records that it had before."
         => same_records;
     "sort.again" Practice SORT:
-        "The same sort gives the same order."
+        "A sort that is repeated gives the same order."
         => same_order;
     "sort.descending" Should SORT:
         "The descending order is not the ascending one, if there are several records."
@@ -34,25 +34,25 @@ pub(super) const CHECKS: &[Check] = checks! {
         "A sort of a set that does not exist is refused with a diagnostic."
         => unknown_set;
     "sort.unknown-set.code" Should "Bib-1 diagnostic 30":
-        "The diagnostic is 30."
+        "A sort of a set that does not exist is refused with 30."
         => unknown_set_code;
     "sort.key.unknown" Should "Bib-1 diagnostic 207":
-        "A key that the server does not have is refused with a diagnostic."
+        "A sort key that the server does not have is refused with a diagnostic."
         => unknown_key;
     "sort.key.field.unknown" Practice SORT:
-        "A field that the server does not have is refused with a diagnostic."
+        "A sort by a field that the server does not have is refused with a diagnostic."
         => unknown_field;
     "sort.key.none" Practice SORT:
         "A sort without keys is answered."
         => without_keys;
     "sort.key.several" Should SORT:
-        "Two keys are used, or refused with a diagnostic."
+        "Two sort keys are used, or refused with a diagnostic."
         => two_keys;
     "sort.relation.frequency" Practice SORT:
         "A sort by frequency is done, or refused with a diagnostic."
         => relation(SortRelation::ASCENDING_BY_FREQUENCY);
     "sort.relation.unknown" Practice SORT:
-        "An unknown relation is refused with a diagnostic."
+        "A sort by an unknown relation is refused with a diagnostic."
         => unknown_relation;
     "sort.case" Practice SORT:
         "A sort by case is done, or refused with a diagnostic."
@@ -61,7 +61,7 @@ pub(super) const CHECKS: &[Check] = checks! {
         "A sort that is to end at a missing value is done, or refused with a diagnostic."
         => missing(MissingValueAction::Abort);
     "sort.missing.data" Practice SORT:
-        "A value for records without one is used, or refused with a diagnostic."
+        "A sort with a value for records that have none is done, or refused with a diagnostic."
         => missing(MissingValueAction::MissingValueData("zzz".into()));
     "sort.two-sets" Should SORT:
         "Two sets are sorted into one, or refused with 230."

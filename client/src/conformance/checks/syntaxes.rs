@@ -11,7 +11,7 @@ use z3950_asn1::types::InternationalString;
 use z3950_marc::iso2709;
 
 use crate::conformance::answers::{Refusable, WithRecords};
-use crate::conformance::check::{Check, Checked, Preparation, Verdict, checks, want};
+use crate::conformance::check::{Check, Checked, Preparation, Verdict, checks, counted, want};
 use crate::conformance::requests::present;
 use crate::conformance::trial::Trial;
 
@@ -53,7 +53,7 @@ pub(super) const CHECKS: &[Check] = checks! {
         "A record in a syntax that does not exist is refused with a diagnostic, or comes in another."
         => unknown;
     "syntax.unknown.code" Should "Bib-1 diagnostics 238, 239":
-        "The diagnostic is 238 or 239."
+        "A record in a syntax that does not exist is refused with 238 or 239."
         => unknown_code;
     "syntax.not-a-syntax" Practice SYNTAX:
         "A syntax that is an attribute set is refused with a diagnostic, or the record comes in another."
@@ -144,7 +144,7 @@ async fn xml(trial: &mut Trial) -> Checked {
     want(
         text.starts_with(b"<") && text.ends_with(b">"),
         "an XML document",
-        || format!("{} octets that are none", octets.len()),
+        || format!("{} that are not a document", counted(octets.len(), "octet")),
     )
 }
 
@@ -177,7 +177,7 @@ async fn labelled(trial: &mut Trial) -> Checked {
     )
 }
 
-/// The answer to a request for a record in a syntax that is none; it is honest.
+/// The answer to a request for a record in a syntax that does not exist; it is honest.
 async fn in_none(trial: &mut Trial, syntax: Oid) -> Checked<PresentResponse> {
     trial.hits(1).await?;
     let response = first_in(trial, syntax).await?;

@@ -7,7 +7,7 @@ use z3950_asn1::apdu::{
 use z3950_asn1::oid::{BIB_1, SUTRS};
 
 use crate::conformance::answers::Refusable;
-use crate::conformance::check::{Check, Checked, Preparation, Verdict, checks, want};
+use crate::conformance::check::{Check, Checked, Preparation, Verdict, checks, counted, want};
 use crate::conformance::trial::Trial;
 
 const TYPES: &str = "Z39.50-2003 §4.1 Term";
@@ -20,7 +20,7 @@ pub(super) const CHECKS: &[Check] = checks! {
         "A number as a term is searched, or refused with a diagnostic."
         => answered(Term::Numeric(2003));
     "term.numeric.negative" Practice TYPES:
-        "So is a negative number."
+        "A negative number as a term is searched, or refused with a diagnostic."
         => answered(Term::Numeric(-1));
     "term.oid" Should TYPES:
         "An object identifier as a term is searched, or refused with a diagnostic."
@@ -122,7 +122,7 @@ async fn character_string(trial: &mut Trial) -> Checked {
     response.not_offered_if(&[124, 228, 229, 3])?;
     let hits = plain.result_count;
     let holds = response.search_status && response.result_count == hits;
-    want(holds, format!("{hits} hits"), || response.summary())
+    want(holds, counted(hits, "hit"), || response.summary())
 }
 
 async fn session_goes_on(trial: &mut Trial) -> Checked {
@@ -133,5 +133,5 @@ async fn session_goes_on(trial: &mut Trial) -> Checked {
     let search = trial.good_search()?;
     let response = trial.ask(search).await?;
     let holds = response.search_status && response.result_count == hits;
-    want(holds, format!("{hits} hits"), || response.summary())
+    want(holds, counted(hits, "hit"), || response.summary())
 }

@@ -12,6 +12,7 @@ use z3950_asn1::oid::{DATABASE_UPDATE, USMARC};
 use z3950_marc::iso2709;
 use z3950_marc::record::MarcRecord;
 
+use crate::conformance::answers::in_default_format;
 use crate::conformance::check::{Check, Checked, Preparation, Verdict, checks, want};
 use crate::conformance::requests::search;
 use crate::conformance::trial::{Trial, summary};
@@ -26,10 +27,10 @@ pub(super) const CHECKS: &[Check] = checks! {
         "A record that was stored is found by its title."
         => found;
     "update.replace" Shall UPDATE:
-        "A record is replaced, or that is refused with a diagnostic."
+        "A record that was stored is replaced, or the update is refused with a diagnostic."
         => replace;
     "update.delete" Shall UPDATE:
-        "A record is deleted, or that is refused with a diagnostic."
+        "A record that was stored is deleted, or the update is refused with a diagnostic."
         => delete;
     "update.delete.gone" Practice UPDATE:
         "A record that was deleted is no longer found."
@@ -41,7 +42,7 @@ pub(super) const CHECKS: &[Check] = checks! {
         "An update of a database that does not exist fails with a diagnostic."
         => unknown_database;
     "update.record.damaged" Practice UPDATE:
-        "A record that is no record is refused with a diagnostic."
+        "An update with octets that are no record is refused with a diagnostic."
         => damaged;
 };
 
@@ -112,6 +113,12 @@ fn outcome(response: &ExtendedServicesResponse) -> Checked<bool> {
     Ok(false)
 }
 
+/// Why an update was refused: the first diagnostic.
+fn refusal(response: ExtendedServicesResponse) -> String {
+    let listed = in_default_format(response.diagnostics.as_deref().unwrap_or_default());
+    listed.first().map_or_else(String::new, ToString::to_string)
+}
+
 /// Stores a record of its own.
 async fn stored(trial: &mut Trial) -> Checked<Own> {
     let own = Own::new()?;
@@ -121,8 +128,14 @@ async fn stored(trial: &mut Trial) -> Checked<Own> {
         .given()?;
     match outcome(&response).given()? {
         true => Ok(own),
-        false => Err(Verdict::not_offered(summary(&response.into()))),
+        false => Err(Verdict::not_offered(refusal(response))),
     }
+}
+
+/// Whether a record can be stored, which is deleted at once.
+pub(in crate::conformance) async fn tried(trial: &mut Trial) -> Checked {
+    let own = stored(trial).await?;
+    remove(trial, &own).await.map(drop)
 }
 
 async fn remove(trial: &mut Trial, own: &Own) -> Checked<ExtendedServicesResponse> {
