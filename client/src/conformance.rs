@@ -1,5 +1,5 @@
-//! Judges a server by Z39.50-2003: each check has a session of its own, sends what a client may send, also odd values,
-//! and compares the answers with the standard, its clarifications, RFC 2056 and what clients depend on.
+//! Judges a server by Z39.50-2003, or by SRU 1.1, 1.2 and 2.0: each check has a session or connection of its own, sends what a client may
+//! send, also odd values, and compares the answers with the standard, its clarifications, RFC 2056 and what clients depend on.
 //!
 //! ```no_run
 //! use z3950::Client;
@@ -7,7 +7,7 @@
 //!
 //! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
 //! let client = Client::new();
-//! let target = client.profiles().resolve("localhost:9999/Default")?;
+//! let target = client.profiles().resolve("localhost:2100/books")?;
 //! let connector = client.connector(&target.endpoint, None)?;
 //! let mut options = JudgeOptions::default();
 //! options.databases = target.databases();
@@ -18,7 +18,7 @@
 //!         println!("{} ({}): wanted {wanted}, but {came} came", finding.check.name, finding.check.section);
 //!     }
 //! }
-//! std::fs::write("report.xml", judge.report("localhost:9999").to_junit())?;
+//! std::fs::write("report.xml", judge.report("localhost:2100").to_junit())?;
 //! # Ok(())
 //! # }
 //! ```
@@ -28,17 +28,21 @@ mod check;
 mod checks;
 mod judge;
 mod junit;
+mod ledger;
 mod offer;
 mod report;
 mod requests;
+mod secrets;
+mod sru;
 mod trial;
 
 pub use self::check::{Check, Level, Verdict};
 pub use self::checks::{Permission, all as all_checks};
 pub use self::judge::{Judge, JudgeLimits, JudgeOptions};
-pub use self::offer::Offer;
-pub use self::report::{Count, Finding, Report};
-pub use self::trial::Exchange;
+pub use self::ledger::Exchange;
+pub use self::offer::{Missing, Offer};
+pub use self::report::{Count, Finding, Offered, Report};
+pub use self::sru::{SruOffer, all as all_sru_checks};
 
 #[cfg(test)]
 mod tests;

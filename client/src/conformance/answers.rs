@@ -5,7 +5,7 @@ use z3950_asn1::apdu::{
     Record, Records, ScanResponse, ScanStatus, SearchResponse, SortResponse, SortStatus,
 };
 
-use super::check::{Checked, Verdict, want};
+use super::check::{Checked, Verdict, counted, want};
 use super::trial::summary;
 
 /// What a request that asks for the impossible led to.
@@ -126,7 +126,7 @@ fn of_records(records: Option<&Records>) -> Vec<DefaultDiagFormat> {
 }
 
 /// Diagnostics of other formats count as one without a known condition.
-fn in_default_format(diagnostics: &[DiagRec]) -> Vec<DefaultDiagFormat> {
+pub(super) fn in_default_format(diagnostics: &[DiagRec]) -> Vec<DefaultDiagFormat> {
     let known = diagnostics.iter().map(|diagnostic| match diagnostic {
         DiagRec::DefaultFormat(known) => known.clone(),
         DiagRec::ExternallyDefined(_) => DefaultDiagFormat::bib1(100, "in another format"),
@@ -157,8 +157,7 @@ pub(super) trait WithRecords: Refusable {
     fn has_records(&self, number: i64) -> Checked {
         let wanted = match number {
             0 => "no records".to_owned(),
-            1 => "1 record".to_owned(),
-            _ => format!("{number} records"),
+            _ => counted(number, "record"),
         };
         let came = i64::try_from(self.records().len());
         want(came == Ok(number), wanted, || self.summary())?;

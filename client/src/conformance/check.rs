@@ -4,6 +4,7 @@ use std::fmt;
 
 pub use z3950_asn1::judgement::Level;
 
+use super::sru::SruTrial;
 use super::trial::Trial;
 use crate::transport::BoxFuture;
 
@@ -17,7 +18,37 @@ pub struct Check {
     pub section: &'static str,
     /// What is required, in one sentence.
     pub requirement: &'static str,
-    pub(super) run: for<'a> fn(&'a mut Trial) -> BoxFuture<'a, Checked>,
+    pub(super) run: Procedure,
+}
+
+/// How a check is carried out: in a session of Z39.50, or by requests of SRU.
+pub(super) enum Procedure {
+    Z3950(for<'a> fn(&'a mut Trial) -> BoxFuture<'a, Checked>),
+    Sru(for<'a> fn(&'a mut SruTrial) -> BoxFuture<'a, Checked>),
+}
+
+#[cfg(test)]
+impl Check {
+    /// Whether the requirement can be understood without those before it, as a report shows it.
+    pub(super) fn stands_alone(&self) -> bool {
+        let leans = [
+            "So ",
+            "It ",
+            "Its ",
+            "That ",
+            "Likewise",
+            "Also ",
+            "Afterwards",
+            "The same ",
+            "The diagnostic is",
+            "The details are",
+            "The rest ",
+        ];
+        let ends = [" as well.", " too.", " is not."];
+        let text = self.requirement;
+        !leans.iter().any(|words| text.starts_with(words))
+            && !ends.iter().any(|words| text.ends_with(words))
+    }
 }
 
 impl fmt::Debug for Check {
@@ -61,6 +92,15 @@ impl Verdict {
         }
     }
 
+    /// What it says besides its name.
+    pub(super) fn into_words(self) -> String {
+        match self {
+            Self::Pass => String::new(),
+            Self::Fail { wanted, came } => format!("wanted {wanted}, but {came} came"),
+            Self::NotOffered { reason } | Self::NotJudged { reason } => reason,
+        }
+    }
+
     pub(super) fn fail(wanted: impl Into<String>, came: impl Into<String>) -> Self {
         Self::Fail {
             wanted: wanted.into(),
@@ -101,6 +141,16 @@ impl<T> Preparation for Checked<T> {
     }
 }
 
+/// Why what a query finds is not judged if the server invents the number.
+pub(super) const CHANGING: &str = "the number of hits changes from search to search";
+
+/// A number and what it counts: `1 record`, `2 records`.
+pub(super) fn counted(number: impl TryInto<i128>, thing: &str) -> String {
+    let number = number.try_into().unwrap_or(i128::MAX);
+    let ending = if number == 1 { "" } else { "s" };
+    format!("{number} {thing}{ending}")
+}
+
 /// Fails unless the condition holds.
 pub(super) fn want(
     holds: bool,
@@ -121,7 +171,9 @@ macro_rules! checks {
             level: $crate::conformance::check::Level::$level,
             section: $section,
             requirement: $requirement,
-            run: |trial| Box::pin($run(trial $($(, $argument)*)?)),
+            run: $crate::conformance::check::Procedure::Z3950(
+                |trial| Box::pin($run(trial $($(, $argument)*)?)),
+            ),
         },)*]
     };
 }

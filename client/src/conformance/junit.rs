@@ -1,5 +1,5 @@
 //! A report as XML of JUnit: a test suite for each service, a test case for each check. Demands of the standard that are not met
-//! are failures; all that is no demand or was not tried is skipped.
+//! are failures; what kept a check from being carried out is an error; all that is no demand or was not tried is skipped.
 
 use z3950_asn1::judgement::junit::{JunitReport, TestCase, TestOutcome, TestSuite};
 
@@ -61,6 +61,9 @@ fn case(finding: &Finding) -> TestCase {
         },
         Verdict::Fail { wanted, came } => TestOutcome::Skipped {
             message: format!("advice, {about}: wanted {wanted}, but {came} came"),
+        },
+        Verdict::NotJudged { reason } if finding.is_error => TestOutcome::Error {
+            message: reason.clone(),
         },
         Verdict::NotOffered { reason } | Verdict::NotJudged { reason } => TestOutcome::Skipped {
             message: format!("{}: {reason}", finding.verdict.as_str()),

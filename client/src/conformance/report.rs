@@ -7,8 +7,10 @@ use z3950_asn1::hex;
 use z3950_asn1::moment::Moment;
 
 use super::check::{Check, Level, Verdict};
-use super::offer::Offer;
-use super::trial::Exchange;
+use super::ledger::Exchange;
+use super::offer::{Missing, Offer};
+use super::secrets::Secrets;
+use super::sru::SruOffer;
 
 /// The version of the JSON form.
 const VERSION: u32 = 1;
@@ -21,6 +23,9 @@ pub struct Finding {
     pub check: &'static Check,
     /// How it ended.
     pub verdict: Verdict,
+    /// Whether it is not judged because of an error: no session began, or the judgement ended early. Of the checks that are left out then,
+    /// the first one has the error.
+    pub is_error: bool,
     /// How long it took.
     pub time: Duration,
     /// What was said.
@@ -42,9 +47,52 @@ pub struct Report<'a> {
     /// How many octets were received.
     pub octets: u64,
     /// What the server offers.
-    pub offer: &'a Offer,
+    pub offer: Offered<'a>,
     /// The findings, in the order of the checks.
     pub findings: &'a [Finding],
+    pub(super) secrets: &'a Secrets,
+}
+
+/// What a server offers, in the protocol in which it is judged.
+#[derive(Debug, Clone, Copy)]
+pub enum Offered<'a> {
+    /// In a session of Z39.50.
+    Z3950(&'a Offer),
+    /// By requests of SRU.
+    Sru(&'a SruOffer),
+}
+
+impl<'a> Offered<'a> {
+    /// Whether it answered at all.
+    pub fn has_answered(self) -> bool {
+        match self {
+            Self::Z3950(offer) => offer.init.is_some(),
+            Self::Sru(offer) => offer.has_answered,
+        }
+    }
+
+    /// What was asked for and is not there.
+    pub fn missing(self) -> &'a [Missing] {
+        match self {
+            Self::Z3950(offer) => &offer.missing,
+            Self::Sru(offer) => &offer.missing,
+        }
+    }
+
+    /// What could not be found out, and why.
+    pub fn notes(self) -> &'a [String] {
+        match self {
+            Self::Z3950(offer) => &offer.notes,
+            Self::Sru(offer) => &offer.notes,
+        }
+    }
+
+    fn used(self) -> Vec<(String, Value)> {
+        match self {
+            Self::Z3950(offer) => offer.used(),
+            Self::Sru(offer) => offer.used(),
+        }
+    }
 }
 
 /// How many checks ended how.
@@ -61,6 +109,8 @@ pub struct Count {
     pub not_offered: usize,
     /// Nothing can be said.
     pub not_judged: usize,
+    /// Those of them that an error kept from being carried out; see [`Finding::is_error`].
+    pub errors: usize,
 }
 
 impl Finding {
@@ -99,6 +149,7 @@ impl Finding {
             "wanted": wanted,
             "came": came,
             "reason": reason,
+            "error": self.is_error,
             "seconds": self.time.as_secs_f64(),
             "conversation": exchanges,
         });
@@ -122,6 +173,7 @@ impl Report<'_> {
                 Verdict::NotJudged { .. } => &mut count.not_judged,
             };
             *number += 1;
+            count.errors += usize::from(finding.is_error);
         }
         count
     }
@@ -148,6 +200,7 @@ impl Report<'_> {
                 "advice": count.advice,
                 "not offered": count.not_offered,
                 "not judged": count.not_judged,
+                "errors": count.errors,
             },
             "checks": findings,
         })
@@ -155,35 +208,13 @@ impl Report<'_> {
 
     /// What is known about the server, and what was used to judge it: names and texts.
     pub fn used(&self) -> Vec<(String, Value)> {
-        let offer = self.offer;
-        let databases: Vec<Value> = offer
-            .databases
-            .iter()
-            .map(|name| name.0.to_string_lossy().into())
-            .collect();
-        let options: Vec<&str> = offer.granted.names().collect();
-        let syntaxes: Vec<&str> = offer.syntaxes.iter().filter_map(|oid| oid.name()).collect();
-        let implementation = offer.init.as_ref().map(|init| {
-            let texts = [&init.implementation_name, &init.implementation_version];
-            let texts = texts
-                .into_iter()
-                .flatten()
-                .map(|text| text.to_string_lossy());
-            texts.collect::<Vec<_>>().join(" ")
-        });
-        let query = offer.query.as_ref().map(ToString::to_string);
-        [
-            ("implementation", json!(implementation)),
-            ("version", json!(offer.version)),
-            ("options", json!(options)),
-            ("databases", json!(databases)),
-            ("query", json!(query)),
-            ("hits", json!(offer.hits)),
-            ("syntaxes", json!(syntaxes)),
-            ("notes", json!(offer.notes)),
-        ]
-        .map(|(name, value)| (name.to_owned(), value))
-        .into()
+        let mut used = self.offer.used();
+        for (_, value) in &mut used {
+            if let Value::String(text) = value {
+                self.secrets.hide_in(text);
+            }
+        }
+        used
     }
 
     /// When it began, in UTC (RFC 3339).

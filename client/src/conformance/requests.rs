@@ -2,16 +2,16 @@
 
 use z3950_asn1::apdu::{
     Apdu, AttributeElement, AttributesPlusTerm, Close, DatabaseName, DeleteFunction,
-    DeleteResultSetRequest, DeleteResultSetResponse, ExtendedServicesRequest,
-    ExtendedServicesResponse, InitializeRequest, InitializeResponse, Operand, PresentRequest,
-    PresentResponse, Query, ReferenceId, ResourceReportRequest, ResourceReportResponse, RpnQuery,
-    RpnStructure, ScanRequest, ScanResponse, SearchRequest, SearchResponse, SortRequest,
-    SortResponse, Term,
+    DeleteResultSetRequest, DeleteResultSetResponse, DuplicateDetectionRequest,
+    DuplicateDetectionResponse, ExtendedServicesRequest, ExtendedServicesResponse,
+    InitializeRequest, InitializeResponse, Operand, PresentRequest, PresentResponse, Query,
+    ReferenceId, ResourceReportRequest, ResourceReportResponse, RpnQuery, RpnStructure,
+    ScanRequest, ScanResponse, SearchRequest, SearchResponse, SortRequest, SortResponse, Term,
 };
 use z3950_asn1::bib1::attributes::{USE, USE_TITLE};
 use z3950_asn1::oid::BIB_1;
 
-use super::check::{Checked, Preparation, Verdict};
+use super::check::{Checked, Preparation, Verdict, counted};
 use super::trial::Trial;
 
 /// A request, and the response that answers it.
@@ -40,6 +40,7 @@ answers! {
     DeleteResultSetRequest => DeleteResultSetResponse, "a deleteResultSetResponse";
     ResourceReportRequest => ResourceReportResponse, "a resourceReportResponse";
     ExtendedServicesRequest => ExtendedServicesResponse, "an extendedServicesResponse";
+    DuplicateDetectionRequest => DuplicateDetectionResponse, "a duplicateDetectionResponse";
     Close => Close, "a close";
 }
 
@@ -51,8 +52,13 @@ pub(super) const NOWHERE: &str = "zqxjkvzzqwv";
 pub(super) const MAX: i64 = i32::MAX as i64;
 
 impl Trial {
-    /// The query that has hits, or if none has any, one of them.
+    /// The query that has hits, or if none has any, one that is accepted.
     pub(super) fn query(&self) -> Checked<RpnQuery> {
+        if let Some(words) = &self.offer.refusal {
+            return Err(Verdict::not_judged(format!(
+                "the query was refused: {words}"
+            )));
+        }
         let query = self.offer.query.clone();
         query.ok_or_else(|| Verdict::not_judged("no session began in which to search"))
     }
@@ -62,8 +68,8 @@ impl Trial {
         match self.offer.hits {
             found if found >= hits => self.query(),
             found => {
-                let reason =
-                    format!("needs a query with {hits} hits or more; the best has {found}");
+                let wanted = counted(hits, "hit");
+                let reason = format!("needs a query with {wanted} or more; the best has {found}");
                 Err(Verdict::not_judged(reason))
             }
         }
@@ -149,7 +155,8 @@ impl Trial {
         match response.result_count {
             count if response.search_status && count >= least => Ok(count),
             count => {
-                let reason = format!("needs a search with {least} hits or more, not {count}");
+                let wanted = counted(least, "hit");
+                let reason = format!("needs a search with {wanted} or more, not {count}");
                 Err(Verdict::not_judged(reason))
             }
         }

@@ -6,8 +6,9 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::{SinkExt, StreamExt};
+use tokio::io::AsyncReadExt;
 use tokio::task::yield_now;
-use tokio::time::{Instant, sleep_until, timeout};
+use tokio::time::timeout;
 use tokio_util::codec::Framed;
 use z3950_asn1::apdu::{
     Apdu, Close, CloseReason, IdAuthentication, InitializeRequest, InitializeResponse, Options,
@@ -19,31 +20,20 @@ use z3950_asn1::codec::{
 };
 use z3950_asn1::decoded;
 
-use super::check::{Checked, Preparation, Verdict};
+use super::check::{Checked, Preparation, Verdict, counted, want};
 use super::judge::{JudgeOptions, JudgedServer};
+use super::ledger::Ledger;
 use super::offer::Offer;
 use super::requests::HasAnswer;
+use crate::transport::http::chain;
 use crate::transport::{BoxStream, Connect};
 
-/// The most APDUs kept of a check for its report.
-const MAX_EXCHANGES: usize = 200;
-/// The most octets kept of an APDU for the report.
-const MAX_KEPT: usize = 4096;
 /// The most characters of an APDU in a message.
 const MAX_SUMMARY: usize = 400;
-
-/// An APDU, or other octets, that was sent or received.
-#[derive(Debug, Clone)]
-pub struct Exchange {
-    /// Whether the judge sent it, not the server.
-    pub is_sent: bool,
-    /// Its octets, the first 4096 of them; credentials are left out.
-    pub octets: Bytes,
-    /// How many octets it has.
-    pub length: usize,
-    /// What it says: the name of the APDU and its elements in JSON, shortened.
-    pub summary: String,
-}
+/// A server that says this many APDUs at the end of a session, instead of close, does not stop.
+pub(super) const MAX_UNASKED: usize = 100;
+/// How long a server that has nothing to say is listened to.
+const QUIET: Duration = Duration::from_secs(1);
 
 /// A check in progress.
 pub(super) struct Trial {
@@ -55,15 +45,7 @@ pub(super) struct Trial {
     pub(super) granted: Options,
     /// The version in force; 0 before Init.
     pub(super) version: u8,
-    next_request: Instant,
-    /// What was said.
-    pub(super) exchanges: Vec<Exchange>,
-    /// How many requests were sent.
-    pub(super) requests: u32,
-    /// How many octets were received.
-    pub(super) octets: u64,
-    /// Whether the server could not be reached, or did not answer Init.
-    pub(super) is_unreachable: bool,
+    pub(super) ledger: Ledger,
 }
 
 /// What the server sent next.
@@ -85,11 +67,7 @@ impl Trial {
             stream: None,
             granted: Options::default(),
             version: 0,
-            next_request: Instant::now(),
-            exchanges: Vec::new(),
-            requests: 0,
-            octets: 0,
-            is_unreachable: false,
+            ledger: Ledger::default(),
         }
     }
 
@@ -111,11 +89,12 @@ impl Trial {
             host,
             port,
             options,
+            ..
         } = &*self.target;
         let connected = connector.connect(host, *port, &options.timeouts).await;
         let stream = connected.map_err(|error| {
-            self.is_unreachable = true;
-            Verdict::not_judged(format!("cannot connect: {error}"))
+            self.ledger.is_unreachable = true;
+            Verdict::not_judged(chain(&error))
         })?;
         let size = usize::try_from(options.limits.check_octets).unwrap_or(usize::MAX);
         self.stream = Some(Framed::new(stream, ApduCodec::new(size)));
@@ -140,7 +119,7 @@ impl Trial {
         init: InitializeRequest,
     ) -> Checked<InitializeResponse> {
         let opened = self.opened(init).await.given();
-        self.is_unreachable |= opened.is_err();
+        self.ledger.is_unreachable |= opened.is_err();
         let response = opened?;
         match response.result {
             true => Ok(response),
@@ -191,15 +170,24 @@ impl Trial {
         self.answer_to::<R>().await
     }
 
+    /// Sends a request that may end the session, and fails unless its answer or that end comes next; returns `None` for the end.
+    pub(super) async fn ask_or_end<R: HasAnswer>(
+        &mut self,
+        request: R,
+    ) -> Checked<Option<R::Answer>> {
+        self.send(&request.into()).await?;
+        let received = self.receive().await;
+        if received.is_over() {
+            return Ok(None);
+        }
+        let wanted = || format!("{} or the end of the session", R::ANSWER);
+        received.into_answer::<R>(wanted).map(Some)
+    }
+
     /// Waits for the answer to a request of this kind.
     pub(super) async fn answer_to<R: HasAnswer>(&mut self) -> Checked<R::Answer> {
         let received = self.receive().await;
-        let came = received.to_string();
-        let answer = match received {
-            Received::Apdu(apdu) => R::Answer::try_from(*apdu).ok(),
-            _ => None,
-        };
-        answer.ok_or_else(|| Verdict::fail(R::ANSWER, came))
+        received.into_answer::<R>(|| R::ANSWER.to_owned())
     }
 
     /// Sends an APDU.
@@ -212,9 +200,7 @@ impl Trial {
     pub(super) async fn send_octets(&mut self, octets: impl Into<Bytes>) -> Checked {
         let octets = octets.into();
         let pause = self.target.options.pause;
-        sleep_until(self.next_request).await;
-        self.next_request = Instant::now() + pause;
-        self.requests += 1;
+        self.ledger.pace(pause).await;
         self.note(true, &octets);
         let limit = self.answer_limit();
         let Some(stream) = &mut self.stream else {
@@ -234,7 +220,7 @@ impl Trial {
     /// Sends octets in a write each.
     pub(super) async fn send_slowly(&mut self, octets: impl Into<Bytes>) -> Checked {
         let octets = octets.into();
-        self.requests += 1;
+        self.ledger.requests += 1;
         self.note(true, &octets);
         for position in 0..octets.len() {
             let Some(stream) = &mut self.stream else {
@@ -250,11 +236,13 @@ impl Trial {
     /// Waits for the next APDU.
     pub(super) async fn receive(&mut self) -> Received {
         let limit = self.answer_limit();
-        self.receive_within(limit).await
+        let received = self.receive_within(limit).await;
+        self.ledger.is_silent |= matches!(received, Received::Silence(_));
+        received
     }
 
     /// Waits for the next APDU, at most for the given time.
-    pub(super) async fn receive_within(&mut self, limit: Duration) -> Received {
+    async fn receive_within(&mut self, limit: Duration) -> Received {
         let most = self.target.options.limits.check_octets;
         let Some(stream) = &mut self.stream else {
             return Received::End("there is no connection".to_owned());
@@ -267,15 +255,15 @@ impl Trial {
             }
             Ok(Some(Err(error))) => {
                 let rest = stream.read_buffer().clone().freeze();
-                self.octets += rest.len() as u64;
+                self.ledger.octets += rest.len() as u64;
                 self.note(false, &rest);
                 return Received::Malformed(error.to_string());
             }
             Ok(Some(Ok(octets))) => octets,
         };
-        self.octets = self.octets.saturating_add(octets.len() as u64);
+        self.ledger.octets = self.ledger.octets.saturating_add(octets.len() as u64);
         self.note(false, &octets);
-        if self.octets > most {
+        if self.ledger.octets > most {
             self.stream = None;
             return Received::Malformed(format!("more than {most} octets in one check"));
         }
@@ -285,12 +273,52 @@ impl Trial {
         }
     }
 
-    /// Closes the connection as a client does that is finished, and waits a moment for the server to do so as well, so that
-    /// it never has two of them.
-    pub(super) async fn leave(&mut self) {
-        let Some(mut stream) = self.stream.take() else {
-            return;
+    /// What the server says within a second although nothing was asked.
+    pub(super) async fn unasked(&mut self) -> Received {
+        self.receive_within(QUIET).await
+    }
+
+    /// Fails unless the server says nothing for a second and keeps the connection.
+    pub(super) async fn silence(&mut self) -> Checked {
+        let received = self.unasked().await;
+        let holds = matches!(received, Received::Silence(_));
+        want(holds, "nothing", || received.to_string())
+    }
+
+    /// Whether the server comes to an end of what it says, APDUs or not: the connection ends, or a second passes.
+    pub(super) async fn stops(&mut self) -> bool {
+        let most = self.target.options.limits.check_octets;
+        let Some(stream) = &mut self.stream else {
+            return true;
         };
+        let mut part = [0; 4096];
+        while let Ok(Ok(count @ 1..)) = timeout(QUIET, stream.get_mut().read(&mut part)).await {
+            self.ledger.octets = self.ledger.octets.saturating_add(count as u64);
+            if self.ledger.octets > most {
+                return false;
+            }
+        }
+        true
+    }
+
+    /// Whether a session begins, and a search in it is answered.
+    pub(super) async fn is_answered(&mut self) -> bool {
+        if self.session().await.is_err() {
+            return false;
+        }
+        match self.good_search() {
+            Ok(search) => self.ask(search).await.is_ok(),
+            Err(_) => true,
+        }
+    }
+
+    /// Closes the connection as a client does that is finished, and waits a moment for the server to do so as well, so that
+    /// it never has two of them. Returns whether the server came to an end.
+    pub(super) async fn leave(&mut self) -> bool {
+        let Some(mut stream) = self.stream.take() else {
+            return true;
+        };
+        let mut unasked = 0;
         let goodbye = async {
             if self.version >= 3 {
                 let close = encoded(&Close::new(CloseReason::FINISHED, None).into());
@@ -298,11 +326,18 @@ impl Trial {
                     stream.send(Bytes::from(octets)).await.ok()?;
                 }
             }
-            // A server that goes on sending is left.
-            stream.next().await?.ok()
+            while unasked < MAX_UNASKED {
+                let octets = stream.next().await?.ok()?;
+                if matches!(codec::decode(&octets), Ok(Apdu::Close(_))) {
+                    break;
+                }
+                unasked += 1;
+            }
+            Some(())
         };
         let _ = timeout(self.target.options.timeouts.close, goodbye).await;
         (self.version, self.granted) = (0, Options::default());
+        unasked < MAX_UNASKED
     }
 
     /// Ends the connection without a word.
@@ -318,19 +353,32 @@ impl Trial {
     }
 
     fn note(&mut self, is_sent: bool, octets: &Bytes) {
-        if self.exchanges.len() == MAX_EXCHANGES {
-            return;
-        }
         let octets = match is_sent {
             true => without_credentials(octets),
             false => octets.clone(),
         };
-        self.exchanges.push(Exchange {
-            is_sent,
-            summary: summary_of(&octets),
-            length: octets.len(),
-            octets: octets.slice(..octets.len().min(MAX_KEPT)),
-        });
+        self.ledger
+            .note(is_sent, &octets, octets.len(), || summary_of(&octets));
+    }
+}
+
+impl Received {
+    /// Whether the session is over, by close or by the end of the connection.
+    pub(super) fn is_over(&self) -> bool {
+        match self {
+            Self::End(_) => true,
+            Self::Apdu(apdu) => matches!(**apdu, Apdu::Close(_)),
+            Self::Malformed(_) | Self::Silence(_) => false,
+        }
+    }
+
+    fn into_answer<R: HasAnswer>(self, wanted: impl FnOnce() -> String) -> Checked<R::Answer> {
+        let came = self.to_string();
+        let answer = match self {
+            Self::Apdu(apdu) => R::Answer::try_from(*apdu).ok(),
+            _ => None,
+        };
+        answer.ok_or_else(|| Verdict::fail(wanted(), came))
     }
 }
 
@@ -361,7 +409,7 @@ pub(super) fn summary(apdu: &Apdu) -> String {
 fn summary_of(octets: &[u8]) -> String {
     match codec::decode(octets) {
         Ok(apdu) => summary(&apdu),
-        Err(error) => format!("{} octets: {error}", octets.len()),
+        Err(error) => format!("{}: {error}", counted(octets.len(), "octet")),
     }
 }
 
@@ -377,7 +425,7 @@ fn without_credentials(octets: &Bytes) -> Bytes {
     encoded(&(*init).into()).map_or_else(|_| Bytes::new(), Bytes::from)
 }
 
-fn seconds(time: Duration) -> String {
+pub(super) fn seconds(time: Duration) -> String {
     format!("{} s", time.as_secs_f64())
 }
 

@@ -1,5 +1,5 @@
 //! `z3950 probe`: tries the features of a server one at a time (Z39.50-2003 §3.2), with pauses and at most one more connection
-//! per line, so as not to burden it; with `--conformance`, judges it by the standard.
+//! per line, so as not to burden it; with `--conformance`, judges it by the standards.
 
 mod conformance;
 mod options;
@@ -40,9 +40,9 @@ pub(crate) struct Probe {
     #[arg(long = "database", value_name = "NAME")]
     pub(crate) databases: Vec<String>,
 
-    /// A word that occurs in records of the database.
-    #[arg(long, value_name = "WORD", default_value = "a")]
-    pub(crate) term: String,
+    /// A word that occurs in records of the database [default: a].
+    #[arg(long, value_name = "WORD")]
+    pub(crate) term: Option<String>,
 
     /// How long to wait between requests [default: 0.5, but 0 on this machine].
     #[arg(long, value_name = "SECONDS", value_parser = seconds, hide_short_help = true)]

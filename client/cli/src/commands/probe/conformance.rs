@@ -1,14 +1,14 @@
-//! `z3950 probe --conformance`: judges a server by Z39.50-2003, and writes what it found as text, JSON and XML of JUnit.
+//! `z3950 probe --conformance`: judges a server by Z39.50-2003 or by SRU, and writes what it found as text, JSON and XML of JUnit.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use clap::Args;
 use serde_json::Value;
 use tokio::time::timeout_at;
-use z3950::conformance::{Finding, Judge, JudgeOptions, Level, Report, Verdict};
-use z3950_asn1::apdu::RpnQuery;
-use z3950_asn1::file::{Existing, Whole};
+use z3950::conformance::{Finding, Judge, JudgeOptions, Level, Missing, Report, Verdict};
+use z3950_asn1::file::{Existing, Whole, is_named_pipe};
 use z3950_asn1::hex;
 use z3950_asn1::query::parse_pqf;
 
@@ -24,14 +24,16 @@ use crate::render::counted;
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Options for judging by the standard")]
 pub(crate) struct Conformance {
-    /// Judge the server by Z39.50-2003 instead: every check names its source, what was wanted and what came. It searches and
-    /// presents only; nothing is changed. The exit code is 8 if the standard is violated.
+    /// Judge the server by Z39.50-2003 instead, or by SRU 1.1, 1.2 and 2.0 if the target is a URL of http: every check names its
+    /// source, what was wanted and what came. It searches and presents only; nothing is changed. The exit code is 8 if the standard is
+    /// violated, 6 if the server stops answering. It takes 30 minutes and its pauses at most, or the time of --deadline.
     #[arg(long)]
     conformance: bool,
 
-    /// A query in PQF that finds records, at best 3 to 20; without it, common words are tried.
-    #[arg(long, value_name = "PQF", requires = "conformance", value_parser = query)]
-    query: Option<RpnQuery>,
+    /// A query that finds records, at best 3 to 20, in PQF, or in CQL for a server of SRU; without it, common words are tried. If it
+    /// finds nothing, the checks that need records are not judged.
+    #[arg(long, value_name = "QUERY", requires = "conformance")]
+    query: Option<String>,
 
     /// Only checks whose names begin like this, such as scan. or search.database; may be repeated.
     #[arg(
@@ -68,10 +70,6 @@ pub(crate) struct Conformance {
     octets: bool,
 }
 
-fn query(text: &str) -> Result<RpnQuery, String> {
-    parse_pqf(text).map_err(|error| error.to_string())
-}
-
 impl Conformance {
     /// Whether the server is to be judged.
     pub(super) fn is_asked(&self) -> bool {
@@ -87,12 +85,28 @@ pub(super) async fn run(
     output: &mut Output,
 ) -> Result<Exit, Failure> {
     let asked = &arguments.conformance;
-    if place.resolved.endpoint.is_sru() {
-        let words = "--conformance judges servers of Z39.50, and the target is one of SRU";
+    let endpoint = &place.resolved.endpoint;
+    let is_sru = endpoint.is_sru();
+    if is_sru && asked.may_update.is_some() {
+        let words = "--may-update is for servers of Z39.50, and the target is one of SRU";
         return Err(Failure::Usage(words.to_owned()));
     }
+    let query = match &asked.query {
+        Some(text) if !is_sru => Some(
+            parse_pqf(text)
+                .map_err(|error| Failure::Usage(format!("--query {text:?}: {error}")))?,
+        ),
+        _ => None,
+    };
     let mut files = Vec::new();
     for path in &asked.report {
+        if is_named_pipe(path) {
+            let words = format!(
+                "--report writes files, and {} is a named pipe",
+                path.display()
+            );
+            return Err(Failure::Usage(words));
+        }
         let file = Whole::create(path, Existing::forced(asked.force))
             .map_err(|error| Failure::unopened(&error, "--force replaces it"))?;
         files.push((path, file));
@@ -106,22 +120,27 @@ pub(super) async fn run(
         }
     };
     let mut options = JudgeOptions::default();
-    options.databases = place.resolved.databases.clone();
-    options.query.clone_from(&asked.query);
-    // The default of the other tests is no word that most records have.
-    let has_term = arguments.term != "a";
-    options.terms = has_term
-        .then(|| arguments.term.clone())
-        .into_iter()
-        .collect();
+    if is_sru || place.names_databases {
+        options.databases = place.resolved.databases.clone();
+    }
+    options.query = query;
+    options.cql = asked.query.clone().filter(|_| is_sru);
+    options.sru = session.sru;
+    options.terms = arguments.term.iter().cloned().collect();
     options.init = session.init;
     options.timeouts = session.timeouts;
     options.pause = arguments.pause_at(place);
     options.is_hostile = asked.hostile;
     options.may_update = asked.may_update.as_deref().map(Into::into);
     options.only.clone_from(&asked.only);
-    let endpoint = &place.resolved.endpoint;
-    let judge = Judge::new(connector, endpoint.host(), endpoint.port(), options);
+    if session.timeouts.deadline.is_some() {
+        options.limits.time = Duration::MAX;
+    }
+    let (host, port) = (endpoint.host(), endpoint.port());
+    let judge = match is_sru {
+        true => Judge::of_sru(connector, host, port, options),
+        false => Judge::new(connector, host, port, options),
+    };
     if judge.remaining() == 0 {
         return Err(Failure::Usage(
             "no check has a name like that of --only".to_owned(),
@@ -132,14 +151,24 @@ pub(super) async fn run(
         arguments,
         place,
         deadline: session.timeouts.deadline,
+        has_reports: !files.is_empty(),
+        unprinted: None,
     };
     let exit = judgement.all(output).await;
     let report = judgement.judge.report(&place.to_string());
+    let mut written = Exit::Delivered;
     for (path, file) in files {
-        write(&report, path, file)?;
+        if let Err(failure) = write(&report, path, file) {
+            output.error(&failure.to_string());
+            written = Exit::Unexpected;
+        }
     }
     output.note(&summary(&report));
-    exit
+    match exit.and_then(|exit| judgement.printed().map(|()| exit)) {
+        Ok(exit) => Ok(exit.and(written)),
+        Err(Failure::BrokenPipe) if written != Exit::Delivered => Ok(written),
+        Err(failure) => Err(failure),
+    }
 }
 
 /// A judgement on its way.
@@ -148,6 +177,10 @@ struct Judgement<'a> {
     arguments: &'a Probe,
     place: &'a NamedTarget,
     deadline: Option<tokio::time::Instant>,
+    /// Whether reports are to be written, for which the judgement goes on if findings cannot be printed.
+    has_reports: bool,
+    /// Why findings cannot be printed.
+    unprinted: Option<Failure>,
 }
 
 /// Why a step was not done.
@@ -166,33 +199,65 @@ impl Judgement<'_> {
             .await
             .map(drop);
         if let Err(ended) = learned {
-            return Ok(self.stop(&ended));
+            return Ok(self.stop(&ended, output));
         }
         let report = self.judge.report(&self.place.to_string());
         output.note(&used(&report));
-        for note in &report.offer.notes {
+        for note in report.offer.notes() {
             output.warning(note);
         }
-        let has_answered = report.offer.init.is_some();
+        if report.offer.missing().contains(&Missing::Database) {
+            self.judge.stop("a database to judge is not available");
+            return Ok(self.exit(output));
+        }
         let count = self.judge.remaining();
         for number in 1..=count {
             waiting.says(Some(format!("{number} of {count}")));
             let step = waiting.during(until(deadline, self.judge.next())).await;
             match step {
-                Ok(Some(finding)) => print(self.arguments, self.place, finding, output)?,
+                Ok(Some(finding)) if self.unprinted.is_none() => {
+                    match print(self.arguments, self.place, finding, output) {
+                        Err(failure) if self.has_reports => self.unprinted = Some(failure),
+                        printed => printed?,
+                    }
+                }
+                Ok(Some(_)) => {}
                 Ok(None) => break,
-                Err(ended) => return Ok(self.stop(&ended)),
+                Err(ended) => return Ok(self.stop(&ended, output)),
             }
         }
-        let count = self.judge.report("").count();
-        Ok(match count.fail {
-            1.. => Exit::FaultsFound,
-            0 if !has_answered => Exit::Transport,
-            0 => Exit::Delivered,
-        })
+        Ok(self.exit(output))
     }
 
-    fn stop(&mut self, ended: &Ended) -> Exit {
+    /// Whether the findings were printed, or nobody reads them.
+    fn printed(self) -> Result<(), Failure> {
+        match self.unprinted {
+            None | Some(Failure::BrokenPipe) => Ok(()),
+            Some(failure) => Err(failure),
+        }
+    }
+
+    /// How a judgement ended that was not interrupted. Says what kept it from being complete.
+    fn exit(&self, output: &Output) -> Exit {
+        let report = self.judge.report("");
+        let count = report.count();
+        let first = report.findings.iter().find(|finding| finding.is_error);
+        if let Some(Verdict::NotJudged { reason }) = first.map(|finding| &finding.verdict) {
+            output.warning(&format!("the judgement is not complete: {reason}"));
+        }
+        let missing = report.offer.missing();
+        let lacks = |kinds: &[Missing]| missing.iter().any(|kind| kinds.contains(kind));
+        match count.fail {
+            _ if lacks(&[Missing::Session, Missing::Database]) => Exit::Refused,
+            _ if count.errors > 0 || lacks(&[Missing::Answer]) => Exit::Transport,
+            1.. => Exit::FaultsFound,
+            0 if lacks(&[Missing::Query, Missing::Updates]) => Exit::Refused,
+            0 if lacks(&[Missing::Hits]) => Exit::NoMatch,
+            0 => Exit::Delivered,
+        }
+    }
+
+    fn stop(&mut self, ended: &Ended, output: &Output) -> Exit {
         match ended {
             Ended::Signal(exit) => {
                 self.judge.stop("interrupted");
@@ -200,6 +265,7 @@ impl Judgement<'_> {
             }
             Ended::Deadline => {
                 self.judge.stop("the deadline passed");
+                output.warning("the judgement is not complete: the deadline passed");
                 Exit::Transport
             }
         }
@@ -245,15 +311,17 @@ fn used(report: &Report<'_>) -> String {
 
 fn summary(report: &Report<'_>) -> String {
     let count = report.count();
+    let checks = u64::try_from(report.findings.len()).unwrap_or(u64::MAX);
+    let advice = match count.advice {
+        0 => String::new(),
+        1 => "; 1 recommendation is not followed".to_owned(),
+        more => format!("; {more} recommendations are not followed"),
+    };
     format!(
-        "{}: {} pass, {} fail, {} fail what is only advice, {} not offered, {} not judged",
-        counted(
-            u64::try_from(report.findings.len()).unwrap_or(u64::MAX),
-            "check"
-        ),
+        "{}: {} pass, {} fail, {} not offered, {} not judged{advice}",
+        counted(checks, "check"),
         count.pass,
         count.fail,
-        count.advice,
         count.not_offered,
         count.not_judged,
     )
@@ -274,7 +342,10 @@ fn print(
         return Envelope::from(Value::Object(object)).write(output);
     }
     let check = finding.check;
-    let verdict = finding.verdict.as_str();
+    let verdict = match finding.verdict {
+        Verdict::Fail { .. } if !finding.is_violation() => "advice",
+        _ => finding.verdict.as_str(),
+    };
     let (words, details) = match &finding.verdict {
         Verdict::Pass => (String::new(), Vec::new()),
         Verdict::NotOffered { reason } | Verdict::NotJudged { reason } => {

@@ -106,7 +106,7 @@ impl Attempts<'_> {
             Options::QUERY_TYPE_104 => {
                 let word = self
                     .arguments
-                    .term
+                    .word()
                     .replace('\\', "\\\\")
                     .replace('"', "\\\"");
                 let query = type_104(&format!("\"{word}\""));

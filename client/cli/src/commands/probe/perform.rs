@@ -42,6 +42,11 @@ use crate::render::counted;
 const PAUSE: Duration = Duration::from_millis(500);
 
 impl Probe {
+    /// The word that is searched.
+    pub(super) fn word(&self) -> &str {
+        self.term.as_deref().unwrap_or(TERM)
+    }
+
     /// How long to wait between requests to a target.
     pub(super) fn pause_at(&self, place: &NamedTarget) -> Duration {
         let pause = match self.pause {
@@ -53,6 +58,8 @@ impl Probe {
     }
 }
 
+/// The word that is searched if none is given.
+const TERM: &str = "a";
 /// A second result set, besides the default one.
 pub(super) const OTHER_SET: &str = "probe1";
 
@@ -273,7 +280,7 @@ impl Attempts<'_> {
             attributes: attributes
                 .map(|(kind, value)| AttributeElement::numeric(*kind, *value))
                 .collect(),
-            term: Term::General(self.arguments.term.as_str().into()),
+            term: Term::General(self.arguments.word().into()),
         }
     }
 }
