@@ -6,6 +6,7 @@
 mod envelope;
 mod print;
 mod runner;
+mod sources;
 
 use std::fmt;
 use std::io::{self, IsTerminal};
@@ -18,9 +19,10 @@ use z3950_asn1::apdu::{DiagRec, External};
 use z3950_marc::MarcRecord;
 use z3950_marc::charset::Charset;
 
-pub(crate) use self::envelope::Envelope;
+pub(crate) use self::envelope::{Envelope, is_part};
 pub(crate) use self::print::{Job, Printed};
 pub(crate) use self::runner::{Event, Recipient, run};
+pub(crate) use self::sources::SourceNotes;
 use crate::console::exit::Exit;
 use crate::console::output::{Failure, Output, Words};
 use crate::render::{Format, Style, render, shown};
@@ -148,7 +150,9 @@ pub(crate) struct Answer {
     pub(crate) choice: Option<String>,
     /// The control numbers (001) of the first records that were delivered.
     pub(crate) records: Vec<String>,
-    /// The targets that had no answer although another one may have, each with the reason.
+    /// The sources of the records, if they come from several: an array of objects with the keys `name`, `hits` and `failure`.
+    pub(crate) sources: Option<Value>,
+    /// The targets and sources that had no answer although another one may have, each with the reason.
     pub(crate) failed: Vec<(String, String)>,
     /// The server's diagnostic: an object with the keys `set`, `code`, `text` and `addinfo`.
     pub(crate) diagnostic: Option<Value>,

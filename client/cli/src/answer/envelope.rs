@@ -10,7 +10,7 @@ use std::fmt;
 use serde_json::{Map, Value, json};
 use z3950::retrieve::OutcomeName;
 use z3950::url::Host;
-use z3950_asn1::apdu::{DiagRec, External};
+use z3950_asn1::apdu::{DefaultDiagFormat, DiagRec, External};
 use z3950_asn1::oid::Oid;
 use z3950_marc::table::RowOrigin;
 
@@ -21,13 +21,15 @@ use crate::render::syntax;
 /// The version of the objects; it changes when a key changes its meaning or goes away.
 const VERSION: u8 = 2;
 /// The keys that every answer of a server has.
-const KEYS: [&str; 12] = [
+const KEYS: [&str; 14] = [
     "outcome",
     "message",
     "host",
     "port",
     "databases",
     "hits",
+    "sources",
+    "database",
     "syntax",
     "requested_syntax",
     "element_set",
@@ -38,7 +40,11 @@ const KEYS: [&str; 12] = [
 
 /// An object; its first key is the version.
 #[derive(Clone)]
-pub(crate) struct Envelope(Map<String, Value>);
+pub(crate) struct Envelope {
+    keys: Map<String, Value>,
+    /// The target of its record, if that is another one than was asked.
+    source: Option<String>,
+}
 
 impl Envelope {
     /// An object with these keys, which are null until they get a value.
@@ -58,7 +64,7 @@ impl Envelope {
 
     /// The same object with another value of a key.
     pub(crate) fn with(mut self, key: &str, value: impl Into<Value>) -> Self {
-        self.0.insert(key.to_owned(), value.into());
+        self.keys.insert(key.to_owned(), value.into());
         self
     }
 
@@ -77,6 +83,7 @@ impl Envelope {
         self.with("outcome", answer.outcome.as_str())
             .with("message", answer.message.clone())
             .with("hits", answer.hits)
+            .with("sources", answer.sources.clone())
             .with("step", answer.step.clone())
             .with("diagnostic", answer.diagnostic.clone())
     }
@@ -96,11 +103,39 @@ impl Envelope {
             .with("record", value)
     }
 
+    /// The same object with the database that the server names for its record. Of a database of several servers, that is a part.
+    pub(crate) fn in_database(mut self, name: &str) -> Self {
+        let text = |key: &str| self.keys.get(key).and_then(Value::as_str);
+        let asked = self.keys.get("databases").and_then(Value::as_array);
+        let asked: Vec<&str> = asked
+            .into_iter()
+            .flatten()
+            .filter_map(Value::as_str)
+            .collect();
+        if let ([asked], Some(target)) = (asked.as_slice(), text("target"))
+            && is_part(name, asked)
+        {
+            // A URL of the part, where the target ends with the name of the database.
+            let place = target.strip_suffix(asked);
+            let place = place.filter(|place| place.ends_with('/'));
+            let part = match target.contains("://") {
+                true => name.replace('/', "%2F"),
+                false => name.to_owned(),
+            };
+            self.source = Some(match place {
+                Some(place) => format!("{place}{part}"),
+                None => format!("{target}: {name}"),
+            });
+        }
+        self.with("database", name)
+    }
+
     /// Where its record comes from: the target or the URL, and what it was found by.
     pub(crate) fn origin(&self) -> RowOrigin<'_> {
-        let text = |key: &str| self.0.get(key)?.as_str();
+        let text = |key: &str| self.keys.get(key)?.as_str();
+        let source = self.source.as_deref();
         RowOrigin {
-            source: text("target").or_else(|| text("url")),
+            source: source.or_else(|| text("target")).or_else(|| text("url")),
             input: text("input"),
             input_record: text("input_record"),
         }
@@ -138,25 +173,20 @@ impl From<Value> for Envelope {
         if let Value::Object(more) = object {
             keys.extend(more);
         }
-        Self(keys)
+        Self { keys, source: None }
     }
 }
 
 impl fmt::Display for Envelope {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // Keys are strings, so every value can be written.
-        f.write_str(&serde_json::to_string(&self.0).unwrap_or_default())
+        f.write_str(&serde_json::to_string(&self.keys).unwrap_or_default())
     }
 }
 
 pub(super) fn diagnostic(diagnostic: &DiagRec) -> Value {
     match diagnostic {
-        DiagRec::DefaultFormat(diagnostic) => json!({
-            "set": diagnostic.diagnostic_set_id.to_string(),
-            "code": diagnostic.condition,
-            "text": diagnostic.message(),
-            "addinfo": diagnostic.addinfo.to_string_lossy(),
-        }),
+        DiagRec::DefaultFormat(diagnostic) => default_diagnostic(diagnostic),
         DiagRec::ExternallyDefined(external) => json!({
             "set": external.direct_reference.map(|oid| oid.to_string()),
             "code": null,
@@ -164,4 +194,19 @@ pub(super) fn diagnostic(diagnostic: &DiagRec) -> Value {
             "addinfo": null,
         }),
     }
+}
+
+pub(super) fn default_diagnostic(diagnostic: &DefaultDiagFormat) -> Value {
+    json!({
+        "set": diagnostic.diagnostic_set_id.to_string(),
+        "code": diagnostic.condition,
+        "text": diagnostic.message(),
+        "addinfo": diagnostic.addinfo.to_string_lossy(),
+    })
+}
+
+/// Whether a name is that of a part of a database: `union@lib.example/cat`.
+pub(crate) fn is_part(name: &str, database: &str) -> bool {
+    let parts = name.split_at_checked(database.len());
+    parts.is_some_and(|(begin, rest)| rest.starts_with('@') && begin.eq_ignore_ascii_case(database))
 }

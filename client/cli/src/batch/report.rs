@@ -284,6 +284,7 @@ mod tests {
                 target: None,
                 choice: Some("2, \"of\" 3".to_owned()),
                 records: vec!["b1".to_owned(), "b2".to_owned()],
+                sources: None,
                 failed: Vec::new(),
                 diagnostic: Some(json!({
                     "set": "1.2.840.10003.4.1",

@@ -4,11 +4,11 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use serde::Deserialize;
-use serde_json::json;
+use serde_json::{Value, json};
 use z3950_asn1::apdu::{Apdu, IdAuthentication, SecurityChallengeResponse};
 use z3950_asn1::codec::frame::Scanner;
 use z3950_asn1::codec::{self, dump};
-use z3950_asn1::decoded;
+use z3950_asn1::decoded::{self, TRANSCRIPT_VERSION};
 use z3950_asn1::types::InternationalString;
 
 use crate::answer::Envelope;
@@ -82,24 +82,37 @@ fn stream(octets: &[u8], arguments: &Decode, output: &mut Output) -> Result<Exit
     Ok(exit)
 }
 
-/// Lists the APDUs and the messages of HTTP in a transcript. Lines about other events are skipped, broken ones are faults.
+/// Lists the APDUs and the messages of HTTP in a transcript. Lines about other events are skipped, broken ones are faults; another version
+/// of the format ends the listing.
 fn transcript(lines: &[u8], arguments: &Decode, output: &mut Output) -> Result<Exit, Failure> {
     let mut exit = Exit::Delivered;
     let mut number = 0;
     for (line, text) in (1_usize..).zip(lines.split(|octet| *octet == b'\n')) {
-        let (said, octets) = match Said::read(text) {
-            Ok((said, Spoken::Apdu(octets))) => (said, octets),
-            Ok((said, Spoken::Http { start, octets })) => {
-                number += 1;
-                said.show_http((number, line), &start, octets, arguments, output)?;
-                continue;
-            }
-            Ok((_, Spoken::Nothing)) => continue,
+        let (said, spoken) = match Said::read(text) {
+            Ok(read) => read,
             Err(words) => {
                 output.error(&format!("line {line}: {words}"));
                 exit = exit.and(Exit::FaultsFound);
                 continue;
             }
+        };
+        let version = said.version.as_ref();
+        if let Some(version) = version.filter(|version| **version != TRANSCRIPT_VERSION) {
+            return Err(Failure::Input {
+                path: arguments.file.display().to_string(),
+                error: format!(
+                    "line {line}: version {version} of transcripts, and this program reads version {TRANSCRIPT_VERSION}"
+                ),
+            });
+        }
+        let octets = match spoken {
+            Spoken::Apdu(octets) => octets,
+            Spoken::Http { start, octets } => {
+                number += 1;
+                said.show_http((number, line), &start, octets, arguments, output)?;
+                continue;
+            }
+            Spoken::Nothing => continue,
         };
         number += 1;
         let captured = Captured {
@@ -231,6 +244,8 @@ const PACKETS: [[u8; 4]; 5] = [
 /// A line of a transcript.
 #[derive(Debug, Default, Deserialize)]
 struct Said {
+    /// Of the format.
+    version: Option<Value>,
     time: Option<String>,
     session: Option<u64>,
     direction: Option<String>,

@@ -105,7 +105,10 @@ impl Arguments {
         }
         let mut piece = Piece::default();
         for (holds, words) in [
-            (found.is_estimate(), "the number of records is an estimate"),
+            (
+                alone && found.is_estimate(),
+                "the number of records is an estimate",
+            ),
             (
                 wants_facets && facets.is_empty(),
                 &*format!("the server gives no facets {}", self.named()),

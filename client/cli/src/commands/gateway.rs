@@ -59,9 +59,17 @@ impl GatewayOption {
             ),
         ];
         match refused.iter().find(|(_, is_given)| *is_given) {
-            Some((name, _)) => Err(Failure::Usage(format!(
-                "{name} cannot be used with the gateway {gateway}, which carries out the URL as it is; --gateway none asks the server itself"
-            ))),
+            Some((name, _)) => {
+                let of_gateway = match *name {
+                    "--fallback" => "",
+                    _ => {
+                        "; a user and password for the gateway itself are part of its address, http://user:password@host/"
+                    }
+                };
+                Err(Failure::Usage(format!(
+                    "{name} cannot be used with the gateway {gateway}, which carries out the URL as it is; --gateway none asks the server itself{of_gateway}"
+                )))
+            }
             None => Ok(Some(gateway)),
         }
     }

@@ -10,7 +10,9 @@ use z3950::plan::{Caution, Plan};
 use z3950::retrieve::{Outcome, Retrieval};
 use z3950::url::{GopherUrl, Kind, Mode, Z3950Url};
 
-use crate::answer::{Answer, Ask, Envelope, Job, Piece, Recipient, Work, Writing, refuse};
+use crate::answer::{
+    Answer, Ask, Envelope, Job, Piece, Recipient, SourceNotes, Work, Writing, refuse,
+};
 use crate::batch::{Batch, run_all};
 use crate::commands::connection::{ConnectionOptions, Execution, NOT_SENT, Setup, make_room};
 use crate::commands::gateway::GatewayOption;
@@ -87,6 +89,7 @@ pub(crate) async fn run(arguments: &Get, output: &mut Output) -> Result<Exit, Fa
         is_demo: arguments.connection.network.demo,
         gateway: gateway.map(ToString::to_string),
         writing: writing.clone(),
+        notes: SourceNotes::default(),
     };
     let job = |urls: &[OsString]| Job {
         work: retriever.clone(),
@@ -153,6 +156,7 @@ struct Retriever {
     /// The gateway that is asked instead of servers.
     gateway: Option<String>,
     writing: Writing,
+    notes: SourceNotes,
 }
 
 impl Work for Retriever {
@@ -190,6 +194,17 @@ impl Work for Retriever {
         for words in fallback::attempts(steps, step, retrieval.conforming) {
             recipient.send(Words::Note(words)).await;
         }
+        let sources = &retrieval.sources;
+        let is_found = !matches!(
+            retrieval.outcome,
+            Outcome::Failed(Error::NoMatch | Error::Incomplete(_))
+        );
+        if is_found && !self.writing.json {
+            let server = format!("{}:{}", plan.host, plan.port);
+            for words in self.notes.of(&server, sources) {
+                recipient.send(words).await;
+            }
+        }
         recipient.last(self.write(&url, &plan, &retrieval)).await
     }
 }
@@ -217,13 +232,14 @@ impl Retriever {
         let answer = Answer {
             hits: match &retrieval.outcome {
                 Outcome::Delivered(_) => Some(1),
-                Outcome::Failed(Error::NoMatch) => Some(0),
+                Outcome::Failed(Error::NoMatch | Error::Incomplete(_)) => Some(0),
                 Outcome::Failed(Error::Ambiguous { hits }) => Some(*hits),
                 _ => None,
             },
             step: retrieval.step.clone(),
             ..Answer::default()
         };
+        let answer = answer.with_sources(&retrieval.sources);
         let envelope = || {
             Envelope::new(&plan.host, plan.port, databases(plan), &gopher::KEYS)
                 .with("url", url.to_string())
@@ -235,7 +251,7 @@ impl Retriever {
             outcome => {
                 let (exit, message) = explain_outcome(outcome);
                 let way = match &self.gateway {
-                    Some(gateway) => format!(", by the gateway {gateway}"),
+                    Some(gateway) => format!(", through the gateway {gateway}"),
                     None if self.is_demo => ", --demo".to_owned(),
                     None => String::new(),
                 };
@@ -254,11 +270,17 @@ impl Retriever {
                 return self.writing.end_with(answer, envelope, words);
             }
         };
+        let answer = answer.without_failed(&retrieval.sources);
         // The command line and the profile override what the record declares.
         let mut writing = self.writing.clone();
         writing.charset = writing.charset.or(plan.record_charset());
         let record = &delivered.record;
         let form = delivered.substitute.as_ref();
+        let database = delivered.database.as_ref();
+        let envelope = || match database {
+            Some(name) => envelope().in_database(&shown(name.as_bytes())),
+            None => envelope(),
+        };
         let subject = url.to_string();
         let (mut piece, answer) =
             writing.record_in(form, answer, envelope, record, &subject, "the record");

@@ -147,7 +147,10 @@ fn shown(
         };
         let (result, tree) = made;
         let text = crate::render::shown(text);
-        let lang = arguments.language.lang.unwrap_or_else(|| guessed(&text).0);
+        let lang = arguments
+            .language
+            .lang
+            .unwrap_or_else(|| Language::of_typed(&text).0);
         let answer = json!({
             "lang": lang.name(),
             "text": text,
@@ -288,7 +291,7 @@ pub(crate) fn read_sorted(
     lang: Option<Language>,
     text: &str,
 ) -> Result<SortedQuery, String> {
-    let (language, text) = lang.map_or_else(|| guessed(text), |lang| (lang, text));
+    let (language, text) = lang.map_or_else(|| Language::of_typed(text), |lang| (lang, text));
     let is_cql = language == Language::Cql && cql::parse(text).is_ok();
     let query = read(dialects, Some(language), text).and_then(|(query, remark)| {
         let keys = dialects.sort_keys(language, text);
@@ -316,7 +319,7 @@ pub(crate) fn read(
 ) -> Result<(RpnQuery, Option<String>), String> {
     let (language, text) = match lang {
         Some(lang) => (lang, text),
-        None => guessed(text),
+        None => Language::of_typed(text),
     };
     let query = dialects.read(language, text);
     let query = query.map_err(|error| pointed_out(&error, text))?;
@@ -333,24 +336,6 @@ pub(crate) fn pointed_out(error: &QueryError, text: &str) -> String {
             error.pointed_out(text).trim_end()
         ),
     }
-}
-
-/// The language of a query, and the query without a language prefix. Without a prefix, it is PQF if it begins with `@`, else
-/// words.
-fn guessed(text: &str) -> (Language, &str) {
-    prefixed(text).unwrap_or_else(|| match text.trim_ascii_start().starts_with('@') {
-        true => (Language::Pqf, text),
-        false => (Language::Names, text),
-    })
-}
-
-/// The language that a prefix such as `ccl:` names, and the rest of the text.
-pub(crate) fn prefixed(text: &str) -> Option<(Language, &str)> {
-    let (name, rest) = text.split_once(':')?;
-    let language = Language::ALL
-        .into_iter()
-        .find(|language| language.name().eq_ignore_ascii_case(name.trim_start()))?;
-    Some((language, rest.trim_start()))
 }
 
 /// A note on how a query was read.
@@ -473,19 +458,6 @@ mod tests {
                     "{text}: {remark:?}"
                 ),
             }
-        }
-    }
-
-    #[test]
-    fn a_prefix_names_the_language() {
-        for (text, language) in [
-            ("@attr 1=4 war", Language::Pqf),
-            (" @attr 1=4 war", Language::Pqf),
-            ("ti:war", Language::Names),
-            ("CCL: ti=war", Language::Ccl),
-            ("cql:title=war", Language::Cql),
-        ] {
-            assert_eq!(guessed(text).0, language, "{text}");
         }
     }
 }

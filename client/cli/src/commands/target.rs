@@ -163,12 +163,13 @@ impl TargetClient {
         subject: &str,
         which: &str,
     ) -> (Piece, Answer) {
-        let (external, substitute) = match slot {
+        let (external, substitute, database) = match slot {
             ResultRecord::Record {
                 external,
                 substitute,
+                database,
                 ..
-            } => (external, substitute),
+            } => (external, substitute, database),
             ResultRecord::Diagnostic { diagnostic, .. } => {
                 let refused = found
                     .ended(OutcomeName::RecordRefused)
@@ -178,6 +179,10 @@ impl TargetClient {
             }
         };
         let subject = format!("{subject}: {which}");
+        let envelope = || match database {
+            Some(name) => envelope().in_database(&shown(name.as_bytes())),
+            None => envelope(),
+        };
         let form = substitute.as_deref();
         let (mut piece, answer) =
             writing.record_in(form, found, envelope, external, &subject, which);
@@ -208,6 +213,7 @@ impl TargetClient {
             let names = databases.iter().map(String::as_str);
             resolved.databases = names.map(DatabaseName::from).collect();
         }
+        let names_databases = !resolved.databases.is_empty();
         resolved.databases = resolved.databases();
         let has_tls = matches!(resolved.endpoint, Endpoint::Tls(..) | Endpoint::Https(..));
         if !has_tls && !self.of_tls.is_empty() {
@@ -225,6 +231,7 @@ impl TargetClient {
         Ok(NamedTarget {
             text: redacted(&text),
             resolved,
+            names_databases,
             hint: None,
             identity,
             is_demo: self.is_demo,

@@ -1,7 +1,7 @@
 //! Messages for errors of retrievals and sessions: what was tried, in which phase, what the server answered and what may
 //! help; and their exit codes.
 
-use z3950::error::{Cause, Error, Phase, ProtocolFault};
+use z3950::error::{Cause, Error, GatewayError, Phase, ProtocolFault};
 use z3950::retrieve::{Outcome, OutcomeName};
 use z3950::sru::SruFault;
 use z3950::transport::{Remedy, is_alert, remedy};
@@ -53,6 +53,7 @@ pub(crate) fn outcome_name(error: &Error) -> OutcomeName {
         Error::Credentials(_) => OutcomeName::NoCredentials,
         Error::Target(_) | Error::Url(_) | Error::Build(_) | Error::Plan(_) => OutcomeName::NotSent,
         Error::Query(_) | Error::Term(_) | Error::NotOneTerm => OutcomeName::NotSent,
+        Error::ForeignResultSet => OutcomeName::NotSent,
         Error::Identifier(_) | Error::Route(_) | Error::Unwritable(_) => OutcomeName::NotSent,
         error => Outcome::from(error.clone()).name(),
     }
@@ -103,6 +104,9 @@ fn advice(error: &Error) -> Option<&'static str> {
         Error::ProtocolError { phase, fault } => broken(*phase, fault),
         Error::AccessRefused { .. } => Some(ASKED),
         Error::Ended { cause: Some(cause) } => advice(cause),
+        Error::Gateway(GatewayError::Unreachable { error, .. }) => advice(error),
+        // The words say of each source what is wrong.
+        Error::Incomplete(_) => None,
         other => other.diagnostics().iter().find_map(hint),
     }
 }

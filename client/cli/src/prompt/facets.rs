@@ -8,6 +8,7 @@ use z3950_asn1::format::facets::{FacetField, FacetList};
 use z3950_asn1::format::search_result1::{
     Databases, QueryExpression, ResultsByDb, SearchInfoReport, SubqueryReport, TermExpression,
 };
+use z3950_asn1::format::sources::{SearchSources, reason};
 
 use super::command::{CommandResult, Refusal};
 use super::state::Prompt;
@@ -95,9 +96,45 @@ pub(super) fn say_details(result: &SearchResult, query: &Query, output: &Output)
         Query::Type1(query) | Query::Type101(query) => Some(query),
         _ => None,
     };
+    let sources = result.sources();
+    if let Some(words) = hits_of(&sources) {
+        output.note(&words);
+    }
+    for remark in &sources.remarks {
+        output.note(remark);
+    }
     for remark in parts(&report, query, result.hits) {
         output.note(&remark);
     }
+}
+
+/// `hits: town 4, county 1; closed failed: connection refused`, without the name of the database before each source.
+fn hits_of(sources: &SearchSources) -> Option<String> {
+    let all = &sources.sources;
+    if all.len() < 2 && !sources.has_failed() {
+        return None;
+    }
+    let database = |name: &str| {
+        name.split_once('@')
+            .map(|(database, _)| database.to_owned())
+    };
+    let first = all.first().and_then(|first| database(&first.name));
+    let is_common = first.is_some() && all.iter().all(|one| database(&one.name) == first);
+    let short = |name: &str| match name.split_once('@') {
+        Some((_, part)) if is_common => part.to_owned(),
+        _ => name.to_owned(),
+    };
+    let answered = all.iter().filter(|source| source.failure.is_none());
+    let hits = answered.map(|source| match source.records {
+        Some(records) => format!("{} {records}", short(&source.name)),
+        None => short(&source.name),
+    });
+    let hits = hits.collect::<Vec<_>>().join(", ");
+    let failures = sources.failures();
+    let failures = failures.map(|(name, why)| format!("{} failed: {}", short(name), reason(why)));
+    let hits = Some(format!("hits: {hits}")).filter(|_| !hits.is_empty());
+    let parts: Vec<String> = hits.into_iter().chain(failures).collect();
+    Some(parts.join("; "))
 }
 
 /// Shows the facets of a search.
@@ -151,7 +188,7 @@ fn parts(report: &SearchInfoReport, query: Option<&RpnQuery>, hits: u64) -> Vec<
             }
         }
         let by_database = part.results_by_db.as_deref().unwrap_or_default();
-        if by_database.len() > 1 {
+        if by_database.len() > 1 && !part.full_query {
             let counts: Vec<String> = by_database.iter().map(in_databases).collect();
             remarks.push(format!("{named} is in {}", counts.join(", ")));
         }
@@ -197,7 +234,8 @@ fn commented(part: &TermExpression) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use z3950_asn1::apdu::Term;
+    use z3950_asn1::apdu::{DefaultDiagFormat, Term};
+    use z3950_asn1::format::sources::SearchSource;
 
     #[test]
     fn fields_have_names_or_attributes() {
@@ -223,6 +261,40 @@ mod tests {
                 fields.collect::<Vec<_>>().join(", ")
             });
             assert_eq!(found.as_deref(), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn hits_and_failures_of_sources_are_on_one_line() {
+        let source = |name: &str, found: Result<u64, (i64, &str)>| SearchSource {
+            name: name.into(),
+            records: found.ok(),
+            failure: found
+                .err()
+                .map(|(code, words)| DefaultDiagFormat::bib1(code, words)),
+        };
+        for (sources, expected) in [
+            (vec![], None),
+            (vec![source("a", Ok(3))], None),
+            (
+                vec![source("u@a", Ok(4)), source("u@b:1/c", Ok(0))],
+                Some("hits: a 4, b:1/c 0"),
+            ),
+            (
+                vec![
+                    source("u@a", Ok(4)),
+                    source("b", Err((109, "connection refused"))),
+                    source("c", Err((109, ""))),
+                ],
+                Some(
+                    "hits: u@a 4; b failed: connection refused; c failed: the database is not available (109)",
+                ),
+            ),
+            (vec![source("u@b", Err((109, "x")))], Some("b failed: x")),
+        ] {
+            let remarks = Vec::new();
+            let found = hits_of(&SearchSources { sources, remarks });
+            assert_eq!(found.as_deref(), expected);
         }
     }
 

@@ -66,7 +66,7 @@ pub(super) fn read(
     is_sru: bool,
 ) -> Result<ReadQuery, String> {
     let language = match query_type {
-        _ if commands::query::prefixed(text).is_some() => None,
+        _ if Language::prefixed(text).is_some() => None,
         QueryType::Auto => None,
         QueryType::Rpn(language) => Some(language),
         QueryType::Ccl if is_sru => Some(Language::Ccl),

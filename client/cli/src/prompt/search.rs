@@ -1,7 +1,7 @@
 //! `find`, `delete`, `sort`: result sets as a whole (Z39.50-2003 §3.2.2, §3.2.4, §3.2.7).
 
 use z3950::SortKey;
-use z3950::error::Diagnostics;
+use z3950::error::{Diagnostics, Error};
 use z3950::service::DEFAULT_RESULT_SET;
 use z3950::service::delete::{Delete, DeleteResult};
 use z3950::service::search::{SearchOptions, SearchResult};
@@ -19,7 +19,7 @@ use super::state::Prompt;
 use super::waiting::{Request, request};
 use crate::console::exit::Exit;
 use crate::console::output::{Failure, Output};
-use crate::console::report::unsorted;
+use crate::console::report::{outcome_name, unsorted};
 use crate::render::{counted, shown};
 
 /// How many titles are listed at once.
@@ -114,7 +114,10 @@ impl Prompt {
         output: &mut Output,
     ) -> CommandResult {
         self.found(name, result.count());
-        let mut exit = of_hits(result.count());
+        let mut exit = match result.count() {
+            Some(0) => outcome_name(&Error::of_nothing(&result.sources())).into(),
+            hits => of_hits(hits),
+        };
         if lists_titles {
             // Diagnostics in place of records are repeated by the Present that follows.
             self.list_first(result.count(), &result.records, output)?;

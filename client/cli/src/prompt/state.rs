@@ -153,6 +153,7 @@ impl Prompt {
         Some(NamedTarget {
             text: redacted(&opened.way.text()),
             resolved,
+            names_databases: true,
             hint: None,
             identity: None,
             is_demo: false,

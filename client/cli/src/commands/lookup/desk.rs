@@ -11,9 +11,10 @@ use z3950::lookup::{
 use z3950::plan::{Fallback, SearchCourse};
 use z3950::retrieve::OutcomeName;
 use z3950::service::ResultRecord;
+use z3950_asn1::format::sources::SearchSources;
 
 use super::Matches;
-use crate::answer::{Answer, Ask, Recipient, Work, Writing, refuse};
+use crate::answer::{Answer, Ask, Recipient, SourceNotes, Work, Writing, refuse};
 use crate::commands::fallback::again_as;
 use crate::commands::target::{NamedTarget, TargetClient, Unanswered};
 use crate::console::exit::Exit;
@@ -38,6 +39,7 @@ pub(super) struct Desk {
     /// Whether records go to a file, so that their number is not seen.
     pub(super) is_written: bool,
     pub(super) writing: Writing,
+    pub(super) notes: SourceNotes,
 }
 
 /// A target, and how to ask it.
@@ -68,6 +70,7 @@ struct Find<'a> {
     step_name: String,
     terms: Vec<String>,
     hits: u64,
+    sources: SearchSources,
     records: Vec<ResultRecord>,
     /// The error after the last record, if any.
     failure: Option<Error>,
@@ -114,6 +117,7 @@ impl Work for Desk {
         let mut finds: Vec<Find<'_>> = Vec::new();
         let mut worst: Option<Answer> = None;
         let mut failed = Vec::new();
+        let mut without_sources = Vec::new();
         // What each target says that has no record.
         let mut without = Vec::new();
         for one in searched {
@@ -127,6 +131,13 @@ impl Work for Desk {
             }
             let words = match result {
                 Ok(Some(found)) => {
+                    if !self.writing.json {
+                        for words in self.notes.of(&spot.place, &found.sources) {
+                            recipient.send(words).await;
+                        }
+                    }
+                    let sources = Answer::default().with_sources(&found.sources);
+                    without_sources.extend(sources.failed);
                     finds.push(found);
                     continue;
                 }
@@ -177,7 +188,9 @@ impl Work for Desk {
             let told = failed
                 .iter()
                 .map(|(target, words)| format!("{target}: {words}"));
-            let remarks: Vec<String> = doubt.into_iter().chain(told).collect();
+            let sources = without_sources.iter();
+            let sources = sources.map(|(source, words)| format!("without {source}: {words}"));
+            let remarks: Vec<String> = doubt.into_iter().chain(told).chain(sources).collect();
             let answer = match &self.preferences {
                 Some(preferences) => {
                     let mut preferences = preferences.clone();
@@ -192,7 +205,10 @@ impl Work for Desk {
                 remarks => answer.adding(&remarks.join("; ")),
             }
         };
-        answer.failed = failed;
+        failed.extend(without_sources);
+        if !failed.is_empty() {
+            answer.failed = failed;
+        }
         answer
     }
 }
@@ -233,6 +249,7 @@ impl Desk {
             count: wanted.count,
             is_written: false,
             writing: wanted.asked.writing(style.clone()),
+            notes: SourceNotes::default(),
         }
     }
 
@@ -302,7 +319,7 @@ impl Desk {
             match self.find(ask, spot, identifier, &mut notes).await {
                 Ok(None) => has_answered = true,
                 Err(Unanswered {
-                    error: error @ Error::Refused { .. },
+                    error: error @ (Error::Refused { .. } | Error::Incomplete(_)),
                     hint,
                 }) => refusal = Some(Unanswered { error, hint }),
                 result => {
@@ -363,6 +380,10 @@ impl Desk {
                     let next = course.after_refusal(&diagnostics.0);
                     (diagnostics.to_string(), next)
                 }
+                Err(Unanswered {
+                    error: error @ Error::Incomplete(_),
+                    ..
+                }) => (error.to_string(), course.after_nothing()),
                 Err(_) => (String::new(), false),
             };
             if has_next {
@@ -387,6 +408,7 @@ impl Desk {
                         },
                         terms: found.attempt.terms.clone(),
                         hits: found.hits,
+                        sources: found.sources,
                         records: found.records,
                         failure: found.failure,
                     }

@@ -8,11 +8,14 @@ use z3950::retrieve::OutcomeName;
 use z3950::service::ResultRecord;
 use z3950_asn1::apdu::{Query, SortKeySpec};
 use z3950_asn1::bib1::diagnostics::Condition;
+use z3950_asn1::format::sources::SearchSources;
 
 use super::Wanted;
 use super::repeated::RepeatedReasons;
 use super::spot::Spot;
-use crate::answer::{Answer, Ask, Envelope, Job, Piece, Recipient, Work, Writing, refuse};
+use crate::answer::{
+    Answer, Ask, Envelope, Job, Piece, Recipient, SourceNotes, Work, Writing, refuse,
+};
 use crate::commands::facets;
 use crate::commands::fallback::again_as;
 use crate::commands::query::{AskedQuery, QueryReader, SortedQuery, type_104};
@@ -37,6 +40,7 @@ pub(super) struct Searcher {
     /// Whether messages name the query, because there may be several.
     pub(super) names_queries: bool,
     writing: Writing,
+    notes: SourceNotes,
 }
 
 /// A query at one target.
@@ -52,6 +56,8 @@ struct Searched<'a> {
 struct FoundSet {
     set: Pager,
     step: Option<String>,
+    /// The sources of the records. One has failed if all searches failed there.
+    sources: SearchSources,
 }
 
 impl Searched<'_> {
@@ -164,6 +170,7 @@ impl Searcher {
                 is_written: false,
                 names_queries: false,
                 writing: wanted.asked.writing(style),
+                notes: SourceNotes::default(),
             },
         })
     }
@@ -183,6 +190,7 @@ impl Searcher {
         let (search, records) = (spot.search.clone(), spot.options.clone());
         let mut course = SearchCourse::new(adapted.as_rpn(), search, records, self.fallback);
         let mut empty = None;
+        let mut sources = SearchSources::default();
         loop {
             let query = match (course.query(), &adapted) {
                 (Some(query), _) | (None, AskedQuery::Rpn(query)) => Query::Type1(query.clone()),
@@ -194,6 +202,9 @@ impl Searcher {
                 notes.extend(warning.map(Words::Warning));
                 set
             });
+            if let Ok(set) = &result {
+                sources.join(set.found().sources());
+            }
             let step = course.form();
             let (reason, has_next) = match &result {
                 Ok(set) if set.found().count() == Some(0) => {
@@ -214,10 +225,17 @@ impl Searcher {
                     notes.push(Words::Note(words));
                     empty = empty.or(result.ok());
                 }
-                Ok(set) => return Ok((lease, FoundSet { set, step })),
+                Ok(set) => {
+                    let found = FoundSet { set, step, sources };
+                    return Ok((lease, found));
+                }
                 Err(error) => {
-                    let set = empty.ok_or(error)?;
-                    return Ok((lease, FoundSet { set, step: None }));
+                    let found = FoundSet {
+                        set: empty.ok_or(error)?,
+                        step: None,
+                        sources,
+                    };
+                    return Ok((lease, found));
                 }
             }
         }
@@ -290,7 +308,11 @@ impl Searcher {
         found: FoundSet,
         recipient: &mut Recipient,
     ) -> Answer {
-        let FoundSet { mut set, step } = found;
+        let FoundSet {
+            mut set,
+            step,
+            sources,
+        } = found;
         let hits = set.found().count();
         self.reach.note(Made { hits, next: 1 });
         let (spot, subject) = (searched.spot, &searched.subject);
@@ -299,16 +321,31 @@ impl Searcher {
             .facets
             .shown(&spot.place, &searched.query, set.found(), json, is_counted);
         recipient.send(facets).await;
+        if hits != Some(0) && !json {
+            for words in self.notes.of(subject, &sources) {
+                recipient.send(words).await;
+            }
+        }
         let answer = Answer {
             hits,
             step,
             ..Answer::default()
         };
+        let answer = answer.with_sources(&sources);
         let envelope = || searched.envelope();
         let ended = match hits {
-            Some(0) => self.writing.end(no_match(answer), envelope, subject),
+            Some(0) => {
+                let nothing = match Error::of_nothing(&sources) {
+                    Error::NoMatch => no_match(answer),
+                    incomplete => Answer {
+                        step: answer.step,
+                        ..Unanswered::from(incomplete).answer()
+                    },
+                };
+                self.writing.end(nothing, envelope, subject)
+            }
             _ if is_counted => {
-                let answer = answer.ended(OutcomeName::Found);
+                let answer = answer.ended(OutcomeName::Found).without_failed(&sources);
                 let piece = match json {
                     true => envelope().answered(&answer).piece(),
                     false => {
@@ -324,7 +361,8 @@ impl Searcher {
                 self.writing.end(answer, envelope, subject)
             }
             _ => {
-                return self.records(searched, answer, &mut set, recipient).await;
+                let answer = self.records(searched, answer, &mut set, recipient).await;
+                return answer.without_failed(&sources);
             }
         };
         recipient.last(ended).await
@@ -341,10 +379,12 @@ impl Searcher {
         let Searched { spot, subject, .. } = searched;
         let hits = found.hits;
         if !self.writing.json {
-            let words = hits.map_or_else(
-                || "the server returned a negative number of hits; its records are requested regardless".to_owned(),
-                matching,
-            );
+            let is_estimate = set.found().is_estimate();
+            let words = match hits {
+                None => "the server returned a negative number of hits; its records are requested regardless".to_owned(),
+                Some(hits) if is_estimate => format!("about {}", matching(hits)),
+                Some(hits) => matching(hits),
+            };
             recipient
                 .send(Words::Note(format!("{subject}: {words}")))
                 .await;
@@ -359,6 +399,7 @@ impl Searcher {
         let mut repeated = RepeatedReasons::default();
         while let Some(slot) = slots.next().await {
             let envelope = || searched.envelope().with("position", position);
+            let part = slot.as_ref().ok().and_then(|slot| spot.place.part(slot));
             let (mut piece, one) = match slot {
                 Err(error) => {
                     let mut failed = Unanswered::from(error).answer();
@@ -371,8 +412,9 @@ impl Searcher {
                         .write(&writing, found.clone(), envelope, &slot, subject, &which)
                 }
             };
-            piece.heading = self.heading(searched, position, hits);
-            if let Some(heading) = piece.heading.clone().filter(|_| self.spots.len() > 1) {
+            piece.heading = self.heading(searched, position, hits, part.as_deref());
+            let is_of_several = self.spots.len() > 1 || part.is_some();
+            if let Some(heading) = piece.heading.clone().filter(|_| is_of_several) {
                 writing.head(&mut piece, &heading, self.is_written);
             }
             written += u64::from(one.outcome == OutcomeName::Delivered);
@@ -428,12 +470,24 @@ impl Searcher {
         answer
     }
 
-    /// `3 of 17`, after the target if there are several; `None` for a record that is the only one.
-    fn heading(&self, searched: &Searched<'_>, position: u64, hits: Option<u64>) -> Option<String> {
+    /// `3 of 17`, after the target if there are several, and before the part of the database; `None` for a record that is the only
+    /// one.
+    fn heading(
+        &self,
+        searched: &Searched<'_>,
+        position: u64,
+        hits: Option<u64>,
+        part: Option<&str>,
+    ) -> Option<String> {
         let numbered = numbered(position, hits);
+        let is_only = hits == Some(1) && part.is_none();
+        let numbered = match part {
+            Some(part) => format!("{numbered}, {part}"),
+            None => numbered,
+        };
         match self.names_queries || self.spots.len() > 1 {
             true => Some(format!("{}: {numbered}", searched.subject)),
-            false => (hits != Some(1)).then_some(numbered),
+            false => (!is_only).then_some(numbered),
         }
     }
 

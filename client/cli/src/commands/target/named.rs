@@ -5,11 +5,12 @@ use std::fmt;
 use z3950::error::Error;
 use z3950::pager::PagerOptions;
 use z3950::profile::Resolved;
+use z3950::service::ResultRecord;
 use z3950::service::search::SearchOptions;
 use z3950_asn1::apdu::{IdAuthentication, RpnQuery};
 use z3950_marc::charset::Charset;
 
-use crate::answer::{Answer, Envelope};
+use crate::answer::{Answer, Envelope, is_part};
 use crate::commands::options::RecordRequest;
 use crate::console::exit::Exit;
 use crate::console::report::{chain, explain, outcome_name};
@@ -21,6 +22,8 @@ pub(crate) struct NamedTarget {
     /// As given, without user and password.
     pub(crate) text: String,
     pub(crate) resolved: Resolved,
+    /// Whether it or its profile names databases; otherwise they are the usual ones.
+    pub(crate) names_databases: bool,
     /// A hint for the message that the host has no address.
     pub(crate) hint: Option<String>,
     /// The user and password of its URL, if they are sent.
@@ -50,6 +53,18 @@ impl NamedTarget {
             self.resolved.search_options(&form),
             self.resolved.pager_options(&form),
         )
+    }
+
+    /// The part of the database of which a record is: `union@lib.example/cat`.
+    pub(crate) fn part(&self, slot: &ResultRecord) -> Option<String> {
+        let ResultRecord::Record { database, .. } = slot else {
+            return None;
+        };
+        let [asked] = self.resolved.databases.as_slice() else {
+            return None;
+        };
+        let name = shown(database.as_ref()?.as_bytes());
+        is_part(&name, &shown(asked.0.as_bytes())).then_some(name)
     }
 
     /// The character set of the records, if the command line or the profile names one.
@@ -91,10 +106,17 @@ impl Unanswered {
 
     /// The answer of an input that fails like this.
     pub(crate) fn answer(&self) -> Answer {
-        Answer::default()
+        let answer = Answer::default()
             .ended(outcome_name(&self.error))
             .saying(self.explain().1)
-            .diagnosed(self.error.diagnostics())
+            .diagnosed(self.error.diagnostics());
+        match &self.error {
+            Error::Incomplete(failed) => Answer {
+                hits: Some(0),
+                ..answer.with_sources(failed.sources())
+            },
+            _ => answer,
+        }
     }
 }
 

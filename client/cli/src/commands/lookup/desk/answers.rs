@@ -104,12 +104,19 @@ impl Desk {
         }
         for (position, slot) in (1_u64..).zip(&found.records) {
             let (mut piece, one) = self.record(&found, base.clone(), position, slot);
+            let part = place.part(slot);
+            let is_only = hits == 1 && part.is_none();
+            let is_of_several = self.spots.len() > 1 || part.is_some();
             let numbered = numbered(position, Some(hits));
+            let numbered = match part {
+                Some(part) => format!("{numbered}, {part}"),
+                None => numbered,
+            };
             piece.heading = match self.spots.len() > 1 {
                 true => Some(format!("{place}: {numbered}")),
-                false => (hits != 1).then_some(numbered),
+                false => (!is_only).then_some(numbered),
             };
-            if let Some(heading) = piece.heading.clone().filter(|_| self.spots.len() > 1) {
+            if let Some(heading) = piece.heading.clone().filter(|_| is_of_several) {
                 self.writing.head(&mut piece, &heading, self.is_written);
             }
             recipient.send(piece).await;
@@ -300,6 +307,7 @@ impl Find<'_> {
             target: Some(self.spot.place.text.clone()),
             ..Answer::default()
         }
+        .with_sources(&self.sources)
     }
 
     /// `lib.example: isbn:0306406152: 1 record matches ISBN 9780306406157 or 0306406152`

@@ -1,0 +1,112 @@
+//! What is said of the sources of a search, if its records come from several: which failed, and what the server remarks.
+
+use std::collections::HashSet;
+use std::fmt::Display;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use serde_json::{Value, json};
+use z3950_asn1::format::sources::SearchSources;
+
+use super::Answer;
+use crate::console::output::Words;
+
+/// Notes on sources, each of which is said once, however many inputs it concerns.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct SourceNotes(Arc<Mutex<HashSet<String>>>);
+
+/// The most notes that are said.
+const MAX_NOTES: usize = 100;
+
+impl SourceNotes {
+    /// The notes on the sources of a search that found something, which have not been said before.
+    pub(crate) fn of(&self, subject: &impl Display, sources: &SearchSources) -> Vec<Words> {
+        let failures = sources.sources.iter().filter_map(|source| source.failed());
+        let failures = failures.map(|words| format!("{subject}: without {words}"));
+        let remarks = sources.remarks.iter();
+        let remarks = remarks.map(|words| format!("{subject}: {words}"));
+        let mut said = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut is_new = |words: &String| said.len() < MAX_NOTES && said.insert(words.clone());
+        let notes = failures.chain(remarks).filter(|words| is_new(words));
+        notes.map(Words::Note).collect()
+    }
+}
+
+impl Answer {
+    /// The same answer with the sources of its records.
+    pub(crate) fn with_sources(mut self, sources: &SearchSources) -> Self {
+        self.sources = object(sources);
+        self.failed
+            .extend(sources.sources.iter().filter_map(|source| {
+                let words = source.failed()?;
+                let reason = words.strip_prefix(&*source.name)?;
+                let reason = reason.trim_start_matches(": ").to_owned();
+                Some((source.name.clone(), reason))
+            }));
+        self
+    }
+
+    /// The same answer with a message about the sources that failed, if any did.
+    pub(crate) fn without_failed(self, sources: &SearchSources) -> Self {
+        match sources.has_failed() {
+            true => self.adding(&format!("without {sources}")),
+            false => self,
+        }
+    }
+}
+
+/// The member `sources` of an answer: `None` if the records come from one.
+fn object(sources: &SearchSources) -> Option<Value> {
+    let all = sources.sources.iter().map(|source| {
+        json!({
+            "name": source.name,
+            "hits": source.records,
+            "failure": source.failure.as_ref().map(super::envelope::default_diagnostic),
+        })
+    });
+    (!sources.sources.is_empty()).then(|| all.collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use z3950_asn1::apdu::DefaultDiagFormat;
+    use z3950_asn1::format::sources::SearchSource;
+
+    use super::*;
+
+    fn sources(remark: &str) -> SearchSources {
+        SearchSources {
+            sources: vec![SearchSource {
+                name: "u@a".into(),
+                records: None,
+                failure: Some(DefaultDiagFormat::bib1(109, "closed")),
+            }],
+            remarks: vec![remark.into()],
+        }
+    }
+
+    #[test]
+    fn a_note_is_said_once() {
+        let notes = SourceNotes::default();
+        let said = |subject: &str, remark: &str| notes.of(&subject, &sources(remark)).len();
+        assert_eq!(said("lib", "x"), 2);
+        assert_eq!(said("lib", "x"), 0);
+        assert_eq!(said("lib", "y"), 1);
+        assert_eq!(said("other", "y"), 2);
+        for number in 5..MAX_NOTES {
+            assert_eq!(said("lib", &number.to_string()), 1, "{number}");
+        }
+        assert_eq!(said("lib", "one too many"), 0);
+    }
+
+    #[test]
+    fn answers_have_their_sources() {
+        let answer = Answer::default()
+            .with_sources(&sources("x"))
+            .without_failed(&sources("x"));
+        assert_eq!(answer.failed, [("u@a".to_owned(), "closed".to_owned())]);
+        assert_eq!(answer.message.as_deref(), Some("without u@a: closed"));
+        let object = answer.sources.unwrap_or_default();
+        assert_eq!(object.pointer("/0/name"), Some(&json!("u@a")));
+        assert_eq!(object.pointer("/0/failure/code"), Some(&json!(109)));
+    }
+}
