@@ -128,10 +128,10 @@ impl Backend for ExplainDatabase {
             EXPLAIN.shown(&record, "explain", composition.syntax)
         });
         let failed = || diagnostic(Condition::SYSTEM_ERROR_PRESENTING, "");
-        ready(Ok(Retrieved {
-            database: DatabaseName::from(EXPLAIN_DATABASE),
-            record: shown.ok_or_else(failed),
-        }))
+        ready(Ok(Retrieved::new(
+            DatabaseName::from(EXPLAIN_DATABASE),
+            shown.ok_or_else(failed),
+        )))
     }
 }
 

@@ -12,6 +12,8 @@
 //! | `attributes`, `eval`, `profile` | the evaluation of queries |
 //! | `background`, `turns` | long work on other threads, which sessions do in turns |
 //! | `scan`, `sort` | terms with their counts, and orders of records |
+//! | `terms` | how terms are compared |
+//! | `index_map` | the same access points for backends whose indexes are elsewhere |
 //! | `forms` | the record syntaxes and element sets |
 
 mod attributes;
@@ -27,6 +29,7 @@ mod fold;
 pub mod forms;
 mod hits;
 mod index;
+pub mod index_map;
 #[cfg(feature = "save")]
 mod journal;
 mod load;
@@ -39,6 +42,7 @@ mod save;
 mod scan;
 mod snapshot;
 mod sort;
+mod terms;
 mod turns;
 #[cfg(not(feature = "save"))]
 mod unsaved;
@@ -84,6 +88,8 @@ pub use self::save::SaveError;
 #[cfg(feature = "save")]
 use self::save::{JOURNAL_OCTETS, SavedFiles};
 use self::snapshot::{Snapshots, View};
+pub use self::sort::{RecordOrder, SortValues};
+pub use self::terms::TermOrder;
 pub use self::turns::JobCounts;
 #[cfg(not(feature = "save"))]
 use self::unsaved::{JOURNAL_OCTETS, SavedFiles};
@@ -227,10 +233,7 @@ impl MemoryBackend {
         };
         let lost = || diagnostic(Condition::SYSTEM_ERROR_PRESENTING, "");
         let Some(catalogue) = catalogue else {
-            return Retrieved {
-                database: DatabaseName::from(""),
-                record: Err(lost()),
-            };
+            return Retrieved::new(DatabaseName::from(""), Err(lost()));
         };
         let database = catalogue.database_of(wanted.record);
         let segment = catalogue.index.segment(wanted.record);
@@ -240,10 +243,7 @@ impl MemoryBackend {
             let syntax = composition.syntax.unwrap_or(own);
             forms::record(octets, own, &syntax, composition.element_set(database))
         });
-        Retrieved {
-            database: DatabaseName::from(database),
-            record,
-        }
+        Retrieved::new(DatabaseName::from(database), record)
     }
 }
 
@@ -265,6 +265,8 @@ impl Backend for MemoryBackend {
             sort: true,
             update: true,
             parts: Vec::new(),
+            is_merged: false,
+            address: None,
         });
         infos.collect()
     }
@@ -295,6 +297,7 @@ impl Backend for MemoryBackend {
                 query: &query,
                 result_set: &|name| result_sets.get(name).cloned(),
                 term_counts,
+                term_counts_asked: false,
                 facets: &facets,
                 first_records: 0,
                 syntax: None,

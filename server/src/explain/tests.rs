@@ -11,7 +11,7 @@ use z3950_asn1::record::explain::{
 };
 
 use super::EXPLAIN_DATABASE;
-use crate::backend::{AttributeInfo, Backend, DatabaseInfo};
+use crate::backend::{AttributeInfo, Backend, DatabaseInfo, DatabasePart};
 use crate::extended::UPDATES;
 use crate::limits::Limits;
 use crate::requests::{elements, init, now, only, search_request, shown};
@@ -34,7 +34,9 @@ impl Backend for Books {
             title: Some("Books & more".to_owned()),
             description: Some("Paper".to_owned()),
             records: Some(7),
-            parts: vec!["books@one".to_owned(), "books@two:210/b".to_owned()],
+            parts: ["books@one", "books@two:210/b"]
+                .map(DatabasePart::new)
+                .into(),
             syntaxes: vec![oid::USMARC, oid::XML],
             attributes: vec![attribute(4, "title"), attribute(1003, "author")],
             scan: true,

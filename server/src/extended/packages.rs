@@ -135,9 +135,9 @@ impl Backend for PackageDatabase {
     }
 
     fn record<'a>(&'a self, wanted: Retrieve<'a>) -> Answer<'a, Retrieved> {
-        ready(Ok(Retrieved {
-            database: DatabaseName::from(EXTEND_DATABASE),
-            record: self.retrieve(&wanted),
-        }))
+        ready(Ok(Retrieved::new(
+            DatabaseName::from(EXTEND_DATABASE),
+            self.retrieve(&wanted),
+        )))
     }
 }

@@ -220,10 +220,7 @@ impl Backend for YazZtest {
                 XML | OPAC | GRS_1 => self.of_catalogue(position, syntax).await,
                 _ => self.of_catalogue(position, USMARC).await,
             };
-            Ok(Retrieved {
-                database: DatabaseName::from(name),
-                record,
-            })
+            Ok(Retrieved::new(DatabaseName::from(name), record))
         })
     }
 
@@ -342,6 +339,7 @@ fn scanned(scan: &Scan<'_>) -> Result<Scanned, Diagnostic> {
         exact: after
             .first()
             .is_some_and(|(word, _)| word.as_bytes() == term),
+        ..Scanned::default()
     })
 }
 

@@ -23,7 +23,8 @@ mod mask;
 mod read;
 mod support;
 
-pub(super) use self::look::{Look, LookTarget, WordOrder, look};
+pub(super) use self::look::look;
+pub use self::look::{Look, LookTarget, WordOrder};
 pub(super) use self::read::{access_of, scan_start, sort_index};
 pub(super) use self::support::infos;
 

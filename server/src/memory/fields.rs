@@ -18,9 +18,11 @@ mod source;
 mod table;
 
 use std::fmt;
+use std::sync::LazyLock;
 
+pub use self::feed::EntryKind;
 pub(super) use self::feed::{
-    EntryKind, FILED, Fields, NOT_FILED, SUBFIELD_MARK, effective_tag, marked, not_filed,
+    FILED, Fields, NOT_FILED, SUBFIELD_MARK, effective_tag, marked, not_filed,
 };
 pub use self::key::Kind;
 pub use self::source::{Source, SourceError, Sources};
@@ -28,14 +30,22 @@ pub use self::table::{AccessPoint, AccessPoints, AccessPointsError};
 
 /// An index of a backend: its row among the access points.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(super) struct IndexId(pub(super) u8);
+pub struct IndexId(pub(super) u8);
 
 impl IndexId {
+    /// The number of the row, from 0.
+    pub fn number(self) -> u8 {
+        self.0
+    }
+
     /// The docid, which has no fields in the table.
-    pub(super) const DOCID: Self = Self(0);
+    pub const DOCID: Self = Self(0);
     /// All text in the record that people read.
-    pub(super) const ANY: Self = Self(1);
+    pub const ANY: Self = Self(1);
 }
+
+/// The access points of Bib-1 alone, for records and terms that are in no database here.
+pub(super) static OF_BIB_1: LazyLock<Fields> = LazyLock::new(Fields::default);
 
 /// The most indexes of a backend.
 pub(super) const MAX_INDEXES: usize = 128;

@@ -67,45 +67,114 @@ pub fn record(
     syntax: &Oid,
     element_set: &str,
 ) -> Result<External, Diagnostic> {
-    let lost = || diagnostic(Condition::SYSTEM_ERROR_PRESENTING, "");
-    if *syntax != stored && !SYNTAXES.contains(syntax) {
-        return Err(diagnostic(
-            Condition::NOT_AVAILABLE_IN_SYNTAX,
-            syntax.to_string(),
-        ));
-    }
-    let full = !element_set.eq_ignore_ascii_case("B");
-    if full && *syntax == stored {
+    if is_full(element_set) && *syntax == stored {
         return Ok(External::octet_aligned(stored, octets.clone()));
     }
-    let whole = iso2709::parse(octets).map_err(|_| lost())?.record;
-    let wanted = match full {
-        true => Cow::Borrowed(&whole),
-        false => Cow::Owned(brief(&whole)),
+    check(stored, syntax)?;
+    let whole = iso2709::parse(octets).map_err(|_| lost(""))?.record;
+    let conversion = Conversion {
+        stored,
+        syntax,
+        element_set,
     };
-    let own = |record: &MarcRecord| match full {
-        true => Some(octets.clone()),
-        false => iso2709::encode(record).ok().map(Bytes::from),
+    conversion.of(&whole, || Ok(octets.clone()))
+}
+
+/// A MARC record in `syntax`, as [`record`] converts one that is stored. Only the syntaxes of MARC and OPAC have the limits of ISO 2709:
+/// 99,999 octets, and 9,999 for a field.
+///
+/// # Errors
+/// Condition 238 if the syntax is neither the record's own nor one of [`SYNTAXES`], 14 if the record cannot be converted to it.
+pub fn of_marc(
+    record: &MarcRecord,
+    syntax: &Oid,
+    element_set: &str,
+) -> Result<External, Diagnostic> {
+    let stored = marc_syntax(record);
+    check(stored, syntax)?;
+    let conversion = Conversion {
+        stored,
+        syntax,
+        element_set,
     };
-    let external = match *syntax {
-        SUTRS => sutrs_external(&sutrs_text(&readable(&wanted))),
-        XML if element_set.eq_ignore_ascii_case(DUBLIN_CORE) => {
-            Some(xml(dublin_core::to_dublin_core(&readable(&wanted))))
+    conversion.of(record, || encoded(record))
+}
+
+/// # Errors
+/// Condition 238 if the syntax is neither the record's own nor one of [`SYNTAXES`].
+fn check(stored: Oid, syntax: &Oid) -> Result<(), Diagnostic> {
+    match *syntax == stored || SYNTAXES.contains(syntax) {
+        true => Ok(()),
+        false => {
+            let words = syntax.to_string();
+            Err(diagnostic(Condition::NOT_AVAILABLE_IN_SYNTAX, words))
         }
-        XML => Some(xml(marcxml::to_xml(&readable(&wanted)).text)),
-        GRS_1 => GenericRecord::of_marc(&readable(&wanted))
-            .to_external()
-            .ok(),
-        // A brief OPAC record has holdings too: they are the purpose of OPAC.
-        OPAC => own(&wanted).and_then(|octets| {
-            let bibliographic = External::octet_aligned(stored, octets);
-            OpacRecord::of_marc(bibliographic, &readable(&whole))
+    }
+}
+
+fn is_full(element_set: &str) -> bool {
+    !element_set.eq_ignore_ascii_case("B")
+}
+
+fn lost(why: &str) -> Diagnostic {
+    diagnostic(Condition::SYSTEM_ERROR_PRESENTING, why)
+}
+
+/// # Errors
+/// The record exceeds a limit of ISO 2709.
+fn encoded(record: &MarcRecord) -> Result<Bytes, Diagnostic> {
+    let octets = iso2709::encode(record).map_err(|error| lost(&error.to_string()))?;
+    Ok(octets.into())
+}
+
+/// A conversion of records from one syntax to another.
+struct Conversion<'a> {
+    /// The syntax of MARC that the record is in.
+    stored: Oid,
+    /// One that it can be converted to.
+    syntax: &'a Oid,
+    element_set: &'a str,
+}
+
+impl Conversion<'_> {
+    /// The record converted; `octets` are all of it in ISO 2709.
+    ///
+    /// # Errors
+    /// Condition 14 if the form cannot hold it.
+    fn of(
+        &self,
+        whole: &MarcRecord,
+        octets: impl FnOnce() -> Result<Bytes, Diagnostic>,
+    ) -> Result<External, Diagnostic> {
+        let full = is_full(self.element_set);
+        let wanted = match full {
+            true => Cow::Borrowed(whole),
+            false => Cow::Owned(brief(whole)),
+        };
+        let own = || {
+            let octets = match full {
+                true => octets(),
+                false => encoded(&wanted),
+            };
+            octets.map(|octets| External::octet_aligned(self.stored, octets))
+        };
+        let external = match *self.syntax {
+            SUTRS => sutrs_external(&sutrs_text(&readable(&wanted))),
+            XML if self.element_set.eq_ignore_ascii_case(DUBLIN_CORE) => {
+                Some(xml(dublin_core::to_dublin_core(&readable(&wanted))))
+            }
+            XML => Some(xml(marcxml::to_xml(&readable(&wanted)).text)),
+            GRS_1 => GenericRecord::of_marc(&readable(&wanted))
                 .to_external()
-                .ok()
-        }),
-        _ => own(&wanted).map(|octets| External::octet_aligned(stored, octets)),
-    };
-    external.ok_or_else(lost)
+                .ok(),
+            // A brief OPAC record has holdings too: they are the purpose of OPAC.
+            OPAC => OpacRecord::of_marc(own()?, &readable(whole))
+                .to_external()
+                .ok(),
+            _ => Some(own()?),
+        };
+        external.ok_or_else(|| lost(""))
+    }
 }
 
 /// The record in UTF-8, whatever its character set.

@@ -24,9 +24,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 pub(super) use self::browse::Browse;
-pub(super) use self::find::Pattern;
+pub use self::find::Pattern;
 pub(super) use self::notes::shortened;
-pub(super) use self::phrase::{Edge, Edges, WordPlace, WordPlaces};
+pub use self::phrase::{Edge, Edges};
+pub(super) use self::phrase::{WordPlace, WordPlaces};
 pub(super) use self::segment::{Segment, SegmentBuilder};
 use self::strings::Strings;
 use super::background::TimeSlice;
@@ -45,7 +46,7 @@ const DOCIDS: &[IndexSet] = &[IndexSet::of(IndexId::DOCID)];
 
 /// The terms of an index, by kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Terms {
+pub enum Terms {
     /// The single words of texts.
     Words(IndexId),
     /// Whole entries: texts folded, with their words joined by blanks; other entries unchanged.

@@ -9,6 +9,7 @@ use tracing::debug;
 use z3950_asn1::apdu::{AttributeElement, AttributeList, Term};
 use z3950_asn1::bib1::attributes::USE;
 
+use self::display::PrintedEntries;
 use super::attributes::{access_of, scan_start};
 use super::catalogue::Catalogue;
 use super::fields::{Fields, IndexId, Kind};
@@ -59,10 +60,12 @@ pub(super) fn scan(
 
 /// The most terms of a facet.
 const MOST_TERMS: usize = 1000;
+/// The most octets of a term of a facet as it is printed. Longer ones are shown folded.
+const MAX_TERM: usize = 256;
 
 /// The facets of some records. Those of fields without an index are left out.
 ///
-/// Counts whole entries if the index has them, otherwise words.
+/// Counts whole entries if the index has them, which are shown as the first record prints them, otherwise words.
 ///
 /// # Errors
 /// If the work is exhausted.
@@ -90,11 +93,18 @@ pub(super) fn facets(
             .into_iter()
             .skip(request.skip)
             .take(request.terms.min(MOST_TERMS));
+        let mut printed = PrintedEntries::new((index, fields), terms, Some(hits));
+        let wanted = wanted.map(|(term, records)| {
+            // Without work left, the remaining terms are shown folded.
+            let shown = printed.as_mut().map(|printed| printed.of(term, work));
+            let shown = shown.and_then(Result::ok).flatten();
+            let shown = shown.filter(|shown| shown.len() <= MAX_TERM);
+            let octets = shown.map_or_else(|| term.to_vec(), String::into_bytes);
+            (Term::General(octets.into()), records)
+        });
         facets.push(Facet {
             attributes: request.attributes.clone(),
-            terms: wanted
-                .map(|(term, records)| (Term::General(term.to_vec().into()), records))
-                .collect(),
+            terms: wanted.collect(),
         });
         work.keep(kept)?;
     }
@@ -102,13 +112,13 @@ pub(super) fn facets(
 }
 
 /// The index of a facet's field. Other attributes of a facet are not Bib-1.
-fn of(fields: &Fields, attributes: &AttributeList) -> Option<IndexId> {
+pub(super) fn of(fields: &Fields, attributes: &AttributeList) -> Option<IndexId> {
     let is_field = |attribute: &&AttributeElement| attribute.attribute_type == USE;
     let field = attributes.0.iter().find(is_field)?;
     access_of(fields, field)
 }
 
-fn terms(fields: &Fields, index: IndexId) -> Option<Terms> {
+pub(super) fn terms(fields: &Fields, index: IndexId) -> Option<Terms> {
     match fields.kind(index) {
         Kind::Octets => None,
         Kind::Text if !fields.has_keys(index) => Some(Terms::Words(index)),

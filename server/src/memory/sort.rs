@@ -1,25 +1,21 @@
 //! Sort: orders the records of result sets by the values of indexes or fields (Z39.50-2003 §3.2.7.1).
 
+mod key;
+
 use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use z3950_asn1::apdu::{
-    CaseSensitivity, MissingValueAction, SortElement, SortKey, SortKeySpec, SortRelation,
-};
-use z3950_marc::crosswalk::is_unimarc;
-use z3950_marc::{MarcRecord, Tag, iso2709};
+use z3950_marc::iso2709;
 
-use super::attributes::sort_index;
-use super::catalogue::Catalogue;
-use super::fields::{
-    FILED, Fields, IndexId, Kind, NOT_FILED, SUBFIELD_MARK, effective_tag, marked, not_filed,
-};
+pub(super) use self::key::filed;
+use self::key::{By, Key, Missing};
+pub use self::key::{RecordOrder, SortValues};
+use super::fields::{IndexId, Kind};
 use super::index::{Exhausted, Work};
 use super::result::ResultList;
 use super::snapshot::View;
-use super::words::words;
 use crate::backend::{Hits, RecordId, Sort};
 use crate::diagnostic::{Condition, Diagnostic, diagnostic};
 
@@ -35,32 +31,6 @@ pub(super) struct Prepared {
     view: View,
     records: Vec<RecordId>,
     keys: Vec<Key>,
-}
-
-/// A sort key.
-struct Key {
-    /// The values to sort by, for particular databases or all.
-    by: Vec<(Option<u16>, By)>,
-    descending: bool,
-    case_sensitive: bool,
-    missing: Missing,
-}
-
-/// The values of a key.
-enum By {
-    Index(IndexId),
-    /// The first field of this tag: all of it, or its first subfield of this code.
-    Field(Tag, Option<u8>),
-}
-
-/// The treatment of records without the key.
-enum Missing {
-    /// Last in either direction, because the client has not said.
-    Last,
-    /// Fail.
-    Abort,
-    /// Use this value.
-    Value(Vec<u8>),
 }
 
 /// Checks a sort.
@@ -83,8 +53,9 @@ pub(super) fn prepared(
         return Err(diagnostic(Condition::TOO_MANY_RECORDS_TO_SORT, most));
     }
     let (view, records) = merged(current, sort.inputs, work)?;
+    let catalogue = &current.catalogue;
     let keys = sort.keys.iter();
-    let keys = keys.map(|key| Key::read(key, &current.catalogue));
+    let keys = keys.map(|key| Key::read(key, &catalogue.fields, |name| catalogue.known(name)));
     Ok(Prepared {
         view,
         records,
@@ -131,75 +102,6 @@ fn merged(
         records.retain(|record| known.insert(*record));
     }
     Ok((view, records))
-}
-
-impl Key {
-    fn read(spec: &SortKeySpec, catalogue: &Catalogue) -> Result<Self, Diagnostic> {
-        let fields = &*catalogue.fields;
-        let descending = match spec.sort_relation {
-            SortRelation::ASCENDING => false,
-            SortRelation::DESCENDING => true,
-            SortRelation(other) => {
-                return Err(diagnostic(Condition::SORT_RELATION, other.to_string()));
-            }
-        };
-        let by = match &spec.sort_element {
-            SortElement::Generic(key) => vec![(None, By::read(key, fields)?)],
-            SortElement::DatabaseSpecific(keys) => {
-                let keys = keys.iter().map(|key| {
-                    let number = catalogue.known(&key.database_name)?;
-                    Ok((Some(number), By::read(&key.db_sort, fields)?))
-                });
-                keys.collect::<Result<_, Diagnostic>>()?
-            }
-        };
-        let case_sensitive = spec.case_sensitivity == CaseSensitivity::CASE_SENSITIVE;
-        let missing = match &spec.missing_value_action {
-            None => Missing::Last,
-            Some(MissingValueAction::Abort) => Missing::Abort,
-            Some(MissingValueAction::Null) => Missing::Value(Vec::new()),
-            Some(MissingValueAction::MissingValueData(value)) => {
-                let text = String::from_utf8_lossy(value);
-                Missing::Value(value_of(text.into_owned(), case_sensitive))
-            }
-        };
-        Ok(Self {
-            by,
-            descending,
-            case_sensitive,
-            missing,
-        })
-    }
-
-    fn by(&self, database: Option<u16>) -> Option<&By> {
-        let mut all = self.by.iter();
-        all.find(|(of, _)| of.is_none() || *of == database)
-            .map(|(_, by)| by)
-    }
-}
-
-impl By {
-    fn read(key: &SortKey, fields: &Fields) -> Result<Self, Diagnostic> {
-        if let SortKey::SortField(name) = key
-            && let Some((tag, code)) = field(name.as_bytes())
-        {
-            return Ok(Self::Field(tag, code));
-        }
-        sort_index(fields, key).map(Self::Index)
-    }
-}
-
-/// `245` or `245$a`.
-fn field(name: &[u8]) -> Option<(Tag, Option<u8>)> {
-    let (tag, code) = name.split_first_chunk::<3>()?;
-    let code = match code {
-        [] => None,
-        [b'$', code] => Some(*code),
-        _ => return None,
-    };
-    tag.iter()
-        .all(u8::is_ascii_digit)
-        .then_some((Tag(*tag), code))
 }
 
 /// Rows that are sorted in the first step.
@@ -267,17 +169,7 @@ impl Prepared {
     }
 
     fn compared(&self, left: &Row<'_>, right: &Row<'_>) -> Ordering {
-        let values = left.values.iter().zip(&right.values);
-        let orders = values
-            .zip(&self.keys)
-            .map(|((left, right), key)| match (left, right) {
-                (None, None) => Ordering::Equal,
-                (None, Some(_)) => Ordering::Greater,
-                (Some(_), None) => Ordering::Less,
-                (Some(left), Some(right)) if key.descending => right.cmp(left),
-                (Some(left), Some(right)) => left.cmp(right),
-            });
-        orders.fold(Ordering::Equal, Ordering::then)
+        key::compared(&self.keys, &left.values, &right.values)
     }
 
     fn value(
@@ -318,68 +210,8 @@ impl Prepared {
             return Ok(None);
         };
         work.spend(octets.len() / OCTETS_A_UNIT)?;
-        let value = iso2709::parse(octets).ok().and_then(|parsed| {
-            let text = self.text(&parsed.record, by)?;
-            Some(value_of(text, key.case_sensitive))
-        });
-        Ok(value.filter(|value| !value.is_empty()).map(Cow::Owned))
-    }
-
-    /// The text of a record to sort by.
-    fn text(&self, record: &MarcRecord, by: &By) -> Option<String> {
-        match by {
-            By::Index(wanted) => {
-                let mut found = None;
-                self.view
-                    .catalogue
-                    .fields
-                    .entries(record, &mut |_, indexes, text| {
-                        if indexes.contains(*wanted) && found.is_none() {
-                            found = Some(filed(text).replace(SUBFIELD_MARK, " "));
-                        }
-                    });
-                found
-            }
-            By::Field(tag, code) => {
-                let mut fields = record.fields.iter();
-                let field = fields.find(|field| effective_tag(field) == *tag)?;
-                if field.is_control() {
-                    return Some(String::from_utf8_lossy(&field.body).into_owned());
-                }
-                let mut texts = Vec::new();
-                for (place, subfield) in field.subfields().enumerate() {
-                    let text = String::from_utf8_lossy(subfield.data);
-                    let text = match place {
-                        0 => filed(&marked(text, not_filed(field, is_unimarc(record)))),
-                        _ => text.into_owned(),
-                    };
-                    match code {
-                        Some(code) if subfield.code == [*code] => return Some(text),
-                        Some(_) => {}
-                        None => texts.push(text),
-                    }
-                }
-                code.is_none().then(|| texts.join(" "))
-            }
-        }
-    }
-}
-
-/// A text without its nonfiling characters, unless that leaves nothing.
-fn filed(text: &str) -> String {
-    let rest = text
-        .strip_prefix(NOT_FILED)
-        .and_then(|rest| rest.split_once(FILED));
-    match rest {
-        Some((_, filed)) if !words(filed).is_empty() => filed.to_owned(),
-        _ => text.replace([NOT_FILED, FILED], ""),
-    }
-}
-
-/// A text in the form that is compared.
-fn value_of(text: String, case_sensitive: bool) -> Vec<u8> {
-    match case_sensitive {
-        true => text.into_bytes(),
-        false => words(&text).join(" ").into_bytes(),
+        let parsed = iso2709::parse(octets).ok();
+        let value = parsed.and_then(|parsed| key.found(fields, &parsed.record, by));
+        Ok(value.map(Cow::Owned))
     }
 }

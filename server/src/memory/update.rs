@@ -178,7 +178,7 @@ impl<'a> Draft<'a> {
             (_, Some(record)) => Some(record),
         };
         let record = record
-            .map(|record| self.identified(record, &id))
+            .map(|record| identified(self.docid, record, &id))
             .transpose()?;
         self.put(id.clone(), known, record);
         Ok(id)
@@ -243,30 +243,6 @@ impl<'a> Draft<'a> {
         }
     }
 
-    /// The record with the identifier, which is added if necessary, and its ISO 2709 form.
-    fn identified(
-        &self,
-        mut record: MarcRecord,
-        id: &Bytes,
-    ) -> Result<(Bytes, MarcRecord), Diagnostic> {
-        if self.docid.alone(&record).count() > 1 {
-            return Err(refused("the field of the identifier is repeated", id));
-        }
-        if id.iter().any(u8::is_ascii_control) {
-            return Err(refused("a control character in the identifier", id));
-        }
-        if self.docid.of(&record).is_none() {
-            self.docid.set(&mut record, id);
-        }
-        match self.docid.of(&record) {
-            Some(own) if own == *id => {}
-            _ => return Err(refused("no identifier", id)),
-        }
-        let octets = Bytes::from(iso2709::encode(&record).map_err(|error| refused(error, id))?);
-        let parsed = iso2709::parse(&octets).map_err(|error| refused(error, id))?;
-        Ok((octets, parsed.record))
-    }
-
     /// The catalogue after the changes, and these.
     fn finish(mut self, catalogue: &Catalogue) -> (Catalogue, Vec<RecordChange>) {
         let fields = &catalogue.fields;
@@ -299,8 +275,38 @@ impl<'a> Draft<'a> {
     }
 }
 
+/// The record with the identifier, which is added if necessary, and its ISO 2709 form.
+///
+/// # Errors
+/// An identifier that the record cannot have.
+pub(super) fn identified(
+    docid: DocidField,
+    mut record: MarcRecord,
+    id: &Bytes,
+) -> Result<(Bytes, MarcRecord), Diagnostic> {
+    if docid.alone(&record).count() > 1 {
+        return Err(refused("the field of the identifier is repeated", id));
+    }
+    if id.iter().any(u8::is_ascii_control) {
+        return Err(refused("a control character in the identifier", id));
+    }
+    if docid.of(&record).is_none() {
+        docid.set(&mut record, id);
+    }
+    match docid.of(&record) {
+        Some(own) if own == *id => {}
+        _ => return Err(refused("no identifier", id)),
+    }
+    let octets = Bytes::from(iso2709::encode(&record).map_err(|error| refused(error, id))?);
+    let parsed = iso2709::parse(&octets).map_err(|error| refused(error, id))?;
+    Ok((octets, parsed.record))
+}
+
 /// The MARC record of a client.
-fn marc(external: &External) -> Result<MarcRecord, Diagnostic> {
+///
+/// # Errors
+/// A record that cannot be read without repairs, or is not MARC.
+pub(super) fn marc(external: &External) -> Result<MarcRecord, Diagnostic> {
     match RetrievedRecord::of(external) {
         RetrievedRecord::Marc(octets) => {
             let parsed = iso2709::parse(&octets).map_err(|error| refused(error, b""))?;
@@ -324,7 +330,7 @@ fn marc(external: &External) -> Result<MarcRecord, Diagnostic> {
 }
 
 /// Replaces the fields of a record by those of the same tags in the elements.
-fn with_elements(mut whole: MarcRecord, elements: MarcRecord) -> MarcRecord {
+pub(super) fn with_elements(mut whole: MarcRecord, elements: MarcRecord) -> MarcRecord {
     let mut fields: Vec<Field> = elements.fields;
     fields.sort_by_key(|field| field.tag);
     for group in fields.chunk_by(|left, right| left.tag == right.tag) {
@@ -342,7 +348,7 @@ fn with_elements(mut whole: MarcRecord, elements: MarcRecord) -> MarcRecord {
 }
 
 /// A record cannot be changed. Bib-1 has no condition for this, so the message says why.
-fn refused(why: impl std::fmt::Display, about: &[u8]) -> Diagnostic {
+pub(super) fn refused(why: impl std::fmt::Display, about: &[u8]) -> Diagnostic {
     let about = String::from_utf8_lossy(about);
     let text = match &*about {
         "" => why.to_string(),

@@ -18,7 +18,7 @@ macro_rules! named {
             pub const ALL: &[Self] = &[$(Self::$variant,)+];
 
             /// Its name in logs.
-            pub fn name(self) -> &'static str {
+            pub const fn name(self) -> &'static str {
                 match self {
                     $(Self::$variant => $name,)+
                 }
@@ -56,7 +56,7 @@ named! {
         SruExplain "sru-explain",
         /// SRU: update.
         SruUpdate "sru-update",
-        /// A request of HTTP that is none of SRU.
+        /// An HTTP request that is not SRU's.
         Http "http",
     }
 }
@@ -96,6 +96,8 @@ named! {
         GaveWay "gave-way",
         /// A fault ended it on request.
         Fault "fault",
+        /// The server that is recorded ended the connection, broke off, or could not be reached.
+        Upstream "upstream",
         /// The server stopped.
         Stopped "stopped",
         /// A bug in the server ended it.

@@ -29,15 +29,16 @@ use crate::memory::words::words;
 
 /// An index lookup.
 #[derive(Clone, Debug)]
-pub(in crate::memory) struct Look<'q> {
-    pub(in crate::memory) target: LookTarget<'q>,
+pub struct Look<'q> {
+    /// What to look up.
+    pub target: LookTarget<'q>,
     /// Whether to find the records of the index that do not match (relation 6).
-    pub(in crate::memory) negated: bool,
+    pub negated: bool,
 }
 
 /// What to look up.
 #[derive(Clone, Debug)]
-pub(in crate::memory) enum LookTarget<'q> {
+pub enum LookTarget<'q> {
     /// Every record with an entry in the index.
     Having(IndexId),
     /// The exact docid.
@@ -50,7 +51,7 @@ pub(in crate::memory) enum LookTarget<'q> {
 
 /// How words must occur.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::memory) enum WordOrder {
+pub enum WordOrder {
     /// All of them, anywhere.
     All,
     /// At least one of them.
@@ -61,7 +62,7 @@ pub(in crate::memory) enum WordOrder {
 
 impl LookTarget<'_> {
     /// The index of the lookup.
-    pub(in crate::memory) fn index(&self) -> IndexId {
+    pub fn index(&self) -> IndexId {
         match self {
             Self::Having(index)
             | Self::Entries(Terms::Words(index) | Terms::Keys(index), _)

@@ -25,8 +25,8 @@ pub(in crate::memory) const FILED: char = '\u{9c}';
 
 /// The kind of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::memory) enum EntryKind {
-    /// The text of a field, with [`SUBFIELD_MARK`]s between its subfields.
+pub enum EntryKind {
+    /// The text of a field, with marks between its subfields.
     Text,
     /// A key in the form in which it is compared.
     Key,

@@ -106,7 +106,7 @@ impl AccessPoints {
     }
 
     /// The row with this name, or with one of its names in query languages, without case.
-    pub(in crate::memory) fn by_name(&self, name: &str) -> Option<(IndexId, &AccessPoint)> {
+    pub fn by_name(&self, name: &str) -> Option<(IndexId, &AccessPoint)> {
         let name = name.to_lowercase();
         self.find(|row| row.name == name).or_else(|| {
             let known = names::TABLE

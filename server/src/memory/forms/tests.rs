@@ -180,3 +180,28 @@ fn syntaxes_without_conversion_are_refused() {
     }
     assert!(self::backend([]).has_syntax(&USMARC));
 }
+
+#[test]
+fn only_marc_and_opac_have_the_limits_of_iso_2709() {
+    let mut long = marc21();
+    let note = "x".repeat(10_000);
+    long.fields
+        .push(Field::data(b"520", "  ", [("a", note.as_str())]));
+    for syntax in [XML, SUTRS, GRS_1] {
+        let external = of_marc(&long, &syntax, "F").expect("a record");
+        let octets = external.octets();
+        let has_note = octets
+            .windows(note.len())
+            .any(|part| part == note.as_bytes());
+        assert!(has_note, "{syntax:?}");
+    }
+    for syntax in [USMARC, OPAC] {
+        let refused = of_marc(&long, &syntax, "F").expect_err("too long");
+        assert_eq!(refused.condition, Condition::SYSTEM_ERROR_PRESENTING.0);
+        assert!(!refused.addinfo.as_bytes().is_empty(), "{syntax:?}");
+        // The note is no field of it.
+        assert!(of_marc(&long, &syntax, "B").is_ok(), "{syntax:?}");
+    }
+    let refused = of_marc(&long, &UNIMARC, "F").expect_err("another format");
+    assert_eq!(refused.condition, Condition::NOT_AVAILABLE_IN_SYNTAX.0);
+}

@@ -78,6 +78,7 @@ impl Index {
             before,
             after,
             exact,
+            ..Scanned::default()
         })
     }
 }

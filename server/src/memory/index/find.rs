@@ -94,7 +94,7 @@ fn in_segment<'a>(
 
 /// A pattern for terms; texts are folded like terms.
 #[derive(Clone, Debug)]
-pub(in crate::memory) enum Pattern {
+pub enum Pattern {
     /// The term itself.
     Exact(String),
     /// Terms with this beginning.

@@ -1,9 +1,11 @@
 //! Masked words, as the index matches them with its entries.
 
-/// Placeholders for mask characters: letters that no catalogue uses and that folding keeps.
-pub(in crate::memory) const ANY_NUMBER: char = '\u{16a0}';
-pub(in crate::memory) const EXACTLY_ONE: char = '\u{16a1}';
-pub(in crate::memory) const AT_MOST_ONE: char = '\u{16a2}';
+/// The placeholder of any number of characters. Placeholders are letters that no catalogue uses and that folding keeps.
+pub const ANY_NUMBER: char = '\u{16a0}';
+/// The placeholder of one character.
+pub const EXACTLY_ONE: char = '\u{16a1}';
+/// The placeholder of one character or none.
+pub const AT_MOST_ONE: char = '\u{16a2}';
 
 /// The length limit of a masked word: each position in it is a bit of a number. No word of a catalogue is longer.
 pub(in crate::memory) const MOST_MASK_CHARACTERS: usize = 127;

@@ -11,7 +11,7 @@ use crate::memory::hits::{HitSet, Part, Union, common, join};
 
 /// What must be before or after a phrase.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(in crate::memory) enum Edge {
+pub enum Edge {
     /// Anything.
     #[default]
     Any,
@@ -23,11 +23,11 @@ pub(in crate::memory) enum Edge {
 
 /// The required edges of a phrase.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(in crate::memory) struct Edges {
+pub struct Edges {
     /// Before its first word.
-    pub(in crate::memory) first: Edge,
+    pub first: Edge,
     /// After its last word.
-    pub(in crate::memory) last: Edge,
+    pub last: Edge,
 }
 
 impl Index {

@@ -1,5 +1,5 @@
-//! The display forms of whole entries: as printed in the first record that has the entry (displayTerm of TermInfo, Z39.50-2003
-//! §3.2.8.1). The indexes have folded terms only, so the record is read again. Words have none: whether the first record prints
+//! The display forms of whole entries, in scans and facets: as printed in the first record that has the entry (displayTerm of TermInfo,
+//! Z39.50-2003 §3.2.8.1). The indexes have folded terms only, so the record is read again. Words have none: whether the first record prints
 //! one in capitals tells nothing.
 
 use bytes::Bytes;
@@ -25,43 +25,78 @@ const OCTETS_A_UNIT: usize = 8;
 /// # Errors
 /// If the work is exhausted. The remaining terms have no display form then.
 pub(super) fn add(
-    (index, fields): (&Index, &Fields),
+    all: (&Index, &Fields),
     terms: Terms,
     within: Option<&HitSet<'_>>,
     scanned: &mut Scanned,
     work: &mut Work,
 ) -> Result<(), Exhausted> {
-    let Terms::Keys(id) = terms else {
+    let Some(mut printed) = PrintedEntries::new(all, terms, within) else {
         return Ok(());
     };
-    if fields.kind(id) != Kind::Text {
-        return Ok(());
-    }
-    // Neighbouring terms are often those of one record.
-    let mut last: Option<(&Bytes, Vec<String>)> = None;
     for one in scanned.before.iter_mut().chain(&mut scanned.after) {
-        let Term::General(octets) = &one.term else {
-            continue;
+        if let Term::General(octets) = &one.term {
+            one.display = printed.of(octets, work)?;
+        }
+    }
+    Ok(())
+}
+
+/// The entries of an index as they are printed.
+pub(super) struct PrintedEntries<'a> {
+    index: &'a Index,
+    fields: &'a Fields,
+    terms: Terms,
+    id: IndexId,
+    within: Option<&'a HitSet<'a>>,
+    /// The texts of the last record: neighbouring terms are often those of one record.
+    last: Option<(&'a Bytes, Vec<String>)>,
+}
+
+impl<'a> PrintedEntries<'a> {
+    /// The entries in some records; `None` for words, codes, dates and numbers.
+    pub(super) fn new(
+        (index, fields): (&'a Index, &'a Fields),
+        terms: Terms,
+        within: Option<&'a HitSet<'a>>,
+    ) -> Option<Self> {
+        let Terms::Keys(id) = terms else {
+            return None;
         };
-        let Ok(term) = std::str::from_utf8(octets) else {
-            continue;
+        (fields.kind(id) == Kind::Text).then_some(Self {
+            index,
+            fields,
+            terms,
+            id,
+            within,
+            last: None,
+        })
+    }
+
+    /// A term as printed in the first record that has it; `None` if that is the same, or too long.
+    ///
+    /// # Errors
+    /// If the work is exhausted.
+    pub(super) fn of(&mut self, term: &[u8], work: &mut Work) -> Result<Option<String>, Exhausted> {
+        let Ok(text) = std::str::from_utf8(term) else {
+            return Ok(None);
         };
-        let Some(record) = index.first_with(terms, octets, within, work)? else {
-            continue;
+        let first = self.index.first_with(self.terms, term, self.within, work)?;
+        let Some(record) = first else {
+            return Ok(None);
         };
-        let texts = match last.take() {
+        let texts = match self.last.take() {
             Some((same, texts)) if std::ptr::eq(same, record) => texts,
             _ => {
                 work.spend(record.len() / OCTETS_A_UNIT)?;
-                texts_of(record, fields, id)
+                texts_of(record, self.fields, self.id)
             }
         };
-        let printed = texts.iter().find_map(|text| whole_of(text, term));
-        last = Some((record, texts));
-        let is_useful = |text: &String| text != term && text.len() <= MAX_DISPLAY;
-        one.display = printed.filter(is_useful);
+        let printed = texts.iter().find_map(|one| whole_of(one, text));
+        self.last = Some((record, texts));
+        let is_useful = |printed: &String| printed != text && printed.len() <= MAX_DISPLAY;
+        Ok(printed.filter(is_useful))
     }
-    Ok(())
 }
 
 /// The texts of a record in an index; none if it cannot be read.

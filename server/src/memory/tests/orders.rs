@@ -66,6 +66,7 @@ fn scan(
             before,
             after,
             exact,
+            ..
         }) => {
             let shown = |terms: &[crate::backend::ScanTerm]| {
                 let shown = terms.iter().map(|term| match &term.term {

@@ -3,6 +3,7 @@
 use z3950_asn1::apdu::{
     AttributeElement, AttributeList, AttributeValue, ComplexAttribute, StringOrNumeric, Term,
 };
+use z3950_marc::Field;
 
 use super::{Catalogue, pqf};
 use crate::backend::FacetRequest;
@@ -43,7 +44,7 @@ fn terms_are_counted_over_the_hits() {
             war,
             numbered(1018),
             (0, 10, false),
-            Some("heinemann 1, university 1, w heinemann 1"),
+            Some("Heinemann 1, University 1, W. Heinemann 1"),
         ),
         (
             war,
@@ -105,6 +106,43 @@ fn terms_are_counted_over_the_hits() {
         });
         assert_eq!(shown.as_deref(), expected, "{request:?}");
     }
+}
+
+#[test]
+fn whole_entries_are_shown_as_printed_up_to_a_length() {
+    let (short, long) = (128, 129);
+    let records = [short, long].map(|letters| {
+        // Two octets each.
+        let mut record = record("id", "A title");
+        let publisher = "Ä".repeat(letters);
+        let place = Field::data(b"260", "  ", [("b", publisher.as_str())]);
+        record.fields.push(place);
+        record
+    });
+    let catalogue = Catalogue::of(
+        &records,
+        Fields::new(AccessPoints::default(), Profile::default(), []),
+    );
+    let hits = catalogue
+        .evaluate(&pqf("title"), false)
+        .expect("found")
+        .hits;
+    let request = FacetRequest {
+        attributes: numbered(1018),
+        skip: 0,
+        terms: 10,
+        alphabetical: true,
+    };
+    let shown = |work| {
+        let all = (&catalogue.index, &*catalogue.fields);
+        let found = facets(all.0, all.1, &hits, std::slice::from_ref(&request), work);
+        let facets = found.expect("enough work");
+        let terms = facets.into_iter().flat_map(|facet| facet.terms);
+        terms.map(|(term, _)| term).collect::<Vec<_>>()
+    };
+    let term = |text: String| Term::General(text.into_bytes().into());
+    let (printed, folded) = (term("Ä".repeat(short)), term("a".repeat(long)));
+    assert_eq!(shown(&mut Work::new(MOST_WORK)), [printed, folded]);
 }
 
 /// A catalogue of 6,000 different words, the octets that count for a facet of them, and the facet.

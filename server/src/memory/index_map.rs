@@ -1,0 +1,174 @@
+//! The access points for a backend whose indexes are elsewhere, such as in a search engine: terms of queries as lookups in these
+//! indexes, and records as entries of them. They mean what they mean to [`MemoryBackend`](super::MemoryBackend), which reads them
+//! by the same code.
+
+use bytes::Bytes;
+use z3950_asn1::apdu::{AttributeList, AttributesPlusTerm, External, SortKey};
+use z3950_asn1::oid::Oid;
+use z3950_marc::MarcRecord;
+
+pub use super::attributes::{Look, LookTarget, WordOrder};
+use super::attributes::{infos, look, scan_start, sort_index};
+pub use super::fields::{EntryKind, IndexId};
+use super::fields::{Fields, SUBFIELD_MARK};
+pub use super::index::mask::{ANY_NUMBER, AT_MOST_ONE, EXACTLY_ONE};
+pub use super::index::{Edge, Edges, Pattern, Terms};
+use super::{AccessPoints, DocidField, Kind, Profile, forms, scan, sort, update, words};
+use crate::backend::AttributeInfo;
+use crate::diagnostic::Diagnostic;
+
+/// The element sets of XML, besides F and B.
+pub const XML_ELEMENT_SETS: [&str; 2] = forms::XML_ELEMENT_SETS;
+
+/// The access points of a database, the attributes that queries may use, and the docid field of its records.
+#[derive(Debug)]
+pub struct IndexMap {
+    fields: Fields,
+}
+
+impl PartialEq for IndexMap {
+    /// Maps of the same access points, attributes and docid field are the same.
+    fn eq(&self, other: &Self) -> bool {
+        self.points() == other.points()
+            && self.profile() == other.profile()
+            && self.fields.docid(0) == other.fields.docid(0)
+    }
+}
+
+impl IndexMap {
+    /// A map with these access points.
+    pub fn new(points: AccessPoints, profile: Profile, docid: DocidField) -> Self {
+        Self {
+            fields: Fields::new(points, profile, [docid]),
+        }
+    }
+
+    /// The access points.
+    pub fn points(&self) -> &AccessPoints {
+        &self.fields.points
+    }
+
+    /// The supported attributes.
+    pub fn profile(&self) -> &Profile {
+        &self.fields.profile
+    }
+
+    /// The attributes that queries may use, for Explain.
+    pub fn attributes(&self) -> Vec<AttributeInfo> {
+        infos(&self.fields)
+    }
+
+    /// The index with this name, or with one of its names in query languages.
+    pub fn by_name(&self, name: &str) -> Option<IndexId> {
+        self.fields.points.by_name(name).map(|(index, _)| index)
+    }
+
+    /// What an index holds.
+    pub fn kind(&self, index: IndexId) -> Kind {
+        self.fields.kind(index)
+    }
+
+    /// Whether an index has whole entries.
+    pub fn has_keys(&self, index: IndexId) -> bool {
+        self.fields.has_keys(index)
+    }
+
+    /// The lookup of a term; `attribute_set` is the default set of the query.
+    ///
+    /// # Errors
+    /// The first unsupported attribute, or the term if it does not fit its attributes.
+    pub fn look<'q>(
+        &self,
+        attribute_set: &Oid,
+        operand: &'q AttributesPlusTerm,
+    ) -> Result<Look<'q>, Diagnostic> {
+        look(&self.fields, attribute_set, operand)
+    }
+
+    /// The terms to scan, and the starting term in their form; empty for the first term.
+    ///
+    /// # Errors
+    /// The first unsupported attribute.
+    pub fn scan_start(
+        &self,
+        attribute_set: &Oid,
+        start: &AttributesPlusTerm,
+    ) -> Result<(Terms, Vec<u8>), Diagnostic> {
+        scan_start(&self.fields, attribute_set, start)
+    }
+
+    /// The index of a sort key.
+    ///
+    /// # Errors
+    /// 207 for a key without an index; for attributes, the first unsupported one.
+    pub fn sort_index(&self, key: &SortKey) -> Result<IndexId, Diagnostic> {
+        sort_index(&self.fields, key)
+    }
+
+    /// The terms that a facet counts; `None` for a field without an index.
+    pub fn facet_terms(&self, attributes: &AttributeList) -> Option<Terms> {
+        scan::terms(&self.fields, scan::of(&self.fields, attributes)?)
+    }
+
+    /// Emits every entry of a record with the indexes that it feeds: texts as they are, other entries as keys. The field that names
+    /// the record comes first.
+    pub fn entries(
+        &self,
+        record: &MarcRecord,
+        emit: &mut dyn FnMut(EntryKind, &mut dyn Iterator<Item = IndexId>, &str),
+    ) {
+        self.fields.entries(record, &mut |kind, indexes, text| {
+            emit(kind, &mut indexes.iter(), text);
+        });
+    }
+
+    /// The identifier of a record.
+    pub fn docid<'r>(&self, record: &'r MarcRecord) -> Option<&'r [u8]> {
+        self.fields.docid(0).of(record)
+    }
+
+    /// The record with the identifier, which is added if necessary, and its ISO 2709 form.
+    ///
+    /// # Errors
+    /// An identifier that the record cannot have.
+    pub fn identified(
+        &self,
+        record: MarcRecord,
+        id: &Bytes,
+    ) -> Result<(Bytes, MarcRecord), Diagnostic> {
+        update::identified(self.fields.docid(0), record, id)
+    }
+}
+
+/// The subfields of a text entry.
+pub fn subfields(text: &str) -> impl Iterator<Item = &str> {
+    text.split(SUBFIELD_MARK)
+}
+
+/// Calls a function with each word of a text, folded; `buffer` is reused memory.
+pub fn each_word(text: &str, buffer: &mut String, emit: impl FnMut(&str)) {
+    words::each_word(text, buffer, emit);
+}
+
+/// The text of an entry without its nonfiling characters, as it is sorted with case.
+pub fn filed(text: &str) -> String {
+    sort::filed(text).replace(SUBFIELD_MARK, " ")
+}
+
+/// The record of an update.
+///
+/// # Errors
+/// A record that cannot be read without repairs, or is not MARC.
+pub fn updated_record(external: &External) -> Result<MarcRecord, Diagnostic> {
+    update::marc(external)
+}
+
+/// Replaces the fields of a record by those of the same tags in the elements.
+pub fn with_elements(whole: MarcRecord, elements: MarcRecord) -> MarcRecord {
+    update::with_elements(whole, elements)
+}
+
+/// A record that cannot be changed.
+pub fn refused(why: impl std::fmt::Display, about: &[u8]) -> Diagnostic {
+    update::refused(why, about)
+}
