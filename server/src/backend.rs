@@ -14,10 +14,11 @@ use z3950_asn1::apdu::{
     AttributeList, AttributesPlusTerm, DatabaseName, External, RpnQuery, Schema, SortKeySpec, Term,
 };
 use z3950_asn1::oid::Oid;
+pub use z3950_asn1::sru::RecordSource;
 
 pub use self::caller::Caller;
 pub(crate) use self::caller::network;
-pub use self::database::{AttributeInfo, DatabaseInfo};
+pub use self::database::{AttributeInfo, DatabaseInfo, DatabasePart};
 pub use self::hits::{HitList, Hits, RecordId};
 pub(crate) use self::hits::{ResultSet, ids_of};
 use crate::budget::Account;
@@ -130,6 +131,8 @@ pub struct Search<'a> {
     pub result_set: &'a (dyn Fn(&[u8]) -> Option<Hits> + Send + Sync),
     /// Whether to count the records of each term separately (SearchResult-1).
     pub term_counts: bool,
+    /// Whether the client asks for these counts. A backend whose counts are searches of their own may leave them out otherwise.
+    pub term_counts_asked: bool,
     /// Facets to count over the records found.
     pub facets: &'a [FacetRequest],
     /// How many of the first records the answer may need, as far as that does not depend on their number.
@@ -149,6 +152,7 @@ impl<'a> Search<'a> {
             query,
             result_set: &|_| None,
             term_counts: false,
+            term_counts_asked: false,
             facets: &[],
             first_records: 0,
             syntax: None,
@@ -171,6 +175,18 @@ pub struct FacetRequest {
     pub alphabetical: bool,
 }
 
+impl FacetRequest {
+    /// The facet of a field.
+    pub fn new(attributes: AttributeList, skip: usize, terms: usize, alphabetical: bool) -> Self {
+        Self {
+            attributes,
+            skip,
+            terms,
+            alphabetical,
+        }
+    }
+}
+
 /// The result of a search.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
@@ -187,6 +203,8 @@ pub struct Found {
     pub facets: Vec<Facet>,
     /// What each source of the records found, if they come from several.
     pub sources: Vec<SourceReport>,
+    /// Remarks for people, such as why the number is an estimate.
+    pub remarks: Vec<String>,
 }
 
 impl From<Hits> for Found {
@@ -198,6 +216,7 @@ impl From<Hits> for Found {
             term_counts: Vec::new(),
             facets: Vec::new(),
             sources: Vec::new(),
+            remarks: Vec::new(),
         }
     }
 }
@@ -212,6 +231,8 @@ pub struct SourceReport {
     pub records: usize,
     /// Why it has none, if it failed.
     pub failure: Option<Diagnostic>,
+    /// Whether facets were requested and it has counted none, so that its records are missing in the counts.
+    pub lacks_facets: bool,
 }
 
 impl SourceReport {
@@ -225,6 +246,7 @@ impl SourceReport {
             name: name.into(),
             records,
             failure,
+            lacks_facets: false,
         }
     }
 }
@@ -271,6 +293,28 @@ pub struct RetrieveMany<'a> {
     pub composition: &'a Composition,
 }
 
+impl<'a> Retrieve<'a> {
+    /// A record of a result set.
+    pub fn new(hits: &'a Hits, record: RecordId, composition: &'a Composition) -> Self {
+        Self {
+            hits,
+            record,
+            composition,
+        }
+    }
+}
+
+impl<'a> RetrieveMany<'a> {
+    /// Records of a result set.
+    pub fn new(hits: &'a Hits, records: &'a [RecordId], composition: &'a Composition) -> Self {
+        Self {
+            hits,
+            records,
+            composition,
+        }
+    }
+}
+
 /// A record, or the diagnostic in its place.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
@@ -279,12 +323,24 @@ pub struct Retrieved {
     pub database: DatabaseName,
     /// The record, or the diagnostic in its place.
     pub record: Result<External, Diagnostic>,
+    /// The databases that have it, if it is made of several records.
+    pub sources: Vec<RecordSource>,
 }
 
 impl Retrieved {
     /// A record of the database, or the diagnostic in its place.
     pub fn new(database: DatabaseName, record: Result<External, Diagnostic>) -> Self {
-        Self { database, record }
+        Self {
+            database,
+            record,
+            sources: Vec::new(),
+        }
+    }
+
+    /// Names the databases of the records that it is made of.
+    #[must_use]
+    pub fn with_sources(self, sources: Vec<RecordSource>) -> Self {
+        Self { sources, ..self }
     }
 }
 
@@ -351,6 +407,8 @@ pub struct Scanned {
     pub after: Vec<ScanTerm>,
     /// Whether the first of `after` equals the starting term.
     pub exact: bool,
+    /// Why some sources of the terms have none, if they come from several; the additional information names the source.
+    pub failures: Vec<Diagnostic>,
 }
 
 /// A term of an index.
@@ -388,6 +446,17 @@ pub struct Sort<'a> {
     pub keys: &'a [SortKeySpec],
 }
 
+impl<'a> Sort<'a> {
+    /// A sort for a new caller.
+    pub fn new(inputs: &'a [Hits], keys: &'a [SortKeySpec]) -> Self {
+        Self {
+            caller: Caller::new(),
+            inputs,
+            keys,
+        }
+    }
+}
+
 /// A change to a database (Z39.50-2003 Appendix EXT.1.4).
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
@@ -398,6 +467,21 @@ pub struct Update<'a> {
     pub action: UpdateAction,
     /// The records; at least one.
     pub records: &'a [UpdateRecord],
+}
+
+impl<'a> Update<'a> {
+    /// A change to records of a database.
+    pub fn new(
+        database: &'a DatabaseName,
+        action: UpdateAction,
+        records: &'a [UpdateRecord],
+    ) -> Self {
+        Self {
+            database,
+            action,
+            records,
+        }
+    }
 }
 
 /// What to do with a record.
@@ -423,4 +507,11 @@ pub struct UpdateRecord {
     pub id: Option<Bytes>,
     /// The record; `None` only for deletion.
     pub record: Option<External>,
+}
+
+impl UpdateRecord {
+    /// A record with this identifier, or with its own.
+    pub fn new(id: Option<Bytes>, record: Option<External>) -> Self {
+        Self { id, record }
+    }
 }

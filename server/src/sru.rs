@@ -83,6 +83,8 @@ pub struct SruAsked {
     pub secure: bool,
     /// The servers that the request has come through: the header Via (RFC 9110 §7.6.3).
     pub via: Via,
+    /// What the client calls itself: the header User-Agent (RFC 9110 §10.1.5).
+    pub user_agent: String,
 }
 
 impl SruAsked {
@@ -95,6 +97,7 @@ impl SruAsked {
             authority: ("localhost".to_owned(), None),
             secure: false,
             via: Via::default(),
+            user_agent: String::new(),
         }
     }
 }
@@ -138,6 +141,8 @@ struct Context {
     is_anonymous: bool,
     authority: (String, Option<u16>),
     secure: bool,
+    /// Whether the client takes a diagnostic next to records for the failure of the search.
+    takes_diagnostics_as_failure: bool,
 }
 
 impl Context {
@@ -187,6 +192,7 @@ impl SruSession {
             is_anonymous: login.is_none() && !self.target.access.users.is_empty(),
             authority: asked.authority,
             secure: asked.secure,
+            takes_diagnostics_as_failure: asked.user_agent.starts_with(YAZ),
         };
         let answered = match refused.is_empty() {
             false => Err(SruFailure::from(refused)),
@@ -204,7 +210,8 @@ impl SruSession {
                 (failed(&request, failure.diagnostics), status)
             }
         };
-        let stylesheet = request.stylesheet.clone();
+        let is_allowed = failure::check_stylesheet(&request).is_ok();
+        let stylesheet = request.stylesheet.clone().filter(|_| is_allowed);
         let mut response = with_echo(response, request);
         diagnostics(&mut response).iter_mut().for_each(shorten);
         SruReply {
@@ -333,6 +340,9 @@ fn diagnostics(response: &mut Response) -> &mut [SruDiagnostic] {
         Response::Update(response) => &mut response.diagnostics,
     }
 }
+
+/// How clients call themselves that use YAZ: zoomsh, and programs with the ZOOM libraries for C, Perl, PHP and others.
+const YAZ: &str = "YAZ/";
 
 /// How much of a request a diagnostic repeats, in characters.
 const MAX_REPEATED: usize = 200;

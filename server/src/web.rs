@@ -100,8 +100,20 @@ struct Known {
 
 /// The server, as a client of HTTP reaches it.
 pub(crate) trait OwnSessions: Send + Sync {
-    fn databases(&self) -> Vec<DatabaseInfo>;
+    fn databases(&self, login: Option<&SruLogin>) -> Vec<DatabaseInfo>;
+    fn standing(&self, login: Option<&SruLogin>) -> Standing;
     fn open(&self) -> Opening<'_>;
+}
+
+/// What a client is to the server by its login.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// One of the users that the server lists.
+    User,
+    /// Anybody: the server lists no users, or also admits clients without a login.
+    Guest,
+    /// A client that may do nothing without another login.
+    Stranger,
 }
 
 /// A session that is being opened.
@@ -145,9 +157,15 @@ impl WebClient {
         (host, *port)
     }
 
-    /// The server's databases, whether this client may search them or not.
+    /// The server's databases that this client may search. As for [`standing`](Self::standing), have it admitted first.
     pub fn databases(&self) -> Vec<DatabaseInfo> {
-        self.0.sessions.databases()
+        self.0.sessions.databases(self.login())
+    }
+
+    /// What the client is to the server. Only a session slows down those who guess passwords: before this tells anything, Init
+    /// must have been accepted in one.
+    pub fn standing(&self) -> Standing {
+        self.0.sessions.standing(self.login())
     }
 
     /// Opens a session of Z39.50 with the server itself, in the name of this client: rights, limits and faults are those of its

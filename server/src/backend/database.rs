@@ -26,8 +26,12 @@ pub struct DatabaseInfo {
     pub sort: bool,
     /// Whether records can be changed.
     pub update: bool,
-    /// The databases that it consists of, by the names under which each can be searched alone; empty if it is one database.
-    pub parts: Vec<String>,
+    /// The databases that it consists of; empty if it is one database.
+    pub parts: Vec<DatabasePart>,
+    /// Where its records are, if they are at one other server: a target, as clients name it.
+    pub address: Option<String>,
+    /// Whether records of several parts are made one record, so that people want to search it as a whole.
+    pub is_merged: bool,
 }
 
 impl DatabaseInfo {
@@ -38,11 +42,34 @@ impl DatabaseInfo {
         if self.parts.is_empty() {
             return own.map(str::to_owned);
         }
-        let parts = format!("Consists of: {}", self.parts.join(", "));
+        let parts: Vec<&str> = self.parts.iter().map(|part| &*part.name).collect();
+        let parts = format!("Consists of: {}", parts.join(", "));
         Some(match own {
             Some(own) => format!("{own}\n{parts}"),
             None => parts,
         })
+    }
+}
+
+/// A database that another one consists of.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct DatabasePart {
+    /// The name to search it alone by.
+    pub name: String,
+    /// The title.
+    pub title: Option<String>,
+    /// Where its records are, if at another server: a target, as clients name it.
+    pub address: Option<String>,
+}
+
+impl DatabasePart {
+    /// A part of this name.
+    pub fn new(name: impl Into<String>) -> Self {
+        Self {
+            name: name.into(),
+            ..Self::default()
+        }
     }
 }
 

@@ -24,6 +24,7 @@ pub(super) async fn answer(
 
 /// The segments and the response, which counts the records of all of them.
 fn responses(packed: Packed, next: i64) -> Vec<Apdu> {
+    let other_info = packed.other_info();
     let segments = packed.segments.into_iter().map(|records| {
         Apdu::from(Segment {
             number_of_records_returned: count(records.len()),
@@ -36,6 +37,7 @@ fn responses(packed: Packed, next: i64) -> Vec<Apdu> {
         next_result_set_position: next,
         present_status: packed.status,
         records: Records::ResponseRecords(packed.last).into(),
+        other_info,
         ..PresentResponse::default()
     };
     segments.chain([response.into()]).collect()

@@ -4,10 +4,11 @@
 use bytes::Bytes;
 use z3950_asn1::apdu::{
     CompSpec, DatabaseName, DiagRec, ElementSetNames, ElementSpec, External, ExternalEncoding,
-    FragmentSyntax, NamePlusRecord, PresentStatus, Record, RecordComposition, Schema,
-    Specification,
+    FragmentSyntax, Information, NamePlusRecord, OtherInformation, OtherInformationUnit,
+    PresentStatus, Record, RecordComposition, Schema, Specification,
 };
 use z3950_asn1::oid::Oid;
+use z3950_asn1::sru::{RecordSource, RecordSources};
 use z3950_asn1::types::InternationalString;
 
 use crate::association::{Association, Operation};
@@ -146,6 +147,8 @@ pub(super) struct Packed {
     pub(super) records: usize,
     /// Success, partial-2 where not all fitted, partial-3 where the client stopped the operation, partial-4 where the server did.
     pub(super) status: PresentStatus,
+    /// The databases of records that are made of several.
+    sources: Vec<OtherInformationUnit>,
     sizes: Sizes,
     /// Octets of records in the last segment.
     octets: usize,
@@ -185,6 +188,14 @@ const RECORDS_AT_ONCE: usize = 64;
 pub(super) fn most_records(association: &Association) -> usize {
     let most = association.target.limits.records_per_response.max(1);
     most.saturating_add(1)
+}
+
+/// The octets of a unit of otherInfo.
+fn octets_of(unit: Option<&OtherInformationUnit>) -> usize {
+    match unit.map(|unit| &unit.information) {
+        Some(Information::ExternallyDefinedInfo(external)) => external.octets().len(),
+        _ => 0,
+    }
 }
 
 /// What a record takes besides its octets.
@@ -233,6 +244,7 @@ pub(super) async fn pack(
         last: Vec::with_capacity(wanted.len().min(most)),
         records: 0,
         status: PresentStatus::SUCCESS,
+        sources: Vec::new(),
         sizes: *sizes,
         octets: 0,
         charge: operation.no_charge(),
@@ -252,10 +264,17 @@ pub(super) async fn pack(
             composition,
         });
         packed.status = match operation.or_stopped(retrieved).await {
-            Ok(Retrieved { database, record }) => {
+            Ok(Retrieved {
+                database,
+                record,
+                sources,
+            }) => {
                 let size = record.as_ref().map_or(0, |record| record.octets().len());
-                match packed.add(database, record, only) {
+                let sources = packed.next_sources(sources);
+                let size = size.saturating_add(octets_of(sources.as_ref()));
+                match packed.add(database, record, only, octets_of(sources.as_ref())) {
                     true => {
+                        packed.sources.extend(sources);
                         let taken = packed.charge.octets().saturating_add(RECORD);
                         packed.charge.set(taken.saturating_add(size))?;
                         continue;
@@ -273,12 +292,25 @@ pub(super) async fn pack(
 }
 
 impl Packed {
-    /// Adds a record, or the diagnostic in its place; returns whether there was room.
+    /// The databases of those records that are made of several.
+    pub(super) fn other_info(&self) -> Option<OtherInformation> {
+        (!self.sources.is_empty()).then(|| OtherInformation(self.sources.clone()))
+    }
+
+    /// The databases of the record that is added next.
+    fn next_sources(&self, sources: Vec<RecordSource>) -> Option<OtherInformationUnit> {
+        let number = u64::try_from(self.records).map(|number| number.saturating_add(1));
+        let named = RecordSources::new(number.ok(), sources);
+        (!named.sources.is_empty()).then(|| named.to_unit())
+    }
+
+    /// Adds a record, or the diagnostic in its place, with what is said of it elsewhere in the response; returns whether there was room.
     fn add(
         &mut self,
         database: DatabaseName,
         record: Result<External, Diagnostic>,
         only: bool,
+        further: usize,
     ) -> bool {
         let record = record.and_then(|external| {
             let size = external.octets().len();
@@ -294,6 +326,7 @@ impl Packed {
             Ok((external, size)) => (Record::RetrievalRecord(external), size),
             Err(why) => (Record::SurrogateDiagnostic(DiagRec::DefaultFormat(why)), 0),
         };
+        let size = size.saturating_add(further);
         if size > self.room() && !self.last.is_empty() && !self.turn() {
             return false;
         }

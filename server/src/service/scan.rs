@@ -1,6 +1,8 @@
 //! Scan (Z39.50-2003 §3.2.8): terms of an index around a starting point, with their counts.
 
-use z3950_asn1::apdu::{Entry, ListEntries, ScanRequest, ScanResponse, ScanStatus, Term, TermInfo};
+use z3950_asn1::apdu::{
+    DiagRec, Entry, ListEntries, ScanRequest, ScanResponse, ScanStatus, Term, TermInfo,
+};
 use z3950_asn1::format::conventions::Convention;
 use z3950_asn1::oid::BIB_1;
 
@@ -97,9 +99,12 @@ fn response(
     let terms = scanned.before.into_iter().chain(after);
     let (entries, cut) = packed(terms, association.terms.preferred_message_size);
     let returned = entries.len();
-    let entries = (returned > 0).then_some(ListEntries {
-        entries: Some(entries),
-        nonsurrogate_diagnostics: None,
+    let failures = scanned.failures.into_iter().map(DiagRec::DefaultFormat);
+    let failures: Vec<DiagRec> = failures.collect();
+    let has_any = returned > 0 || !failures.is_empty();
+    let entries = has_any.then_some(ListEntries {
+        entries: (returned > 0).then_some(entries),
+        nonsurrogate_diagnostics: (!failures.is_empty()).then_some(failures),
     });
     ScanResponse {
         step_size: request.step_size,

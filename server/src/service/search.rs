@@ -5,16 +5,15 @@ use std::borrow::Cow;
 use std::sync::{Arc, LazyLock};
 
 use z3950_asn1::apdu::{
-    DatabaseName, ElementSetNames, External, ExternalEncoding, ExternalValue, Information, Options,
+    ElementSetNames, External, ExternalEncoding, ExternalValue, Information, Options,
     OtherInformation, PresentStatus, Query, Records, ResultSetStatus, RpnQuery, RpnStructure,
     SearchRequest, SearchResponse,
 };
 use z3950_asn1::codec::decode_value;
-use z3950_asn1::format::diag1::{Diagnostic as DiagnosticOfUnit, DiagnosticFormat, DiagnosticUnit};
+use z3950_asn1::format::diag1::{Diagnostic as DiagnosticOfUnit, DiagnosticUnit};
 use z3950_asn1::format::facets::{FacetField, FacetList, FacetTerm};
-use z3950_asn1::format::search_result1::{
-    Databases, ResultsByDb, SearchInfoReport, SubqueryReport,
-};
+use z3950_asn1::format::search_result1::{SearchInfoReport, SubqueryReport};
+use z3950_asn1::format::sources::{SearchSource, SearchSources};
 use z3950_asn1::oid::CQL;
 use z3950_asn1::query::{Dialects, Language};
 use z3950_asn1::types::InternationalString;
@@ -96,6 +95,7 @@ async fn evaluate(
         query: &query,
         result_set: &result_set,
         term_counts: term_counts_wanted(operation, request, &query),
+        term_counts_asked: is_asked(request),
         facets: &facets,
         first_records: first_records_wanted(request).min(most_records(operation)),
         syntax: request.preferred_record_syntax,
@@ -136,7 +136,7 @@ async fn response(
         result_count,
         next_result_set_position: 1,
         search_status: true,
-        result_set_status: found.estimate.then_some(ResultSetStatus::ESTIMATE),
+        result_set_status: status(found),
         present_status: Some(PresentStatus::SUCCESS),
         additional_search_info,
         ..SearchResponse::default()
@@ -145,6 +145,7 @@ async fn response(
         Ok(None) => {}
         Ok(Some(packed)) => {
             let returned = count(packed.records);
+            response.other_info = packed.other_info();
             response.number_of_records_returned = returned;
             response.next_result_set_position = returned.saturating_add(1);
             response.present_status = Some(packed.status);
@@ -329,8 +330,17 @@ fn natural(number: i64) -> usize {
     usize::try_from(number).unwrap_or(0)
 }
 
-/// The additional search information of the response (Z39.50-2003 §3.2.2.1.12): the records of each term (SearchResult-1,
-/// Appendix USR.1), and facets as Index Data defines them.
+/// What is particular about the result set: records of a source that failed are missing, or the count is an estimate.
+fn status(found: &Found) -> Option<ResultSetStatus> {
+    let has_failed = found.sources.iter().any(|source| source.failure.is_some());
+    match has_failed {
+        true => Some(ResultSetStatus::SUBSET),
+        false => found.estimate.then_some(ResultSetStatus::ESTIMATE),
+    }
+}
+
+/// The additional search information of the response (Z39.50-2003 §3.2.2.1.12): the records of each source and term
+/// (SearchResult-1, Appendix USR.1), facets as Index Data defines them, failures of sources and remarks (diag-1).
 fn information(association: &Association, found: &Found) -> Option<OtherInformation> {
     let mut information = OtherInformation::default();
     let most = association.target.limits.term_counts;
@@ -338,8 +348,12 @@ fn information(association: &Association, found: &Found) -> Option<OtherInformat
         let term = counted.operand.term.clone();
         SubqueryReport::of_term(term, count(counted.records))
     });
-    let sources = (!found.sources.is_empty()).then(|| of_sources(found));
-    let terms = SearchInfoReport(sources.into_iter().chain(terms).collect());
+    let sources = SearchSources {
+        sources: found.sources.iter().map(source).collect(),
+        remarks: found.remarks.clone(),
+    };
+    let whole = sources.report(count(found.hits.len()));
+    let terms = SearchInfoReport(whole.into_iter().chain(terms).collect());
     let facets = found.facets.iter().map(|facet| {
         let terms = facet.terms.iter().map(|(term, records)| FacetTerm {
             term: term.clone(),
@@ -358,36 +372,31 @@ fn information(association: &Association, found: &Found) -> Option<OtherInformat
     if !facets.0.is_empty() {
         let _ = information.put_value(&facets);
     }
-    let failures = found.sources.iter().filter_map(failure_of);
-    let failures = DiagnosticFormat(failures.collect());
-    if !failures.0.is_empty() {
-        let _ = information.put_value(&failures);
+    let uncounted = found.sources.iter().filter(|source| source.lacks_facets);
+    let mut diagnostics = sources.diagnostics().unwrap_or_default();
+    diagnostics.0.extend(uncounted.map(without_facets));
+    if !diagnostics.0.is_empty() {
+        let _ = information.put_value(&diagnostics);
     }
     (!information.0.is_empty()).then_some(information)
 }
 
-/// What each source found; one that failed has no count.
-fn of_sources(found: &Found) -> SubqueryReport {
-    let results = found.sources.iter().map(|source| ResultsByDb {
-        databases: Databases::List(vec![DatabaseName::from(source.name.as_str())]),
-        count: source.failure.is_none().then(|| count(source.records)),
-        result_set_name: None,
-    });
-    SubqueryReport {
-        full_query: true,
-        subquery_count: Some(count(found.hits.len())),
-        results_by_db: Some(results.collect()),
-        ..SubqueryReport::default()
+/// What a source found, or why it has no answer.
+fn source(report: &SourceReport) -> SearchSource {
+    let records = u64::try_from(report.records).unwrap_or(u64::MAX);
+    SearchSource {
+        name: report.name.clone(),
+        records: report.failure.is_none().then_some(records),
+        failure: report.failure.clone(),
     }
 }
 
-/// Why a source has no records, with its name.
-fn failure_of(source: &SourceReport) -> Option<DiagnosticUnit> {
-    let failure = source.failure.clone()?;
-    let words = failure.addinfo.to_string_lossy();
-    let message = format!("{}: {words}", source.name);
-    Some(DiagnosticUnit {
+/// That the facets lack the records of a source.
+fn without_facets(source: &SourceReport) -> DiagnosticUnit {
+    let service = diagnostic(Condition::SERVICE_NOT_FOR_DATABASE, "facets");
+    let message = format!("{}: its records are not counted in facets", source.name);
+    DiagnosticUnit {
         message: Some(message.as_str().into()),
-        diagnostic: Some(DiagnosticOfUnit::DefaultDiagRec(failure)),
-    })
+        diagnostic: Some(DiagnosticOfUnit::DefaultDiagRec(service)),
+    }
 }

@@ -83,10 +83,23 @@ impl SruSession {
     }
 }
 
-/// The database of this name, compared without case.
+/// The database of this name, or the part of one, compared without case.
 fn described(backend: &dyn Backend, name: &str) -> Option<DatabaseInfo> {
-    let mut databases = backend.databases().into_iter();
-    databases.find(|database| database.name.to_lowercase() == name.to_lowercase())
+    let is = |one: &String| one.to_lowercase() == name.to_lowercase();
+    backend.databases().into_iter().find_map(|database| {
+        if is(&database.name) {
+            return Some(database);
+        }
+        let part = database.parts.iter().find(|part| is(&part.name))?.clone();
+        Some(DatabaseInfo {
+            title: part.title.or_else(|| Some(part.name.clone())),
+            name: part.name,
+            address: part.address,
+            parts: Vec::new(),
+            is_merged: false,
+            ..database
+        })
+    })
 }
 
 /// The description, without host and port.

@@ -19,7 +19,7 @@ impl WantedFacets {
     /// Reads the parameters.
     ///
     /// # Errors
-    /// 8 for those on ranges, 6 for values that are none, 16 for unknown indexes.
+    /// 8 for those on ranges, 6 for invalid values, 16 for unknown indexes.
     pub(super) fn read(parameters: &FacetParameters) -> Result<Self, SruDiagnostic> {
         let unsupported = [
             ("facetRangeField", &parameters.range_field),

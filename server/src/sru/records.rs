@@ -6,22 +6,27 @@ use z3950_asn1::apdu::{
 };
 use z3950_asn1::oid::{OPAC, XML};
 use z3950_asn1::record::opac::OpacRecord;
-use z3950_asn1::sru::{Packing, SruCondition, SruDiagnostic, SruRecord};
+use z3950_asn1::sru::{
+    Packing, RecordSources, SOURCE_NAMESPACE, SruCondition, SruDiagnostic, SruRecord,
+};
 
 use super::failure::default_form;
 use super::schema::{RecordForm, SRW_DC};
 
-/// The record, or the diagnostic in its place. If it is of another database than the one that was searched, its extra data names it.
+/// The record, or the diagnostic in its place. Its extra data names its database, if that is not the one searched, and the sources of a
+/// record that is made of several.
 pub(super) fn record(
     one: NamePlusRecord,
+    sources: Option<RecordSources>,
     database: &str,
     form: &RecordForm,
     packing: Packing,
 ) -> SruRecord {
-    let extra = one
-        .name
-        .as_ref()
-        .and_then(|name| of_database(name, database));
+    let name = one.name.as_ref();
+    let name = name.and_then(|name| of_database(name, database));
+    let sources = sources.map(|sources| RecordSources::new(None, sources.sources).to_xml());
+    let extra = [name, sources].into_iter().flatten();
+    let extra: Vec<Bytes> = extra.collect();
     let data = match one.record {
         Record::RetrievalRecord(external) => xml(external, form),
         Record::SurrogateDiagnostic(why) => Err(SruDiagnostic::from_bib1(&default_form(why))),
@@ -33,7 +38,7 @@ pub(super) fn record(
         Err(why) => SruRecord::surrogate(why),
     };
     record.packing = packing;
-    record.extra = extra.unwrap_or_default();
+    record.extra = extra.concat().into();
     record
 }
 
@@ -44,11 +49,8 @@ fn of_database(name: &DatabaseName, searched: &str) -> Option<Bytes> {
         return None;
     }
     let name = name.replace('&', "&amp;").replace('<', "&lt;");
-    Some(format!("<database xmlns=\"{SOURCE}\">{name}</database>").into())
+    Some(format!("<database xmlns=\"{SOURCE_NAMESPACE}\">{name}</database>").into())
 }
-
-/// The namespace of the extra data of records: that of this server, since SRU has none for the purpose.
-const SOURCE: &str = "urn:x-z3950d:source";
 
 /// The record as XML.
 fn xml(external: External, form: &RecordForm) -> Result<Bytes, SruDiagnostic> {

@@ -41,9 +41,11 @@ impl SruSession {
             _ => return Err(SruFailure::unanswered()),
         };
         let list = answer.entries.unwrap_or_default();
-        let why = list.nonsurrogate_diagnostics.into_iter().flatten().next();
+        let diagnostics = list.nonsurrogate_diagnostics.into_iter().flatten();
+        let mut diagnostics = diagnostics.map(default_form);
         if answer.scan_status == ScanStatus::FAILURE {
-            return Err(why.map_or_else(SruFailure::unanswered, |why| default_form(why).into()));
+            let why = diagnostics.next();
+            return Err(why.map_or_else(SruFailure::unanswered, SruFailure::from));
         }
         let terms = list
             .entries
@@ -57,7 +59,12 @@ impl SruSession {
         let before = usize::try_from(place.saturating_sub(1)).unwrap_or(0);
         let is_cut = answer.scan_status == ScanStatus::PARTIAL_2;
         let terms = range.terms(terms.collect(), before, is_cut);
-        Ok(ScanResponse::new(context.version, terms))
+        let mut response = ScanResponse::new(context.version, terms);
+        // Why some sources of the terms have none.
+        response.diagnostics = diagnostics
+            .map(|why| SruDiagnostic::from_bib1(&why))
+            .collect();
+        Ok(response)
     }
 }
 

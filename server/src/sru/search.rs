@@ -1,5 +1,6 @@
 //! searchRetrieve: a Search with its first records, or a Search, a Sort and a Present.
 
+use std::collections::HashMap;
 use std::time::Duration;
 
 use z3950_asn1::apdu::{
@@ -7,10 +8,10 @@ use z3950_asn1::apdu::{
     PresentStatus, Query, RecordComposition, Records, ResultSetId, ResultSetStatus, RpnQuery,
     RpnStructure, SearchRequest, SearchResponse, SortKeySpec, SortRequest, SortStatus,
 };
-use z3950_asn1::format::diag1::{Diagnostic, DiagnosticFormat};
+use z3950_asn1::format::sources::SearchSources;
 use z3950_asn1::sru::{
-    Packing, SearchRetrieve, SearchRetrieveResponse, SruCondition, SruDiagnostic, SruFacet,
-    SruRecord,
+    Packing, RecordSources, SearchRetrieve, SearchRetrieveResponse, SruCondition, SruDiagnostic,
+    SruFacet, SruRecord,
 };
 
 use super::exchange::Deadline;
@@ -74,7 +75,7 @@ impl SruSession {
             let position = start.to_string();
             Err(SruDiagnostic::new(SruCondition::OUT_OF_RANGE, position).into())
         } else if wanted.most == 0 || total == 0 {
-            Ok(Vec::new())
+            Ok(NamedRecords::default())
         } else {
             match found.first_records.take().filter(|_| is_plain) {
                 Some(records) => records,
@@ -85,13 +86,17 @@ impl SruSession {
             Ok(all) => (wanted.records(all, &context.database), Vec::new()),
             Err(failure) => (Vec::new(), failure.diagnostics),
         };
-        let diagnostics = found.failures.into_iter().chain(diagnostics).collect();
-        let mut response = SearchRetrieveResponse::new(context.version, total, start, records);
+        let mut response = SearchRetrieveResponse::new(context.version, total, start, records)
+            .with_sources(&found.sources);
         // Without records there is no record after the last.
         if response.records.is_empty() {
             response.next_record_position = None;
         }
-        response.diagnostics = diagnostics;
+        // ZOOM of YAZ takes any diagnostic for the failure of the search, and shows no records.
+        if total == 0 || !context.takes_diagnostics_as_failure {
+            response.diagnostics = failures(&found.sources);
+        }
+        response.diagnostics.extend(diagnostics);
         response.facets = found.facets;
         response.result_count_precision = Some(format!("{PRECISION}{}", found.precision));
         let shared = match found.shared.filter(|_| !is_sorted) {
@@ -153,7 +158,11 @@ impl SruSession {
                 _ => "exact",
             },
             facets: facets.found(found.additional_search_info.as_ref()),
-            failures: failures(found.additional_search_info.as_ref()),
+            sources: found
+                .additional_search_info
+                .as_ref()
+                .map(SearchSources::of)
+                .unwrap_or_default(),
             first_records: Some(first_records(found)),
             shared: None,
         })
@@ -191,7 +200,7 @@ impl SruSession {
                     total: u64::try_from(total).unwrap_or(u64::MAX),
                     precision: "exact",
                     facets: Vec::new(),
-                    failures: Vec::new(),
+                    sources: SearchSources::default(),
                     first_records: None,
                     shared: Some((name, time)),
                 }))
@@ -238,7 +247,7 @@ impl SruSession {
         wanted: &WantedRecords,
         total: u64,
         deadline: Deadline,
-    ) -> Result<Vec<NamePlusRecord>, SruFailure> {
+    ) -> Result<NamedRecords, SruFailure> {
         let left = total.saturating_sub(wanted.start).saturating_add(1);
         let left = usize::try_from(left).unwrap_or(usize::MAX);
         let request = PresentRequest {
@@ -252,7 +261,9 @@ impl SruSession {
         };
         match self.exchange(request.into(), deadline).await? {
             Apdu::PresentResponse(present) => match present.records.0 {
-                Some(Records::ResponseRecords(records)) => Ok(records),
+                Some(Records::ResponseRecords(records)) => {
+                    Ok(NamedRecords::new(records, present.other_info.as_ref()))
+                }
                 other => Err(non_surrogate(other).into()),
             },
             _ => Err(SruFailure::unanswered()),
@@ -291,10 +302,10 @@ struct FoundSet {
     /// The last word of `resultCountPrecision`.
     precision: &'static str,
     facets: Vec<SruFacet>,
-    /// Why some sources of the records have none.
-    failures: Vec<SruDiagnostic>,
+    /// The sources of the records, if they come from several.
+    sources: SearchSources,
     /// The records in the answer to a Search.
-    first_records: Option<Result<Vec<NamePlusRecord>, SruFailure>>,
+    first_records: Option<Result<NamedRecords, SruFailure>>,
     /// The name of a set that is shared, and how long it is kept.
     shared: Option<(String, Duration)>,
 }
@@ -310,10 +321,34 @@ struct WantedRecords {
 
 impl WantedRecords {
     /// The records of a search in `database`.
-    fn records(&self, all: Vec<NamePlusRecord>, database: &str) -> Vec<SruRecord> {
-        let all = all.into_iter();
-        all.map(|one| records::record(one, database, &self.form, self.packing))
-            .collect()
+    fn records(&self, all: NamedRecords, database: &str) -> Vec<SruRecord> {
+        let NamedRecords {
+            records,
+            mut sources,
+        } = all;
+        let records = (1..).zip(records).map(|(number, one)| {
+            let sources = sources.remove(&number);
+            records::record(one, sources, database, &self.form, self.packing)
+        });
+        records.collect()
+    }
+}
+
+/// The records of an answer.
+#[derive(Default)]
+struct NamedRecords {
+    records: Vec<NamePlusRecord>,
+    /// The databases of those that are made of several, by number.
+    sources: HashMap<u64, RecordSources>,
+}
+
+impl NamedRecords {
+    fn new(records: Vec<NamePlusRecord>, information: Option<&OtherInformation>) -> Self {
+        let sources = information.into_iter().flat_map(RecordSources::all);
+        Self {
+            records,
+            sources: sources.filter_map(|one| Some((one.record?, one))).collect(),
+        }
     }
 }
 
@@ -321,31 +356,26 @@ fn element_set_names(form: &RecordForm) -> ElementSetNames {
     ElementSetNames::GenericElementSetName(form.element_set.as_str().into())
 }
 
-/// Why some sources of the records have none, in the words of the answer to a Search.
-fn failures(information: Option<&OtherInformation>) -> Vec<SruDiagnostic> {
-    let all = information.and_then(OtherInformation::value::<DiagnosticFormat>);
-    let units = all.into_iter().flat_map(|all| all.0);
-    let failures = units.filter_map(|unit| {
-        let Some(Diagnostic::DefaultDiagRec(why)) = &unit.diagnostic else {
-            return None;
-        };
+/// Why some sources of the records have no answer.
+fn failures(sources: &SearchSources) -> Vec<SruDiagnostic> {
+    let failures = sources.failures().map(|(name, why)| {
         let mut failure = SruDiagnostic::from_bib1(why);
-        if let Some(message) = &unit.message {
-            failure.details = message.to_string_lossy().into_owned();
-        }
-        Some(failure)
+        failure.details = format!("{name}: {}", why.addinfo.to_string_lossy());
+        failure
     });
     failures.collect()
 }
 
 /// The records in the answer to a Search.
-fn first_records(found: SearchResponse) -> Result<Vec<NamePlusRecord>, SruFailure> {
+fn first_records(found: SearchResponse) -> Result<NamedRecords, SruFailure> {
     match found.records.0 {
-        Some(Records::ResponseRecords(records)) => Ok(records),
+        Some(Records::ResponseRecords(records)) => {
+            Ok(NamedRecords::new(records, found.other_info.as_ref()))
+        }
         other if found.present_status == Some(PresentStatus::FAILURE) => {
             Err(non_surrogate(other).into())
         }
-        _ => Ok(Vec::new()),
+        _ => Ok(NamedRecords::default()),
     }
 }
 

@@ -82,10 +82,10 @@ impl Backend for Shelf {
             .nth(wanted.record.0 as usize)
             .expect("a record")
             .clone();
-        ready(Ok(Retrieved {
-            database: DatabaseName::from("books"),
-            record: Ok(External::octet_aligned(oid::SUTRS, text)),
-        }))
+        ready(Ok(Retrieved::new(
+            DatabaseName::from("books"),
+            Ok(External::octet_aligned(oid::SUTRS, text)),
+        )))
     }
 
     fn update<'a>(

@@ -6,8 +6,10 @@ use std::sync::Arc;
 use futures_util::FutureExt;
 use z3950_asn1::apdu::*;
 use z3950_asn1::oid::{self, SUTRS, USMARC};
+use z3950_asn1::sru::{RecordSource, RecordSources};
 
 use super::{found, presented};
+use crate::backend::{Answer, Backend, Found, Retrieve, Retrieved, Search};
 use crate::limits::Limits;
 use crate::requests::{Sizes, elements, now, only, open, present_request, search, shown};
 use crate::session::Session;
@@ -281,6 +283,53 @@ fn records_are_packed_to_the_sizes_agreed_on() {
         );
         assert_eq!(response.next_result_set_position, next, "{start}+{number}");
         let returned = records.split(", ").count() as i64;
+        assert_eq!(response.number_of_records_returned, returned);
+    }
+}
+
+/// [`Sizes`] whose records are made of those of two databases.
+struct Named(Sizes);
+
+impl Backend for Named {
+    fn search<'a>(&'a self, search: Search<'a>) -> Answer<'a, Found> {
+        self.0.search(search)
+    }
+
+    fn has_syntax(&self, syntax: &oid::Oid) -> bool {
+        self.0.has_syntax(syntax)
+    }
+
+    fn record<'a>(&'a self, wanted: Retrieve<'a>) -> Answer<'a, Retrieved> {
+        Box::pin(async move {
+            let record = self.0.record(wanted).await?;
+            Ok(record.with_sources(["u@a", "u@b"].map(RecordSource::new).into()))
+        })
+    }
+}
+
+#[test]
+fn sources_are_named_next_to_their_records_and_take_room() {
+    let sources = ["u@a", "u@b"].map(RecordSource::new).into();
+    let named = RecordSources::new(Some(1), sources);
+    let octets = named.to_xml().len();
+    for (room, expected) in [
+        (2 * (50 + octets), vec![Some(1), Some(2)]),
+        (2 * (50 + octets) - 1, vec![Some(1)]),
+    ] {
+        let limits = Limits {
+            preferred_message_size: room,
+            ..Limits::default()
+        };
+        let mut session = open(Arc::new(Named(Sizes(vec![50, 50]))), limits);
+        let found = only(now(session.answer(&search("x"))));
+        assert!(matches!(found, Apdu::SearchResponse(found) if found.search_status));
+        let response = presented(&mut session, present_request(1, 2));
+        let information = response.other_info.expect("sources");
+        let all: Vec<_> = RecordSources::all(&information).collect();
+        assert_eq!(all.first(), Some(&named));
+        let numbers: Vec<_> = all.iter().map(|one| one.record).collect();
+        assert_eq!(numbers, expected);
+        let returned = i64::try_from(expected.len()).expect("few");
         assert_eq!(response.number_of_records_returned, returned);
     }
 }

@@ -59,10 +59,10 @@ impl Backend for Stub {
     fn record<'a>(&'a self, wanted: Retrieve<'a>) -> Answer<'a, Retrieved> {
         match wanted.record {
             RecordId(2) => Box::pin(std::future::pending()),
-            RecordId(number) => ready(Ok(Retrieved {
-                database: DatabaseName::from("cat"),
-                record: Ok(External::octet_aligned(SUTRS, number.to_string().as_str())),
-            })),
+            RecordId(number) => ready(Ok(Retrieved::new(
+                DatabaseName::from("cat"),
+                Ok(External::octet_aligned(SUTRS, number.to_string().as_str())),
+            ))),
         }
     }
 
@@ -100,6 +100,7 @@ impl Backend for Stub {
                 .take(scan.after)
                 .map(term)
                 .collect(),
+            ..Scanned::default()
         }))
     }
 

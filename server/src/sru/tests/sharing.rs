@@ -146,7 +146,7 @@ async fn facets_are_those_of_the_records_found() {
         ),
         (
             "facetLimit=1",
-            "dc.creator: caesar julius 1; dc.subject: military art and science early works to 1800 2; dc.date: 1910 2; dc.language: eng 7",
+            "dc.creator: Caesar, Julius. 1; dc.subject: Military art and science Early works to 1800. 2; dc.date: 1910 2; dc.language: eng 7",
         ),
         ("facetLimit=1:dc.language&version=1.1", "dc.language: eng 7"),
         ("facetLimit=1:colour", "16 colour"),
