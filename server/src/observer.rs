@@ -50,6 +50,11 @@ pub trait Observer: Send + Sync {
     /// A connection was accepted.
     fn opened(&self, session: u64, peer: Peer) {}
 
+    /// The server opened a session with itself, to answer a request of HTTP of this client.
+    fn opened_within(&self, session: u64, peer: Peer) {
+        self.opened(session, peer);
+    }
+
     /// A complete APDU was received.
     fn received(&self, session: u64, octets: &[u8], apdu: Result<&Apdu, &DecodeError>) {}
 
@@ -59,8 +64,8 @@ pub trait Observer: Send + Sync {
     /// When an answer is about to be sent, these octets of later requests have arrived.
     fn pipelined(&self, session: u64, octets: &[u8]) {}
 
-    /// These octets arrived after the server had ended the session, and are not answered. A long message comes in parts.
-    fn discarded(&self, session: u64, octets: &[u8]) {}
+    /// A complete APDU arrived after the server had ended the session, and is not answered. Octets that are not an APDU come last.
+    fn discarded(&self, session: u64, octets: &[u8], apdu: Result<&Apdu, &DecodeError>) {}
 
     /// A fault strikes the answer to the request received last; `rule` is its rule as text.
     fn struck(&self, session: u64, rule: &str) {}
@@ -143,6 +148,8 @@ pub struct SessionTotals {
     pub last_error: Option<String>,
     /// How the session ended.
     pub end: SessionEnd,
+    /// Whether the client ended its side of the connection, perhaps after the server had ended the session.
+    pub client_left: bool,
 }
 
 /// The most characters of an error that are kept.
@@ -166,6 +173,7 @@ impl SessionTotals {
             octets_sent: 0,
             last_error: None,
             end: SessionEnd::Left,
+            client_left: false,
         }
     }
 
@@ -199,6 +207,11 @@ impl Observer for Vec<Arc<dyn Observer>> {
         self.iter().for_each(|each| each.opened(session, peer));
     }
 
+    fn opened_within(&self, session: u64, peer: Peer) {
+        self.iter()
+            .for_each(|each| each.opened_within(session, peer));
+    }
+
     fn received(&self, session: u64, octets: &[u8], apdu: Result<&Apdu, &DecodeError>) {
         self.iter()
             .for_each(|each| each.received(session, octets, apdu));
@@ -213,8 +226,9 @@ impl Observer for Vec<Arc<dyn Observer>> {
         self.iter().for_each(|each| each.pipelined(session, octets));
     }
 
-    fn discarded(&self, session: u64, octets: &[u8]) {
-        self.iter().for_each(|each| each.discarded(session, octets));
+    fn discarded(&self, session: u64, octets: &[u8], apdu: Result<&Apdu, &DecodeError>) {
+        self.iter()
+            .for_each(|each| each.discarded(session, octets, apdu));
     }
 
     fn struck(&self, session: u64, rule: &str) {

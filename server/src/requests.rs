@@ -211,10 +211,10 @@ impl Backend for Sizes {
         let elements = wanted.composition.element_set("cat");
         let syntax = wanted.composition.syntax.unwrap_or(USMARC);
         let octets = elements.bytes().cycle().take(size).collect::<Vec<u8>>();
-        ready(Ok(Retrieved {
-            database: DatabaseName::from("cat"),
-            record: Ok(External::octet_aligned(syntax, octets)),
-        }))
+        ready(Ok(Retrieved::new(
+            DatabaseName::from("cat"),
+            Ok(External::octet_aligned(syntax, octets)),
+        )))
     }
 }
 

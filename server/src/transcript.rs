@@ -3,9 +3,10 @@
 //! A line of JSON is an object with `time` (RFC 3339, UTC), `session` (from 1), `direction` (`received` or `sent`),
 //! `apdu` (the standard's name, or `malformed`), `octets` (hexadecimal) and `value` (the contents by the standard's
 //! names; absent if malformed). Lines with `event` (`opened`, with the `version` of the format; `closed`) are about connections. Secrets are `*` in
-//! octets and left out of values. Lines with `head` are messages of HTTP, see [`HttpEntry`].
+//! octets and left out of values; so is everything that a client sends and that cannot be decoded, except for the header. Lines with `head` are messages of HTTP, see [`HttpEntry`].
 
 mod compose;
+mod doubts;
 mod http;
 mod lines;
 mod log;
@@ -15,6 +16,7 @@ mod replay;
 mod sameness;
 mod source;
 
+use std::collections::HashSet;
 use std::fmt;
 use std::time::SystemTime;
 
@@ -22,6 +24,7 @@ use bytes::Bytes;
 use serde_json::{Map, Value};
 use z3950_asn1::apdu::Apdu;
 use z3950_asn1::codec::dump::dump;
+use z3950_asn1::codec::frame::Header;
 use z3950_asn1::moment::Moment;
 use z3950_asn1::{codec, decoded, hex};
 
@@ -30,11 +33,17 @@ use self::lines::Line;
 pub use self::lines::ReplayError;
 pub use self::log::{ApduLog, JsonLog, MissingLog};
 pub(crate) use self::player::{Played, Player};
-pub(crate) use self::redact::redacted;
+pub(crate) use self::redact::redacted_request;
+use self::redact::{is_plain, redacted_answer};
 pub use self::replay::Replay;
 
 /// The version of the format, in the lines of `opened`. Other versions are refused; new members do not change it.
-pub const FORMAT_VERSION: u64 = 1;
+pub const FORMAT_VERSION: u64 = decoded::TRANSCRIPT_VERSION;
+
+/// The event that begins a session.
+const OPENED: &str = "opened";
+/// The event that ends one.
+const CLOSED: &str = "closed";
 
 /// The direction of an APDU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -52,6 +61,14 @@ impl Direction {
         match self {
             Self::Received => "received",
             Self::Sent => "sent",
+        }
+    }
+
+    /// The octets without credentials.
+    fn redacted(self, octets: &[u8]) -> Vec<u8> {
+        match self {
+            Self::Received => redacted_request(octets),
+            Self::Sent => redacted_answer(octets),
         }
     }
 
@@ -109,32 +126,59 @@ impl TranscriptEntry {
     pub fn to_json(&self) -> Value {
         let mut object = line(self.time, self.session);
         object.insert("direction".to_owned(), self.direction.name().into());
-        object.insert("apdu".to_owned(), self.name().into());
-        let octets = hex::digits(&redacted(&self.octets));
+        // What the octets of a client do not show is not shown as a value either.
+        let apdu = self.apdu.as_ref();
+        let apdu = apdu.filter(|apdu| self.direction == Direction::Sent || is_plain(apdu));
+        object.insert("apdu".to_owned(), name(apdu).into());
+        let octets = hex::digits(&self.direction.redacted(&self.octets));
         object.insert("octets".to_owned(), octets.into());
-        if let Some(apdu) = &self.apdu {
+        if let Some(apdu) = apdu {
             object.insert("value".to_owned(), decoded::to_json(apdu));
         }
         Value::Object(object)
     }
 
     /// The entry of a JSON object; `Ok(None)` for an event without octets.
-    fn from_json(object: &Value) -> Result<Option<Self>, &'static str> {
+    fn from_json(object: &Value) -> Result<Option<Self>, String> {
         let Some(octets) = object.get("octets") else {
             return Ok(None);
         };
         let octets = octets.as_str().and_then(hex::octets);
         let octets = octets.ok_or("octets are not in hexadecimal")?;
         let session = object.get("session").and_then(Value::as_u64);
-        Ok(Some(Self {
-            time: time_of(object),
+        let entry = Self {
             session: session.ok_or("session is not a number")?,
             direction: Direction::of_json(object)?,
+            time: time_of(object)?,
             apdu: codec::decode(&octets).ok(),
             octets: octets.into(),
-        }))
+        };
+        let told = object.get("apdu").and_then(Value::as_str);
+        let told = told.ok_or("apdu is not a text")?;
+        match entry.may_be(told) {
+            true => Ok(Some(entry)),
+            false => Err(format!(
+                "apdu is {told}, and the octets are {}",
+                entry.name()
+            )),
+        }
+    }
+
+    /// Whether a line may call it so. Octets that a fault sends are called malformed although they may be an APDU, and without its
+    /// credentials, an APDU may be one that cannot be decoded.
+    fn may_be(&self, name: &str) -> bool {
+        let begins_as = || {
+            let header = Header::read(&self.octets).ok().flatten();
+            header.and_then(|header| Apdu::name_of_tag(header.tag))
+        };
+        let may_hide = self.direction == Direction::Received && self.apdu.is_none();
+        [MALFORMED, self.name()].contains(&name)
+            || (may_hide && HIDING.contains(&name) && begins_as() == Some(name))
     }
 }
+
+/// The APDUs with credentials.
+const HIDING: [&str; 2] = ["initRequest", "accessControlResponse"];
 
 impl fmt::Debug for TranscriptEntry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -148,13 +192,16 @@ impl fmt::Debug for TranscriptEntry {
             f,
             "session {session} {direction:?} {}\n{}",
             self.name(),
-            dump(octets)
+            dump(&direction.redacted(octets))
         )
     }
 }
 
+/// The name of octets that are no APDU.
+const MALFORMED: &str = "malformed";
+
 fn name(apdu: Option<&Apdu>) -> &'static str {
-    apdu.map_or("malformed", Apdu::name)
+    apdu.map_or(MALFORMED, Apdu::name)
 }
 
 /// The members that all lines begin with.
@@ -165,10 +212,18 @@ fn line(time: SystemTime, session: u64) -> Map<String, Value> {
     object
 }
 
-/// The time of a line, or the beginning of 1970.
-fn time_of(object: &Value) -> SystemTime {
+/// The time of a line.
+fn time_of(object: &Value) -> Result<SystemTime, &'static str> {
     let time = object.get("time").and_then(Value::as_str);
-    time.and_then(parse_time).unwrap_or(SystemTime::UNIX_EPOCH)
+    time.and_then(parse_time)
+        .ok_or("time is not one of RFC 3339 in UTC")
+}
+
+/// The line that begins a session, or the rest of one in a file, with the version of the format.
+fn versioned(mut line: Map<String, Value>, event: &str) -> Map<String, Value> {
+    line.insert("event".to_owned(), event.into());
+    line.insert("version".to_owned(), FORMAT_VERSION.into());
+    line
 }
 
 /// Recorded conversations.
@@ -194,7 +249,7 @@ impl Recording {
     /// Reads lines of JSON. Empty lines and events other than APDUs and messages of HTTP are skipped.
     ///
     /// # Errors
-    /// The first line that is not a JSON object, is of another version, or has octets or a head but not the other members.
+    /// The first line that is not a JSON object, is of another version, or lacks a member that lines of its kind have.
     pub fn parse(text: &str) -> Result<Self, RecordingError> {
         let (mut entries, mut messages) = (Vec::new(), Vec::new());
         for (index, line) in text.lines().enumerate() {
@@ -205,7 +260,7 @@ impl Recording {
             match Line::read(line).map_err(refuse)? {
                 Line::Apdu(entry) => entries.push(entry),
                 Line::Http(entry) => messages.push(entry),
-                Line::Other => {}
+                Line::Event(_) | Line::Empty => {}
             }
         }
         Ok(Self { entries, messages })
@@ -213,11 +268,21 @@ impl Recording {
 }
 
 impl fmt::Display for Recording {
-    /// Lines of JSON, one for each APDU and then one for each message of HTTP.
+    /// Lines of JSON: one for each APDU and then one for each message of HTTP, and before the first of a session, one that opens it.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let apdus = self.entries.iter().map(TranscriptEntry::to_json);
-        let mut lines = apdus.chain(self.messages.iter().map(HttpEntry::to_json));
-        lines.try_for_each(|line| writeln!(f, "{line}"))
+        let apdus = self.entries.iter();
+        let apdus = apdus.map(|entry| (entry.session, entry.time, entry.to_json()));
+        let messages = self.messages.iter();
+        let messages = messages.map(|entry| (entry.session, entry.time, entry.to_json()));
+        let mut opened = HashSet::new();
+        for (session, time, entry) in apdus.chain(messages) {
+            if opened.insert(session) {
+                let event = versioned(line(time, session), OPENED);
+                writeln!(f, "{}", Value::Object(event))?;
+            }
+            writeln!(f, "{entry}")?;
+        }
+        Ok(())
     }
 }
 

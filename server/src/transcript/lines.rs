@@ -7,7 +7,8 @@ use std::path::Path;
 use serde_json::Value;
 use z3950_asn1::input::open_regular;
 
-use super::{FORMAT_VERSION, HttpEntry, RecordingError, TranscriptEntry};
+use super::{CLOSED, FORMAT_VERSION, HttpEntry, OPENED, RecordingError, TranscriptEntry};
+use crate::metrics::SessionEnd;
 
 /// Why a recording cannot be replayed.
 #[derive(Debug, thiserror::Error)]
@@ -22,8 +23,8 @@ pub enum ReplayError {
     /// It has messages of HTTP only, which are not replayed.
     #[error("only APDUs are replayed, and it has messages of HTTP alone")]
     HttpOnly,
-    /// It has more requests than this.
-    #[error("more than {0} requests")]
+    /// It has more requests, or more sessions, than this.
+    #[error("more than {0} requests or sessions")]
     TooLarge(usize),
 }
 
@@ -41,8 +42,19 @@ pub(super) struct Place {
 pub(super) enum Line {
     Apdu(TranscriptEntry),
     Http(HttpEntry),
-    /// An event, or nothing.
-    Other,
+    Event(LineEvent),
+    Empty,
+}
+
+/// What a line says of a connection, or of the file.
+#[derive(Debug)]
+pub(super) enum LineEvent {
+    /// A session begins.
+    Opened(u64),
+    /// A session ends; whether the server ended it, if that is known.
+    Closed(u64, bool),
+    /// Anything else; whether it names the version of the format.
+    Other(bool),
 }
 
 impl Line {
@@ -50,15 +62,14 @@ impl Line {
     /// What is wrong with the line, in words.
     pub(super) fn read(text: &str) -> Result<Self, String> {
         if text.trim().is_empty() {
-            return Ok(Self::Other);
+            return Ok(Self::Empty);
         }
         let value: Value = serde_json::from_str(text).map_err(|error| error.to_string())?;
         if !value.is_object() {
             return Err("not a JSON object".to_owned());
         }
-        if let Some(version) = value.get("version")
-            && version.as_u64() != Some(FORMAT_VERSION)
-        {
+        let version = value.get("version");
+        if let Some(version) = version.filter(|version| version.as_u64() != Some(FORMAT_VERSION)) {
             return Err(format!(
                 "version {version} of the format, and this program reads version {FORMAT_VERSION}"
             ));
@@ -66,21 +77,45 @@ impl Line {
         if let Some(entry) = TranscriptEntry::from_json(&value)? {
             return Ok(Self::Apdu(entry));
         }
-        Ok(HttpEntry::from_json(&value)?.map_or(Self::Other, Self::Http))
+        if let Some(entry) = HttpEntry::from_json(&value)? {
+            return Ok(Self::Http(entry));
+        }
+        let session = value.get("session").and_then(Value::as_u64);
+        let session = session.ok_or("session is not a number");
+        let event = value.get("event").and_then(Value::as_str);
+        Ok(Self::Event(match event {
+            Some(OPENED) if version.is_none() => {
+                return Err("version of the format is missing".to_owned());
+            }
+            Some(OPENED) => LineEvent::Opened(session?),
+            Some(CLOSED) => {
+                let end = value.get("end").and_then(Value::as_str);
+                LineEvent::Closed(session?, end.is_some_and(|end| !OF_CLIENT.contains(&end)))
+            }
+            Some(_) => LineEvent::Other(version.is_some()),
+            None => return Err("no octets, no head and no event".to_owned()),
+        }))
     }
 }
+
+/// The ends of sessions that a client ends.
+const OF_CLIENT: [&str; 3] = [
+    SessionEnd::Closed.name(),
+    SessionEnd::Left.name(),
+    SessionEnd::Lost.name(),
+];
 
 /// The most octets of a line.
 pub(super) const MAX_LINE: u64 = 128 << 20;
 
-/// Reads the lines of a file one by one. A last line that is cut short is left out; returns a remark on it.
+/// Reads the lines of a file one by one, with their numbers. A last line that is cut short is left out; returns a remark on it.
 ///
 /// # Errors
 /// A file that cannot be read, and the first line that is wrong or too long.
 pub(super) fn read_lines(
     path: &Path,
     most: u64,
-    mut each: impl FnMut(Line, Place) -> Result<(), ReplayError>,
+    mut each: impl FnMut(usize, Line, Place) -> Result<(), ReplayError>,
 ) -> Result<(File, Option<String>), ReplayError> {
     let file = open_regular(path)?;
     let mut lines = BufReader::new(file.try_clone()?);
@@ -109,7 +144,7 @@ pub(super) fn read_lines(
             }
             Err(reason) => return Err(refuse(reason).into()),
         };
-        each(held, Place { at, length })?;
+        each(line, held, Place { at, length })?;
         at = at.saturating_add(count as u64);
     }
     Ok((file, None))

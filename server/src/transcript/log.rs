@@ -4,16 +4,17 @@ use std::io::{self, Write};
 use std::sync::Mutex;
 use std::time::SystemTime;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 use tracing::warn;
 use z3950_asn1::apdu::Apdu;
 use z3950_asn1::codec::dump::dump;
+use z3950_asn1::codec::frame::StreamError;
 use z3950_asn1::error::DecodeError;
 
-use super::redact::redacted;
-use super::{Direction, FORMAT_VERSION, HttpEntry, TranscriptEntry, format_time, line, name};
+use super::{CLOSED, Direction, HttpEntry, OPENED, TranscriptEntry};
+use super::{format_time, line, name, versioned};
 use crate::lock::lock;
-use crate::observer::{HttpMessage, Observer, Peer};
+use crate::observer::{HttpMessage, Observer, Peer, SessionTotals};
 
 /// Writes a line of JSON for each APDU at once, as the [module](super) describes.
 pub struct JsonLog<W>(Lines<W>);
@@ -33,6 +34,11 @@ impl<W: Write + Send> JsonLog<W> {
         self
     }
 
+    /// If lines are missing because they could not be written, to this writer or to one before it: the name of the log, and why.
+    pub fn failure(&self) -> Option<String> {
+        self.0.failure()
+    }
+
     fn note(&self, session: u64, direction: Direction, octets: &[u8], apdu: Option<&Apdu>) {
         let entry = TranscriptEntry::now(session, direction, octets, apdu);
         self.0.write(&format!("{}\n", entry.to_json()));
@@ -43,13 +49,14 @@ impl<W: Write + Send> JsonLog<W> {
         self.0.write(&format!("{}\n", entry.to_json()));
     }
 
-    fn event(&self, session: u64, event: &str, peer: Option<Peer>) {
-        let mut object = line(SystemTime::now(), session);
-        object.insert("event".to_owned(), event.into());
-        if let Some(peer) = peer {
-            object.insert("peer".to_owned(), peer.to_string().into());
-            object.insert("version".to_owned(), FORMAT_VERSION.into());
-        }
+    /// Writes that the log continues here, in another file, with the version of the format.
+    pub fn continued(&self) {
+        let mut object = Map::new();
+        object.insert("time".to_owned(), format_time(SystemTime::now()).into());
+        self.event(versioned(object, "continued"));
+    }
+
+    fn event(&self, object: Map<String, Value>) {
         self.0.write(&format!("{}\n", Value::Object(object)));
     }
 
@@ -71,9 +78,15 @@ impl<W: Write + Send> ApduLog<W> {
         self
     }
 
+    /// [`JsonLog::failure`].
+    pub fn failure(&self) -> Option<String> {
+        self.0.failure()
+    }
+
     fn note(&self, session: u64, direction: Direction, octets: &[u8], apdu: Option<&Apdu>) {
         let time = format_time(SystemTime::now());
-        let (direction, name, octets) = (direction.name(), name(apdu), dump(&redacted(octets)));
+        let octets = dump(&direction.redacted(octets));
+        let (direction, name) = (direction.name(), name(apdu));
         self.0.write(&format!(
             "{time} session {session} {direction} {name}\n{octets}\n"
         ));
@@ -96,11 +109,23 @@ impl<W: Write + Send> ApduLog<W> {
 
 impl<W: Write + Send> Observer for JsonLog<W> {
     fn opened(&self, session: u64, peer: Peer) {
-        self.event(session, "opened", Some(peer));
+        let mut object = versioned(line(SystemTime::now(), session), OPENED);
+        object.insert("peer".to_owned(), peer.to_string().into());
+        self.event(object);
     }
 
     fn received(&self, session: u64, octets: &[u8], apdu: Result<&Apdu, &DecodeError>) {
         self.note(session, Direction::Received, octets, apdu.ok());
+    }
+
+    fn unreadable(&self, session: u64, octets: &[u8], _: &StreamError) {
+        if !octets.is_empty() {
+            self.note(session, Direction::Received, octets, None);
+        }
+    }
+
+    fn discarded(&self, session: u64, octets: &[u8], apdu: Result<&Apdu, &DecodeError>) {
+        self.received(session, octets, apdu);
     }
 
     fn sent(&self, session: u64, octets: &[u8], apdu: Option<&Apdu>) {
@@ -119,14 +144,31 @@ impl<W: Write + Send> Observer for JsonLog<W> {
         self.http(session, Direction::Sent, message);
     }
 
-    fn closed(&self, session: u64) {
-        self.event(session, "closed", None);
+    fn wants_totals(&self) -> bool {
+        true
+    }
+
+    fn ended(&self, totals: &SessionTotals) {
+        let mut object = line(SystemTime::now(), totals.session);
+        object.insert("event".to_owned(), CLOSED.into());
+        object.insert("end".to_owned(), totals.end.name().into());
+        self.event(object);
     }
 }
 
 impl<W: Write + Send> Observer for ApduLog<W> {
     fn received(&self, session: u64, octets: &[u8], apdu: Result<&Apdu, &DecodeError>) {
         self.note(session, Direction::Received, octets, apdu.ok());
+    }
+
+    fn unreadable(&self, session: u64, octets: &[u8], _: &StreamError) {
+        if !octets.is_empty() {
+            self.note(session, Direction::Received, octets, None);
+        }
+    }
+
+    fn discarded(&self, session: u64, octets: &[u8], apdu: Result<&Apdu, &DecodeError>) {
+        self.received(session, octets, apdu);
     }
 
     fn sent(&self, session: u64, octets: &[u8], apdu: Option<&Apdu>) {
@@ -161,6 +203,11 @@ impl<W: Write + Send> MissingLog<W> {
         self.0.name = name.into();
         self
     }
+
+    /// [`JsonLog::failure`].
+    pub fn failure(&self) -> Option<String> {
+        self.0.failure()
+    }
 }
 
 impl<W: Write + Send> Observer for MissingLog<W> {
@@ -177,38 +224,51 @@ impl<W: Write + Send> Observer for MissingLog<W> {
 /// Writes whole lines of several sessions, until one cannot be written.
 struct Lines<W> {
     name: String,
-    to: Mutex<(W, Health)>,
+    state: Mutex<LinesState<W>>,
 }
 
-#[derive(PartialEq)]
-enum Health {
-    Sound,
-    Broken,
+struct LinesState<W> {
+    to: W,
+    /// Whether the last line could not be written.
+    is_broken: bool,
+    /// Why the first of the lines that are missing could not be written.
+    failure: Option<String>,
 }
 
 impl<W: Write> Lines<W> {
     fn new(to: W) -> Self {
         Self {
             name: "the log".to_owned(),
-            to: Mutex::new((to, Health::Sound)),
+            state: Mutex::new(LinesState {
+                to,
+                is_broken: false,
+                failure: None,
+            }),
         }
     }
 
     fn write(&self, lines: &str) {
-        let (to, health) = &mut *lock(&self.to);
-        if *health == Health::Sound
-            && let Err(error) = all(to, lines)
+        let state = &mut *lock(&self.state);
+        if !state.is_broken
+            && let Err(error) = all(&mut state.to, lines)
         {
             let name = &self.name;
             warn!("{name} ends here, sessions go on without it: {error}");
-            *health = Health::Broken;
+            state.is_broken = true;
+            state.failure.get_or_insert(error.to_string());
         }
     }
 
+    fn failure(&self) -> Option<String> {
+        let error = lock(&self.state).failure.clone()?;
+        let name = &self.name;
+        Some(format!("{name} is incomplete: {error}"))
+    }
+
     fn change<T>(&self, change: impl FnOnce(&mut W) -> T) -> T {
-        let (to, health) = &mut *lock(&self.to);
-        *health = Health::Sound;
-        change(to)
+        let state = &mut *lock(&self.state);
+        state.is_broken = false;
+        change(&mut state.to)
     }
 }
 

@@ -10,11 +10,11 @@ use z3950_asn1::format::user_info1::UserInfo1;
 
 use super::compose::{self, Composed};
 use super::lines::Place;
-use super::replay::{CLOSE, RecordPlace, RecordedExchange, Replay, tag};
+use super::replay::{CLOSE, RecordPlace, RecordedExchange, Replay, is_silent, tag};
 use super::sameness::{AskedOfSets, AskedRecords, AskedSearch, Identity, Origins, set_made};
 use crate::diagnostic::{Condition, diagnostic};
 use crate::fault::{Item, Output};
-use crate::service::refuse;
+use crate::service::{fail, refuse};
 
 /// The replay of one session.
 ///
@@ -24,6 +24,9 @@ use crate::service::refuse;
 ///
 /// In order, only octets are compared: a request that equals none gets the answer to the next request with the same
 /// APDU.
+///
+/// The session ends as it was recorded, if the server ended it. Until an Init is accepted, only requests of this session are answered,
+/// and any other ends it: a server answers none then (Z39.50-2003 §3.2.1.1).
 ///
 /// What the server sent before any request goes out with the first answer.
 pub(crate) struct Player {
@@ -36,6 +39,8 @@ pub(crate) struct Player {
     message_size: usize,
     /// Whether a request has been answered.
     pub(crate) begun: bool,
+    /// Whether the last Init was accepted.
+    is_open: bool,
 }
 
 /// An answer.
@@ -48,12 +53,18 @@ pub(crate) struct Played {
 
 /// How a request is answered.
 enum Plan {
-    /// By these APDUs; whether they carry the referenceId of the request already.
-    Recorded(Vec<Place>, bool),
+    /// By these APDUs; whether they carry the referenceId of the request already, and whether the session ends after them.
+    Recorded {
+        answers: Vec<Place>,
+        is_same: bool,
+        hangs_up: bool,
+    },
     /// By these records.
     Records(Vec<RecordPlace>, AskedRecords),
     /// By this answer to a search, with the records that this one asks for.
     Found(Vec<Place>, Box<AskedSearch>),
+    /// By a diagnostic: the result set has no such records.
+    OutOfRange,
     /// Not at all.
     Unknown(String),
 }
@@ -65,6 +76,8 @@ struct Planned {
     identity: Identity,
     plan: Plan,
     message_size: usize,
+    /// Whether the session was open before the request.
+    is_open: bool,
 }
 
 impl Player {
@@ -81,22 +94,29 @@ impl Player {
             origins: Origins::default(),
             message_size: 0,
             begun: false,
+            is_open: false,
         }
     }
 
     /// The recorded answer to this request. A file is read on another thread.
     pub(crate) async fn answer(&mut self, octets: &Bytes) -> Played {
         let planned = self.plan(octets);
-        if !self.replay.source.is_file() {
-            return planned.carry_out();
-        }
         let request = planned.request.clone();
-        let carried_out = tokio::task::spawn_blocking(|| planned.carry_out()).await;
-        // The runtime is stopping.
-        carried_out.unwrap_or_else(|error| Played {
-            output: not_recorded(request.as_ref(), &error.to_string()),
-            not_recorded: None,
-        })
+        let played = match self.replay.source.is_file() {
+            false => planned.carry_out(),
+            true => {
+                let carried_out = tokio::task::spawn_blocking(|| planned.carry_out()).await;
+                // The runtime is stopping.
+                carried_out.unwrap_or_else(|error| Played {
+                    output: not_recorded(request.as_ref(), &error.to_string(), self.is_open),
+                    not_recorded: None,
+                })
+            }
+        };
+        if matches!(request, Some(Apdu::InitializeRequest(_))) {
+            self.is_open = accepts(&played.output);
+        }
+        played
     }
 
     fn plan(&mut self, octets: &[u8]) -> Planned {
@@ -107,19 +127,25 @@ impl Player {
         }
         let made = request.as_ref().and_then(set_made).map(<[u8]>::to_vec);
         let before = made.as_ref().and_then(|name| self.origins.of(name));
+        let deletes = matches!(request, Some(Apdu::DeleteResultSetRequest(_)));
+        let sets = deletes.then(|| self.origins.clone());
         let compared = self.origins.compare(octets);
+        let is_init = matches!(request, Some(Apdu::InitializeRequest(_)));
         let replay = Arc::clone(&self.replay);
         let exchange = match replay.in_order {
             true => self.by_order(&replay, octets),
-            false => self.by_identity(&replay, compared.identity),
+            false => self.by_identity(&replay, compared.identity, is_init || self.is_open),
         };
         let plan = match (exchange, compared.asked) {
             (Some(exchange), _) => {
                 let id = request.as_ref().and_then(Apdu::reference_id);
-                let is_same = Identity::of_reference_id(id) == exchange.reference_id;
-                Plan::Recorded(exchange.answers.clone(), is_same)
+                Plan::Recorded {
+                    answers: exchange.answers.clone(),
+                    is_same: Identity::of_reference_id(id) == exchange.reference_id,
+                    hangs_up: self.is_over() || (exchange.answers.is_empty() && exchange.hangs_up),
+                }
             }
-            (None, _) if replay.in_order => Plan::Unknown(UNKNOWN.to_owned()),
+            (None, _) if replay.in_order || !self.is_open => Plan::Unknown(UNKNOWN.to_owned()),
             (None, AskedOfSets::Present(asked)) => present(&replay, asked),
             (None, AskedOfSets::Search(search)) => match replay.searches.get(&search.loosely) {
                 Some((session, index)) => {
@@ -137,30 +163,50 @@ impl Player {
             let is_sort = matches!(request, Some(Apdu::SortRequest(_)));
             self.origins.set(name, before.filter(|_| is_sort));
         }
+        if let (Plan::Unknown(_), Some(sets)) = (&plan, sets) {
+            // A delete that fails deletes nothing.
+            self.origins = sets;
+        }
         Planned {
             replay,
             request,
             identity: compared.identity,
             plan,
             message_size: self.message_size,
+            is_open: self.is_open,
         }
     }
 
-    /// The same request: the next in this session, the last in it, or the first of another session.
+    /// Whether all requests of the session have been replayed, and the server ended it then.
+    fn is_over(&self) -> bool {
+        let own = self.replay.sessions.get(self.session);
+        let last = own.and_then(|session| session.last());
+        last.is_some_and(|last| last.hangs_up) && self.done.iter().all(|done| *done)
+    }
+
+    /// The same request: the next in this session; if others may be repeated, the last in it, or the first of another session. One
+    /// whose answer did not come, although there should be one, is not repeated: the client would wait for ever.
     fn by_identity<'a>(
         &mut self,
         replay: &'a Replay,
         identity: Identity,
+        repeats: bool,
     ) -> Option<&'a RecordedExchange> {
         let same = |exchange: &RecordedExchange| exchange.identity == identity;
         let own = replay.sessions.get(self.session)?;
         if let Some(next) = self.next(own, same) {
             return Some(next);
         }
+        if !repeats {
+            return None;
+        }
+        let ends = |exchange: &RecordedExchange| {
+            exchange.hangs_up || is_silent(exchange.tag) || !exchange.answers.is_empty()
+        };
         let mut all = replay.sessions.iter().flatten();
         own.iter()
-            .rfind(|exchange| same(exchange))
-            .or_else(|| all.find(|exchange| same(exchange)))
+            .rfind(|exchange| same(exchange) && ends(exchange))
+            .or_else(|| all.find(|exchange| same(exchange) && ends(exchange)))
     }
 
     /// The first request with the same octets that has not been replayed yet, otherwise the first with the same APDU.
@@ -186,11 +232,10 @@ impl Player {
 
 /// The places of the requested records.
 fn present(replay: &Replay, asked: AskedRecords) -> Plan {
-    match places(replay, &asked) {
-        Ok(places) if !places.is_empty() => Plan::Records(places, asked),
-        Err(position) if replay.records.hits(asked.set).is_some() => {
-            Plan::Unknown(missing(position))
-        }
+    match (places(replay, &asked), replay.records.hits(asked.set)) {
+        (Ok(places), _) if !places.is_empty() => Plan::Records(places, asked),
+        (_, Some(hits)) if !asked.is_within(hits) => Plan::OutOfRange,
+        (Err(position), Some(_)) => Plan::Unknown(missing(position)),
         _ => Plan::Unknown(UNKNOWN.to_owned()),
     }
 }
@@ -219,9 +264,14 @@ impl Planned {
     /// Reads what the answer consists of.
     fn carry_out(self) -> Played {
         let found = match &self.plan {
-            Plan::Recorded(places, is_same) => self.recorded(places, *is_same),
+            Plan::Recorded {
+                answers,
+                is_same,
+                hangs_up,
+            } => self.recorded(answers, *is_same, *hangs_up),
             Plan::Records(places, asked) => self.records(places, asked),
             Plan::Found(places, search) => self.found(places, search),
+            Plan::OutOfRange => Ok((Some(self.out_of_range()), None)),
             Plan::Unknown(why) => Ok((None, Some(why.clone()))),
         };
         let (output, why) = found.unwrap_or_else(|error| {
@@ -231,7 +281,7 @@ impl Planned {
         });
         let words = why.as_deref().unwrap_or(UNKNOWN);
         let request = self.request.as_ref();
-        let output = output.unwrap_or_else(|| not_recorded(request, words));
+        let output = output.unwrap_or_else(|| not_recorded(request, words, self.is_open));
         // A Close is answered as well as if it had been recorded.
         let is_close = matches!(request, Some(Apdu::Close(_)));
         let is_reported = why.is_some() && !is_close && self.replay.reports(self.identity);
@@ -241,8 +291,11 @@ impl Planned {
         }
     }
 
-    fn recorded(&self, places: &[Place], is_same: bool) -> io::Result<Answered> {
-        let mut output = Output::default();
+    fn recorded(&self, places: &[Place], is_same: bool, hangs_up: bool) -> io::Result<Answered> {
+        let mut output = Output {
+            hang_up: hangs_up,
+            ..Output::default()
+        };
         for place in places {
             let octets = self.replay.source.octets(*place)?;
             output.hang_up |= tag(&octets) == Some(CLOSE);
@@ -260,6 +313,18 @@ impl Planned {
         let response = compose::present(composed, places.len(), next);
         let response = self.bearing(response.into());
         Ok((Some(Item::Apdu(response).into()), None))
+    }
+
+    /// The answer to a Present of records that the result set does not have.
+    fn out_of_range(&self) -> Output {
+        let why = diagnostic(Condition::OUT_OF_RANGE, "");
+        let answers = self.request.as_ref().map(|request| refuse(request, why));
+        let answers = answers.into_iter().flatten();
+        let items = answers.map(|answer| Item::Apdu(self.bearing(answer)));
+        Output {
+            items: items.collect(),
+            ..Output::default()
+        }
     }
 
     /// The position after these records.
@@ -314,15 +379,25 @@ impl Planned {
 /// What is sent, if anything was recorded, and what was not.
 type Answered = (Option<Output>, Option<String>);
 
-/// The failure of a request. A Close is answered; a request without a failing response ends the session.
-fn not_recorded(request: Option<&Apdu>, words: &str) -> Output {
+/// Whether the answers have an Init that is accepted.
+fn accepts(output: &Output) -> bool {
+    let is_accepted =
+        |apdu: &Apdu| matches!(apdu, Apdu::InitializeResponse(answer) if answer.result);
+    let mut answers = output.items.iter().filter_map(Item::apdu);
+    answers.any(|answer| is_accepted(&answer))
+}
+
+/// The failure of a request. A Close is answered; a request without a failing response, or before an Init is accepted, ends the session.
+fn not_recorded(request: Option<&Apdu>, words: &str, is_open: bool) -> Output {
     let why = || diagnostic(Condition::UNSPECIFIED, words);
     let mut answers = match request {
         Some(Apdu::InitializeRequest(init)) => vec![refused(init, words).into()],
         Some(Apdu::Close(_)) => vec![Close::new(CloseReason::FINISHED, None).into()],
-        Some(request) => refuse(request, why()),
-        None => Vec::new(),
+        Some(request) if is_open => refuse(request, why()),
+        _ => Vec::new(),
     };
+    // A Delete is not refused, it fails: systemProblemAtTarget, with the message (Z39.50-2003 §3.2.4.1.4).
+    answers.iter_mut().for_each(|answer| fail(answer, &why()));
     if answers.is_empty() {
         answers.push(Close::new(CloseReason::SYSTEM_PROBLEM, Some(words)).into());
     }

@@ -7,10 +7,11 @@ use std::sync::Mutex;
 use z3950_asn1::apdu::{Apdu, Record, Records, ReferenceId};
 use z3950_asn1::codec::frame::Header;
 
-use super::lines::{Line, MAX_LINE, Place, ReplayError, read_lines};
+use super::doubts::TranscriptCheck;
+use super::lines::{Line, LineEvent, MAX_LINE, Place, ReplayError, read_lines};
 use super::sameness::{AskedOfSets, AskedRecords, Identity, Origins};
 use super::source::RecordedOctets;
-use super::{Direction, Recording, TranscriptEntry};
+use super::{Direction, Recording, RecordingError, TranscriptEntry};
 use crate::lock::lock;
 
 /// A recording to answer from. One that is read from a file stays there: only where its APDUs and records are is kept in memory.
@@ -23,6 +24,7 @@ pub struct Replay {
     pub(super) source: RecordedOctets,
     pub(super) in_order: bool,
     remarks: Vec<String>,
+    doubts: Vec<String>,
     /// Requests that were reported as not recorded.
     reported: Mutex<HashSet<Identity>>,
 }
@@ -36,6 +38,8 @@ pub(super) struct RecordedExchange {
     pub(super) reference_id: Identity,
     pub(super) tag: Option<u32>,
     pub(super) answers: Vec<Place>,
+    /// Whether the server ended the session after them.
+    pub(super) hangs_up: bool,
 }
 
 /// Where the records of result sets are.
@@ -57,8 +61,8 @@ pub(super) struct RecordPlace {
     pub(super) index: u32,
 }
 
-/// The most requests of a recording, which take some hundred octets each.
-const MAX_EXCHANGES: usize = 10_000_000;
+/// The most requests of a recording. Each takes about 580 octets, with the places of its answers and records, so all of them 1.2 GB.
+const MAX_EXCHANGES: usize = 2_000_000;
 /// The most records whose places are kept; further ones are in the recorded answers only.
 const MAX_RECORDS: usize = 10_000_000;
 /// The most requests without an answer that are considered for the next one.
@@ -73,13 +77,24 @@ impl Replay {
     /// A file that cannot be read, a line that is wrong, or a recording of HTTP alone. A last line that is cut short is
     /// left out, see [`Replay::remarks`].
     pub fn open(path: &Path) -> Result<Self, ReplayError> {
-        let mut builder = ReplayBuilder::default();
+        Self::open_within(path, MAX_EXCHANGES)
+    }
+
+    /// The same with another limit on the number of requests.
+    pub(super) fn open_within(path: &Path, requests: usize) -> Result<Self, ReplayError> {
+        let mut builder = ReplayBuilder::new(requests);
         let mut has_http = false;
-        let (file, remark) = read_lines(path, MAX_LINE, |line, place| {
+        let (file, remark) = read_lines(path, MAX_LINE, |number, line, place| {
+            let checked = builder.check.add(number, &line);
+            checked.map_err(|reason| RecordingError {
+                line: number,
+                reason: reason.to_owned(),
+            })?;
             match line {
-                Line::Apdu(entry) => builder.add(&entry, place)?,
+                Line::Apdu(entry) => builder.add(&entry, place, number)?,
                 Line::Http(_) => has_http = true,
-                Line::Other => {}
+                Line::Event(LineEvent::Closed(session, true)) => builder.hangs_up(session),
+                Line::Event(_) | Line::Empty => {}
             }
             Ok(())
         })?;
@@ -106,6 +121,12 @@ impl Replay {
         &self.remarks
     }
 
+    /// What is unlikely in a whole recording, each with its line: answers without a request, requests without an answer that others
+    /// follow, answers that are no APDU, times that go backwards, sessions without a beginning. Only files are checked.
+    pub fn doubts(&self) -> &[String] {
+        &self.doubts
+    }
+
     /// Whether a request that was not recorded is the first of its kind, and so to be reported.
     pub(super) fn reports(&self, request: Identity) -> bool {
         let mut reported = lock(&self.reported);
@@ -118,13 +139,13 @@ const NO_APDUS: &str = "there are no APDUs, so every request is unknown";
 
 impl From<&Recording> for Replay {
     fn from(recording: &Recording) -> Self {
-        let mut builder = ReplayBuilder::default();
+        let mut builder = ReplayBuilder::new(MAX_EXCHANGES);
         let mut octets = Vec::with_capacity(recording.entries.len());
         for entry in recording.entries.iter().take(MAX_EXCHANGES) {
             let at = octets.len() as u64;
             octets.push(entry.octets.clone());
             // There are no more entries than exchanges may be.
-            let _ = builder.add(entry, Place { at, length: 0 });
+            let _ = builder.add(entry, Place { at, length: 0 }, 0);
         }
         builder.build(RecordedOctets::Memory(octets))
     }
@@ -137,11 +158,13 @@ impl From<Recording> for Replay {
 }
 
 /// Sorts APDUs into exchanges, and finds their records.
-#[derive(Default)]
 struct ReplayBuilder {
+    check: TranscriptCheck,
     sessions: BTreeMap<u64, SessionBuilder>,
     records: RecordIndex,
     exchanges: usize,
+    /// How many there may be.
+    most: usize,
 }
 
 #[derive(Default)]
@@ -154,11 +177,18 @@ struct SessionBuilder {
     open: VecDeque<OpenExchange>,
     /// What the server sent before any request.
     early: Vec<Place>,
+    /// The number of the last request that was answered.
+    answered: Option<usize>,
+    /// Whether the server has asked the client something, after which the answer to a request comes with another one.
+    has_asked: bool,
 }
 
 /// A request that is being answered.
 struct OpenExchange {
     index: usize,
+    /// The line of the request.
+    line: usize,
+    name: &'static str,
     tag: Option<u32>,
     reference_id: Option<ReferenceId>,
     asked: AskedOfSets,
@@ -167,25 +197,62 @@ struct OpenExchange {
 }
 
 impl ReplayBuilder {
-    fn add(&mut self, entry: &TranscriptEntry, place: Place) -> Result<(), ReplayError> {
+    fn new(most: usize) -> Self {
+        Self {
+            check: TranscriptCheck::default(),
+            sessions: BTreeMap::new(),
+            records: RecordIndex::default(),
+            exchanges: 0,
+            most,
+        }
+    }
+
+    /// Adds the APDU of a line.
+    fn add(
+        &mut self,
+        entry: &TranscriptEntry,
+        place: Place,
+        line: usize,
+    ) -> Result<(), ReplayError> {
+        if self.sessions.len() == self.most && !self.sessions.contains_key(&entry.session) {
+            return Err(ReplayError::TooLarge(self.most));
+        }
         let session = self.sessions.entry(entry.session).or_default();
         match entry.direction {
             Direction::Received => {
                 self.exchanges += 1;
-                if self.exchanges > MAX_EXCHANGES {
-                    return Err(ReplayError::TooLarge(MAX_EXCHANGES));
+                if self.exchanges > self.most {
+                    return Err(ReplayError::TooLarge(self.most));
                 }
-                session.request(entry);
+                if let Some((line, words)) = session.request(entry, line) {
+                    self.check.doubt(line, &words);
+                }
             }
-            Direction::Sent => session.answer(entry, place, &mut self.records),
+            Direction::Sent => {
+                let doubt = session.answer(entry, place, &mut self.records);
+                if let Some(words) = doubt {
+                    self.check.doubt(line, &words);
+                }
+            }
         }
         Ok(())
     }
 
-    fn build(self, source: RecordedOctets) -> Replay {
+    /// Notes that the server ended a session.
+    fn hangs_up(&mut self, session: u64) {
+        let session = self.sessions.get_mut(&session);
+        if let Some(last) = session.and_then(|session| session.exchanges.last_mut()) {
+            last.hangs_up = true;
+        }
+    }
+
+    fn build(mut self, source: RecordedOctets) -> Replay {
         let mut searches = HashMap::new();
         let mut sessions = Vec::with_capacity(self.sessions.len());
         for (number, session) in self.sessions.into_values().enumerate() {
+            for (line, words) in session.unanswered() {
+                self.check.doubt(line, &words);
+            }
             for (search, index) in session.searches {
                 searches.entry(search).or_insert((number, index));
             }
@@ -196,13 +263,16 @@ impl ReplayBuilder {
             searches,
             records: self.records,
             source,
+            doubts: self.check.doubts(),
             ..Replay::default()
         }
     }
 }
 
 impl SessionBuilder {
-    fn request(&mut self, entry: &TranscriptEntry) {
+    /// Adds a request; returns what is unlikely about an earlier one, with its line: two requests without a referenceId follow each other
+    /// only if the first has been answered.
+    fn request(&mut self, entry: &TranscriptEntry, line: usize) -> Option<(usize, String)> {
         let compared = self.origins.compare(&entry.octets);
         let index = self.exchanges.len();
         if let AskedOfSets::Search(search) = &compared.asked {
@@ -216,20 +286,35 @@ impl SessionBuilder {
             reference_id: Identity::of_reference_id(reference_id),
             tag,
             answers: std::mem::take(&mut self.early),
+            hangs_up: false,
         });
+        let is_next = reference_id.is_none() && !is_silent(tag) && tag != Some(CLOSE);
+        let open = self.open.iter();
+        let mut open = open.filter(|open| open.reference_id.is_none() && !is_silent(open.tag));
+        let left = open.next().filter(|_| is_next && !self.has_asked);
+        let doubt = left.map(OpenExchange::doubt);
         if self.open.len() == MAX_OPEN {
             self.open.pop_front();
         }
         self.open.push_back(OpenExchange {
             index,
+            line,
+            name: entry.name(),
             tag,
             reference_id: reference_id.cloned(),
             asked: compared.asked,
             given: 0,
         });
+        doubt
     }
 
-    fn answer(&mut self, entry: &TranscriptEntry, place: Place, records: &mut RecordIndex) {
+    /// Adds what the server sent; returns what is unlikely about it.
+    fn answer(
+        &mut self,
+        entry: &TranscriptEntry,
+        place: Place,
+        records: &mut RecordIndex,
+    ) -> Option<String> {
         let answer = entry.apdu.as_ref();
         let id = answer.and_then(Apdu::reference_id);
         let tag = tag(&entry.octets);
@@ -242,6 +327,7 @@ impl SessionBuilder {
                 if let Some(answer) = answer {
                     records.learn(open, answer, place);
                 }
+                self.answered = self.answered.max(Some(open.index));
                 Some(open.index)
             }
             // Something else than an answer comes with the last request.
@@ -256,6 +342,35 @@ impl SessionBuilder {
             Some(exchange) => exchange.answers.push(place),
             None => self.early.push(place),
         }
+        self.has_asked |= matches!(
+            answer,
+            Some(Apdu::AccessControlRequest(_) | Apdu::ResourceControlRequest(_))
+        );
+        let is_odd = found.is_none() && !self.has_asked;
+        let name = entry.name();
+        match answer {
+            None => Some("the answer is no APDU".to_owned()),
+            // A server may end a session at any time.
+            Some(Apdu::Close(_)) => None,
+            Some(_) if is_odd => Some(format!("the {name} answers no request")),
+            Some(_) => None,
+        }
+    }
+
+    /// Requests without an answer, although later ones have theirs, with their lines. Some have none.
+    fn unanswered(&self) -> impl Iterator<Item = (usize, String)> {
+        let open = self.open.iter();
+        let open = open.filter(|open| {
+            !self.has_asked && !is_silent(open.tag) && Some(open.index) < self.answered
+        });
+        open.map(OpenExchange::doubt)
+    }
+}
+
+impl OpenExchange {
+    /// The doubt about a request without an answer.
+    fn doubt(&self) -> (usize, String) {
+        (self.line, format!("the {} has no answer", self.name))
     }
 }
 
@@ -363,6 +478,12 @@ const SEGMENT: u32 = 45;
 const PRESENT_REQUEST: u32 = 24;
 const ACCESS_CONTROL_REQUEST: u32 = 28;
 const RESOURCE_CONTROL_REQUEST: u32 = 30;
+/// What clients send without an answer of its own: answers to requests of the server, and a trigger.
+const SILENT: [u32; 3] = [29, 31, 32];
+
+pub(super) fn is_silent(tag: Option<u32>) -> bool {
+    tag.is_some_and(|tag| SILENT.contains(&tag))
+}
 
 /// Whether an APDU of the server may answer a request, or interrupt it (Z39.50-2003 §4.2.1).
 fn answers(answer: Option<u32>, request: Option<u32>) -> bool {

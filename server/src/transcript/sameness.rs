@@ -4,13 +4,13 @@ use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use z3950_asn1::apdu::{
-    Apdu, DeleteFunction, ElementSetNames, External, IdAuthentication, PresentRequest, Query,
-    RecordComposition, ReferenceId, SearchRequest, SortRequest,
+    Apdu, DeleteFunction, ElementSetNames, External, IdAuthentication, Operand, PresentRequest,
+    Query, RecordComposition, ReferenceId, ResultSetId, SearchRequest, SortRequest,
 };
 use z3950_asn1::codec;
 use z3950_asn1::oid::Oid;
 
-use super::redact::redacted;
+use super::redact::redacted_request;
 
 /// What equal requests, equal result sets and equal forms of records have in common.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -25,7 +25,7 @@ impl Identity {
 
     /// The same octets, but for credentials.
     pub(super) fn of_octets(octets: &[u8]) -> Self {
-        Self::of(redacted(octets))
+        Self::of(redacted_request(octets))
     }
 
     /// The same referenceId.
@@ -116,6 +116,16 @@ impl AskedRecords {
         ranges.flat_map(|(first, number)| *first..first.saturating_add(*number))
     }
 
+    /// Whether a result set of this size has all of them; one of unknown size may.
+    pub(super) fn is_within(&self, hits: i64) -> bool {
+        let mut ranges = self.ranges.iter();
+        hits < 0
+            || ranges.all(|(first, number)| {
+                let last = first.saturating_add(*number).saturating_sub(1);
+                *first >= 1 && last <= hits
+            })
+    }
+
     /// The position of the record that `given` others precede.
     pub(super) fn position(&self, given: usize) -> Option<i64> {
         let mut given = i64::try_from(given).ok()?;
@@ -130,7 +140,7 @@ impl AskedRecords {
 }
 
 /// The result sets of a session, and what they contain.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Origins(HashMap<Vec<u8>, Identity>);
 
 /// The most result sets remembered.
@@ -139,18 +149,21 @@ const MAX_SETS: usize = 1_000;
 impl Origins {
     /// Compares the next request of the session, and remembers the result set of a Search or Sort.
     ///
-    /// Ignores referenceIds, message sizes, implementation names, and credentials, which transcripts do not contain.
+    /// Ignores referenceIds, message sizes, implementation names, the names of result sets, and credentials, which transcripts do not
+    /// contain.
     pub(super) fn compare(&mut self, octets: &[u8]) -> Compared {
-        let Ok(mut request) = codec::decode(octets) else {
+        // A recording has no others.
+        let octets = redacted_request(octets);
+        let Ok(mut request) = codec::decode(&octets) else {
             return Compared {
-                identity: Identity::of_octets(octets),
+                identity: Identity::of_octets(&octets),
                 asked: AskedOfSets::Other,
             };
         };
         strip(&mut request);
         let sets = sets_named(&request).into_iter();
         let sets: Vec<_> = sets.map(|set| self.0.get(set).copied()).collect();
-        let identity = Identity::of((Identity::of_request(&request), &sets));
+        let identity = Identity::of((Identity::of_request(&unnamed(&request)), &sets));
         let asked = match &request {
             Apdu::SearchRequest(search) => {
                 let asked = asked_search(search, &sets);
@@ -219,7 +232,7 @@ fn asked_search(search: &SearchRequest, sets: &[Option<Identity>]) -> AskedSearc
         let elements = elements.clone().map(RecordComposition::Simple);
         Identity::of_form(search.preferred_record_syntax, elements.as_ref())
     };
-    let mut plain = search.clone();
+    let mut plain = unnamed_search(search);
     plain.small_set_upper_bound = 0;
     plain.large_set_lower_bound = 1;
     plain.medium_set_present_number = 0;
@@ -228,7 +241,6 @@ fn asked_search(search: &SearchRequest, sets: &[Option<Identity>]) -> AskedSearc
     plain.preferred_record_syntax = None;
     let loosely = Identity::of((Identity::of_request(&plain.clone().into()), sets));
     plain.replace_indicator = true;
-    plain.result_set_name = "".into();
     AskedSearch {
         set: Identity::of((Identity::of_request(&plain.into()), sets)),
         loosely,
@@ -238,6 +250,34 @@ fn asked_search(search: &SearchRequest, sets: &[Option<Identity>]) -> AskedSearc
         small_form: form(&search.small_set_element_set_names),
         medium_form: form(&search.medium_set_element_set_names),
     }
+}
+
+/// A request without the names of its result sets, unless its answer has them.
+fn unnamed(request: &Apdu) -> Apdu {
+    match request {
+        Apdu::SearchRequest(search) => unnamed_search(search).into(),
+        Apdu::PresentRequest(present) => {
+            let mut plain = present.clone();
+            plain.result_set_id = ResultSetId("".into());
+            Apdu::PresentRequest(plain)
+        }
+        other => other.clone(),
+    }
+}
+
+fn unnamed_search(search: &SearchRequest) -> SearchRequest {
+    let mut plain = search.clone();
+    plain.result_set_name = "".into();
+    if let Query::Type1(query) | Query::Type101(query) = &mut plain.query {
+        for operand in query.rpn.operands_mut() {
+            match operand {
+                Operand::ResultSet(name) => *name = ResultSetId("".into()),
+                Operand::ResultAttr(restricted) => restricted.result_set = ResultSetId("".into()),
+                Operand::AttributesPlusTerm(_) => {}
+            }
+        }
+    }
+    plain
 }
 
 fn unnamed_sort(sort: &SortRequest) -> Apdu {

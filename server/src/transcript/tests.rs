@@ -14,7 +14,7 @@ use z3950_asn1::oid;
 use super::*;
 use crate::fault::{Item, Output};
 use crate::limits::Limits;
-use crate::observer::{Observer, Peer};
+use crate::observer::{Observer, Peer, SessionTotals};
 use crate::requests::{catalogue, init, init_of, now, present, search, sort_request};
 use crate::service::extended::tests::changed;
 use crate::session::Session;
@@ -54,7 +54,8 @@ fn converse(observer: &dyn Observer, number: u64, requests: &[Apdu]) {
             observer.sent(number, &octets, Some(&answer));
         }
     }
-    observer.closed(number);
+    let peer = Peer::Ip(peer);
+    observer.ended(&SessionTotals::new(number, peer, SystemTime::now()));
 }
 
 fn referred(mut apdu: Apdu, id: &str) -> Apdu {
@@ -128,7 +129,7 @@ fn json_lines_describe_the_conversation() {
     let failed = &lines[6]["value"]["records"]["nonSurrogateDiagnostic"];
     assert_eq!(failed["condition"], 13);
     assert_eq!(lines[7]["value"]["diagnosticInformation"], "bye");
-    assert_eq!(lines[10]["octets"], hex::digits(b"GET /"));
+    assert_eq!(lines[10]["octets"], hex::digits(b"*****"));
     assert!(lines[10].get("value").is_none());
     let time = lines[0]["time"]
         .as_str()
@@ -323,14 +324,6 @@ fn said(output: &Output) -> Vec<String> {
     answers.collect()
 }
 
-fn named(query: &str, set: &str) -> Apdu {
-    let Apdu::SearchRequest(mut request) = search(query) else {
-        panic!("a search")
-    };
-    request.result_set_name = set.into();
-    (*request).into()
-}
-
 fn present_of(set: &str) -> Apdu {
     let Apdu::PresentRequest(mut request) = present(1, 1) else {
         panic!("a Present")
@@ -385,11 +378,10 @@ fn audit_d8_a_request_gets_the_answer_of_the_same_request_only() {
     assert!(!record(&answer(&mut player, &present_of("default"))));
     let other = answer(&mut player, &search("@attr 1=4 war"));
     assert!(!said(&other)[0].contains(UNKNOWN), "{:?}", said(&other));
-    // Never recorded: another query, another set, a set of another search, another service.
+    // Never recorded: another query, a set that no search has made, another service.
     let close: Apdu = Close::new(CloseReason::FINISHED, None).into();
     for (request, name) in [
         (search("@attr 1=1032 id8"), "searchResponse"),
-        (named("@attr 1=1032 id7", "other"), "searchResponse"),
         (present_of("other"), "presentResponse"),
         (sort_request(&["default"], "s").into(), "sortResponse"),
         (close.clone(), "close"),
@@ -411,22 +403,77 @@ fn audit_d8_a_request_gets_the_answer_of_the_same_request_only() {
 
 #[test]
 fn errors_in_a_recording_name_the_line() {
+    let line = |change: fn(&mut Map<String, Value>)| {
+        let close = Apdu::from(Close::new(CloseReason::FINISHED, None));
+        let octets = codec::encode(&close).expect("encodes");
+        let entry = TranscriptEntry::now(1, Direction::Received, &octets, Some(&close));
+        let mut line = entry.to_json();
+        change(line.as_object_mut().expect("an object"));
+        line.to_string()
+    };
     for (text, expected) in [
-        ("{", "line 1: "),
-        ("\n\nx", "line 3: "),
+        ("{".to_owned(), "line 1: "),
+        ("\n\nx".to_owned(), "line 3: "),
         (
-            "{\"octets\": \"0\"}",
+            "{\"octets\": \"0\"}".to_owned(),
             "line 1: octets are not in hexadecimal",
         ),
-        ("{\"octets\": \"00\"}", "line 1: session is not a number"),
         (
-            "{\"event\": \"opened\"}\n{\"octets\": \"00\", \"session\": 1, \"direction\": \"up\"}",
+            line(|line| drop(line.remove("session"))),
+            "line 1: session is not a number",
+        ),
+        (
+            "\n".to_owned() + &line(|line| drop(line.insert("direction".to_owned(), "up".into()))),
             "line 2: direction is neither",
         ),
+        (
+            line(|line| drop(line.remove("time"))),
+            "line 1: time is not one of RFC 3339",
+        ),
+        (
+            line(|line| drop(line.insert("time".to_owned(), "today".into()))),
+            "line 1: time is not one of RFC 3339",
+        ),
+        (
+            line(|line| drop(line.remove("apdu"))),
+            "line 1: apdu is not a text",
+        ),
+        (
+            line(|line| drop(line.insert("octets".to_owned(), "bf3001".into()))),
+            "line 1: apdu is close, and the octets are malformed",
+        ),
+        (
+            line(|line| drop(line.insert("apdu".to_owned(), "initRequest".into()))),
+            "line 1: apdu is initRequest, and the octets are close",
+        ),
+        (
+            line(|line| drop(line.remove("octets"))),
+            "line 1: no octets, no head and no event",
+        ),
+        (
+            "{\"event\": \"opened\", \"session\": 1}".to_owned(),
+            "line 1: version of the format is missing",
+        ),
+        (
+            "{\"event\": \"opened\", \"version\": 1}".to_owned(),
+            "line 1: session is not a number",
+        ),
+        (
+            "{\"event\": \"x\", \"version\": \"1\"}".to_owned(),
+            "line 1: version \"1\" of the format",
+        ),
     ] {
-        let error = Recording::parse(text).expect_err(text).to_string();
+        let error = Recording::parse(&text).expect_err(&text).to_string();
         assert!(error.starts_with(expected), "{text}: {error}");
     }
+    // What a fault sends is called malformed, and credentials may be what makes an Init decodable.
+    let malformed = line(|line| drop(line.insert("apdu".to_owned(), "malformed".into())));
+    assert!(Recording::parse(&malformed).is_ok());
+    let veiled = line(|line| {
+        line.insert("apdu".to_owned(), "initRequest".into());
+        line.insert("octets".to_owned(), "b4032a2a2a".into());
+    });
+    assert!(Recording::parse(&veiled).is_ok());
 }
 
 #[test]

@@ -26,7 +26,8 @@ fn messages_are_read_back() {
         ),
         ("HTTP/1.1 200 OK\n", b"\xe9\xff"),
     ] {
-        let entry = entry(head, body);
+        let mut entry = entry(head, body);
+        entry.direction = Direction::Sent;
         let read = HttpEntry::from_json(&entry.to_json());
         assert_eq!(read, Ok(Some(entry)));
     }
@@ -51,6 +52,23 @@ fn messages_are_read_back() {
 #[test]
 fn secrets_are_left_out() {
     for (head, body, expected) in [
+        (
+            "GET /cat?query=a&x-info-2-auth1.0-authenticationToken=S1&wskey=S2&token=S3 HTTP/1.1\nX-Api-Key: S4\nCookie2: S5\n\
+             X-Auth-Token: S6\nWWW-Authenticate: Basic realm=\"cat\"\n",
+            "",
+            "authenticationToken=*&wskey=*&token=* HTTP/1.1\nX-Api-Key: *\nCookie2: *\nX-Auth-Token: *\n\
+             WWW-Authenticate: Basic realm=\"cat\"\n",
+        ),
+        (
+            "CONNECT ann:S1@h:80 HTTP/1.1\nHost: ann:S2@h\n",
+            "",
+            "CONNECT *@h:80 HTTP/1.1\nHost: *@h\n",
+        ),
+        (
+            "GET //ann:S1@h/books?a=b@c HTTP/1.1\n",
+            "",
+            "GET //*@h/books?a=b@c HTTP/1.1\n",
+        ),
         (
             "GET /cat?x-username=ann&x-password=opensesame&query=a HTTP/1.1\nHost: a\n",
             "",
@@ -81,7 +99,89 @@ fn secrets_are_left_out() {
             " <password>opensesame</password>",
             "<password>*</password>",
         ),
-        // Names that are none of a secret.
+        (
+            "POST / HTTP/1.1\n",
+            "<password><![CDATA[opensesame]]></password><d>e</d>",
+            "<password>*</password><d>e</d>",
+        ),
+        (
+            "POST / HTTP/1.1\n",
+            "<a:password><!-- -->open<b/>sesame opensesame</a:password >e",
+            "<a:password>*</a:password >e",
+        ),
+        ("POST / HTTP/1.1\n", "<password/>e", "<password/>e"),
+        // Headers.
+        (
+            "GET / HTTP/1.1\ncookie: session=opensesame\nhost: a\n",
+            "",
+            "\ncookie: *\nhost: a\n",
+        ),
+        (
+            "HTTP/1.1 200 OK\nset-cookie: session=opensesame; Secure\n",
+            "",
+            "\nset-cookie: *\n",
+        ),
+        (
+            "GET / HTTP/1.1\nreferer: http://a/b?token=opensesame\n",
+            "",
+            "\nreferer: *\n",
+        ),
+        // URLs, as they are and escaped.
+        (
+            "GET http://ann:opensesame@a/b?c@d HTTP/1.1\n",
+            "",
+            "GET http://*@a/b?c@d HTTP/1.1\n",
+        ),
+        (
+            "GET /z39.50r://ann:open:opensesame@a:210/b?c HTTP/1.1\nhost: d\n",
+            "",
+            "GET /z39.50r://*@a:210/b?c HTTP/1.1\nhost: d\n",
+        ),
+        (
+            "GET /?url=z39.50r%3A%2f%2Fann%3Aopensesame%40a%2Fb%3Fc%40d&e=f HTTP/1.1\n",
+            "",
+            "GET /?url=z39.50r%3A%2f%2F*%40a%2Fb%3Fc%40d&e=f HTTP/1.1\n",
+        ),
+        (
+            "GET /?url=a%253A%252F%252Fann:p%25252Fopensesame%2540a HTTP/1.1\n",
+            "",
+            "GET /?url=a%253A%252F%252F*%2540a HTTP/1.1\n",
+        ),
+        (
+            "GET /http://http://ann:opensesame@a/ HTTP/1.1\n",
+            "",
+            "GET /http://http://*@a/ HTTP/1.1\n",
+        ),
+        (
+            "HTTP/1.1 302 Found\nlocation: http://ann:p?opensesame@a/b\n",
+            "",
+            "\nlocation: http://*@a/b\n",
+        ),
+        (
+            "HTTP/1.1 200 OK\n",
+            "<a href=\"ftp://ann:opensesame@a\">b@c</a>",
+            "<a href=\"ftp://*@a\">b@c</a>",
+        ),
+        (
+            "POST / HTTP/1.1\n",
+            "url=http://ann:opensesame@a",
+            "url=http://*@a",
+        ),
+        ("GET http://a/b@c HTTP/1.1\n", "", "GET http://a/b@c HTTP"),
+        ("GET /a:/b@c%4 HTTP/1.1\n", "", "GET /a:/b@c%4 HTTP"),
+        // Bodies of which nothing is known.
+        (
+            "POST / HTTP/1.1\ncontent-type: text/plain\n",
+            "opensesame",
+            "\n\n**********",
+        ),
+        ("POST / HTTP/1.1\n", "opensesame\0", "\n\n***********"),
+        (
+            "POST / HTTP/1.1\nContent-Type: Text/XML\n",
+            "<a>b</a>",
+            "<a>b</a>",
+        ),
+        // Names that are not those of secrets.
         (
             "POST / HTTP/1.1\n",
             "<passwords>a</passwords>",
@@ -93,7 +193,9 @@ fn secrets_are_left_out() {
         let entry = entry(head, body.as_bytes());
         let shown = format!("{entry:?}");
         assert!(shown.contains(expected), "{shown}");
-        for text in [shown, entry.to_json().to_string()] {
+        let line = entry.to_json().to_string();
+        assert!(!line.contains(&hex::digits(b"opensesame")), "{line}");
+        for text in [shown, line] {
             assert!(!text.contains("opensesame"), "{text}");
         }
     }

@@ -1,13 +1,13 @@
-//! Replays of records and of files: what is answered beyond equal requests, what is refused, and what is reported.
+//! Replays: what is answered beyond equal requests, what is refused, and what is reported.
 
-use std::io::Write as _;
+mod files;
+
 use std::path::PathBuf;
 
 use z3950_asn1::oid::USMARC;
 
 use super::*;
 use crate::requests::elements;
-use crate::transcript::lines::{Line, read_lines};
 
 /// A file with the lines of sessions with these requests.
 fn file(folder: &tempfile::TempDir, sessions: &[&[Apdu]]) -> PathBuf {
@@ -69,6 +69,57 @@ fn given(output: &Output) -> Vec<String> {
     records.collect::<Vec<_>>().concat()
 }
 
+/// The same into, or of, a result set of another name.
+fn with_set(request: Apdu, name: &str) -> Apdu {
+    match request {
+        Apdu::SearchRequest(mut search) => {
+            search.result_set_name = name.into();
+            Apdu::SearchRequest(search)
+        }
+        Apdu::PresentRequest(mut present) => {
+            present.result_set_id = ResultSetId(name.into());
+            Apdu::PresentRequest(present)
+        }
+        other => other,
+    }
+}
+
+#[test]
+fn result_sets_may_have_other_names() {
+    // As yaz-client numbers its sets.
+    let one = with_set(search("@attr 1=1032 id7"), "1");
+    let both = with_set(search(WAR), "2");
+    let refined = with_set(search("@not @set 2 @set 1"), "3");
+    let first = with_set(marc(1, 1), "1");
+    let folder = tempfile::tempdir().expect("a folder");
+    let recorded = [init(), one.clone(), first.clone(), both.clone(), refined];
+    let replay = Arc::new(Replay::open(&file(&folder, &[&recorded])).expect("a recording"));
+    let mut player = Player::new(&replay, 1);
+    let mut ask = |request: &Apdu| {
+        let octets = codec::encode(request).expect("encodes").into();
+        blocking(player.answer(&octets))
+    };
+    ask(&init());
+    let refined = search("@not @set a @set b");
+    for (request, hits) in [
+        (with_set(both, "a"), 3),
+        (with_set(one, "b"), 1),
+        (with_set(refined.clone(), "c"), 2),
+    ] {
+        let played = ask(&request);
+        assert_eq!(played.not_recorded, None, "{hits}");
+        let [Apdu::SearchResponse(answer)] = &*apdus(&played.output) else {
+            panic!("{:?}", played.output)
+        };
+        assert_eq!(answer.result_count, hits);
+    }
+    assert_eq!(ask(&with_set(first.clone(), "b")).not_recorded, None);
+    // The same names, but other sets.
+    assert!(ask(&with_set(first, "c")).not_recorded.is_some());
+    let swapped = with_set(search("@not @set b @set a"), "d");
+    assert!(ask(&swapped).not_recorded.is_some());
+}
+
 /// All three records of the search for `war`, as the server gives them.
 const WAR: &str = "@or @attr 1=1032 id7 @attr 1=1032 dup";
 
@@ -111,26 +162,18 @@ fn other_presents_of_recorded_records_are_answered() {
             assert_eq!(answer.present_status, PresentStatus::SUCCESS);
             assert_eq!(answer.reference_id, Some(ReferenceId("mine".into())));
         }
-        // Another form, and positions beyond those recorded.
+        // Another form.
         let Apdu::PresentRequest(mut brief) = marc(1, 1) else {
             panic!("a Present")
         };
         brief.record_composition = Some(RecordComposition::Simple(elements("B"))).into();
-        for (request, position) in [
-            ((*brief).into(), 1),
-            (marc(2, 3), 4),
-            (marc(4, i64::MAX), 4),
-        ] {
-            let played = ask(&request);
-            let words = format!("record {position} is not in the recording");
-            assert!(
-                given(&played.output)[0].starts_with(&words),
-                "{words}: {played:?}"
-            );
-            assert!(played.not_recorded.expect("why").starts_with(&words));
-            // Each is reported once.
-            assert_eq!(ask(&request).not_recorded, None);
-        }
+        let request = (*brief).into();
+        let played = ask(&request);
+        let words = "record 1 is not in the recording";
+        assert!(given(&played.output)[0].starts_with(words), "{played:?}");
+        assert!(played.not_recorded.expect("why").starts_with(words));
+        // Each is reported once.
+        assert_eq!(ask(&request).not_recorded, None);
         // Searches that ask for other records: all, none, one, and more than were recorded.
         for (bounds, expected) in [
             ([3, 4, 0], 3),
@@ -154,6 +197,7 @@ fn a_search_is_found_even_if_its_records_are_not() {
     let recorded = recording(&[&[init(), search_for(WAR, [0, 1, 0])]]);
     let replay = Arc::new(Replay::from(&*recorded));
     let mut player = Player::new(&replay, 1);
+    answer(&mut player, &init());
     let played = played(&mut player, &search_for(WAR, [10, 11, 0]));
     let [Apdu::SearchResponse(answer)] = &*apdus(&played.output) else {
         panic!("{:?}", played.output)
@@ -162,6 +206,193 @@ fn a_search_is_found_even_if_its_records_are_not() {
     assert_eq!(answer.present_status, Some(PresentStatus::FAILURE));
     assert!(given(&played.output)[0].starts_with("record 1 is not in the recording"));
     assert!(played.not_recorded.is_some());
+}
+
+/// As any server would answer: it is no matter of the recording.
+#[test]
+fn presents_beyond_the_result_set_are_out_of_range() {
+    let recorded = recording(&[&[init(), search_for(WAR, [0, 1, 0]), marc(1, 3)]]);
+    let replay = Arc::new(Replay::from(&*recorded));
+    let mut player = Player::new(&replay, 1);
+    answer(&mut player, &init());
+    answer(&mut player, &search_for(WAR, [0, 1, 0]));
+    for (first, number, is_within) in [
+        (3, 1, true),
+        (2, 2, true),
+        (3, 2, false),
+        (4, 1, false),
+        (0, 1, false),
+        (-1, 2, false),
+        (1, i64::MAX, false),
+        (i64::MAX, i64::MAX, false),
+    ] {
+        let played = played(&mut player, &referred(marc(first, number), "mine"));
+        let [Apdu::PresentResponse(answer)] = &*apdus(&played.output) else {
+            panic!("{:?}", played.output)
+        };
+        let condition = match &*answer.records {
+            Some(Records::NonSurrogateDiagnostic(diagnostic)) => Some(diagnostic.condition),
+            _ => None,
+        };
+        let expected = (!is_within).then_some(13);
+        assert_eq!(condition, expected, "{first}+{number}");
+        assert_eq!(answer.reference_id, Some(ReferenceId("mine".into())));
+        assert!(played.not_recorded.is_none() && !played.output.hang_up);
+    }
+}
+
+#[test]
+fn a_delete_that_was_not_recorded_fails_and_deletes_nothing() {
+    let delete = |name: &str| {
+        Apdu::from(DeleteResultSetRequest {
+            reference_id: None,
+            delete_function: DeleteFunction::LIST,
+            result_set_list: Some(vec![ResultSetId(name.into())]),
+            other_info: None,
+        })
+    };
+    let made = with_set(search(WAR), "a");
+    let first = with_set(marc(1, 1), "a");
+    let recorded = recording(&[&[init(), made.clone(), first.clone()]]);
+    let replay = Arc::new(Replay::from(&*recorded));
+    let mut player = Player::new(&replay, 1);
+    answer(&mut player, &init());
+    answer(&mut player, &made);
+    let deleted = played(&mut player, &delete("a"));
+    assert_eq!(deleted.not_recorded.as_deref(), Some(UNKNOWN));
+    let [Apdu::DeleteResultSetResponse(failed)] = &*apdus(&deleted.output) else {
+        panic!("{:?}", deleted.output)
+    };
+    assert_eq!(
+        failed.delete_operation_status,
+        DeleteSetStatus::SYSTEM_PROBLEM_AT_TARGET
+    );
+    let message = failed.delete_message.as_ref().expect("a message");
+    assert!(message.to_string_lossy().contains(UNKNOWN), "{message:?}");
+    assert_eq!(played(&mut player, &first).not_recorded, None);
+}
+
+/// A session of the recording whose Init is rejected, with these requests and answers after it.
+fn rejected(after: &[(Apdu, Apdu)]) -> Vec<TranscriptEntry> {
+    let no: Apdu = InitializeResponse::default().into();
+    let exchanges = [(init(), no)].into_iter().chain(after.iter().cloned());
+    let entries = exchanges.flat_map(|(request, answer)| {
+        let entry = |direction, apdu: Apdu| {
+            let octets = codec::encode(&apdu).expect("encodes");
+            TranscriptEntry::now(1, direction, &octets, Some(&apdu))
+        };
+        [
+            entry(Direction::Received, request),
+            entry(Direction::Sent, answer),
+        ]
+    });
+    entries.collect()
+}
+
+#[test]
+fn after_a_rejected_init_only_its_own_session_is_replayed() {
+    let war = search("@attr 1=4 war");
+    let found: Apdu = SearchResponse::default().into();
+    let others = recording(&[&[], &[init(), war.clone()]]);
+    for (after, is_over) in [(vec![], true), (vec![(war.clone(), found)], false)] {
+        let mut entries = rejected(&after);
+        entries.extend(others.entries.iter().cloned());
+        let replay = Arc::new(Replay::from(Recording {
+            entries,
+            ..Recording::default()
+        }));
+        let mut player = Player::new(&replay, 1);
+        let no = answer(&mut player, &init());
+        assert_eq!((names(&no), no.hang_up), (vec!["initResponse"], false));
+        if !is_over {
+            // As recorded, once.
+            assert_eq!(names(&answer(&mut player, &war)), ["searchResponse"]);
+        }
+        let unknown = played(&mut player, &war);
+        assert_eq!(names(&unknown.output), ["close"]);
+        assert!(unknown.output.hang_up && said(&unknown.output)[0].contains(UNKNOWN));
+        assert!(unknown.not_recorded.is_some());
+        // Where Init was accepted, the search is answered, in another session, too.
+        let mut player = Player::new(&replay, 2);
+        let early = answer(&mut player, &search("@attr 1=4 peace"));
+        assert!(early.hang_up && names(&early) == ["close"]);
+        let mut player = Player::new(&replay, 2);
+        answer(&mut player, &init());
+        assert_eq!(names(&answer(&mut player, &war)), ["searchResponse"]);
+    }
+}
+
+/// As when it died, or closed the connection after a rejected Init.
+#[test]
+fn sessions_end_as_the_server_ended_them() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let text = recording(&[&[init(), search("@attr 1=4 war")]]).to_string();
+    let unanswered = text.lines().take(4).collect::<Vec<_>>().join("\n") + "\n";
+    for (text, end, hangs_up) in [
+        (&text, "upstream", true),
+        (&unanswered, "upstream", true),
+        (&unanswered, "fault", true),
+        (&unanswered, "left", false),
+        (&unanswered, "closed", false),
+        (&unanswered, "lost", false),
+    ] {
+        let closed = format!("{{\"event\":\"closed\",\"session\":1,\"end\":\"{end}\"}}\n");
+        let path = written(&folder, &(text.clone() + &closed));
+        let replay = Arc::new(Replay::open(&path).expect("a recording"));
+        let mut player = Player::new(&replay, 1);
+        let mut ask = |request: &Apdu| {
+            let octets = codec::encode(request).expect("encodes").into();
+            blocking(player.answer(&octets)).output
+        };
+        assert!(!ask(&init()).hang_up);
+        assert_eq!(ask(&search("@attr 1=4 war")).hang_up, hangs_up, "{end}");
+    }
+    // After the last request, in whatever order they come.
+    let [war, peace] = ["war", "peace"].map(|term| search(&format!("@attr 1=4 {term}")));
+    let text = recording(&[&[init(), war.clone(), peace.clone()]]).to_string();
+    let closed = "{\"event\":\"closed\",\"session\":1,\"end\":\"upstream\"}\n";
+    let path = written(&folder, &(text + closed));
+    let replay = Arc::new(Replay::open(&path).expect("a recording"));
+    let mut player = Player::new(&replay, 1);
+    for (request, hangs_up) in [(init(), false), (peace, false), (war, true)] {
+        let octets = codec::encode(&request).expect("encodes").into();
+        assert_eq!(blocking(player.answer(&octets)).output.hang_up, hangs_up);
+    }
+}
+
+/// A client would wait for ever.
+#[test]
+fn requests_whose_answers_did_not_come_are_not_repeated_in_other_sessions() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let war = search("@attr 1=4 war");
+    let text = recording(&[&[init(), search("@attr 1=4 peace")], &[init(), war.clone()]]);
+    let text = text.to_string();
+    // All but the answer to the last request.
+    let lines = text.lines().count();
+    let unanswered = text.lines().take(lines - 1).collect::<Vec<_>>().join("\n") + "\n";
+    for (end, expected) in [
+        (None, vec!["searchResponse"]),
+        (Some("left"), vec!["searchResponse"]),
+        (Some("upstream"), vec![]),
+    ] {
+        let closed =
+            end.map(|end| format!("{{\"event\":\"closed\",\"session\":2,\"end\":\"{end}\"}}\n"));
+        let path = written(&folder, &(unanswered.clone() + &closed.unwrap_or_default()));
+        let replay = Arc::new(Replay::open(&path).expect("a recording"));
+        let mut player = Player::new(&replay, 1);
+        let mut ask = |request: &Apdu| {
+            let octets = codec::encode(request).expect("encodes").into();
+            blocking(player.answer(&octets))
+        };
+        assert!(!ask(&init()).output.hang_up);
+        let played = ask(&war);
+        assert_eq!(names(&played.output), expected, "{end:?}");
+        assert_eq!(played.output.hang_up, expected.is_empty(), "{end:?}");
+        assert_eq!(played.not_recorded.is_some(), !expected.is_empty());
+        if !expected.is_empty() {
+            assert!(said(&played.output)[0].contains(UNKNOWN), "{end:?}");
+        }
+    }
 }
 
 #[test]
@@ -218,103 +449,13 @@ fn concurrent_answers_find_their_requests() {
     };
     let replay = Arc::new(Replay::from(other));
     let mut player = Player::new(&replay, 1);
+    answer(&mut player, &init());
     for (request, count) in requests.iter().zip([1, 2]) {
         let [Apdu::SearchResponse(found)] = &*apdus(&answer(&mut player, request)) else {
             panic!("a response")
         };
         assert_eq!(found.result_count, count);
     }
-}
-
-#[test]
-fn files_are_refused_with_the_line() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let text = recording(&[&[init(), search("@attr 1=1032 id7")]]).to_string();
-    let lines: Vec<_> = text.lines().collect();
-    let opened = |version: u64| {
-        format!("{{\"session\":1,\"event\":\"opened\",\"peer\":\"unix\",\"version\":{version}}}\n")
-    };
-    for (text, expected) in [
-        (
-            opened(2) + &text,
-            "line 1: version 2 of the format, and this program reads version 1",
-        ),
-        (format!("{}\nx\n", lines[0]), "line 2: expected value"),
-        (format!("{}\n[]\n", lines[0]), "line 2: not a JSON object"),
-        (
-            text.replacen("\"octets\":\"", "\"octets\":\"g", 1),
-            "line 1: octets are not in hexadecimal",
-        ),
-        (
-            "{\"head\":\"GET / HTTP/1.1\\n\",\"session\":1,\"direction\":\"received\"}\n"
-                .to_owned(),
-            "only APDUs are replayed",
-        ),
-    ] {
-        let path = written(&folder, &text);
-        let error = Replay::open(&path).expect_err(expected).to_string();
-        assert!(error.starts_with(expected), "{expected}: {error}");
-    }
-    for empty in [String::new(), opened(1)] {
-        let replay = Replay::open(&written(&folder, &empty)).expect("an empty recording");
-        let expected = ["there are no APDUs, so every request is unknown"];
-        assert_eq!(replay.remarks(), expected);
-    }
-    let missing = folder.path().join("nowhere");
-    assert!(Replay::open(&missing).is_err());
-    assert!(Replay::open(folder.path()).is_err());
-}
-
-#[test]
-fn a_file_that_is_cut_short_is_replayed_as_far_as_it_goes() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let text = recording(&[&[init(), search("@attr 1=1032 id7")]]).to_string();
-    let path = written(&folder, &text[..text.len() - 9]);
-    let replay = Replay::open(&path).expect("a recording");
-    assert_eq!(replay.remarks(), ["line 4 is cut short, and is left out"]);
-    let mut player = Player::new(&Arc::new(replay), 1);
-    let octets = codec::encode(&init()).expect("encodes").into();
-    assert_eq!(
-        names(&blocking(player.answer(&octets)).output),
-        ["initResponse"]
-    );
-    // Only the line feed is missing: everything is there.
-    let path = written(&folder, text.trim_end());
-    let replay = Replay::open(&path).expect("a recording");
-    assert!(replay.remarks().is_empty());
-}
-
-#[test]
-fn a_file_that_changes_is_told() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let path = file(&folder, &[&[init()]]);
-    let replay = Arc::new(Replay::open(&path).expect("a recording"));
-    let mut other = std::fs::File::options()
-        .write(true)
-        .open(&path)
-        .expect("a file");
-    other.write_all(&[b' '; 400]).expect("written");
-    let octets = codec::encode(&init()).expect("encodes").into();
-    let played = blocking(Player::new(&replay, 1).answer(&octets));
-    let why = played.not_recorded.expect("why");
-    assert!(why.starts_with("the recording cannot be read: "), "{why}");
-    assert!(said(&played.output)[0].contains("the file was changed"));
-}
-
-#[test]
-fn lines_have_a_limit() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let path = written(&folder, "{\"event\":\"x\"}\n");
-    let read = |most| {
-        let mut lines = 0;
-        let read = read_lines(&path, most, |line, _| {
-            lines += usize::from(matches!(line, Line::Other));
-            Ok(())
-        });
-        read.map(|_| lines).map_err(|error| error.to_string())
-    };
-    assert_eq!(read(14), Ok(1));
-    assert_eq!(read(13), Err("line 1: longer than 13 octets".to_owned()));
 }
 
 #[test]

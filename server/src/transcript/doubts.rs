@@ -1,0 +1,116 @@
+//! What is unlikely in a whole recording: the lines of a transcript that was cut or edited.
+
+use std::collections::HashMap;
+use std::time::SystemTime;
+
+use super::lines::{Line, LineEvent};
+
+/// Checks the lines of a transcript as they are read.
+#[derive(Debug, Default)]
+pub(super) struct TranscriptCheck {
+    /// Whether a line has named the version of the format.
+    has_version: bool,
+    sessions: HashMap<u64, SessionCheck>,
+    doubts: Vec<(usize, String)>,
+    /// How many doubts were not kept.
+    more: u64,
+}
+
+/// What a session had so far.
+#[derive(Debug, Default)]
+struct SessionCheck {
+    is_opened: bool,
+    is_closed: bool,
+    /// The time of the last line.
+    time: Option<SystemTime>,
+}
+
+/// The most doubts that are kept.
+const MAX_DOUBTS: usize = 20;
+/// The most sessions that are checked.
+const MAX_SESSIONS: usize = 1_000_000;
+
+impl TranscriptCheck {
+    /// Takes a line.
+    ///
+    /// # Errors
+    /// What is wrong with it, if no version of the format was named before it, or it belongs to another transcript than the lines before.
+    pub(super) fn add(&mut self, number: usize, line: &Line) -> Result<(), &'static str> {
+        match line {
+            Line::Apdu(entry) => self.said(number, entry.session, entry.time),
+            Line::Http(entry) => self.said(number, entry.session, entry.time),
+            Line::Event(LineEvent::Opened(session)) => {
+                self.has_version = true;
+                let session = self.session(*session);
+                match session.map(|session| std::mem::replace(&mut session.is_opened, true)) {
+                    Some(true) => Err(
+                        "the session was opened before: each transcript needs a file of its own",
+                    ),
+                    _ => Ok(()),
+                }
+            }
+            Line::Event(LineEvent::Closed(session, _)) => {
+                if let Some(session) = self.session(*session) {
+                    session.is_closed = true;
+                }
+                Ok(())
+            }
+            Line::Event(LineEvent::Other(has_version)) => {
+                self.has_version |= has_version;
+                Ok(())
+            }
+            Line::Empty => Ok(()),
+        }
+    }
+
+    fn said(&mut self, line: usize, number: u64, time: SystemTime) -> Result<(), &'static str> {
+        if !self.has_version {
+            return Err("no line before it names the version of the format");
+        }
+        let Some(session) = self.session(number) else {
+            return Ok(());
+        };
+        if session.is_closed {
+            return Err("the session was closed before");
+        }
+        let before = session.time.replace(time);
+        if before.is_none() && !session.is_opened {
+            self.doubt(
+                line,
+                &format!("the beginning of session {number} is missing"),
+            );
+        }
+        if before.is_some_and(|before| time < before) {
+            let words = format!("earlier than the line of session {number} before it");
+            self.doubt(line, &words);
+        }
+        Ok(())
+    }
+
+    /// What is known of a session; `None` for one too many.
+    fn session(&mut self, number: u64) -> Option<&mut SessionCheck> {
+        let is_full = self.sessions.len() >= MAX_SESSIONS;
+        match is_full && !self.sessions.contains_key(&number) {
+            true => None,
+            false => Some(self.sessions.entry(number).or_default()),
+        }
+    }
+
+    /// Notes a doubt about a line.
+    pub(super) fn doubt(&mut self, line: usize, words: &str) {
+        match self.doubts.len() < MAX_DOUBTS {
+            true => self.doubts.push((line, words.to_owned())),
+            false => self.more += 1,
+        }
+    }
+
+    /// The doubts in the order of the lines.
+    pub(super) fn doubts(mut self) -> Vec<String> {
+        self.doubts.sort();
+        self.doubts.dedup();
+        let doubts = self.doubts.iter();
+        let doubts = doubts.map(|(line, words)| format!("line {line}: {words}"));
+        let more = (self.more > 0).then(|| format!("{} further lines are doubtful", self.more));
+        doubts.chain(more).collect()
+    }
+}

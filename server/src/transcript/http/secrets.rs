@@ -1,0 +1,272 @@
+//! Messages of HTTP without secrets: credentials in headers (RFC 9110 §11.6.2), cookies (RFC 6265), userinfo in URLs (RFC 3986
+//! §3.2.1), and in parameters and elements `x-password` of YAZ's programs, the token of SRU's extension for authentication
+//! (`info:srw/extension/2/auth-1.0`), and names that programs give keys of their users.
+
+use crate::observer::HttpMessage;
+
+/// What stands for a secret.
+const REDACTED: &str = "*";
+/// Parameters and elements that hold secrets.
+const SECRETS: [&str; 10] = [
+    "x-password",
+    "password",
+    "passwd",
+    "pwd",
+    "x-info-2-auth1.0-authenticationtoken",
+    "authenticationtoken",
+    "token",
+    "api_key",
+    "apikey",
+    "wskey",
+];
+/// Parts of the names of headers that hold secrets; a referring page may have any in its URL.
+const SECRET_HEADERS: [&str; 7] = [
+    "auth", "cookie", "key", "password", "referer", "secret", "token",
+];
+/// Headers of servers that say how to send credentials (RFC 9110 §11.6.1).
+const CHALLENGES: [&str; 2] = ["www-authenticate", "proxy-authenticate"];
+
+/// A body without secrets.
+pub(super) enum PlainBody {
+    Text(String),
+    /// A body that is no text.
+    Octets(Vec<u8>),
+}
+
+/// The start line and the headers.
+pub(super) fn plain_head(head: &str) -> String {
+    let mut lines = head.lines();
+    let mut plain = String::with_capacity(head.len());
+    if let Some(first) = lines.next() {
+        let words = first.split(' ').map(|word| match word.split_once('?') {
+            Some((path, query)) => format!("{path}?{}", without_parameters(query)),
+            None => without_user(word),
+        });
+        plain += &without_userinfo(&words.collect::<Vec<_>>().join(" "));
+        plain.push('\n');
+    }
+    for line in lines {
+        let (name, value) = line.split_once(':').unwrap_or((line, ""));
+        match name.trim() {
+            name if is_secret_header(name) => plain += &format!("{name}: {REDACTED}"),
+            host if host.eq_ignore_ascii_case("host") => {
+                plain += &format!("{name}: {}", without_user(value.trim()));
+            }
+            _ => plain += &without_userinfo(line),
+        }
+        plain.push('\n');
+    }
+    plain
+}
+
+fn is_secret_header(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    !CHALLENGES.contains(&&*name) && SECRET_HEADERS.iter().any(|part| name.contains(part))
+}
+
+/// Replaces the userinfo of an authority without a scheme, as in CONNECT and Host.
+fn without_user(text: &str) -> String {
+    match text.rsplit_once('@') {
+        Some((user, host)) if !user.contains('/') => format!("{REDACTED}@{host}"),
+        _ => text.to_owned(),
+    }
+}
+
+/// The body. What a client sends is only kept as XML and as a form, in UTF-8.
+pub(super) fn plain_body(message: &HttpMessage, is_request: bool) -> PlainBody {
+    let body = &message.body;
+    let text = std::str::from_utf8(body).ok();
+    match text.filter(|text| !is_request || is_known(&message.head, text)) {
+        Some(text) => PlainBody::Text(without_userinfo(&match is_xml(text) {
+            true => without_elements(text),
+            false => without_parameters(text),
+        })),
+        None if is_request => PlainBody::Octets(REDACTED.repeat(body.len()).into()),
+        None => PlainBody::Octets(body.to_vec()),
+    }
+}
+
+/// Whether it is known where a request has its secrets. Texts in UTF-16 may be UTF-8 as well, with zeros.
+fn is_known(head: &str, body: &str) -> bool {
+    let kind = head.lines().find_map(|line| {
+        let (name, value) = line.split_once(':')?;
+        let is_kind = name.trim().eq_ignore_ascii_case("content-type");
+        is_kind.then(|| value.to_ascii_lowercase())
+    });
+    let is_known = |kind: String| kind.contains("xml") || kind.contains("form-urlencoded");
+    !body.contains('\0') && kind.is_none_or(is_known)
+}
+
+fn is_xml(body: &str) -> bool {
+    let body = body.trim_start_matches('\u{feff}').trim_start();
+    body.starts_with('<')
+}
+
+/// Replaces the values of secret parameters.
+fn without_parameters(pairs: &str) -> String {
+    let pairs = pairs.split('&').map(|pair| match pair.split_once('=') {
+        Some((name, _)) if is_secret(&unescaped(name)) => format!("{name}={REDACTED}"),
+        _ => pair.to_owned(),
+    });
+    pairs.collect::<Vec<_>>().join("&")
+}
+
+fn is_secret(name: &str) -> bool {
+    SECRETS
+        .iter()
+        .any(|secret| name.eq_ignore_ascii_case(secret))
+}
+
+/// The name of a parameter without escapes.
+fn unescaped(name: &str) -> String {
+    let octets: Vec<u8> = characters(name).map(|one| one.octet).collect();
+    String::from_utf8_lossy(&octets).into_owned()
+}
+
+/// Replaces the contents of secret elements, up to their end tags.
+fn without_elements(xml: &str) -> String {
+    let mut parts = xml.split('<');
+    let mut plain = parts.next().unwrap_or_default().to_owned();
+    let mut open: Option<&str> = None;
+    for part in parts {
+        let (name, is_end) = match part.strip_prefix('/') {
+            Some(rest) => (local_name(rest), true),
+            None => (local_name(part), false),
+        };
+        match open {
+            Some(secret) if is_end && name == secret => open = None,
+            Some(_) => continue,
+            None => {}
+        }
+        plain.push('<');
+        match part.split_once('>') {
+            Some((tag, _)) if !is_end && is_secret(name) && !tag.ends_with('/') => {
+                open = Some(name);
+                plain += &format!("{tag}>{REDACTED}");
+            }
+            _ => plain += part,
+        }
+    }
+    plain
+}
+
+/// The name that a tag begins with, without its prefix.
+fn local_name(tag: &str) -> &str {
+    let end = tag.find(|character: char| character.is_whitespace() || "/>".contains(character));
+    let name = tag.get(..end.unwrap_or(tag.len())).unwrap_or_default();
+    name.rsplit(':').next().unwrap_or_default()
+}
+
+/// Replaces the userinfo of the URLs in a text, also of URLs that are escaped in it, once or several times. Where a URL is cut into its
+/// parts wrongly, more than the userinfo may be replaced, but not less.
+fn without_userinfo(text: &str) -> String {
+    let mut plain = String::with_capacity(text.len());
+    let mut copied = 0;
+    let mut mark = SlashMark::default();
+    let mut authority: Option<Authority> = None;
+    for one in characters(text) {
+        if let Some(open) = &mut authority
+            && one.depth <= open.depth
+        {
+            match one.octet {
+                b'@' => open.at = Some(one.start),
+                b'/' | b'"' | b'<' | b'>' | b'\'' | 0..=b' ' => {
+                    open.close(text, &mut plain, &mut copied);
+                    authority = None;
+                }
+                _ => {}
+            }
+        }
+        if let Some(depth) = mark.next(&one) {
+            authority = Some(Authority {
+                start: one.end,
+                depth,
+                at: None,
+            });
+        }
+    }
+    if let Some(open) = authority {
+        open.close(text, &mut plain, &mut copied);
+    }
+    plain += text.get(copied..).unwrap_or_default();
+    plain
+}
+
+/// The part of a URL after `//`.
+struct Authority {
+    start: usize,
+    /// How often it is escaped.
+    depth: usize,
+    /// Where the last `@` begins.
+    at: Option<usize>,
+}
+
+impl Authority {
+    /// Copies the text up to the userinfo, and what stands for that.
+    fn close(&self, text: &str, plain: &mut String, copied: &mut usize) {
+        if let Some(at) = self.at {
+            *plain += text.get(*copied..self.start).unwrap_or_default();
+            *plain += REDACTED;
+            *copied = at;
+        }
+    }
+}
+
+/// Finds `//`.
+#[derive(Default)]
+struct SlashMark {
+    /// How many slashes there are in a row.
+    found: usize,
+    depth: usize,
+}
+
+impl SlashMark {
+    /// How often the mark is escaped, if this is its last character.
+    fn next(&mut self, one: &Character) -> Option<usize> {
+        (self.found, self.depth) = match one.octet {
+            b'/' => (self.found.saturating_add(1), self.depth.max(one.depth)),
+            _ => (0, 0),
+        };
+        (self.found == 2).then_some(self.depth)
+    }
+}
+
+/// An octet of a text, which may be escaped in it.
+struct Character {
+    octet: u8,
+    /// How often it is escaped: 1 for `%40`, 2 for `%2540`.
+    depth: usize,
+    start: usize,
+    end: usize,
+}
+
+/// The octets of a text, without their escapes (RFC 3986 §2.1).
+fn characters(text: &str) -> impl Iterator<Item = Character> {
+    let octets = text.as_bytes();
+    let mut start = 0;
+    std::iter::from_fn(move || {
+        let octet = *octets.get(start)?;
+        let mut found = Character {
+            octet,
+            depth: 0,
+            start,
+            end: start + 1,
+        };
+        while found.octet == b'%'
+            && let Some(escaped) = octets.get(found.end..).and_then(escape)
+        {
+            found.octet = escaped;
+            found.depth += 1;
+            found.end += 2;
+        }
+        start = found.end;
+        Some(found)
+    })
+}
+
+/// The octet of the two hexadecimal digits that a text begins with.
+fn escape(digits: &[u8]) -> Option<u8> {
+    let digits = std::str::from_utf8(digits.get(..2)?).ok()?;
+    let are_digits = digits.bytes().all(|digit| digit.is_ascii_hexdigit());
+    are_digits.then(|| u8::from_str_radix(digits, 16).ok())?
+}
