@@ -7,6 +7,7 @@ mod output;
 pub(crate) mod rooms;
 pub(crate) mod stream;
 pub(crate) mod tally;
+pub(crate) mod trail;
 
 use std::io;
 use std::pin::{Pin, pin};
@@ -28,7 +29,8 @@ use z3950_asn1::error::{FrameError, FrameErrorKind};
 use self::operations::{Asked, Ended, Operations};
 use self::rooms::Room;
 use self::stream::{Arrival, Inlet, Transport};
-use self::tally::Tally;
+use self::tally::{Requester, Tally};
+use self::trail::Trail;
 use crate::budget::Charge;
 use crate::diagnostic::{Condition, diagnostic};
 use crate::fault::{Faults, Item, Output, Script};
@@ -38,7 +40,7 @@ use crate::observer::{Observer, Peer, Unobserved};
 use crate::recorded::RecordedServer;
 use crate::session::Session;
 use crate::target::Target;
-use crate::transcript::{Played, Player, Replay};
+use crate::transcript::{Played, Player, Replay, redacted_request};
 #[cfg(feature = "sru")]
 use crate::web::Web;
 
@@ -131,20 +133,21 @@ pub(crate) async fn serve<S: Transport>(
             let is_all_read = connection.inlet.ended && !S::ANNOUNCES_END;
             let limit = connection.limits().linger_time;
             let rest = connection.inlet.take_rest();
-            let observer = &connection.context.observer;
-            let discard = |octets: &[u8]| observer.discarded(client.number, octets);
-            if !rest.is_empty() {
-                discard(&rest);
-            }
-            if !is_all_read {
-                stream::linger(connection.stream, limit, discard).await;
+            let mut trail = Trail::new(&*connection.context.observer, client.number);
+            trail.push(&rest);
+            let has_left = is_all_read || {
+                let discard = |octets: &[u8]| trail.push(octets);
+                stream::linger(connection.stream, limit, discard).await
+            };
+            if has_left {
+                connection.tally.client_left();
             }
         }
         Ok(End::Reset) => connection.stream.reset(),
         Ok(End::Dropped) => {}
         Err(error) => {
             debug!(%error, "connection lost");
-            connection.tally.ends(SessionEnd::Lost, Some(&error));
+            connection.tally.lost(&error);
         }
     }
     None
@@ -201,10 +204,6 @@ impl<S: Transport> Connection<'_, S> {
             let output = match self.event(stopped.as_mut(), alarm.as_mut()).await {
                 Event::Ended(ended) => self.answer(ended),
                 Event::Arrived(Arrival::Apdu(octets)) => self.receive(&octets).await?,
-                Event::Arrived(Arrival::Close) => {
-                    self.tally.ends(SessionEnd::Closed, None);
-                    Some(self.give_up())
-                }
                 Event::Arrived(Arrival::End) if self.operations.list.is_empty() => {
                     self.tally.ends(SessionEnd::Left, None);
                     return Ok(End::Closed);
@@ -343,17 +342,10 @@ impl<S: Transport> Connection<'_, S> {
         let observer = &self.context.observer;
         observer.received(self.client.number, octets, request.as_ref());
         self.tally.received(octets.len(), request.as_ref().ok());
-        if let Some(player) = &mut self.player {
+        if self.player.is_some() {
             // Boxed, so that other sessions stay small.
-            let Played {
-                output,
-                not_recorded,
-            } = Box::pin(player.answer(octets)).await;
-            if let Some(why) = not_recorded {
-                debug!(why, "not recorded");
-                observer.not_recorded(self.client.number, octets, request.as_ref().ok(), &why);
-            }
-            return Ok(Some(output));
+            let request = request.as_ref().ok();
+            return Ok(Some(Box::pin(self.replay(octets, request)).await));
         }
         let is_busy = !self.operations.list.is_empty();
         match request {
@@ -366,7 +358,7 @@ impl<S: Transport> Connection<'_, S> {
             }
             Ok(request) => {
                 debug!(apdu = request.name(), octets = octets.len(), "received");
-                trace!("\n{}", dump(octets));
+                trace!("\n{}", dump(&redacted_request(octets)));
                 self.left = None;
                 match self.session.charge(&request, octets.len()) {
                     Ok(charge) => Ok(self.take_on(request, charge).await),
@@ -379,6 +371,35 @@ impl<S: Transport> Connection<'_, S> {
                 Ok(Some(self.session.fault(&error).into()))
             }
         }
+    }
+
+    /// The answer to a request from the recording.
+    async fn replay(&mut self, octets: &Bytes, request: Option<&Apdu>) -> Output {
+        let timer = request.and_then(|request| self.tally.timer(request));
+        let Some(player) = &mut self.player else {
+            return Output::default();
+        };
+        let Played {
+            output,
+            not_recorded,
+        } = player.answer(octets).await;
+        if let Some(why) = not_recorded {
+            debug!(why, "not recorded");
+            let observer = &self.context.observer;
+            observer.not_recorded(self.client.number, octets, request, &why);
+        }
+        if let Some(request) = request {
+            let answer = output.items.last().and_then(Item::apdu);
+            let from = Requester {
+                peer: self.client.peer.ip(),
+                user: None,
+            };
+            self.tally.answered(timer, request, answer.as_deref(), from);
+        }
+        if output.hang_up {
+            self.tally.ends(SessionEnd::Upstream, None);
+        }
+        output
     }
 
     /// Begins a request, with the faults that strike it; returns what to send at once.
@@ -409,6 +430,7 @@ impl<S: Transport> Connection<'_, S> {
     /// Handles a request about the operations in progress, and sends its reports.
     async fn interrupt(&mut self, request: &Apdu) -> io::Result<()> {
         let reports = self.session.interrupt().take(request);
+        self.operations.hasten(request);
         for report in reports.into_iter().flatten() {
             let octets = self.encode(vec![Item::Apdu(report)])?;
             let limit = self.limits().write_time;

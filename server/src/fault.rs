@@ -114,7 +114,7 @@ pub enum Fault {
     /// Another APDU is sent before the answer, in the same write.
     Before(Apdu),
     /// Another APDU is sent after the answer, in the same write.
-    Behind(Apdu),
+    After(Apdu),
     /// Another APDU is sent instead of the answer.
     Instead(Apdu),
     /// These octets are sent instead of the answer.

@@ -48,7 +48,8 @@ pub use self::rules::{ClientRule, Level, rules};
 use crate::lock::lock;
 use crate::observer::{Observer, Peer, SessionTotals};
 
-/// Judges what clients send, as an [`Observer`] of all sessions. Sessions of HTTP are not judged.
+/// Judges what clients send, as an [`Observer`] of all sessions. Sessions of HTTP are not judged, nor are those that the server has with
+/// itself to answer requests of HTTP.
 #[derive(Debug)]
 pub struct ClientJudge {
     limits: JudgeLimits,
@@ -117,6 +118,9 @@ impl Observer for ClientJudge {
         lock(&self.state).open.insert(session, conversation);
     }
 
+    /// What the server sends itself is no matter of the client's.
+    fn opened_within(&self, _: u64, _: Peer) {}
+
     fn received(&self, session: u64, octets: &[u8], apdu: Result<&Apdu, &DecodeError>) {
         self.with(session, |one| one.received(octets, apdu));
     }
@@ -129,8 +133,8 @@ impl Observer for ClientJudge {
         self.with(session, |one| one.pipelined(octets));
     }
 
-    fn discarded(&self, session: u64, octets: &[u8]) {
-        self.with(session, |one| one.discarded(octets));
+    fn discarded(&self, session: u64, octets: &[u8], apdu: Result<&Apdu, &DecodeError>) {
+        self.with(session, |one| one.discarded(octets, apdu));
     }
 
     fn struck(&self, session: u64, rule: &str) {
@@ -160,7 +164,7 @@ impl Observer for ClientJudge {
         if !conversation.has_spoken() {
             return;
         }
-        conversation.ended(totals.end);
+        conversation.ended(totals.end, totals.client_left);
         state.judged += 1;
         state.counts.resize(rules().len(), RuleCount::default());
         conversation.sheet().count(&mut state.counts);

@@ -67,7 +67,8 @@ pub struct Limits {
     /// Connections at once from one address, or from one IPv6 network of 64 bits: by default half of `sessions`. Further ones
     /// are closed, unless one without a session can give way. Unix sockets are one address without this limit.
     pub sessions_per_address: Option<usize>,
-    /// Sessions that one request for a page has with the server at once: 16; further ones wait.
+    /// Sessions that one request for a page has with the server at once: 16; further ones wait. All but the first count as
+    /// connections.
     pub sessions_per_request: usize,
     /// Connections that wait for room: 64, and half as many from one address. Further ones are closed.
     pub waiting: usize,

@@ -22,6 +22,7 @@ use crate::budget::{Account, Charge};
 use crate::connection::rooms::gives_way;
 use crate::connection::stream::{self, Transport};
 use crate::connection::tally::Tally;
+use crate::connection::trail::Trail;
 use crate::connection::{Client, Context, far_away};
 use crate::fault::{Item, Output};
 use crate::limits::Limits;
@@ -46,14 +47,15 @@ pub(crate) async fn serve<S: Transport>(
             () = gives_way(client.room.as_ref()) => RelayEnd::GaveWay,
         }
     });
+    let mut said = BytesMut::new();
     let begun = tokio::select! {
-        begun = begin(stream, client, server, limits) => begun,
+        begun = begin(stream, client, server, limits, &mut said) => begun,
         end = &mut outside => Err(end),
     };
     let end = match begun {
         #[cfg(feature = "sru")]
-        Ok(Begun::Http(octets)) => return Some(octets),
-        Ok(Begun::Connected(said, mut recorded)) => {
+        Ok(Begun::Http) => return Some(said.freeze()),
+        Ok(Begun::Connected(mut recorded)) => {
             let exchange = RelayedSession::new(client, context, tally);
             let relay = Relay {
                 limits,
@@ -62,22 +64,24 @@ pub(crate) async fn serve<S: Transport>(
                 server,
             };
             let end = tokio::select! {
-                end = relay.run(stream, &mut recorded, said) => end,
+                end = relay.run(stream, &mut recorded, std::mem::take(&mut said)) => end,
                 end = &mut outside => end,
             };
             exchange.interrupted(end)
         }
         Err(end) => end,
     };
-    finish(stream, end, client, context, server, tally).await;
+    finish(stream, end, &said, client, context, server, tally).await;
     None
 }
 
 /// How a connection ends.
 #[derive(Debug)]
 pub(super) enum RelayEnd {
-    /// As the two sides ended it.
+    /// As the two sides ended it, the client first.
     Closed,
+    /// As the server ended it, which owed no answers.
+    ServerClosed,
     /// The client sent nothing at all.
     Left,
     NoInit,
@@ -100,24 +104,24 @@ pub(super) enum RelayEnd {
 /// How a connection begins.
 enum Begun {
     #[cfg(feature = "sru")]
-    Http(Bytes),
-    /// The first octets of the client, and the connection to the server.
-    Connected(BytesMut, Box<dyn RecordedStream>),
+    Http,
+    /// To the server.
+    Connected(Box<dyn RecordedStream>),
 }
 
-/// Waits for the client's first octets, and then connects to the server.
+/// Waits for the client's first octets, which are put into `said`, and then connects to the server.
 async fn begin<S: Transport>(
     stream: &mut S,
     client: &Client,
     server: &dyn RecordedServer,
     limits: &Limits,
+    said: &mut BytesMut,
 ) -> Result<Begun, RelayEnd> {
-    let mut said = BytesMut::new();
     let deadline = client
         .begun
         .checked_add(limits.init_time)
         .unwrap_or_else(far_away);
-    match timeout_at(deadline, stream.read_buf(&mut said)).await {
+    match timeout_at(deadline, stream.read_buf(said)).await {
         Err(_) => return Err(RelayEnd::NoInit),
         Ok(Err(error)) => return Err(RelayEnd::Lost(error)),
         Ok(Ok(0)) => return Err(RelayEnd::Left),
@@ -125,10 +129,10 @@ async fn begin<S: Transport>(
     }
     #[cfg(feature = "sru")]
     if client.speaks_http && said.first().is_some_and(u8::is_ascii_uppercase) {
-        return Ok(Begun::Http(said.freeze()));
+        return Ok(Begun::Http);
     }
     match timeout(limits.init_time, server.connect()).await {
-        Ok(Ok(recorded)) => Ok(Begun::Connected(said, recorded)),
+        Ok(Ok(recorded)) => Ok(Begun::Connected(recorded)),
         Ok(Err(error)) => Err(RelayEnd::NotThere(error)),
         Err(_) => Err(RelayEnd::NotThere(io::ErrorKind::TimedOut.into())),
     }
@@ -177,8 +181,8 @@ impl Relay<'_> {
             };
             let passed = match piece {
                 Piece::Apdu(octets) => self.exchange.request(octets),
-                Piece::Raw { octets, is_secret } => {
-                    self.exchange.raw_request(&octets, is_secret);
+                Piece::Raw(octets) => {
+                    self.exchange.raw_request(&octets);
                     Passed::On(octets)
                 }
             };
@@ -214,7 +218,7 @@ impl Relay<'_> {
         loop {
             let output = match pieces.next(from).await {
                 Ok(Some(Piece::Apdu(octets))) => self.exchange.answer(octets),
-                Ok(Some(Piece::Raw { octets, .. })) => Item::Octets(octets).into(),
+                Ok(Some(Piece::Raw(octets))) => Item::Octets(octets).into(),
                 Ok(None) => return self.exchange.server_ended(self.server),
                 Err(error) => return RelayEnd::Died(Some(error)),
             };
@@ -257,10 +261,12 @@ impl Relay<'_> {
     }
 }
 
-/// Ends the client's side as the connection ended, with Close where the client would not understand it otherwise.
+/// Ends the client's side as the connection ended, with Close where the client would not understand it otherwise. Octets that it `said` were not
+/// passed on.
 async fn finish<S: Transport>(
     stream: &mut S,
     end: RelayEnd,
+    said: &[u8],
     client: &Client,
     context: &Context,
     server: &dyn RecordedServer,
@@ -268,26 +274,33 @@ async fn finish<S: Transport>(
 ) {
     let limits = &context.target.limits;
     let (ended, last) = match end {
-        RelayEnd::Closed => (SessionEnd::Left, None),
-        RelayEnd::Left => return tally.ends(SessionEnd::Left, None),
+        RelayEnd::Closed => {
+            tally.client_left();
+            (SessionEnd::Left, None)
+        }
+        RelayEnd::ServerClosed => (SessionEnd::Upstream, None),
+        RelayEnd::Left => {
+            tally.client_left();
+            return tally.ends(SessionEnd::Left, None);
+        }
         RelayEnd::NoInit => (SessionEnd::NoInit, None),
         RelayEnd::NotThere(error) => {
             warn!(%server, %error, "the server to record cannot be reached");
             let words = format!("{server} cannot be reached: {error}");
-            tally.ends(SessionEnd::Lost, Some(&words));
+            tally.ends(SessionEnd::Upstream, Some(&words));
             let last = Close::new(CloseReason::SYSTEM_PROBLEM, Some(&words));
-            (SessionEnd::Lost, Some(last))
+            (SessionEnd::Upstream, Some(last))
         }
         RelayEnd::Died(error) => {
             let error = error.map(|error| error.to_string());
             let words = error.as_deref().unwrap_or("answers are missing");
             warn!(%server, error = words, "the server to record broke off");
-            tally.ends(SessionEnd::Lost, Some(&words));
+            tally.ends(SessionEnd::Upstream, Some(&words));
             return stream.reset();
         }
         RelayEnd::Lost(error) => {
             debug!(%error, "connection lost");
-            return tally.ends(SessionEnd::Lost, Some(&error));
+            return tally.lost(&error);
         }
         RelayEnd::Idle => {
             info!("no activity");
@@ -314,6 +327,8 @@ async fn finish<S: Transport>(
         }
     };
     tally.ends(ended, None);
+    let mut trail = Trail::new(&*context.observer, client.number);
+    trail.push(said);
     if let Some(last) = last {
         let last = Apdu::from(last);
         let Ok(octets) = codec::encode(&last) else {
@@ -324,8 +339,9 @@ async fn finish<S: Transport>(
         // A client that does not take it is gone.
         let _ = stream::write(stream, &octets, limits.write_time.min(limits.drain_time)).await;
     }
-    let discard = |octets: &[u8]| context.observer.discarded(client.number, octets);
-    stream::linger(stream, limits.linger_time, discard).await;
+    if stream::linger(stream, limits.linger_time, |octets| trail.push(octets)).await {
+        tally.client_left();
+    }
 }
 
 #[cfg(test)]

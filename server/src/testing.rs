@@ -39,6 +39,7 @@ mod builder;
 mod draft;
 mod recorder;
 
+use std::io;
 use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::{Arc, mpsc};
@@ -55,7 +56,7 @@ use crate::listener::{Endpoint, Summary};
 use crate::lock::lock;
 use crate::recorded::RecordedHost;
 pub use crate::transcript::{Direction, HttpEntry, TranscriptEntry};
-use crate::transcript::{Recording, Replay};
+use crate::transcript::{Recording, Replay, ReplayError};
 
 /// How long a test waits for an event.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -66,8 +67,8 @@ pub struct TestServer {
     recorder: Arc<Recorder>,
     stop: Option<oneshot::Sender<()>>,
     summary: mpsc::Receiver<Summary>,
-    /// The recording that it writes; dropped after it has stopped.
-    _draft: Option<RecordingDraft>,
+    /// The recording that it writes.
+    draft: Option<RecordingDraft>,
 }
 
 impl TestServer {
@@ -84,7 +85,9 @@ impl TestServer {
     /// A server that replays the recording in a file or, if the environment variable `Z3950_RECORD` names a server, records what
     /// clients and that server say in the file.
     ///
-    /// The variable is `HOST:PORT`. A new recording replaces the file when the test has passed; until then it is in `FILE.part`.
+    /// The variable is `HOST:PORT`. A new recording replaces the file when the server stops; until then it is in `FILE.part`. The
+    /// file stays as it is, and `FILE.part` is removed, if the test failed, if the recording could not be written to the end, if
+    /// a session did not reach the other server, or if there was none. A symbolic link is followed; devices and pipes are refused.
     ///
     /// ```no_run
     /// use z3950_server::testing::TestServer;
@@ -95,28 +98,43 @@ impl TestServer {
     /// ```
     ///
     /// # Panics
-    /// If the file cannot be read or written.
+    /// If the file cannot be read or written, and on stop or drop if there is no new recording.
     pub fn recorded(path: impl AsRef<Path>) -> Self {
+        Self::try_recorded(path).unwrap_or_else(|error| panic!("{error}"))
+    }
+
+    /// [`TestServer::recorded`], but a file that cannot be read or written is an error.
+    ///
+    /// # Errors
+    /// [`io::ErrorKind::InvalidData`] if the file is no recording; the kind of the operating system's error if the file cannot be read or
+    /// written.
+    pub fn try_recorded(path: impl AsRef<Path>) -> io::Result<Self> {
         let server = std::env::var("Z3950_RECORD").ok();
         Self::recorded_from(path.as_ref(), server.filter(|server| !server.is_empty()))
     }
 
     /// Records from this server, or replays.
-    fn recorded_from(path: &Path, server: Option<String>) -> Self {
+    fn recorded_from(path: &Path, server: Option<String>) -> io::Result<Self> {
         let builder = Self::builder();
-        match server {
+        let builder = match server {
             Some(server) => {
-                let builder = builder.passing_to(RecordedHost(server));
-                builder.drafting(RecordingDraft::begin(path)).start()
+                let draft = RecordingDraft::begin(path, &server)?;
+                builder.passing_to(RecordedHost(server)).drafting(draft)
             }
-            None => match Replay::open(path) {
-                Ok(replay) => builder.replay(replay).start(),
-                Err(error) => panic!(
-                    "cannot replay {}: {error} (Z3950_RECORD=HOST:PORT records it)",
-                    path.display()
-                ),
-            },
-        }
+            None => {
+                let replay = Replay::open(path).map_err(|error| {
+                    let kind = match &error {
+                        ReplayError::Io(error) => error.kind(),
+                        _ => io::ErrorKind::InvalidData,
+                    };
+                    let path = path.display();
+                    let hint = "Z3950_RECORD=HOST:PORT records it";
+                    io::Error::new(kind, format!("cannot replay {path}: {error} ({hint})"))
+                })?;
+                builder.replay(replay)
+            }
+        };
+        Ok(builder.start())
     }
 
     /// Its address on 127.0.0.1.
@@ -228,9 +246,18 @@ impl TestServer {
         &self,
         condition: impl Fn(&[TranscriptEntry]) -> bool,
     ) -> Vec<TranscriptEntry> {
-        let holds = |state: &RecorderState| condition(&state.entries);
-        let found = self.recorder.wait(PATIENCE, holds);
+        let found = self.wait_at_most(PATIENCE, condition);
         found.unwrap_or_else(|| panic!("condition never held; so far: {:#?}", self.transcript()))
+    }
+
+    /// Waits until the condition holds for the transcript, and returns it; `None` if it does not hold in time.
+    pub fn wait_at_most(
+        &self,
+        limit: Duration,
+        condition: impl Fn(&[TranscriptEntry]) -> bool,
+    ) -> Option<Vec<TranscriptEntry>> {
+        let holds = |state: &RecorderState| condition(&state.entries);
+        self.recorder.wait(limit, holds)
     }
 
     /// Waits until at least one connection was accepted and all have ended, and returns the transcript.
@@ -244,9 +271,28 @@ impl TestServer {
     }
 
     /// Stops the server and returns its totals. Panics of sessions are reported there, and do not fail the test.
-    pub fn stop(mut self) -> Summary {
-        self.stopped()
-            .unwrap_or_else(|| panic!("the server does not stop"))
+    ///
+    /// # Panics
+    /// If there is no new recording, see [`TestServer::recorded`].
+    pub fn stop(self) -> Summary {
+        self.try_stop().unwrap_or_else(|error| panic!("{error}"))
+    }
+
+    /// [`TestServer::stop`], but it is an error if there is no new recording.
+    ///
+    /// # Errors
+    /// See [`TestServer::recorded`].
+    pub fn try_stop(self) -> io::Result<Summary> {
+        self.stop_with_transcript().0
+    }
+
+    /// [`TestServer::try_stop`], with the APDUs of all sessions to their end.
+    pub fn stop_with_transcript(mut self) -> (io::Result<Summary>, Vec<TranscriptEntry>) {
+        let summary = self.stopped();
+        let summary = summary.unwrap_or_else(|| panic!("the server does not stop"));
+        let entries = self.transcript();
+        let finished = self.draft.take().map_or(Ok(()), RecordingDraft::finish);
+        (finished.map(|()| summary), entries)
     }
 
     fn address(&self, is: impl Fn(&Endpoint) -> Option<SocketAddr>) -> SocketAddr {
@@ -270,7 +316,10 @@ impl Drop for TestServer {
             return;
         }
         match summary {
-            Some(Summary { panics: 0, .. }) => {}
+            Some(Summary { panics: 0, .. }) => {
+                let finished = self.draft.take().map_or(Ok(()), RecordingDraft::finish);
+                finished.unwrap_or_else(|error| panic!("{error}"));
+            }
             Some(Summary {
                 panics,
                 first_panic,

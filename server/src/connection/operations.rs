@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use futures_util::future::poll_immediate;
 use tokio::time::{Instant, Sleep, sleep};
-use z3950_asn1::apdu::{Apdu, ReferenceId};
+use z3950_asn1::apdu::{Apdu, ReferenceId, RequestedAction};
 use z3950_asn1::concurrency::ResultSetUse;
 
 use crate::budget::Charge;
@@ -82,6 +82,23 @@ impl Operations {
         let delay = Box::pin(sleep(output.delay));
         let delayed = OperationState::Delayed(request, delay, Box::new(output));
         self.list.insert(0, delayed);
+    }
+
+    /// Ends the delay of the answer to an operation that the client cancels.
+    pub(super) fn hasten(&mut self, request: &Apdu) {
+        let Apdu::TriggerResourceControlRequest(trigger) = request else {
+            return;
+        };
+        if trigger.requested_action != RequestedAction::CANCEL {
+            return;
+        }
+        for operation in &mut self.list {
+            if let OperationState::Delayed(request, delay, _) = operation
+                && request.reference_id() == trigger.reference_id.as_ref()
+            {
+                delay.as_mut().reset(Instant::now());
+            }
+        }
     }
 
     /// Begins the requests that no longer have to wait.

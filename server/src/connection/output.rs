@@ -114,6 +114,11 @@ impl<S: Transport> Connection<'_, S> {
                     trace!("\n{}", dump(&octets));
                     (octets, Some(apdu))
                 }
+                // An answer as it was recorded.
+                Item::Octets(octets) if self.player.is_some() => {
+                    let apdu = codec::decode(&octets).ok();
+                    (octets.into(), apdu)
+                }
                 Item::Octets(octets) => {
                     debug!(octets = octets.len(), "sent instead of an APDU");
                     (octets.into(), None)

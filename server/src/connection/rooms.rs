@@ -100,14 +100,8 @@ impl Rooms {
     pub(crate) fn enter(&self, address: Option<IpAddr>) -> Entrance {
         let address = address.map(network);
         let mut occupants = lock(&self.0.occupants);
-        let held = occupants.of.get(&address).map_or(0, BTreeMap::len);
-        let is_at_limit = address.is_some() && held >= self.0.per_address;
-        let free = self.0.sessions.saturating_sub(occupants.count);
-        let kept = match held {
-            0 => 0,
-            _ => self.0.reserve,
-        };
-        if is_at_limit || free <= kept {
+        let is_at_limit = self.is_at_limit(&occupants, address);
+        if is_at_limit || !self.is_free(&occupants, address) {
             // At its limit, an address makes room for itself, and open sessions stay.
             let kinds = if is_at_limit {
                 &[false][..]
@@ -121,6 +115,36 @@ impl Rooms {
                 Err(time) => return Entrance::Full(time),
             }
         }
+        Entrance::Admitted(self.occupy(&mut occupants, address))
+    }
+
+    /// A room for a further session of somebody who has one at this address, if nobody has to give way for it. It is never idle.
+    #[cfg(feature = "sru")]
+    pub(crate) fn spare(&self, address: Option<IpAddr>) -> Option<Room> {
+        let address = address.map(network);
+        let mut occupants = lock(&self.0.occupants);
+        let is_free = !self.is_at_limit(&occupants, address) && self.is_free(&occupants, address);
+        is_free.then(|| {
+            let room = self.occupy(&mut occupants, address);
+            room.open();
+            room
+        })
+    }
+
+    fn is_at_limit(&self, occupants: &Occupants, address: Option<IpAddr>) -> bool {
+        address.is_some() && occupants.held(&address) >= self.0.per_address
+    }
+
+    fn is_free(&self, occupants: &Occupants, address: Option<IpAddr>) -> bool {
+        let free = self.0.sessions.saturating_sub(occupants.count);
+        let kept = match occupants.held(&address) {
+            0 => 0,
+            _ => self.0.reserve,
+        };
+        free > kept
+    }
+
+    fn occupy(&self, occupants: &mut Occupants, address: Option<IpAddr>) -> Room {
         let number = occupants.next;
         occupants.next = number.wrapping_add(1);
         occupants.count += 1;
@@ -134,10 +158,10 @@ impl Rooms {
         });
         let of_address = occupants.of.entry(address).or_default();
         of_address.insert(number, Arc::clone(&occupant));
-        Entrance::Admitted(Room {
+        Room {
             rooms: self.clone(),
             occupant,
-        })
+        }
     }
 
     /// Waits until a room may have become free.
@@ -154,7 +178,7 @@ impl Rooms {
         is_at_limit: bool,
         kinds: &[bool],
     ) -> Result<Candidate, Option<Instant>> {
-        let held = occupants.of.get(&address).map_or(0, BTreeMap::len);
+        let held = occupants.held(&address);
         let now = self.milliseconds(Instant::now());
         let mut soonest = None;
         for has_session in kinds {
@@ -206,6 +230,11 @@ impl Rooms {
 }
 
 impl Occupants {
+    /// How many connections of an address there are.
+    fn held(&self, address: &Option<IpAddr>) -> usize {
+        self.of.get(address).map_or(0, BTreeMap::len)
+    }
+
     /// Removes a connection; returns it if it was still there.
     fn remove(&mut self, address: &Option<IpAddr>, number: u64) -> Option<Arc<Occupant>> {
         let list = self.of.get_mut(address)?;
@@ -227,6 +256,12 @@ impl Occupants {
 }
 
 impl Room {
+    /// The rooms that it is one of.
+    #[cfg(feature = "sru")]
+    pub(crate) fn rooms(&self) -> Rooms {
+        self.rooms.clone()
+    }
+
     /// The connection has a session now, and is busy.
     pub(crate) fn open(&self) {
         self.busy();

@@ -64,6 +64,8 @@ pub(super) struct Inlet {
     pub(super) scanner: Scanner,
     /// Octets of the buffer that [`Inlet::ahead`] has examined.
     looked: usize,
+    /// Finds the end of the APDU after these, so that none is examined again from its beginning.
+    ahead: Scanner,
     /// Whether the client has shut down its side, after everything that was read.
     pub(super) ended: bool,
     /// What a long buffer takes.
@@ -75,8 +77,6 @@ pub(super) struct Inlet {
 pub(super) enum Arrival {
     /// An encoded APDU.
     Apdu(Bytes),
-    /// A Close after requests whose answers the client does not wait for.
-    Close,
     /// The client has shut down its side, as it may without Close.
     End,
     /// Octets that are no APDU, or an error of the stream.
@@ -93,6 +93,7 @@ impl Inlet {
             buffer: BytesMut::new(),
             scanner: Scanner::new(max_apdu_size),
             looked: 0,
+            ahead: Scanner::new(max_apdu_size),
             ended: false,
             charge,
         }
@@ -129,14 +130,15 @@ impl Inlet {
         }
     }
 
-    /// Reads ahead while an operation runs, up to `most` octets, until something interrupts it. Triggers are taken out of the
-    /// buffer; everything else stays for [`Inlet::next`].
+    /// Reads ahead while an operation runs, up to `most` octets, until something interrupts it. Close and triggers are taken out of
+    /// the buffer; everything else stays for [`Inlet::next`].
     async fn ahead(&mut self, stream: &mut (impl AsyncRead + Unpin), most: usize) -> Arrival {
         loop {
             while let Some((tag, length)) = self.look() {
                 match tag {
-                    CLOSE => return Arrival::Close,
-                    TRIGGER_RESOURCE_CONTROL => return Arrival::Apdu(self.cut_out(length)),
+                    CLOSE | TRIGGER_RESOURCE_CONTROL => {
+                        return Arrival::Apdu(self.cut_out(length));
+                    }
                     _ => self.looked += length,
                 }
             }
@@ -173,6 +175,9 @@ impl Inlet {
             return Ok(None);
         };
         self.scanner.reset();
+        if self.looked < length {
+            self.ahead.reset();
+        }
         self.looked = self.looked.saturating_sub(length);
         let apdu = match length == self.buffer.len() {
             true => std::mem::take(&mut self.buffer),
@@ -186,9 +191,11 @@ impl Inlet {
     }
 
     /// The tag and length of the next APDU to examine, if it is complete and well-formed.
-    fn look(&self) -> Option<(u32, usize)> {
+    fn look(&mut self) -> Option<(u32, usize)> {
         let rest = self.buffer.get(self.looked..)?;
-        let length = Scanner::new(self.scanner.max_apdu_size).scan(rest).ok()??;
+        self.ahead.max_apdu_size = self.scanner.max_apdu_size;
+        let length = self.ahead.scan(rest).ok()??;
+        self.ahead.reset();
         let header = Header::read(rest).ok()??;
         Some((header.tag, length))
     }
@@ -264,21 +271,30 @@ pub(crate) async fn trickle(
 /// The most reads after the last answer, of up to 4,096 octets each.
 const MAX_LINGERING_READS: usize = 1024;
 
-/// Shuts down the sending side and passes what still arrives to `discard`: a connection that is dropped with unread octets is
-/// reset, and the client would lose the last answer.
-pub(crate) async fn linger(stream: &mut impl Transport, limit: Duration, discard: impl Fn(&[u8])) {
+/// Shuts down the sending side and reads what still arrives: a connection that is dropped with unread octets is reset, and the client
+/// would lose the last answer. Returns whether the client has ended its side.
+pub(crate) async fn linger(
+    stream: &mut impl Transport,
+    limit: Duration,
+    mut discard: impl FnMut(&[u8]),
+) -> bool {
     let rest = async {
         stream.shutdown().await?;
         let mut discarded = vec![0; 4096];
         for _ in 0..MAX_LINGERING_READS {
             let read = stream.read(&mut discarded).await?;
             match discarded.get(..read) {
-                None | Some([]) => break,
+                None | Some([]) => return Ok(true),
                 Some(octets) => discard(octets),
             }
         }
-        io::Result::Ok(())
+        io::Result::Ok(false)
     };
-    // A client that does not end in time is dropped.
-    let _ = timeout(limit, rest).await;
+    match timeout(limit, rest).await {
+        Ok(Ok(has_ended)) => has_ended,
+        // It was reset.
+        Ok(Err(_)) => true,
+        // A client that does not end in time is dropped.
+        Err(_) => false,
+    }
 }

@@ -1,6 +1,7 @@
 //! What is counted of a session, and its log: a line for each request, and its totals at the end.
 
 use std::fmt::Display;
+use std::io;
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -50,8 +51,33 @@ impl Tally {
         observer: Arc<dyn Observer>,
         stopping: watch::Receiver<bool>,
     ) -> Self {
-        metrics.session_began();
         observer.opened(session, peer);
+        Self::begin(session, peer, metrics, observer, stopping)
+    }
+
+    /// Begins with a session that the server has with itself.
+    #[cfg(feature = "sru")]
+    pub(crate) fn within(
+        session: u64,
+        peer: Peer,
+        metrics: Arc<Metrics>,
+        observer: Arc<dyn Observer>,
+        stopping: watch::Receiver<bool>,
+    ) -> Self {
+        observer.opened_within(session, peer);
+        let mut tally = Self::begin(session, peer, metrics, observer, stopping);
+        tally.dropped = SessionEnd::Left;
+        tally
+    }
+
+    fn begin(
+        session: u64,
+        peer: Peer,
+        metrics: Arc<Metrics>,
+        observer: Arc<dyn Observer>,
+        stopping: watch::Receiver<bool>,
+    ) -> Self {
+        metrics.session_began();
         info!("connected");
         let is_wanted = enabled!(target: METRICS, Level::INFO) || observer.wants_totals();
         let totals = || Box::new(SessionTotals::new(session, peer, SystemTime::now()));
@@ -175,7 +201,7 @@ impl Tally {
         }
     }
 
-    /// Counts and logs an answer that is none of SRU.
+    /// Counts and logs an answer that is not SRU's.
     #[cfg(feature = "sru")]
     pub(crate) fn http_answered(&mut self, timer: OperationTimer, status: u16) {
         let microseconds = timer.begun.elapsed().as_micros();
@@ -252,10 +278,19 @@ impl Tally {
         timer.answered(outcome);
     }
 
-    /// Sets how the session ends if its task is dropped.
-    #[cfg(feature = "sru")]
-    pub(crate) fn ends_if_dropped(&mut self, end: SessionEnd) {
-        self.dropped = end;
+    /// Notes that the client has ended its side of the connection.
+    pub(crate) fn client_left(&mut self) {
+        if let Some(totals) = &mut self.totals {
+            totals.client_left = true;
+        }
+    }
+
+    /// Notes that the connection failed. A client that does not take an answer in time has not left.
+    pub(crate) fn lost(&mut self, error: &io::Error) {
+        self.ends(SessionEnd::Lost, Some(error));
+        if error.kind() != io::ErrorKind::TimedOut {
+            self.client_left();
+        }
     }
 
     /// Notes how the session ends, and why if that is a failure. The first end counts.

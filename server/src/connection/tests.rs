@@ -306,7 +306,7 @@ async fn faults_reach_the_wire() {
         ["costLimit: pay first", "end"]
     );
 
-    let mut client = struck(Fault::Behind(
+    let mut client = struck(Fault::After(
         Close::new(CloseReason::RESOURCES, None).into(),
     ))
     .await;

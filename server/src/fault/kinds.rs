@@ -41,7 +41,7 @@ pub fn kinds() -> impl Iterator<Item = Kind> {
 
 /// A line for each: `NAME ARGUMENTS: MEANING`.
 const KINDS: &str = "\
-delay TIME: the answer is sent after this time
+delay TIME: the answer is sent after this time, or when the client cancels the operation
 trickle [OCTETS]: each octet is written by itself; with a number, this many per second
 cut OCTETS: the connection is closed after this many octets of the answer
 reset [OCTETS]: the same, but the connection is reset
@@ -75,7 +75,7 @@ surrogate CODE [ADDINFO]: each record is replaced by a surrogate diagnostic
 label CHARACTER: position 9 of the leader of MARC records: a for UTF-8, # for a blank
 damage DAMAGE: MARC records are damaged in this way
 before APDU: another APDU is sent before the answer
-behind APDU: another APDU is sent after the answer
+after APDU: another APDU is sent after the answer
 instead APDU: another APDU is sent instead of the answer
 last APDU: the same, and the connection is closed
 close [REASON [WORDS]]: Close is sent instead of the answer, and the connection is closed
@@ -178,7 +178,7 @@ pub(super) fn read(words: &mut Words<'_>) -> Result<Fault, RuleError> {
         "label" => Fault::CharsetLabel(words.parse("one character", label)?),
         "damage" => Fault::DamagedMarc(words.parse(Damage::NAMES, parsed)?),
         "before" => Fault::Before(unsolicited::read(words)?),
-        "behind" => Fault::Behind(unsolicited::read(words)?),
+        "after" => Fault::After(unsolicited::read(words)?),
         "instead" => Fault::Instead(unsolicited::read(words)?),
         "last" => Fault::Last(unsolicited::read(words)?),
         "close" => Fault::Last(unsolicited::close(words)?),

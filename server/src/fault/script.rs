@@ -1,5 +1,6 @@
 //! Applies the rules to each request before the session sees it, and to the session's reply before it is sent.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -40,6 +41,16 @@ pub(crate) struct Output {
 pub(crate) enum Item {
     Apdu(Apdu),
     Octets(Bytes),
+}
+
+impl Item {
+    /// The APDU, if the octets are one.
+    pub(crate) fn apdu(&self) -> Option<Cow<'_, Apdu>> {
+        match self {
+            Self::Apdu(apdu) => Some(Cow::Borrowed(apdu)),
+            Self::Octets(octets) => codec::decode(octets).ok().map(Cow::Owned),
+        }
+    }
 }
 
 impl From<Reply> for Output {
@@ -131,16 +142,16 @@ impl Script {
         for fault in early.into_iter().chain(late) {
             self.strike(fault, request, &mut output);
         }
-        let [front, behind] = &mut self.held;
+        let [front, back] = &mut self.held;
         if !output.items.is_empty() {
             output.items.splice(0..0, front.drain(..));
-            output.items.append(behind);
+            output.items.append(back);
         }
         if striking.iter().any(|fault| matches!(fault, Fault::Hold)) {
             front.append(&mut output.items);
         }
         if striking.iter().any(|fault| matches!(fault, Fault::Swap)) {
-            behind.append(&mut output.items);
+            back.append(&mut output.items);
         }
         output
     }
@@ -199,7 +210,7 @@ impl Script {
                 output.hang_up = false;
             }
             Fault::Before(apdu) => output.items.insert(0, Item::Apdu(apdu.clone())),
-            Fault::Behind(apdu) => output.items.push(Item::Apdu(apdu.clone())),
+            Fault::After(apdu) => output.items.push(Item::Apdu(apdu.clone())),
             Fault::Instead(apdu) | Fault::Last(apdu) => {
                 output.items = vec![Item::Apdu(apdu.clone())];
                 output.hang_up |= matches!(fault, Fault::Last(_));

@@ -225,7 +225,7 @@ fn answers_are_replaced_delayed_and_broken() {
         (now, false, None, false),
     );
     check(
-        Fault::Behind(close()),
+        Fault::After(close()),
         &[answer, "close resources"],
         (now, false, None, false),
     );

@@ -18,7 +18,7 @@ enum HttpRequests {
 #[cfg(feature = "sru")]
 #[derive(Clone, Debug, Default)]
 pub(crate) struct HttpSubject {
-    /// The operation of SRU; `None` if it is none.
+    /// The operation of SRU; `None` for another request.
     pub(crate) operation: Option<&'static str>,
     pub(crate) database: String,
     /// The query, or the scan clause.

@@ -2,7 +2,8 @@
 
 use bytes::Bytes;
 use hyper::header::{
-    ALLOW, CONNECTION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, SERVER, WWW_AUTHENTICATE,
+    ALLOW, CONNECTION, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue,
+    SERVER, WWW_AUTHENTICATE, X_CONTENT_TYPE_OPTIONS,
 };
 use hyper::{Response, StatusCode};
 
@@ -27,6 +28,11 @@ pub(super) const XML: &str = "text/xml; charset=utf-8";
 pub(super) const SRU_XML: &str = "application/sru+xml";
 const TEXT: &str = "text/plain; charset=utf-8";
 
+/// What a browser may do with an answer. Records may hold XHTML, whose scripts would have the origin of the server; stylesheets that
+/// the request names have that origin, too, and browsers count XSLT as a script.
+const POLICY: &str =
+    "default-src 'self'; style-src 'self' 'unsafe-inline'; base-uri 'none'; form-action 'none'";
+
 /// An answer in words.
 pub(super) fn plain(status: StatusCode, words: impl Into<Bytes>) -> HttpAnswer {
     HttpAnswer {
@@ -49,8 +55,16 @@ impl HttpAnswer {
         };
         let kind = self.kind.map(|kind| (CONTENT_TYPE, kind));
         let kind = kind.filter(|_| self.status != StatusCode::NO_CONTENT);
+        let for_browsers = kind.is_some().then_some([
+            (CONTENT_SECURITY_POLICY, POLICY),
+            (X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        ]);
+        let for_browsers = for_browsers.into_iter().flatten();
         let end = self.is_last.then_some((CONNECTION, "close"));
-        kind.into_iter().chain(of_status).chain(end)
+        kind.into_iter()
+            .chain(for_browsers)
+            .chain(of_status)
+            .chain(end)
     }
 
     /// For hyper to write.

@@ -23,6 +23,7 @@ use super::outgoing::Outgoing;
 use super::request::{Carrier, Heading, Problem, read};
 use super::wire::{Exchange, Manner};
 use crate::budget::DECODED;
+use crate::connection::rooms::{Room, Rooms};
 use crate::connection::tally::{Requester, Tally};
 use crate::connection::{Client, Context};
 use crate::diagnostic::Diagnostic;
@@ -39,6 +40,8 @@ pub(super) struct Answerer<'a> {
     session: SruSession,
     session_number: u64,
     peer: Peer,
+    /// Where further sessions of the client are counted, if they are.
+    rooms: Option<Rooms>,
     context: &'a Arc<Context>,
     exchange: &'a Arc<Mutex<Exchange>>,
     stopping: &'a watch::Receiver<bool>,
@@ -96,6 +99,7 @@ impl<'a> Answerer<'a> {
         Self {
             session,
             peer: client.peer,
+            rooms: client.room.as_ref().map(Room::rooms),
             exchange,
             stopping,
             tally,
@@ -272,6 +276,7 @@ impl<'a> Answerer<'a> {
         asked.login = heading.login;
         asked.authority = heading.authority;
         asked.via = heading.via;
+        asked.user_agent = heading.user_agent;
         asked.secure = self.is_encrypted;
         let mut reply = self.session.answer(asked).await;
         let from = Requester {
@@ -298,7 +303,7 @@ impl<'a> Answerer<'a> {
         Answered::whole(answer(&reply, heading.carrier, accepted), striking)
     }
 
-    /// Counts an answer that is none of SRU.
+    /// Counts an answer that is not SRU's.
     fn told(&mut self, answer: HttpAnswer) -> Answered {
         let timer = OperationTimer::begin(OperationKind::Http, &self.context.metrics);
         self.tally.http_answered(timer, answer.status.as_u16());

@@ -5,9 +5,10 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use hyper::header::{
     AUTHORIZATION, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, EXPECT, HOST, HeaderMap,
-    HeaderName, ORIGIN, VIA,
+    HeaderName, ORIGIN, USER_AGENT, VIA,
 };
 use hyper::http::request::Parts;
+use hyper::http::uri::Authority;
 use hyper::{Method, StatusCode, Version};
 use z3950_asn1::sru::SruLogin;
 use z3950_asn1::via::Via;
@@ -42,6 +43,8 @@ pub(super) struct Heading {
     pub(super) is_of_page: bool,
     /// The servers that it has come through.
     pub(super) via: Via,
+    /// What the client calls itself.
+    pub(super) user_agent: String,
 }
 
 /// Why a request is refused without a look at its body.
@@ -100,17 +103,15 @@ pub(super) fn read(head: &Parts, octets: &[u8], is_web: bool) -> Result<Heading,
         false => head.uri.authority(),
     };
     let authority = match (of_url, host) {
-        (Some(authority), _) => Some(authority.clone()),
-        (None, Some(host)) => {
-            let host = host.to_str().ok().and_then(|host| host.parse().ok());
-            Some(host.ok_or_else(|| Problem::bad("the Host is no host"))?)
-        }
-        (None, None) => None,
+        (Some(authority), _) => host_and_port(authority.as_str()),
+        (None, Some(host)) => host.to_str().ok().and_then(host_and_port),
+        (None, None) => Some(("localhost".to_owned(), None)),
     };
-    let authority = match authority {
-        Some(authority) => (authority.host().to_owned(), authority.port_u16()),
-        None => ("localhost".to_owned(), None),
-    };
+    let authority = authority.ok_or_else(|| Problem::bad("the Host is not a host and port"))?;
+    if is_web && is_of_other_site(&head.headers, &authority) {
+        let words = "requests by the pages of other sites are refused";
+        return Err(Problem::new(StatusCode::FORBIDDEN, words));
+    }
     Ok(Heading {
         database: match is_web {
             true => String::new(),
@@ -122,7 +123,30 @@ pub(super) fn read(head: &Parts, octets: &[u8], is_web: bool) -> Result<Heading,
         length,
         is_of_page: head.headers.contains_key(ORIGIN),
         via: via(&head.headers),
+        user_agent: user_agent(&head.headers),
     })
+}
+
+/// Reads a value of Host (RFC 9110 §7.2); `None` if it is malformed, has a user, or a port above 65535.
+fn host_and_port(text: &str) -> Option<(String, Option<u16>)> {
+    let authority: Authority = text.parse().ok()?;
+    let host = authority.host();
+    let port = match text.strip_prefix(host)?.strip_prefix(':') {
+        None if text.len() > host.len() => return None,
+        None | Some("") => None,
+        Some(port) => Some(port.parse().ok()?),
+    };
+    Some((host.to_owned(), port))
+}
+
+/// Whether a script of another site makes the request (RFC 6454 §7.2).
+fn is_of_other_site(headers: &HeaderMap, (host, port): &(String, Option<u16>)) -> bool {
+    let Some(origin) = headers.get(ORIGIN) else {
+        return false;
+    };
+    let origin = origin.to_str().ok().and_then(|it| it.split_once("://"));
+    let origin = origin.and_then(|(_, authority)| host_and_port(authority));
+    origin.is_none_or(|(of_host, of_port)| !of_host.eq_ignore_ascii_case(host) || of_port != *port)
 }
 
 fn carrier(head: &Parts) -> Result<Carrier, Problem> {
@@ -223,6 +247,12 @@ fn database(path: &str) -> Result<String, Problem> {
 fn via(headers: &HeaderMap) -> Via {
     let values = headers.get_all(VIA).iter();
     Via::of_header(values.filter_map(|value| value.to_str().ok()))
+}
+
+fn user_agent(headers: &HeaderMap) -> String {
+    let value = headers.get(USER_AGENT);
+    let value = value.and_then(|value| value.to_str().ok());
+    value.unwrap_or_default().to_owned()
 }
 
 /// The credentials of Basic authentication (RFC 7617). Those of other schemes are none.

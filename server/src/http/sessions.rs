@@ -3,54 +3,143 @@
 use std::sync::{Arc, Mutex};
 
 use tokio::io::duplex;
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::{Notify, watch};
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 use tracing::{Instrument, info_span};
+use z3950_asn1::apdu::{IdAuthentication, IdPass};
 
+use crate::access::Admission;
 use crate::backend::DatabaseInfo;
+use crate::connection::rooms::{Room, Rooms};
 use crate::connection::tally::Tally;
 use crate::connection::{self, Client, Context};
 use crate::lock::lock;
-use crate::metrics::SessionEnd;
 use crate::observer::Peer;
-use crate::web::{Opening, OwnSessions};
+use crate::web::{Opening, OwnSessions, SruLogin, Standing};
 
-/// Opens sessions in the name of a client; dropping it ends them.
+/// Opens sessions in the name of a client; dropping it ends them. The first one is in the room of the client's connection; each further
+/// one needs a room of its own, and waits for others of the request while there is none.
 pub(super) struct SessionsOfRequest {
     peer: Peer,
+    rooms: Option<Rooms>,
     context: Arc<Context>,
     stopping: watch::Receiver<bool>,
-    free: Arc<Semaphore>,
+    places: Arc<SessionPlaces>,
     tasks: Mutex<JoinSet<()>>,
+}
+
+/// How many sessions of a request there are.
+struct SessionPlaces {
+    most: usize,
+    taken: Mutex<usize>,
+    freed: Notify,
+}
+
+/// The place of a session, until it is dropped.
+struct SessionPlace {
+    places: Arc<SessionPlaces>,
+    _room: Option<Room>,
 }
 
 /// Octets that wait in each direction of a pipe, at most.
 const PIPE: usize = 16 << 10;
 
 impl SessionsOfRequest {
-    pub(super) fn new(peer: Peer, context: Arc<Context>, stopping: watch::Receiver<bool>) -> Self {
-        let most = context.target.limits.sessions_per_request;
-        let free = Semaphore::new(most.clamp(1, Semaphore::MAX_PERMITS));
+    pub(super) fn new(
+        peer: Peer,
+        rooms: Option<Rooms>,
+        context: Arc<Context>,
+        stopping: watch::Receiver<bool>,
+    ) -> Self {
+        let places = SessionPlaces {
+            most: context.target.limits.sessions_per_request,
+            taken: Mutex::default(),
+            freed: Notify::new(),
+        };
         Self {
             peer,
+            rooms,
             context,
             stopping,
-            free: Arc::new(free),
+            places: Arc::new(places),
             tasks: Mutex::default(),
         }
+    }
+
+    /// Waits for the place of another session.
+    async fn place(&self) -> SessionPlace {
+        loop {
+            if let Some(place) = self.free_place() {
+                return place;
+            }
+            // It is not missed if it comes before this line: one is then remembered.
+            self.places.freed.notified().await;
+        }
+    }
+
+    fn free_place(&self) -> Option<SessionPlace> {
+        let mut taken = lock(&self.places.taken);
+        let room = match (*taken, &self.rooms) {
+            (0, _) => None,
+            (taken, _) if taken >= self.places.most => return None,
+            (_, None) => None,
+            (_, Some(rooms)) => Some(rooms.spare(self.peer.ip())?),
+        };
+        *taken += 1;
+        Some(SessionPlace {
+            places: Arc::clone(&self.places),
+            _room: room,
+        })
+    }
+}
+
+impl Drop for SessionPlace {
+    fn drop(&mut self) {
+        let mut taken = lock(&self.places.taken);
+        *taken = taken.saturating_sub(1);
+        self.places.freed.notify_one();
+    }
+}
+
+impl SessionsOfRequest {
+    /// How Init admits a client with this login; `None` if it does not.
+    fn admission(&self, login: Option<&SruLogin>) -> Option<Admission> {
+        let credentials = login.map(|login| {
+            IdAuthentication::IdPass(IdPass {
+                group_id: None,
+                user_id: Some(login.user.as_str().into()),
+                password: Some(login.password.as_str().into()),
+            })
+        });
+        self.context.target.access.admit(credentials.as_ref()).ok()
     }
 }
 
 impl OwnSessions for SessionsOfRequest {
-    fn databases(&self) -> Vec<DatabaseInfo> {
-        self.context.target.databases()
+    fn databases(&self, login: Option<&SruLogin>) -> Vec<DatabaseInfo> {
+        let target = &self.context.target;
+        let user = match self.admission(login) {
+            Some(Admission::Anybody) => None,
+            Some(Admission::User(user)) => target.access.users.get(user),
+            Some(Admission::Unproved) | None => return Vec::new(),
+        };
+        let may_have =
+            |database: &DatabaseInfo| user.is_none_or(|user| user.may_have(&database.name));
+        target.databases().into_iter().filter(may_have).collect()
+    }
+
+    fn standing(&self, login: Option<&SruLogin>) -> Standing {
+        match self.admission(login) {
+            Some(Admission::User(_)) => Standing::User,
+            Some(Admission::Anybody) => Standing::Guest,
+            Some(Admission::Unproved) | None => Standing::Stranger,
+        }
     }
 
     fn open(&self) -> Opening<'_> {
         Box::pin(async {
-            // It is never closed.
-            let permit = Arc::clone(&self.free).acquire_owned().await;
+            let place = self.place().await;
             let (ours, mut theirs) = duplex(PIPE);
             let context = Arc::clone(&self.context);
             let stopping = self.stopping.clone();
@@ -63,7 +152,7 @@ impl OwnSessions for SessionsOfRequest {
             };
             let span = info_span!("session", number = client.number, peer = %self.peer);
             let mut tally = span.in_scope(|| {
-                Tally::new(
+                Tally::within(
                     client.number,
                     client.peer,
                     Arc::clone(&context.metrics),
@@ -71,10 +160,9 @@ impl OwnSessions for SessionsOfRequest {
                     stopping.clone(),
                 )
             });
-            tally.ends_if_dropped(SessionEnd::Left);
             let served = async move {
                 connection::serve(&mut theirs, &client, context, stopping, &mut tally).await;
-                drop(permit);
+                drop(place);
             };
             let mut tasks = lock(&self.tasks);
             // Those that have ended are forgotten.

@@ -187,6 +187,14 @@ async fn each_request_gets_its_status() {
             found,
         ),
         (get("/cat"), "200", "server: z3950d/", "<explain"),
+        // Records may hold scripts.
+        (
+            get("/cat"),
+            "200",
+            "content-security-policy: default-src 'self';",
+            "",
+        ),
+        (get("/no"), "404", "x-content-type-options: nosniff", ""),
         (get("/"), "200", xml, "<explain"),
         (get(&format!("/no?{WAR}")), "404", xml, "diagnostic/1/235"),
         (get("/%4"), "400", "connection: close", "% in the path"),
@@ -264,7 +272,7 @@ async fn each_request_gets_its_status() {
             "GET / HTTP/1.1\r\nHost: a b\r\n\r\n".to_owned(),
             "400",
             "",
-            "no host",
+            "not a host",
         ),
         (
             format!("GET / HTTP/1.1\r\n{host}Authorization: Bearer x\r\n\r\n"),

@@ -421,7 +421,7 @@ impl<S: Transport> Wire<'_, S> {
         match &written {
             Poll::Ready(Ok(count)) => exchange.wrote(*count),
             Poll::Ready(Err(_)) => {}
-            // A pause of a trickle is none of the client's.
+            // A pause of a trickle is not the client's.
             Poll::Pending if self.pause.is_some() => {}
             Poll::Pending => {
                 exchange.blocked.get_or_insert_with(Instant::now);

@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 use std::time::{Instant, SystemTime};
 
 use z3950_asn1::apdu::{Apdu, InitializeRequest};
-use z3950_asn1::codec::frame::{Scanner, StreamError};
-use z3950_asn1::codec::{self, frame::Header};
+use z3950_asn1::codec::frame::StreamError;
 use z3950_asn1::error::DecodeError;
 
 use super::checks;
@@ -21,8 +20,6 @@ use crate::observer::Peer;
 
 /// The most characters of a client's name.
 const MAX_NAME: usize = 200;
-/// The most octets kept of what arrives after the end, to find a Close in it.
-const MAX_TRAIL: usize = 4096;
 
 /// A session that is judged.
 #[derive(Debug)]
@@ -38,8 +35,6 @@ pub(super) struct Conversation {
     /// How many requests of each kind were received.
     requests: BTreeMap<&'static str, u64>,
     implementation: Option<String>,
-    /// What arrived after the server had ended the session.
-    trail: Vec<u8>,
 }
 
 impl Conversation {
@@ -55,7 +50,6 @@ impl Conversation {
             reactions: Reactions::default(),
             requests: BTreeMap::new(),
             implementation: None,
-            trail: Vec::new(),
         }
     }
 
@@ -162,11 +156,21 @@ impl Conversation {
         }
     }
 
-    /// Octets that arrived after the server had ended the session.
-    pub(super) fn discarded(&mut self, octets: &[u8]) {
-        let room = MAX_TRAIL.saturating_sub(self.trail.len());
-        self.trail
-            .extend_from_slice(octets.get(..room).unwrap_or(octets));
+    /// What arrived after the server had ended the session: a Close answers that of the server; requests that were under way are nobody's
+    /// fault.
+    pub(super) fn discarded(&mut self, octets: &[u8], apdu: Result<&Apdu, &DecodeError>) {
+        match apdu {
+            Ok(apdu) if self.known.client_closed || matches!(apdu, Apdu::Close(_)) => {
+                self.received(octets, Ok(apdu));
+            }
+            // A part of a message after the client's Close is one too.
+            Err(_) if self.known.client_closed => {
+                let message = self.message("octets", octets);
+                let came = || "octets after Close".to_owned();
+                self.sheet.mark(message, RuleId::CloseLast, false, came);
+            }
+            _ => {}
+        }
     }
 
     /// A fault strikes the answer to the last request.
@@ -180,11 +184,9 @@ impl Conversation {
         self.reactions.sent();
     }
 
-    /// The connection has ended.
-    pub(super) fn ended(&mut self, end: SessionEnd) {
-        self.read_trail();
+    /// The connection has ended; `client_left` says whether the client ended its side.
+    pub(super) fn ended(&mut self, end: SessionEnd, client_left: bool) {
         self.reactions.ended(end);
-        let has_ended = matches!(end, SessionEnd::Left | SessionEnd::Lost);
         let is_open = self.known.stage == Stage::Open && self.known.version >= 3;
         let message = self.message("octets", &[]);
         if self.known.client_closed {
@@ -192,14 +194,15 @@ impl Conversation {
                 .mark(message, RuleId::CloseLast, true, String::new);
             return;
         }
-        if !is_open {
+        // A connection that another side has ended tells nothing.
+        if !is_open || !client_left {
             return;
         }
         let came = || format!("the end of the connection ({})", end.name());
         // A server that stops does not wait for the client's Close.
         if self.known.server_closed && end != SessionEnd::Stopped {
             self.sheet.mark(message, RuleId::CloseAnswered, false, came);
-        } else if has_ended {
+        } else if matches!(end, SessionEnd::Left | SessionEnd::Lost) {
             self.sheet.mark(message, RuleId::CloseSent, false, came);
         }
     }
@@ -293,27 +296,5 @@ impl Conversation {
         self.sheet
             .mark(message, RuleId::InitAlone, true, String::new);
         self.known.stage = Stage::InInit;
-    }
-
-    /// Judges what arrived after the end: a Close answers that of the server; requests that were under way are nobody's fault.
-    fn read_trail(&mut self) {
-        let trail = std::mem::take(&mut self.trail);
-        let mut rest = &*trail;
-        while let Ok(Some(length)) = Scanner::new(MAX_TRAIL).scan(rest) {
-            let (octets, after) = rest.split_at_checked(length).unwrap_or((rest, &[]));
-            rest = after;
-            match codec::decode(octets) {
-                Ok(apdu) if self.known.client_closed || matches!(apdu, Apdu::Close(_)) => {
-                    self.received(octets, Ok(&apdu));
-                }
-                _ => {}
-            }
-        }
-        // A part of a message after the client's Close is one too.
-        if self.known.client_closed && matches!(Header::read(rest), Ok(Some(_))) {
-            let message = self.message("octets", rest);
-            let came = || "octets after Close".to_owned();
-            self.sheet.mark(message, RuleId::CloseLast, false, came);
-        }
     }
 }

@@ -54,21 +54,21 @@ rules! {
     InitAlone "init.alone" Shall "Z39.50-2003 §3.2.1.1":
         "Nothing is sent between the initRequest and its answer.";
     InitAccepted "init.accepted" Shall "Z39.50-2003 §3.2.1.1":
-        "After an Init that was rejected, nothing is requested but another Init.";
+        "After an Init that was rejected, nothing is sent but another Init, or a Close.";
     InitOnce "init.once" Practice "Z39.50-2003 §3.2.1.1":
-        "After an Init that was accepted, no other follows.";
+        "After an Init that was accepted, no other Init is sent.";
     InitVersion "init.version" Shall "Z39.50-2003 §3.2.1.1.1":
-        "protocolVersion names a version from 1 to 3.";
+        "The protocolVersion of an initRequest names a version from 1 to 3.";
     InitVersionLower "init.version.lower" Should "Z39.50-2003 §3.2.1.1.1":
-        "protocolVersion names the versions below the highest as well.";
+        "The protocolVersion of an initRequest names all versions below the highest that it names.";
     InitOptionsKnown "init.options.known" Practice "Z39.50-2003 §3.2.1.1.3":
-        "Only options that the standard names are proposed.";
+        "In an initRequest, only options that the standard names are proposed.";
     InitBitStrings "init.bit-strings" Shall "X.690 §8.6.2":
-        "A bit string begins with the number of unused bits, 0 to 7.";
+        "A bit string of an initRequest begins with the number of unused bits, 0 to 7.";
     InitSizes "init.sizes" Shall "Z39.50-2003 §3.2.1.1.4":
-        "preferredMessageSize and exceptionalRecordSize are not negative.";
+        "In an initRequest, preferredMessageSize and exceptionalRecordSize are not negative.";
     InitSizesOrder "init.sizes.order" Shall "Z39.50-2003 §3.2.1.1.4":
-        "exceptionalRecordSize is not below preferredMessageSize.";
+        "In an initRequest, exceptionalRecordSize is not below preferredMessageSize.";
     InitNames "init.names" Practice "Z39.50-2003 §3.2.1.1.6":
         "A client names its implementation.";
     OptionsGranted "options.granted" Shall "Z39.50-2003 §3.2.1.1.3":
@@ -88,13 +88,13 @@ rules! {
     SearchDatabases "search.databases" Shall "Z39.50-2003 §3.2.2.1.2":
         "A search names at least one database.";
     SearchDatabasesOnce "search.databases.once" Practice "Z39.50-2003 §3.2.2.1.2":
-        "No database is named twice.";
+        "A search or scan names no database twice.";
     SearchBounds "search.bounds" Shall "Z39.50-2003 §3.2.2.1.6":
-        "smallSetUpperBound, largeSetLowerBound and mediumSetPresentNumber are not negative.";
+        "In a search, smallSetUpperBound, largeSetLowerBound and mediumSetPresentNumber are not negative.";
     SearchBoundsOrder "search.bounds.order" Shall "Z39.50-2003 §3.2.2.1.6":
-        "largeSetLowerBound is greater than smallSetUpperBound.";
+        "In a search, largeSetLowerBound is greater than smallSetUpperBound.";
     SearchReplace "search.replace" Practice "Z39.50-2003 §3.2.2.1.3":
-        "replaceIndicator is true if the result set exists.";
+        "The replaceIndicator of a search is true if its result set exists.";
     SearchAgain "search.again" Practice "Z39.50-2003 §3.2.2":
         "The same search is not sent again while its result set exists.";
     SearchComposition "search.composition" Practice "Z39.50-2003 §3.2.2.1.4, §3.2.2.1.5":
@@ -102,9 +102,9 @@ rules! {
     QueryAttributeType "query.attribute.type" Practice "Bib-1":
         "Attributes of Bib-1 have the types 1 to 6.";
     QueryAttributeOnce "query.attribute.once" Practice "Bib-1":
-        "A term has one attribute of each type.";
+        "A term has at most one attribute of each type.";
     QueryTerm "query.term" Practice "Z39.50-2003 §3.7.1":
-        "A term is not empty.";
+        "A term in a query is not empty.";
     QueryResultSet "query.result-set" Shall "Z39.50-2003 §3.7.1":
         "A result set in a query exists in the session.";
     RecordsSyntax "records.syntax" Practice "Z39.50-2003 §3.2.2.1.5, §3.2.3.1.5":
@@ -112,25 +112,25 @@ rules! {
     PresentSet "present.set" Shall "Z39.50-2003 §3.2.3.1.3":
         "The result set of a Present exists in the session.";
     PresentStart "present.start" Shall "Z39.50-2003 §3.2.3.1.1":
-        "Positions begin at 1.";
+        "The positions that a Present requests begin at 1.";
     PresentNumber "present.number" Practice "Z39.50-2003 §3.2.3.1.1":
-        "At least one record is requested.";
+        "A Present requests at least one record.";
     PresentWithin "present.within" Should "Z39.50 clarification, Present request out-of-range":
-        "The records requested are within the result set.";
+        "A Present requests only records that the result set has.";
     PresentRanges "present.ranges" Shall "Z39.50-2003 §3.2.3.1.2":
-        "Each additional range begins after the end of the one before it.";
+        "Each additional range of a Present begins after the end of the one before it.";
     PresentSegments "present.segments" Shall "Z39.50-2003 §3.2.3.1.4":
-        "Sizes and counts of segments are sent only if segmentation is in force.";
+        "A Present names sizes and counts of segments only if segmentation is in force.";
     PresentAgain "present.again" Practice "Z39.50-2003 §3.2.3":
         "The same records of a result set are not requested in the same form again.";
     ScanDatabases "scan.databases" Shall "Z39.50-2003 §3.2.8.1":
         "A scan names at least one database.";
     ScanNumber "scan.number" Shall "Z39.50-2003 §3.2.8.1":
-        "At least one term is requested.";
+        "A scan requests at least one term.";
     ScanStep "scan.step" Shall "Z39.50-2003 §3.2.8.1":
-        "stepSize is not negative.";
+        "The stepSize of a scan is not negative.";
     ScanPosition "scan.position" Shall "Z39.50-2003 §3.2.8.1":
-        "preferredPositionInResponse is from 0 to one past the number of terms.";
+        "The preferredPositionInResponse of a scan is from 0 to one past the number of terms.";
     ScanAgain "scan.again" Practice "Z39.50-2003 §3.2.8":
         "The same scan is not sent again.";
     SortInput "sort.input" Shall "Z39.50-2003 §3.2.7.1":
@@ -138,9 +138,9 @@ rules! {
     SortKeys "sort.keys" Shall "Z39.50-2003 §3.2.7.1":
         "A sort has at least one key, with a relation and a case sensitivity of the standard.";
     DeleteFunction "delete.function" Shall "Z39.50-2003 §3.2.4.1.1":
-        "deleteFunction is list or all.";
+        "The deleteFunction of a deleteResultSetRequest is list or all.";
     DeleteList "delete.list" Shall "Z39.50-2003 §3.2.4.1.1":
-        "resultSetList is sent with list, and names a result set.";
+        "A deleteResultSetRequest has a resultSetList with at least one name if its deleteFunction is list, and none if it is all.";
     DeleteKnown "delete.known" Practice "Z39.50-2003 §3.2.4.1":
         "The result sets to delete exist in the session.";
     AccessAsked "access.asked" Shall "Z39.50-2003 §3.2.5":
@@ -148,15 +148,15 @@ rules! {
     ResourceAsked "resource.asked" Shall "Z39.50-2003 §3.2.6":
         "A resourceControlResponse answers a resourceControlRequest.";
     TriggerAction "trigger.action" Shall "Z39.50-2003 §3.2.6.2":
-        "requestedAction is resourceReport, resourceControl or cancel.";
+        "The requestedAction of a triggerResourceControlRequest is resourceReport, resourceControl or cancel.";
     TriggerBusy "trigger.busy" Practice "Z39.50-2003 §3.2.6.2":
         "A triggerResourceControlRequest is sent while an operation is in progress.";
     ExtendedValues "extended.values" Shall "Z39.50-2003 §3.2.9.1":
-        "function and waitAction have values of the standard.";
+        "The function and waitAction of an extendedServicesRequest have values of the standard.";
     ExtendedParameters "extended.parameters" Practice "Z39.50-2003 §3.2.9.1":
-        "A task that is created has its parameters.";
+        "An extendedServicesRequest that creates a task package has the parameters of the task.";
     CloseReason "close.reason" Shall "Z39.50-2003 §3.2.11.1":
-        "closeReason is one that the standard has.";
+        "The closeReason of a Close is one that the standard has.";
     CloseVersion "close.version" Practice "Z39.50-2003 §3.2.11":
         "In version 2, which has no Close, the connection just ends.";
     CloseLast "close.last" Shall "Z39.50-2003 §3.2.11.1":

@@ -2,7 +2,7 @@
 
 use super::report::{ClientFinding, RuleCount};
 use super::rules::{Level, RuleId, rules};
-use crate::transcript::redacted;
+use crate::transcript::redacted_request;
 
 /// The most characters of the words of a finding.
 const MAX_WORDS: usize = 200;
@@ -59,7 +59,7 @@ impl Sheet {
         }
         mark.broken += 1;
         if mark.example.is_none() {
-            let mut octets = redacted(message.octets);
+            let mut octets = redacted_request(message.octets);
             octets.truncate(message.kept);
             octets.shrink_to_fit();
             mark.example = Some(Example {

@@ -22,6 +22,7 @@ use super::*;
 use crate::fault::Faults;
 use crate::limits::Limits;
 use crate::listener::Endpoint;
+use crate::metrics::SessionEnd;
 use crate::requests::{
     catalogue, init_of, present_request, scan_request, search_request, sort_request,
 };
@@ -91,14 +92,14 @@ async fn converse(address: SocketAddr, steps: Vec<Step>) {
     let _ = stream.read_to_end(&mut heard).await;
 }
 
-/// Waits for an APDU, or the end.
+/// Waits for an APDU, or the end, also by a reset.
 async fn hear(stream: &mut TcpStream, heard: &mut Vec<u8>) {
     loop {
         if let Some(length) = Scanner::new(1 << 24).scan(heard).expect("APDUs") {
             heard.drain(..length);
             return;
         }
-        if stream.read_buf(heard).await.expect("reads") == 0 {
+        if stream.read_buf(heard).await.unwrap_or_default() == 0 {
             return;
         }
     }
@@ -192,7 +193,7 @@ async fn a_client_that_does_nothing_wrong_passes() {
     assert_eq!(session.version, 3);
     assert_eq!(session.implementation.as_deref(), Some("client of a test"));
     assert_eq!(session.requests.get("searchRequest"), Some(&3));
-    assert_eq!(session.end, Some(crate::metrics::SessionEnd::Closed));
+    assert_eq!(session.end, Some(SessionEnd::Closed));
     assert_eq!(report.total().fail + report.total().hint, 0);
 }
 
@@ -226,7 +227,7 @@ async fn sessions_beyond_the_limit_are_counted() {
     assert!(
         report
             .to_text()
-            .contains("sessions: 3, of which 1 are not listed")
+            .contains("sessions: 3, not listed: 1; rules kept: ")
     );
 }
 
@@ -251,6 +252,66 @@ async fn credentials_are_in_no_report() {
             "{text}"
         );
     }
+}
+
+/// The totals of a session that has ended.
+fn totals(end: SessionEnd, client_left: bool) -> SessionTotals {
+    let mut totals = SessionTotals::new(1, Peer::Unix, std::time::SystemTime::now());
+    totals.end = end;
+    totals.client_left = client_left;
+    totals
+}
+
+/// Which side ended a session of version 3 without Close, or after the server's Close, and what is said of the client.
+#[test]
+fn clients_are_judged_for_ends_of_their_own() {
+    let init = Apdu::from(good_init(ProtocolVersion::UP_TO_3, Options::default()));
+    let accepted = Apdu::from(InitializeResponse {
+        protocol_version: ProtocolVersion::UP_TO_3,
+        result: true,
+        ..InitializeResponse::default()
+    });
+    let close = Apdu::from(Close::new(CloseReason::FINISHED, None));
+    for (closes, end, client_left, expected) in [
+        (false, SessionEnd::Left, true, Some("close.sent")),
+        (false, SessionEnd::Lost, true, Some("close.sent")),
+        (false, SessionEnd::Lost, false, None),
+        (false, SessionEnd::Upstream, true, None),
+        (false, SessionEnd::Upstream, false, None),
+        (false, SessionEnd::Fault, true, None),
+        (true, SessionEnd::Idle, true, Some("close.answered")),
+        (true, SessionEnd::Idle, false, None),
+        (true, SessionEnd::Upstream, true, Some("close.answered")),
+        (true, SessionEnd::Fault, false, None),
+        (true, SessionEnd::Stopped, true, None),
+    ] {
+        let judge = ClientJudge::default();
+        judge.opened(1, Peer::Unix);
+        judge.received(1, &octets(init.clone()), Ok(&init));
+        judge.sent(1, &octets(accepted.clone()), Some(&accepted));
+        if closes {
+            judge.sent(1, &octets(close.clone()), Some(&close));
+        }
+        judge.ended(&totals(end, client_left));
+        let report = judge.report();
+        let findings = report.sessions[0].findings.iter();
+        let blamed: Vec<&str> = findings.map(|finding| finding.rule.name).collect();
+        assert_eq!(
+            blamed,
+            Vec::from_iter(expected),
+            "{closes} {end:?} {client_left}"
+        );
+    }
+}
+
+#[test]
+fn sessions_of_the_server_with_itself_are_not_judged() {
+    let judge = ClientJudge::default();
+    let init = Apdu::from(good_init(ProtocolVersion::UP_TO_3, Options::default()));
+    judge.opened_within(1, Peer::Unix);
+    judge.received(1, &octets(init.clone()), Ok(&init));
+    judge.ended(&totals(SessionEnd::Left, true));
+    assert_eq!(judge.report().judged, 0);
 }
 
 /// As a replay sends them.

@@ -21,7 +21,7 @@ impl ClientReport {
         // Writing to a String cannot fail.
         let _ = writeln!(
             text,
-            "sessions: {}, of which {} are not listed; rules kept {}, broken {}, hints {}",
+            "sessions: {}, not listed: {}; rules kept: {}, broken: {}, hints: {}",
             self.judged,
             self.left_out(),
             total.pass,
@@ -39,7 +39,7 @@ fn put_session(session: &JudgedSession, text: &mut String) {
         .collect();
     let _ = writeln!(
         text,
-        "session {} of {}, version {}, {:.3} s, {}: {}; {} pass, {} fail, {} hints, {} not seen",
+        "session {} of {}, version {}, {:.3} s, {}: {}; {} pass, {} fail, {}, {} not seen",
         session.number,
         session.client().escape_debug(),
         session.version,
@@ -48,7 +48,10 @@ fn put_session(session: &JudgedSession, text: &mut String) {
         requests.join(", "),
         session.passed.len(),
         session.violations(),
-        session.findings.len() - session.violations(),
+        counted(
+            (session.findings.len() - session.violations()) as u64,
+            "hint"
+        ),
         session.not_seen.len(),
     );
     for finding in &session.findings {
@@ -68,8 +71,15 @@ fn put_session(session: &JudgedSession, text: &mut String) {
         );
     }
     if session.reactions_left_out > 0 {
-        let _ = writeln!(text, "  {} further faults", session.reactions_left_out);
+        let left_out = counted(session.reactions_left_out, "further fault");
+        let _ = writeln!(text, "  {left_out}");
     }
+}
+
+/// `1 hint`, `2 hints`.
+fn counted(number: u64, thing: &str) -> String {
+    let ending = if number == 1 { "" } else { "s" };
+    format!("{number} {thing}{ending}")
 }
 
 fn put_finding(finding: &ClientFinding, text: &mut String) {

@@ -33,6 +33,8 @@ struct RelayState<'a> {
     /// The faults of the session, if there are any.
     script: Option<Script>,
     waiting: VecDeque<WaitingRequest>,
+    /// Octets of the client that are no APDU, and that the observer does not know yet.
+    raw: Vec<u8>,
     /// When either side said something.
     heard: Instant,
     client_ended: bool,
@@ -50,6 +52,8 @@ struct WaitingRequest {
 
 /// The most requests that are remembered; of more, the first are forgotten.
 const MAX_WAITING: usize = 1_000;
+/// The most octets that are no APDU in one message to the observer, and the last piece.
+const MAX_RAW: usize = 4096;
 /// How long the server may be silent after the client has shut down its side.
 const LAST_ANSWERS: Duration = Duration::from_secs(30);
 
@@ -72,6 +76,7 @@ impl<'a> RelayedSession<'a> {
                 tally,
                 script: (!faults.is_empty()).then(script),
                 waiting: VecDeque::new(),
+                raw: Vec::new(),
                 heard: Instant::now(),
                 client_ended: false,
                 is_closed: false,
@@ -130,19 +135,27 @@ impl<'a> RelayedSession<'a> {
         Passed::On(octets)
     }
 
-    /// Octets of the client that are no APDU. Secret ones are not shown to the observer.
-    pub(super) fn raw_request(&self, octets: &Bytes, is_secret: bool) {
-        let shown = match is_secret {
-            true => vec![b'*'; octets.len()].into(),
-            false => octets.clone(),
-        };
-        let decoded = codec::decode(&shown);
+    /// Octets of the client that are no APDU. They are told together, however they arrive.
+    pub(super) fn raw_request(&self, octets: &[u8]) {
+        let state = &mut *lock(&self.state);
+        state.heard = Instant::now();
+        state.raw.extend_from_slice(octets);
+        if state.raw.len() >= MAX_RAW {
+            self.tell_raw(state);
+        }
+    }
+
+    /// Tells of the octets that are no APDU, before what comes next.
+    fn tell_raw(&self, state: &mut RelayState<'_>) {
+        let octets = std::mem::take(&mut state.raw);
+        if octets.is_empty() {
+            return;
+        }
+        let decoded = codec::decode(&octets);
         let number = self.client.number;
         self.context
             .observer
-            .received(number, &shown, decoded.as_ref());
-        let state = &mut *lock(&self.state);
-        state.heard = Instant::now();
+            .received(number, &octets, decoded.as_ref());
         state.tally.received(octets.len(), None);
     }
 
@@ -190,6 +203,7 @@ impl<'a> RelayedSession<'a> {
         let mut all: Vec<Bytes> = Vec::with_capacity(items.len());
         let state = &mut *lock(&self.state);
         state.heard = Instant::now();
+        self.tell_raw(state);
         for item in items {
             let (octets, apdu) = match item {
                 Item::Octets(octets) => {
@@ -230,7 +244,10 @@ impl<'a> RelayedSession<'a> {
         let state = lock(&self.state);
         let owed = state.waiting.len();
         if state.is_closed || owed == 0 {
-            return RelayEnd::Closed;
+            return match state.client_ended {
+                true => RelayEnd::Closed,
+                false => RelayEnd::ServerClosed,
+            };
         }
         debug!(%server, requests = owed, "not answered");
         RelayEnd::Died(None)
@@ -263,15 +280,12 @@ impl<'a> RelayedSession<'a> {
 
     /// The end, if it may come at any time: in the middle of an answer, nothing can be sent after it.
     pub(super) fn interrupted(&self, end: RelayEnd) -> RelayEnd {
-        let mut state = lock(&self.state);
+        let state = &mut *lock(&self.state);
+        self.tell_raw(state);
         match end {
             RelayEnd::Stopped if state.is_writing => RelayEnd::Torn(SessionEnd::Stopped),
             RelayEnd::GaveWay if state.is_writing => RelayEnd::Torn(SessionEnd::GaveWay),
             RelayEnd::Idle if state.is_writing => RelayEnd::Torn(SessionEnd::Idle),
-            RelayEnd::Closed if state.is_closed => {
-                state.tally.ends(SessionEnd::Closed, None);
-                RelayEnd::Closed
-            }
             end => end,
         }
     }

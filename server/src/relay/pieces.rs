@@ -14,26 +14,19 @@ pub(super) enum Piece {
     /// The octets of one BER value with the tag of an APDU. It may still be no APDU that can be decoded.
     Apdu(Bytes),
     /// Other octets.
-    Raw {
-        octets: Bytes,
-        /// Whether they may hold credentials that cannot be told from the rest.
-        is_secret: bool,
-    },
+    Raw(Bytes),
 }
 
 /// The stream of one side. From the first octets that are no APDU, or too many for one, everything is raw.
 pub(super) struct Pieces {
     buffer: BytesMut,
     scanner: Scanner,
-    /// `None` while APDUs come, then whether they may hold credentials.
-    raw: Option<bool>,
+    /// Whether no APDUs come any more.
+    is_raw: bool,
     /// What a long buffer takes.
     charge: Charge,
 }
 
-/// The first octets of APDUs with credentials: Init and the answer to a challenge.
-const INIT: u8 = 0xb4;
-const ACCESS_CONTROL_RESPONSE: u8 = 0xbd;
 /// The size of a buffer that is not counted.
 const SMALL: usize = 8192;
 
@@ -43,7 +36,7 @@ impl Pieces {
         Self {
             buffer,
             scanner: Scanner::new(max_apdu_size),
-            raw: None,
+            is_raw: false,
             charge,
         }
     }
@@ -62,20 +55,18 @@ impl Pieces {
             }
             if from.read_buf(&mut self.buffer).await? == 0 {
                 // An APDU that is cut off is passed on as far as it came.
-                if !self.buffer.is_empty() {
-                    self.give_up();
-                }
+                self.is_raw = true;
                 return Ok(self.take());
             }
             let size = self.buffer.capacity();
             if size > SMALL && self.charge.cover(size).is_err() {
-                self.give_up();
+                self.is_raw = true;
             }
         }
     }
 
     fn take(&mut self) -> Option<Piece> {
-        if self.raw.is_none() {
+        if !self.is_raw {
             match self.scanner.scan(&self.buffer) {
                 Ok(Some(length)) => {
                     self.scanner.reset();
@@ -88,20 +79,11 @@ impl Pieces {
                     return Some(Piece::Apdu(apdu.freeze()));
                 }
                 Ok(None) => return None,
-                Err(_) => self.give_up(),
+                Err(_) => self.is_raw = true,
             }
         }
-        let is_secret = self.raw?;
         let octets = std::mem::take(&mut self.buffer).freeze();
         let _ = self.charge.set(0);
-        (!octets.is_empty()).then_some(Piece::Raw { octets, is_secret })
-    }
-
-    /// Takes everything from here as raw octets. Texts, such as HTTP, and broken APDUs with credentials are secret.
-    fn give_up(&mut self) {
-        let is_secret = self.buffer.first().is_some_and(|first| {
-            first.is_ascii_alphabetic() || [INIT, ACCESS_CONTROL_RESPONSE].contains(first)
-        });
-        self.raw.get_or_insert(is_secret);
+        (!octets.is_empty()).then_some(Piece::Raw(octets))
     }
 }

@@ -2,17 +2,25 @@
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
 use bytes::BytesMut;
-use z3950_asn1::apdu::{Apdu, CloseReason};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::sync::oneshot;
+use z3950_asn1::apdu::{Apdu, CloseReason, InitializeResponse};
 use z3950_asn1::codec::{decode, encode};
 
 use super::pieces::{Piece, Pieces};
+use crate::Server;
 use crate::budget::Charge;
+use crate::limits::Limits;
+use crate::metrics::SessionEnd;
+use crate::observer::{Observer, SessionTotals};
 use crate::recorded::RecordedHost;
-use crate::requests::{init, present, search};
+use crate::requests::{catalogue, init, present, search};
+use crate::target::Target;
 use crate::testing::{Direction, TestServer, TestServerBuilder, record};
 
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -125,14 +133,43 @@ fn octets_that_are_no_apdu_pass_unchanged() {
 }
 
 #[test]
-fn raw_texts_and_broken_inits_are_not_shown() {
-    for secret in [&b"login ann sesame"[..], b"\xb4\xff\x07sesame"] {
+fn texts_and_broken_inits_are_not_recorded() {
+    for (secret, shown) in [
+        (&b"login ann sesame"[..], &b"****************"[..]),
+        (b"\xb4\xff\x07sesame", b"*********"),
+        (b"\x00\xb4\x06sesame", b"*********"),
+        (b"\xaf\x06sesame", b"********"),
+        (b"\xb4\x06sesame", b"\xb4\x06******"),
+        (b"\xbd\x08sesame", b"\xbd\x08******"),
+    ] {
         let echo = by_hand(|octets, mut stream| stream.write_all(&octets[..1]).expect("written"));
         let between = before(echo).start();
         assert_eq!(answers(between.addr(), secret), secret[..1]);
-        let entries = between.wait_for_end();
-        assert_eq!(entries[0].octets, vec![b'*'; secret.len()]);
+        let line = between.wait_for_end()[0].to_json();
+        assert_eq!(line["octets"], z3950_asn1::hex::digits(shown), "{line}");
     }
+}
+
+/// One line of a transcript, not one for each packet.
+#[test]
+fn octets_that_are_no_apdu_are_told_together() {
+    let server = by_hand(|_, mut stream| {
+        stream.read_to_end(&mut Vec::new()).expect("all of it");
+        stream.write_all(b"\xb7\x00").expect("written");
+    });
+    let between = before(server).start();
+    let mut client = connect(between.addr());
+    client.set_nodelay(true).expect("an option");
+    for _ in 0..300 {
+        client.write_all(b"0").expect("written");
+    }
+    client.shutdown(Shutdown::Write).expect("ends");
+    let mut answer = Vec::new();
+    client.read_to_end(&mut answer).expect("an answer");
+    assert_eq!(answer, b"\xb7\x00");
+    let entries = between.wait_for_end();
+    let lengths: Vec<_> = entries.iter().map(|entry| entry.octets.len()).collect();
+    assert_eq!(lengths, [300, 2]);
 }
 
 #[test]
@@ -170,9 +207,11 @@ fn faults_strike_on_the_way() {
 
 #[test]
 fn a_server_that_is_not_there_is_told_by_close() {
-    let nowhere = TcpListener::bind("127.0.0.1:0").expect("a port");
+    // Bound, so that nobody else listens there.
+    let nowhere = tokio::net::TcpSocket::new_v4().expect("a socket");
+    let any = ([127, 0, 0, 1], 0).into();
+    nowhere.bind(any).expect("a port");
     let address = nowhere.local_addr().expect("bound");
-    drop(nowhere);
     let between = before(address).start();
     let answer = answers(between.addr(), &encoded(&[init()]));
     let Ok(Apdu::Close(close)) = decode(&answer) else {
@@ -185,10 +224,10 @@ fn a_server_that_is_not_there_is_told_by_close() {
         words.contains(&format!("{address} cannot be reached")),
         "{words}"
     );
-    assert_eq!(
-        between.wait_for_end().last().map(|entry| entry.name()),
-        Some("close")
-    );
+    // What the client said is told although it was not passed on.
+    let entries = between.wait_for_end();
+    let names: Vec<_> = entries.iter().map(|entry| entry.name()).collect();
+    assert_eq!(names, ["initRequest", "close"]);
 }
 
 #[test]
@@ -203,6 +242,61 @@ fn a_server_that_dies_resets_the_connection() {
     assert_eq!(error.kind(), std::io::ErrorKind::ConnectionReset);
     assert!(octets.is_empty());
     assert_eq!(between.stop().panics, 0);
+}
+
+#[tokio::test]
+async fn an_end_of_the_server_is_told_from_one_of_the_client() {
+    // The server answers Init, and ends the connection then or when the client does.
+    for (client_ends, end) in [(false, SessionEnd::Upstream), (true, SessionEnd::Left)] {
+        let recorded = by_hand(move |_, mut stream| {
+            let accepted = InitializeResponse {
+                result: true,
+                ..InitializeResponse::default()
+            };
+            let accepted = encode(&accepted.into()).expect("encodes");
+            stream.write_all(&accepted).expect("written");
+            if client_ends {
+                let _ = stream.read_to_end(&mut Vec::new());
+            }
+        });
+        let ends = Arc::new(Ends::default());
+        let server = Server::new(Target::new(catalogue(), Limits::default()));
+        let server = server.and_bind(("127.0.0.1", 0)).await.expect("binds");
+        let server = server
+            .with_recorded(Arc::new(RecordedHost(recorded.to_string())))
+            .with_observer(ends.clone());
+        let address = server.local_addrs()[0];
+        let (stop, stopped) = oneshot::channel::<()>();
+        let running = tokio::spawn(server.run(async { drop(stopped.await) }));
+        let mut client = tokio::net::TcpStream::connect(address).await;
+        let client = client.as_mut().expect("connects");
+        client.write_all(&encoded(&[init()])).await.expect("writes");
+        let mut octets = vec![0; 2];
+        client.read_exact(&mut octets).await.expect("an answer");
+        if client_ends {
+            client.shutdown().await.expect("ends");
+        }
+        client.read_to_end(&mut octets).await.expect("an end");
+        // The server may have ended it by now.
+        let _ = client.shutdown().await;
+        drop(stop);
+        running.await.expect("no panic");
+        assert_eq!(*ends.0.lock().expect("no panic"), [end]);
+    }
+}
+
+/// How sessions end.
+#[derive(Default)]
+struct Ends(Mutex<Vec<SessionEnd>>);
+
+impl Observer for Ends {
+    fn wants_totals(&self) -> bool {
+        true
+    }
+
+    fn ended(&self, totals: &SessionTotals) {
+        self.0.lock().expect("no panic").push(totals.end);
+    }
 }
 
 #[test]
@@ -279,10 +373,7 @@ async fn apdus_above_the_limit_pass_in_pieces() {
         let piece = pieces.next(&mut &*octets).await.expect("no error");
         let expected = match is_apdu {
             true => Piece::Apdu(octets.into()),
-            false => Piece::Raw {
-                octets: octets.into(),
-                is_secret: false,
-            },
+            false => Piece::Raw(octets.into()),
         };
         assert_eq!(piece, Some(expected));
         assert_eq!(pieces.next(&mut &b""[..]).await.expect("no error"), None);

@@ -246,7 +246,7 @@ impl TestServerBuilder {
         let faults = habits.and(self.faults);
         let recorder = Arc::new(Recorder::default());
         let mut observers: Vec<Arc<dyn Observer>> = vec![Arc::clone(&recorder) as _];
-        observers.extend(self.draft.as_ref().map(RecordingDraft::log));
+        observers.extend(self.draft.iter().flat_map(RecordingDraft::observers));
         let observer = Arc::new(observers);
         let (stop, stopped) = oneshot::channel::<()>();
         let (tell_endpoints, endpoints) = mpsc::channel();
@@ -300,7 +300,7 @@ impl TestServerBuilder {
                 recorder,
                 stop: Some(stop),
                 summary,
-                _draft: self.draft,
+                draft: self.draft,
             },
             Err(_) => panic!("the server does not start: {:?}", thread.join()),
         }

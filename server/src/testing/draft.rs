@@ -1,51 +1,120 @@
-//! A recording that a test makes: it replaces the one before when the test has passed.
+//! A recording that a test makes: it replaces the one before when it is complete.
 
-use std::fs::{self, File};
+use std::collections::HashSet;
+use std::error::Error as _;
+use std::fs::File;
+use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::thread;
+use std::sync::{Arc, Mutex};
 
-use crate::observer::Observer;
+use z3950_asn1::apdu::Apdu;
+use z3950_asn1::file::{self, Draft, Existing, Lock};
+
+use crate::lock::lock;
+use crate::metrics::SessionEnd;
+use crate::observer::{Observer, SessionTotals};
 use crate::transcript::JsonLog;
 
-/// A recording that is being written to `FILE.part`.
+/// A recording that is being written to `FILE.part`, which is removed on drop.
 pub(super) struct RecordingDraft {
     path: PathBuf,
-    part: PathBuf,
-    log: Arc<JsonLog<File>>,
+    /// The server that is recorded.
+    server: String,
+    draft: Draft,
+    pub(super) log: Arc<JsonLog<File>>,
+    answered: Arc<RecordedAnswers>,
+    // Dropped last: the draft is renamed or removed while the file is locked.
+    _lock: Lock,
 }
 
 impl RecordingDraft {
-    /// Begins a recording for this file.
+    /// Begins a recording for this file of what this server says.
     ///
-    /// # Panics
-    /// If it cannot be written.
-    pub(super) fn begin(path: &Path) -> Self {
-        let mut part = path.as_os_str().to_owned();
-        part.push(".part");
-        let part = PathBuf::from(part);
-        let file = File::create(&part);
-        let file = file.unwrap_or_else(|error| panic!("{}: {error}", part.display()));
-        Self {
+    /// # Errors
+    /// A path that leads to something else than a file; a file that cannot be written, or is being written.
+    pub(super) fn begin(path: &Path, server: &str) -> io::Result<Self> {
+        let lock = Lock::take(path).map_err(unwritten)?;
+        let mut draft = Draft::visible(lock.target()).map_err(unwritten)?;
+        let log = JsonLog::new(draft.file().try_clone()?);
+        Ok(Self {
             path: path.to_owned(),
-            part,
-            log: Arc::new(JsonLog::new(file)),
-        }
+            server: server.to_owned(),
+            draft,
+            log: Arc::new(log.named(path.display().to_string())),
+            answered: Arc::default(),
+            _lock: lock,
+        })
     }
 
-    /// What writes it.
-    pub(super) fn log(&self) -> Arc<dyn Observer> {
-        Arc::clone(&self.log) as Arc<dyn Observer>
+    /// What writes it, and what tells whether it succeeds.
+    pub(super) fn observers(&self) -> [Arc<dyn Observer>; 2] {
+        [Arc::clone(&self.log) as _, Arc::clone(&self.answered) as _]
+    }
+
+    /// Replaces the file.
+    ///
+    /// # Errors
+    /// A recording that is not complete, or without sessions; a file that cannot be replaced.
+    pub(super) fn finish(self) -> io::Result<()> {
+        let path = self.path.display();
+        let failure = self.log.failure().or_else(|| {
+            let server = &self.server;
+            let state = lock(&self.answered.0);
+            let failure = match (&state.failure, state.sessions.is_empty()) {
+                (Some(failure), _) => failure.clone(),
+                (None, true) => format!("no session with {server}"),
+                (None, false) => return None,
+            };
+            Some(format!("{path} is not recorded: {failure}"))
+        });
+        match failure {
+            Some(failure) => Err(io::Error::other(failure)),
+            None => {
+                let persisted = self.draft.persist(Existing::Replace, true);
+                persisted.map(drop).map_err(unwritten)
+            }
+        }
     }
 }
 
-impl Drop for RecordingDraft {
-    fn drop(&mut self) {
-        if thread::panicking() {
-            return;
+/// The error with its cause in its words, and of the cause's kind.
+fn unwritten(error: file::Error) -> io::Error {
+    let cause = error.source().and_then(|cause| cause.downcast_ref());
+    match cause {
+        Some::<&io::Error>(cause) => io::Error::new(cause.kind(), format!("{error}: {cause}")),
+        None => io::Error::other(error.to_string()),
+    }
+}
+
+/// Whether the server that is recorded answers.
+#[derive(Default)]
+struct RecordedAnswers(Mutex<RecordedAnswersState>);
+
+#[derive(Default)]
+struct RecordedAnswersState {
+    /// The sessions in which it has said something else than Close.
+    sessions: HashSet<u64>,
+    /// Why it has not answered in the first session without answers that its side ended.
+    failure: Option<String>,
+}
+
+impl Observer for RecordedAnswers {
+    fn sent(&self, session: u64, _: &[u8], apdu: Option<&Apdu>) {
+        if apdu.is_some_and(|apdu| !matches!(apdu, Apdu::Close(_))) {
+            lock(&self.0).sessions.insert(session);
         }
-        if let Err(error) = fs::rename(&self.part, &self.path) {
-            panic!("{}: {error}", self.path.display());
+    }
+
+    fn wants_totals(&self) -> bool {
+        true
+    }
+
+    fn ended(&self, totals: &SessionTotals) {
+        let state = &mut *lock(&self.0);
+        if totals.end == SessionEnd::Upstream && !state.sessions.contains(&totals.session) {
+            let why = totals.last_error.as_deref();
+            let why = why.unwrap_or("the server ended a session without an answer");
+            state.failure.get_or_insert_with(|| why.to_owned());
         }
     }
 }

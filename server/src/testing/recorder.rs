@@ -70,6 +70,10 @@ impl Observer for Recorder {
         self.note(session, Direction::Received, octets, apdu.ok());
     }
 
+    fn discarded(&self, session: u64, octets: &[u8], apdu: Result<&Apdu, &DecodeError>) {
+        self.received(session, octets, apdu);
+    }
+
     fn sent(&self, session: u64, octets: &[u8], apdu: Option<&Apdu>) {
         self.note(session, Direction::Sent, octets, apdu);
     }

@@ -235,14 +235,14 @@ fn recordings_are_made_once_and_replayed_from_their_file() {
         .database("cat", [record("id7", "War")])
         .start();
     let requests = [init(), search("@attr 1=1032 id7")];
-    let recording = TestServer::recorded_from(&path, Some(library.addr().to_string()));
+    let recording = record_to(&path, &library.addr().to_string());
     let answers = converse(recording.addr(), &requests);
     recording.wait_for_end();
     assert!(!path.exists(), "it is not complete yet");
     drop(recording);
     assert_eq!(converse(library.addr(), &requests), answers);
     drop(library);
-    let replaying = TestServer::recorded_from(&path, None);
+    let replaying = TestServer::recorded_from(&path, None).expect("replays");
     assert_eq!(converse(replaying.addr(), &requests), answers);
     assert!(replaying.not_recorded().is_empty());
     let unknown = search("@attr 1=1032 id8");
@@ -256,10 +256,23 @@ fn recordings_are_made_once_and_replayed_from_their_file() {
 }
 
 #[test]
-#[should_panic(expected = "Z3950_RECORD=HOST:PORT records it")]
 fn a_recording_that_is_missing_says_how_to_make_it() {
     let folder = tempfile::tempdir().expect("a folder");
-    TestServer::recorded_from(&folder.path().join("said.jsonl"), None);
+    let path = folder.path().join("said.jsonl");
+    let refused = |path| {
+        TestServer::recorded_from(path, None)
+            .err()
+            .expect("refused")
+    };
+    let error = refused(&path);
+    assert_eq!(error.kind(), io::ErrorKind::NotFound);
+    let words = error.to_string();
+    assert!(
+        words.contains("Z3950_RECORD=HOST:PORT records it"),
+        "{words}"
+    );
+    std::fs::write(&path, "no recording\n").expect("written");
+    assert_eq!(refused(&path).kind(), io::ErrorKind::InvalidData);
 }
 
 #[test]
@@ -269,12 +282,100 @@ fn a_test_that_fails_keeps_the_recording_before() {
     std::fs::write(&path, "before").expect("written");
     let of_test = path.clone();
     let failed = thread::spawn(move || {
-        let _server = TestServer::recorded_from(&of_test, Some("127.0.0.1:1".to_owned()));
+        let _server = record_to(&of_test, "127.0.0.1:1");
         panic!("as the test wants");
     });
     assert!(failed.join().is_err());
     let kept = std::fs::read_to_string(&path).expect("text");
     assert_eq!(kept, "before");
+}
+
+fn record_to(path: &Path, server: &str) -> TestServer {
+    TestServer::recorded_from(path, Some(server.to_owned())).expect("records")
+}
+
+/// A folder with one file, `said.jsonl`.
+fn recorded_before() -> (tempfile::TempDir, std::path::PathBuf) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("said.jsonl");
+    std::fs::write(&path, "before").expect("written");
+    (folder, path)
+}
+
+/// The file is as before, and nothing is next to it.
+fn is_as_before(folder: &Path) {
+    let names = std::fs::read_dir(folder).expect("a folder");
+    assert_eq!(names.count(), 1);
+    let kept = std::fs::read_to_string(folder.join("said.jsonl")).expect("text");
+    assert_eq!(kept, "before");
+}
+
+#[test]
+fn without_a_session_the_recording_before_is_kept() {
+    let (folder, path) = recorded_before();
+    let words = |server: TestServer| server.try_stop().expect_err("no recording").to_string();
+    let said = words(record_to(&path, "127.0.0.1:1"));
+    assert!(said.ends_with("no session with 127.0.0.1:1"), "{said}");
+    is_as_before(folder.path());
+
+    let unreachable = record_to(&path, "127.0.0.1:1");
+    converse(unreachable.addr(), &[init()]);
+    unreachable.wait_for_end();
+    let said = words(unreachable);
+    assert!(said.contains("127.0.0.1:1 cannot be reached"), "{said}");
+    is_as_before(folder.path());
+
+    let unreachable = record_to(&path, "127.0.0.1:1");
+    converse(unreachable.addr(), &[init()]);
+    unreachable.wait_for_end();
+    let dropped = thread::spawn(move || drop(unreachable)).join();
+    let panic = dropped.expect_err("told").downcast::<String>();
+    let said = panic.expect("words");
+    assert!(said.contains("127.0.0.1:1 cannot be reached"), "{said}");
+    is_as_before(folder.path());
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_recording_on_a_full_disk_is_told_and_the_one_before_kept() {
+    let (folder, path) = recorded_before();
+    let library = TestServer::demo();
+    let recording = record_to(&path, &library.addr().to_string());
+    let full = std::fs::File::options().write(true).open("/dev/full");
+    let draft = recording.draft.as_ref().expect("records");
+    draft.log.change(|file| *file = full.expect("a device"));
+    converse(recording.addr(), &[init()]);
+    recording.wait_for_end();
+    let error = recording.try_stop().expect_err("cut");
+    assert_eq!(error.kind(), io::ErrorKind::Other);
+    let said = error.to_string();
+    assert!(said.contains("No space left on device"), "{said}");
+    is_as_before(folder.path());
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn recordings_replace_files_only() {
+    use std::os::unix::fs::symlink;
+    let (folder, path) = recorded_before();
+    let device = folder.path().join("device");
+    symlink("/dev/full", &device).expect("linked");
+    for path in [Path::new("/dev/full"), &device] {
+        let refused = TestServer::recorded_from(path, Some("127.0.0.1:1".to_owned()));
+        let said = refused.err().expect("refused").to_string();
+        assert!(said.contains("a regular file is needed"), "{said}");
+    }
+    let link = folder.path().join("link");
+    symlink("said.jsonl", &link).expect("linked");
+    let library = TestServer::demo();
+    let recording = record_to(&link, &library.addr().to_string());
+    converse(recording.addr(), &[init()]);
+    recording.wait_for_end();
+    drop(recording);
+    assert!(link.is_symlink());
+    let said = std::fs::read_to_string(&path).expect("text");
+    let said = Recording::parse(&said).expect("a recording");
+    assert_eq!(said.entries.len(), 2);
 }
 
 #[cfg(unix)]

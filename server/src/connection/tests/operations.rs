@@ -21,9 +21,13 @@ async fn waiting_within(limits: Limits) -> (Client, Arc<Slow>) {
 }
 
 fn cancel() -> Apdu {
+    trigger(RequestedAction::CANCEL)
+}
+
+fn trigger(requested_action: RequestedAction) -> Apdu {
     TriggerResourceControlRequest {
         reference_id: None,
-        requested_action: RequestedAction::CANCEL,
+        requested_action,
         pref_resource_report_format: None,
         result_set_wanted: Some(false),
         other_info: None,
@@ -51,6 +55,23 @@ async fn an_operation_is_cancelled_and_the_session_continues() {
     assert_eq!(client.heard().await, "searchResponse");
     assert_eq!(client.heard().await, "presentResponse");
     assert_eq!(backend.counts(), (2, 2));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_delayed_answer_is_sent_when_its_operation_is_cancelled() {
+    let hour = Duration::from_secs(3600);
+    for (action, waited) in [
+        (RequestedAction::CANCEL, Duration::ZERO),
+        (RequestedAction::RESOURCE_REPORT, hour),
+    ] {
+        let faults = Faults::new().with("on search: delay 1h".parse().expect("a rule"));
+        let mut client = Client::open(Limits::default(), faults).await;
+        let begun = Instant::now();
+        client.send(search("war")).await;
+        client.send(trigger(action)).await;
+        assert_eq!(client.heard().await, "searchResponse");
+        assert_eq!(begun.elapsed(), waited);
+    }
 }
 
 #[tokio::test(start_paused = true)]

@@ -35,7 +35,7 @@ fn text_form_of_every_fault_in_a_search() {
         ("octets b700", "b\"\\xb7\\0\""),
         ("garbage 1", "b\"\\xff\""),
         ("before segment", "segmentRequest"),
-        ("behind access-control who?", answer),
+        ("after access-control who?", answer),
         ("instead resource-control ask", "resourceControlRequest"),
         ("last init-response", "initResponse"),
         ("close systemProblem \"disk full\"", "close systemProblem"),

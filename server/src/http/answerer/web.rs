@@ -28,7 +28,12 @@ impl Answerer<'_> {
     ) -> Answered {
         let timer = OperationTimer::begin(OperationKind::Http, &self.context.metrics);
         let context = Arc::clone(self.context);
-        let sessions = SessionsOfRequest::new(self.peer, context, self.stopping.clone());
+        let sessions = SessionsOfRequest::new(
+            self.peer,
+            self.rooms.clone(),
+            context,
+            self.stopping.clone(),
+        );
         let client = WebClient::new(
             self.peer,
             heading.login,

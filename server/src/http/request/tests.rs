@@ -5,6 +5,10 @@ use hyper::Request;
 use super::*;
 
 fn heading(head: &str) -> Result<Heading, Problem> {
+    heading_of(head, false)
+}
+
+fn heading_of(head: &str, is_web: bool) -> Result<Heading, Problem> {
     let mut lines = head.lines();
     let mut words = lines.next().unwrap_or_default().split(' ');
     let mut request = Request::builder()
@@ -15,7 +19,7 @@ fn heading(head: &str) -> Result<Heading, Problem> {
         request = request.header(name, value);
     }
     let (head, ()) = request.body(()).expect("a head").into_parts();
-    read(&head, b"", false)
+    read(&head, b"", is_web)
 }
 
 #[test]
@@ -48,11 +52,47 @@ fn the_host_names_the_server() {
     for (host, expected) in [
         ("lib.example", ("lib.example", None)),
         ("lib.example:2100", ("lib.example", Some(2100))),
+        ("lib.example:65535", ("lib.example", Some(65535))),
+        ("lib.example:", ("lib.example", None)),
         ("127.0.0.1:80", ("127.0.0.1", Some(80))),
         ("[::1]:2100", ("[::1]", Some(2100))),
     ] {
         let read = heading(&format!("GET / HTTP/1.1\nHost: {host}")).expect("a heading");
         assert_eq!((read.authority.0.as_str(), read.authority.1), expected);
+    }
+    for refused in [
+        "user@lib.example",
+        "127.0.0.1:2100@lib.example",
+        "lib.example:65536",
+        "lib.example:2100:1",
+        "lib.example:x",
+        "lib example",
+    ] {
+        let read = heading(&format!("GET / HTTP/1.1\nHost: {refused}"));
+        assert_eq!(
+            read.err().map(|it| it.status.as_u16()),
+            Some(400),
+            "{refused}"
+        );
+    }
+}
+
+#[test]
+fn pages_are_not_for_scripts_of_other_sites() {
+    for (origin, is_taken) in [
+        ("", true),
+        ("Origin: http://lib.example:2100", true),
+        ("Origin: https://LIB.example:2100", true),
+        ("Origin: http://lib.example", false),
+        ("Origin: http://evil.example:2100", false),
+        ("Origin: http://lib.example:2100@evil.example", false),
+        ("Origin: null", false),
+    ] {
+        let head = format!("GET /search?q=a HTTP/1.1\nHost: lib.example:2100\n{origin}");
+        let read = heading_of(head.trim_end(), true);
+        let status = read.err().map(|problem| problem.status.as_u16());
+        assert_eq!(status, (!is_taken).then_some(403), "{origin}");
+        assert!(heading_of(head.trim_end(), false).is_ok(), "SRU: {origin}");
     }
 }
 

@@ -9,6 +9,7 @@ use z3950_asn1::codec;
 use z3950_asn1::codec::stream::ApduCodec;
 
 use super::*;
+use crate::connection::rooms::{Entrance, Rooms};
 use crate::requests::{init, search};
 use crate::web::{Web, WebAnswering, WebBody, WebClient, WebRequest, http, is_sru};
 
@@ -119,6 +120,37 @@ fn caller_with(limits: Limits, faults: Faults) -> (Caller, Arc<Pages>) {
         ..Context::new(Target::new(catalogue(), limits))
     };
     (Caller::within(Arc::new(context), None), pages)
+}
+
+#[tokio::test(start_paused = true)]
+async fn sessions_of_a_request_count_against_the_limit() {
+    let limits = Limits {
+        sessions: 4,
+        ..Limits::default()
+    };
+    let rooms = Rooms::new(&limits);
+    let enter = || match rooms.enter(None) {
+        Entrance::Admitted(room) => Some(room),
+        Entrance::Full(_) | Entrance::Refused => None,
+    };
+    let context = Context {
+        web: Some(Arc::new(Pages::default()) as _),
+        ..Context::new(Target::new(catalogue(), limits))
+    };
+    let mut caller = Caller::within(Arc::new(context), enter());
+    // The first is in the room of the connection.
+    for (others, sessions) in [(0, 4), (1, 3), (3, 1)] {
+        let others: Vec<_> = (0..others).map(|_| enter().expect("room")).collect();
+        for room in &others {
+            room.open();
+        }
+        let path = |count: usize| format!("/web/sessions?{count}");
+        let answer = caller.get(&path(sessions)).await;
+        assert_eq!(answer.body, format!("{sessions} sessions"));
+        sleep(Duration::from_secs(1)).await;
+        assert_eq!(caller.get(&path(sessions + 1)).await.status(), "503");
+        sleep(Duration::from_secs(1)).await;
+    }
 }
 
 /// What the server sends until the end of the connection.

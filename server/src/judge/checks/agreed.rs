@@ -15,7 +15,7 @@ impl Judged<'_> {
     /// What all requests have in common.
     pub(super) fn agreed(&mut self) {
         let name = self.request.name();
-        let is_of_client = is_of_client(self.request);
+        let is_of_client = self.request.is_of_client();
         self.mark(RuleId::ApduOfClient, is_of_client, || name.to_owned());
         if self.known.version == 0 || !is_of_client {
             return;
@@ -50,25 +50,6 @@ impl Judged<'_> {
             });
         }
     }
-}
-
-fn is_of_client(apdu: &Apdu) -> bool {
-    matches!(
-        apdu,
-        Apdu::InitializeRequest(_)
-            | Apdu::SearchRequest(_)
-            | Apdu::PresentRequest(_)
-            | Apdu::DeleteResultSetRequest(_)
-            | Apdu::AccessControlResponse(_)
-            | Apdu::ResourceControlResponse(_)
-            | Apdu::TriggerResourceControlRequest(_)
-            | Apdu::ResourceReportRequest(_)
-            | Apdu::ScanRequest(_)
-            | Apdu::SortRequest(_)
-            | Apdu::ExtendedServicesRequest(_)
-            | Apdu::DuplicateDetectionRequest(_)
-            | Apdu::Close(_)
-    )
 }
 
 /// The option by which Init grants a service.

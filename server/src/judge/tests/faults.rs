@@ -2,7 +2,6 @@
 
 use super::*;
 use crate::fault::{Fault, Rule, When};
-use crate::metrics::SessionEnd;
 
 /// The reactions to the rule, of a client that searches and then does this.
 async fn reactions(
@@ -132,5 +131,25 @@ async fn a_rejected_client_may_only_try_again() {
         let failed: Vec<&str> = failed.map(|one| one.rule.name).collect();
         let expected: &[&str] = if is_kept { &[] } else { &[name] };
         assert_eq!(failed, expected, "{text}");
+    }
+}
+
+#[tokio::test]
+async fn nobody_is_blamed_for_a_connection_that_a_fault_ends() {
+    let search = || ask(find("@attr 1=4 war", |_| {}));
+    for rule in [
+        "on search: hang-up",
+        "on search: cut 0",
+        "on search: cut 5",
+        "on search: reset",
+        "on search: reset 3",
+    ] {
+        let (_, report) = reactions(rule, vec![search()]).await;
+        let session = &report.sessions[0];
+        assert_eq!(session.end, Some(SessionEnd::Fault));
+        let text = report.to_text();
+        for name in ["close.sent", "close.answered"] {
+            assert!(session.not_seen.contains(&name), "{rule}: {text}");
+        }
     }
 }
