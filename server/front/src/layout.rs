@@ -35,6 +35,22 @@ impl PageLayout {
     }
 }
 
+/// What a page about a failure begins with.
+pub(crate) fn heading(status: StatusCode) -> &'static str {
+    match status {
+        StatusCode::MULTIPLE_CHOICES => "Several records match",
+        StatusCode::BAD_REQUEST => "This cannot be carried out",
+        StatusCode::UNAUTHORIZED => "A user and password are needed",
+        StatusCode::FORBIDDEN => "Not allowed",
+        StatusCode::NOT_FOUND => "Nothing there",
+        StatusCode::NOT_ACCEPTABLE => "No such form",
+        StatusCode::TOO_MANY_REQUESTS => "Too many requests",
+        StatusCode::BAD_GATEWAY => "The server refused",
+        StatusCode::GATEWAY_TIMEOUT => "The server cannot be reached",
+        other => other.canonical_reason().unwrap_or("Error"),
+    }
+}
+
 /// The style sheet, for good.
 pub(crate) fn style() -> Response<WebBody> {
     let mut answer = with_type(StatusCode::OK, "text/css; charset=utf-8", STYLE);

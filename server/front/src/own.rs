@@ -1,10 +1,15 @@
 //! The server itself, asked through sessions in the name of a client of HTTP.
 
+use z3950::asn1::apdu::DiagRec;
+use z3950::asn1::bib1::diagnostics::Condition;
 use z3950::service::init;
 use z3950::transport::{BoxStream, Connect, Connecting, Routes};
 use z3950::url::Host;
-use z3950::{Client, ClientOptions, Timeouts};
-use z3950_server::web::WebClient;
+use z3950::{Client, ClientOptions, Connection, Error, Timeouts};
+use z3950_server::web::http::StatusCode;
+use z3950_server::web::{Standing, WebClient};
+
+use crate::text::{described, encoded};
 
 /// A client whose connections all lead to the server itself, with the rights, limits and login of this client of HTTP.
 pub(crate) fn own_client(asker: &WebClient, mut options: ClientOptions) -> Client {
@@ -13,6 +18,46 @@ pub(crate) fn own_client(asker: &WebClient, mut options: ClientOptions) -> Clien
         .map(|login| init::id_pass(Some(&login.user), None, Some(&login.password)));
     let routes = Routes::fixed(OwnServer(asker.clone()));
     Client::with_routes(options, routes)
+}
+
+/// A connection to a database of the server. It has a session of its own, which ends when the connection is dropped.
+pub(crate) async fn connection(client: &WebClient, database: &str) -> Result<Connection, Error> {
+    let own = own_client(client, ClientOptions::default());
+    own.connect(format!("z39.50s://localhost/{}", encoded(database)))
+        .await
+}
+
+/// Whether the server admits the client.
+///
+/// # Errors
+/// The status of the answer that says why it does not, and the reason in words.
+pub(crate) async fn admitted(client: &WebClient) -> Result<(), (StatusCode, String)> {
+    if let Err(error) = connection(client, "Default").await {
+        let status = match &error {
+            Error::InitRejected(_) if is_guessing(error.diagnostics()) => {
+                StatusCode::TOO_MANY_REQUESTS
+            }
+            Error::InitRejected(_) | Error::AccessRefused { .. } => StatusCode::UNAUTHORIZED,
+            _ => StatusCode::SERVICE_UNAVAILABLE,
+        };
+        return Err((status, described(&error)));
+    }
+    match client.standing() {
+        Standing::User | Standing::Guest => Ok(()),
+        Standing::Stranger => {
+            let words = "this server wants a user and password";
+            Err((StatusCode::UNAUTHORIZED, words.to_owned()))
+        }
+    }
+}
+
+/// Whether a password was not looked at, because too many wrong ones came from the address.
+pub(crate) fn is_guessing(diagnostics: &[DiagRec]) -> bool {
+    let waits = Condition::TEMPORARILY_OUT_OF_RESOURCES;
+    diagnostics.iter().any(|one| match one {
+        DiagRec::DefaultFormat(one) => one.condition == waits.0,
+        DiagRec::ExternallyDefined(_) => false,
+    })
 }
 
 struct OwnServer(WebClient);

@@ -1,23 +1,40 @@
-//! A record as pages show it: with labels, its holdings, its URL, and as the server sent it.
+//! A record as pages show it: with labels, its holdings, its URL, and as MARC or as the server sent it.
 
-use z3950::Record;
 use z3950::asn1::record::holdings::Holding;
+use z3950::marc::Form;
 use z3950::marc::crosswalk::sutrs::sutrs_text;
+use z3950::{Record, RecordSource};
 
-use crate::text::{VALUE, clean, cut};
+use crate::text::{VALUE, clean, cut, encoded};
 
 /// A record as it is shown.
 pub(crate) struct ShownRecord {
     pub(crate) title: String,
-    /// Labels and values.
-    pub(crate) rows: Vec<(String, String)>,
-    pub(crate) holdings: Vec<ShownCopy>,
+    /// Labels, each with its values.
+    pub(crate) rows: Vec<(String, Vec<ShownValue>)>,
+    pub(crate) holdings: Vec<ShownCopies>,
     /// Its `z39.50r` URL; empty if there is none.
     pub(crate) url: String,
+    /// The database that it leads to, if that is one of several.
+    pub(crate) url_source: String,
+    /// Whether this server follows that.
+    pub(crate) has_link: bool,
+    /// What the lines are.
+    pub(crate) text_title: &'static str,
     /// The lines of the record itself.
     pub(crate) text: String,
     /// The forms in which it can be had, each with its link.
     pub(crate) downloads: Vec<(&'static str, String)>,
+}
+
+/// A value as words, of which some are links.
+pub(crate) struct ShownValue(pub(crate) Vec<(String, bool)>);
+
+/// Copies that one database has.
+pub(crate) struct ShownCopies {
+    /// The database, if it is one of several.
+    pub(crate) source: String,
+    pub(crate) copies: Vec<ShownCopy>,
 }
 
 /// A copy as it is shown.
@@ -28,20 +45,114 @@ pub(crate) struct ShownCopy {
 }
 
 impl ShownRecord {
-    pub(crate) fn of(record: &Record, url: String, downloads: Vec<(&'static str, String)>) -> Self {
+    /// A record with its URL and its files; `title` is what people call a database.
+    pub(crate) fn of(
+        record: &Record,
+        url: String,
+        downloads: Vec<(&'static str, String)>,
+        title: &impl Fn(&str) -> String,
+    ) -> Self {
         let marc = record.marc();
         let labelled = marc.as_ref().map(sutrs_text).unwrap_or_default();
-        let rows = labelled.lines().filter_map(|line| line.split_once(": "));
+        let mut rows: Vec<(String, Vec<ShownValue>)> = Vec::new();
+        for (label, value) in labelled.lines().filter_map(|line| line.split_once(": ")) {
+            // Before subdivisions of subjects.
+            let value = value.replace(" -- ", " – ");
+            let value = ShownValue::of(&cut(&value, VALUE));
+            match rows.last_mut() {
+                Some((known, values)) if known == label => values.push(value),
+                _ => rows.push((label.to_owned(), vec![value])),
+            }
+        }
+        let lines = marc.as_ref().and_then(|marc| {
+            let mut lines = Vec::new();
+            Form::Line.write(marc, &mut lines).ok()?;
+            String::from_utf8(lines).ok()
+        });
+        let (text_title, text) = match lines {
+            Some(lines) => ("MARC", lines),
+            None => ("As the server sent it", record.text()),
+        };
         Self {
             title: clean(record.title().as_deref().unwrap_or("[no title]")),
-            rows: rows
-                .map(|(label, value)| (label.to_owned(), cut(value, VALUE)))
-                .collect(),
-            holdings: record.holdings().iter().map(ShownCopy::of).collect(),
+            rows,
+            holdings: copies(record, title),
             url,
-            text: cut(&record.text(), 10 * VALUE),
+            url_source: String::new(),
+            has_link: false,
+            text_title,
+            text: cut(&text, 10 * VALUE),
             downloads,
         }
+    }
+
+    /// Shows which of several databases the URL leads to, and that as a link if this server follows it.
+    pub(crate) fn with_url(self, source: String, has_link: bool) -> Self {
+        Self {
+            url_source: source,
+            has_link,
+            ..self
+        }
+    }
+
+    /// The path of the gateway for its URL.
+    pub(crate) fn link(&self) -> String {
+        format!("/get?url={}", encoded(&self.url))
+    }
+}
+
+/// The copies of a record, those of each database together.
+fn copies(record: &Record, title: &impl Fn(&str) -> String) -> Vec<ShownCopies> {
+    let mut all: Vec<ShownCopies> = Vec::new();
+    for mut holding in record.holdings() {
+        let source = take_source(&mut holding, record.sources());
+        let source = source.map(|name| title(&name)).unwrap_or_default();
+        let copy = ShownCopy::of(&holding);
+        match all.last_mut().filter(|last| last.source == source) {
+            Some(last) => last.copies.push(copy),
+            None => all.push(ShownCopies {
+                source,
+                copies: vec![copy],
+            }),
+        }
+    }
+    all
+}
+
+/// The database that has a copy: the end of its note, if that is the name of one of these.
+fn take_source(holding: &mut Holding, sources: &[RecordSource]) -> Option<String> {
+    let note = holding.note.as_ref()?;
+    let (rest, last) = note.rsplit_once("; ").unwrap_or(("", note));
+    if !sources.iter().any(|one| one.database == last) {
+        return None;
+    }
+    let source = last.to_owned();
+    holding.note = Some(rest.to_owned()).filter(|rest| !rest.is_empty());
+    Some(source)
+}
+
+impl ShownValue {
+    /// A value, in which URLs of web pages and files are links.
+    fn of(text: &str) -> Self {
+        let mut parts: Vec<(String, bool)> = Vec::new();
+        for word in text.split_inclusive(' ') {
+            let url = word.trim_end_matches([' ', ',', ';', '.']);
+            let lower = url.to_ascii_lowercase();
+            let schemes = ["http://", "https://", "ftp://"];
+            let is_link = schemes
+                .iter()
+                .any(|scheme| lower.len() > scheme.len() && lower.starts_with(scheme));
+            let rest = word.get(url.len()..).unwrap_or_default();
+            match parts.last_mut() {
+                _ if is_link => {
+                    parts.push((url.to_owned(), true));
+                    parts.push((rest.to_owned(), false));
+                }
+                Some((known, false)) => known.push_str(word),
+                _ => parts.push((word.to_owned(), false)),
+            }
+        }
+        Self(parts)
     }
 }
 
@@ -89,6 +200,27 @@ mod tests {
     use super::*;
 
     #[test]
+    fn only_urls_of_pages_and_files_are_links() {
+        for (text, links) in [
+            (
+                "https://lib.example/a?b, see also",
+                &["https://lib.example/a?b"][..],
+            ),
+            ("see ftp://lib.example/x.", &["ftp://lib.example/x"]),
+            ("HTTP://a http://b", &["HTTP://a", "http://b"]),
+            ("javascript:alert(1) data:text/html,x http://", &[]),
+        ] {
+            let value = ShownValue::of(text);
+            let parts = value.0.iter();
+            let shown: String = parts.clone().map(|(part, _)| part.as_str()).collect();
+            assert_eq!(shown, text);
+            let found: Vec<_> = parts.filter(|(_, is_link)| *is_link).collect();
+            let found: Vec<&str> = found.iter().map(|(part, _)| part.as_str()).collect();
+            assert_eq!(found, links, "{text}");
+        }
+    }
+
+    #[test]
     fn what_is_said_twice_is_shown_once() {
         for (available, due, status, expected) in [
             (Some(true), None, Some("Available"), "available"),
@@ -117,6 +249,26 @@ mod tests {
             holding.due = due.map(str::to_owned);
             holding.status = status.map(str::to_owned);
             assert_eq!(ShownCopy::of(&holding).status, expected);
+        }
+    }
+
+    #[test]
+    fn the_source_of_a_copy_is_the_end_of_its_note() {
+        let sources = [RecordSource::new("u@a:210/b")];
+        for (note, source, status) in [
+            ("Fragile; u@a:210/b", Some("u@a:210/b"), "Fragile"),
+            ("u@a:210/b", Some("u@a:210/b"), ""),
+            ("u@c:210/b", None, "u@c:210/b"),
+        ] {
+            let mut holding = Holding::default();
+            holding.note = Some(note.to_owned());
+            let found = take_source(&mut holding, &sources);
+            let copy = ShownCopy::of(&holding);
+            assert_eq!(
+                (found.as_deref(), &*copy.status),
+                (source, status),
+                "{note}"
+            );
         }
     }
 }

@@ -5,6 +5,8 @@ use std::fmt::Write;
 
 /// Characters of a title or another line of a list.
 pub(super) const LINE: usize = 300;
+/// Characters of several lines as one.
+const LINES: usize = 2000;
 /// Characters of a value of a record that is shown alone.
 pub(super) const VALUE: usize = 20_000;
 
@@ -13,17 +15,17 @@ pub(super) fn clean(text: &str) -> String {
     cut(text, LINE)
 }
 
-/// At most `most` characters of a text, with a note if there are more. Controls, among them those that change the direction of
-/// the text around it, are replaced.
+/// The lines of a text as one line.
+pub(super) fn one_line(text: &str) -> String {
+    let lines = text.split(['\n', '\r']);
+    let lines = lines.map(|line| line.trim_matches([' ', '\t', ';']));
+    let lines: Vec<&str> = lines.filter(|line| !line.is_empty()).collect();
+    cut(&lines.join("; "), LINES)
+}
+
+/// At most `most` characters of a text, with a note if there are more; all of them [`printable`].
 pub(super) fn cut(text: &str, most: usize) -> String {
-    let shown = text.chars().take(most).map(|character| match character {
-        '\n' | '\t' => character,
-        '\u{200e}' | '\u{200f}' | '\u{061c}' => '\u{fffd}',
-        '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => '\u{fffd}',
-        other if other.is_control() => '\u{fffd}',
-        other => other,
-    });
-    let mut shown: String = shown.collect();
+    let mut shown: String = text.chars().take(most).map(printable).collect();
     let left = text.chars().skip(most).count();
     if left > 0 {
         // Writing to a String cannot fail.
@@ -32,16 +34,42 @@ pub(super) fn cut(text: &str, most: usize) -> String {
     shown
 }
 
+/// The character, or U+FFFD in place of a control, among them those that change the direction of the text around it. Line ends and
+/// tabs stay.
+pub(super) fn printable(character: char) -> char {
+    match character {
+        '\n' | '\t' => character,
+        '\u{200e}' | '\u{200f}' | '\u{061c}' => '\u{fffd}',
+        '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => '\u{fffd}',
+        other if other.is_control() => '\u{fffd}',
+        other => other,
+    }
+}
+
+/// The name of a part of a database as people know it: `TARGET` of `NAME@TARGET`.
+pub(super) fn part(name: &str) -> &str {
+    name.split_once('@').map_or(name, |(_, target)| target)
+}
+
 /// An error with its causes, as a line.
 pub(super) fn described(error: &dyn Error) -> String {
+    clean(&chain(error))
+}
+
+/// An error with those causes that say more than the error itself.
+pub(super) fn chain(error: &dyn Error) -> String {
     let mut words = error.to_string();
     let mut cause = error.source();
     while let Some(next) = cause {
-        // Writing to a String cannot fail.
-        let _ = write!(words, ": {next}");
+        let said = next.to_string();
+        let plain = said.split(" (os error").next().unwrap_or_default();
+        if !words.to_lowercase().contains(&plain.to_lowercase()) {
+            // Writing to a String cannot fail.
+            let _ = write!(words, ": {said}");
+        }
         cause = next.source();
     }
-    clean(&words)
+    words
 }
 
 /// A part of a URL (RFC 3986 §2).
@@ -95,11 +123,36 @@ mod tests {
             assert_eq!(clean(text), expected, "{text:?}");
         }
         assert_eq!(clean(&"x".repeat(LINE)), "x".repeat(LINE));
+        assert_eq!(
+            one_line("\u{1b}[31mno;\r\n\n  field\0\n"),
+            "\u{fffd}[31mno; field\u{fffd}"
+        );
+        assert!(one_line(&"x\n".repeat(LINES)).chars().count() < 2 * LINES);
         let long = clean(&"x".repeat(LINE + 2));
         assert!(
             long.ends_with("x… [2 further characters are left out]"),
             "{long}"
         );
         assert_eq!(encoded("a/b ü"), "a%2Fb%20%C3%BC");
+    }
+
+    #[test]
+    fn causes_that_repeat_the_error_are_left_out() {
+        #[derive(Debug)]
+        struct Words(&'static str, Option<Box<Words>>);
+        impl std::fmt::Display for Words {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str(self.0)
+            }
+        }
+        impl Error for Words {
+            fn source(&self) -> Option<&(dyn Error + 'static)> {
+                self.1.as_ref().map(|cause| &**cause as _)
+            }
+        }
+        let last = Words("Connection refused (os error 111)", None);
+        let error = Words("connection refused", Some(Box::new(last)));
+        let error = Words("cannot connect", Some(Box::new(error)));
+        assert_eq!(described(&error), "cannot connect: connection refused");
     }
 }

@@ -1,0 +1,296 @@
+//! The form for searches: what is typed, and the databases of the server to choose from.
+
+use std::collections::HashSet;
+
+use z3950::target::Target;
+use z3950_server::backend::DatabaseInfo;
+use z3950_server::web::WebClient;
+
+use crate::text;
+
+/// A database, or a part of one, that can be chosen.
+pub(crate) struct DatabaseChoice {
+    pub(crate) name: String,
+    /// Its title; of a part, without that of the whole.
+    pub(crate) title: String,
+    /// Where its records are; empty for those of the server itself.
+    addresses: Vec<String>,
+    pub(crate) is_chosen: bool,
+}
+
+/// A database with its parts.
+pub(crate) struct ShownDatabase {
+    pub(crate) name: String,
+    pub(crate) title: String,
+    pub(crate) description: String,
+    pub(crate) records: String,
+    pub(crate) is_merged: bool,
+    /// The choice of all of it; none for one whose parts are searched side by side.
+    pub(crate) whole: Option<DatabaseChoice>,
+    pub(crate) parts: Vec<DatabaseChoice>,
+}
+
+/// What a person wants to have ticked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ticks {
+    All,
+    None,
+}
+
+impl ShownDatabase {
+    fn of(database: DatabaseInfo) -> Self {
+        let title = text::clean(database.title.as_deref().unwrap_or(&database.name));
+        let records = match database.records {
+            Some(1) => "1 record".to_owned(),
+            Some(count) => format!("{count} records"),
+            None => String::new(),
+        };
+        let mut parts: Vec<DatabaseChoice> = Vec::new();
+        for part in database.parts {
+            let target = text::part(&part.name);
+            let title = part.title.as_deref().unwrap_or(target);
+            let is_known = parts.iter().any(|known| known.title == title);
+            let title = match is_known {
+                true => format!("{title} ({target})"),
+                false => title.to_owned(),
+            };
+            parts.push(DatabaseChoice {
+                title: text::clean(&title),
+                addresses: part.address.into_iter().collect(),
+                is_chosen: false,
+                name: part.name,
+            });
+        }
+        let of_parts = parts.iter().flat_map(|part| &part.addresses).cloned();
+        let has_whole = database.is_merged || parts.is_empty();
+        let whole = has_whole.then(|| DatabaseChoice {
+            name: database.name.clone(),
+            title: title.clone(),
+            addresses: database.address.into_iter().chain(of_parts).collect(),
+            is_chosen: false,
+        });
+        Self {
+            name: database.name,
+            title,
+            description: text::clean(database.description.as_deref().unwrap_or_default()),
+            records,
+            is_merged: database.is_merged,
+            whole,
+            parts,
+        }
+    }
+
+    /// What can be chosen of it.
+    pub(crate) fn choices(&self) -> impl Iterator<Item = &DatabaseChoice> {
+        self.whole.iter().chain(&self.parts)
+    }
+
+    pub(crate) fn has_chosen_part(&self) -> bool {
+        self.parts.iter().any(|part| part.is_chosen)
+    }
+
+    /// Whether this is the name of the database. Of one that can be chosen as its parts only, it stands for these.
+    fn is_named(&self, name: &str) -> bool {
+        self.name.eq_ignore_ascii_case(name)
+    }
+
+    /// The title of a part.
+    fn part(&self, name: &str) -> Option<&str> {
+        let mut parts = self.parts.iter();
+        let part = parts.find(|part| part.name.eq_ignore_ascii_case(name))?;
+        Some(&part.title)
+    }
+}
+
+/// The databases of a server.
+pub(crate) struct Catalogues(pub(crate) Vec<ShownDatabase>);
+
+impl Catalogues {
+    /// All of them, none of which is chosen.
+    pub(crate) fn of(client: &WebClient) -> Self {
+        let databases = client.databases().into_iter();
+        Self(databases.map(ShownDatabase::of).collect())
+    }
+
+    /// The title of a database, or of a part with that of the whole before it. The name, if there is no such database.
+    pub(crate) fn title(&self, name: &str) -> String {
+        let of_database = |database: &ShownDatabase| {
+            if database.is_named(name) {
+                return Some(database.title.clone());
+            }
+            let title = database.part(name)?;
+            Some(format!("{}: {title}", database.title))
+        };
+        let title = self.0.iter().find_map(of_database);
+        title.unwrap_or_else(|| text::clean(name))
+    }
+
+    /// The title of a part alone, or else as [`title`](Self::title) has it.
+    pub(crate) fn short_title(&self, name: &str) -> String {
+        let part = self.0.iter().find_map(|database| database.part(name));
+        part.map_or_else(|| self.title(name), str::to_owned)
+    }
+
+    /// Whether there is a database or a part of this name.
+    pub(crate) fn has(&self, name: &str) -> bool {
+        let mut databases = self.0.iter();
+        databases.any(|database| database.is_named(name) || database.part(name).is_some())
+    }
+
+    /// The name of the first choice whose records are where a URL of Z39.50 or SRU leads.
+    pub(crate) fn at(&self, url: &str) -> Option<String> {
+        let address = url.parse::<Target>().ok()?.to_string();
+        let address = address.trim_end_matches('/');
+        let is_there = |choice: &&DatabaseChoice| match &*choice.addresses {
+            [only] => only.trim_end_matches('/').eq_ignore_ascii_case(address),
+            _ => false,
+        };
+        let choice = self.choices().find(is_there)?;
+        Some(choice.name.clone())
+    }
+
+    fn choices(&self) -> impl Iterator<Item = &DatabaseChoice> {
+        self.0.iter().flat_map(ShownDatabase::choices)
+    }
+
+    /// Chooses what is named: databases, and parts of them.
+    fn choose(&mut self, names: &[String]) {
+        for database in &mut self.0 {
+            let is_named = names.iter().any(|name| database.is_named(name));
+            let has_whole = database.whole.is_some();
+            for part in &mut database.parts {
+                let mut names = names.iter();
+                part.is_chosen = is_named && !has_whole
+                    || names.any(|name| part.name.eq_ignore_ascii_case(name));
+            }
+            if let Some(whole) = &mut database.whole {
+                whole.is_chosen = is_named;
+            }
+        }
+    }
+
+    /// Chooses everything once: no catalogue that a choice before has, and no part of a database that is chosen as a whole.
+    fn choose_all(&mut self) {
+        let mut known: HashSet<String> = HashSet::new();
+        // Wholes first, because their records are merged.
+        let mut choices: Vec<&mut DatabaseChoice> = Vec::new();
+        let mut parts = Vec::new();
+        for database in &mut self.0 {
+            let has_whole = database.whole.is_some();
+            choices.extend(&mut database.whole);
+            if !has_whole {
+                parts.extend(&mut database.parts);
+            }
+        }
+        choices.append(&mut parts);
+        for choice in choices {
+            let is_new = choice.addresses.iter().any(|one| !known.contains(one));
+            choice.is_chosen = choice.addresses.is_empty() || is_new;
+            if choice.is_chosen {
+                known.extend(choice.addresses.iter().cloned());
+            }
+        }
+    }
+}
+
+/// The form for a search.
+pub(crate) struct SearchForm {
+    pub(crate) query: String,
+    pub(crate) catalogues: Catalogues,
+}
+
+impl SearchForm {
+    /// The form with what was typed and chosen; with everything chosen once if there was no choice.
+    pub(crate) fn new(
+        client: &WebClient,
+        query: &str,
+        targets: &[String],
+        ticks: Option<Ticks>,
+    ) -> Self {
+        let mut catalogues = Catalogues::of(client);
+        match ticks {
+            Some(Ticks::None) => {}
+            Some(Ticks::All) => catalogues.choose_all(),
+            None if targets.is_empty() => catalogues.choose_all(),
+            None => catalogues.choose(targets),
+        }
+        Self {
+            query: query.to_owned(),
+            catalogues,
+        }
+    }
+
+    /// What is chosen, and the names that the server does not have.
+    pub(crate) fn targets(&self, names: &[String]) -> Vec<String> {
+        let chosen = self.catalogues.choices().filter(|choice| choice.is_chosen);
+        let chosen = chosen.map(|choice| choice.name.clone());
+        let unknown = names.iter().filter(|name| !self.catalogues.has(name));
+        chosen.chain(unknown.cloned()).collect()
+    }
+
+    /// How many choices there are.
+    pub(crate) fn size(&self) -> usize {
+        self.catalogues.choices().count()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use z3950_server::backend::DatabasePart;
+
+    use super::*;
+
+    /// A database with these parts, each a name and an address.
+    fn database(name: &str, is_merged: bool, parts: &[(&str, &str)]) -> DatabaseInfo {
+        let mut database = DatabaseInfo::default();
+        database.name = name.to_owned();
+        database.is_merged = is_merged;
+        let parts = parts.iter().map(|(name, address)| {
+            let mut part = DatabasePart::new(*name);
+            part.address = Some((*address).to_owned());
+            part
+        });
+        database.parts = parts.collect();
+        database
+    }
+
+    fn chosen(catalogues: &Catalogues) -> Vec<&str> {
+        let chosen = catalogues.choices().filter(|choice| choice.is_chosen);
+        chosen.map(|choice| choice.name.as_str()).collect()
+    }
+
+    #[test]
+    fn every_catalogue_is_chosen_once() {
+        let plain = [("plain@a", "a:210/x"), ("plain@b", "b:210/x")];
+        let merged = [("merged@a", "a:210/x"), ("merged@c", "http://c/x")];
+        let again = [("again@a", "a:210/x"), ("again@c", "http://c/x")];
+        let databases = [
+            database("plain", false, &plain),
+            database("merged", true, &merged),
+            database("again", true, &again),
+            database("own", false, &[]),
+        ];
+        let databases = databases.map(ShownDatabase::of);
+        let mut catalogues = Catalogues(databases.into());
+        catalogues.choose_all();
+        assert_eq!(chosen(&catalogues), ["plain@b", "merged", "own"]);
+        for (name, expected) in [
+            ("plain", &["plain@a", "plain@b"][..]),
+            ("MERGED", &["merged"]),
+            ("merged@c", &["merged@c"]),
+            ("nothing", &[]),
+        ] {
+            catalogues.choose(&[name.to_owned()]);
+            assert_eq!(chosen(&catalogues), expected, "{name}");
+        }
+        for (url, name) in [
+            ("z39.50s://a/x", Some("plain@a")),
+            ("http://c/x/", Some("merged@c")),
+            ("z39.50s://a/y", None),
+            ("http://d/x", None),
+            ("war", None),
+        ] {
+            assert_eq!(catalogues.at(url).as_deref(), name, "{url}");
+        }
+    }
+}

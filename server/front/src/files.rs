@@ -1,0 +1,191 @@
+//! Files of records: the formats that both pages of a record offer, and what a file has before, between and after its records.
+
+use z3950::Record;
+use z3950::asn1::record::RetrievedRecord;
+use z3950::marc::table::{Columns, DEFAULT_COLUMNS, RowOrigin, Table, TableForm};
+use z3950::marc::{Form, iso2709};
+
+/// A format of files.
+pub(crate) struct FileFormat {
+    /// In the parameter `format`.
+    pub(crate) name: &'static str,
+    /// As pages show it.
+    pub(crate) title: &'static str,
+    pub(crate) media_type: &'static str,
+    pub(crate) extension: &'static str,
+    writer: FileWriter,
+}
+
+#[derive(Clone, Copy)]
+enum FileWriter {
+    /// A form of MARC records.
+    Marc(Form),
+    /// One object, or an array of them.
+    Json,
+    /// A table with a header.
+    Table(TableForm),
+}
+
+/// All formats.
+pub(crate) static FORMATS: [FileFormat; 7] = [
+    FileFormat {
+        name: "marc",
+        title: "MARC",
+        media_type: "application/marc",
+        extension: "mrc",
+        writer: FileWriter::Marc(Form::Marc),
+    },
+    FileFormat {
+        name: "marcxml",
+        title: "MARCXML",
+        media_type: "application/marcxml+xml",
+        extension: "xml",
+        writer: FileWriter::Marc(Form::MarcXml),
+    },
+    FileFormat {
+        name: "json",
+        title: "JSON",
+        media_type: "application/json",
+        extension: "json",
+        writer: FileWriter::Json,
+    },
+    FileFormat {
+        name: "csv",
+        title: "CSV",
+        media_type: "text/csv; charset=utf-8",
+        extension: "csv",
+        writer: FileWriter::Table(TableForm::Csv),
+    },
+    FileFormat {
+        name: "spreadsheet",
+        title: "Spreadsheet",
+        media_type: "text/csv; charset=utf-8",
+        extension: "csv",
+        writer: FileWriter::Table(TableForm::Spreadsheet),
+    },
+    FileFormat {
+        name: "mrk",
+        title: "MARCMaker",
+        media_type: "text/plain; charset=utf-8",
+        extension: "mrk",
+        writer: FileWriter::Marc(Form::Mrk),
+    },
+    FileFormat {
+        name: "dc",
+        title: "Dublin Core",
+        media_type: "application/xml",
+        extension: "xml",
+        writer: FileWriter::Marc(Form::DublinCore),
+    },
+];
+
+const NO_MARC: &str = "it is not MARC";
+
+impl FileFormat {
+    /// The format of this name.
+    pub(crate) fn named(name: &str) -> Option<&'static Self> {
+        FORMATS.iter().find(|format| format.name == name)
+    }
+
+    /// A record as a part of a file with this source.
+    ///
+    /// # Errors
+    /// Why it has no such form, in words.
+    pub(crate) fn written(&self, record: &Record, source: &str) -> Result<Vec<u8>, String> {
+        let marc = || record.marc().ok_or(NO_MARC);
+        let mut octets = Vec::new();
+        match self.writer {
+            FileWriter::Marc(Form::Marc) => {
+                let marc = marc()?;
+                return match record.retrieved() {
+                    RetrievedRecord::Marc(octets) => Ok(octets.to_vec()),
+                    _ => iso2709::encode(&marc).map_err(|error| error.to_string()),
+                };
+            }
+            // Losses are those of the form.
+            FileWriter::Marc(form) => {
+                let lost = form.write(&marc()?, &mut octets);
+                lost.map_err(|error| error.to_string())?;
+            }
+            FileWriter::Json => {
+                let value = record.json().ok_or("it has no form in JSON")?;
+                octets = value.to_string().into_bytes();
+            }
+            FileWriter::Table(form) => {
+                let source = Some(source).filter(|source| !source.is_empty());
+                let table = table(form);
+                drop(table.write(&marc()?, RowOrigin::from(source), &[], &mut octets));
+            }
+        }
+        Ok(octets)
+    }
+
+    /// A file of one record with this source: in MARCXML and JSON without what holds several together.
+    ///
+    /// # Errors
+    /// Why it has no such form, in words.
+    pub(crate) fn alone(&self, record: &Record, source: &str) -> Result<Vec<u8>, String> {
+        match self.writer {
+            FileWriter::Marc(Form::MarcXml) => Ok(record.marcxml().ok_or(NO_MARC)?.into_bytes()),
+            FileWriter::Json => {
+                let mut octets = self.written(record, source)?;
+                octets.push(b'\n');
+                Ok(octets)
+            }
+            _ => Ok(self.file(&[self.written(record, source)?])),
+        }
+    }
+
+    /// A file of these records, in the order given.
+    pub(crate) fn file(&self, records: &[Vec<u8>]) -> Vec<u8> {
+        let (begin, between, end) = match self.writer {
+            FileWriter::Marc(form) => (form.begin().to_owned(), form.between(), form.end()),
+            FileWriter::Json => ("[".to_owned(), ",\n", "]\n"),
+            FileWriter::Table(form) => (table(form).header().to_owned(), "", ""),
+        };
+        let mut all = begin.into_bytes();
+        all.extend(records.join(between.as_bytes()));
+        all.extend_from_slice(end.as_bytes());
+        all
+    }
+}
+
+/// The usual columns, and the source.
+fn table(form: TableForm) -> Table {
+    let columns = format!("{DEFAULT_COLUMNS},source").parse();
+    Table::new(form, &columns.unwrap_or_else(|_| Columns::default()))
+}
+
+/// The name of a file for a docid: letters, digits, dots, hyphens and underscores, which no program takes for anything else.
+pub(crate) fn file_name(docid: &[u8], extension: &str) -> String {
+    let plain = |octet: &u8| match octet {
+        b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' => char::from(*octet),
+        _ => '_',
+    };
+    let name: String = docid.iter().take(64).map(plain).collect();
+    let name = name.trim_matches(['.', '-', '_']);
+    match name {
+        "" => format!("record.{extension}"),
+        name => format!("{name}.{extension}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_files_are_plain() {
+        for (docid, expected) in [
+            (&b"id7"[..], "id7.mrc"),
+            (b"../../etc/passwd", "etc_passwd.mrc"),
+            (b"a\"; filename=\"b.exe", "a___filename__b.exe.mrc"),
+            (b"\xff\r\nSet-Cookie: a=b", "Set-Cookie__a_b.mrc"),
+            (b"-rf", "rf.mrc"),
+            (b"...", "record.mrc"),
+            (&[b'x'; 200], &format!("{}.mrc", "x".repeat(64))),
+        ] {
+            assert_eq!(file_name(docid, "mrc"), expected);
+        }
+    }
+}
