@@ -6,16 +6,29 @@
 //!    hits ─▶ set ────▶ upstream                           position ─▶ target and rank ─▶ a page
 //!                 records                                 pages kept, and converted
 //!    hits ─▶ window ─▶ merge                              records of one edition as one hit
+//!    scan ─▶ upstream                                     the terms of all targets as one list
+//!    sort ─▶ sorted                                       sorted lists as one, as far as it is read
+//!  search ─▶ operands                                     earlier sets in a query: their queries at each target
 //! ```
 
+mod cache;
+mod facets;
 mod failure;
+mod form;
+mod health;
 mod hits;
 pub mod merge;
+mod merged;
+mod operands;
 mod queue;
 mod records;
+mod scan;
 mod search;
 mod set;
 mod shared;
+mod sort;
+mod sorted;
+mod term_counts;
 mod upstream;
 mod via;
 mod window;
@@ -26,18 +39,22 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 use z3950::profile::ProfileError;
+use z3950::target::Target;
 use z3950::{Client, Timeouts};
 use z3950_server::MemoryBackend;
 use z3950_server::asn1::apdu::{DatabaseName, Schema};
 use z3950_server::asn1::bib1::diagnostics::Condition;
 use z3950_server::asn1::oid::{Oid, UNIMARC, USMARC};
 use z3950_server::backend::{
-    Answer, Backend, Caller, DatabaseInfo, Found, Retrieve, RetrieveMany, Retrieved, Search,
+    Answer, Backend, Caller, DatabaseInfo, DatabasePart, Found, Hits, Retrieve, RetrieveMany,
+    Retrieved, Scan, Scanned, Search, Sort,
 };
 use z3950_server::memory::forms;
 use z3950_server::{Diagnostic, diagnostic};
 
-use self::records::RecordCache;
+use self::cache::RecordCache;
+pub use self::health::TargetCounts;
+use self::health::TargetHealth;
 use self::upstream::Upstream;
 use self::via::Chains;
 
@@ -67,11 +84,17 @@ pub struct RemoteOptions {
     pub merge: bool,
     /// How many of the first records of each target are read for that; 100, and at most [`Self::MAX_MERGE_RECORDS`].
     pub merge_records: u64,
+    /// How many of the first records of several targets are put in order by a sort; 1000, and at most [`Self::MAX_SORTED_RECORDS`]. The
+    /// others cannot be retrieved then.
+    pub sorted_records: u64,
 }
 
 impl RemoteOptions {
     /// The most records of each target that are read to find those of one edition.
     pub const MAX_MERGE_RECORDS: u64 = 1000;
+
+    /// The most records of several targets that are put in order.
+    pub const MAX_SORTED_RECORDS: u64 = 100_000;
 
     /// A database at these targets, with the default times and limits.
     pub fn new(
@@ -90,6 +113,7 @@ impl RemoteOptions {
             cache_octets: 64 << 20,
             merge: false,
             merge_records: 100,
+            sorted_records: 1000,
         }
     }
 }
@@ -112,6 +136,8 @@ pub struct RemoteDatabase {
     options: RemoteOptions,
     chains: Chains,
     cache: Arc<RecordCache>,
+    /// Of each target.
+    health: Vec<TargetHealth>,
     /// Made once: every page asks for it.
     databases: Vec<DatabaseInfo>,
 }
@@ -126,11 +152,15 @@ impl RemoteDatabase {
         let mut timeouts = Timeouts::default().with_answer(options.target_time);
         timeouts.connect = Some(options.target_time);
         of_client.timeouts = timeouts;
+        // Targets keep their idle sessions themselves.
+        of_client.idle_time = Some(Duration::from_secs(1));
         let client = client.with_options(of_client);
         let cache = Arc::new(RecordCache::new(options.cache_octets));
         let chains = Chains::new(client, &options, Arc::clone(&cache))?;
+        let names = chains.direct.iter().map(|target| target.name());
         Ok(Self {
-            databases: described(&options, &chains.direct),
+            health: names.map(TargetHealth::new).collect(),
+            databases: described(&options, &chains),
             chains,
             cache,
             options,
@@ -140,6 +170,11 @@ impl RemoteDatabase {
     /// What it was made with.
     pub fn options(&self) -> &RemoteOptions {
         &self.options
+    }
+
+    /// How many searches each target had, and whether it answers.
+    pub fn counts(&self) -> Vec<TargetCounts> {
+        self.health.iter().map(TargetHealth::counts).collect()
     }
 
     /// Whether a database made of these would be the same. Then this one can stay, with its sessions and the records that it keeps.
@@ -189,7 +224,7 @@ fn after(time: Duration) -> Instant {
 
 /// What is said of a database at these targets. The indexes and syntaxes are those of the server's own databases; a target may have
 /// others.
-fn described(options: &RemoteOptions, upstreams: &[Arc<Upstream>]) -> Vec<DatabaseInfo> {
+fn described(options: &RemoteOptions, chains: &Chains) -> Vec<DatabaseInfo> {
     let RemoteOptions {
         name,
         title,
@@ -202,15 +237,30 @@ fn described(options: &RemoteOptions, upstreams: &[Arc<Upstream>]) -> Vec<Databa
     let mut databases = own.build().databases();
     for database in &mut databases {
         database.records = None;
-        database.scan = false;
-        database.sort = false;
         database.update = false;
-        if let [_, _, ..] = upstreams {
-            let names = upstreams.iter().map(|one| one.name().to_owned());
-            database.parts = names.collect();
+        let upstreams = chains.direct.iter();
+        let parts = options.targets.iter().zip(upstreams);
+        let parts = parts.map(|(target, upstream)| part(chains.client(), target, upstream.name()));
+        let mut parts: Vec<DatabasePart> = parts.collect();
+        match &mut *parts {
+            [only] => database.address = only.address.take(),
+            _ => database.parts = parts,
         }
+        database.is_merged = options.merge && !database.parts.is_empty();
     }
     databases
+}
+
+/// What is said of a target.
+fn part(client: &Client, target: &str, name: &str) -> DatabasePart {
+    let mut part = DatabasePart::new(name);
+    if let Ok(resolved) = client.profiles().resolve(target) {
+        part.title = resolved.profile.title;
+        let mut at = Target::new(resolved.endpoint);
+        at.databases = resolved.databases;
+        part.address = Some(at.to_string());
+    }
+    part
 }
 
 impl Backend for RemoteDatabase {
@@ -220,6 +270,14 @@ impl Backend for RemoteDatabase {
 
     fn search<'a>(&'a self, search: Search<'a>) -> Answer<'a, Found> {
         Box::pin(self.find(search))
+    }
+
+    fn scan<'a>(&'a self, scan: Scan<'a>) -> Answer<'a, Scanned> {
+        Box::pin(self.browse(scan))
+    }
+
+    fn sort<'a>(&'a self, sort: Sort<'a>) -> Answer<'a, Hits> {
+        Box::pin(self.sorted(sort))
     }
 
     fn has_syntax(&self, syntax: &Oid) -> bool {

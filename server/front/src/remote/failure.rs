@@ -1,14 +1,16 @@
 //! What went wrong at a target, as a diagnostic of Bib-1.
 
-use std::error::Error as _;
 use std::time::Duration;
 
 use z3950::Error;
 use z3950::error::ProtocolFault;
 use z3950_server::asn1::apdu::DiagRec;
 use z3950_server::asn1::bib1::diagnostics::Condition;
+use z3950_server::asn1::format::sources::reason;
 use z3950_server::asn1::oid::BIB_1_DIAGNOSTICS;
 use z3950_server::{Diagnostic, diagnostic};
+
+use crate::text::chain;
 
 /// The target's own diagnostic, or that its database is unavailable, with the reason in words.
 pub(super) fn of_error(error: &Error) -> Diagnostic {
@@ -19,6 +21,9 @@ pub(super) fn of_error(error: &Error) -> Diagnostic {
         }
         Some(_) => diagnostic(UNSPECIFIED, error.to_string()),
         None if is_change(error) => changed(),
+        None if is_not_offered(error) => {
+            diagnostic(Condition::SERVICE_NOT_FOR_DATABASE, chain(error))
+        }
         None => unavailable(chain(error)),
     }
 }
@@ -29,6 +34,17 @@ fn is_change(error: &Error) -> bool {
         error,
         Error::ProtocolError {
             fault: ProtocolFault::ResultSetChanged { .. },
+            ..
+        }
+    )
+}
+
+/// Whether the target did not offer the service when the session began.
+fn is_not_offered(error: &Error) -> bool {
+    matches!(
+        error,
+        Error::ProtocolError {
+            fault: ProtocolFault::NotGranted(_),
             ..
         }
     )
@@ -49,7 +65,7 @@ pub(super) fn too_late(limit: Duration) -> Diagnostic {
 pub(super) fn crowded(limit: Duration) -> Diagnostic {
     let seconds = limit.as_secs_f64();
     unavailable(format!(
-        "not asked: all sessions that are allowed with the server were in use for {seconds} s"
+        "{NOT_ASKED}: all sessions that are allowed with the server were in use for {seconds} s"
     ))
 }
 
@@ -58,22 +74,50 @@ pub(super) fn unavailable(reason: impl AsRef<[u8]>) -> Diagnostic {
     diagnostic(Condition::DATABASE_UNAVAILABLE, reason)
 }
 
-/// One diagnostic for several targets, of which none has an answer: their common condition, or 109.
+/// The diagnostic of a target with its name, for answers that have no other place for it.
+pub(super) fn named(target: &str, failure: &Diagnostic) -> Diagnostic {
+    let words = failure.addinfo.to_string_lossy();
+    diagnostic(Condition(failure.condition), format!("{target}: {words}"))
+}
+
+/// One diagnostic for several targets, of which none has an answer: the condition for which those refuse that are available, if it is
+/// the same, or else 109. Unless all have that condition, the words say that of each.
 pub(super) fn of_all<'a>(
     failures: impl Iterator<Item = (&'a str, &'a Diagnostic)> + Clone,
 ) -> Diagnostic {
-    let mut conditions = failures.clone().map(|(_, failure)| failure.condition);
-    let first = conditions.next().unwrap_or_default();
-    let condition = match conditions.all(|other| other == first) {
-        true => Condition(first),
-        false => Condition::DATABASE_UNAVAILABLE,
-    };
-    let words = failures.map(|(name, failure)| {
-        let addinfo = failure.addinfo.to_string_lossy();
-        format!("{name}: {addinfo}")
+    let conditions = failures.clone().map(|(_, failure)| failure.condition);
+    let is_refusal = |condition: &i64| *condition != Condition::DATABASE_UNAVAILABLE.0;
+    let mut refusals = conditions.clone().filter(is_refusal);
+    let first = refusals.next();
+    let common = first.filter(|first| refusals.all(|other| other == *first));
+    let common = common.unwrap_or(Condition::DATABASE_UNAVAILABLE.0);
+    let is_same = conditions.clone().all(|condition| condition == common);
+    let words = failures.map(|(name, failure)| match is_same {
+        true => format!("{name}: {}", failure.addinfo.to_string_lossy()),
+        false => format!("{name}: {}", reason(failure)),
     });
-    diagnostic(condition, words.collect::<Vec<_>>().join("; "))
+    let words = words.collect::<Vec<_>>().join("; ");
+    diagnostic(Condition(common), words)
 }
+
+/// Whether a failure says that the target cannot be reached: it did not refuse, and was asked.
+pub(super) fn is_outage(failure: &Diagnostic) -> bool {
+    failure.condition == Condition::DATABASE_UNAVAILABLE.0 && !is_unasked(failure)
+}
+
+/// Whether the target was not asked, since no session was free.
+pub(super) fn is_unasked(failure: &Diagnostic) -> bool {
+    let addinfo = failure.addinfo.to_string_lossy();
+    failure.condition == Condition::DATABASE_UNAVAILABLE.0 && addinfo.starts_with(NOT_ASKED)
+}
+
+/// A failure for the log.
+pub(super) fn in_words(failure: &Diagnostic) -> String {
+    reason(failure)
+}
+
+/// How the words begin where no session was free.
+const NOT_ASKED: &str = "not asked";
 
 /// Whether the target no longer has the result set, so that its search must be repeated.
 pub(super) fn is_set_lost(error: &Error) -> bool {
@@ -91,13 +135,58 @@ pub(super) fn is_set_lost(error: &Error) -> bool {
 /// 100: an error without a condition of its own.
 const UNSPECIFIED: Condition = Condition(100);
 
-/// The error and its causes.
-fn chain(error: &Error) -> String {
-    let mut words = error.to_string();
-    let mut next = error.source();
-    while let Some(cause) = next {
-        words = format!("{words}: {cause}");
-        next = cause.source();
+#[cfg(test)]
+mod tests {
+    use std::io;
+    use std::sync::Arc;
+
+    use z3950::Phase;
+    use z3950::error::Cause;
+
+    use super::*;
+
+    #[test]
+    fn all_that_answer_refuse_for_one_reason_or_the_database_is_unavailable() {
+        let of = |failures: &[(i64, &str)]| {
+            let failures = failures.iter();
+            let failures: Vec<_> = failures
+                .map(|(condition, words)| diagnostic(Condition(*condition), words))
+                .collect();
+            let all = ["a", "b", "c"].into_iter().zip(&failures);
+            let one = of_all(all);
+            (one.condition, one.addinfo.to_string_lossy().into_owned())
+        };
+        for (failures, condition, words) in [
+            (&[(114, "9999"), (114, "9")][..], 114, "a: 9999; b: 9"),
+            (
+                &[(114, "9999"), (109, "closed")],
+                114,
+                "a: the server has no such search field (Use attribute) (114) 9999; b: closed",
+            ),
+            (
+                &[(114, "9999"), (109, "closed"), (3, "")],
+                109,
+                "a: the server has no such search field (Use attribute) (114) 9999; b: closed; c: the server does not offer this kind of search (3)",
+            ),
+            (&[(109, "x"), (109, "y")], 109, "a: x; b: y"),
+        ] {
+            assert_eq!(of(failures), (condition, words.to_owned()));
+        }
     }
-    words
+
+    #[test]
+    fn what_the_system_says_is_not_repeated() {
+        let kind = io::ErrorKind::ConnectionRefused;
+        let system = io::Error::new(kind, "Connection refused (os error 111)");
+        let error = Error::Unavailable {
+            phase: Phase::Connect,
+            cause: Cause::Refused(Arc::new(system)),
+        };
+        let failure = of_error(&error);
+        let words = failure.addinfo.to_string_lossy().into_owned();
+        assert_eq!(words, "cannot connect: connection refused");
+        assert!(is_outage(&failure));
+        assert!(!is_outage(&crowded(Duration::from_secs(1))));
+        assert!(!is_outage(&changed()));
+    }
 }

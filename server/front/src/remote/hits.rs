@@ -4,9 +4,12 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use z3950_server::backend::{Caller, HitList, RecordId};
+use z3950_server::Diagnostic;
+use z3950_server::asn1::apdu::RpnQuery;
+use z3950_server::backend::{Caller, HitList, RecordId, SourceReport};
 
 use super::set::RemoteSet;
+use super::sorted::SortedList;
 use super::upstream::Upstream;
 use super::window::MergedWindow;
 
@@ -15,8 +18,16 @@ pub(super) struct RemoteHits {
     /// Who searched, and reads the records.
     pub(super) caller: Caller,
     pub(super) parts: Vec<HitsOfTarget>,
-    order: RoundRobin,
+    /// The targets that failed, and why.
+    failed: Vec<(String, Diagnostic)>,
+    order: HitOrder,
     merged: MergedWindow,
+}
+
+/// How the records of the targets follow each other.
+enum HitOrder {
+    Ranks(RoundRobin),
+    Keys(SortedList),
 }
 
 /// What a target found.
@@ -29,12 +40,94 @@ pub(super) struct HitsOfTarget {
 impl RemoteHits {
     pub(super) fn new(parts: Vec<HitsOfTarget>, caller: Caller) -> Self {
         let counts: Vec<u64> = parts.iter().map(|part| part.set.count()).collect();
+        Self::in_order(parts, HitOrder::Ranks(RoundRobin::new(&counts)), caller)
+    }
+
+    /// Sorted parts as a list in the same order.
+    pub(super) fn sorted(parts: Vec<HitsOfTarget>, list: SortedList, caller: Caller) -> Self {
+        Self::in_order(parts, HitOrder::Keys(list), caller)
+    }
+
+    fn in_order(parts: Vec<HitsOfTarget>, order: HitOrder, caller: Caller) -> Self {
         Self {
             caller,
-            order: RoundRobin::new(&counts),
+            order,
             parts,
+            failed: Vec::new(),
             merged: MergedWindow::default(),
         }
+    }
+
+    /// The same, with the targets that failed.
+    pub(super) fn with_failures(self, failed: Vec<(String, Diagnostic)>) -> Self {
+        Self { failed, ..self }
+    }
+
+    /// The order, if it depends on the records.
+    pub(super) fn sorted_list(&self) -> Option<&SortedList> {
+        match &self.order {
+            HitOrder::Ranks(_) => None,
+            HitOrder::Keys(list) => Some(list),
+        }
+    }
+
+    /// Why there is no record at the place of one, though a target has one.
+    pub(super) fn refusal(&self, RecordId(position): RecordId) -> Option<Diagnostic> {
+        self.sorted_list()?.refusal(u64::from(position))
+    }
+
+    fn total(&self) -> u64 {
+        match &self.order {
+            HitOrder::Ranks(order) => order.total(),
+            HitOrder::Keys(list) => list.total(),
+        }
+    }
+
+    fn place_at(&self, position: u64) -> Option<(usize, u64)> {
+        match &self.order {
+            HitOrder::Ranks(order) => order.place(position),
+            HitOrder::Keys(list) => list.place(position),
+        }
+    }
+
+    /// The targets that failed, and why.
+    pub(super) fn failures(&self) -> &[(String, Diagnostic)] {
+        &self.failed
+    }
+
+    /// The names of the targets that have records or failed.
+    pub(super) fn targets(&self) -> impl Iterator<Item = &str> {
+        let found = self.parts.iter().map(|part| part.upstream.name());
+        found.chain(self.failed.iter().map(|(name, _)| &**name))
+    }
+
+    /// What each target found.
+    pub(super) fn sources(&self) -> Vec<SourceReport> {
+        let found = self.parts.iter().map(|part| {
+            let count = usize::try_from(part.set.counted()).unwrap_or(usize::MAX);
+            SourceReport::new(part.upstream.name(), Ok(count))
+        });
+        let failed = self.failed.iter();
+        let failed = failed.map(|(name, why)| SourceReport::new(name, Err(why.clone())));
+        found.chain(failed).collect()
+    }
+
+    /// Whether the number of records at any target is an estimate.
+    pub(super) fn is_estimate(&self) -> bool {
+        self.parts.iter().any(|part| part.set.is_estimate())
+    }
+
+    /// The query that found the records of a target; `None` if it has none.
+    ///
+    /// # Errors
+    /// Why the target failed.
+    pub(super) fn query_at(&self, target: &str) -> Result<Option<&RpnQuery>, Diagnostic> {
+        if let Some((_, why)) = self.failed.iter().find(|(name, _)| name == target) {
+            return Err(why.clone());
+        }
+        let mut parts = self.parts.iter();
+        let part = parts.find(|part| part.upstream.name() == target);
+        Ok(part.map(|part| &part.set.query.rpn))
     }
 
     /// Puts merged hits in place of the first records.
@@ -44,7 +137,7 @@ impl RemoteHits {
 
     /// Whether there are records that were not compared with others.
     pub(super) fn goes_past_window(&self) -> bool {
-        self.order.total() > u64::from(self.merged.records)
+        self.total() > u64::from(self.merged.records)
     }
 
     /// The further records of the same edition.
@@ -54,19 +147,18 @@ impl RemoteHits {
 
     /// The target and rank of the record at a position of the list without merging.
     pub(super) fn unmerged_place(&self, position: usize) -> Option<(usize, u64)> {
-        self.order.place(u64::try_from(position).ok()?)
+        self.place_at(u64::try_from(position).ok()?)
     }
 
     /// The target of a record, and its rank there, from 1.
     pub(super) fn place(&self, RecordId(position): RecordId) -> Option<(usize, u64)> {
-        self.order.place(u64::from(position))
+        self.place_at(u64::from(position))
     }
 }
 
 impl HitList for RemoteHits {
     fn len(&self) -> usize {
-        usize::try_from(self.order.total().saturating_sub(self.merged.merged()))
-            .unwrap_or(usize::MAX)
+        usize::try_from(self.total().saturating_sub(self.merged.merged())).unwrap_or(usize::MAX)
     }
 
     fn ids(&self, positions: Range<usize>) -> Vec<RecordId> {
@@ -81,7 +173,10 @@ impl HitList for RemoteHits {
 
     /// Queries are shared with other sessions; the octets of records are limited by themselves.
     fn octets(&self) -> usize {
-        size_of::<Self>() + self.parts.len() * PART + self.merged.octets()
+        let parts = self.parts.len();
+        let sorted = self.sorted_list();
+        let sorted = sorted.map_or(0, |list| list.octets(parts));
+        size_of::<Self>() + parts * PART + self.merged.octets() + sorted
     }
 }
 

@@ -18,46 +18,65 @@ const MAX_COMPARED: usize = 32;
 /// cluster of which it [is the same edition](Edition::is_same) as one member and [contradicts](Edition::contradicts) none. Records
 /// without an edition (`None`) stay alone.
 pub fn clusters(editions: &[Option<Edition>]) -> Vec<Vec<usize>> {
-    let mut clusters: Vec<Vec<usize>> = Vec::new();
-    let mut by_key: HashMap<&str, Vec<usize>> = HashMap::new();
-    for (number, edition) in editions.iter().enumerate() {
-        let Some(edition) = edition else {
-            clusters.push(vec![number]);
-            continue;
-        };
-        let known = edition.keys().filter_map(|key| by_key.get(key));
-        let mut candidates: Vec<usize> = known.flatten().copied().collect();
-        candidates.sort_unstable();
-        candidates.dedup();
-        candidates.truncate(MAX_COMPARED);
-        let joined = candidates.into_iter().find(|candidate| {
-            let members = clusters.get(*candidate).map_or(&[][..], Vec::as_slice);
-            takes(members, editions, edition)
-        });
-        let cluster = joined.unwrap_or(clusters.len());
-        match clusters.get_mut(cluster) {
+    let mut clustering = Clustering::default();
+    for edition in editions {
+        clustering.add(edition.clone());
+    }
+    clustering.clusters
+}
+
+/// Clusters as far as records were added.
+#[derive(Default)]
+pub(super) struct Clustering {
+    editions: Vec<Option<Edition>>,
+    pub(super) clusters: Vec<Vec<usize>>,
+    by_key: HashMap<String, Vec<usize>>,
+}
+
+impl Clustering {
+    /// Adds the next record.
+    pub(super) fn add(&mut self, edition: Option<Edition>) {
+        let number = self.editions.len();
+        let joined = edition.as_ref().and_then(|edition| self.joined(edition));
+        let cluster = joined.unwrap_or(self.clusters.len());
+        match self.clusters.get_mut(cluster) {
             Some(members) => members.push(number),
-            None => clusters.push(vec![number]),
+            None => self.clusters.push(vec![number]),
         }
-        for key in edition.keys() {
-            let known = by_key.entry(key).or_default();
+        for key in edition.iter().flat_map(Edition::keys) {
+            let known = self.by_key.entry(key.to_owned()).or_default();
             if known.len() < MAX_COMPARED && !known.contains(&cluster) {
                 known.push(cluster);
             }
         }
+        self.editions.push(edition);
     }
-    clusters
-}
 
-/// Whether a cluster of these members has room for an edition, and is of it.
-fn takes(members: &[usize], editions: &[Option<Edition>], edition: &Edition) -> bool {
-    let of_members = || {
-        let members = members.iter().filter_map(|member| editions.get(*member));
-        members.filter_map(Option::as_ref)
-    };
-    members.len() < MAX_MEMBERS
-        && of_members().any(|member| member.is_same(edition))
-        && !of_members().any(|member| member.contradicts(edition))
+    /// The cluster that an edition belongs to.
+    fn joined(&self, edition: &Edition) -> Option<usize> {
+        let known = edition.keys().filter_map(|key| self.by_key.get(key));
+        let mut candidates: Vec<usize> = known.flatten().copied().collect();
+        candidates.sort_unstable();
+        candidates.dedup();
+        candidates.truncate(MAX_COMPARED);
+        candidates
+            .into_iter()
+            .find(|candidate| self.takes(*candidate, edition))
+    }
+
+    /// Whether a cluster has room for an edition, and is of it.
+    fn takes(&self, cluster: usize, edition: &Edition) -> bool {
+        let members = self.clusters.get(cluster).map_or(&[][..], Vec::as_slice);
+        let of_members = || {
+            let members = members
+                .iter()
+                .filter_map(|member| self.editions.get(*member));
+            members.filter_map(Option::as_ref)
+        };
+        members.len() < MAX_MEMBERS
+            && !of_members().any(|member| member.contradicts(edition))
+            && of_members().any(|member| member.agrees(edition))
+    }
 }
 
 #[cfg(test)]

@@ -1,24 +1,23 @@
 //! Records of targets: the pages of a response fetched side by side, kept for a moment, and converted to the wanted syntax.
 
-use std::collections::{HashMap, VecDeque};
 use std::ops::RangeInclusive;
-use std::sync::Mutex;
 
 use futures_util::future::join_all;
 use z3950::Record;
-use z3950_server::asn1::apdu::{DatabaseName, External};
+use z3950_server::asn1::apdu::{DatabaseName, External, ExternalValue as _};
 use z3950_server::asn1::bib1::diagnostics::Condition;
-use z3950_server::asn1::oid::XML;
-use z3950_server::asn1::record::marc_syntax;
-use z3950_server::backend::{Composition, RecordId, Retrieve, RetrieveMany, Retrieved};
-use z3950_server::marc::iso2709;
+use z3950_server::asn1::oid::{OPAC, XML};
+use z3950_server::asn1::record::opac::OpacRecord;
+use z3950_server::backend::{
+    Composition, RecordId, RecordSource, Retrieve, RetrieveMany, Retrieved,
+};
 use z3950_server::memory::forms;
 use z3950_server::{Diagnostic, diagnostic};
 
+use super::form::SourceForm;
 use super::hits::{HitsOfTarget, RemoteHits};
-use super::window::{SourceRecord, one_of};
+use super::merged::{SourceRecord, one_of};
 use super::{RemoteDatabase, after};
-use crate::lock::lock;
 
 impl RemoteDatabase {
     /// Fetches the records of a response that are not kept, from all their targets side by side. What fails is told when the record
@@ -29,14 +28,21 @@ impl RemoteDatabase {
     pub(super) async fn fetch_all(&self, wanted: RetrieveMany<'_>) -> Result<(), Diagnostic> {
         let hits = wanted.hits.downcast::<RemoteHits>().ok_or_else(foreign)?;
         let deadline = after(self.options.total_time);
+        let form = SourceForm::of(wanted.composition.syntax);
         let mut ranks: Vec<Vec<u64>> = vec![Vec::new(); hits.parts.len()];
+        let last = wanted.records.iter().max();
+        let positions = last.map_or(0, |RecordId(last)| u64::from(*last).saturating_add(1));
+        self.reach(hits, (positions, form), deadline).await;
         let records = wanted.records.iter().copied();
         let records = records.flat_map(|record| [record].into_iter().chain(hits.others(record)));
+        let records = records.filter(|record| hits.refusal(*record).is_none());
         for place in records.filter_map(|record| hits.place(record)) {
             let (number, rank) = place;
             let part = hits.parts.get(number).zip(ranks.get_mut(number));
             if let Some((part, ranks)) = part
-                && !self.cache.has(part.set.number, rank)
+                && !self
+                    .cache
+                    .has(part.set.number, rank, part.upstream.form(form))
             {
                 ranks.push(rank);
             }
@@ -44,7 +50,8 @@ impl RemoteDatabase {
         let parts = hits.parts.iter().zip(ranks);
         let pages = parts.map(|(part, ranks)| async move {
             for run in runs(ranks) {
-                let page = part.upstream.page(&part.set, run, hits.caller, deadline);
+                let ranks = (run, form);
+                let page = part.upstream.page(&part.set, ranks, hits.caller, deadline);
                 page.await;
             }
         });
@@ -55,92 +62,85 @@ impl RemoteDatabase {
     /// # Errors
     /// A list that is not of this database.
     pub(super) async fn retrieve(&self, wanted: Retrieve<'_>) -> Result<Retrieved, Diagnostic> {
+        let Retrieve {
+            record,
+            composition,
+            ..
+        } = wanted;
         let hits = wanted.hits.downcast::<RemoteHits>().ok_or_else(foreign)?;
-        let (part, _) = of_record(hits, wanted.record).ok_or_else(foreign)?;
-        let database = DatabaseName::from(part.upstream.name());
-        let record = self.source_record(hits, wanted.record).await;
-        let others: Vec<RecordId> = hits.others(wanted.record).collect();
-        let record = match others.is_empty() {
-            true => record.and_then(|record| converted(&record, wanted.composition)),
-            false => {
-                self.merged(hits, (wanted.record, record), &others, wanted.composition)
-                    .await
-            }
-        };
-        Ok(Retrieved::new(database, record))
-    }
-
-    /// One record for a hit of several sources. A source that fails is left out, unless all do.
-    ///
-    /// # Errors
-    /// As for the first record.
-    async fn merged(
-        &self,
-        hits: &RemoteHits,
-        (id, first): (RecordId, Result<Record, Diagnostic>),
-        others: &[RecordId],
-        composition: &Composition,
-    ) -> Result<External, Diagnostic> {
+        if let Some(why) = hits.refusal(record) {
+            let database = DatabaseName::from(self.options.name.as_str());
+            return Ok(Retrieved::new(database, Err(why)));
+        }
+        let (part, _) = of_record(hits, record).ok_or_else(foreign)?;
+        let form = SourceForm::of(composition.syntax);
+        let others: Vec<RecordId> = hits.others(record).collect();
+        if others.is_empty() {
+            let database = DatabaseName::from(part.upstream.name());
+            let record = self.source_record(hits, record, form).await;
+            let record = record.and_then(|record| converted(&record, composition));
+            return Ok(Retrieved::new(database, record));
+        }
         let mut failure = None;
-        let mut known = Vec::new();
         let mut sources = Vec::new();
-        let mut first = Some(first);
-        for id in [id].iter().chain(others) {
-            let record = match first.take() {
-                Some(record) => record,
-                None => self.source_record(hits, *id).await,
+        for id in [record].iter().chain(&others) {
+            let Some((part, rank)) = of_record(hits, *id) else {
+                continue;
             };
-            let source = of_record(hits, *id).map(|(part, _)| part.upstream.name().to_owned());
-            match record {
-                Ok(record) => {
-                    let marc = record.marc();
-                    sources.extend(
-                        source
-                            .zip(marc)
-                            .map(|(source, record)| SourceRecord { source, record }),
-                    );
-                    known.push(record);
-                }
+            match self.source_record(hits, *id, form).await {
+                Ok(record) => sources.push(SourceRecord::new(part.upstream.name(), rank, record)),
                 Err(why) => failure = failure.or(Some(why)),
             }
         }
-        let Some(record) = known.first() else {
-            return Err(failure.unwrap_or_else(foreign));
+        // A source that fails is left out, unless all do.
+        let Some(merged) = one_of(&sources) else {
+            let database = DatabaseName::from(part.upstream.name());
+            let why = failure.unwrap_or_else(foreign);
+            return Ok(Retrieved::new(database, Err(why)));
         };
-        let own = record.syntax();
-        let merged = one_of(sources).and_then(|merged| {
-            let octets = iso2709::encode(&merged).ok()?;
-            Some((octets, marc_syntax(&merged)))
-        });
-        match merged {
-            Some((octets, stored)) => {
-                let wanted = composition.syntax.or(own).unwrap_or(stored);
-                forms::record(&octets.into(), stored, &wanted, &composition.element_set)
-            }
-            // Too long for one record.
-            None => converted(record, composition),
-        }
+        let database = DatabaseName::from(&*merged.chosen.source.database);
+        let record = match composition.syntax {
+            Some(OPAC) => merged.with_holdings(&composition.element_set),
+            _ => merged.record(composition),
+        };
+        let named: Vec<RecordSource> = sources.iter().map(|one| one.source.clone()).collect();
+        Ok(Retrieved::new(database, record).with_sources(named))
     }
 
     /// # Errors
-    /// Why the target does not send the record.
+    /// Why the target does not send the record, or that it is not whole.
     async fn source_record(
         &self,
         hits: &RemoteHits,
         record: RecordId,
+        wanted: SourceForm,
     ) -> Result<Record, Diagnostic> {
         let (part, rank) = of_record(hits, record).ok_or_else(foreign)?;
-        match self.cache.take(part.set.number, rank) {
+        let form = part.upstream.form(wanted);
+        let record = match self.cache.take(part.set.number, rank, form) {
             Some(record) => record,
             None => {
                 let deadline = after(self.options.total_time);
-                let ranks = rank..=rank;
+                let ranks = (rank..=rank, form);
                 let page = part.upstream.page(&part.set, ranks, hits.caller, deadline);
                 page.await
                     .into_iter()
                     .next()
                     .unwrap_or_else(|| Err(foreign()))
             }
+        };
+        record.and_then(whole)
+    }
+}
+
+/// # Errors
+/// Condition 14 for a record of which something is missing: clients would take the rest for all of it.
+fn whole(record: Record) -> Result<Record, Diagnostic> {
+    match record.damage() {
+        None => Ok(record),
+        Some(why) => {
+            let words = format!("the record is damaged: {why}");
+            Err(diagnostic(Condition::SYSTEM_ERROR_PRESENTING, words))
         }
     }
 }
@@ -150,7 +150,7 @@ fn of_record(hits: &RemoteHits, record: RecordId) -> Option<(&HitsOfTarget, u64)
     Some((hits.parts.get(number)?, rank))
 }
 
-fn foreign() -> Diagnostic {
+pub(super) fn foreign() -> Diagnostic {
     diagnostic(Condition::SYSTEM_ERROR_PRESENTING, "")
 }
 
@@ -168,19 +168,31 @@ pub(super) fn runs(mut ranks: Vec<u64>) -> Vec<RangeInclusive<u64>> {
     runs
 }
 
-/// The record in the wanted syntax and element set. One that is in this syntax already stays as received.
+/// The record in the wanted syntax and element set. One that is in this syntax already stays as received; the bibliographic record of an
+/// OPAC record serves all other syntaxes.
 ///
 /// # Errors
 /// Condition 238 if it cannot be converted to it, 14 if it is damaged.
-fn converted(record: &Record, composition: &Composition) -> Result<External, Diagnostic> {
+pub(super) fn converted(
+    record: &Record,
+    composition: &Composition,
+) -> Result<External, Diagnostic> {
     let own = record.syntax();
+    let element_set = &composition.element_set;
+    let is_brief = element_set.eq_ignore_ascii_case("B");
+    if own == Some(OPAC)
+        && let Some(inside) = record.bibliographic()
+    {
+        return match composition.syntax {
+            Some(OPAC) if is_brief => brief_opac(record, &inside),
+            Some(OPAC) => Ok(record.external().clone()),
+            _ => converted(&inside, composition),
+        };
+    }
     let Some(wanted) = composition.syntax.or(own) else {
         return Ok(record.external().clone());
     };
-    let element_set = &composition.element_set;
-    let is_full = !["B", "dc"]
-        .iter()
-        .any(|set| element_set.eq_ignore_ascii_case(set));
+    let is_full = !is_brief && !element_set.eq_ignore_ascii_case("dc");
     if own == Some(wanted) && (is_full || composition.syntax.is_none()) {
         return Ok(record.external().clone());
     }
@@ -192,115 +204,48 @@ fn converted(record: &Record, composition: &Composition) -> Result<External, Dia
             false => Err(not_available()),
         };
     };
-    let octets = iso2709::encode(&marc).map_err(|error| {
-        let words = error.to_string();
-        diagnostic(Condition::SYSTEM_ERROR_PRESENTING, words)
-    })?;
-    forms::record(&octets.into(), marc_syntax(&marc), &wanted, element_set)
+    forms::of_marc(&marc, &wanted, element_set)
 }
 
-/// Records that were fetched, up to a number of octets; the oldest give way. Failures are kept for one retrieval.
-pub(super) struct RecordCache {
-    most: usize,
-    kept: Mutex<KeptRecords>,
-}
-
-#[derive(Default)]
-struct KeptRecords {
-    /// By the number of the set and the rank; `None` for a failure that was taken.
-    by_place: HashMap<(u64, u64), KeptRecord>,
-    order: VecDeque<(u64, u64)>,
-    octets: usize,
-}
-
-struct KeptRecord {
-    record: Option<Result<Record, Diagnostic>>,
-    octets: usize,
-}
-
-/// The octets of an entry without those of its record.
-const ENTRY: usize = 512;
-
-impl RecordCache {
-    pub(super) fn new(most: usize) -> Self {
-        Self {
-            most,
-            kept: Mutex::default(),
-        }
-    }
-
-    pub(super) fn keep(&self, set: u64, rank: u64, record: Result<Record, Diagnostic>) {
-        let octets = record
-            .as_ref()
-            .map_or(0, |record| record.external().octets().len());
-        let octets = octets.saturating_add(ENTRY);
-        if octets > self.most {
-            return;
-        }
-        let mut kept = lock(&self.kept);
-        let record = Some(record);
-        match kept
-            .by_place
-            .insert((set, rank), KeptRecord { record, octets })
-        {
-            Some(before) => kept.octets = kept.octets.saturating_sub(before.octets),
-            None => kept.order.push_back((set, rank)),
-        }
-        kept.octets = kept.octets.saturating_add(octets);
-        while kept.octets > self.most {
-            let Some(oldest) = kept.order.pop_front() else {
-                break;
-            };
-            if let Some(gone) = kept.by_place.remove(&oldest) {
-                kept.octets = kept.octets.saturating_sub(gone.octets);
-            }
-        }
-    }
-
-    /// Whether the record itself is kept.
-    fn has(&self, set: u64, rank: u64) -> bool {
-        let kept = lock(&self.kept);
-        let known = kept.by_place.get(&(set, rank));
-        known.is_some_and(|known| matches!(known.record, Some(Ok(_))))
-    }
-
-    /// The record, or why there was none the last time.
-    pub(super) fn take(&self, set: u64, rank: u64) -> Option<Result<Record, Diagnostic>> {
-        let mut kept = lock(&self.kept);
-        let known = kept.by_place.get_mut(&(set, rank))?;
-        match &known.record {
-            Some(Ok(record)) => Some(Ok(record.clone())),
-            _ => known.record.take(),
-        }
-    }
+/// The holdings of an OPAC record with its bibliographic record in brief.
+fn brief_opac(record: &Record, inside: &Record) -> Result<External, Diagnostic> {
+    let mut brief = Composition::full(None);
+    brief.syntax = inside.syntax();
+    brief.element_set = "B".to_owned();
+    let brief = converted(inside, &brief)?;
+    let whole = OpacRecord::from_external(record.external()).map_err(|_| foreign())?;
+    let opac = OpacRecord {
+        bibliographic_record: Some(brief),
+        ..whole
+    };
+    opac.to_external().map_err(|_| foreign())
 }
 
 #[cfg(test)]
 mod tests {
+    use z3950_server::asn1::oid::{SUTRS, USMARC};
+
     use super::*;
+
+    #[test]
+    fn long_fields_of_marcxml_are_converted_to_all_but_marc() {
+        let note = "x".repeat(10_000);
+        let xml = format!(
+            "<record xmlns='http://www.loc.gov/MARC21/slim'><leader>00000nam a2200000 a 4500</leader>\
+             <datafield tag='520' ind1=' ' ind2=' '><subfield code='a'>{note}</subfield></datafield></record>"
+        );
+        let record = Record::new(External::octet_aligned(XML, xml.into_bytes()), None);
+        let mut composition = Composition::full(Some(SUTRS));
+        assert!(converted(&record, &composition).is_ok());
+        composition.syntax = Some(USMARC);
+        let refused = converted(&record, &composition).expect_err("too long");
+        assert_eq!(refused.condition, Condition::SYSTEM_ERROR_PRESENTING.0);
+    }
 
     #[test]
     fn ranks_are_fetched_as_ranges() {
         assert_eq!(runs(Vec::new()), []);
         assert_eq!(runs(vec![3, 1, 2, 7, 8, 3]), [1..=3, 7..=8]);
         assert_eq!(runs(vec![u64::MAX]), [u64::MAX..=u64::MAX]);
-    }
-
-    #[test]
-    fn the_oldest_records_give_way() {
-        let record =
-            |octets: usize| Record::new(External::octet_aligned(XML, vec![b' '; octets]), None);
-        let cache = RecordCache::new(2 * (ENTRY + 100));
-        for rank in 1..=2 {
-            cache.keep(0, rank, Ok(record(100)));
-        }
-        assert!(cache.has(0, 1) && cache.has(0, 2));
-        cache.keep(0, 3, Ok(record(100)));
-        assert!(!cache.has(0, 1) && cache.has(0, 2) && cache.has(0, 3));
-        cache.keep(0, 4, Ok(record(ENTRY + 201)));
-        assert!(!cache.has(0, 4), "larger than all room");
-        cache.keep(0, 5, Err(foreign()));
-        assert!(matches!(cache.take(0, 5), Some(Err(_))));
-        assert!(cache.take(0, 5).is_none(), "failures are told once");
     }
 }

@@ -5,35 +5,84 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use tokio::sync::Mutex;
 use tokio::time::Instant;
 use z3950::ResultSet;
-use z3950_server::asn1::apdu::RpnQuery;
+use z3950_server::asn1::apdu::{Query, RpnQuery, SortKeySpec, SortRequest};
+use z3950_server::asn1::codec::encode_value;
+
+use super::form::SourceForm;
+use super::term_counts;
 
 /// The most records of a target in one result: a number that cannot be true must not take the room of other targets.
 pub(super) const MOST_OF_TARGET: u64 = 1_000_000;
+
+/// A search at a target, and the keys by which the target sorts the result.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct TargetQuery {
+    pub(super) rpn: RpnQuery,
+    pub(super) keys: Vec<SortKeySpec>,
+}
+
+impl TargetQuery {
+    /// A search in the target's own order.
+    pub(super) fn unsorted(rpn: RpnQuery) -> Self {
+        Self {
+            rpn,
+            keys: Vec::new(),
+        }
+    }
+
+    /// The octets by which equal searches are known; `None` if it cannot be sent.
+    pub(super) fn encoded(&self) -> Option<Vec<u8>> {
+        let mut octets = encode_value(&Query::Type1(self.rpn.clone())).ok()?;
+        if !self.keys.is_empty() {
+            let sort = SortRequest::in_place("", self.keys.clone());
+            octets.extend(encode_value(&sort).ok()?);
+        }
+        Some(octets)
+    }
+
+    /// The search as the client sends it.
+    pub(super) fn to_query(&self) -> z3950::Query {
+        z3950::Query::from(self.rpn.clone()).sorted_by(self.keys.iter().cloned())
+    }
+}
 
 /// A result set at a target, which can be made again by its query.
 pub(super) struct RemoteSet {
     /// Unlike that of any other set.
     pub(super) number: u64,
-    pub(super) query: RpnQuery,
+    pub(super) query: TargetQuery,
     count: u64,
     is_estimate: bool,
+    /// The records of each term, if the target says so.
+    pub(super) term_counts: Option<Vec<usize>>,
     pub(super) held: Mutex<HeldSet>,
 }
 
 /// The set at the target, if it is held there.
 pub(super) struct HeldSet {
     pub(super) result: Option<ResultSet>,
+    /// In which form its records are asked for.
+    pub(super) form: SourceForm,
     /// The session that has it, as a slot and a number.
     pub(super) session: (usize, u64),
     pub(super) last_use: Instant,
 }
 
 impl HeldSet {
-    pub(super) fn new(result: ResultSet, session: (usize, u64)) -> Self {
+    pub(super) fn new(result: ResultSet, form: SourceForm, session: (usize, u64)) -> Self {
         Self {
             result: Some(result),
+            form,
             session,
             last_use: Instant::now(),
+        }
+    }
+
+    /// Has the records that are read from now on in a form.
+    pub(super) fn set_form(&mut self, form: SourceForm) {
+        if let Some(result) = self.result.as_mut().filter(|_| self.form != form) {
+            result.set_form(&form.records());
+            self.form = form;
         }
     }
 
@@ -44,9 +93,11 @@ impl HeldSet {
 }
 
 impl RemoteSet {
-    pub(super) fn new(query: RpnQuery, held: HeldSet) -> Self {
+    pub(super) fn new(query: TargetQuery, held: HeldSet) -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(0);
+        let found = held.result.as_ref().map(ResultSet::found);
         Self {
+            term_counts: found.and_then(|found| term_counts::of_target(found, &query.rpn)),
             number: NEXT.fetch_add(1, Ordering::Relaxed),
             query,
             count: held.result.as_ref().map_or(0, ResultSet::count),
@@ -68,6 +119,11 @@ impl RemoteSet {
     /// Whether [`count`](Self::count) is not the exact number of records.
     pub(super) fn is_estimate(&self) -> bool {
         self.is_estimate || self.count > MOST_OF_TARGET
+    }
+
+    /// Whether another result of the same records is the same as far as the numbers tell.
+    pub(super) fn has_as_many(&self, other: &Self) -> bool {
+        self.count == other.count || (self.is_estimate && other.is_estimate)
     }
 
     /// Whether a result of the same search, made later, is the same as far as the numbers tell.

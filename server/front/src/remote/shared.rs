@@ -8,29 +8,29 @@ use tokio::sync::OnceCell;
 use tokio::time::Instant;
 use z3950_server::Diagnostic;
 
-use super::set::RemoteSet;
 use crate::lock::lock;
 
 /// The searches of a target that can be shared.
-pub(super) struct SharedSearches {
+pub(super) struct SharedSearches<T> {
     fresh: Duration,
     most: usize,
-    by_query: Mutex<HashMap<Vec<u8>, Arc<SharedSearch>>>,
+    by_query: Mutex<HashMap<Vec<u8>, Arc<SharedSearch<T>>>>,
 }
 
 /// A search and its answer.
-#[derive(Default)]
-struct SharedSearch(OnceCell<SharedAnswer>);
+struct SharedSearch<T>(OnceCell<SharedAnswer<T>>);
 
-struct SharedAnswer {
+struct SharedAnswer<T> {
     at: Instant,
-    found: Result<Arc<RemoteSet>, Diagnostic>,
+    found: Result<T, Diagnostic>,
 }
 
 /// The most answers that are kept for a target.
 pub(super) const MAX_SHARED: usize = 1000;
+/// The same for facets, which take more memory.
+pub(super) const MAX_SHARED_FACETS: usize = 16;
 
-impl SharedSearches {
+impl<T: Clone> SharedSearches<T> {
     /// Answers stay fresh for this time, at most `most` of them.
     pub(super) fn new(fresh: Duration, most: usize) -> Self {
         Self {
@@ -45,8 +45,8 @@ impl SharedSearches {
     pub(super) async fn answer(
         &self,
         query: Vec<u8>,
-        search: impl Future<Output = Result<Arc<RemoteSet>, Diagnostic>>,
-    ) -> Result<Arc<RemoteSet>, Diagnostic> {
+        search: impl Future<Output = Result<T, Diagnostic>>,
+    ) -> Result<T, Diagnostic> {
         let shared = self.entry(&query);
         let answer = async {
             let found = search.await;
@@ -64,7 +64,7 @@ impl SharedSearches {
         found.clone()
     }
 
-    fn entry(&self, query: &[u8]) -> Arc<SharedSearch> {
+    fn entry(&self, query: &[u8]) -> Arc<SharedSearch<T>> {
         let mut by_query = lock(&self.by_query);
         if let Some(shared) = by_query.get(query).filter(|shared| self.is_current(shared)) {
             return Arc::clone(shared);
@@ -72,7 +72,7 @@ impl SharedSearches {
         if by_query.len() >= self.most {
             by_query.retain(|_, shared| self.is_current(shared));
         }
-        let shared = Arc::new(SharedSearch::default());
+        let shared = Arc::new(SharedSearch(OnceCell::new()));
         if by_query.len() < self.most {
             by_query.insert(query.to_vec(), Arc::clone(&shared));
         }
@@ -85,7 +85,7 @@ impl SharedSearches {
     }
 
     /// Whether the search is under way, or its answer fresh.
-    fn is_current(&self, shared: &SharedSearch) -> bool {
+    fn is_current(&self, shared: &SharedSearch<T>) -> bool {
         let answer = shared.0.get();
         answer.is_none_or(|answer| answer.at.elapsed() < self.fresh)
     }

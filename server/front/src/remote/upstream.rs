@@ -1,9 +1,9 @@
-//! One target: its sessions, the searches there that are shared, and pages of their records.
+//! One target: its sessions, and the searches, scans and facets for which they are used.
 
 mod idle;
+mod pages;
 
 use std::future::Future;
-use std::ops::RangeInclusive;
 use std::pin::pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, Weak};
@@ -11,19 +11,23 @@ use std::time::Duration;
 
 use tokio::sync::Notify;
 use tokio::time::{Instant, timeout_at};
+use tracing::{Instrument, info_span};
 use z3950::profile::ProfileError;
-use z3950::{Client, Connection, Error, Record, ResultSet, SessionDemand, TargetLimits, target};
-use z3950_server::asn1::apdu::{Query, RpnQuery};
+use z3950::{Client, Connection, Error, SessionDemand, TargetLimits, target};
+use z3950_server::Diagnostic;
 use z3950_server::asn1::bib1::diagnostics::Condition;
 use z3950_server::asn1::codec::encode_value;
+use z3950_server::asn1::format::facets::FacetList;
 use z3950_server::backend::Caller;
-use z3950_server::{Diagnostic, diagnostic};
 
+use super::cache::RecordCache;
+use super::facets::bounded;
 use super::failure;
+use super::form::{FeatureRefusal, SourceForm};
 use super::queue::{Queue, SessionTurn};
-use super::records::RecordCache;
-use super::set::{HeldSet, RemoteSet};
-use super::shared::{MAX_SHARED, SharedSearches};
+use super::set::{HeldSet, RemoteSet, TargetQuery};
+use super::shared::{MAX_SHARED, MAX_SHARED_FACETS, SharedSearches};
+use super::via::{ChainLoad, ChainOperation};
 use super::{RemoteOptions, after};
 use crate::lock::lock;
 
@@ -39,13 +43,18 @@ pub(super) struct Upstream {
     /// Notified when a session is opened.
     opened: Arc<Notify>,
     queue: Arc<Queue>,
-    searches: SharedSearches,
+    searches: SharedSearches<Arc<RemoteSet>>,
+    facets: SharedSearches<Option<Arc<FacetList>>>,
     cache: Arc<RecordCache>,
+    without_holdings: FeatureRefusal,
+    without_facets: FeatureRefusal,
     time: Duration,
     /// The result sets that may be held at the target, the oldest first.
     held: Mutex<Vec<Weak<RemoteSet>>>,
     /// Whether something looks after idle sessions.
     is_tended: AtomicBool,
+    /// The chain of servers whose searches it serves.
+    chain: Option<ChainLoad>,
 }
 
 /// Room for a session. Who has its turn locks it.
@@ -71,9 +80,6 @@ struct OpenSession {
 /// The most result sets held in a session.
 const SETS_IN_SESSION: usize = 16;
 
-/// The octets of a page after which the rest is left for later: more than a response may have by default.
-const PAGE_OCTETS: usize = 8 << 20;
-
 impl Upstream {
     /// A target of a database; nothing is sent yet.
     ///
@@ -84,6 +90,7 @@ impl Upstream {
         options: &RemoteOptions,
         target: &str,
         cache: Arc<RecordCache>,
+        chain: Option<ChainLoad>,
     ) -> Result<Self, ProfileError> {
         let resolved = client.profiles().resolve(target)?;
         let most = TargetLimits::from(&resolved.profile).sessions;
@@ -97,10 +104,14 @@ impl Upstream {
             opened: Arc::default(),
             queue: Arc::new(Queue::new(slots)),
             searches: SharedSearches::new(options.fresh, MAX_SHARED),
+            facets: SharedSearches::new(options.fresh, MAX_SHARED_FACETS),
             cache,
+            without_holdings: FeatureRefusal::default(),
+            without_facets: FeatureRefusal::default(),
             time: options.target_time.min(options.total_time),
             held: Mutex::default(),
             is_tended: AtomicBool::new(false),
+            chain,
         })
     }
 
@@ -109,21 +120,44 @@ impl Upstream {
         &self.name
     }
 
-    /// Searches, or shares the answer of an equal search. The first `first` records come with it.
+    /// The form to ask for where this one is wanted.
+    pub(super) fn form(&self, wanted: SourceForm) -> SourceForm {
+        self.without_holdings.form(wanted)
+    }
+
+    /// What a target may fail at if it is asked for records in a form.
+    fn refusal(&self, form: SourceForm) -> Option<&FeatureRefusal> {
+        (form == SourceForm::Holdings).then_some(&self.without_holdings)
+    }
+
+    /// Searches, or shares the answer of an equal search. The first `first` records come with it, in the wanted form if the target has it.
     ///
     /// # Errors
     /// Why there is no result.
     pub(super) async fn search(
         self: &Arc<Self>,
-        query: &RpnQuery,
-        first: u64,
+        query: &TargetQuery,
+        (first, wanted): (u64, SourceForm),
         caller: Caller,
         deadline: Instant,
     ) -> Result<Arc<RemoteSet>, Diagnostic> {
+        let _operation = self.begin()?;
         self.tend();
+        let form = self.form(wanted);
         let search = async {
             let turn = self.turn(caller, None).await?;
-            let held = Box::pin(self.open(&turn, query, first)).await;
+            // Names the target in what the client logs.
+            let span = || info_span!("target", name = self.name);
+            let held = self.open(&turn, query, (first, form));
+            let mut held = Box::pin(held.instrument(span())).await;
+            if form == SourceForm::Holdings && held.as_ref().is_err_and(is_session_lost) {
+                // Some servers cannot bear the question.
+                let again = self.open(&turn, query, (first, SourceForm::Plain));
+                held = Box::pin(again.instrument(span())).await;
+                if held.is_ok() {
+                    self.without_holdings.note();
+                }
+            }
             let set = match held {
                 Ok(held) => {
                     let set = Arc::new(RemoteSet::new(query.clone(), held));
@@ -136,149 +170,99 @@ impl Upstream {
             turn.done();
             set
         };
-        let key = encode_value(&Query::Type1(query.clone()));
-        match key {
-            Ok(key) => {
-                let answer = self.searches.answer(key, self.within(deadline, search));
-                self.within(deadline, answer).await
+        let refusal = self.refusal(form);
+        match query.encoded() {
+            Some(key) => {
+                let search = self.within(deadline, refusal, search);
+                let answer = self.searches.answer(key, search);
+                self.within(deadline, refusal, answer).await
             }
-            Err(_) => self.within(deadline, search).await,
+            None => self.within(deadline, refusal, search).await,
         }
     }
 
-    /// Records of a set, by rank from 1, in order; fewer if they are too many octets for a response. Each is kept for a moment.
-    pub(super) async fn page(
-        &self,
+    /// The facets that the target counts over a set, by another search, which equal ones share; `None` if it counts none.
+    pub(super) async fn facets(
+        self: &Arc<Self>,
         set: &RemoteSet,
-        ranks: RangeInclusive<u64>,
+        wanted: Arc<FacetList>,
         caller: Caller,
         deadline: Instant,
-    ) -> Vec<Result<Record, Diagnostic>> {
-        let mut page = Vec::new();
-        let fetch = Box::pin(self.fetch(set, ranks.clone(), caller, &mut page));
-        let Err(why) = self.within(deadline, fetch).await else {
-            return page;
-        };
-        // The records that were not reached.
-        for rank in ranks.skip(page.len()) {
-            self.cache.keep(set.number, rank, Err(why.clone()));
-            page.push(Err(why.clone()));
+    ) -> Option<Arc<FacetList>> {
+        if self.without_facets.is_fresh() {
+            return None;
         }
-        page
+        let key = [set.query.encoded()?, encode_value(&*wanted).ok()?].concat();
+        let refusal = Some(&self.without_facets);
+        let count = self.ask_of(caller, deadline, refusal, |connection| {
+            let connection = connection.with_facets((*wanted).clone());
+            async move { connection.search(set.query.rpn.clone()).await }
+        });
+        let count = async {
+            let facets = count.await?.found().facets();
+            let facets = facets.filter(|facets| !facets.0.is_empty());
+            Ok(facets.map(|facets| Arc::new(bounded(facets, &wanted))))
+        };
+        let found = self.facets.answer(key, count);
+        let found = self.within(deadline, refusal, found).await;
+        let found = found.inspect_err(|why| {
+            let why = why.addinfo.to_string_lossy();
+            tracing::info!(target = self.name, %why, "no facets");
+        });
+        let has_none = match &found {
+            Ok(found) => found.is_none(),
+            Err(why) => Condition(why.condition) != Condition::DATABASE_UNAVAILABLE,
+        };
+        if has_none {
+            self.without_facets.note();
+        }
+        found.ok().flatten()
+    }
+
+    /// Sends another request in a session, and once more if the session turns out to have ended.
+    ///
+    /// # Errors
+    /// Why there is no answer.
+    pub(super) async fn ask<T, F>(
+        self: &Arc<Self>,
+        caller: Caller,
+        deadline: Instant,
+        question: impl Fn(Connection) -> F,
+    ) -> Result<T, Diagnostic>
+    where
+        F: Future<Output = Result<T, Error>>,
+    {
+        self.ask_of(caller, deadline, None, question).await
+    }
+
+    /// Asks something that the target may have refused.
+    async fn ask_of<T, F>(
+        self: &Arc<Self>,
+        caller: Caller,
+        deadline: Instant,
+        refusal: Option<&FeatureRefusal>,
+        question: impl Fn(Connection) -> F,
+    ) -> Result<T, Diagnostic>
+    where
+        F: Future<Output = Result<T, Error>>,
+    {
+        let _operation = self.begin()?;
+        self.tend();
+        let answer = async {
+            let turn = self.turn(caller, None).await?;
+            let answer = Box::pin(self.in_session(&turn, question)).await;
+            turn.done();
+            answer
+                .map(|(answer, _)| answer)
+                .map_err(|error| failure::of_error(&error))
+        };
+        self.within(deadline, refusal, answer).await
     }
 
     /// # Errors
-    /// Why no more records than those of `page` can be had.
-    async fn fetch(
-        &self,
-        set: &RemoteSet,
-        ranks: RangeInclusive<u64>,
-        caller: Caller,
-        page: &mut Vec<Result<Record, Diagnostic>>,
-    ) -> Result<(), Diagnostic> {
-        let mut held = set.held.lock().await;
-        let turn = self.turn(caller, held.slot()).await?;
-        if held.session != self.session_of(&turn).await {
-            held.result = None;
-        }
-        let fetched = self.fetch_in(&turn, &mut held, set, ranks, page).await;
-        drop(held);
-        turn.done();
-        fetched
-    }
-
-    async fn fetch_in(
-        &self,
-        turn: &SessionTurn,
-        held: &mut HeldSet,
-        set: &RemoteSet,
-        ranks: RangeInclusive<u64>,
-        page: &mut Vec<Result<Record, Diagnostic>>,
-    ) -> Result<(), Diagnostic> {
-        let (start, end) = ranks.into_inner();
-        let mut octets: usize = 0;
-        // A set that the target has dropped is made again, once.
-        let mut may_renew = true;
-        loop {
-            let next =
-                |page: &Vec<_>| start.saturating_add(u64::try_from(page.len()).unwrap_or(u64::MAX));
-            held.last_use = Instant::now();
-            let mut lost = None;
-            if let Some(result) = &held.result {
-                let mut records = result.range(next(page)..=end);
-                let mut failed = None;
-                while octets < PAGE_OCTETS && next(page) <= end {
-                    let rank = next(page);
-                    // A failure that is not the last one was in the place of a record.
-                    let record = match Box::pin(records.next()).await {
-                        Some(record) => {
-                            if let Some(why) = failed.take() {
-                                self.put(set, rank, Err(why), page);
-                            }
-                            record
-                        }
-                        None => {
-                            lost = failed.take();
-                            break;
-                        }
-                    };
-                    match record {
-                        Ok(record) => {
-                            octets = octets.saturating_add(record.external().octets().len());
-                            self.put(set, next(page), Ok(record), page);
-                        }
-                        Err(why) => failed = Some(why),
-                    }
-                }
-                if let Some(why) = failed {
-                    self.put(set, next(page), Err(why), page);
-                }
-            }
-            let is_lost = match (&held.result, &lost) {
-                (None, _) => true,
-                (_, Some(why)) => failure::is_set_lost(why),
-                (_, None) if octets >= PAGE_OCTETS || next(page) > end => return Ok(()),
-                (_, None) => return Err(fewer()),
-            };
-            if !is_lost || !may_renew {
-                return Err(lost.map_or_else(fewer, |why| failure::of_error(&why)));
-            }
-            may_renew = false;
-            held.result = None;
-            let again = Box::pin(self.open(turn, &set.query, 0)).await;
-            let again = again.map_err(|error| failure::of_error(&error))?;
-            let is_same = |result: &ResultSet| set.is_same(result);
-            if !again.result.as_ref().is_some_and(is_same) {
-                return Err(failure::changed());
-            }
-            *held = again;
-        }
-    }
-
-    /// Keeps the records that came with the search.
-    async fn keep_first(&self, set: &RemoteSet) {
-        let held = set.held.lock().await;
-        let Some(result) = &held.result else { return };
-        let came = result.piggybacked();
-        let mut records = result.range(..=came);
-        for rank in 1..=came {
-            match Box::pin(records.next()).await {
-                Some(Ok(record)) => self.cache.keep(set.number, rank, Ok(record)),
-                _ => return,
-            }
-        }
-    }
-
-    fn put(
-        &self,
-        set: &RemoteSet,
-        rank: u64,
-        record: Result<Record, Error>,
-        page: &mut Vec<Result<Record, Diagnostic>>,
-    ) {
-        let record = record.map_err(|error| failure::of_error(&error));
-        self.cache.keep(set.number, rank, record.clone());
-        page.push(record);
+    /// Too many chains of servers have operations in progress.
+    fn begin(&self) -> Result<Option<ChainOperation>, Diagnostic> {
+        self.chain.as_ref().map(ChainLoad::begin).transpose()
     }
 
     /// # Errors
@@ -288,38 +272,58 @@ impl Upstream {
         turn.map_err(|_| failure::unavailable("no session"))
     }
 
-    /// Which session it is that has a turn: a slot, and the number of its session.
+    /// Which session it is that has a turn, to be used now: a slot, and the number of its session.
     async fn session_of(&self, turn: &SessionTurn) -> (usize, u64) {
-        let number = match self.slots.get(turn.slot) {
-            Some(slot) => slot.state.lock().await.number,
-            None => 0,
+        let Some(slot) = self.slots.get(turn.slot) else {
+            return (turn.slot, 0);
         };
-        (turn.slot, number)
+        let mut state = slot.state.lock().await;
+        if let Some(open) = &mut state.open {
+            open.last_use = Instant::now();
+        }
+        (turn.slot, state.number)
     }
 
-    /// Searches in the session of a turn, which is opened if necessary, and once more if it turns out to have ended.
+    /// Searches in the session of a turn.
     async fn open(
         &self,
         turn: &SessionTurn,
-        query: &RpnQuery,
-        first: u64,
+        query: &TargetQuery,
+        (first, form): (u64, SourceForm),
     ) -> Result<HeldSet, Error> {
+        let search = |connection: Connection| async move {
+            let connection = connection.with_form(form.records());
+            Box::pin(connection.search_first(query.to_query(), first)).await
+        };
+        let (result, session) = self.in_session(turn, search).await?;
+        Ok(HeldSet::new(result, form, session))
+    }
+
+    /// Asks in the session of a turn, which is opened if necessary, and once more if it turns out to have ended. Returns the session
+    /// too.
+    async fn in_session<T, F>(
+        &self,
+        turn: &SessionTurn,
+        question: impl Fn(Connection) -> F,
+    ) -> Result<(T, (usize, u64)), Error>
+    where
+        F: Future<Output = Result<T, Error>>,
+    {
         let Some(slot) = self.slots.get(turn.slot) else {
             return Err(Error::Ended { cause: None });
         };
         let mut state = slot.state.lock().await;
         loop {
             let (connection, is_new) = self.connection(slot, &mut state).await?;
-            let found = Box::pin(connection.search_first(query.clone(), first)).await;
-            match found {
+            match question(connection).await {
                 Err(error @ (Error::Unavailable { .. } | Error::Ended { .. })) => {
                     slot.close(&mut state);
-                    // The session may have ended long before this search.
+                    // The session may have ended long before this request.
                     if is_new {
                         return Err(error);
                     }
                 }
-                found => return Ok(HeldSet::new(found?, (turn.slot, state.number))),
+                answer => return Ok((answer?, (turn.slot, state.number))),
             }
         }
     }
@@ -346,10 +350,11 @@ impl Upstream {
     }
 
     /// # Errors
-    /// That there was no answer in time.
+    /// That there was no answer in time. What not all targets have may be the reason.
     async fn within<T>(
         &self,
         deadline: Instant,
+        refusal: Option<&FeatureRefusal>,
         answer: impl Future<Output = Result<T, Diagnostic>>,
     ) -> Result<T, Diagnostic> {
         let own = after(self.time);
@@ -360,7 +365,12 @@ impl Upstream {
         // Without a session, nothing was asked that the target could have answered.
         Err(match self.demand.is_crowded() && !self.has_session() {
             true => failure::crowded(self.time),
-            false => failure::too_late(self.time),
+            false => {
+                if let Some(refusal) = refusal.filter(|_| self.has_session()) {
+                    refusal.note();
+                }
+                failure::too_late(self.time)
+            }
         })
     }
 
@@ -382,8 +392,7 @@ impl Upstream {
     }
 }
 
-/// The target sends fewer records than it counted.
-fn fewer() -> Diagnostic {
-    let words = "the server has fewer records than it counted";
-    diagnostic(Condition::SYSTEM_ERROR_PRESENTING, words)
+/// Whether a session ended at a request.
+fn is_session_lost(error: &Error) -> bool {
+    error.is_connection_lost() || matches!(error, Error::ProtocolError { .. })
 }

@@ -1,15 +1,20 @@
 //! Servers that lead to each other in a circle. A search says which servers it has come through; a database that finds itself among
 //! them refuses it. What comes through other servers has sessions of its own, so that it never waits for what waits for it.
 
+use std::collections::{HashMap, VecDeque};
 use std::hash::{BuildHasher, RandomState};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
+use tokio::time::Instant;
 use z3950::Client;
 use z3950::profile::ProfileError;
 use z3950_server::Diagnostic;
+use z3950_server::asn1::apdu::{Query, RpnQuery};
+use z3950_server::asn1::codec::encode_value;
 use z3950_server::asn1::via::Via;
 
-use super::records::RecordCache;
+use super::cache::RecordCache;
 use super::upstream::Upstream;
 use super::{RemoteOptions, failure};
 use crate::lock::lock;
@@ -22,17 +27,44 @@ pub(super) struct Chains {
     cache: Arc<RecordCache>,
     /// For searches that come through no other server.
     pub(super) direct: Vec<Arc<Upstream>>,
-    /// For the others.
+    /// For the others; the least recently used first.
     chained: Mutex<Vec<Chain>>,
+    busy: Arc<BusyChains>,
+    recent: Mutex<VecDeque<ChainedSearch>>,
 }
 
 struct Chain {
     via: Via,
+    load: ChainLoad,
     upstreams: Vec<Arc<Upstream>>,
 }
 
-/// The most chains that are in use at one time.
+/// The chains that have operations in progress, by number: how many.
+type BusyChains = Mutex<HashMap<u64, usize>>;
+
+/// A chain, and which of its database's chains are busy.
+#[derive(Clone)]
+pub(super) struct ChainLoad {
+    number: u64,
+    busy: Arc<BusyChains>,
+}
+
+/// An operation for a chain, until it is dropped.
+pub(super) struct ChainOperation(ChainLoad);
+
+/// A search that came through other servers.
+struct ChainedSearch {
+    /// The server that it began at, and its query.
+    key: (u64, Vec<u8>),
+    via: Via,
+    at: Instant,
+}
+
+/// The most chains that have operations in progress at one time, and the most of which sessions are kept.
 const MAX_CHAINS: usize = 8;
+
+/// The most searches that are remembered to find those that come by several paths.
+const MAX_RECENT: usize = 64;
 
 /// The most sessions with a target for each chain.
 const SESSIONS_OF_CHAIN: usize = 2;
@@ -52,8 +84,10 @@ impl Chains {
             cache,
             direct: Vec::new(),
             chained: Mutex::default(),
+            busy: Arc::default(),
+            recent: Mutex::default(),
         };
-        chains.direct = chains.connected(options, Via::default())?;
+        chains.direct = chains.connected(options, Via::default(), None)?;
         Ok(chains)
     }
 
@@ -90,49 +124,108 @@ impl Chains {
             return Err(failure::unavailable(words));
         }
         let mut chained = lock(&self.chained);
-        if let Some(known) = chained.iter().find(|chain| chain.via == via) {
-            return Ok(known.upstreams.clone());
+        if let Some(known) = chained.iter().position(|chain| chain.via == via) {
+            let known = chained.remove(known);
+            let upstreams = known.upstreams.clone();
+            chained.push(known);
+            return Ok(upstreams);
         }
         if chained.len() >= MAX_CHAINS {
-            chained.retain(Chain::is_used);
-        }
-        if chained.len() >= MAX_CHAINS {
-            let words = "too many servers pass searches on to this one";
-            return Err(failure::unavailable(words));
+            let idle = chained.iter().position(|chain| !chain.load.is_busy());
+            let idle = idle.ok_or_else(too_many)?;
+            for upstream in chained.remove(idle).upstreams {
+                upstream.retire();
+            }
         }
         let mut options = options.clone();
         options.sessions = options.sessions.min(SESSIONS_OF_CHAIN);
-        let upstreams = self.connected(&options, via);
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        let load = ChainLoad {
+            number: NEXT.fetch_add(1, Ordering::Relaxed),
+            busy: Arc::clone(&self.busy),
+        };
+        let upstreams = self.connected(&options, via, Some(&load));
         let upstreams = upstreams.map_err(|error| failure::unavailable(error.to_string()))?;
         chained.push(Chain {
             via,
+            load,
             upstreams: upstreams.clone(),
         });
         Ok(upstreams)
+    }
+
+    /// Whether a search came by another path a moment ago, so that its first server counts these records again.
+    pub(super) fn is_repeated(&self, options: &RemoteOptions, via: Via, query: &RpnQuery) -> bool {
+        let (Some(first), Ok(query)) = (
+            via.servers().first(),
+            encode_value(&Query::Type1(query.clone())),
+        ) else {
+            return false;
+        };
+        let key = (*first, query);
+        let mut recent = lock(&self.recent);
+        recent.retain(|search| search.at.elapsed() < options.total_time);
+        let is_repeated = recent
+            .iter()
+            .any(|search| search.key == key && search.via != via);
+        if recent.len() >= MAX_RECENT {
+            recent.pop_front();
+        }
+        let at = Instant::now();
+        recent.push_back(ChainedSearch { key, via, at });
+        is_repeated
     }
 
     fn connected(
         &self,
         options: &RemoteOptions,
         via: Via,
+        load: Option<&ChainLoad>,
     ) -> Result<Vec<Arc<Upstream>>, ProfileError> {
         let mut of_client = self.client.options().clone();
         of_client.via = via.then(self.id);
         let client = self.client.with_options(of_client);
         let targets = options.targets.iter().map(|target| {
-            let upstream = Upstream::new(&client, options, target, Arc::clone(&self.cache))?;
+            let cache = Arc::clone(&self.cache);
+            let upstream = Upstream::new(&client, options, target, cache, load.cloned())?;
             Ok(Arc::new(upstream))
         });
         targets.collect()
     }
 }
 
-impl Chain {
-    /// Whether a search or a result set uses it.
-    fn is_used(&self) -> bool {
-        let mut upstreams = self.upstreams.iter();
-        upstreams.any(|upstream| Arc::strong_count(upstream) > 1)
+impl ChainLoad {
+    /// Begins an operation.
+    ///
+    /// # Errors
+    /// Condition 109: as many other chains have some in progress as may be.
+    pub(super) fn begin(&self) -> Result<ChainOperation, Diagnostic> {
+        let mut busy = lock(&self.busy);
+        if busy.len() >= MAX_CHAINS && !busy.contains_key(&self.number) {
+            return Err(too_many());
+        }
+        *busy.entry(self.number).or_default() += 1;
+        Ok(ChainOperation(self.clone()))
     }
+
+    fn is_busy(&self) -> bool {
+        lock(&self.busy).contains_key(&self.number)
+    }
+}
+
+impl Drop for ChainOperation {
+    fn drop(&mut self) {
+        let ChainLoad { number, busy } = &self.0;
+        let mut busy = lock(busy);
+        match busy.get_mut(number) {
+            Some(operations) if *operations > 1 => *operations -= 1,
+            _ => drop(busy.remove(number)),
+        }
+    }
+}
+
+fn too_many() -> Diagnostic {
+    failure::unavailable("too many servers pass searches on to this one")
 }
 
 #[cfg(test)]

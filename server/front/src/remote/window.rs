@@ -1,17 +1,16 @@
-//! The first records of each target, read during the search, with those of one edition as one hit; and the record that is shown for
-//! such a hit.
+//! The first records of each target, read during the search, with those of one edition as one hit.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
-use bytes::Bytes;
 use futures_util::future::join_all;
 use tokio::time::Instant;
 use z3950::Record;
 use z3950_server::backend::Caller;
-use z3950_server::marc::{Field, MarcRecord};
 
+use super::form::SourceForm;
 use super::hits::{HitsOfTarget, RemoteHits};
-use super::merge::{Edition, clusters};
+use super::merge::{Clustering, Edition};
 use super::records::runs;
 use super::{RemoteDatabase, RemoteOptions};
 
@@ -76,11 +75,16 @@ impl MergedWindow {
 impl RemoteDatabase {
     /// Reads the first records of each target, side by side, and makes those of one edition one hit. Records that do not arrive in
     /// time stay hits of their own.
-    pub(super) async fn merge_first(&self, hits: &mut RemoteHits, deadline: Instant) {
+    pub(super) async fn merge_first(
+        &self,
+        hits: &mut RemoteHits,
+        form: SourceForm,
+        deadline: Instant,
+    ) {
         let most = self.options.merge_records;
         let most = most.min(RemoteOptions::MAX_MERGE_RECORDS);
         let pages = hits.parts.iter();
-        let pages = pages.map(|part| self.first_of(part, most, hits.caller, deadline));
+        let pages = pages.map(|part| self.first_of(part, (most, form), hits.caller, deadline));
         let mut pages = join_all(pages).await;
         let mut records = Vec::new();
         while let Some((part, rank)) = hits.unmerged_place(records.len())
@@ -90,31 +94,33 @@ impl RemoteDatabase {
             let record = page.and_then(|page| page.remove(&rank));
             records.push(record);
         }
-        // Long records take a while to read.
+        // Long records take a while to read and compare. When there is no time left, or nobody waits, the rest stays as it is.
+        let waiting = Arc::new(());
+        let waits = Arc::downgrade(&waiting);
         let merged = tokio::task::spawn_blocking(move || {
-            let editions = records.iter().map(|record| {
-                let marc = record.as_ref().and_then(Record::marc)?;
-                Edition::of(&marc)
-            });
-            MergedWindow::new(clusters(&editions.collect::<Vec<_>>()))
+            clustered(&records, || {
+                Instant::now() >= deadline || waits.strong_count() == 0
+            })
         });
         if let Ok(window) = merged.await {
             hits.merge(window);
         }
+        drop(waiting);
     }
 
     /// The first records of a target, by rank.
     async fn first_of(
         &self,
         part: &HitsOfTarget,
-        most: u64,
+        (most, wanted): (u64, SourceForm),
         caller: Caller,
         deadline: Instant,
     ) -> HashMap<u64, Record> {
         let mut records = HashMap::new();
         let mut missing = Vec::new();
+        let form = part.upstream.form(wanted);
         for rank in 1..=most.min(part.set.count()) {
-            match self.cache.take(part.set.number, rank) {
+            match self.cache.take(part.set.number, rank, form) {
                 Some(Ok(record)) => {
                     records.insert(rank, record);
                 }
@@ -123,7 +129,7 @@ impl RemoteDatabase {
         }
         for run in runs(missing) {
             let first = *run.start();
-            let page = part.upstream.page(&part.set, run, caller, deadline);
+            let page = part.upstream.page(&part.set, (run, form), caller, deadline);
             for (rank, record) in (first..).zip(page.await) {
                 if let Ok(record) = record {
                     records.insert(rank, record);
@@ -134,71 +140,27 @@ impl RemoteDatabase {
     }
 }
 
-/// A record of a target.
-pub(super) struct SourceRecord {
-    /// The name of its database.
-    pub(super) source: String,
-    pub(super) record: MarcRecord,
+/// The hits for the first records, as many as are compared before it is over.
+fn clustered(records: &[Option<Record>], mut is_over: impl FnMut() -> bool) -> MergedWindow {
+    let mut clustering = Clustering::default();
+    for record in records.iter().take_while(|_| !is_over()) {
+        clustering.add(edition_of(record.as_ref()));
+    }
+    MergedWindow::new(clustering.clusters)
 }
 
-/// One record for several of an edition: the one with the most fields, with the holdings of the others, and a field 856 for each that
-/// names its database ($3) and has its control number ($w). `None` if there is none.
-pub(super) fn one_of(records: Vec<SourceRecord>) -> Option<MarcRecord> {
-    let most = records.iter().map(|one| one.record.fields.len()).max()?;
-    let chosen = records
-        .iter()
-        .position(|one| one.record.fields.len() == most)?;
-    let mut merged = records.get(chosen)?.record.clone();
-    for field in &mut merged.fields {
-        if field.tag.0 == *LOCATION
-            && let Some(one) = records.get(chosen)
-        {
-            *field = named(field, &one.source);
-        }
-    }
-    for (number, one) in records.iter().enumerate() {
-        if number == chosen {
-            continue;
-        }
-        let holdings = one.record.fields.iter();
-        let holdings = holdings.filter(|field| HOLDINGS.contains(&&field.tag.0));
-        merged
-            .fields
-            .extend(holdings.map(|field| match field.tag.0 == *LOCATION {
-                true => named(field, &one.source),
-                false => field.clone(),
-            }));
-        let control_number = one.record.control_number();
-        let parts = [("3", Some(one.source.as_bytes())), ("w", control_number)];
-        let parts = parts
-            .into_iter()
-            .filter_map(|(code, value)| Some((code, value?)));
-        merged.fields.push(Field::data(b"856", "42", parts));
-    }
-    Some(merged)
-}
-
-const LOCATION: &[u8; 3] = b"852";
-
-/// Locations, captions, enumerations and items of MARC 21 holdings.
-const HOLDINGS: [&[u8; 3]; 10] = [
-    LOCATION, b"853", b"854", b"855", b"863", b"864", b"865", b"866", b"876", b"877",
-];
-
-/// A location with a public note ($z) that names its database.
-fn named(location: &Field, source: &str) -> Field {
-    let mut body = location.body.to_vec();
-    body.push(z3950_server::marc::SUBFIELD_DELIMITER);
-    body.push(b'z');
-    body.extend_from_slice(source.as_bytes());
-    Field {
-        tag: location.tag,
-        body: Bytes::from(body),
-    }
+/// The edition of a record, if it came and is whole.
+fn edition_of(record: Option<&Record>) -> Option<Edition> {
+    let whole = record.filter(|record| record.damage().is_none());
+    Edition::of(&whole?.marc()?)
 }
 
 #[cfg(test)]
 mod tests {
+    use z3950_server::asn1::apdu::External;
+    use z3950_server::asn1::oid::USMARC;
+    use z3950_server::marc::{Field, MarcRecord, iso2709};
+
     use super::*;
 
     #[test]
@@ -212,37 +174,29 @@ mod tests {
     }
 
     #[test]
-    fn the_record_with_the_most_fields_has_the_holdings_of_all() {
-        let record = |docid: &'static str, notes: usize| {
-            let mut fields = vec![
-                Field::control(b"001", docid),
-                Field::data(b"852", "  ", [("b", docid)]),
-            ];
-            fields.extend((0..notes).map(|_| Field::data(b"500", "  ", [("a", "Note")])));
-            MarcRecord {
-                fields,
-                ..MarcRecord::default()
-            }
+    fn records_stay_alone_that_are_not_compared_in_time() {
+        let marc = MarcRecord {
+            fields: vec![
+                Field::data(b"020", "  ", [("a", "9780141439587")]),
+                Field::data(b"245", "10", [("a", "Emma")]),
+            ],
+            ..MarcRecord::default()
         };
-        let sources = [
-            ("u@a", record("a1", 1)),
-            ("u@b", record("b1", 3)),
-            ("u@c", record("c1", 3)),
-        ];
-        let sources = sources.map(|(source, record)| SourceRecord {
-            source: source.to_owned(),
-            record,
-        });
-        let merged = one_of(sources.into()).expect("a record");
-        assert_eq!(merged.control_number(), Some(&b"b1"[..]));
-        let values = |tag: &str| -> Vec<String> {
-            let fields = merged.fields_by_tag(tag);
-            fields
-                .map(|field| String::from_utf8_lossy(&field.body).replace('\u{1f}', "$"))
-                .collect()
-        };
-        assert_eq!(values("852"), ["  $bb1$zu@b", "  $ba1$zu@a", "  $bc1$zu@c"]);
-        assert_eq!(values("856"), ["42$3u@a$wa1", "42$3u@c$wc1"]);
-        assert_eq!(one_of(Vec::new()), None);
+        let octets = iso2709::encode(&marc).expect("a record");
+        let record = Record::new(External::octet_aligned(USMARC, octets), None);
+        let records = vec![Some(record); 4];
+        for (most, compared, merged) in [(9, 4, 3), (3, 3, 2), (1, 1, 0), (0, 0, 0)] {
+            let mut left = most;
+            let window = clustered(&records, || {
+                let is_over = left == 0;
+                left -= usize::from(!is_over);
+                is_over
+            });
+            assert_eq!(
+                (window.records, window.merged()),
+                (compared, merged),
+                "{most}"
+            );
+        }
     }
 }

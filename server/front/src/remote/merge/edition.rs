@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use z3950_server::marc::standard_number::{Isbn, Issn, lccn, oclc_number};
 use z3950_server::marc::{Field, MarcRecord};
 
-use super::text::{are_abbreviated, are_equal_but_for_a_slip, folded, is_begin, is_similar};
+use super::text::{TextRuns, are_abbreviated, are_equal_but_for_a_slip, folded, is_begin};
 
 /// The most identifiers of a record that are compared.
 const MAX_IDENTIFIERS: usize = 32;
@@ -32,8 +32,18 @@ pub struct Edition {
     isbns: BTreeSet<String>,
     issns: BTreeSet<String>,
     lccns: BTreeSet<String>,
+    runs: TitleRuns,
     /// Everything that records of the same edition can have in common, under which they are found.
     keys: Vec<String>,
+}
+
+/// The titles as they are compared.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct TitleRuns {
+    title: TextRuns,
+    remainder: TextRuns,
+    /// The title with its remainder.
+    whole: TextRuns,
 }
 
 /// The tags of what identifies an edition.
@@ -119,7 +129,15 @@ impl Edition {
         if let Some(name) = author.iter().max_by_key(|name| name.len()) {
             keys.extend(years.iter().map(|year| format!("by {name} {year}")));
         }
+        let remainder = joined(heading, &[tags.remainder]);
+        let whole = format!("{title} {remainder}");
+        let runs = TitleRuns {
+            title: TextRuns::of(&title),
+            remainder: TextRuns::of(&remainder),
+            whole: TextRuns::of(whole.trim()),
+        };
         Some(Self {
+            runs,
             form: [
                 if kind == b't' { b'a' } else { kind },
                 if matches!(level, b's' | b'i') {
@@ -130,7 +148,7 @@ impl Edition {
             ],
             is_online: is_online(record, heading),
             language: language(record, is_marc_21),
-            remainder: joined(heading, &[tags.remainder]),
+            remainder,
             part: joined(heading, &tags.part),
             title,
             author,
@@ -152,9 +170,11 @@ impl Edition {
     /// Whether both describe one edition: they do not contradict each other, and have an identifier in common or else title, author
     /// and year.
     pub fn is_same(&self, other: &Self) -> bool {
-        if self.contradicts(other) {
-            return false;
-        }
+        !self.contradicts(other) && self.agrees(other)
+    }
+
+    /// Whether they have an identifier in common, or title, author and year.
+    pub(super) fn agrees(&self, other: &Self) -> bool {
         self.shares_identifier(other) || self.has_same_description(other)
     }
 
@@ -185,13 +205,13 @@ impl Edition {
 
     /// Whether the titles are similar, with or without what follows the title proper.
     fn has_similar_title(&self, other: &Self) -> bool {
-        let whole = |edition: &Self| format!("{} {}", edition.title, edition.remainder);
-        is_similar(&self.title, &other.title) || is_similar(whole(self).trim(), whole(other).trim())
+        self.runs.title.is_similar(&other.runs.title)
+            || self.runs.whole.is_similar(&other.runs.whole)
     }
 
     fn has_other_remainder(&self, other: &Self) -> bool {
         let (one, two) = (&self.remainder, &other.remainder);
-        !one.is_empty() && !two.is_empty() && !is_similar(one, two)
+        !one.is_empty() && !two.is_empty() && !self.runs.remainder.is_similar(&other.runs.remainder)
     }
 
     fn shares_identifier(&self, other: &Self) -> bool {

@@ -1,6 +1,5 @@
 //! Texts of records in the form in which they are compared: letters and digits without marks, in lower case, one blank between words.
 
-use std::collections::HashSet;
 use std::ops::RangeInclusive;
 
 use unicode_normalization::UnicodeNormalization;
@@ -26,14 +25,31 @@ pub(super) fn folded(text: &str) -> String {
     words.join(" ")
 }
 
-/// Whether two folded texts have most of their runs of three characters in common, as texts with a slip have.
-pub(super) fn is_similar(one: &str, other: &str) -> bool {
-    if one == other {
-        return true;
+/// The runs of three characters of a folded text, ascending, each once.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct TextRuns(Vec<[char; 3]>);
+
+impl TextRuns {
+    pub(super) fn of(text: &str) -> Self {
+        let padded: Vec<char> = [' '].into_iter().chain(text.chars()).chain([' ']).collect();
+        let runs = padded.windows(3).filter_map(|run| run.try_into().ok());
+        let mut runs: Vec<[char; 3]> = runs.collect();
+        runs.sort_unstable();
+        runs.dedup();
+        Self(runs)
     }
-    let (one, other) = (runs(one), runs(other));
-    let common = one.intersection(&other).count();
-    common * 10 >= (one.len() + other.len()) * 3
+
+    /// Whether two texts have most of their runs in common, as texts with a slip have.
+    pub(super) fn is_similar(&self, other: &Self) -> bool {
+        let (one, two) = (&self.0, &other.0);
+        let mut others = two.iter().peekable();
+        let common = one.iter().filter(|run| {
+            while others.next_if(|other| other < run).is_some() {}
+            others.peek() == Some(run)
+        });
+        let common = common.count();
+        common * 10 >= (one.len() + two.len()) * 3
+    }
 }
 
 /// Whether two folded texts are equal, or differ in one word of letters by a letter, or by two letters that have changed places.
@@ -60,12 +76,6 @@ pub(super) fn are_equal_but_for_a_slip(one: &str, other: &str) -> bool {
             _ => return false,
         }
     }
-}
-
-fn runs(text: &str) -> HashSet<[char; 3]> {
-    let padded: Vec<char> = [' '].into_iter().chain(text.chars()).chain([' ']).collect();
-    let runs = padded.windows(3).filter_map(|run| run.try_into().ok());
-    runs.collect()
 }
 
 /// Whether each word of the shorter list begins a word of the longer one, or the other way round: `j` and `jane`, `univ` and

@@ -39,7 +39,7 @@ impl Upstream {
     }
 
     /// Whether there is a session with the target.
-    pub(super) fn has_session(&self) -> bool {
+    pub(in crate::remote) fn has_session(&self) -> bool {
         self.slots.iter().any(SessionSlot::is_open)
     }
 
@@ -74,6 +74,7 @@ impl Upstream {
 
     fn close_idle(&self) {
         self.searches.forget_stale();
+        self.facets.forget_stale();
         self.forget_sets(|held| held.last_use.elapsed() > IDLE);
         for slot in &self.slots {
             if let Ok(mut state) = slot.state.try_lock()
@@ -82,6 +83,17 @@ impl Upstream {
                     .is_some_and(|open| open.last_use.elapsed() > IDLE)
             {
                 slot.close(&mut state);
+            }
+        }
+    }
+
+    /// Gives up all sessions that are not in use, with their result sets.
+    pub(in crate::remote) fn retire(&self) {
+        self.forget_sets(|_| true);
+        for slot in &self.slots {
+            if let Ok(mut state) = slot.state.try_lock() {
+                slot.close(&mut state);
+                state.number += 1;
             }
         }
     }

@@ -1,0 +1,248 @@
+//! Facets over several targets: each counts its own records, and the counts are summed by term (facets of Index Data,
+//! 1.2.840.10003.10.1000.81.5; OASIS searchRetrieve 1.0, part 3).
+
+use std::cmp::Reverse;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use futures_util::future::join_all;
+use tokio::time::Instant;
+use z3950_server::asn1::apdu::{AttributeElement, AttributeList, Term};
+use z3950_server::asn1::format::facets::{FacetField, FacetList};
+use z3950_server::backend::{Facet, FacetRequest, SourceReport};
+use z3950_server::marc::charset::utf8_or_latin1;
+
+use super::RemoteDatabase;
+use super::hits::RemoteHits;
+
+/// The most terms of a field that a target is asked for.
+const MOST_TERMS: usize = 1000;
+/// The least: a term that is frequent at all targets together may be rare at each.
+const LEAST_TERMS: usize = 50;
+/// The most octets of a term.
+const MAX_TERM: usize = 256;
+
+/// Attribute types of a field, of the order of its terms, of their number, and of the first one.
+const FIELD: i64 = 1;
+const ORDER: i64 = 2;
+const LIMIT: i64 = 3;
+const START: i64 = 4;
+
+impl RemoteDatabase {
+    /// The facets of the records found, of all targets that count any; the reports of the others say that they do not.
+    pub(super) async fn facets(
+        &self,
+        wanted: &[FacetRequest],
+        hits: &RemoteHits,
+        sources: &mut [SourceReport],
+        deadline: Instant,
+    ) -> Vec<Facet> {
+        let asked = Arc::new(FacetList(wanted.iter().map(field).collect()));
+        let parts = hits.parts.iter().filter(|part| part.set.counted() > 0);
+        let counts = parts.map(|part| {
+            let asked = Arc::clone(&asked);
+            async move {
+                let found = part
+                    .upstream
+                    .facets(&part.set, asked, hits.caller, deadline);
+                (part, found.await)
+            }
+        });
+        let mut sums: Vec<TermSums> = wanted.iter().map(|_| TermSums::default()).collect();
+        for (part, found) in join_all(counts).await {
+            let Some(found) = found else {
+                let mut known = sources.iter_mut();
+                if let Some(source) = known.find(|source| source.name == part.upstream.name()) {
+                    source.lacks_facets = true;
+                }
+                continue;
+            };
+            let most = usize::try_from(part.set.counted()).unwrap_or(usize::MAX);
+            for (asked, sums) in asked.0.iter().zip(&mut sums) {
+                let same = |one: &&FacetField| one.field() == asked.field();
+                if let Some(field) = found.0.iter().find(same) {
+                    sums.add(field, most);
+                }
+            }
+        }
+        let facets = wanted.iter().zip(sums).map(|(wanted, sums)| Facet {
+            attributes: wanted.attributes.clone(),
+            terms: sums.ordered(wanted),
+        });
+        facets.filter(|facet| !facet.terms.is_empty()).collect()
+    }
+}
+
+/// Facets of a target: the fields that it was asked for, with the terms that are no longer and no more than they may be.
+pub(super) fn bounded(found: FacetList, asked: &FacetList) -> FacetList {
+    let fields = asked.0.iter().filter_map(|asked| {
+        let same = |one: &&FacetField| one.field() == asked.field();
+        let field = found.0.iter().find(same)?;
+        let most = asked.limit().and_then(|most| usize::try_from(most).ok());
+        let terms = field.terms.iter().flatten();
+        let terms = terms.filter(|one| text(&one.term).is_some());
+        Some(FacetField {
+            attributes: asked.attributes.clone(),
+            terms: Some(terms.take(most.unwrap_or(0)).cloned().collect()),
+        })
+    });
+    FacetList(fields.collect())
+}
+
+/// A field as targets are asked for it.
+fn field(wanted: &FacetRequest) -> FacetField {
+    let terms = wanted.skip.saturating_add(wanted.terms).saturating_mul(2);
+    let terms = i64::try_from(terms.clamp(LEAST_TERMS, MOST_TERMS)).unwrap_or(i64::MAX);
+    let attributes = wanted.attributes.0.iter();
+    let attributes = attributes.filter(|one| [FIELD, ORDER].contains(&one.attribute_type));
+    let numbers = [(LIMIT, terms), (START, 1)];
+    let numbers = numbers.map(|(kind, number)| AttributeElement::numeric(kind, number));
+    FacetField {
+        attributes: AttributeList(attributes.cloned().chain(numbers).collect()),
+        terms: None,
+    }
+}
+
+/// The terms of a field at all targets, by their words in lower case.
+#[derive(Default)]
+struct TermSums(HashMap<String, TermSum>);
+
+struct TermSum {
+    /// As the target writes it that has it most often.
+    shown: String,
+    most: usize,
+    records: usize,
+}
+
+impl TermSums {
+    /// Adds what a target counted. No term has more than `most` records, whatever it says.
+    fn add(&mut self, field: &FacetField, most: usize) {
+        for one in field.terms.iter().flatten().take(MOST_TERMS) {
+            let Some(term) = text(&one.term) else {
+                continue;
+            };
+            let records = usize::try_from(one.count).unwrap_or(0).min(most);
+            let key = key(&term);
+            if records == 0 || key.is_empty() {
+                continue;
+            }
+            let sum = self.0.entry(key).or_insert_with(|| TermSum {
+                shown: String::new(),
+                most: 0,
+                records: 0,
+            });
+            sum.records = sum.records.saturating_add(records);
+            if records > sum.most {
+                sum.most = records;
+                sum.shown = term;
+            }
+        }
+    }
+
+    /// The wanted terms: the most frequent ones first, or in the order of their words.
+    fn ordered(self, wanted: &FacetRequest) -> Vec<(Term, usize)> {
+        let mut all: Vec<(String, TermSum)> = self.0.into_iter().collect();
+        all.sort_unstable_by(|(one, _), (other, _)| one.cmp(other));
+        if !wanted.alphabetical {
+            // Stable: terms of the same count keep their order.
+            all.sort_by_key(|(_, sum)| Reverse(sum.records));
+        }
+        let wanted = all.into_iter().skip(wanted.skip).take(wanted.terms);
+        let terms = wanted.map(|(_, sum)| {
+            let term = Term::General(sum.shown.into_bytes().into());
+            (term, sum.records)
+        });
+        terms.collect()
+    }
+}
+
+/// The text of a term; `None` if it has none, or too much.
+fn text(term: &Term) -> Option<String> {
+    let text = match term {
+        Term::General(octets) if octets.len() <= MAX_TERM => utf8_or_latin1(octets).into_owned(),
+        Term::CharacterString(text) if text.as_bytes().len() <= MAX_TERM => {
+            text.to_string_lossy().into_owned()
+        }
+        Term::Numeric(number) => number.to_string(),
+        _ => return None,
+    };
+    Some(text.trim().to_owned())
+}
+
+/// The words of a term: catalogues differ in case and punctuation.
+fn key(term: &str) -> String {
+    let lower = term.to_lowercase();
+    let words = lower.split(|one: char| !one.is_alphanumeric());
+    let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
+    words.join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use z3950_server::asn1::format::facets::FacetTerm;
+
+    use super::*;
+
+    fn counted(terms: &[(&str, i64)]) -> FacetField {
+        let mut field = FacetField::request("author", 10);
+        let terms = terms.iter().map(|(term, count)| FacetTerm {
+            term: Term::General(term.as_bytes().to_vec().into()),
+            count: *count,
+        });
+        field.terms = Some(terms.collect());
+        field
+    }
+
+    fn shown(terms: Vec<(Term, usize)>) -> Vec<(String, usize)> {
+        let terms = terms.into_iter();
+        terms
+            .filter_map(|(term, records)| Some((text(&term)?, records)))
+            .collect()
+    }
+
+    #[test]
+    fn terms_are_summed_by_their_words() {
+        let mut sums = TermSums::default();
+        sums.add(
+            &counted(&[("Austen, Jane", 3), ("Zola", 2), ("", 9), ("?!", 9)]),
+            5,
+        );
+        // Counts that cannot be true are cut.
+        sums.add(&counted(&[("austen jane", 2), ("Zola, E.", i64::MAX)]), 4);
+        let long = "x".repeat(MAX_TERM);
+        sums.add(&counted(&[(&long, -3), ("Ärger", 1)]), 1);
+        sums.add(&counted(&[(&format!("{long}y"), 1)]), 1);
+        let mut wanted = request();
+        let all = [("Austen, Jane", 5), ("Zola, E.", 4), ("Zola", 2)];
+        assert_eq!(
+            shown(sums.ordered(&wanted)),
+            all.map(|(term, count)| (term.to_owned(), count))
+        );
+        let mut sums = TermSums::default();
+        sums.add(&counted(&[("b", 1), ("C", 9), ("a", 1)]), 9);
+        wanted.alphabetical = true;
+        wanted.skip = 1;
+        let two = [("b".to_owned(), 1), ("C".to_owned(), 9)];
+        assert_eq!(shown(sums.ordered(&wanted)), two);
+        let mut sums = TermSums::default();
+        sums.add(&counted(&[(&long, 1)]), 1);
+        wanted.skip = 0;
+        assert_eq!(shown(sums.ordered(&wanted)), [(long, 1)]);
+    }
+
+    fn request() -> FacetRequest {
+        let field = FacetField::request("author", 3);
+        FacetRequest::new(field.attributes, 0, 3, false)
+    }
+
+    #[test]
+    fn targets_are_asked_for_more_terms_than_are_wanted() {
+        for (skip, terms, asked) in [(0, 3, 50), (20, 10, 60), (usize::MAX, 1, 1000)] {
+            let mut wanted = request();
+            (wanted.skip, wanted.terms) = (skip, terms);
+            let field = field(&wanted);
+            assert_eq!((field.limit(), field.start()), (Some(asked), Some(1)));
+            assert_eq!(field.field(), FacetField::request("author", 1).field());
+        }
+    }
+}

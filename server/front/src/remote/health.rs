@@ -1,0 +1,113 @@
+//! Which targets answer: told in the log when that changes, and counted.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use z3950_server::Diagnostic;
+
+use super::failure;
+
+/// The searches at a target, and whether it answered the last one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct TargetCounts {
+    /// The target, without a user and password.
+    pub target: String,
+    /// The searches so far.
+    pub searches: u64,
+    /// Those that failed or were refused.
+    pub failures: u64,
+    /// Whether it answered the last search, if only by a refusal; `true` before the first.
+    pub is_up: bool,
+}
+
+/// What is counted for each target of a database.
+pub(super) struct TargetHealth {
+    /// The database of its records: `NAME@TARGET`.
+    name: String,
+    searches: AtomicU64,
+    failures: AtomicU64,
+    is_down: AtomicBool,
+}
+
+impl TargetHealth {
+    pub(super) fn new(name: &str) -> Self {
+        Self {
+            name: name.to_owned(),
+            searches: AtomicU64::default(),
+            failures: AtomicU64::default(),
+            is_down: AtomicBool::default(),
+        }
+    }
+
+    pub(super) fn is_of(&self, name: &str) -> bool {
+        self.name == name
+    }
+
+    /// Counts a search. That the target does not answer is worth a warning once, until it answers again.
+    pub(super) fn searched(&self, failure: Option<&Diagnostic>) {
+        self.searches.fetch_add(1, Ordering::Relaxed);
+        if failure.is_some() {
+            self.failures.fetch_add(1, Ordering::Relaxed);
+        }
+        let target = &*self.name;
+        let why = failure.map(failure::in_words);
+        match (failure.filter(|why| failure::is_outage(why)), why) {
+            (Some(_), Some(why)) => match self.is_down.swap(true, Ordering::Relaxed) {
+                false => tracing::warn!(target, %why, "the target does not answer"),
+                true => tracing::debug!(target, %why, "the target still does not answer"),
+            },
+            (_, why) => {
+                // A search that was not asked says nothing about the target.
+                let is_answer = failure.is_none_or(|why| !failure::is_unasked(why));
+                if is_answer && self.is_down.swap(false, Ordering::Relaxed) {
+                    tracing::warn!(target, "the target answers again");
+                }
+                if let Some(why) = why {
+                    tracing::info!(target, %why, "no answer to a search");
+                }
+            }
+        }
+    }
+
+    pub(super) fn counts(&self) -> TargetCounts {
+        let target = self.name.split_once('@').map(|(_, target)| target);
+        TargetCounts {
+            target: target.unwrap_or(&self.name).to_owned(),
+            searches: self.searches.load(Ordering::Relaxed),
+            failures: self.failures.load(Ordering::Relaxed),
+            is_up: !self.is_down.load(Ordering::Relaxed),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use z3950_server::asn1::bib1::diagnostics::Condition;
+    use z3950_server::diagnostic;
+
+    use super::*;
+
+    #[test]
+    fn a_target_is_down_until_it_answers() {
+        let health = TargetHealth::new("union@lib.example:210/a");
+        let refusal = diagnostic(Condition::USE, "9999");
+        let outage = failure::unavailable("closed");
+        let crowded = failure::crowded(Duration::from_secs(1));
+        for (failure, failures, is_up) in [
+            (None, 0, true),
+            (Some(&refusal), 1, true),
+            (Some(&outage), 2, false),
+            (Some(&crowded), 3, false),
+            (Some(&refusal), 4, true),
+            (Some(&crowded), 5, true),
+        ] {
+            health.searched(failure);
+            let counts = health.counts();
+            assert_eq!((counts.failures, counts.is_up), (failures, is_up));
+        }
+        let counts = health.counts();
+        assert_eq!((&*counts.target, counts.searches), ("lib.example:210/a", 6));
+    }
+}

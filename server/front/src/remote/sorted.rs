@@ -1,0 +1,385 @@
+//! Sorted lists of several targets as one list, which is made as far as it is read. Each target's records stay in its order; between
+//! targets, records are compared by keys that are read from them.
+
+use std::cmp::Ordering;
+use std::collections::VecDeque;
+use std::ops::RangeInclusive;
+use std::sync::{Arc, Mutex};
+
+use futures_util::future::join_all;
+use z3950::Record;
+use z3950_server::asn1::bib1::diagnostics::Condition;
+use z3950_server::memory::{RecordOrder, SortValues};
+use z3950_server::{Diagnostic, diagnostic};
+
+use super::failure;
+use crate::lock::lock;
+
+/// How many records of a target are known beyond the one that may come next: a record that the target files differently shows by
+/// those after it.
+const LOOKAHEAD: usize = 5;
+/// The fewest records that are read of a target at once.
+const MIN_CHUNK: u64 = 20;
+/// The most records that are read of a target at once.
+const MAX_CHUNK: u64 = 100;
+/// With fewer records, whether a target sorts cannot be told.
+const MIN_JUDGED: usize = 6;
+
+/// The list.
+pub(super) struct SortedList {
+    order: Arc<RecordOrder>,
+    /// How many positions there are.
+    total: u64,
+    /// How many of them are put in order.
+    most: u64,
+    /// What was read but has no position yet. Locked while records are read.
+    open: tokio::sync::Mutex<Vec<OpenPart>>,
+    reached: Mutex<ReachedPositions>,
+}
+
+/// The positions so far.
+#[derive(Default)]
+struct ReachedPositions {
+    /// The part and the rank of each.
+    places: Vec<(u32, u32)>,
+    /// The parts that failed: from which rank on, and why.
+    lost: Vec<(u32, u32, Diagnostic)>,
+    /// The first part whose records do not come in the order of the keys, and why.
+    disorder: Option<(usize, Diagnostic)>,
+}
+
+/// The part of a target.
+struct OpenPart {
+    count: u64,
+    /// The rank that is read next.
+    next: u64,
+    heads: VecDeque<Head>,
+    /// The key of the last record with a position.
+    floor: Option<Arc<SortValues>>,
+    is_lost: bool,
+}
+
+/// A record without a position.
+struct Head {
+    rank: u64,
+    /// Its own key, if it could be read.
+    own: Option<Arc<SortValues>>,
+    /// The key by which it gets its position; `None` comes first.
+    key: Option<Arc<SortValues>>,
+}
+
+impl SortedList {
+    /// A list of parts with these numbers of records, of which the first `most` positions are put in order.
+    pub(super) fn new(order: RecordOrder, counts: impl Iterator<Item = u64>, most: u64) -> Self {
+        let parts = counts.map(|count| OpenPart {
+            count,
+            next: 1,
+            heads: VecDeque::new(),
+            floor: None,
+            is_lost: false,
+        });
+        let parts: Vec<OpenPart> = parts.collect();
+        let total = parts.iter().map(|part| part.count);
+        let total = total.fold(0, u64::saturating_add).min(u64::from(u32::MAX));
+        Self {
+            order: Arc::new(order),
+            total,
+            most: most.min(total),
+            open: tokio::sync::Mutex::new(parts),
+            reached: Mutex::default(),
+        }
+    }
+
+    /// How many positions there are.
+    pub(super) fn total(&self) -> u64 {
+        self.total
+    }
+
+    /// The part and rank of a position, counted from 0, if it was reached.
+    pub(super) fn place(&self, position: u64) -> Option<(usize, u64)> {
+        let position = usize::try_from(position).ok()?;
+        let (part, rank) = *lock(&self.reached).places.get(position)?;
+        Some((usize::try_from(part).ok()?, u64::from(rank)))
+    }
+
+    /// Why no record can be at a position: it is beyond those that are put in order, or its target has failed.
+    pub(super) fn refusal(&self, position: u64) -> Option<Diagnostic> {
+        if position >= self.most {
+            let words = format!("the first {} records are put in order", self.most);
+            return Some(diagnostic(Condition::TOO_MANY_RECORDS_TO_SORT, words));
+        }
+        let reached = lock(&self.reached);
+        let place = usize::try_from(position).ok();
+        let Some((part, rank)) = place.and_then(|place| reached.places.get(place)).copied() else {
+            return Some(failure::unavailable(
+                "the records were not put in order in time",
+            ));
+        };
+        let mut lost = reached.lost.iter();
+        let (_, _, why) = lost.find(|(of, from, _)| *of == part && rank >= *from)?;
+        Some(why.clone())
+    }
+
+    /// The first part whose records do not come in the order of the keys, and why.
+    pub(super) fn disorder(&self) -> Option<(usize, Diagnostic)> {
+        lock(&self.reached).disorder.clone()
+    }
+
+    /// About the octets that the list may take.
+    pub(super) fn octets(&self, parts: usize) -> usize {
+        const HEAD: usize = 256;
+        let most = usize::try_from(self.most).unwrap_or(usize::MAX);
+        let heads = usize::try_from(MAX_CHUNK).unwrap_or(usize::MAX) + LOOKAHEAD;
+        let heads = parts.saturating_mul(heads).saturating_mul(HEAD);
+        most.saturating_mul(size_of::<(u32, u32)>())
+            .saturating_add(heads)
+    }
+
+    /// Puts records in order until this number of positions is reached, as far as possible. `read` reads records of a part, by rank
+    /// from 1; it may read fewer, and `None` when there is no time left.
+    pub(super) async fn reach<F>(
+        &self,
+        positions: u64,
+        read: impl Fn(usize, RangeInclusive<u64>) -> F,
+    ) where
+        F: Future<Output = Option<Vec<Result<Record, Diagnostic>>>>,
+    {
+        let wanted = positions.min(self.most);
+        let missing = || {
+            let reached = lock(&self.reached).places.len();
+            u64::try_from(reached).map_or(0, |reached| wanted.saturating_sub(reached))
+        };
+        if missing() == 0 {
+            return;
+        }
+        let mut open = self.open.lock().await;
+        loop {
+            let left = missing();
+            if left == 0 {
+                return;
+            }
+            let parts = u64::try_from(open.len()).unwrap_or(u64::MAX).max(1);
+            let chunk = left.div_ceil(parts).clamp(MIN_CHUNK, MAX_CHUNK);
+            let needy = { open.iter().enumerate() }.filter(|(_, part)| part.needs_records());
+            let pages = needy.map(|(number, part)| {
+                let last = part.next.saturating_add(chunk).saturating_sub(1);
+                let page = read(number, part.next..=last.min(part.count));
+                async move { (number, page.await) }
+            });
+            let pages = join_all(pages.collect::<Vec<_>>()).await;
+            let mut has_time = true;
+            for (number, page) in pages {
+                match page.zip(open.get_mut(number)) {
+                    Some((page, part)) => has_time &= self.take(part, number, page).await,
+                    None => has_time = false,
+                }
+            }
+            if !self.extend(&mut open, wanted) || !has_time {
+                return;
+            }
+        }
+    }
+
+    /// Takes the next records of a part; without any record, the part has failed. Whether they could be taken.
+    async fn take(
+        &self,
+        part: &mut OpenPart,
+        number: usize,
+        page: Vec<Result<Record, Diagnostic>>,
+    ) -> bool {
+        if let Some(why) = failure_of(&page) {
+            part.is_lost = true;
+            let number = u32::try_from(number).unwrap_or(u32::MAX);
+            let from = u32::try_from(part.next).unwrap_or(u32::MAX);
+            lock(&self.reached).lost.push((number, from, why));
+            return true;
+        }
+        let order = Arc::clone(&self.order);
+        // Long records take a while to read.
+        let values = tokio::task::spawn_blocking(move || {
+            let records = page.into_iter();
+            let values = records.map(|record| {
+                let marc = record.ok()?.marc()?;
+                Some(Arc::new(order.values(&marc)))
+            });
+            values.collect::<Vec<_>>()
+        });
+        let Ok(values) = values.await else {
+            return false;
+        };
+        for own in values {
+            let rank = part.next;
+            part.next = part.next.saturating_add(1);
+            part.heads.push_back(Head {
+                rank,
+                own,
+                key: None,
+            });
+        }
+        let kept = self.give_keys(part);
+        if part.is_begun()
+            && let Some(why) = disorder(part, &kept)
+        {
+            let mut reached = lock(&self.reached);
+            reached.disorder.get_or_insert((number, why));
+        }
+        true
+    }
+
+    /// Gives each record without a position a key by which it gets one, and returns whether that is its own. The others are those
+    /// that the target files differently, and those without a key: they stay after the records that they follow.
+    fn give_keys(&self, part: &mut OpenPart) -> Vec<bool> {
+        let own: Vec<Option<&SortValues>> = part
+            .heads
+            .iter()
+            .map(|head| {
+                head.own
+                    .as_deref()
+                    .filter(|own| self.is_after_floor(part.floor.as_deref(), own))
+            })
+            .collect();
+        let kept = in_order(&own, &self.order);
+        let mut last = part.floor.clone();
+        for (head, kept) in part.heads.iter_mut().zip(&kept) {
+            if *kept {
+                last.clone_from(&head.own);
+            }
+            head.key.clone_from(&last);
+        }
+        kept
+    }
+
+    fn is_after_floor(&self, floor: Option<&SortValues>, own: &SortValues) -> bool {
+        floor.is_none_or(|floor| self.order.compared(floor, own).is_le())
+    }
+
+    /// Gives positions to records whose turn is known, up to `wanted`; whether it is worth while to go on.
+    fn extend(&self, open: &mut [OpenPart], wanted: u64) -> bool {
+        let mut reached = lock(&self.reached);
+        let wanted = usize::try_from(wanted).unwrap_or(usize::MAX);
+        while reached.places.len() < wanted {
+            if open.iter().any(OpenPart::needs_records) {
+                return true;
+            }
+            let heads = open.iter().enumerate();
+            let heads = heads.filter_map(|(number, part)| Some((number, part.heads.front()?)));
+            let first = heads.min_by(|(_, left), (_, right)| self.by_key(left, right));
+            let number = first.map(|(number, _)| number);
+            // Parts that failed come last.
+            let number = number.or_else(|| open.iter().position(OpenPart::has_lost_records));
+            let Some((number, part)) =
+                number.and_then(|number| Some((number, open.get_mut(number)?)))
+            else {
+                return false;
+            };
+            let rank = match part.heads.pop_front() {
+                Some(head) => {
+                    part.floor = head.key;
+                    head.rank
+                }
+                None => {
+                    part.next = part.next.saturating_add(1);
+                    part.next.saturating_sub(1)
+                }
+            };
+            let place = u32::try_from(number).ok().zip(u32::try_from(rank).ok());
+            reached.places.extend(place);
+        }
+        false
+    }
+
+    fn by_key(&self, left: &Head, right: &Head) -> Ordering {
+        match (&left.key, &right.key) {
+            (None, None) => Ordering::Equal,
+            (None, Some(_)) => Ordering::Less,
+            (Some(_), None) => Ordering::Greater,
+            (Some(left), Some(right)) => self.order.compared(left, right),
+        }
+    }
+}
+
+impl OpenPart {
+    /// Whether records have to be read before the next one gets its position.
+    fn needs_records(&self) -> bool {
+        !self.is_lost && self.next <= self.count && self.heads.len() <= LOOKAHEAD
+    }
+
+    /// Whether enough records were read to begin with, and none of them has a position.
+    fn is_begun(&self) -> bool {
+        !self.needs_records() && self.heads.front().is_some_and(|first| first.rank == 1)
+    }
+
+    fn has_lost_records(&self) -> bool {
+        self.is_lost && self.next <= self.count
+    }
+}
+
+/// Why a page has no record at all.
+fn failure_of(page: &[Result<Record, Diagnostic>]) -> Option<Diagnostic> {
+    if page.iter().any(Result::is_ok) {
+        return None;
+    }
+    let first = page.first().and_then(|first| first.as_ref().err());
+    let none = || diagnostic(Condition::SYSTEM_ERROR_PRESENTING, "");
+    Some(first.cloned().unwrap_or_else(none))
+}
+
+/// Why the first records of a part cannot be put in order: none has a key, or more than half of those that have one are out of order.
+fn disorder(part: &OpenPart, kept: &[bool]) -> Option<Diagnostic> {
+    let refused = |words: &str| Some(diagnostic(Condition::SORT_SEQUENCE, words));
+    if part.heads.iter().all(|head| head.own.is_none()) {
+        return refused("no key can be read from the records");
+    }
+    let has_key = |head: &Head| head.own.as_ref().is_some_and(|own| own.has_key());
+    let heads = part.heads.iter().zip(kept);
+    let judged: Vec<bool> = heads
+        .filter(|(head, _)| has_key(head))
+        .map(|(_, kept)| *kept)
+        .collect();
+    let kept = judged.iter().filter(|kept| **kept).count();
+    match judged.len() >= MIN_JUDGED && kept.saturating_mul(2) < judged.len() {
+        true => refused("the records do not come in this order"),
+        false => None,
+    }
+}
+
+/// Which of the records are in order: those of the longest ascending subsequence, in which one with the key counts as much as two
+/// without.
+fn in_order(records: &[Option<&SortValues>], order: &RecordOrder) -> Vec<bool> {
+    // The best sequence that ends with each record: its weight, and the record before.
+    let mut best: Vec<(u32, Option<usize>)> = Vec::with_capacity(records.len());
+    for (number, record) in records.iter().enumerate() {
+        let Some(record) = record else {
+            best.push((0, None));
+            continue;
+        };
+        let before = records.iter().zip(&best).take(number).enumerate();
+        let before = before.filter(|(_, (before, _))| {
+            before.is_some_and(|before| order.compared(before, record).is_le())
+        });
+        let before = before.max_by_key(|(_, (_, (weight, _)))| *weight);
+        let own = if record.has_key() { 2 } else { 1 };
+        best.push(match before {
+            Some((before, (_, (weight, _)))) => (weight.saturating_add(own), Some(before)),
+            None => (own, None),
+        });
+    }
+    let mut kept = vec![false; records.len()];
+    let last = best
+        .iter()
+        .enumerate()
+        .filter(|(_, (weight, _))| *weight > 0);
+    let mut next = { last }
+        .max_by_key(|(_, (weight, _))| *weight)
+        .map(|(last, _)| last);
+    while let Some(number) = next {
+        if let Some(kept) = kept.get_mut(number) {
+            *kept = true;
+        }
+        next = best.get(number).and_then(|(_, before)| *before);
+    }
+    kept
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,52 @@
+//! The records of each term of a query (SearchResult-1, Z39.50-2003 Appendix USR.1): summed if every target that answered says how
+//! many it has.
+
+use z3950::service::search::SearchResult;
+use z3950_server::asn1::apdu::RpnQuery;
+use z3950_server::asn1::format::search_result1::{QueryExpression, SubqueryReport};
+use z3950_server::backend::TermCount;
+
+use super::hits::HitsOfTarget;
+
+/// What a target says of the terms of a query, from the left; `None` unless that is a count for each.
+pub(super) fn of_target(found: &SearchResult, query: &RpnQuery) -> Option<Vec<usize>> {
+    let terms: Vec<_> = query.rpn.terms().collect();
+    let natural = |count: i64| usize::try_from(count).ok();
+    if let [_] = *terms {
+        let all = found.count().and_then(|count| usize::try_from(count).ok());
+        return all.map(|all| vec![all]);
+    }
+    let report = found.report()?;
+    let of_terms = report.0.into_iter().filter(|part| !part.full_query);
+    let of_terms: Vec<SubqueryReport> = of_terms.collect();
+    if of_terms.len() != terms.len() {
+        return None;
+    }
+    let counts = of_terms.into_iter().zip(terms).map(|(part, term)| {
+        let is_of_term = match &part.subquery_expression {
+            Some(QueryExpression::Term(expression)) => expression.query_term == term.term,
+            _ => false,
+        };
+        part.subquery_count.filter(|_| is_of_term).and_then(natural)
+    });
+    counts.collect()
+}
+
+/// The counts of all targets together; none if one of them does not say its own.
+pub(super) fn summed(query: &RpnQuery, parts: &[HitsOfTarget]) -> Vec<TermCount> {
+    let mut sums: Vec<TermCount> = { query.rpn.terms() }
+        .map(|operand| TermCount {
+            operand: operand.clone(),
+            records: 0,
+        })
+        .collect();
+    for part in parts {
+        let Some(counts) = &part.set.term_counts else {
+            return Vec::new();
+        };
+        for (sum, count) in sums.iter_mut().zip(counts) {
+            sum.records = sum.records.saturating_add(*count);
+        }
+    }
+    sums
+}
