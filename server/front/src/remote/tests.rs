@@ -1,6 +1,8 @@
 //! Remote databases in front of test servers that answer, fail, lie, change and die.
 
 mod crowded;
+mod facets;
+mod holdings;
 mod hostile;
 
 use std::io::{Read, Write};
@@ -14,9 +16,14 @@ use z3950_server::asn1::oid::{SUTRS, XML};
 use z3950_server::marc::MarcRecord;
 use z3950_server::testing::{TestServer, TestServerBuilder, record};
 
+use super::form::SourceForm;
+use super::set::TargetQuery;
 use super::*;
 
 mod merged;
+mod operands;
+mod scans;
+mod sorts;
 
 /// Records `PREFIX1`, `PREFIX2`, … with the word shared in their titles.
 fn catalogue(prefix: &str, number: usize) -> TestServerBuilder {
@@ -134,6 +141,35 @@ async fn records_come_round_robin_with_the_names_of_their_targets() {
         .map(|one| one.count)
         .collect();
     assert_eq!(counts, [Some(1), Some(3)]);
+}
+
+#[tokio::test]
+async fn sessions_that_nobody_uses_end() {
+    const MINUTE: Duration = Duration::from_secs(60);
+    let server = catalogue("a", 3).start();
+    let options = RemoteOptions::new("union", [target(&server)]);
+    let database = RemoteDatabase::new(&Client::new(), options).expect("targets");
+    let upstream = Arc::clone(&database.chains.direct[0]);
+    let query = TargetQuery::unsorted(Query::title("shared").as_rpn().clone());
+    let first = (1, SourceForm::Plain);
+    let search = upstream.search(&query, first, Caller::new(), after(MINUTE));
+    let set = search.await.expect("hits");
+    tokio::time::pause();
+    let has_close = || server.names().contains(&"close");
+    tokio::time::advance(MINUTE / 2).await;
+    tokio::task::yield_now().await;
+    assert!(upstream.has_session() && !has_close());
+    while !has_close() {
+        tokio::time::advance(MINUTE / 10).await;
+        tokio::task::yield_now().await;
+    }
+    assert!(!upstream.has_session());
+    tokio::time::resume();
+    // Who still has the hits reads them in another session.
+    let ranks = (1..=1, SourceForm::Plain);
+    let page = upstream.page(&set, ranks, Caller::new(), after(MINUTE));
+    assert!(matches!(&*page.await, [Ok(_)]));
+    assert_eq!(searches(&server), 2);
 }
 
 #[tokio::test]

@@ -4,14 +4,16 @@
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 use tokio::time::timeout;
+use z3950::RecordForm;
+use z3950_server::asn1::oid::OPAC;
 
 use super::*;
 use crate::page::CataloguePage;
 
 #[tokio::test]
 async fn whatever_a_target_does_the_others_answer() {
-    // The hits, and how many of the records come.
-    for (rule, hits, records) in [
+    // The hits, and how many of the records come, with holdings or without.
+    let rules = [
         ("on init: silence", 1, 1),
         ("on init: garbage", 1, 1),
         ("on init: reject", 1, 1),
@@ -34,7 +36,18 @@ async fn whatever_a_target_does_the_others_answer() {
         ("on present: surrogate 14", 4, 1),
         ("on present: fewer 1", 4, 4),
         ("on present: damage empty", 4, 4),
-    ] {
+        ("on present: damage truncated", 4, 1),
+        ("on present: damage leader", 4, 4),
+        ("on present: damage length", 4, 4),
+    ];
+    let forms = [RecordForm::default(), RecordForm::new(Some(OPAC), None)];
+    let each = rules
+        .iter()
+        .flat_map(|rule| forms.each_ref().map(|form| (*rule, form)));
+    for ((rule, hits, records), form) in each {
+        // MARC inside OPAC records is not damaged.
+        let is_whole = rule.contains("damage") && *form == forms[1];
+        let records = if is_whole { 4 } else { records };
         // The records come with Present.
         let hostile = catalogue("a", 3).rule(rule);
         let hostile = hostile.rule("on search: no-piggyback").start();
@@ -44,6 +57,7 @@ async fn whatever_a_target_does_the_others_answer() {
         });
         let search = async {
             let connection = connected(&front, "union").await;
+            let connection = connection.with_form(form.clone());
             let hits = connection.search(Query::title("shared")).await.expect(rule);
             let mut page = hits.range(1..=4);
             let mut titles = Vec::new();
@@ -129,8 +143,8 @@ async fn titles_of_a_megabyte_with_markup_are_answered_and_escaped() {
             .backend(Arc::new(database))
             .web(Arc::new(CataloguePage::new()))
             .start();
-        // Conversion goes through MARC, which has no room for such a field.
-        for (syntax, is_there) in [(USMARC, !is_long), (XML, true), (SUTRS, !is_long)] {
+        // MARC has no room for such a field.
+        for (syntax, is_there) in [(USMARC, !is_long), (XML, true), (SUTRS, true)] {
             let connection = connected(&front, "union").await;
             let connection = connection.with_form(z3950::RecordForm::new(Some(syntax), None));
             let hits = connection.search(Query::title("x")).await.expect("hits");
@@ -178,9 +192,12 @@ async fn a_record_too_long_for_marc_does_not_spoil_the_downloads() {
     let page = http(&front, &format!("{list}&format=marc")).await;
     assert!(page.starts_with("HTTP/1.1 404 "), "{page}");
     assert!(!page.contains("attachment"), "{page}");
-    assert!(page.contains("<li>Record 1, <bdi>Long xxx"), "{page}");
+    assert!(
+        page.contains("<li><bdi>Record 1 of union</bdi>, <bdi>Long xxx"),
+        "{page}"
+    );
     assert!(page.contains("ISO 2709 allows 9999"), "{page}");
-    assert_eq!(page.matches("<li>Record ").count(), 1, "{page}");
+    assert_eq!(page.matches("<li><bdi>Record ").count(), 1, "{page}");
     let link = "start=1&#38;format=marc&#38;incomplete=1\">Download the others as MARC";
     assert!(page.contains(link), "{page}");
     let file = http(&front, &format!("{list}&format=marc&incomplete=1")).await;
@@ -188,9 +205,39 @@ async fn a_record_too_long_for_marc_does_not_spoil_the_downloads() {
     assert_eq!(file.matches('\u{1d}').count(), 2, "{file}");
     assert!(file.contains("Shared b1") && file.contains("Shared b2"));
     let alone = http(&front, &format!("{list}&at=1&format=marc&incomplete=1")).await;
-    assert!(alone.contains("<li>Record 1, "), "{alone}");
+    assert!(
+        alone.contains("<li><bdi>Record 1 of union</bdi>, "),
+        "{alone}"
+    );
     assert!(!alone.contains("Download the others"), "{alone}");
     // Whole files keep their name, whatever was accepted.
     let whole = http(&front, &format!("{list}&at=2&format=marc&incomplete=1")).await;
-    assert!(whole.contains("\"records.mrc\""), "{whole}");
+    assert!(whole.contains("filename=\"b1.mrc\""), "{whole}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn downloads_of_targets_that_fail_are_failures() {
+    for (rule, status) in [
+        ("on present: silence", "504"),
+        ("on present: garbage", "504"),
+        ("on present: fail 13", "502"),
+        ("on present: damage truncated", "502"),
+    ] {
+        let hostile = catalogue("a", 3).rule(rule);
+        let hostile = hostile.rule("on search: no-piggyback").start();
+        let mut options = RemoteOptions::new("union", [target(&hostile)]);
+        options.target_time = Duration::from_millis(400);
+        let database = RemoteDatabase::new(&Client::new(), options).expect("targets");
+        let front = TestServer::builder()
+            .backend(Arc::new(database))
+            .web(Arc::new(CataloguePage::new()))
+            .start();
+        for place in ["start=1", "at=2"] {
+            let path = format!("/search?q=shared&target=union&{place}&format=marc");
+            let page = http(&front, &path).await;
+            let expected = format!("HTTP/1.1 {status} ");
+            assert!(page.starts_with(&expected), "{rule} {place}: {page}");
+            assert!(!page.contains("Download all as"), "{rule} {place}: {page}");
+        }
+    }
 }

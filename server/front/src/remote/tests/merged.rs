@@ -6,7 +6,7 @@ use z3950_server::marc::Field;
 use super::*;
 
 /// A book of 1815 with a location, and notes that make its record longer.
-fn book(docid: &str, title: &str, notes: usize) -> MarcRecord {
+pub(super) fn book(docid: &str, title: &str, notes: usize) -> MarcRecord {
     let mut book = record(docid, title);
     let published = Field::data(b"260", "  ", [("b", "Murray"), ("c", "1815")]);
     let author = Field::data(b"100", "1 ", [("a", "Austen, Jane")]);
@@ -47,7 +47,7 @@ async fn an_edition_at_two_targets_is_one_hit_with_all_holdings() {
     assert_eq!((hits.count(), hits.is_estimate()), (1, false));
     let merged = hits.record(1).await.expect("a record");
     let names = [&one, &two].map(|server| format!("union@{}", target(server)));
-    assert_eq!(merged.database(), Some(&*names[0]));
+    assert_eq!(merged.database(), Some(&*names[1]));
     let marc = merged.marc().expect("MARC");
     assert_eq!(marc.control_number(), Some(&b"b2"[..]));
     let further = marc.fields_by_tag("856").next().expect("the other source");

@@ -100,6 +100,24 @@ async fn circles_are_refused_at_once_and_cost_no_hits_of_others() {
                 assert!(failures[0].contains("leads back to itself"), "{failures:?}");
             }
         }
+        // So with scans and sorts.
+        for server in &servers {
+            let target = format!("{}/union", server.addr());
+            let connection = Client::new().connect(&target).await.expect("a session");
+            let terms = connection
+                .scan(Query::title("shared"))
+                .await
+                .expect("terms");
+            assert_eq!(terms.terms()[0].count, Some(circle.len() as u64));
+            let mut hits = connection
+                .search(Query::title("shared"))
+                .await
+                .expect("hits");
+            let title = ["title".parse().expect("a key")];
+            hits.sort(&title).await.expect("sorted");
+            let records = hits.stream().collect().await.expect("records");
+            assert_eq!(records.len(), circle.len());
+        }
         // Searches at all of them at the same time wait for none of each other's.
         let all = servers.iter().map(|server| found(server, "union"));
         for (count, _) in futures_util::future::join_all(all).await {
@@ -164,19 +182,95 @@ fn chains_are_limited_in_length() {
 }
 
 #[test]
-fn chains_in_use_are_limited_in_number() {
+fn busy_chains_are_limited_in_number_and_idle_ones_give_way() {
     let (chains, options) = chains();
-    let upstreams = |at: usize| {
-        let other = chains.id.wrapping_add(at as u64 + 1);
-        chains.upstreams(&options, Via::default().then(other))
+    let via = |at: usize| Via::default().then(chains.id.wrapping_add(at as u64 + 1));
+    let upstreams = |at: usize| chains.upstreams(&options, via(at));
+    let load = |at: usize| {
+        let chained = lock(&chains.chained);
+        let chain = chained.iter().find(|chain| chain.via == via(at));
+        chain.map(|chain| chain.load.clone())
     };
-    let mut used: Vec<_> = (0..MAX_CHAINS)
+    let used: Vec<_> = (0..MAX_CHAINS)
         .map(|at| upstreams(at).expect("room"))
         .collect();
     assert!(upstreams(0).is_ok_and(|again| Arc::ptr_eq(&again[0], &used[0][0])));
-    assert!(upstreams(MAX_CHAINS).is_err());
-    used.pop();
+    // The second chain has not been used for the longest time, whatever still holds its targets.
     assert!(upstreams(MAX_CHAINS).is_ok());
+    assert!(load(1).is_none() && load(0).is_some());
+    assert!(upstreams(1).is_ok() && load(2).is_none());
+    let all: Vec<_> = lock(&chains.chained)
+        .iter()
+        .map(|chain| chain.load.clone())
+        .collect();
+    let mut operations: Vec<_> = { all.iter() }
+        .map(|load| load.begin().expect("room"))
+        .collect();
+    assert_eq!(all.len(), MAX_CHAINS);
+    let why = upstreams(2).map(drop).expect_err("all are busy");
+    assert!(why.to_string().contains("too many servers"), "{why}");
+    // A chain whose sessions were given up counts again when its result sets are used.
+    let given_up = ChainLoad {
+        number: u64::MAX,
+        busy: Arc::clone(&chains.busy),
+    };
+    assert!(given_up.begin().is_err());
+    operations.push(all[0].begin().expect("it is busy already"));
+    operations.swap_remove(0);
+    assert!(upstreams(2).is_err(), "another operation of the same chain");
+    operations.pop();
+    drop(operations.swap_remove(0));
+    let again = given_up.begin().expect("room");
+    drop((again, operations));
+    assert!(lock(&chains.busy).is_empty());
+    assert!(upstreams(2).is_ok());
+}
+
+#[tokio::test(start_paused = true)]
+async fn searches_that_come_by_several_paths_are_known() {
+    let (chains, options) = chains();
+    let query = |term: &str| Query::title(term).as_rpn().clone();
+    let path = |servers: &[u64]| servers.iter().copied().collect::<Via>();
+    for (servers, term, expected) in [
+        (&[][..], "war", false),
+        (&[][..], "war", false),
+        (&[1, 2], "war", false),
+        (&[1, 2], "war", false),
+        (&[1, 3], "war", true),
+        (&[4, 3], "war", false),
+        (&[1, 3], "peace", false),
+    ] {
+        let is_repeated = chains.is_repeated(&options, path(servers), &query(term));
+        assert_eq!(is_repeated, expected, "{servers:?} {term}");
+    }
+    tokio::time::advance(options.total_time).await;
+    assert!(!chains.is_repeated(&options, path(&[1, 5]), &query("war")));
+    for number in 0..MAX_RECENT {
+        chains.is_repeated(&options, path(&[1, 5]), &query(&number.to_string()));
+    }
+    assert_eq!(lock(&chains.recent).len(), MAX_RECENT);
+}
+
+#[tokio::test]
+async fn numbers_that_count_a_server_twice_are_estimates() {
+    let names = Names::default();
+    let books = catalogue();
+    lock(&names.0).insert("books".to_owned(), books.addr());
+    let _d = names.start("d", &["books/cat".to_owned()]);
+    let _b = names.start("b", &["d/union".to_owned()]);
+    let _c = names.start("c", &["d/union".to_owned()]);
+    for (targets, count, is_estimate) in [
+        (&["b/union"][..], 1, false),
+        (&["b/union", "c/union"], 2, true),
+    ] {
+        let targets: Vec<String> = targets.iter().map(|name| (*name).to_owned()).collect();
+        let front = names.start("a", &targets);
+        let target = format!("{}/union", front.addr());
+        let connection = Client::new().connect(target).await.expect("a session");
+        let hits = connection.search(Query::title("shared")).await;
+        let hits = hits.expect("hits");
+        assert_eq!((hits.count(), hits.is_estimate()), (count, is_estimate));
+    }
 }
 
 #[tokio::test]
