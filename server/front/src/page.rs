@@ -5,15 +5,17 @@ mod answer;
 mod asked;
 mod download;
 mod facets;
+mod follow;
+mod hits;
 mod parameters;
 mod record;
 mod search;
-mod session;
+mod section;
+mod sources;
 
 use std::net::SocketAddr;
 
 use askama::Template;
-use z3950::Error;
 use z3950_server::web::http::header::{HeaderValue, LOCATION, RETRY_AFTER};
 use z3950_server::web::http::request::Parts;
 use z3950_server::web::http::{Method, StatusCode};
@@ -21,9 +23,11 @@ use z3950_server::web::{Web, WebAnswering, WebClient, WebRequest, is_sru};
 
 use self::answer::{PageAnswer, html};
 use self::parameters::Parameters;
-use crate::gateway::{Gateway, is_guessing};
-use crate::layout::{PageLayout, style, with_type};
-use crate::text::{self, described};
+use crate::choices::{Catalogues, SearchForm, ShownDatabase};
+use crate::gateway::Gateway;
+use crate::layout::{PageLayout, heading, style, with_type};
+use crate::own::admitted;
+use crate::text;
 
 /// How long who guesses passwords is asked to wait, in seconds.
 const RETRY_SECONDS: u16 = 5;
@@ -101,37 +105,44 @@ impl CataloguePage {
             Ok(parameters) => parameters,
             Err(words) => return self.failure(StatusCode::BAD_REQUEST, &words),
         };
-        if let Err(error) = session::admitted(&client).await {
-            let status = match error {
-                Error::InitRejected(_) if is_guessing(error.diagnostics()) => {
-                    StatusCode::TOO_MANY_REQUESTS
-                }
-                Error::InitRejected(_) | Error::AccessRefused { .. } => StatusCode::UNAUTHORIZED,
-                _ => StatusCode::SERVICE_UNAVAILABLE,
+        if let Err((status, words)) = admitted(&client).await {
+            let words = match status {
+                StatusCode::UNAUTHORIZED => asks_for_login(&client),
+                _ => words,
             };
-            return self.failure(status, &described(&error));
+            return self.failure(status, &words);
         }
         match path {
-            "/" => self.start(&client),
+            "/" => self.start(&client, &Parameters::default()),
             "/targets" => self.targets(&client),
             "/search" => self.search(parameters, client).await,
             _ => self.failure(StatusCode::NOT_FOUND, "There is no such page."),
         }
     }
 
-    fn start(&self, client: &WebClient) -> PageAnswer {
-        let form = SearchForm::new(client, &Parameters::default());
+    fn start(&self, client: &WebClient, parameters: &Parameters) -> PageAnswer {
+        let form = self.form(client, parameters);
+        let heading = match &*parameters.targets {
+            [only] => format!("Search {}", form.catalogues.title(only)),
+            _ => "Search the catalogue".to_owned(),
+        };
         html(
             StatusCode::OK,
             &Start {
                 layout: &self.layout,
+                heading,
                 form,
             },
         )
     }
 
+    fn form(&self, client: &WebClient, parameters: &Parameters) -> SearchForm {
+        let Parameters { query, targets, .. } = parameters;
+        SearchForm::new(client, query, targets, parameters.ticks)
+    }
+
     fn targets(&self, client: &WebClient) -> PageAnswer {
-        let databases = databases(client);
+        let databases = Catalogues::of(client).0;
         html(
             StatusCode::OK,
             &Targets {
@@ -157,10 +168,9 @@ impl CataloguePage {
     }
 
     fn failure(&self, status: StatusCode, words: &str) -> PageAnswer {
-        let title = status.canonical_reason().unwrap_or("Error");
         let page = Failed {
             layout: &self.layout,
-            title,
+            title: heading(status),
             words,
             form: None,
         };
@@ -171,6 +181,23 @@ impl CataloguePage {
                 .insert(RETRY_AFTER, RETRY_SECONDS.into());
         }
         answer
+    }
+
+    /// A failure, with the form to mend what was typed.
+    fn problem(
+        &self,
+        status: StatusCode,
+        words: &str,
+        client: &WebClient,
+        parameters: &Parameters,
+    ) -> PageAnswer {
+        let page = Failed {
+            layout: &self.layout,
+            title: heading(status),
+            words,
+            form: Some(self.form(client, parameters)),
+        };
+        html(status, &page)
     }
 }
 
@@ -244,102 +271,11 @@ fn page_at(path: &str) -> PagePath {
     }
 }
 
-/// A database as it is shown: one that has parts is shown as these.
-struct ShownDatabase {
-    name: String,
-    /// The database that it is a part of.
-    whole: Option<String>,
-    title: String,
-    description: String,
-    records: String,
-    is_chosen: bool,
-}
-
-/// The databases of the server.
-fn databases(client: &WebClient) -> Vec<ShownDatabase> {
-    let mut shown = Vec::new();
-    for database in client.databases() {
-        let title = text::clean(database.title.as_deref().unwrap_or(&database.name));
-        let description = text::clean(database.description.as_deref().unwrap_or_default());
-        let records = match database.records {
-            Some(1) => "1 record".to_owned(),
-            Some(count) => format!("{count} records"),
-            None => String::new(),
-        };
-        for part in &database.parts {
-            let (_, target) = part.split_once('@').unwrap_or(("", part));
-            shown.push(ShownDatabase {
-                name: part.clone(),
-                whole: Some(database.name.clone()),
-                title: format!("{title}: {}", text::clean(target)),
-                description: description.clone(),
-                records: String::new(),
-                is_chosen: false,
-            });
-        }
-        if database.parts.is_empty() {
-            shown.push(ShownDatabase {
-                name: database.name,
-                whole: None,
-                title,
-                description,
-                records,
-                is_chosen: false,
-            });
-        }
-    }
-    shown
-}
-
-impl ShownDatabase {
-    /// Whether this is its name, or that of the database that it is a part of.
-    fn is_named(&self, name: &str) -> bool {
-        let whole = self.whole.as_deref();
-        whole
-            .into_iter()
-            .chain([&*self.name])
-            .any(|own| own.eq_ignore_ascii_case(name))
-    }
-}
-
-/// The form for a search.
-struct SearchForm {
-    query: String,
-    databases: Vec<ShownDatabase>,
-}
-
-impl SearchForm {
-    /// The form with what was chosen; with all databases chosen if there was nothing.
-    fn new(client: &WebClient, parameters: &Parameters) -> Self {
-        let mut databases = databases(client);
-        for database in &mut databases {
-            let mut named = parameters.targets.iter();
-            let is_named = named.any(|name| database.is_named(name));
-            database.is_chosen = is_named || parameters.targets.is_empty();
-        }
-        Self {
-            query: parameters.query.clone(),
-            databases,
-        }
-    }
-
-    /// What to search: the databases that are chosen, and those that the request names but the server does not have.
-    fn targets(&self, parameters: &Parameters) -> Vec<String> {
-        let chosen = self.databases.iter().filter(|database| database.is_chosen);
-        let chosen = chosen.map(|database| database.name.clone());
-        let is_unknown = |name: &&String| {
-            let mut databases = self.databases.iter();
-            !databases.any(|database| database.is_named(name))
-        };
-        let unknown = parameters.targets.iter().filter(is_unknown).cloned();
-        chosen.chain(unknown).collect()
-    }
-}
-
 #[derive(Template)]
 #[template(path = "start.html")]
 struct Start<'a> {
     layout: &'a PageLayout,
+    heading: String,
     form: SearchForm,
 }
 
@@ -358,6 +294,18 @@ struct Failed<'a> {
     words: &'a str,
     /// The form with what was typed, to be mended.
     form: Option<SearchForm>,
+}
+
+/// What a person without a right user and password is told.
+fn asks_for_login(client: &WebClient) -> String {
+    let known = match client.login() {
+        Some(_) => "This server does not know the user, or the password is wrong.",
+        None => "This server can only be searched with a user and a password.",
+    };
+    format!(
+        "{known} It is the user that the operator of this server has set up, not one of a catalogue elsewhere. Load the page \
+         again to type them."
+    )
 }
 
 #[cfg(test)]

@@ -1,7 +1,13 @@
-//! What a person typed: a URL, an identifier, or a query in one of three languages, and in which words the page says so.
+//! What a person typed: a URL, an identifier, or a query in one of four languages, and in which words the page says so.
 
+use z3950::asn1::apdu::{AttributeValue, Operand, Operator, RpnStructure};
+use z3950::asn1::bib1::attributes::{USE, USE_ANY};
+use z3950::asn1::query::names::Names;
+use z3950::asn1::query::{Language, explain};
 use z3950::lookup::{Identifier, Kind};
 use z3950::{Query, QueryError};
+
+use crate::text::cut;
 
 /// What was typed.
 #[derive(Clone, Debug)]
@@ -9,12 +15,16 @@ pub(super) enum PageQuery {
     /// A URL to follow.
     Url,
     Identifier(Identifier),
-    /// A query, and what it was taken for.
-    Query(Box<Query>, &'static str),
+    /// A query, and its language.
+    Query(Box<Query>, Language),
 }
 
+/// Characters of what a query is taken for.
+const TAKEN: usize = 1000;
+
 impl PageQuery {
-    /// Reads what was typed: an `@` begins PQF, an `=` is a part of CQL if it can be, all else are words with optional index names.
+    /// Reads what was typed: a prefix such as `cql:` names the language, an `@` begins PQF, an `=` is a part of CQL if it can be, all
+    /// else are words with optional index names.
     ///
     /// # Errors
     /// What is wrong with the query.
@@ -22,21 +32,29 @@ impl PageQuery {
         if is_url(text) {
             return Ok(Self::Url);
         }
-        if text.starts_with('@') {
-            return Ok(Self::Query(Box::new(Query::pqf(text)?), "a query in PQF"));
+        let query = |query, language| Ok(Self::Query(Box::new(query), language));
+        match Language::of_typed(text) {
+            (language @ Language::Pqf, text) => return query(Query::pqf(text)?, language),
+            (language @ Language::Cql, text) => return query(Query::cql(text)?, language),
+            (language @ Language::Ccl, text) => return query(Query::ccl(text)?, language),
+            (language, rest) if rest != text => return query(Query::words(rest)?, language),
+            _ => {}
         }
-        if let Ok(identifier) = text.parse::<Identifier>()
+        if let Some(identifier) = identifier(text)
             && is_clear(&identifier)
         {
             return Ok(Self::Identifier(identifier));
         }
         if text.contains('=')
-            && let Ok(query) = Query::cql(text)
+            && let Ok(cql) = Query::cql(text)
         {
-            return Ok(Self::Query(Box::new(query), "a query in CQL"));
+            return query(cql, Language::Cql);
         }
-        let query = Query::words(text)?;
-        Ok(Self::Query(Box::new(query), "words that all occur"))
+        let words = match mended(text) {
+            Some(mended) => Query::words(&mended)?,
+            None => Query::words(text)?,
+        };
+        query(words, Language::Names)
     }
 
     /// What it was taken for.
@@ -50,9 +68,45 @@ impl PageQuery {
                 Kind::Oclc => format!("the OCLC number {}", identifier.text),
                 _ => format!("the record {}", identifier.text),
             },
-            Self::Query(_, words) => (*words).to_owned(),
+            Self::Query(query, Language::Names) if is_words(&query.as_rpn().rpn) => {
+                "words that all occur".to_owned()
+            }
+            Self::Query(query, Language::Names) => {
+                let sentence = explain(query.as_rpn());
+                let sentence = sentence.trim_end_matches('.').replacen('R', "r", 1);
+                cut(&sentence, TAKEN)
+            }
+            Self::Query(_, language) => {
+                format!("a query in {}", language.name().to_uppercase())
+            }
         }
     }
+
+    /// What may be wrong with it if nothing was found, and what may have been meant instead.
+    pub(super) fn hints(&self, text: &str) -> Vec<(String, Option<String>)> {
+        let mut hints = Vec::new();
+        let doubt = match self {
+            Self::Url => None,
+            Self::Identifier(identifier) => identifier.doubt(),
+            Self::Query(..) => identifier(text).and_then(|identifier| identifier.doubt()),
+        };
+        hints.extend(doubt.map(|doubt| (doubt, None)));
+        if let Self::Query(query, Language::Names) = self
+            && is_words(&query.as_rpn().rpn)
+            && let Some(meant) = with_operators(text)
+        {
+            let words = "and, or and not in small letters are words like others".to_owned();
+            hints.push((words, Some(meant)));
+        }
+        hints
+    }
+}
+
+/// The identifier that a text is, if it were one.
+fn identifier(text: &str) -> Option<Identifier> {
+    let urn = text.get(..4).filter(|urn| urn.eq_ignore_ascii_case("urn:"));
+    let text = urn.and_then(|_| text.get(4..)).unwrap_or(text);
+    text.parse().ok()
 }
 
 /// Whether the kind is given, or plain from the form.
@@ -63,12 +117,67 @@ fn is_clear(identifier: &Identifier) -> bool {
     identifier.is_certain || is_number && matches!(identifier.kind, Kind::Isbn | Kind::Issn)
 }
 
-/// Whether a text begins like a URL that a gateway follows.
+/// Whether a text is a URL that is followed, or one that nobody searches for.
 fn is_url(text: &str) -> bool {
     let lower = text.to_ascii_lowercase();
     let known = ["z39.50r:", "z39.50s:", "gopher:", "http:", "https:"];
     let is_one = known.iter().any(|scheme| lower.starts_with(scheme));
     is_one && !text.contains(char::is_whitespace)
+}
+
+/// The text without blanks after the name of an index in small letters: `ti: emma`.
+fn mended(text: &str) -> Option<String> {
+    let mut mended = String::new();
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once(": ") {
+        let name = before.rsplit([' ', '(']).next().unwrap_or(before);
+        let is_small = name.chars().all(|letter| letter.is_ascii_lowercase());
+        let is_index = is_small && Names::default().attributes(name).is_ok();
+        mended.push_str(before);
+        mended.push_str(if is_index { ":" } else { " " });
+        rest = after.trim_start();
+    }
+    (!mended.is_empty()).then(|| mended + rest)
+}
+
+/// The text with its operators in capitals, if it has some in small letters between words.
+fn with_operators(text: &str) -> Option<String> {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let last = words.len().saturating_sub(1);
+    let mut has_one = false;
+    let meant = words.iter().enumerate().map(|(at, word)| match *word {
+        "and" | "or" | "not" if at > 0 && at < last => {
+            has_one = true;
+            word.to_uppercase()
+        }
+        word => word.to_owned(),
+    });
+    let meant: Vec<String> = meant.collect();
+    has_one.then(|| meant.join(" "))
+}
+
+/// Whether a query is words in any index that all occur.
+fn is_words(query: &RpnStructure) -> bool {
+    let mut rest = vec![query];
+    while let Some(part) = rest.pop() {
+        match part {
+            RpnStructure::RpnRpnOp(node) if node.op == Operator::And => {
+                rest.extend([&node.rpn1, &node.rpn2]);
+            }
+            RpnStructure::Op(Operand::AttributesPlusTerm(term)) => {
+                let mut attributes = term.attributes.iter();
+                let is_any = attributes.all(|one| {
+                    one.attribute_type == USE
+                        && one.attribute_value == AttributeValue::Numeric(USE_ANY)
+                });
+                if !is_any {
+                    return false;
+                }
+            }
+            _ => return false,
+        }
+    }
+    true
 }
 
 #[cfg(test)]
@@ -79,11 +188,26 @@ mod tests {
     fn what_was_typed_is_known() {
         for (text, expected) in [
             ("war peace", "words that all occur"),
-            ("ti:war au:tolstoy", "words that all occur"),
+            ("war and peace", "words that all occur"),
+            ("Emma: a novel", "words that all occur"),
+            ("Title: a novel", "words that all occur"),
+            (
+                "ti:war au:tolstoy",
+                "records where title has \"war\" and author has \"tolstoy\"",
+            ),
+            (
+                "war OR peace",
+                "records where any has \"war\" or any has \"peace\"",
+            ),
+            ("ti: war", "records where title has \"war\""),
             ("@attr 1=4 war", "a query in PQF"),
-            ("dc.title=war", "a query in CQL"),
+            ("pqf: @attr 1=4 war", "a query in PQF"),
+            ("cql:dc.title=war", "a query in CQL"),
+            ("ccl:ti=war", "a query in CCL"),
             ("978-0-14-143951-8", "the ISBN 978-0-14-143951-8"),
             ("isbn:0141439513", "the ISBN 0141439513"),
+            ("urn:isbn:0141439513", "the ISBN 0141439513"),
+            ("URN:ISSN:0028-0836", "the ISSN 0028-0836"),
             ("0028-0836", "the ISSN 0028-0836"),
             ("z39.50r://lib.example/cat?id7", "a URL"),
             ("gopher://lib.example/", "a URL"),
@@ -92,5 +216,26 @@ mod tests {
             assert_eq!(asked.as_deref(), Ok(expected), "{text}");
         }
         assert!(PageQuery::read("@and war").is_err());
+        assert!(PageQuery::read("nosuchindex:war").is_err());
+    }
+
+    #[test]
+    fn what_may_have_been_meant_is_told() {
+        for (text, words, query) in [
+            ("978-0-14-143951-9", "wrong check digit (8 expected)", None),
+            ("isbn:0141439512", "wrong check digit (3 expected)", None),
+            ("war or peace", "in small letters", Some("war OR peace")),
+        ] {
+            let hints = PageQuery::read(text).expect(text).hints(text);
+            let [(hint, meant)] = &*hints else {
+                panic!("{text}: {hints:?}")
+            };
+            assert!(hint.contains(words), "{text}: {hint}");
+            assert_eq!(meant.as_deref(), query, "{text}");
+        }
+        for text in ["war peace", "war OR peace", "or war", "ti:war or peace"] {
+            let hints = PageQuery::read(text).expect(text).hints(text);
+            assert_eq!(hints, [], "{text}");
+        }
     }
 }

@@ -2,13 +2,14 @@
 //! search (facets of Index Data, 1.2.840.10003.10.1000.81.5).
 
 use askama::Template;
-use bytes::Bytes;
 use z3950::asn1::apdu::{Query as AnyQuery, StringOrNumeric, Term};
 use z3950::asn1::format::facets::{FacetField, FacetList};
 use z3950::service::search::SearchOptions;
 use z3950::{Connection, Query};
 
 use super::parameters::Parameters;
+use super::sources;
+use crate::choices::Catalogues;
 use crate::text::clean;
 
 /// A field by whose terms searches are narrowed.
@@ -90,7 +91,8 @@ pub(super) async fn facets(
     source: FacetSource,
     parameters: &Parameters,
     target: &str,
-) -> Option<Bytes> {
+    catalogues: &Catalogues,
+) -> Option<String> {
     let session = source.connection.as_z3950().await?;
     let fields = FIELDS.map(|field| FacetField::request(field.name, TERMS));
     let mut options = SearchOptions::default();
@@ -105,12 +107,14 @@ pub(super) async fn facets(
         .filter_map(|field| FacetGroup::of(field, parameters, target))
         .collect();
     let shown = ShownFacets {
-        name: clean(target),
+        name: catalogues.title(target),
         groups,
+        is_sum: !sources::hits(&found, parameters, catalogues).is_empty(),
+        uncounted: sources::uncounted(&found, catalogues),
     };
     match shown.groups.is_empty() {
         true => None,
-        false => shown.render().ok().map(Bytes::from),
+        false => shown.render().ok(),
     }
 }
 
@@ -164,4 +168,8 @@ impl FacetGroup {
 struct ShownFacets {
     name: String,
     groups: Vec<FacetGroup>,
+    /// Whether the counts of several databases are added up.
+    is_sum: bool,
+    /// The databases whose records are not counted.
+    uncounted: Vec<String>,
 }

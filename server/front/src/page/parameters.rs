@@ -1,6 +1,7 @@
 //! The parameters of `/search`, as a form sends them.
 
 use super::facets::Narrowing;
+use crate::choices::Ticks;
 
 /// What is searched for, where, and which part of it is shown.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -9,6 +10,10 @@ pub(super) struct Parameters {
     pub(super) query: String,
     /// The databases to search; all if none is named.
     pub(super) targets: Vec<String>,
+    /// The one of them whose records are shown; all if none is named.
+    pub(super) within: Option<String>,
+    /// What the form is to have ticked; nothing is searched then.
+    pub(super) ticks: Option<Ticks>,
     /// The terms to which the search is narrowed.
     pub(super) narrowings: Vec<Narrowing>,
     /// The position of the first record of the list, from 1.
@@ -17,6 +22,8 @@ pub(super) struct Parameters {
     pub(super) at: Option<u64>,
     /// The form of a download.
     pub(super) format: Option<String>,
+    /// Whether a download has all records, not only those of the list.
+    pub(super) has_all: bool,
     /// Whether a download may lack the records that its form cannot hold.
     pub(super) may_be_incomplete: bool,
 }
@@ -38,7 +45,11 @@ impl Parameters {
         for (name, value) in form_urlencoded::parse(query.as_bytes()) {
             match &*name {
                 "q" => value.trim().clone_into(&mut read.query),
+                "target" if value.is_empty() => {}
                 "target" => read.targets.push(value.into_owned()),
+                "in" => read.within = Some(value.into_owned()).filter(|name| !name.is_empty()),
+                "tick" if value == "all" => read.ticks = Some(Ticks::All),
+                "tick" if value == "none" => read.ticks = Some(Ticks::None),
                 "narrow" => {
                     let narrowing = Narrowing::read(&value);
                     let narrowing = narrowing.filter(|one| one.term.len() <= MAX_QUERY);
@@ -48,6 +59,7 @@ impl Parameters {
                 "start" => read.start = Some(position(&value)?),
                 "at" => read.at = Some(position(&value)?),
                 "format" => read.format = Some(value.into_owned()),
+                "all" => read.has_all = true,
                 "incomplete" => read.may_be_incomplete = true,
                 _ => {}
             }
@@ -66,40 +78,62 @@ impl Parameters {
         Ok(read)
     }
 
-    /// The path with parameters of this search in one database.
+    /// The database whose records are shown, if it is one.
+    pub(super) fn only(&self) -> Option<&str> {
+        match (&self.within, &*self.targets) {
+            (Some(name), _) => Some(name),
+            (None, [name]) => Some(name),
+            (None, _) => None,
+        }
+    }
+
+    /// The path with parameters of this search, of which the records of one database are shown.
     pub(super) fn link(&self, target: &str, further: &[(&str, &str)]) -> String {
-        self.path(&[target], &self.narrowings, further)
+        let is_only = matches!(&*self.targets, [only] if only == target);
+        let within = Some(("in", target)).filter(|_| !is_only);
+        let further = further.iter().copied();
+        let parameters: Vec<_> = within.into_iter().chain(further).collect();
+        self.whole_link(&parameters)
     }
 
-    /// The same narrowed to one term more.
-    pub(super) fn narrowed_link(&self, target: &str, term: &Narrowing) -> String {
-        self.path(&[target], self.narrowings.iter().chain([term]), &[])
-    }
-
-    /// This search without one of its terms.
-    pub(super) fn widened_link(&self, term: &Narrowing) -> String {
-        let others = self.narrowings.iter().filter(|other| *other != term);
-        self.path(&self.targets, others, &[])
-    }
-
-    fn path<'a>(
-        &self,
-        targets: &[impl AsRef<str>],
-        narrowings: impl IntoIterator<Item = &'a Narrowing>,
-        further: &[(&str, &str)],
-    ) -> String {
+    /// The path with parameters of this search in all its databases.
+    pub(super) fn whole_link(&self, further: &[(&str, &str)]) -> String {
         let start = "/search?".to_owned();
         let length = start.len();
         let mut path = form_urlencoded::Serializer::for_suffix(start, length);
         path.append_pair("q", &self.query);
-        for target in targets {
-            path.append_pair("target", target.as_ref());
+        for target in &self.targets {
+            path.append_pair("target", target);
         }
-        for narrowing in narrowings {
+        for narrowing in &self.narrowings {
             path.append_pair("narrow", &narrowing.value());
         }
         path.extend_pairs(further);
         path.finish()
+    }
+
+    /// The same for another query.
+    pub(super) fn link_of_query(&self, query: &str) -> String {
+        let mut other = self.clone();
+        query.clone_into(&mut other.query);
+        other.whole_link(&[])
+    }
+
+    /// The search of one database, narrowed to one term more.
+    pub(super) fn narrowed_link(&self, target: &str, term: &Narrowing) -> String {
+        let mut narrowed = self.clone();
+        narrowed.narrowings.push(term.clone());
+        narrowed.link(target, &[])
+    }
+
+    /// This search without one of its terms: without the last one, that of all databases.
+    pub(super) fn widened_link(&self, term: &Narrowing) -> String {
+        let mut wider = self.clone();
+        wider.narrowings.retain(|other| other != term);
+        match self.only() {
+            Some(target) if !wider.narrowings.is_empty() => wider.link(target, &[]),
+            _ => wider.whole_link(&[]),
+        }
     }
 }
 
@@ -122,14 +156,18 @@ mod tests {
         let read =
             Parameters::read("q=a%26b&target=x&target=y&narrow=date:1868&narrow=author:+a:b");
         let read = read.expect("sound");
-        let link = read.link("c d", &[("at", "2")]);
         let narrow = "narrow=date%3A1868&narrow=author%3Aa%3Ab";
-        assert_eq!(link, format!("/search?q=a%26b&target=c+d&{narrow}&at=2"));
+        let link = read.link("c d", &[("at", "2")]);
+        let both = "target=x&target=y";
+        assert_eq!(link, format!("/search?q=a%26b&{both}&{narrow}&in=c+d&at=2"));
+        let one = Parameters::read("q=a&target=x&target=").expect("sound");
+        assert_eq!(one.link("x", &[]), "/search?q=a&target=x");
+        assert_eq!(one.only(), Some("x"));
         let third = Narrowing::read("subject:war").expect("sound");
         let link = read.narrowed_link("x", &third);
         assert_eq!(
             link,
-            format!("/search?q=a%26b&target=x&{narrow}&narrow=subject%3Awar")
+            format!("/search?q=a%26b&{both}&{narrow}&narrow=subject%3Awar&in=x")
         );
         let [date, author] = &*read.narrowings else {
             panic!("{:?}", read.narrowings)

@@ -3,6 +3,8 @@
 use std::net::{IpAddr, SocketAddr};
 
 use askama::Template;
+use z3950::asn1::apdu::DiagRec;
+use z3950::asn1::bib1::diagnostics::Condition;
 use z3950::{Error, Record};
 use z3950_server::web::WebClient;
 use z3950_server::web::http::StatusCode;
@@ -10,140 +12,114 @@ use z3950_server::web::http::StatusCode;
 use super::CataloguePage;
 use super::answer::{PageAnswer, html};
 use super::asked::PageQuery;
-use super::download::{DownloadFormat, FORMATS};
+use super::hits::hits;
 use super::parameters::Parameters;
-use super::search::{PAGE, hits};
+use super::search::PAGE;
+use super::sources::{self, SourceLink};
+use crate::choices::Catalogues;
+use crate::files::FORMATS;
 use crate::layout::PageLayout;
 use crate::shown::ShownRecord;
-use crate::text::{clean, described, encoded};
+use crate::text::{described, encoded};
 
 impl CataloguePage {
-    /// Answers `/search` for one record, or for a download.
-    pub(super) async fn of_one(
+    /// Answers `/search` for one record.
+    pub(super) async fn record(
         &self,
         parameters: &Parameters,
         target: &str,
         asked: &PageQuery,
         client: &WebClient,
     ) -> PageAnswer {
-        let range = match parameters.at {
-            Some(at) => (at, 1),
-            None => (parameters.start.unwrap_or(1), PAGE),
-        };
-        let is_download = parameters.format.is_some();
-        let found = match hits(
-            client,
-            target,
-            (asked, &parameters.narrowings),
-            range,
-            !is_download,
-        )
-        .await
-        {
+        let fail = |status, words: &str| self.problem(status, words, client, parameters);
+        let at = parameters.at.unwrap_or(1);
+        let query = (asked, &*parameters.narrowings);
+        let found = match hits(client, target, query, (at, 1), true).await {
             Ok(Some(found)) => found,
-            Ok(None) => return self.failure(StatusCode::NOT_FOUND, "Nothing was found."),
-            Err(error) => return self.failure(StatusCode::BAD_GATEWAY, &described(&error)),
+            Ok(None) => return fail(StatusCode::NOT_FOUND, "Nothing was found."),
+            Err(error) => return fail(status_of(&error), &described(&error)),
         };
-        if found.records.is_empty() {
-            return self.failure(StatusCode::NOT_FOUND, "There is no such record.");
-        }
-        if let Some(format) = &parameters.format {
-            return self.download(format, parameters, target, (range.0, &found.records));
-        }
         match found.records.first() {
             Some(Ok(record)) => {
-                let shown = self.shown(record, parameters, target, client);
+                let place = (at, found.count);
+                let shown = self.shown(record, parameters, (target, place), client);
                 html(StatusCode::OK, &shown)
             }
-            Some(Err(error)) => self.failure(StatusCode::BAD_GATEWAY, &described(error)),
-            None => self.failure(StatusCode::NOT_FOUND, "There is no such record."),
-        }
-    }
-
-    /// A file of records, or a page that names those that cannot be in it and leads to a file of the others.
-    fn download(
-        &self,
-        format: &str,
-        parameters: &Parameters,
-        target: &str,
-        (start, records): (u64, &[Result<Record, Error>]),
-    ) -> PageAnswer {
-        let Some(format) = DownloadFormat::named(format) else {
-            let words = "The records cannot be written in this format.";
-            return self.failure(StatusCode::NOT_FOUND, words);
-        };
-        let mut written = Vec::new();
-        let mut left_out = Vec::new();
-        for (record, position) in records.iter().zip(start..) {
-            let (title, result) = match record {
-                Ok(record) => (record.title(), format.written(record)),
-                Err(error) => (None, Err(described(error))),
-            };
-            match result {
-                Ok(octets) => written.push(octets),
-                Err(why) => left_out.push(LeftOutRecord {
-                    position,
-                    title: clean(&title.unwrap_or_default()),
-                    why: clean(&why),
-                }),
+            Some(Err(error)) => fail(status_of(error), &described(error)),
+            None => {
+                let words = format!(
+                    "There is no record {at} in {}: it has {}.",
+                    Catalogues::of(client).title(target),
+                    found.count
+                );
+                fail(StatusCode::NOT_FOUND, &words)
             }
         }
-        let is_complete = left_out.is_empty();
-        if is_complete || parameters.may_be_incomplete && !written.is_empty() {
-            return format.file(&written, is_complete);
-        }
-        let place = match parameters.at {
-            Some(at) => ("at", at.to_string()),
-            None => ("start", start.to_string()),
-        };
-        let place = (place.0, &*place.1);
-        let others = FORMATS.iter().filter(|other| other.name != format.name);
-        let page = LeftOut {
-            layout: &self.layout,
-            format: format.title,
-            records: left_out,
-            count: records.len(),
-            others: (!written.is_empty()).then(|| {
-                let further = [place, ("format", format.name), ("incomplete", "1")];
-                parameters.link(target, &further)
-            }),
-            formats: others
-                .map(|other| {
-                    let link = parameters.link(target, &[place, ("format", other.name)]);
-                    (other.title, link)
-                })
-                .collect(),
-            back: parameters.link(target, &[place]),
-        };
-        html(StatusCode::NOT_FOUND, &page)
     }
 
     fn shown<'a>(
         &'a self,
         record: &Record,
         parameters: &Parameters,
-        target: &str,
+        (target, (at, count)): (&str, (u64, u64)),
         client: &WebClient,
     ) -> Shown<'a> {
-        let at = parameters.at.unwrap_or(1).to_string();
+        let catalogues = Catalogues::of(client);
+        let at_text = at.to_string();
         let downloads = FORMATS.iter().map(|format| {
-            let further = [("at", at.as_str()), ("format", format.name)];
-            let link = parameters.link(target, &further);
-            (format.title, link)
+            let further = [("at", at_text.as_str()), ("format", format.name)];
+            (format.title, parameters.link(target, &further))
         });
-        let database = record.database().unwrap_or(target);
+        let is_whole = is_same_everywhere(record);
+        let database = match is_whole {
+            true => target,
+            false => record.database().unwrap_or(target),
+        };
         let (host, _) = client.authority();
         let port = plain_port(client, &self.plain);
         let url = port.and_then(|port| url(record, database, (host, port)));
+        let url_source = match record.sources().is_empty() || is_whole {
+            true => String::new(),
+            false => catalogues.short_title(database),
+        };
+        let title = |name: &str| catalogues.short_title(name);
+        let neighbour = |at: u64| parameters.link(target, &[("at", &at.to_string())]);
         Shown {
             layout: &self.layout,
-            database: clean(database),
-            record: ShownRecord::of(record, url.unwrap_or_default(), downloads.collect()),
-            back: {
-                let start = (parameters.at.unwrap_or(1) - 1) / PAGE * PAGE + 1;
-                parameters.link(target, &[("start", &start.to_string())])
+            database: catalogues.title(target),
+            sources: sources::links(record, target, parameters, &catalogues),
+            position: format!("{at} of {count}"),
+            before: (at > 1).then(|| neighbour(at - 1)),
+            after: (at < count).then(|| neighbour(at + 1)),
+            record: ShownRecord::of(record, url.unwrap_or_default(), downloads.collect(), &title)
+                .with_url(url_source, self.gateway.is_some()),
+            back: match (at - 1) / PAGE * PAGE + 1 {
+                1 => parameters.whole_link(&[]),
+                start => parameters.link(target, &[("start", &start.to_string())]),
             },
         }
+    }
+}
+
+/// Whether a record is made of several that have one number, so that a URL of the whole database leads to all of them.
+fn is_same_everywhere(record: &Record) -> bool {
+    let marc = record.marc();
+    let own = marc.as_ref().and_then(|marc| marc.control_number());
+    let own = own.map(|number| number.trim_ascii());
+    let mut sources = record.sources().iter();
+    let is_same = sources.all(|one| one.id.as_ref().map(|id| id.as_bytes()) == own);
+    !record.sources().is_empty() && own.is_some() && is_same
+}
+
+/// The status that tells of a failure at the server that has the records: 504 if it is not there, otherwise 502.
+pub(super) fn status_of(error: &Error) -> StatusCode {
+    let is_gone = error.diagnostics().iter().any(|one| match one {
+        DiagRec::DefaultFormat(one) => one.condition == Condition::DATABASE_UNAVAILABLE.0,
+        DiagRec::ExternallyDefined(_) => false,
+    });
+    match is_gone {
+        true => StatusCode::GATEWAY_TIMEOUT,
+        false => StatusCode::BAD_GATEWAY,
     }
 }
 
@@ -180,31 +156,13 @@ fn port_at(host: &str, listeners: &[SocketAddr]) -> Option<u16> {
 struct Shown<'a> {
     layout: &'a PageLayout,
     database: String,
+    /// The databases that have it, if these are others.
+    sources: Vec<SourceLink>,
+    position: String,
+    before: Option<String>,
+    after: Option<String>,
     record: ShownRecord,
     back: String,
-}
-
-/// Why there is no file of all records.
-#[derive(Template)]
-#[template(path = "left-out.html")]
-struct LeftOut<'a> {
-    layout: &'a PageLayout,
-    format: &'static str,
-    records: Vec<LeftOutRecord>,
-    /// How many records there are in all.
-    count: usize,
-    /// The file of the others.
-    others: Option<String>,
-    /// The other formats.
-    formats: Vec<(&'static str, String)>,
-    back: String,
-}
-
-/// A record that a format cannot hold.
-struct LeftOutRecord {
-    position: u64,
-    title: String,
-    why: String,
 }
 
 #[cfg(test)]

@@ -1,63 +1,75 @@
 //! Searches: each database in a session of its own, side by side, and a section of the page for each as soon as it has answered.
 
+use std::collections::BTreeMap;
 use std::future::ready;
-use std::ops::Range;
 use std::sync::Arc;
 
 use askama::Template;
 use bytes::Bytes;
 use futures_util::stream;
 use futures_util::{Stream, StreamExt};
-use z3950::asn1::oid::{OPAC, XML};
-use z3950::{Error, Query, Record, RecordForm, ResultSet};
 use z3950_server::web::http::StatusCode;
-use z3950_server::web::http::header::{HeaderValue, LOCATION};
 use z3950_server::web::{WebBody, WebClient};
 
-use super::answer::{PageAnswer, html, page_of};
+use super::CataloguePage;
+use super::answer::{PageAnswer, page_of};
 use super::asked::PageQuery;
-use super::facets::{FacetSource, Narrowing, facets, narrowed};
+use super::facets::facets;
+use super::hits::hits;
 use super::parameters::Parameters;
-use super::session;
-use super::{CataloguePage, Failed, SearchForm};
-use crate::layout::{PageLayout, with_type};
-use crate::text::{clean, described, encoded};
+use super::section::{Section, WholeDownload};
+use crate::choices::{Catalogues, SearchForm};
+use crate::layout::PageLayout;
+use crate::text::{clean, described};
 
 /// Records of a list.
 pub(super) const PAGE: u64 = 10;
+/// Records of a file of all records.
+pub(super) const MAX_FILE: u64 = 1000;
 
 impl CataloguePage {
     /// Answers `/search`.
     pub(super) async fn search(&self, parameters: Parameters, client: WebClient) -> PageAnswer {
-        if parameters.query.is_empty() {
-            return self.start(&client);
+        if parameters.query.is_empty() || parameters.ticks.is_some() {
+            return self.start(&client, &parameters);
         }
+        let bad = |words: &str| self.problem(StatusCode::BAD_REQUEST, words, &client, &parameters);
         let asked = match PageQuery::read(&parameters.query) {
-            Ok(PageQuery::Url) => return self.follow(&parameters.query),
+            Ok(PageQuery::Url) => return self.follow(&client, &parameters),
             Ok(asked) => asked,
             Err(error) => {
-                let words = format!("The query cannot be read: {}", described(&error));
-                let page = Failed {
-                    layout: &self.layout,
-                    title: "Bad Request",
-                    words: &words,
-                    form: Some(SearchForm::new(&client, &parameters)),
-                };
-                return html(StatusCode::BAD_REQUEST, &page);
+                return bad(&format!("The query cannot be read: {}", described(&error)));
             }
         };
-        if let Some(target) = parameters.targets.first()
-            && (parameters.at.is_some() || parameters.format.is_some())
-        {
-            return self.of_one(&parameters, target, &asked, &client).await;
+        let form = self.form(&client, &parameters);
+        let is_list = parameters.at.is_none() && parameters.format.is_none();
+        let targets = match parameters.only() {
+            Some(name) if !is_list || parameters.within.is_some() => vec![name.to_owned()],
+            _ => form.targets(&parameters.targets),
+        };
+        if parameters.format.is_some() {
+            return self.download(&parameters, &targets, &asked, &client).await;
         }
-        let form = SearchForm::new(&client, &parameters);
-        let targets = form.targets(&parameters);
+        if parameters.at.is_some() {
+            return match &*targets {
+                [target] => self.record(&parameters, target, &asked, &client).await,
+                _ => bad("Several databases have a record at this position: in=NAME says which."),
+            };
+        }
+        let catalogues = Catalogues::of(&client);
+        let sections = (1..).zip(&targets);
         let page = Results {
             layout: &self.layout,
             form,
             taken: asked.words(),
             narrowings: shown_narrowings(&parameters),
+            sections: sections
+                .map(|(number, name)| (number, catalogues.title(name)))
+                .collect(),
+            others: match parameters.within {
+                Some(_) if parameters.targets.len() != 1 => parameters.whole_link(&[]),
+                _ => String::new(),
+            },
         };
         let Ok(page) = page.render() else {
             return self.failure(
@@ -66,278 +78,160 @@ impl CataloguePage {
             );
         };
         let (head, foot) = page.split_once(MARK).unwrap_or((&page, ""));
-        let (head, foot) = (Bytes::from(head.to_owned()), Bytes::from(foot.to_owned()));
-        let search = Arc::new((parameters, asked, client));
-        let sections = targets.into_iter().map(|target| {
-            let search = Arc::clone(&search);
-            Box::pin(parts_of(search, target))
+        let (head, foot) = (head.to_owned(), foot.to_owned());
+        let search = Arc::new(PageSearch {
+            parameters,
+            asked,
+            client,
+            catalogues,
         });
-        let sections = stream::select_all(sections);
-        let parts = stream::once(ready(head))
-            .chain(sections)
-            .chain(stream::once(ready(foot)));
-        page_of(StatusCode::OK, WebBody::parts(parts))
-    }
-
-    /// Sends the client to where URLs are followed.
-    fn follow(&self, url: &str) -> PageAnswer {
-        if self.gateway.is_none() {
-            let words = "This server does not follow URLs: it has no gateway.";
-            return self.failure(StatusCode::NOT_FOUND, words);
-        }
-        let mut answer = with_type(StatusCode::SEE_OTHER, "text/plain; charset=utf-8", "");
-        let place = HeaderValue::try_from(format!("/get?url={}", encoded(url)));
-        match place {
-            Ok(place) => {
-                answer.headers_mut().insert(LOCATION, place);
-                answer
-            }
-            Err(_) => self.failure(StatusCode::BAD_REQUEST, "The URL cannot be followed."),
-        }
+        let pieces = (1..).zip(targets).map(|place| {
+            let search = Arc::clone(&search);
+            Box::pin(pieces_of(search, place))
+        });
+        let pieces = stream::select_all(pieces).map(Some);
+        let pieces = pieces.chain(stream::once(ready(None)));
+        let mut gathered = Gathered::default();
+        let body = pieces.map(move |piece| match piece {
+            Some(piece) => gathered.take(piece),
+            None => gathered.rest(&search) + &foot,
+        });
+        let parts = stream::once(ready(head)).chain(body);
+        let parts = parts.filter(|part| ready(!part.is_empty()));
+        page_of(StatusCode::OK, WebBody::parts(parts.map(Bytes::from)))
     }
 }
 
 /// Where the sections of a page go. No text of others has it, because `<` is escaped there.
 const MARK: &str = "<!-- sections -->";
 
-/// The parts of a page for a database: its section as soon as it has answered, then its facets.
-fn parts_of(
-    search: Arc<(Parameters, PageQuery, WebClient)>,
-    target: String,
-) -> impl Stream<Item = Bytes> + Send {
+/// A search of the page.
+struct PageSearch {
+    parameters: Parameters,
+    asked: PageQuery,
+    client: WebClient,
+    catalogues: Catalogues,
+}
+
+/// What is known of a database.
+enum PagePiece {
+    /// Its section, the number of its records, and whether there is only a failure.
+    Section {
+        number: usize,
+        text: String,
+        hits: u64,
+        has_failed: bool,
+    },
+    /// Its facets.
+    Facets { number: usize, text: String },
+}
+
+/// The pieces of a database: its section as soon as it has answered, then its facets.
+fn pieces_of(
+    search: Arc<PageSearch>,
+    (number, target): (usize, String),
+) -> impl Stream<Item = PagePiece> + Send {
     let begun = (search, target);
     stream::once(async move {
         let (search, target) = begun;
-        let (parameters, asked, client) = &*search;
-        let (section, source) = section(parameters, &target, asked, client).await;
+        let PageSearch {
+            parameters,
+            asked,
+            client,
+            catalogues,
+        } = &*search;
+        let start = parameters.start.unwrap_or(1);
+        let query = (asked, &*parameters.narrowings);
+        let found = hits(client, &target, query, (start, PAGE), true).await;
+        let section = Section::of(&found, (number, &target), parameters, catalogues);
+        let found = found.ok().flatten();
+        let section = PagePiece::Section {
+            number,
+            text: section.render().unwrap_or_default(),
+            hits: found.as_ref().map_or(0, |found| found.count),
+            has_failed: section.has_failed(),
+        };
+        let source = found.filter(|found| found.count > 1);
+        let source = source.map(|found| found.source);
         let facets = stream::iter(source).filter_map(move |source| {
             let (search, target) = (Arc::clone(&search), target.clone());
-            async move { facets(source, &search.0, &target).await }
+            async move {
+                let PageSearch {
+                    parameters,
+                    catalogues,
+                    ..
+                } = &*search;
+                let text = facets(source, parameters, &target, catalogues).await?;
+                Some(PagePiece::Facets { number, text })
+            }
         });
         stream::once(ready(section)).chain(facets)
     })
     .flatten()
 }
 
-/// What a search found.
-pub(super) struct Hits {
-    /// Where its facets are.
-    pub(super) source: FacetSource,
-    count: u64,
-    is_estimate: bool,
-    /// In order; a failure is in the place of its record.
-    pub(super) records: Vec<Result<Record, Error>>,
+/// What has come so far, and is shown at the end.
+#[derive(Default)]
+struct Gathered {
+    failures: BTreeMap<usize, String>,
+    facets: BTreeMap<usize, String>,
+    sections: usize,
+    /// Sections with records.
+    full: usize,
+    hits: u64,
 }
 
-/// Searches a database, and reads some of the records, with holdings if the database has them.
-pub(super) async fn hits(
-    client: &WebClient,
-    target: &str,
-    (asked, narrowings): (&PageQuery, &[Narrowing]),
-    (start, count): (u64, u64),
-    with_holdings: bool,
-) -> Result<Option<Hits>, Error> {
-    let connection = session::connection(client, target).await?;
-    let query = match asked {
-        PageQuery::Url => return Ok(None),
-        PageQuery::Query(query, _) => (**query).clone(),
-        PageQuery::Identifier(identifier) => {
-            let name = identifier.kind.name();
-            let found = connection
-                .lookup(&format!("{name}:{}", identifier.text))
-                .await?;
-            match found {
-                Some(found) => Query::pqf(&found.query)?,
-                None => return Ok(None),
+impl Gathered {
+    /// What is shown now.
+    fn take(&mut self, piece: PagePiece) -> String {
+        match piece {
+            PagePiece::Section {
+                number,
+                text,
+                hits,
+                has_failed,
+            } => {
+                self.sections += 1;
+                self.full += usize::from(hits > 0);
+                self.hits = self.hits.saturating_add(hits);
+                if !has_failed {
+                    return text;
+                }
+                self.failures.insert(number, text);
+            }
+            PagePiece::Facets { number, text } => {
+                self.facets.insert(number, text);
             }
         }
-    };
-    let query = narrowed(query, narrowings);
-    let form = |syntax| RecordForm::new(Some(syntax), None);
-    let of_opac = with_holdings.then(|| form(OPAC));
-    // XML holds what is too long for MARC (ISO 2709).
-    let others = [RecordForm::default(), form(XML)];
-    let mut hits: Option<Hits> = None;
-    for form in of_opac.into_iter().chain(others) {
-        let set = connection
-            .clone()
-            .with_form(form)
-            .search(query.clone())
-            .await?;
-        let end = start.saturating_add(count);
-        let end = end.min(set.count().saturating_add(1));
-        let mut known = match hits.take() {
-            Some(known) => known,
-            None => Hits {
-                source: FacetSource {
-                    connection: connection.clone(),
-                    query: query.clone(),
-                },
-                count: set.count(),
-                is_estimate: set.is_estimate(),
-                records: Vec::new(),
-            },
+        String::new()
+    }
+
+    /// What is shown at the end: failures, facets, and what is said of all sections together.
+    fn rest(&mut self, search: &PageSearch) -> String {
+        let parameters = &search.parameters;
+        let hints = match self.hits {
+            0 => search.asked.hints(&parameters.query),
+            _ => Vec::new(),
         };
-        known.fill(&set, start..end).await;
-        let has_all = known.has_all(end.saturating_sub(start));
-        hits = Some(known);
-        if has_all {
-            break;
-        }
+        let hints = hints.into_iter().map(|(words, meant)| {
+            let link = meant.map(|meant| (parameters.link_of_query(&meant), clean(&meant)));
+            (clean(&words), link)
+        });
+        let end = ResultsEnd {
+            total: match self.full {
+                0 | 1 => String::new(),
+                full => format!("{} records in {full} databases", self.hits),
+            },
+            hints: hints.collect(),
+            failures: self.failures.len(),
+            whole: (self.full > 1 && parameters.within.is_none())
+                .then(|| WholeDownload::of(self.hits, |further| parameters.whole_link(further))),
+        };
+        let failures = std::mem::take(&mut self.failures).into_values();
+        let facets = std::mem::take(&mut self.facets).into_values();
+        let end = end.render().unwrap_or_default();
+        failures.chain(facets).chain([end]).collect()
     }
-    Ok(hits)
-}
-
-impl Hits {
-    /// Whether there are this many records, and none is a failure.
-    fn has_all(&self, wanted: u64) -> bool {
-        let count = u64::try_from(self.records.len());
-        count.is_ok_and(|count| count >= wanted) && self.records.iter().all(Result::is_ok)
-    }
-
-    /// Reads the records at these positions that are failures so far, or missing.
-    async fn fill(&mut self, set: &ResultSet, positions: Range<u64>) {
-        let known = self.records.iter().take_while(|record| record.is_ok());
-        let known = known.count();
-        let from = u64::try_from(known).unwrap_or(u64::MAX);
-        let from = positions.start.saturating_add(from);
-        if from >= positions.end {
-            return;
-        }
-        let mut some = set.range(from..positions.end);
-        let mut at = known;
-        while let Some(record) = some.next().await {
-            match self.records.get_mut(at) {
-                Some(Ok(_)) => {}
-                Some(failed) => {
-                    if record.is_ok() {
-                        *failed = record;
-                    }
-                }
-                None => self.records.push(record),
-            }
-            at += 1;
-        }
-    }
-}
-
-/// A line of a list.
-struct HitLine {
-    link: String,
-    title: String,
-    author: String,
-    year: String,
-    availability: String,
-}
-
-/// The section of a database, and where to ask for facets of the records found.
-async fn section(
-    parameters: &Parameters,
-    target: &str,
-    asked: &PageQuery,
-    client: &WebClient,
-) -> (Bytes, Option<FacetSource>) {
-    let start = parameters.start.unwrap_or(1);
-    let found = hits(
-        client,
-        target,
-        (asked, &parameters.narrowings),
-        (start, PAGE),
-        true,
-    )
-    .await;
-    let link = |further: &[(&str, &str)]| parameters.link(target, further);
-    let mut section = Section {
-        name: clean(target),
-        ..Section::default()
-    };
-    match &found {
-        Err(error) => section.failure = described(error),
-        Ok(None) => section.count = "nothing found".to_owned(),
-        Ok(Some(found)) => {
-            let count = found.count;
-            section.count = match (count, found.is_estimate) {
-                (0, _) => "nothing found".to_owned(),
-                (1, false) => "1 record".to_owned(),
-                (count, false) => format!("{count} records"),
-                (count, true) => format!("about {count} records"),
-            };
-            for (record, position) in found.records.iter().zip(start..) {
-                match record {
-                    Ok(record) => {
-                        let position = position.to_string();
-                        let line = HitLine::of(record, link(&[("at", &position)]));
-                        section.lines.push(line);
-                    }
-                    Err(error) => section.failure = described(error),
-                }
-            }
-            let from = start.to_string();
-            if start > 1 {
-                let before = start.saturating_sub(PAGE).max(1).to_string();
-                section.before = link(&[("start", &before)]);
-            }
-            if start.saturating_add(PAGE) <= count {
-                section.after = link(&[("start", &start.saturating_add(PAGE).to_string())]);
-            }
-            if !section.lines.is_empty() {
-                let formats = super::download::FORMATS.iter();
-                let downloads = formats.map(|format| {
-                    let link = link(&[("start", &from), ("format", format.name)]);
-                    (format.title, link)
-                });
-                section.downloads = downloads.collect();
-                section.start = start;
-            }
-        }
-    }
-    let section = section.render().unwrap_or_default().into();
-    let found = found.ok().flatten().filter(|found| found.count > 1);
-    (section, found.map(|found| found.source))
-}
-
-impl HitLine {
-    fn of(record: &Record, link: String) -> Self {
-        let citation = record.citation();
-        Self {
-            link,
-            title: clean(citation.title.as_deref().unwrap_or("[no title]")),
-            author: clean(citation.author.as_deref().unwrap_or_default()),
-            year: citation
-                .year
-                .map(|year| year.to_string())
-                .unwrap_or_default(),
-            availability: availability(record),
-        }
-    }
-}
-
-/// How many copies can be lent now, if the record says so.
-fn availability(record: &Record) -> String {
-    let holdings = record.holdings();
-    let told = holdings.iter().filter_map(|holding| holding.available);
-    let (count, free) = told.fold((0, 0), |(count, free), is_free| {
-        (count + 1, free + usize::from(is_free))
-    });
-    match (count, free) {
-        (0, _) => String::new(),
-        (1, 1) => "available".to_owned(),
-        (_, 0) => "not available".to_owned(),
-        (count, free) => format!("{free} of {count} copies available"),
-    }
-}
-
-#[derive(Default, Template)]
-#[template(path = "section.html")]
-struct Section {
-    name: String,
-    count: String,
-    failure: String,
-    start: u64,
-    lines: Vec<HitLine>,
-    before: String,
-    after: String,
-    downloads: Vec<(&'static str, String)>,
 }
 
 #[derive(Template)]
@@ -347,6 +241,21 @@ struct Results<'a> {
     form: SearchForm,
     taken: String,
     narrowings: Vec<ShownNarrowing>,
+    /// The numbers and titles of the sections.
+    sections: Vec<(usize, String)>,
+    /// The same search in all databases, if this is of one of them.
+    others: String,
+}
+
+/// What is said of all sections together.
+#[derive(Template)]
+#[template(path = "end.html")]
+struct ResultsEnd {
+    total: String,
+    /// Each with a search that may have been meant, as a link and a text.
+    hints: Vec<(String, Option<(String, String)>)>,
+    failures: usize,
+    whole: Option<WholeDownload>,
 }
 
 /// A term to which the search is narrowed, and the search without it.
