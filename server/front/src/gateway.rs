@@ -36,19 +36,19 @@ use z3950_server::web::http::header::{
 };
 use z3950_server::web::http::request::Parts;
 use z3950_server::web::http::{Method, Response, StatusCode};
-use z3950_server::web::{Web, WebAnswering, WebBody, WebClient, WebRequest};
+use z3950_server::web::{Standing, Web, WebAnswering, WebBody, WebClient, WebRequest};
 
 use self::addresses::PublicResolver;
 use self::allowed::{GatewayDestination, OwnAddresses, Passage};
 pub use self::allowed::{GatewayTargetError, GatewayTargets};
 use self::failure::GatewayFailure;
-pub(crate) use self::failure::is_guessing;
 use self::locator::{GatewayRequest, NamedUrl};
 use self::negotiate::{Accept, Representation};
 use self::slots::RequestSlots;
+use crate::choices::{Catalogues, SearchForm};
 use crate::layout::{POLICY, PageLayout, style};
 use crate::lock::lock;
-use crate::own::own_client;
+use crate::own::{admitted, own_client};
 use crate::text::encoded;
 
 /// The options of a gateway.
@@ -136,7 +136,12 @@ impl Gateway {
         let accept = Accept::read(accept.filter_map(|value| value.to_str().ok()));
         let mut response = match self.carry_out(&request, &accept).await {
             Ok(response) => response,
-            Err(failure) => answer::told(&self.layout, &failure, &accept),
+            Err(failure) => {
+                let url = locator::text(&request.head.uri).unwrap_or_default();
+                let form = self.options.has_page;
+                let form = form.then(|| SearchForm::new(&request.client, &url, &[], None));
+                answer::told(&self.layout, &failure, &accept, form)
+            }
         };
         let headers = response.headers_mut();
         headers.insert(CONTENT_SECURITY_POLICY, HeaderValue::from_static(POLICY));
@@ -196,13 +201,21 @@ impl Gateway {
             return Err(GatewayFailure::new(StatusCode::NOT_FOUND, words));
         }
         let passage = self.passage(url.host(), url.port(), asked, client)?;
-        let databases = url.databases().iter();
-        let targets = databases.map(|name| match passage {
-            Passage::Own => name.to_string(),
-            _ => format!("{}:{}/{name}", url.host(), url.port()),
-        });
+        let targets: Vec<String> = match passage {
+            Passage::Own => url.databases().iter().map(ToString::to_string).collect(),
+            _ => {
+                let known = Catalogues::of(client).at(&url.to_string());
+                let known = known.ok_or_else(|| {
+                    let words =
+                        "no database of this server is there: open the URL with a client of Z39.50";
+                    GatewayFailure::new(StatusCode::NOT_FOUND, words)
+                })?;
+                vec![known]
+            }
+        };
         let parameters: Vec<String> = targets
-            .map(|target| format!("target={}", encoded(&target)))
+            .iter()
+            .map(|target| format!("target={}", encoded(target)))
             .collect();
         let location = match parameters.is_empty() {
             true => "/search".to_owned(),
@@ -240,7 +253,9 @@ impl Gateway {
         };
         let passage = self.options.targets.passage(&destination, &own);
         passage.ok_or_else(|| {
-            GatewayFailure::forbidden(format!("{destination} is not a target of this gateway"))
+            GatewayFailure::forbidden(format!(
+                "{destination} is not a target of this gateway; its operator can name it in [gateway]"
+            ))
         })
     }
 
@@ -254,6 +269,9 @@ impl Gateway {
         let _slot = self.slot(client)?;
         info!(%url, ?passage, "carrying out a URL");
         let is_own = passage == Passage::Own;
+        if !is_own {
+            self.admit(client).await?;
+        }
         let mut options = ClientOptions::default().with_timeouts(self.timeouts());
         // Which ports are allowed was decided before.
         options.plan.allow_reserved_port = true;
@@ -264,6 +282,7 @@ impl Gateway {
             Passage::Named => self.named.with_options(options),
             Passage::Public => Client::with_routes(options, self.public.clone()),
         };
+        refuse_credentials(asking.profiles(), url, client)?;
         let retrieval = timeout(self.options.time, asking.retrieve(url)).await;
         let retrieval = retrieval.map_err(|_| GatewayFailure::late())?;
         let outcome = match retrieval {
@@ -283,7 +302,8 @@ impl Gateway {
                 Ok(Record::new(delivered.record, None).with_charset(charset))
             }
             outcome => {
-                let failure = GatewayFailure::of_outcome(&outcome, url, is_own);
+                let own = is_own.then_some(client);
+                let failure = GatewayFailure::of_outcome(&outcome, url, own);
                 let has_list = is_own && self.options.has_page;
                 Err(match failure.status {
                     StatusCode::MULTIPLE_CHOICES if has_list => failure.with_list(url),
@@ -302,6 +322,9 @@ impl Gateway {
     ) -> Result<gopher::Reply, GatewayFailure> {
         let _slot = self.slot(client)?;
         info!(%url, ?passage, "carrying out a URL");
+        if passage != Passage::Own {
+            self.admit(client).await?;
+        }
         let routes = match passage {
             Passage::Own => {
                 let words = "this server does not speak Gopher";
@@ -323,6 +346,13 @@ impl Gateway {
         );
         let fetched = fetched.await.map_err(|_| GatewayFailure::late())?;
         fetched.map_err(|error| GatewayFailure::of_gopher(&error))
+    }
+
+    /// Asks the server itself whether it admits the client, before another one is asked.
+    async fn admit(&self, client: &WebClient) -> Result<(), GatewayFailure> {
+        let asked = timeout(self.options.time, admitted(client)).await;
+        let admitted = asked.map_err(|_| GatewayFailure::late())?;
+        admitted.map_err(|(status, words)| GatewayFailure::new(status, words))
     }
 
     fn slot(&self, client: &WebClient) -> Result<slots::RequestSlot, GatewayFailure> {
@@ -351,6 +381,26 @@ impl Web for Gateway {
         }
         Box::pin(self.respond(request))
     }
+}
+
+/// # Errors
+/// The profile of the server has credentials: they are those of the library, and only for its users.
+fn refuse_credentials(
+    profiles: &Profiles,
+    url: &Z3950Url,
+    client: &WebClient,
+) -> Result<(), GatewayFailure> {
+    let profile = profiles.of_url(url).map(|(_, entry)| &entry.profile);
+    let has_credentials = profile.is_some_and(|profile| profile.credentials.is_some());
+    if !has_credentials || client.standing() == Standing::User {
+        return Ok(());
+    }
+    let status = match client.login() {
+        None => StatusCode::UNAUTHORIZED,
+        Some(_) => StatusCode::FORBIDDEN,
+    };
+    let words = "the server is asked with credentials that are for users of this server alone";
+    Err(GatewayFailure::new(status, words))
 }
 
 /// The forms of a record that a request accepts.

@@ -4,7 +4,8 @@ use std::fmt;
 use std::net::{IpAddr, SocketAddr};
 
 use z3950::profile::Profiles;
-use z3950::url::{Host, Mode, Octets, UrlError, Z3950Url};
+use z3950::target::redacted;
+use z3950::url::{Host, Mode, Octets, UrlError, Z3950Url, host_and_port};
 
 use super::addresses::is_public;
 
@@ -14,8 +15,8 @@ pub struct GatewayTargets {
     named: Vec<NamedTarget>,
     /// Whether all servers at public addresses are allowed, at the default ports of the schemes.
     pub open: bool,
-    /// Names of the server itself.
-    own: Vec<Host>,
+    /// Names of the server itself, each with its port; `None` for those of its listeners and the default ports of the schemes.
+    own: Vec<(Host, Option<u16>)>,
 }
 
 /// One of the settings.
@@ -32,10 +33,21 @@ struct NamedTarget {
 
 /// Why a text names no target of a gateway.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{text} is not written host, host:port or host:port/database: {error}")]
-pub struct GatewayTargetError {
-    text: String,
-    error: UrlError,
+#[non_exhaustive]
+pub enum GatewayTargetError {
+    /// It is malformed.
+    #[error("{text} is not written host, host:port or host:port/database: {error}")]
+    Malformed {
+        /// The text.
+        text: String,
+        /// What is wrong with it.
+        error: UrlError,
+    },
+    /// It is an address of SRU.
+    #[error(
+        "{0} is an address of SRU, but a gateway carries out z39.50r, z39.50s and gopher URLs only: name it in targets of a [[database]] to have it searched"
+    )]
+    Sru(String),
 }
 
 /// The server as its clients see it.
@@ -77,12 +89,21 @@ impl GatewayTargets {
             self.named.push(target);
             return Ok(());
         }
+        let lower = text.to_ascii_lowercase();
+        if ["http:", "https:", "sru:"]
+            .iter()
+            .any(|scheme| lower.starts_with(scheme))
+        {
+            return Err(GatewayTargetError::Sru(redacted(text)));
+        }
         // The name of another scheme would be a host with an empty port.
         let slashes = if text.contains("://") { "" } else { "//" };
         let url = format!("z39.50s:{slashes}{text}");
-        let parsed = Z3950Url::parse(&url, Mode::Lenient).map_err(|error| GatewayTargetError {
-            text: text.to_owned(),
-            error,
+        let parsed = Z3950Url::parse(&url, Mode::Lenient).map_err(|error| {
+            GatewayTargetError::Malformed {
+                text: text.to_owned(),
+                error,
+            }
         })?;
         let authority = text.split('/').next().unwrap_or_default();
         let after_host = authority.rsplit(']').next().unwrap_or_default();
@@ -104,12 +125,13 @@ impl GatewayTargets {
         }
     }
 
-    /// Adds a name of the server itself.
+    /// Adds a name of the server itself, `host` or `host:port`. Without a port, it is the server's own name at the ports of its
+    /// listeners and at the default port of each scheme, which may lead to one of these.
     ///
     /// # Errors
     /// No host.
     pub fn add_own_name(&mut self, name: &str) -> Result<(), UrlError> {
-        self.own.push(Host::parse(name, Mode::Lenient)?);
+        self.own.push(host_and_port(name, Mode::Lenient)?);
         Ok(())
     }
 
@@ -148,14 +170,23 @@ impl GatewayTargets {
         {
             return known == Some(port) || listeners.any(|listener| listener.port() == port);
         }
-        listeners.any(|listener| {
-            let is_at = match host {
-                Host::Ipv4(address) => listener.ip() == IpAddr::V4(*address),
-                Host::Ipv6(address) => listener.ip() == IpAddr::V6(*address),
-                Host::Name(_) => self.own.contains(host),
-            };
-            listener.port() == port && (is_at || host.is_loopback())
-        })
+        let mut names = self.own.iter().filter(|(name, _)| name == host);
+        let is_named = names.any(|(_, known)| match known {
+            Some(known) => *known == port,
+            None => {
+                let mut listeners = own.listeners.iter();
+                port == destination.default_port || listeners.any(|one| one.port() == port)
+            }
+        });
+        is_named
+            || listeners.any(|listener| {
+                let is_at = match host {
+                    Host::Ipv4(address) => listener.ip() == IpAddr::V4(*address),
+                    Host::Ipv6(address) => listener.ip() == IpAddr::V6(*address),
+                    Host::Name(_) => false,
+                };
+                listener.port() == port && (is_at || host.is_loopback())
+            })
     }
 }
 
@@ -279,16 +310,33 @@ mod tests {
         assert_eq!(passage(&named_later, &url, &nothing), None);
         named_later.resolve(&profiles);
         assert_eq!(named_later, targets);
-        targets.add_own_name("gw.example").expect("a host");
+        for name in ["gw.example", "other.example:7090"] {
+            targets.add_own_name(name).expect("a host");
+        }
         let listeners = ["0.0.0.0:2100".parse().expect("an address")];
         let own = OwnAddresses {
             listeners: &listeners,
             authority: None,
         };
-        let url = "z39.50r://gw.example:2100/b?x";
-        assert_eq!(passage(&targets, url, &own), Some(Passage::Own));
-        for text in ["a b", "http://lib.example/", "lib.example:0", ""] {
-            assert!(targets.allow(text, &profiles).is_err(), "{text}");
+        for (place, expected) in [
+            ("gw.example:2100", Some(Passage::Own)),
+            ("gw.example", Some(Passage::Own)),
+            ("gw.example:2101", None),
+            ("other.example:7090", Some(Passage::Own)),
+            ("other.example:2100", None),
+            ("other.example", None),
+        ] {
+            let url = format!("z39.50r://{place}/b?x");
+            assert_eq!(passage(&targets, &url, &own), expected, "{url}");
+        }
+        for (text, words) in [
+            ("a b", "is not written host"),
+            ("http://lib.example/", "is an address of SRU"),
+            ("lib.example:0", "is not written host"),
+            ("", "is not written host"),
+        ] {
+            let error = targets.allow(text, &profiles).expect_err(text);
+            assert!(error.to_string().contains(words), "{text}: {error}");
         }
     }
 }

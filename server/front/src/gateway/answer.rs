@@ -13,22 +13,14 @@ use super::content::{self, GatewayContent};
 use super::failure::GatewayFailure;
 use super::negotiate::{Accept, Representation};
 use super::pages::{FailurePage, RecordPage};
+use crate::choices::SearchForm;
+use crate::files::{FORMATS, file_name};
 use crate::layout::PageLayout;
 use crate::shown::ShownRecord;
-use crate::text::{cut, encoded};
+use crate::text::{clean, cut, encoded, part};
 
 /// Characters of a description of a failure on a page.
 const FAILURE: usize = 2000;
-/// The forms to which the page of a record leads, and how it names them.
-const FORMS: [(&str, &str); 7] = [
-    ("marc", "MARC"),
-    ("marcxml", "MARCXML"),
-    ("json", "JSON"),
-    ("mrk", "MARCMaker"),
-    ("dc", "Dublin Core"),
-    ("text", "text"),
-    ("raw", "as sent"),
-];
 /// How long a client is asked to wait while all slots are taken, in seconds.
 const RETRY_SECONDS: u16 = 2;
 
@@ -40,11 +32,17 @@ pub(super) fn of_record(
     record: &Record,
     forms: &[Representation],
 ) -> Result<Response<WebBody>, GatewayFailure> {
+    if forms != [Representation::Raw]
+        && let Some(why) = record.damage()
+    {
+        return Err(GatewayFailure::damaged(&why));
+    }
     let docid = url.docid().map(|docid| docid.as_bytes().to_vec());
     let docid = docid.unwrap_or_default();
+    let source = source(url);
     let content = forms.iter().find_map(|form| match form {
         Representation::Html => page(layout, url, record),
-        form => content::of_record(record, *form),
+        form => content::of_record(record, &source, *form),
     });
     match content {
         Some(content) if content.octets.len() <= most => Ok(answer(&content, &docid)),
@@ -61,21 +59,27 @@ pub(super) fn of_record(
 
 /// A page with a record.
 fn page(layout: &PageLayout, url: &Z3950Url, record: &Record) -> Option<GatewayContent> {
-    let possible = FORMS.into_iter().filter(|(name, _)| {
-        let form = Representation::by_name(name);
-        form.is_some_and(|form| content::of_record(record, form).is_some())
-    });
+    let source = source(url);
+    let possible = FORMATS
+        .iter()
+        .filter(|format| format.alone(record, &source).is_ok());
     let url = url.to_string();
-    let downloads = possible.map(|(name, title)| {
-        let link = format!("/get?url={}&format={name}", encoded(&url));
-        (title, link)
+    let downloads = possible.map(|format| {
+        let link = format!("/get?url={}&format={}", encoded(&url), format.name);
+        (format.title, link)
     });
     let downloads = downloads.collect();
     let page = RecordPage {
         layout,
-        record: ShownRecord::of(record, url, downloads),
+        record: ShownRecord::of(record, url, downloads, &|name| clean(part(name))),
     };
     page.render().ok().map(GatewayContent::html)
+}
+
+/// The server and the databases of a URL.
+fn source(url: &Z3950Url) -> String {
+    let databases: Vec<String> = url.databases().iter().map(ToString::to_string).collect();
+    format!("{}:{}/{}", url.host(), url.port(), databases.join("+"))
 }
 
 /// The answer about a failure, in the form that the client names.
@@ -83,14 +87,15 @@ pub(super) fn told(
     layout: &PageLayout,
     failure: &GatewayFailure,
     accept: &Accept,
+    form: Option<SearchForm>,
 ) -> Response<WebBody> {
-    let title = failure.status.canonical_reason().unwrap_or_default();
     let words = cut(&failure.words, FAILURE);
     let page = FailurePage {
         layout,
-        title,
+        title: failure.title(),
         words: &words,
         links: &failure.links,
+        form,
     };
     let page = accept.names_html().then(|| page.render().ok()).flatten();
     let (media_type, body) = match page {
@@ -127,7 +132,7 @@ pub(super) fn answer(content: &GatewayContent, docid: &[u8]) -> Response<WebBody
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static(content.media_type));
     if let Some(extension) = content.extension {
-        let name = content::file_name(docid, extension);
+        let name = file_name(docid, extension);
         let value = HeaderValue::try_from(format!("attachment; filename=\"{name}\""));
         if let Ok(value) = value {
             headers.insert(CONTENT_DISPOSITION, value);

@@ -4,9 +4,9 @@ use bytes::Bytes;
 use z3950::Record;
 use z3950::asn1::record::RetrievedRecord;
 use z3950::gopher::{Body, MenuItem, Reply};
-use z3950::marc::{Form, iso2709};
 
 use super::negotiate::Representation;
+use crate::text::printable;
 
 /// The contents of an answer.
 #[derive(Clone, Debug)]
@@ -21,8 +21,10 @@ const TEXT: &str = "text/plain; charset=utf-8";
 const OCTETS: &str = "application/octet-stream";
 
 impl GatewayContent {
-    pub(super) fn text(text: String) -> Self {
-        Self::shown(TEXT, text)
+    /// A text, in which controls are replaced: the client may be a terminal.
+    pub(super) fn text(text: &str) -> Self {
+        let lines = text.replace("\r\n", "\n");
+        Self::shown(TEXT, lines.chars().map(printable).collect())
     }
 
     pub(super) fn html(page: String) -> Self {
@@ -50,47 +52,28 @@ impl GatewayContent {
     }
 }
 
-/// A record in a form; `None` if it cannot be in this form, or for a page.
-pub(super) fn of_record(record: &Record, form: Representation) -> Option<GatewayContent> {
+/// A record of this source in a form; `None` if it cannot be in this form, or for a page.
+pub(super) fn of_record(
+    record: &Record,
+    source: &str,
+    form: Representation,
+) -> Option<GatewayContent> {
+    if let Some(format) = form.file_format() {
+        let octets = format.alone(record, source).ok()?;
+        return GatewayContent::file(format.media_type, format.extension, octets);
+    }
     let retrieved = || record.retrieved();
-    let written = |form: Form| {
-        let mut octets = form.begin().as_bytes().to_vec();
-        // Losses are those of the form.
-        drop(form.write(&record.marc()?, &mut octets).ok()?);
-        octets.extend_from_slice(form.end().as_bytes());
-        Some(octets)
-    };
     match form {
-        Representation::Marc => match retrieved() {
-            RetrievedRecord::Marc(octets) => {
-                GatewayContent::file("application/marc", "mrc", octets)
-            }
-            _ => {
-                let octets = iso2709::encode(&record.marc()?).ok()?;
-                GatewayContent::file("application/marc", "mrc", octets)
-            }
-        },
-        Representation::MarcXml => {
-            GatewayContent::file("application/marcxml+xml", "xml", record.marcxml()?)
-        }
         Representation::Xml => match retrieved() {
             RetrievedRecord::Xml(octets) => GatewayContent::file("application/xml", "xml", octets),
             _ => None,
         },
-        Representation::Json => {
-            let text = format!("{}\n", record.json()?);
-            GatewayContent::file("application/json", "json", text)
-        }
-        Representation::Mrk => GatewayContent::file(TEXT, "mrk", written(Form::Mrk)?),
-        Representation::DublinCore => {
-            GatewayContent::file("application/xml", "xml", written(Form::DublinCore)?)
-        }
         Representation::Text => {
             let mut text = record.text();
             if !text.ends_with('\n') {
                 text.push('\n');
             }
-            Some(GatewayContent::text(text))
+            Some(GatewayContent::text(&text))
         }
         Representation::Raw => {
             let (media_type, extension) = match retrieved() {
@@ -100,7 +83,7 @@ pub(super) fn of_record(record: &Record, form: Representation) -> Option<Gateway
             };
             GatewayContent::file(media_type, extension, record.octets())
         }
-        Representation::Html => None,
+        _ => None,
     }
 }
 
@@ -108,18 +91,18 @@ pub(super) fn of_record(record: &Record, form: Representation) -> Option<Gateway
 pub(super) fn of_gopher(reply: &Reply, is_raw: bool) -> Option<GatewayContent> {
     Some(match &reply.body {
         _ if is_raw => return GatewayContent::file(OCTETS, "bin", reply.octets.clone()),
-        Body::Text(octets) => GatewayContent {
-            media_type: TEXT,
-            extension: None,
-            octets: z3950::marc::text_lossless(octets).into_owned().into(),
-        },
+        Body::Text(octets) => GatewayContent::text(&z3950::marc::text_lossless(octets)),
         Body::Binary(octets) => return GatewayContent::file(OCTETS, "bin", octets.clone()),
-        Body::Menu(items) => GatewayContent::text(items.iter().map(menu_line).collect()),
+        Body::Menu(items) => {
+            let lines: String = items.iter().map(menu_line).collect();
+            GatewayContent::text(&lines)
+        }
         Body::Attributes(items) => {
             let blocks = items.iter().flat_map(|item| &item.blocks);
-            let lines =
-                blocks.map(|block| format!("{}:\n {}\n", block.name, block.lines.join("\n ")));
-            GatewayContent::text(lines.collect())
+            let lines: String = blocks
+                .map(|block| format!("{}:\n {}\n", block.name, block.lines.join("\n ")))
+                .collect();
+            GatewayContent::text(&lines)
         }
     })
 }
@@ -133,36 +116,14 @@ fn menu_line(item: &MenuItem) -> String {
     }
 }
 
-/// The name of a file for a docid: letters, digits, dots, hyphens and underscores, which no program takes for anything else.
-pub(super) fn file_name(docid: &[u8], extension: &str) -> String {
-    let plain = |octet: &u8| match octet {
-        b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' => char::from(*octet),
-        _ => '_',
-    };
-    let name: String = docid.iter().take(64).map(plain).collect();
-    let name = name.trim_matches(['.', '-', '_']);
-    match name {
-        "" => format!("record.{extension}"),
-        name => format!("{name}.{extension}"),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn names_of_files_are_plain() {
-        for (docid, expected) in [
-            (&b"id7"[..], "id7.mrc"),
-            (b"../../etc/passwd", "etc_passwd.mrc"),
-            (b"a\"; filename=\"b.exe", "a___filename__b.exe.mrc"),
-            (b"\xff\r\nSet-Cookie: a=b", "Set-Cookie__a_b.mrc"),
-            (b"-rf", "rf.mrc"),
-            (b"...", "record.mrc"),
-            (&[b'x'; 200], &format!("{}.mrc", "x".repeat(64))),
-        ] {
-            assert_eq!(file_name(docid, "mrc"), expected);
-        }
+    fn texts_change_neither_terminals_nor_directions() {
+        let text = GatewayContent::text("a\u{1b}[31m\u{202e}b\r\n\tc\u{200f}");
+        let shown = "a\u{fffd}[31m\u{fffd}b\n\tc\u{fffd}";
+        assert_eq!(text.octets, shown.as_bytes());
     }
 }

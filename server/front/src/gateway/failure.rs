@@ -1,7 +1,6 @@
 //! Why there is no record, as a status of HTTP and a description of the problem (RFC 9457), whose members `outcome`, `hits` and
 //! `diagnostic` are those of `z3950 get --json`.
 
-use std::error::Error as StdError;
 use std::io;
 
 use serde_json::{Map, Value, json};
@@ -12,9 +11,13 @@ use z3950::gopher::{GopherError, GopherPlanError};
 use z3950::retrieve::{Outcome, OutcomeName};
 use z3950::url::Z3950Url;
 use z3950::{Error, Query};
+use z3950_server::web::WebClient;
 use z3950_server::web::http::StatusCode;
 
-use crate::text::encoded;
+use super::pages::GatewayLink;
+use crate::layout::heading;
+use crate::own::is_guessing;
+use crate::text::{chain, clean, encoded};
 
 /// A failure that a client is told.
 #[derive(Clone, Debug)]
@@ -26,7 +29,9 @@ pub(super) struct GatewayFailure {
     hits: Option<u64>,
     diagnostic: Option<Box<DiagRec>>,
     /// Where to go on, such as the URLs of several records.
-    pub(super) links: Vec<String>,
+    pub(super) links: Vec<GatewayLink>,
+    /// Whether the server was reached, and did not answer in time.
+    is_late: bool,
 }
 
 impl GatewayFailure {
@@ -38,6 +43,7 @@ impl GatewayFailure {
             hits: None,
             diagnostic: None,
             links: Vec::new(),
+            is_late: false,
         }
     }
 
@@ -54,20 +60,44 @@ impl GatewayFailure {
     /// There is no answer in time.
     pub(super) fn late() -> Self {
         let words = "the server has not answered in time";
-        Self::new(StatusCode::GATEWAY_TIMEOUT, words).named(OutcomeName::Unavailable)
+        let late = Self::new(StatusCode::GATEWAY_TIMEOUT, words).named(OutcomeName::Unavailable);
+        Self {
+            is_late: true,
+            ..late
+        }
     }
 
-    /// An outcome without a record. `is_own` if this server is the one that was asked.
-    pub(super) fn of_outcome(outcome: &Outcome, url: &Z3950Url, is_own: bool) -> Self {
+    /// What a page about it begins with.
+    pub(super) fn title(&self) -> &'static str {
+        match self.is_late {
+            true => "No answer in time",
+            false => heading(self.status),
+        }
+    }
+
+    /// The record is not whole.
+    pub(super) fn damaged(why: &str) -> Self {
+        let words = format!("the record is damaged: {why}; &format=raw gives its octets");
+        Self::new(StatusCode::BAD_GATEWAY, words).named(OutcomeName::ProtocolError)
+    }
+
+    /// An outcome without a record. `own` is the client, if this server is the one that was asked.
+    pub(super) fn of_outcome(outcome: &Outcome, url: &Z3950Url, own: Option<&WebClient>) -> Self {
         if let Some(refusal) = Self::of_special(outcome) {
             return refusal;
         }
         let name = outcome.name();
-        let words = match outcome {
-            Outcome::Failed(error) => chain(error),
-            outcome => outcome.to_string(),
-        };
+        let is_own = own.is_some();
+        let has_login = own.is_some_and(|client| client.login().is_some());
+        let condition = outcome.diagnostics().first().and_then(condition);
         let status = match name {
+            _ if is_own && condition == Some(Condition::DATABASE_ACCESS_DENIED) => {
+                match has_login {
+                    true => StatusCode::FORBIDDEN,
+                    false => StatusCode::UNAUTHORIZED,
+                }
+            }
+            _ if condition == Some(Condition::COMBINATION) => StatusCode::BAD_REQUEST,
             OutcomeName::NoMatch => StatusCode::NOT_FOUND,
             OutcomeName::Ambiguous => StatusCode::MULTIPLE_CHOICES,
             OutcomeName::NotSent => StatusCode::BAD_REQUEST,
@@ -81,6 +111,20 @@ impl GatewayFailure {
             OutcomeName::Unavailable => StatusCode::GATEWAY_TIMEOUT,
             _ => StatusCode::BAD_GATEWAY,
         };
+        let words = match outcome {
+            Outcome::Failed(error) => chain(error),
+            outcome => outcome.to_string(),
+        };
+        let words = match status {
+            StatusCode::UNAUTHORIZED => format!(
+                "{words}. This server asks for a user and password that its operator has set up; they are sent by HTTP Basic"
+            ),
+            StatusCode::BAD_REQUEST if condition == Some(Condition::COMBINATION) => {
+                "these databases cannot be searched together: ask for the record in one of them"
+                    .to_owned()
+            }
+            _ => words,
+        };
         let hits = match outcome {
             Outcome::Failed(Error::NoMatch) => Some(0),
             Outcome::Failed(Error::Ambiguous { hits }) => Some(*hits),
@@ -89,8 +133,8 @@ impl GatewayFailure {
         Self {
             hits,
             diagnostic: outcome.diagnostics().first().cloned().map(Box::new),
-            links: match name {
-                OutcomeName::Ambiguous => in_each_database(url),
+            links: match status {
+                StatusCode::MULTIPLE_CHOICES | StatusCode::BAD_REQUEST => in_each_database(url),
                 _ => Vec::new(),
             },
             ..Self::new(status, words).named(name)
@@ -99,8 +143,12 @@ impl GatewayFailure {
 
     /// Leads to the page with all records of the URL as well.
     pub(super) fn with_list(mut self, url: &Z3950Url) -> Self {
-        if let Some(list) = listed(url) {
-            self.links.insert(0, list);
+        if let Some(path) = listed(url) {
+            let words = match self.hits {
+                Some(hits) => format!("Show the {hits} records"),
+                None => "Show the records".to_owned(),
+            };
+            self.links.insert(0, GatewayLink { path, words });
         }
         self
     }
@@ -173,36 +221,38 @@ impl GatewayFailure {
             members.insert("diagnostic".to_owned(), value);
         }
         if !self.links.is_empty() {
-            members.insert("links".to_owned(), self.links.clone().into());
+            let paths: Vec<&str> = self.links.iter().map(|link| &*link.path).collect();
+            members.insert("links".to_owned(), paths.into());
         }
         members.into()
     }
 
     /// The same in words.
     pub(super) fn to_text(&self) -> String {
-        let links = self.links.iter().map(|link| format!("{link}\n"));
+        let links = self.links.iter().map(|link| format!("{}\n", link.path));
         format!("{}\n{}", self.words, links.collect::<String>())
     }
 }
 
-/// Whether a password was not looked at, because too many wrong ones came from the address.
-pub(crate) fn is_guessing(diagnostics: &[DiagRec]) -> bool {
-    let waits = Condition::TEMPORARILY_OUT_OF_RESOURCES;
-    diagnostics.iter().any(|one| match one {
-        DiagRec::DefaultFormat(one) => one.condition == waits.0,
-        DiagRec::ExternallyDefined(_) => false,
-    })
+fn condition(diagnostic: &DiagRec) -> Option<Condition> {
+    match diagnostic {
+        DiagRec::DefaultFormat(one) => Some(Condition(one.condition)),
+        DiagRec::ExternallyDefined(_) => None,
+    }
 }
 
 /// The URL for each of its databases alone; none if it has one.
-fn in_each_database(url: &Z3950Url) -> Vec<String> {
+fn in_each_database(url: &Z3950Url) -> Vec<GatewayLink> {
     let databases = url.databases();
     let alone = databases.iter().filter(|_| databases.len() > 1);
-    let urls = alone.filter_map(|database| {
+    let links = alone.filter_map(|database| {
         let url = url.to_builder().databases([database.clone()]);
-        Some(format!("/{}", url.build().ok()?))
+        Some(GatewayLink {
+            path: format!("/{}", url.build().ok()?),
+            words: format!("The record of {}", clean(&database.to_string())),
+        })
     });
-    urls.collect()
+    links.collect()
 }
 
 /// The search of the page that finds the records of a URL; `None` for a docid that is not UTF-8.
@@ -213,18 +263,4 @@ fn listed(url: &Z3950Url) -> Option<String> {
     let targets = databases.map(|name| format!("&target={}", encoded(name.as_bytes())));
     let targets: String = targets.collect();
     Some(format!("/search?q={}{targets}", encoded(query)))
-}
-
-/// An error with its causes on one line.
-fn chain(error: &dyn StdError) -> String {
-    let mut words = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        let more = error.to_string();
-        if !words.ends_with(&more) {
-            words = format!("{words}: {more}");
-        }
-        cause = error.source();
-    }
-    words
 }

@@ -65,6 +65,17 @@ pub(super) fn read(target: &Uri) -> Result<GatewayRequest, String> {
     })
 }
 
+/// The URL as a request names it; `None` without one.
+pub(super) fn text(target: &Uri) -> Option<String> {
+    match target.scheme() {
+        Some(_) => Some(target.to_string()),
+        None => in_path(target).or_else(|| {
+            let query = target.query().unwrap_or_default();
+            parameter(query, "url").ok().flatten()
+        }),
+    }
+}
+
 fn named(text: &str) -> Result<NamedUrl, String> {
     let locator = Locator::parse(text, Mode::Lenient).map_err(|error| error.to_string())?;
     if locator.userinfo().is_some() {
@@ -199,21 +210,21 @@ mod tests {
             ("/get?url=%ff", "UTF-8"),
             ("/get?url=a&url=b", "several parameters url"),
             ("/get?url=http://lib.example/", "http: is not carried out"),
-            ("/get?url=pg1342", "offset"),
+            ("/get?url=pg1342", "octet"),
             ("/z39.50r://lib.example/b", "names no record"),
             ("/z39.50r://ann:x@lib.example/b?id", "user and password"),
             (
                 "/get?url=z39.50r://ann@lib.example/b?id",
                 "user and password",
             ),
-            ("/gopher://ann:x@lib.example/", "offset"),
-            ("/z39.50r://0177.0.0.1/b?id", "offset"),
-            ("/z39.50r://2130706433/b?id", "offset"),
-            ("/z39.50r://0x7f.1/b?id", "offset"),
-            ("/z39.50r://127.1/b?id", "offset"),
-            ("/z39.50r://[fe80::1%25eth0]/b?id", "offset"),
-            ("/z39.50r://lib.example:0/b?id", "offset"),
-            ("/z39.50r://lib.example:99999/b?id", "offset"),
+            ("/gopher://ann:x@lib.example/", "octet"),
+            ("/z39.50r://0177.0.0.1/b?id", "octet"),
+            ("/z39.50r://2130706433/b?id", "octet"),
+            ("/z39.50r://0x7f.1/b?id", "octet"),
+            ("/z39.50r://127.1/b?id", "octet"),
+            ("/z39.50r://[fe80::1%25eth0]/b?id", "octet"),
+            ("/z39.50r://lib.example:0/b?id", "octet"),
+            ("/z39.50r://lib.example:99999/b?id", "octet"),
         ] {
             let error = request(target).expect_err(target);
             assert!(error.contains(words), "{target}: {error}");

@@ -2,6 +2,8 @@
 
 use z3950::asn1::oid::{self, Oid};
 
+use crate::files::FileFormat;
+
 /// A form of records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Representation {
@@ -17,6 +19,10 @@ pub(super) enum Representation {
     Mrk,
     /// Dublin Core, in the XML of OAI-PMH.
     DublinCore,
+    /// A table (RFC 4180).
+    Csv,
+    /// A table for spreadsheet programs.
+    Spreadsheet,
     /// Lines for people.
     Text,
     /// A page for people.
@@ -34,6 +40,8 @@ impl Representation {
             "json" => Self::Json,
             "mrk" => Self::Mrk,
             "dc" => Self::DublinCore,
+            "csv" => Self::Csv,
+            "spreadsheet" => Self::Spreadsheet,
             "text" => Self::Text,
             "html" => Self::Html,
             "raw" => Self::Raw,
@@ -42,7 +50,8 @@ impl Representation {
     }
 
     /// The names for the parameter `format`.
-    pub(super) const NAMES: &str = "marc, marcxml, json, mrk, dc, text, html or raw";
+    pub(super) const NAMES: &str =
+        "marc, marcxml, json, csv, spreadsheet, mrk, dc, text, html or raw";
 
     /// The type and subtypes that stand for the form.
     fn media_types(self) -> &'static [(&'static str, &'static str)] {
@@ -53,8 +62,22 @@ impl Representation {
             Self::Json => &[("application", "json")],
             Self::Text => &[("text", "plain")],
             Self::Html => &[("text", "html")],
-            Self::Mrk | Self::DublinCore | Self::Raw => &[],
+            Self::Csv | Self::Spreadsheet | Self::Mrk | Self::DublinCore | Self::Raw => &[],
         }
+    }
+
+    /// The format of files that it is, if it is one.
+    pub(super) fn file_format(self) -> Option<&'static FileFormat> {
+        FileFormat::named(match self {
+            Self::Marc => "marc",
+            Self::MarcXml => "marcxml",
+            Self::Json => "json",
+            Self::Mrk => "mrk",
+            Self::DublinCore => "dc",
+            Self::Csv => "csv",
+            Self::Spreadsheet => "spreadsheet",
+            Self::Xml | Self::Text | Self::Html | Self::Raw => return None,
+        })
     }
 }
 

@@ -2,6 +2,7 @@
 
 use askama::Template;
 
+use crate::choices::SearchForm;
 use crate::layout::PageLayout;
 use crate::shown::ShownRecord;
 
@@ -20,5 +21,14 @@ pub(super) struct FailurePage<'a> {
     pub(super) layout: &'a PageLayout,
     pub(super) title: &'a str,
     pub(super) words: &'a str,
-    pub(super) links: &'a [String],
+    pub(super) links: &'a [GatewayLink],
+    /// The form with the URL, to be mended, if there is a page for searches.
+    pub(super) form: Option<SearchForm>,
+}
+
+/// Where to go on.
+#[derive(Clone, Debug)]
+pub(super) struct GatewayLink {
+    pub(super) path: String,
+    pub(super) words: String,
 }

@@ -2,6 +2,7 @@
 
 mod elsewhere;
 mod hostile;
+mod logins;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -170,7 +171,7 @@ async fn failures_are_statuses_with_words() {
         (own("books?id7;rs=ukmarc"), "502", "diagnostic 239"),
         (own("books"), "400", "names no record"),
         ("/get".to_owned(), "400", "parameter url is missing"),
-        ("/get?url=pg1342".to_owned(), "400", "offset"),
+        ("/get?url=pg1342".to_owned(), "400", "octet"),
         (
             format!("/get?url={}&format=gif", site.url("books?id7")),
             "400",
@@ -206,11 +207,16 @@ async fn failures_are_statuses_with_words() {
     assert!(head.contains("application/problem+json"), "{head}");
     assert!(body.contains("\"outcome\":\"no match\""), "{body}");
     let host = site.server.addr();
-    let post = format!(
-        "POST /get HTTP/1.1\r\nHost: {host}\r\nOrigin: http://evil.example\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
-    );
-    let (head, _) = site.say(&post).await;
-    assert!(head.starts_with("HTTP/1.1 405 "), "{head}");
+    for (origin, status) in [
+        (format!("Origin: http://{host}\r\n"), "405"),
+        ("Origin: http://evil.example\r\n".to_owned(), "403"),
+    ] {
+        let post = format!(
+            "POST /get HTTP/1.1\r\nHost: {host}\r\n{origin}Connection: close\r\nContent-Length: 0\r\n\r\n"
+        );
+        let (head, _) = site.say(&post).await;
+        assert!(head.starts_with(&format!("HTTP/1.1 {status} ")), "{head}");
+    }
     let session = own("books+maps").replace("50r:", "50s:");
     let (head, _) = site.ask(&session, "").await;
     assert!(head.starts_with("HTTP/1.1 303 "), "{head}");
@@ -235,15 +241,33 @@ async fn requests_are_limited_in_number() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn databases_that_cannot_be_searched_together_are_named_one_by_one() {
+    let gateway = Arc::new(Gateway::new(GatewayOptions::default(), Profiles::default()));
+    let server = TestServer::builder()
+        .database("books", [record("id7", "Emma")])
+        .rule("on search: fail 23")
+        .web(gateway.clone())
+        .start();
+    gateway.set_listeners(vec![server.addr()]);
+    let site = Site { server };
+    let found = site.status(&site.url("books+maps?id7")).await;
+    assert!(found.starts_with("400 these databases"), "{found}");
+    let links = ["books?id7", "maps?id7"].map(|rest| format!("/{}\n", site.url(rest)));
+    assert!(links.iter().all(|link| found.contains(link)), "{found}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn users_of_the_server_log_in_by_http() {
     let gateway = Arc::new(Gateway::new(GatewayOptions::default(), Profiles::default()));
     let mut user = User::default();
     user.name = "ann".to_owned();
     user.password = Some("secret".to_owned());
+    user.databases = Some(vec!["books".to_owned()]);
     let mut access = Access::default();
     access.users.push(user);
     let server = TestServer::builder()
         .database("books", [record("id7", "Emma")])
+        .database("maps", [record("id7", "A map")])
         .access(access)
         .web(gateway.clone())
         .start();
@@ -257,8 +281,11 @@ async fn users_of_the_server_log_in_by_http() {
             .contains("www-authenticate: basic")
     );
     let login = "Authorization: Basic YW5uOnNlY3JldA==\r\n";
-    let (head, _) = site.ask(&url, login).await;
-    assert!(head.starts_with("HTTP/1.1 200 "), "{head}");
+    for (rest, status) in [("books?id7", 200), ("maps?id7", 403)] {
+        let (head, body) = site.ask(&site.url(rest), login).await;
+        let status = format!("HTTP/1.1 {status} ");
+        assert!(head.starts_with(&status), "{rest}: {head} {body}");
+    }
 }
 
 /// The library's client gets from the gateway what it gets from the server.

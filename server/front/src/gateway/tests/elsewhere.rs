@@ -317,3 +317,30 @@ async fn pauses_of_profiles_hold_across_requests() {
     // One Init at least and four searches; each request alone has an Init and a search.
     assert!(begun.elapsed() >= pause * 4, "{:?}", begun.elapsed());
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn damaged_records_are_502_in_all_forms_but_raw() {
+    for (damage, is_whole) in [
+        ("truncated", false),
+        // The client asks for another syntax.
+        ("empty", true),
+        ("leader", true),
+        ("length", true),
+    ] {
+        let other = TestServer::builder()
+            .database("cat", [record("id9", "Persuasion")])
+            .rule(&format!("on any: damage {damage}"))
+            .start();
+        let site = site(other.addr(), &["lib.example"], false);
+        let target = "/get?url=z39.50r://lib.example/cat?id9";
+        for form in ["marc", "marcxml", "json", "mrk", "dc", "text", "html"] {
+            let found = site.status(&format!("{target}&format={form}")).await;
+            let expected = if is_whole { "200" } else { "502" };
+            assert!(found.starts_with(expected), "{damage} {form}: {found}");
+            let has_reason = found.contains("the record is damaged: ");
+            assert_eq!(has_reason, !is_whole, "{damage} {form}: {found}");
+        }
+        let raw = site.status(&format!("{target}&format=raw")).await;
+        assert!(raw.starts_with("200"), "{damage}: {raw}");
+    }
+}
