@@ -1,0 +1,165 @@
+//! Replicas: which of them are asked, and which refusals are those of a server.
+
+use super::super::replicas::PAUSE;
+use super::fake::Holdings;
+use super::*;
+
+fn link(server: &FakeServer) -> Link {
+    let place = server.place();
+    let (host, port) = place.rsplit_once(':').expect("a port");
+    let port = port.parse().expect("a number");
+    Link::new(host, port, 1, Duration::from_secs(60))
+}
+
+fn replicas_of(servers: &[&FakeServer]) -> Replicas {
+    Replicas::new(servers.iter().map(|server| link(server)))
+}
+
+async fn sound() -> FakeServer {
+    FakeServer::start(|request| ready(Some(Holdings::whole(0).answer(&request)))).await
+}
+
+/// A server that refuses every statement with these words.
+async fn refusing(words: &str) -> FakeServer {
+    let mut octets = b"\xff\x28\x04#42000".to_vec();
+    octets.extend(words.as_bytes());
+    FakeServer::start(move |_| ready(Some(packet(&octets)))).await
+}
+
+#[tokio::test]
+async fn a_server_that_failed_comes_last_until_its_pause_ends() {
+    let failing = FakeServer::start(|_| ready(None)).await;
+    let sound = sound().await;
+    let replicas = replicas_of(&[&failing, &sound]);
+    for expected in 1..=3 {
+        for _ in 0..6 {
+            replicas.ask(b"SHOW META").await.expect("an answer");
+        }
+        assert_eq!(failing.asked().len(), expected);
+        tokio::time::pause();
+        tokio::time::advance(PAUSE).await;
+        tokio::time::resume();
+    }
+    assert_eq!(sound.asked().len(), 18);
+}
+
+#[tokio::test]
+async fn servers_that_failed_are_asked_if_no_other_answers() {
+    let failing = FakeServer::start(|_| ready(None)).await;
+    let refusing = refusing("syntax error").await;
+    let replicas = replicas_of(&[&failing, &refusing]);
+    for expected in 1..=3 {
+        let refused = replicas.ask(b"SHOW META").await.expect_err("refused");
+        assert_eq!(refused.to_string(), "syntax error");
+        assert_eq!(refusing.asked().len(), expected);
+    }
+    let alone = replicas_of(&[&failing, &failing]);
+    for _ in 0..3 {
+        let failed = alone.ask(b"SHOW META").await.expect_err("no answer");
+        assert!(failed.to_string().starts_with(&failing.place()), "{failed}");
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_cannot_serve_is_passed_by() {
+    let full = packet(b"\xff\x10\x04Too many connections");
+    let full = FakeServer::greeting(&full, |_| ready(None)).await;
+    let lacking = refusing("unknown local index 'books' in search request").await;
+    let sound = sound().await;
+    for server in [&full, &lacking] {
+        let both = replicas_of(&[server, &sound]);
+        for _ in 0..4 {
+            both.ask(b"SHOW META").await.expect("an answer");
+        }
+        let alone = replicas_of(&[server])
+            .ask(b"SHOW META")
+            .await
+            .expect_err("none");
+        let why = super::super::statement::failure(&alone);
+        assert_eq!(why.condition, 109, "{alone}");
+        assert!(alone.to_string().starts_with(&server.place()), "{alone}");
+    }
+}
+
+/// A server that accepts connections and says nothing is given up before the time for an answer.
+#[tokio::test(start_paused = true)]
+async fn a_server_that_does_not_greet_is_given_up_early() {
+    let silent = FakeServer::greeting(b"", |_| ready(None)).await;
+    let failed = link(&silent)
+        .ask(b"SHOW META")
+        .await
+        .expect_err("no answer");
+    let words = format!("{}: no answer within 3 s", silent.place());
+    assert_eq!(failed.to_string(), words);
+}
+
+#[tokio::test]
+async fn each_replica_is_checked() {
+    let lacking = refusing("unknown local index 'books' in search request").await;
+    let (first, second) = (sound().await, sound().await);
+    let gone = FakeServer::start(|_| ready(None)).await;
+    for (servers, expected) in [
+        ([&first, &second], Ok(())),
+        ([&first, &lacking], Err(true)),
+        ([&lacking, &first], Err(true)),
+        ([&gone, &lacking], Err(true)),
+        ([&gone, &first], Err(false)),
+        ([&first, &gone], Err(false)),
+    ] {
+        let checked = database(&servers, &[]).check().await;
+        let outcome = checked.as_ref().copied().map_err(|error| match error {
+            EngineCheckError::Different(words) => words.starts_with(&lacking.place()),
+            _ => false,
+        });
+        assert_eq!(outcome, expected, "{checked:?}");
+    }
+}
+
+/// A node of several has every so many numbers; one that was not loaded yet has none.
+#[tokio::test]
+async fn each_node_has_to_have_its_own_records() {
+    async fn with(numbers: &'static [&'static str]) -> FakeServer {
+        let rows: Vec<[Option<&[u8]>; 1]> = numbers
+            .iter()
+            .map(|number| [Some(number.as_bytes())])
+            .collect();
+        let rows: Vec<&[Option<&[u8]>]> = rows.iter().map(|row| &row[..]).collect();
+        let sample = result(1, &rows, false);
+        let answer = move |request: String| match request.contains("MATCH") {
+            true => Holdings::whole(0).answer(&request),
+            false => sample.clone(),
+        };
+        FakeServer::start(move |request| ready(Some(answer(request)))).await
+    }
+    let distributor = sound().await;
+    let (even, odd, both, none) = (
+        with(&["2", "4"]).await,
+        with(&["1", "7"]).await,
+        with(&["1", "7", "8"]).await,
+        with(&[]).await,
+    );
+    for (nodes, expected) in [
+        ([&even, &odd], None),
+        ([&even, &none], None),
+        ([&none, &even], Some(&even)),
+        ([&odd, &even], Some(&odd)),
+        ([&even, &both], Some(&both)),
+    ] {
+        let checked = database(&[&distributor], &nodes).check().await;
+        let misplaced = |node: &FakeServer| EngineCheckError::Misplaced(node.place());
+        let expected = expected.map_or(Ok(()), |node| Err(misplaced(node)));
+        assert_eq!(checked, expected);
+    }
+}
+
+/// Whatever a server says is a line of printable text after its address.
+#[tokio::test]
+async fn words_of_servers_are_lines() {
+    let hostile = refusing(&"\x1b[31merror\0\r\n".repeat(50)).await;
+    let checked = database(&[&hostile], &[]).check().await;
+    let Err(EngineCheckError::Unreachable(words)) = checked else {
+        panic!("{checked:?}");
+    };
+    assert!(words.starts_with(&hostile.place()), "{words}");
+    assert!(!words.contains(char::is_control), "{words}");
+}
