@@ -10,6 +10,9 @@
     clippy::unwrap_used
 )]
 
+mod choices;
+pub mod engine;
+mod files;
 pub mod gateway;
 mod layout;
 mod lock;

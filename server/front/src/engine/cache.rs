@@ -1,0 +1,107 @@
+//! Records that were fetched for responses, until they are retrieved.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Mutex;
+
+use bytes::Bytes;
+
+use crate::lock::lock;
+
+/// Where a record stands: the number of a set, and the position.
+pub(super) type CachePlace = (u64, u32);
+
+/// Records of all sets, up to a number of octets; the oldest give way.
+#[derive(Debug)]
+pub(super) struct RecordCache {
+    most: usize,
+    kept: Mutex<KeptRecords>,
+}
+
+#[derive(Debug, Default)]
+struct KeptRecords {
+    /// Each with its age; `None` for a record that did not come.
+    by_place: HashMap<CachePlace, (u64, Option<Bytes>)>,
+    /// The places by age: a number that grows with each record.
+    by_age: BTreeMap<u64, CachePlace>,
+    next: u64,
+    octets: usize,
+}
+
+/// About what an entry takes without its record.
+const ENTRY: usize = 128;
+
+fn octets_of(record: Option<&Bytes>) -> usize {
+    ENTRY + record.map_or(0, Bytes::len)
+}
+
+impl RecordCache {
+    pub(super) fn new(most: usize) -> Self {
+        Self {
+            most,
+            kept: Mutex::default(),
+        }
+    }
+
+    /// Whether the record at a place is here.
+    pub(super) fn has(&self, place: CachePlace) -> bool {
+        let kept = lock(&self.kept);
+        matches!(kept.by_place.get(&place), Some((_, Some(_))))
+    }
+
+    /// Takes the record at a place: `Some(None)` if it did not come, `None` if it is not here.
+    pub(super) fn take(&self, place: CachePlace) -> Option<Option<Bytes>> {
+        lock(&self.kept).take(place)
+    }
+
+    /// Keeps a record in place of the one known before.
+    pub(super) fn keep(&self, place: CachePlace, record: Option<Bytes>) {
+        let mut kept = lock(&self.kept);
+        kept.take(place);
+        kept.octets += octets_of(record.as_ref());
+        let age = kept.next;
+        kept.next += 1;
+        kept.by_age.insert(age, place);
+        kept.by_place.insert(place, (age, record));
+        while kept.octets > self.most
+            && let Some((_, oldest)) = kept.by_age.first_key_value()
+        {
+            let oldest = *oldest;
+            kept.take(oldest);
+        }
+    }
+}
+
+impl KeptRecords {
+    fn take(&mut self, place: CachePlace) -> Option<Option<Bytes>> {
+        let (age, record) = self.by_place.remove(&place)?;
+        self.by_age.remove(&age);
+        self.octets -= octets_of(record.as_ref());
+        Some(record)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_oldest_records_give_way() {
+        let record = |octets| Some(Bytes::from(vec![b' '; octets]));
+        let cache = RecordCache::new(2 * (ENTRY + 100));
+        cache.keep((1, 0), record(100));
+        cache.keep((2, 0), None);
+        cache.keep((2, 0), record(100));
+        assert!(cache.has((1, 0)) && cache.has((2, 0)) && !cache.has((2, 1)));
+        cache.keep((2, 1), None);
+        assert!(!cache.has((1, 0)) && cache.has((2, 0)) && !cache.has((2, 1)));
+        assert_eq!(cache.take((1, 0)), None);
+        assert_eq!(cache.take((2, 1)), Some(None));
+        assert_eq!(cache.take((2, 0)), Some(record(100)));
+        assert_eq!(cache.take((2, 0)), None);
+        cache.keep((3, 0), None);
+        cache.keep((3, 1), record(2 * (ENTRY + 100)));
+        let kept = lock(&cache.kept);
+        let left = (kept.octets, kept.by_place.len(), kept.by_age.len());
+        assert_eq!(left, (0, 0, 0));
+    }
+}

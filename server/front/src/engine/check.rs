@@ -1,0 +1,189 @@
+//! Whether the engine has the fields and attributes of a layout.
+
+use futures_util::future::{join, join_all};
+use z3950_server::asn1::bib1::diagnostics::Condition;
+use z3950_server::backend::SourceReport;
+use z3950_server::diagnostic;
+
+use super::EngineDatabase;
+use super::link::{Link, LinkError};
+use super::nodes::{TERM, TERM_FIELD, TERM_NUMBERS, terms_of};
+use super::statement::{self, Select, Selected, TOTALS};
+use super::token;
+
+/// A truncated word, which an engine that cannot look it up takes for a whole one.
+const TRUNCATED: &str = "ab*";
+
+/// The records of a node that are looked at.
+const SAMPLE: usize = 100;
+
+/// What is wrong with an engine whose words are others.
+const OTHER_CHARACTERS: &str = "it takes other characters for parts of words";
+
+/// What is wrong with an engine.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum EngineCheckError {
+    /// It does not answer, or refuses for now.
+    #[error("{0}")]
+    Unreachable(String),
+    /// It has another configuration.
+    #[error("the engine has another configuration than the settings ask for: {0}")]
+    Different(String),
+    /// A node has records that belong to another one.
+    #[error(
+        "{0} has records that belong to another node: list the same nodes in the same order as when the records were loaded, or empty the folders of all nodes and load everything again"
+    )]
+    Misplaced(String),
+}
+
+impl EngineDatabase {
+    /// Asks each distributor and each node for every field and attribute of the layout, and each node whether it has its own records. All are
+    /// asked at once.
+    ///
+    /// # Errors
+    /// What is wrong with one of them, or else why one does not answer.
+    pub async fn check(&self) -> Result<(), EngineCheckError> {
+        let distributors = self.replicas.links().map(|link| self.check_fields(link));
+        let distributors = join_all(distributors);
+        let (distributors, nodes) = join(distributors, self.check_each_node()).await;
+        self.note_unreachable(&distributors, &nodes);
+        first(distributors.into_iter().chain(nodes))
+    }
+
+    /// The same without the distributors, which a load does not need.
+    ///
+    /// # Errors
+    /// Those of [`check`](Self::check).
+    pub async fn check_nodes(&self) -> Result<(), EngineCheckError> {
+        first(self.check_each_node().await)
+    }
+
+    async fn check_each_node(&self) -> Vec<Result<(), EngineCheckError>> {
+        join_all(self.nodes.links().enumerate().map(async |(node, link)| {
+            self.check_fields(link).await?;
+            self.check_records(node, link).await
+        }))
+        .await
+    }
+
+    /// Counts the servers that do not answer.
+    fn note_unreachable(
+        &self,
+        distributors: &[Result<(), EngineCheckError>],
+        nodes: &[Result<(), EngineCheckError>],
+    ) {
+        let unreachable = |outcome: &Result<(), EngineCheckError>| match outcome {
+            Err(EngineCheckError::Unreachable(words)) => Some(words.clone()),
+            _ => None,
+        };
+        for (place, outcome) in distributors.iter().enumerate() {
+            if let Some(words) = unreachable(outcome) {
+                self.replicas.note_failure(place, &words);
+            }
+        }
+        let failed = self.options.nodes.iter().zip(nodes);
+        let failed = failed.filter_map(|(node, outcome)| {
+            let failure = diagnostic(Condition::DATABASE_UNAVAILABLE, unreachable(outcome)?);
+            Some(SourceReport::new(node, Err(failure)))
+        });
+        self.health.answered(&failed.collect::<Vec<_>>());
+    }
+
+    async fn check_fields(&self, link: &Link) -> Result<(), EngineCheckError> {
+        let sorted = self.layout.sort_columns().flatten();
+        let columns: Vec<String> = ["id", "record", "facets"]
+            .map(str::to_owned)
+            .into_iter()
+            .chain(sorted)
+            .collect();
+        let fields = self.layout.fields().join(",");
+        let every = self.every();
+        let select = Select {
+            columns: &columns.join(","),
+            query: &format!("@({fields}) {} {TRUNCATED}", token::OF_EACH_KIND),
+            ..every
+        };
+        ask_for(link, select, &[token::OF_EACH_KIND, TRUNCATED]).await?;
+        let select = Select {
+            index: &terms_of(&self.index),
+            columns: &format!("id,{TERM},{}", TERM_NUMBERS.join(",")),
+            query: &format!("@{TERM_FIELD} {}", token::NEVER),
+            ..every
+        };
+        ask_for(link, select, &[token::NEVER]).await
+    }
+
+    /// Looks at some records of a node.
+    async fn check_records(&self, node: usize, link: &Link) -> Result<(), EngineCheckError> {
+        let select = format!("SELECT id FROM {} LIMIT {SAMPLE}", self.index);
+        let results = link.ask(select.as_bytes()).await;
+        let rows = results.map(|results| results.into_iter().next().unwrap_or_default());
+        let numbers = rows.and_then(statement::numbers);
+        let numbers = numbers.map_err(|error| reason(link, error))?;
+        let is_own = |number: &u64| self.nodes.of(*number) == Some(node);
+        match numbers.iter().all(is_own) {
+            true => Ok(()),
+            false => Err(EngineCheckError::Misplaced(link.place.clone())),
+        }
+    }
+}
+
+/// What is wrong, or else why a server does not answer.
+fn first(
+    outcomes: impl IntoIterator<Item = Result<(), EngineCheckError>>,
+) -> Result<(), EngineCheckError> {
+    let is_unreachable =
+        |error: &EngineCheckError| matches!(error, EngineCheckError::Unreachable(_));
+    let errors = outcomes.into_iter().filter_map(Result::err);
+    errors.min_by_key(is_unreachable).map_or(Ok(()), Err)
+}
+
+/// Asks for rows by a query of these words.
+async fn ask_for(link: &Link, select: Select<'_>, words: &[&str]) -> Result<(), EngineCheckError> {
+    let mut statements = select.text();
+    statements.extend(TOTALS);
+    let results = link.ask(&statements).await;
+    let meta = results.as_ref().ok().and_then(|results| results.get(1));
+    let known = meta.map(statement::keywords).unwrap_or_default();
+    let is_read = |word: &&str| known.contains(&word.as_bytes());
+    // Without any, no node has answered.
+    let is_other = !known.is_empty() && !words.iter().all(is_read);
+    let selected = results.and_then(Selected::read);
+    let selected = selected.map_err(|error| reason(link, error))?;
+    match selected.warnings.iter().find(|words| is_different(words)) {
+        Some(words) => Err(different(link, words)),
+        None if is_other => Err(different(link, OTHER_CHARACTERS)),
+        None => Ok(()),
+    }
+}
+
+/// Why a server has not answered as it should.
+fn reason(link: &Link, error: LinkError) -> EngineCheckError {
+    match error {
+        LinkError::Refused(words) if is_different(&words) => {
+            // Each node says the same.
+            different(link, words.split(';').next().unwrap_or_default())
+        }
+        LinkError::Refused(words) => {
+            EngineCheckError::Unreachable(format!("{}: {words}", link.place))
+        }
+        LinkError::Malformed { words, .. } => different(link, words),
+        other => EngineCheckError::Unreachable(other.to_string()),
+    }
+}
+
+fn different(link: &Link, words: &str) -> EngineCheckError {
+    EngineCheckError::Different(format!("{}: {words}", link.place))
+}
+
+/// Whether the engine lacks a field, an attribute or an index.
+fn is_different(words: &str) -> bool {
+    let parts = [
+        "no field",
+        "unknown column",
+        "unknown local index",
+        "no such index",
+    ];
+    parts.iter().any(|part| words.contains(part))
+}
