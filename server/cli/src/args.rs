@@ -1,5 +1,7 @@
 //! The arguments of `z3950d`.
 
+mod engine;
+
 use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
@@ -11,6 +13,7 @@ use z3950_server::fault::Rule;
 use z3950_server::imitate::Imitated;
 use z3950_server::memory::{DocidField, Profile};
 
+pub(crate) use self::engine::{EngineArguments, EngineCommand, LoadArguments, SetupArguments};
 use crate::config::{ListenAddress, LogFormat};
 
 /// Headings of the help.
@@ -26,9 +29,14 @@ const LOGS: &str = "Logs";
     max_term_width = 100,
     help_template = TEMPLATE,
     before_help = EXAMPLES,
-    after_help = AFTERWARDS
+    after_help = AFTERWARDS,
+    args_conflicts_with_subcommands = true,
+    disable_help_subcommand = true
 )]
 pub(crate) struct Arguments {
+    #[command(subcommand)]
+    pub(crate) command: Option<EngineCommand>,
+
     /// Serve the built-in catalogue: the databases books and serials
     #[arg(long, help_heading = SERVED)]
     pub(crate) demo: bool,
@@ -79,6 +87,11 @@ pub(crate) struct Arguments {
     /// With --replay, list requests that were never recorded in a file, as lines of JSON
     #[arg(long, value_name = "FILE", help_heading = SERVED)]
     pub(crate) report_missing: Option<PathBuf>,
+
+    /// Refuse a search of a search engine of which a node does not answer, instead of finding what the other nodes have; `strict`
+    /// in the settings file does so for one database
+    #[arg(long, help_heading = SERVED)]
+    pub(crate) strict: bool,
 
     /// Misbehave according to a rule; may be repeated. `--fault help` lists the faults
     #[arg(long = "fault", value_name = "RULE", value_parser = rule, help_heading = SERVED)]
@@ -245,8 +258,9 @@ Exit codes:
   0    stopped by a signal; --check found nothing wrong; --fold is done, or there was nothing to do
   1    unexpected error
   2    invalid usage or settings, an unreadable file, or an address that cannot be listened on
-  8    --check found records that would be repaired or skipped, or --fold found some in the file
-  130  stopped at once by a second signal";
+  8    --check found records that would be repaired or skipped, --fold found some in the file, or load
+       left records out
+  130  stopped at once by a second signal, or load stopped by one";
 
 impl Arguments {
     /// Checks that there is something to serve, and that the TLS options fit together.
@@ -255,7 +269,7 @@ impl Arguments {
         let records = self.record.is_some() || self.upstream.is_some();
         let without = self.imitate.is_some() || self.replay.is_some() || records;
         let others = without || self.config.is_some();
-        if self.asks_for_text() {
+        if self.asks_for_text() || self.command.is_some() {
             return Ok(self);
         }
         if self.fold.is_some() {

@@ -4,6 +4,7 @@
 //! `z3950d --print-config` prints [`TEMPLATE`], which explains every setting.
 
 mod access;
+mod engine;
 mod gateway;
 mod listeners;
 mod profile;
@@ -28,6 +29,7 @@ use z3950_server::fault::{Fault, Faults, Rule, When};
 use z3950_server::memory::{AccessPoints, DatabaseFiles, DocidField, Profile};
 use z3950_server::{Limits, Offer};
 
+pub(crate) use self::engine::EngineSettings;
 pub(crate) use self::listeners::{ListenAddress, ListenerConfig, TlsFiles};
 use self::section::{Notes, Section, duration, number, octets, string, word};
 
@@ -46,6 +48,8 @@ pub(crate) struct Config {
     pub(crate) databases: Vec<DatabaseFiles>,
     /// The databases at other servers.
     pub(crate) remotes: Vec<RemoteOptions>,
+    /// The databases in a search engine.
+    pub(crate) engines: Vec<EngineSettings>,
     /// The file with profiles of their targets.
     pub(crate) target_profiles: Option<PathBuf>,
     /// The gateway; `None` for none.
@@ -177,6 +181,9 @@ impl Config {
             config.fill(&top, folder);
             top.finish();
         }
+        for engine in &mut config.engines {
+            engine.line = line_of(text, engine.line);
+        }
         let notes = notes.into_sorted();
         (syntax.is_empty().then_some(config), errors(text, notes))
     }
@@ -186,7 +193,8 @@ impl Config {
         self.demo = top.flag("demo").unwrap_or(false);
         self.no_page = !top.flag("page").unwrap_or(true);
         self.docid = top.parse("docid", str::parse).unwrap_or_default();
-        (self.databases, self.remotes) = databases(top, folder);
+        profile::indexes(top, &mut self.access_points);
+        (self.databases, self.remotes, self.engines) = databases(top, folder, &self.access_points);
         self.target_profiles = top.path("target-profiles", folder);
         self.gateway = gateway::read(top);
         top.section("limits", |section| {
@@ -206,7 +214,6 @@ impl Config {
         if let Some(profile) = top.section("profile", profile::read) {
             self.profile = profile;
         }
-        profile::indexes(top, &mut self.access_points);
         self.faults = scripted_faults(top);
         self.imitate = top.parse("imitate", str::parse);
         let status = top.parse("status", ListenAddress::from_str);
@@ -236,18 +243,26 @@ impl Config {
 
 /// Errors with the numbers of their lines instead of their positions.
 fn errors(text: &str, notes: Vec<(usize, String)>) -> Vec<(usize, String)> {
-    let line = |at: usize| {
-        let before = text.as_bytes().get(..at).unwrap_or(text.as_bytes());
-        before.iter().filter(|octet| **octet == b'\n').count() + 1
-    };
     let notes = notes.into_iter();
-    notes.map(|(at, reason)| (line(at), reason)).collect()
+    notes
+        .map(|(at, reason)| (line_of(text, at), reason))
+        .collect()
 }
 
-/// The databases: `[[database]]`, those with files and those at other servers.
-fn databases(top: &Section<'_>, folder: &Path) -> (Vec<DatabaseFiles>, Vec<RemoteOptions>) {
+fn line_of(text: &str, at: usize) -> usize {
+    let before = text.as_bytes().get(..at).unwrap_or(text.as_bytes());
+    before.iter().filter(|octet| **octet == b'\n').count() + 1
+}
+
+/// The databases: `[[database]]`, those with files, those at other servers, and those in a search engine.
+fn databases(
+    top: &Section<'_>,
+    folder: &Path,
+    points: &AccessPoints,
+) -> (Vec<DatabaseFiles>, Vec<RemoteOptions>, Vec<EngineSettings>) {
     let mut names = BTreeSet::new();
     let mut remotes = Vec::new();
+    let mut engines = Vec::new();
     let databases = top.sections("database", |section| {
         let name = section.need("name", "a text", word).map(str::to_owned);
         let mut database = DatabaseFiles::default();
@@ -262,6 +277,13 @@ fn databases(top: &Section<'_>, folder: &Path) -> (Vec<DatabaseFiles>, Vec<Remot
         if !names.insert(database.name.to_lowercase()) {
             section.note_whole("a database of this name already exists");
         }
+        if let Some(mut engine) = engine::read(section, &database.name, points) {
+            engine.options.title = database.title;
+            engine.options.description = database.description;
+            engine.docid = database.docid;
+            engines.push(engine);
+            return None;
+        }
         if let Some(mut remote) = remote::read(section, &database.name) {
             remote.title = database.title;
             remote.description = database.description;
@@ -269,11 +291,11 @@ fn databases(top: &Section<'_>, folder: &Path) -> (Vec<DatabaseFiles>, Vec<Remot
             return None;
         }
         if database.paths.is_empty() && database.save.is_none() {
-            section.note_whole("without files, save and targets, it has no records");
+            section.note_whole("without files, save, targets and engine, it has no records");
         }
         Some(database)
     });
-    (databases.into_iter().flatten().collect(), remotes)
+    (databases.into_iter().flatten().collect(), remotes, engines)
 }
 
 /// Faults: rules as text in `faults`, and `[[fault]]` tables.

@@ -67,7 +67,12 @@ pub(crate) fn chain(error: &dyn Error) -> String {
     let mut words = error.to_string();
     let mut cause = error.source();
     while let Some(deeper) = cause {
-        words.push_str(&format!(": {deeper}"));
+        let text = deeper.to_string();
+        // Some causes only repeat what is said of them: `connection refused: Connection refused (os error 111)`.
+        let last = words.rsplit(": ").next().unwrap_or_default();
+        if !text.to_lowercase().starts_with(&last.to_lowercase()) {
+            words.push_str(&format!(": {text}"));
+        }
         cause = deeper.source();
     }
     words

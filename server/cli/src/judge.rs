@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use z3950_asn1::file::{self, Existing, Whole};
+use z3950_asn1::file::{self, Existing, Reserved};
 use z3950_server::Observer;
 use z3950_server::judge::{ClientJudge, ClientReport};
 
@@ -16,17 +16,18 @@ use crate::words::counted;
 /// Reports that are going to be written.
 pub(crate) struct ClientReports {
     judge: Arc<ClientJudge>,
-    files: Mutex<Vec<(PathBuf, Whole)>>,
+    files: Mutex<Vec<(PathBuf, Reserved)>>,
 }
 
 impl ClientReports {
-    /// Begins the files of the reports; `None` if there are none.
+    /// Reserves the files of the reports; `None` if there are none.
     ///
     /// # Errors
     /// A file that exists, or cannot be written.
     pub(crate) fn open(config: &Config) -> Result<Option<Self>, Failure> {
         let files = config.judge.iter().map(|path| {
-            let file = Whole::create(path, Existing::forced(config.overwrite));
+            let existing = Existing::forced(config.overwrite);
+            let file = settings::no_pipe(path).and_then(|()| Reserved::take(path, existing));
             let file = file.map_err(|error| settings::unwritten("--judge", error))?;
             Ok((path.clone(), file))
         });
@@ -80,13 +81,14 @@ impl ClientReports {
 }
 
 /// Writes a report in the form that the name of its file asks for.
-fn put(report: &ClientReport, path: &Path, mut file: Whole) -> Result<(), String> {
+fn put(report: &ClientReport, path: &Path, file: Reserved) -> Result<(), String> {
     let extension = path.extension().and_then(|extension| extension.to_str());
     let text = match extension.map(str::to_ascii_lowercase).as_deref() {
         Some("json") => format!("{:#}\n", report.to_json()),
         Some("xml") => report.to_junit(),
         _ => report.to_text(),
     };
+    let mut file = file.begin().map_err(|error| chain(&error))?;
     let written = file.write_all(text.as_bytes()).and_then(|()| file.flush());
     written.map_err(|error: io::Error| error.to_string())?;
     file.finish().map_err(|error: file::Error| chain(&error))

@@ -13,6 +13,7 @@ use crate::failure::Failure;
 use crate::settings;
 
 /// The configured logs.
+#[derive(Clone)]
 pub(crate) struct Logs {
     apdus: Option<Arc<ApduLog<Growing>>>,
     transcript: Option<Arc<JsonLog<Growing>>>,
@@ -44,6 +45,14 @@ impl Logs {
         })
     }
 
+    /// A message for each file that is incomplete because it could not be written.
+    pub(crate) fn failures(&self) -> Vec<String> {
+        let apdus = self.apdus.as_ref().and_then(|log| log.failure());
+        let transcript = self.transcript.as_ref().and_then(|log| log.failure());
+        let missing = self.missing.as_ref().and_then(|log| log.failure());
+        [apdus, transcript, missing].into_iter().flatten().collect()
+    }
+
     /// What writes the logs as events happen.
     pub(crate) fn observers(&self) -> Vec<Arc<dyn Observer>> {
         let mut all: Vec<Arc<dyn Observer>> = Vec::new();
@@ -61,7 +70,11 @@ impl Logs {
             Err(error) => Err(file::Error::unwritable(log.path())(error)),
         };
         let apdus = self.apdus.as_ref().map(|log| log.change(followed));
-        let transcript = self.transcript.as_ref().map(|log| log.change(followed));
+        let transcript = self.transcript.as_ref().map(|log| {
+            let path = log.change(followed)?;
+            log.continued();
+            Ok(path)
+        });
         let key = settings::transcript_key(config);
         let written =
             |key: &'static str| move |error| settings::unwritten(&format!("--{key}"), error);

@@ -16,6 +16,7 @@ mod allocator;
 mod args;
 mod available;
 mod config;
+mod engine;
 mod failure;
 mod fold;
 mod judge;
@@ -63,12 +64,18 @@ fn main() -> ExitCode {
             .into();
     }
     trace(arguments.verbose, arguments.color);
+    // Otherwise exceeding the file size limit would kill the program.
+    let _ = z3950_asn1::file::survive_size_limit();
+    if let Some(command) = &arguments.command {
+        let outcome = runtime()
+            .map_err(Failure::unexpected)
+            .and_then(|runtime| engine::run(command, &runtime));
+        return outcome.unwrap_or_else(reported).into();
+    }
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     if !arguments.check {
         allocator::return_freed_memory();
     }
-    // Otherwise exceeding the file size limit would kill the program.
-    let _ = z3950_asn1::file::survive_size_limit();
     let (check, fold) = (arguments.check, arguments.fold.clone());
     let origin = SettingOrigin::of(&arguments);
     let outcome = match fold {
@@ -89,12 +96,13 @@ fn main() -> ExitCode {
             }
         }
     };
-    outcome
-        .unwrap_or_else(|failure| {
-            complain(&failure.words);
-            failure.exit
-        })
-        .into()
+    outcome.unwrap_or_else(reported).into()
+}
+
+/// Reports a failure.
+fn reported(failure: Failure) -> Exit {
+    complain(&failure.words);
+    failure.exit
 }
 
 /// Whether everything that the settings name is usable, except for the records of the databases. Reports the rest.
@@ -103,10 +111,13 @@ fn usable(config: &Config, origin: &SettingOrigin) -> bool {
     let remotes = remotes::open(config, &[])
         .err()
         .map(|failure| failure.words);
+    let engines = engine::open(config, &[]).err();
+    let engines = engines.map(|failure| failure.words);
     let recorded = recorder::open(config).err().map(|failure| failure.words);
     let judged = judge::ClientReports::open(config).err();
     let judged = judged.map(|failure| failure.words);
-    let wrong = wrong.into_iter().chain(remotes).chain(recorded);
+    let wrong = wrong.into_iter().chain(remotes).chain(engines);
+    let wrong = wrong.chain(recorded);
     let wrong: Vec<String> = wrong.chain(judged).collect();
     wrong.iter().for_each(|words| complain(words));
     wrong.is_empty()
@@ -114,10 +125,18 @@ fn usable(config: &Config, origin: &SettingOrigin) -> bool {
 
 /// Reports everything unusable in the settings, including the records of the databases.
 fn checked(config: &Config, origin: &SettingOrigin) -> Result<Exit, Failure> {
-    let is_usable = usable(config, origin);
+    let mut is_usable = usable(config, origin);
+    remotes::tell(config);
+    engine::tell(config);
+    if is_usable && !config.engines.is_empty() {
+        let runtime = runtime().map_err(Failure::unexpected)?;
+        let engines = engine::open(config, &[])?;
+        let checked = runtime.block_on(engine::check(origin.file(), config, &engines, &[]));
+        is_usable &= checked.map_err(reported).is_ok();
+    }
     let recording = settings::check_recording(config, origin);
     recording.iter().for_each(|words| complain(words));
-    let exit = match is_usable && recording.is_none() {
+    let exit = match is_usable && recording.is_empty() {
         true => Exit::Stopped,
         false => Exit::Usage,
     };

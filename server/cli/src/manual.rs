@@ -31,20 +31,56 @@ fn page() -> std::io::Result<Vec<u8>> {
     man.render_title(&mut page)?;
     man.render_name_section(&mut page)?;
     man.render_synopsis_section(&mut page)?;
-    page.extend(sections(EXAMPLES).into_bytes());
+    page.extend(sections("SH", EXAMPLES).into_bytes());
     man.render_options_section(&mut page)?;
-    page.extend(sections(AFTERWARDS).into_bytes());
+    page.extend(commands()?.into_bytes());
+    page.extend(sections("SH", AFTERWARDS).into_bytes());
     page.extend(b".SH SEE ALSO\nz3950(1), yaz\\-client(1)\n");
     man.render_version_section(&mut page)?;
+    Ok(ascii(&page).into_bytes())
+}
+
+/// A section for each command.
+fn commands() -> std::io::Result<String> {
+    let mut command = Arguments::command();
+    command.build();
+    let mut page = String::new();
+    for own in command.get_subcommands() {
+        let name = format!("z3950d {}", own.get_name());
+        page.push_str(&format!(".SH {}\n", name.to_uppercase()));
+        let man = Man::new(own.clone().bin_name(&name));
+        let mut text = Vec::new();
+        man.render_description_section(&mut text)?;
+        man.render_synopsis_section(&mut text)?;
+        man.render_options_section(&mut text)?;
+        // Its sections become subsections, and the first needs no heading.
+        let text = String::from_utf8_lossy(&text).replace("\n.SH ", "\n.SS ");
+        page.push_str(&text.replacen(".SH DESCRIPTION\n", "", 1));
+        if let Some(examples) = own.get_before_help() {
+            page.push_str(&sections("SS", &examples.to_string()));
+        }
+    }
     Ok(page)
 }
 
+/// The page with roff escapes for characters beyond ASCII, which not every roff reads.
+fn ascii(page: &[u8]) -> String {
+    let text = String::from_utf8_lossy(page);
+    let characters = text.chars();
+    characters
+        .map(|character| match character.is_ascii() {
+            true => character.to_string(),
+            false => format!("\\[u{:04X}]", u32::from(character)),
+        })
+        .collect()
+}
+
 /// Sections of the help: titles that end with a colon, and lines that are set verbatim.
-fn sections(text: &str) -> String {
+fn sections(heading: &str, text: &str) -> String {
     let mut page = String::new();
     for section in text.split("\n\n") {
         let (title, lines) = section.split_once(":\n").unwrap_or(("", section));
-        page.push_str(&format!(".SH {}\n.nf\n", title.to_uppercase()));
+        page.push_str(&format!(".{heading} {}\n.nf\n", title.to_uppercase()));
         for line in lines.lines() {
             page.push_str(&escaped(line));
             page.push('\n');

@@ -17,7 +17,7 @@ use crate::remotes::is_own;
 /// The server to record; `None` if nothing is recorded. Nothing is sent yet.
 ///
 /// # Errors
-/// An address that is none, or that of this server itself; certificates that cannot be read.
+/// An address that is malformed, or this server's own; certificates that cannot be read.
 pub(crate) fn open(config: &Config) -> Result<Option<Arc<RecordedTarget>>, Failure> {
     let Some(text) = &config.upstream else {
         return Ok(None);
@@ -63,7 +63,12 @@ impl RecordedServer for RecordedTarget {
             let (host, port) = (self.endpoint.host(), self.endpoint.port());
             let timeouts = Timeouts::default();
             let connected = self.connector.connect(&host, port, &timeouts).await;
-            let stream = connected.map_err(|error| io::Error::other(chain(&error)))?;
+            let stream = connected.map_err(|error| {
+                let words = chain(&error);
+                // The caller says that the server cannot be reached.
+                let why = words.strip_prefix("cannot connect: ").unwrap_or(&words);
+                io::Error::other(why.to_owned())
+            })?;
             Ok(Box::new(stream) as Box<dyn RecordedStream>)
         })
     }

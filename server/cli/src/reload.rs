@@ -4,6 +4,8 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::SystemTime;
 
+use tokio::runtime::Handle;
+use z3950_front::engine::EngineDatabase;
 use z3950_front::remote::RemoteDatabase;
 use z3950_server::backend::{Backend, DatabaseInfo};
 use z3950_server::extended::Tasks;
@@ -18,7 +20,7 @@ use crate::logs::Logs;
 use crate::status::page::Status;
 use crate::web::{Listening, web};
 use crate::words::{counted, date};
-use crate::{available, load, remotes, settings};
+use crate::{available, engine, load, remotes, settings};
 
 /// A running server.
 pub(crate) struct Service {
@@ -27,6 +29,7 @@ pub(crate) struct Service {
     /// `None` for a server that only imitates or replays.
     pub(crate) backend: Option<MemoryBackend>,
     pub(crate) remotes: Vec<Arc<RemoteDatabase>>,
+    pub(crate) engines: Vec<Arc<EngineDatabase>>,
     pub(crate) handle: ServerHandle,
     /// The addresses of the listeners.
     pub(crate) listening: Listening,
@@ -89,7 +92,7 @@ impl Service {
                 counted(number as u64, "database"),
             )),
         };
-        let remote = match self.config.remotes.len() {
+        let remote = match self.config.remotes.len() + self.config.engines.len() {
             0 => None,
             number => Some(counted(number as u64, "remote database")),
         };
@@ -130,6 +133,14 @@ impl Service {
         let remotes = remotes::open(&config, &self.remotes)
             .map_err(&mut note)
             .unwrap_or_default();
+        let engines = engine::open(&config, &self.engines)
+            .map_err(&mut note)
+            .unwrap_or_default();
+        let file = self.arguments.config.as_deref();
+        let checked = engine::check(file, &config, &engines, &self.engines);
+        if let Err(failure) = Handle::current().block_on(checked) {
+            note(failure);
+        }
         let backend = self.backend.as_ref();
         let read = backend
             .map(|backend| load::again(backend, &config))
@@ -155,8 +166,10 @@ impl Service {
             }
         }
         self.logs.replace_access(access);
-        let target = target(&config, self.backend.clone(), &remotes);
+        let target = target(&config, self.backend.clone(), &remotes, &engines);
+        self.status.serves(&remotes, &engines);
         self.remotes = remotes;
+        self.engines = engines;
         let observers = Arc::new(self.logs.observers());
         // Rules that stay go on counting requests.
         let faults = has_other_faults(&self.config, &config).then(|| faults(&config));
@@ -187,6 +200,7 @@ pub(crate) fn target(
     config: &Config,
     backend: Option<MemoryBackend>,
     remotes: &[Arc<RemoteDatabase>],
+    engines: &[Arc<EngineDatabase>],
 ) -> Target {
     let mut limits = config.limits.clone();
     limits.server_octets = available::server_octets(limits.server_octets, available::headroom());
@@ -198,6 +212,10 @@ pub(crate) fn target(
     let target = remotes.iter().fold(target, |target, remote| {
         let backend = Arc::clone(remote) as Arc<dyn Backend>;
         target.with_database(&remote.options().name, backend)
+    });
+    let target = engines.iter().fold(target, |target, engine| {
+        let backend = Arc::clone(engine) as Arc<dyn Backend>;
+        target.with_database(&engine.options().name, backend)
     });
     target
         .with_offer(config.offer.clone())
@@ -323,7 +341,8 @@ fn differences(before: &Config, after: &Config) -> Vec<&'static str> {
         ("profile", before.profile != after.profile),
         (
             "database",
-            (&before.remotes, &before.target_profiles) != (&after.remotes, &after.target_profiles),
+            (&before.remotes, &before.engines, &before.target_profiles)
+                != (&after.remotes, &after.engines, &after.target_profiles),
         ),
         ("gateway", before.gateway != after.gateway),
         ("index", before.access_points != after.access_points),

@@ -4,8 +4,9 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, ToSocketAddrs, UdpSocket};
 use std::sync::Arc;
 
 use z3950_front::remote::{RemoteDatabase, RemoteOptions};
+use z3950_front::z3950::profile::Resolved;
 use z3950_front::z3950::target::Endpoint;
-use z3950_front::z3950::url::Host;
+use z3950_front::z3950::url::{Host, Kind, Mode, Z3950Url};
 use z3950_front::z3950::{Client, target};
 
 use crate::config::{Config, ListenAddress};
@@ -15,7 +16,8 @@ use crate::profiles;
 /// The databases. Nothing is sent yet. Of the known ones, those stay whose settings and profiles are the same.
 ///
 /// # Errors
-/// A file of profiles that cannot be read, or a target that is neither a profile nor an address, or this server itself.
+/// A file of profiles that cannot be read, or targets that are neither profiles nor addresses, or this server itself, or that have a
+/// docid or credentials, or are there twice.
 pub(crate) fn open(
     config: &Config,
     known: &[Arc<RemoteDatabase>],
@@ -23,11 +25,16 @@ pub(crate) fn open(
     if config.remotes.is_empty() && config.target_profiles.is_none() {
         return Ok(Vec::new());
     }
-    let profiles = profiles::read(config.target_profiles.as_deref());
-    let profiles = profiles.map_err(|error| Failure::usage(chain(&error)))?;
-    let client = Client::new().with_profiles(profiles);
+    let client = client(config)?;
+    let wrong = config.remotes.iter().flat_map(|options| {
+        let faults = faults(config, options, &client).into_iter();
+        faults.map(|words| format!("database {}: {words}", options.name))
+    });
+    let wrong: Vec<String> = wrong.collect();
+    if !wrong.is_empty() {
+        return Err(Failure::usage(wrong.join("; ")));
+    }
     let remotes = config.remotes.iter().map(|options| {
-        refuse_itself(config, options, &client)?;
         if let Some(same) = known.iter().find(|known| known.is_same(&client, options)) {
             return Ok(Arc::clone(same));
         }
@@ -40,29 +47,117 @@ pub(crate) fn open(
     remotes.collect()
 }
 
-/// Says where the records of the databases are.
+/// What connects to the targets.
+///
+/// # Errors
+/// A file of profiles that cannot be read.
+fn client(config: &Config) -> Result<Client, Failure> {
+    let profiles = profiles::read(config.target_profiles.as_deref());
+    let profiles = profiles.map_err(|error| Failure::usage(chain(&error)))?;
+    Ok(Client::new().with_profiles(profiles))
+}
+
+/// Says where the records of the databases are: each target, and the server of one that is the name of a profile.
 pub(crate) fn tell(config: &Config) {
+    let Ok(client) = client(config) else {
+        // The caller reports it.
+        return;
+    };
     for RemoteOptions { name, targets, .. } in &config.remotes {
-        let targets: Vec<String> = targets.iter().map(|one| target::redacted(one)).collect();
+        let targets = targets.iter().map(|text| {
+            let shown = target::redacted(text);
+            let is_profile = client.profiles().named(before_slash(text)).is_some();
+            match client.profiles().resolve(text) {
+                Ok(resolved) if is_profile => format!("{shown} ({})", resolved.endpoint),
+                _ => shown,
+            }
+        });
+        let targets: Vec<String> = targets.collect();
         complain(&format_args!("database {name}: at {}", targets.join(", ")));
     }
 }
 
-/// # Errors
-/// A target that is one of this server's listeners.
-fn refuse_itself(config: &Config, options: &RemoteOptions, client: &Client) -> Result<(), Failure> {
+/// What is wrong with the targets of a database.
+fn faults(config: &Config, options: &RemoteOptions, client: &Client) -> Vec<String> {
+    let mut faults = Vec::new();
+    let mut known: Vec<(&str, Resolved)> = Vec::new();
     for text in &options.targets {
-        // A target that cannot be resolved is reported later.
-        let Ok(resolved) = client.profiles().resolve(text) else {
+        let shown = target::redacted(text);
+        if let Some(words) = misspelt(text, client) {
+            faults.push(words);
             continue;
+        }
+        let resolved = match client.profiles().resolve(text) {
+            Ok(resolved) => resolved,
+            Err(error) => {
+                faults.push(chain(&error));
+                continue;
+            }
         };
         if is_own(config, &resolved.endpoint) {
-            let (name, target) = (&options.name, target::redacted(text));
-            let words = format!("database {name}: the target {target} is this server itself");
-            return Err(Failure::usage(words));
+            faults.push(format!("the target {shown} is this server itself"));
+        }
+        if resolved.userinfo.is_some() {
+            faults.push(format!(
+                "the target {shown} has a user and password, which belong in a profile: target-profiles names the file"
+            ));
+        }
+        let has_docid = z3950_url(text).is_some_and(|url| url.kind() == Kind::Retrieval);
+        if has_docid {
+            faults.push(format!(
+                "the target {shown} is the URL of a record; that of a database begins with z39.50s:// and has no docid"
+            ));
+        }
+        let mut known_targets = known.iter();
+        match known_targets.find(|(_, known)| is_same(known, &resolved)) {
+            Some((first, _)) if *first == text => {
+                faults.push(format!("the target {shown} is there twice"));
+            }
+            Some((first, _)) => {
+                let first = target::redacted(first);
+                faults.push(format!("the targets {first} and {shown} are the same"));
+            }
+            None => known.push((text, resolved)),
         }
     }
-    Ok(())
+    faults
+}
+
+/// A word that is neither a profile nor has the marks of an address.
+fn misspelt(text: &str, client: &Client) -> Option<String> {
+    let name = before_slash(text);
+    let is_word = !name.is_empty() && !name.contains(['.', ':', '@', '[']);
+    if !is_word || name == "localhost" || client.profiles().named(name).is_some() {
+        return None;
+    }
+    let nearest = client.profiles().nearest(name);
+    let hint = match nearest {
+        Some((near, _)) => format!("; did you mean {near}? "),
+        None => "; ".to_owned(),
+    };
+    Some(format!(
+        "no profile is called {name}{hint}a host of that name is written {name}:210"
+    ))
+}
+
+fn before_slash(text: &str) -> &str {
+    text.split('/').next().unwrap_or_default()
+}
+
+fn z3950_url(text: &str) -> Option<Z3950Url> {
+    Z3950Url::parse(text, Mode::Lenient).ok()
+}
+
+/// Whether two targets are the same databases of one server.
+fn is_same(one: &Resolved, other: &Resolved) -> bool {
+    let names = |target: &Resolved| {
+        let names = target.databases();
+        let names = names
+            .iter()
+            .map(|name| name.0.to_string_lossy().to_lowercase());
+        names.collect::<Vec<_>>()
+    };
+    one.endpoint == other.endpoint && one.proxy == other.proxy && names(one) == names(other)
 }
 
 /// Whether an address is one of this server's listeners.
@@ -144,8 +239,6 @@ fn is_local(address: IpAddr) -> bool {
 mod tests {
     use std::path::Path;
 
-    use z3950_front::z3950::url::Mode;
-
     use super::*;
 
     fn config(text: &str, folder: &Path) -> Config {
@@ -220,6 +313,59 @@ mod tests {
             let refused = open(&config, &[]).map(drop);
             let words = refused.expect_err(target).words;
             assert!(words.contains("is this server itself"), "{target}: {words}");
+        }
+    }
+
+    #[test]
+    fn targets_that_cannot_be_meant_are_refused_and_all_named() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let profiles = folder.path().join("targets.toml");
+        let text = "[targets.town]\nhost = \"town.example\"\ndatabases = [\"cat\"]\n";
+        std::fs::write(profiles, text).expect("written");
+        for (targets, expected) in [
+            ("\"town\", \"localhost:1/x\", \"host:210\"", &[][..]),
+            (
+                "\"twon\"",
+                &[
+                    "no profile is called twon; did you mean town? a host of that name is written twon:210",
+                ],
+            ),
+            ("\"zzzzzzzz/b\"", &["no profile is called zzzzzzzz"]),
+            ("\"town\", \"town\"", &["the target town is there twice"]),
+            (
+                "\"town\", \"z39.50s://TOWN.example:210/cat\"",
+                &["the targets town and z39.50s://TOWN.example:210/cat are the same"],
+            ),
+            (
+                "\"z39.50r://lib.example/cat?x\"",
+                &["the target z39.50r://lib.example/cat?x is the URL of a record"],
+            ),
+            (
+                "\"z39.50s://u:secret@lib.example/cat\"",
+                &["the target z39.50s://<redacted>@lib.example/cat has a user and password"],
+            ),
+            (
+                "\"127.0.0.1:2100/a\", \"localhost:2100/b\", \"lib example\"",
+                &[
+                    "database a: the target 127.0.0.1:2100/a is this server itself",
+                    "database a: the target localhost:2100/b is this server itself",
+                    "lib example",
+                ],
+            ),
+        ] {
+            let text = format!(
+                "listen = [\"127.0.0.1:2100\"]\ntarget-profiles = \"targets.toml\"\n[[database]]\nname = \"a\"\ntargets = [{targets}]\n"
+            );
+            let opened = open(&config(&text, folder.path()), &[]);
+            let words = opened
+                .err()
+                .map(|failure| failure.words)
+                .unwrap_or_default();
+            assert_eq!(words.is_empty(), expected.is_empty(), "{targets}: {words}");
+            for part in expected {
+                assert!(words.contains(part), "{targets}: {words}");
+            }
+            assert!(!words.contains("secret"), "{words}");
         }
     }
 

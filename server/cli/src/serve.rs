@@ -19,7 +19,7 @@ use crate::status::StatusListener;
 use crate::status::page::Status;
 use crate::web::{Listening, web};
 use crate::words::{counted, span};
-use crate::{recorder, reload, remotes, settings, signals};
+use crate::{engine, recorder, reload, remotes, settings, signals};
 
 /// Serves until a signal comes.
 pub(crate) async fn serve(
@@ -31,16 +31,21 @@ pub(crate) async fn serve(
     let manager = Arc::new(ServiceManager::of_environment());
     let reports = ClientReports::open(&config)?.map(Arc::new);
     let last = reports.clone();
-    let stop = signals::stop(move || {
+    let report = move || {
         if let Some(Err(failure)) = last.map(|reports| reports.write()) {
             complain(&failure.words);
         }
-    });
+    };
+    let stop = signals::stop(|| (), report);
     let stop = stop.map_err(Failure::unexpected)?;
     let signals = signals::Reload::new().map_err(Failure::unexpected)?;
     let remotes = remotes::open(&config, &[])?;
     remotes::tell(&config);
-    let mut server = Server::new(reload::target(&config, backend.clone(), &remotes));
+    let engines = engine::open(&config, &[])?;
+    engine::tell(&config);
+    let file = arguments.config.as_deref();
+    engine::check(file, &config, &engines, &[]).await?;
+    let mut server = Server::new(reload::target(&config, backend.clone(), &remotes, &engines));
     let mut tls = Vec::new();
     for listener in &config.listeners {
         let own = listener.tls.as_ref().map(settings::tls).transpose();
@@ -50,9 +55,8 @@ pub(crate) async fn serve(
     }
     if let Some(path) = &config.replay {
         let mut replay = settings::recording(path)?;
-        for remark in replay.remarks() {
-            complain(&format_args!("{}: {remark}", path.display()));
-        }
+        settings::tell_remarks(path, replay.remarks());
+        settings::tell_remarks(path, replay.doubts());
         if config.replay_in_order {
             replay = replay.in_order();
         }
@@ -64,6 +68,7 @@ pub(crate) async fn serve(
     }
     let answers_http = config.replay.is_none() && config.record.is_none();
     let logs = Logs::of(&config)?;
+    let written = logs.clone();
     let mut observers = logs.observers();
     observers.extend(reports.as_ref().map(|reports| reports.observer()));
     let server = server
@@ -81,6 +86,7 @@ pub(crate) async fn serve(
         config.limits.sessions,
         certificates(&config, &tls),
     ));
+    status.serves(&remotes, &engines);
     if let Some(place) = &config.status {
         show_status(place, &status).await?;
     }
@@ -108,6 +114,7 @@ pub(crate) async fn serve(
         config,
         backend,
         remotes,
+        engines,
         handle: server.handle(),
         listening,
         tls,
@@ -123,8 +130,16 @@ pub(crate) async fn serve(
     };
     let summary = server.run(stop).await;
     complain(&stopped(&metrics, begun.elapsed()));
-    reports.map_or(Ok(()), |reports| reports.write())?;
-    Ok(summary)
+    let mut failures = written.failures();
+    let judged = reports.map_or(Ok(()), |reports| reports.write());
+    failures.extend(judged.err().map(|failure| failure.words));
+    match failures.pop() {
+        None => Ok(summary),
+        Some(last) => {
+            failures.iter().for_each(|words| complain(words));
+            Err(Failure::unexpected(io::Error::other(last)))
+        }
+    }
 }
 
 /// Indexes the databases, and reloads at each signal.

@@ -1,7 +1,8 @@
 //! The settings: the settings file, overridden by the arguments, and a check of everything they name.
 
 use std::collections::BTreeSet;
-use std::fs::File;
+use std::fs::{self, File};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -15,7 +16,7 @@ use z3950_server::transcript::Replay;
 use crate::access_log::{AccessLog, STDERR};
 use crate::args::{Arguments, FaultArgument, Listen, NOTHING, NamedFile};
 use crate::config::{Config, ListenAddress, ListenerConfig, TlsFiles};
-use crate::failure::{Failure, chain};
+use crate::failure::{Failure, chain, complain};
 use crate::profiles;
 
 /// The default address.
@@ -48,6 +49,11 @@ impl SettingOrigin {
             databases: databases.map(|named| named.name.to_lowercase()).collect(),
             replaced: replaced.map(|(key, _)| key).collect(),
         }
+    }
+
+    /// The settings file, if there is one.
+    pub(super) fn file(&self) -> Option<&Path> {
+        self.file.as_deref()
     }
 
     /// `z3950d.toml: database cat: files` for a database in the file, with the key that names the path.
@@ -89,6 +95,9 @@ pub(crate) fn settings(arguments: Arguments) -> (Option<Config>, Vec<String>) {
     config.demo |= arguments.demo;
     config.no_page |= arguments.no_page;
     config.access.anyone_may_update |= arguments.anyone_may_update;
+    for engine in &mut config.engines {
+        engine.options.strict |= arguments.strict;
+    }
     databases(&mut config.databases, arguments.databases, arguments.save);
     if let Some(gateway) = &mut config.gateway
         && !gateway.targets.is_closed()
@@ -103,7 +112,13 @@ pub(crate) fn settings(arguments: Arguments) -> (Option<Config>, Vec<String>) {
     }
     let own = config.databases.iter().map(|database| &database.name);
     let remote = config.remotes.iter().map(|remote| &remote.name);
-    wrong.extend(own.chain(remote).filter_map(|name| reserved(name, &config)));
+    let engines = config.engines.iter().map(|engine| &engine.options.name);
+    wrong.extend(
+        own.chain(remote)
+            .chain(engines)
+            .filter_map(|name| reserved(name, &config)),
+    );
+    wrong.extend(twofold(&config));
     config.docid = arguments.docid.unwrap_or(config.docid);
     config.profile = arguments.profile.unwrap_or(config.profile);
     config.imitate = arguments.imitate.or(config.imitate);
@@ -132,6 +147,7 @@ pub(crate) fn settings(arguments: Arguments) -> (Option<Config>, Vec<String>) {
         wrong.push(words.to_owned());
     }
     wrong.extend(of_recording(&config).map(str::to_owned));
+    wrong.extend(shared_outputs(&config));
     for fault in arguments.faults {
         if let FaultArgument::Rule(rule) = fault {
             config.faults = config.faults.with(*rule);
@@ -160,7 +176,7 @@ pub(crate) fn settings(arguments: Arguments) -> (Option<Config>, Vec<String>) {
     *drain_time = arguments.drain.unwrap_or(*drain_time);
     *sessions = arguments.max_sessions.unwrap_or(*sessions);
     *sessions_per_address = arguments.max_sessions_per_address.or(*sessions_per_address);
-    let own = config.demo || !config.databases.is_empty() || !config.remotes.is_empty();
+    let own = has_databases(&config);
     let without = config.imitate.is_some() || config.replay.is_some() || config.record.is_some();
     if !own && !without && wrong.is_empty() {
         wrong.push(NOTHING.to_owned());
@@ -168,9 +184,17 @@ pub(crate) fn settings(arguments: Arguments) -> (Option<Config>, Vec<String>) {
     (Some(config), wrong)
 }
 
+/// Whether there are databases to serve.
+fn has_databases(config: &Config) -> bool {
+    config.demo
+        || !config.databases.is_empty()
+        || !config.remotes.is_empty()
+        || !config.engines.is_empty()
+}
+
 /// What is wrong with the settings of a recorder.
 fn of_recording(config: &Config) -> Option<&'static str> {
-    let own = config.demo || !config.databases.is_empty() || !config.remotes.is_empty();
+    let own = has_databases(config);
     let others = own || config.imitate.is_some() || config.replay.is_some();
     match (&config.record, &config.upstream) {
         (Some(_), None) => {
@@ -188,6 +212,40 @@ fn of_recording(config: &Config) -> Option<&'static str> {
         }
         _ => None,
     }
+}
+
+/// Outputs that are one file, or the recording to be replayed, which they would replace. Devices may be named several times.
+fn shared_outputs(config: &Config) -> Vec<String> {
+    let outputs = [
+        ("record", &config.record),
+        ("transcript", &config.transcript),
+        ("report-missing", &config.report_missing),
+        ("apdu-log", &config.apdu_log),
+        ("access-log", &config.access_log),
+    ];
+    let outputs = outputs.into_iter();
+    let outputs = outputs.filter_map(|(key, path)| Some((key, path.as_deref()?)));
+    let reports = config.judge.iter().map(|path| ("judge", path.as_path()));
+    let is_device = |path: &Path| fs::metadata(path).is_ok_and(|file| !file.is_file());
+    let mut wrong = Vec::new();
+    let mut before: Vec<(&str, &Path)> = Vec::new();
+    for (key, path) in outputs.chain(reports) {
+        let shown = path.display();
+        let replay = config.replay.as_deref();
+        if replay.is_some_and(|replay| file::same(path, replay)) {
+            wrong.push(format!(
+                "--{key} {shown} is the recording to be replayed: name another file"
+            ));
+        }
+        let mut known = before.iter().filter(|_| !is_device(path));
+        if let Some((other, _)) = known.find(|(_, other)| file::same(path, other)) {
+            wrong.push(format!(
+                "--{key} {shown} is the file of --{other}: name another"
+            ));
+        }
+        before.push((key, path));
+    }
+    wrong
 }
 
 impl Arguments {
@@ -221,6 +279,25 @@ fn reserved(name: &str, config: &Config) -> Option<String> {
     Some(format!(
         "no database may be named {name}, which is a path of the {of} ({off} turns that off)"
     ))
+}
+
+/// Complaints about files of the arguments for databases whose records are elsewhere.
+fn twofold(config: &Config) -> Vec<String> {
+    let remotes = config.remotes.iter();
+    let remotes = remotes.map(|remote| (&remote.name, "at other servers (targets)"));
+    let engines = config.engines.iter().map(|engine| &engine.options.name);
+    let engines = engines.map(|name| (name, "in a search engine (engine)"));
+    let own = config.databases.iter();
+    let own: BTreeSet<_> = own.map(|known| known.name.to_lowercase()).collect();
+    let elsewhere = remotes.chain(engines);
+    let elsewhere = elsewhere.filter(|(name, _)| own.contains(&name.to_lowercase()));
+    elsewhere
+        .map(|(name, place)| {
+            format!(
+                "the records of database {name} are {place}: --database and --save need another name"
+            )
+        })
+        .collect()
 }
 
 /// Databases of the arguments replace those of the same names.
@@ -327,15 +404,17 @@ pub(crate) fn check(config: &Config, origin: &SettingOrigin) -> Vec<String> {
 
 /// The log of APDUs, appended to that of earlier runs.
 pub(crate) fn apdu_log(config: &Config) -> Option<Result<Growing, file::Error>> {
-    config.apdu_log.as_deref().map(Growing::resume)
+    let resume = |path| no_pipe(path).and_then(|()| Growing::resume(path));
+    config.apdu_log.as_deref().map(resume)
 }
 
 /// The log of sessions, appended to that of earlier runs.
 pub(crate) fn access_log(config: &Config) -> Option<Result<AccessLog, Failure>> {
     let path = config.access_log.as_deref()?;
-    let log = AccessLog::open(path, config.access_log_format);
+    let open = || AccessLog::open(path, config.access_log_format);
     let unwritable = file::Error::unwritable(path);
-    Some(log.map_err(|error| unwritten("--access-log", unwritable(error))))
+    let log = no_pipe(path).and_then(|()| open().map_err(unwritable));
+    Some(log.map_err(|error| unwritten("--access-log", error)))
 }
 
 /// Whether the log of sessions can be written; it is not created.
@@ -343,29 +422,62 @@ pub(crate) fn check_access_log(config: &Config) -> Result<(), Failure> {
     let path = config.access_log.as_deref();
     match path.filter(|path| *path != Path::new(STDERR)) {
         None => Ok(()),
-        Some(path) => Growing::resume(path)
-            .map(drop)
+        Some(path) => no_pipe(path)
+            .and_then(|()| Growing::resume(path).map(drop))
             .map_err(|error| unwritten("--access-log", error)),
     }
 }
 
-/// Whether the recording can be replayed.
-pub(crate) fn check_recording(config: &Config, origin: &SettingOrigin) -> Option<String> {
-    let failure = recording(config.replay.as_deref()?).err()?;
-    Some(format!("{}{}", origin.key("replay"), failure.words))
+/// What is wrong with the recording to be replayed, or doubtful in it.
+pub(crate) fn check_recording(config: &Config, origin: &SettingOrigin) -> Vec<String> {
+    let Some(path) = config.replay.as_deref() else {
+        return Vec::new();
+    };
+    let place = origin.key("replay");
+    match recording(path) {
+        Ok(replay) => {
+            tell_remarks(path, replay.remarks());
+            let doubts = replay.doubts().iter();
+            doubts
+                .map(|doubt| format!("{place}{}: {doubt}", path.display()))
+                .collect()
+        }
+        Err(failure) => vec![format!("{place}{}", failure.words)],
+    }
+}
+
+/// Says what was left out of a recording, or is doubtful in it.
+pub(crate) fn tell_remarks(path: &Path, remarks: &[String]) {
+    for remark in remarks {
+        complain(&format_args!("{}: {remark}", path.display()));
+    }
 }
 
 /// The transcript. Because each run counts its sessions from 1, an existing transcript is not appended to.
 pub(crate) fn transcript(config: &Config) -> Option<Result<Growing, file::Error>> {
-    let create = |path| Growing::create(path, Existing::forced(config.overwrite));
     let path = config.record.as_deref().or(config.transcript.as_deref());
-    path.map(create)
+    path.map(|path| created(path, config))
 }
 
 /// The report on requests that are not in the recording.
 pub(crate) fn missing(config: &Config) -> Option<Result<Growing, file::Error>> {
-    let create = |path| Growing::create(path, Existing::forced(config.overwrite));
-    config.report_missing.as_deref().map(create)
+    let path = config.report_missing.as_deref();
+    path.map(|path| created(path, config))
+}
+
+/// Refuses a named pipe as an output: opening it would wait until another program reads it, and so would writing to it.
+pub(crate) fn no_pipe(path: &Path) -> Result<(), file::Error> {
+    if !file::is_named_pipe(path) {
+        return Ok(());
+    }
+    let words = "it is a named pipe (FIFO), which may never get a reader: name a file";
+    let error = io::Error::new(io::ErrorKind::InvalidInput, words);
+    Err(file::Error::unwritable(path)(error))
+}
+
+fn created(path: &Path, config: &Config) -> Result<Growing, file::Error> {
+    no_pipe(path)?;
+    Growing::create(path, Existing::forced(config.overwrite))
 }
 
 /// The setting that names the transcript.

@@ -6,12 +6,16 @@ use tokio::sync::oneshot;
 
 use crate::failure::Exit;
 
-/// Resolves with the first signal to stop; the second one ends the program, after `last`.
-pub(crate) fn stop(last: impl FnOnce() + Send + 'static) -> io::Result<oneshot::Receiver<()>> {
+/// Resolves with the first signal to stop, after `first`; the second one ends the program, after `last`.
+pub(crate) fn stop(
+    first: impl FnOnce() + Send + 'static,
+    last: impl FnOnce() + Send + 'static,
+) -> io::Result<oneshot::Receiver<()>> {
     let mut signals = StopSignal::new()?;
     let (stop, stopped) = oneshot::channel();
     tokio::spawn(async move {
         signals.next().await;
+        first();
         drop(stop);
         signals.next().await;
         last();

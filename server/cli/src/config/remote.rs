@@ -5,7 +5,7 @@ use z3950_front::remote::RemoteOptions;
 use super::section::{Section, duration, number, octets, word};
 
 /// The keys that only such a database has.
-const KEYS: [&str; 7] = [
+const KEYS: [&str; 8] = [
     "fresh",
     "target-time",
     "total-time",
@@ -13,11 +13,13 @@ const KEYS: [&str; 7] = [
     "cache-octets",
     "merge",
     "merge-records",
+    "sorted-records",
 ];
 
 /// The database of a table, if it has targets.
 pub(super) fn read(section: &Section<'_>, name: &str) -> Option<RemoteOptions> {
-    let targets = section.list("targets", "a text", |value| word(value).map(str::to_owned));
+    let target = |value| word(value).map(|text| text.trim().to_owned());
+    let targets = section.list("targets", "a text", target);
     let mut options = RemoteOptions::new(name, targets);
     let time = "a time such as \"10s\"";
     section.set("fresh", time, duration, &mut options.fresh);
@@ -29,6 +31,12 @@ pub(super) fn read(section: &Section<'_>, name: &str) -> Option<RemoteOptions> {
     options.merge = section.flag("merge").unwrap_or(false);
     let records = "a number";
     section.set("merge-records", records, number, &mut options.merge_records);
+    section.set(
+        "sorted-records",
+        records,
+        number,
+        &mut options.sorted_records,
+    );
     if options.targets.is_empty() {
         for key in KEYS.into_iter().filter(|key| section.has(key)) {
             section.note_whole(format!("{key} is for databases with targets"));
@@ -59,6 +67,10 @@ pub(super) fn read(section: &Section<'_>, name: &str) -> Option<RemoteOptions> {
         let most = RemoteOptions::MAX_MERGE_RECORDS;
         section.note_whole(format!("merge-records must be from 1 to {most}"));
     }
+    if !(1..=RemoteOptions::MAX_SORTED_RECORDS).contains(&options.sorted_records) {
+        let most = RemoteOptions::MAX_SORTED_RECORDS;
+        section.note_whole(format!("sorted-records must be from 1 to {most}"));
+    }
     Some(options)
 }
 
@@ -71,9 +83,9 @@ mod tests {
 
     #[test]
     fn settings_are_read() {
-        let text = "[[database]]\nname = \"union\"\ntitle = \"All\"\ntargets = [\"a.example/x\", \"loc\"]\n\
+        let text = "[[database]]\nname = \"union\"\ntitle = \"All\"\ntargets = [\" a.example/x \", \"loc\"]\n\
             fresh = 0\ntarget-time = \"2s\"\ntotal-time = \"3s\"\nsessions = 1\ncache-octets = \"1MiB\"\n\
-            merge = true\nmerge-records = 1000";
+            merge = true\nmerge-records = 1000\nsorted-records = 100000";
         let config = Config::parse(text, Path::new("")).expect(text);
         assert!(config.databases.is_empty());
         let [union] = &*config.remotes else {
@@ -86,6 +98,7 @@ mod tests {
         assert_eq!(times, [0, 2, 3].map(Duration::from_secs));
         assert_eq!((union.sessions, union.cache_octets), (1, 1 << 20));
         assert_eq!((union.merge, union.merge_records), (true, 1000));
+        assert_eq!(union.sorted_records, 100_000);
     }
 
     #[test]
@@ -117,12 +130,20 @@ mod tests {
                 "merge-records must be from 1 to 1000",
             ),
             (
+                &format!("name = \"a\"\n{targets}\nsorted-records = 100001"),
+                "sorted-records must be from 1 to 100000",
+            ),
+            (
+                &format!("name = \"a\"\n{targets}\nsorted-records = 0"),
+                "sorted-records must be from 1 to 100000",
+            ),
+            (
                 &format!("name = \"a\"\n{targets}\nmerge-records = 0"),
                 "merge-records must be from 1 to 1000",
             ),
             (
                 "name = \"a\"\ntargets = []",
-                "without files, save and targets, it has no records",
+                "without files, save, targets and engine, it has no records",
             ),
         ] {
             let text = format!("[[database]]\n{table}");

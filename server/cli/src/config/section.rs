@@ -142,6 +142,17 @@ impl<'a> Section<'a> {
         what: &str,
         convert: impl Fn(&'a DeValue<'a>) -> Option<T>,
     ) -> Vec<T> {
+        let spanned = self.spanned_list(key, what, convert).into_iter();
+        spanned.map(|(_, converted)| converted).collect()
+    }
+
+    /// [`Section::list`] with the positions of the values, for further errors about them.
+    pub(super) fn spanned_list<T>(
+        &self,
+        key: &'static str,
+        what: &str,
+        convert: impl Fn(&'a DeValue<'a>) -> Option<T>,
+    ) -> Vec<(&'a SpannedValue<'a>, T)> {
         let values = self.values(key).into_iter();
         values
             .filter_map(|value| {
@@ -149,7 +160,7 @@ impl<'a> Section<'a> {
                 if converted.is_none() {
                     self.note(value, format!("{key} holds a value that is not {what}"));
                 }
-                converted
+                Some((value, converted?))
             })
             .collect()
     }

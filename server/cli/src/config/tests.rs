@@ -32,7 +32,7 @@ fn the_gateway_is_closed_unless_the_settings_open_it() {
     for (text, words) in [
         (
             "targets = [\"http://a.example/\"]",
-            "targets: http://a.example/ is not written host",
+            "targets: http://a.example/ is an address of SRU",
         ),
         ("targets = [\"a b\"]", "targets: a b is not written host"),
         ("targets = [1]", "targets holds a value that is not a text"),

@@ -4,9 +4,11 @@ mod families;
 
 use std::fmt::{Display, Write};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use z3950_front::engine::{EngineDatabase, ServerCounts};
+use z3950_front::remote::{RemoteDatabase, TargetCounts};
 use z3950_server::backend::Backend;
 use z3950_server::memory::JournalTotals;
 use z3950_server::metrics::{ConnectionRefusal, OperationKind, OperationOutcome, SessionEnd};
@@ -20,6 +22,10 @@ pub(crate) struct Status {
     started: SystemTime,
     server: ServerHandle,
     backend: Option<MemoryBackend>,
+    /// Those at other servers.
+    remotes: Mutex<Vec<Arc<RemoteDatabase>>>,
+    /// Those in search engines.
+    engines: Mutex<Vec<Arc<EngineDatabase>>>,
     /// The most sessions at once.
     sessions: usize,
     /// The listeners with TLS.
@@ -42,6 +48,8 @@ impl Status {
             started: SystemTime::now(),
             server,
             backend,
+            remotes: Mutex::default(),
+            engines: Mutex::default(),
             sessions,
             certificates,
             is_stopping: AtomicBool::new(false),
@@ -49,6 +57,12 @@ impl Status {
             refused_reloads: AtomicU64::new(0),
             last_reload: Mutex::default(),
         }
+    }
+
+    /// Takes the databases at other servers and in search engines, at the start and after each reload.
+    pub(crate) fn serves(&self, remotes: &[Arc<RemoteDatabase>], engines: &[Arc<EngineDatabase>]) {
+        *lock(&self.remotes) = remotes.to_vec();
+        *lock(&self.engines) = engines.to_vec();
     }
 
     /// Notes that the server is stopping.
@@ -84,6 +98,8 @@ impl Status {
         if let Some(backend) = &self.backend {
             of_databases(backend, &mut page);
         }
+        of_targets(&lock(&self.remotes), &mut page);
+        of_engines(&lock(&self.engines), &mut page);
         self.of_service(&mut page);
         page.0
     }
@@ -202,6 +218,68 @@ fn of_databases(backend: &MemoryBackend, page: &mut Page) {
     of_journals(&backend.journals(), page);
 }
 
+/// The targets are those of the settings, so that there are no more samples than these name.
+fn of_targets(remotes: &[Arc<RemoteDatabase>], page: &mut Page) {
+    let counts = remotes.iter().flat_map(|remote| {
+        let name = &*remote.options().name;
+        remote
+            .counts()
+            .into_iter()
+            .map(move |counts| (name, counts))
+    });
+    let counts: Vec<(&str, TargetCounts)> = counts.collect();
+    if counts.is_empty() {
+        return;
+    }
+    type Value = fn(&TargetCounts) -> u64;
+    let values: [(Family, Value); 3] = [
+        (families::TARGET_SEARCHES_TOTAL, |one| one.searches),
+        (families::TARGET_FAILURES_TOTAL, |one| one.failures),
+        (families::TARGET_UP, |one| u64::from(one.is_up)),
+    ];
+    for (family, value) in values {
+        page.family(family);
+        for (database, counts) in &counts {
+            let labels = [("database", *database), ("target", &*counts.target)];
+            page.sample(family.name, &labels, value(counts));
+        }
+    }
+}
+
+/// The servers are those of the settings, too.
+fn of_engines(engines: &[Arc<EngineDatabase>], page: &mut Page) {
+    let counts = engines.iter().flat_map(|engine| {
+        let name = &*engine.options().name;
+        let counts = engine.servers().into_iter();
+        counts.map(move |counts| (name, counts))
+    });
+    let counts: Vec<(&str, ServerCounts)> = counts.collect();
+    if counts.is_empty() {
+        return;
+    }
+    type Value = fn(&ServerCounts) -> u64;
+    let values: [(Family, Value); 2] = [
+        (families::ENGINE_FAILURES_TOTAL, |one| one.failures),
+        (families::ENGINE_UP, |one| u64::from(one.is_up)),
+    ];
+    for (family, value) in values {
+        page.family(family);
+        for (database, counts) in &counts {
+            let role = if counts.is_node {
+                "node"
+            } else {
+                "distributor"
+            };
+            let labels = [
+                ("database", *database),
+                ("role", role),
+                ("server", &*counts.server),
+            ];
+            page.sample(family.name, &labels, value(counts));
+        }
+    }
+}
+
 fn of_journals(journals: &[JournalTotals], page: &mut Page) {
     type Value = fn(&JournalTotals) -> Option<f64>;
     let values: [(Family, Value); 6] = [
@@ -223,6 +301,10 @@ fn of_journals(journals: &[JournalTotals], page: &mut Page) {
         let samples = samples.filter_map(|journal| Some((&*journal.database, value(journal)?)));
         page.each(family, "database", samples);
     }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn seconds(time: SystemTime) -> f64 {

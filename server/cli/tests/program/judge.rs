@@ -1,10 +1,13 @@
 //! Reports on clients.
 
 use std::fs;
+use std::io::{Read, Write};
+use std::net::TcpStream;
 use std::process::Stdio;
 
 use serde_json::Value;
-use z3950_asn1::apdu::{Apdu, PresentRequest, ResultSetId};
+use z3950_asn1::apdu::{Apdu, Close, CloseReason, PresentRequest, ResultSetId};
+use z3950_server::transcript::{Direction, Recording};
 
 use super::daemon::{Daemon, Folder, PATIENCE, Words, ran, search};
 
@@ -80,6 +83,94 @@ fn what_clients_sent_is_judged_at_the_end() {
         told.contains("report.json") && told.contains("--overwrite"),
         "{told}"
     );
+}
+
+/// The page searches in a session that the server has with itself, which is not a client's.
+#[test]
+fn the_sessions_of_the_page_are_not_judged() {
+    let folder = Folder::new();
+    let at = |name: &str| folder.at(name).to_str().expect("text").to_owned();
+    let (report, said) = (at("report.json"), at("said.jsonl"));
+    let outputs = ["--judge", &report, "--transcript", &said];
+    let arguments = [&["--demo", "--listen", "127.0.0.1:0"][..], &outputs].concat();
+    let (mut daemon, words) = Daemon::heard(&arguments);
+    let mut stream = TcpStream::connect(&daemon.listening).expect("a connection");
+    stream
+        .write_all(b"GET /search?q=war&target=books HTTP/1.0\r\n\r\n")
+        .expect("sent");
+    let mut page = String::new();
+    stream.read_to_string(&mut page).expect("a page");
+    daemon.signal("TERM");
+    let last = words.until("report on clients in");
+    assert!(
+        last.iter()
+            .any(|line| line.starts_with("judged 0 sessions")),
+        "{last:#?}"
+    );
+    assert!(daemon.child.wait().expect("ended").success());
+    let said = fs::read_to_string(&said).expect("a transcript");
+    assert!(
+        said.contains("\"apdu\":\"searchRequest\""),
+        "{said}\n{page}"
+    );
+}
+
+/// It arrives after the server has ended the session.
+#[test]
+fn the_last_close_is_in_the_transcript_and_in_the_report() {
+    let folder = Folder::new();
+    let at = |name: &str| folder.at(name).to_str().expect("text").to_owned();
+    let (report, said) = (at("report.json"), at("said.jsonl"));
+    let outputs = ["--judge", &report, "--transcript", &said];
+    let fault = ["--fault", "on search: close"];
+    let arguments = [&["--demo", "--listen", "127.0.0.1:0"][..], &outputs, &fault].concat();
+    let (mut daemon, words) = Daemon::heard(&arguments);
+    let mut session = daemon.session();
+    let closed = session.ask(&search("books", "@attr 1=4 war"));
+    assert!(matches!(closed, Apdu::Close(_)), "{closed:?}");
+    session.send(&Close::new(CloseReason::FINISHED, None).into());
+    drop(session);
+    daemon.signal("TERM");
+    words.until("report on clients in");
+    assert!(daemon.child.wait().expect("ended").success());
+    let said = fs::read_to_string(&said).expect("a transcript");
+    let recording = Recording::parse(&said).expect("a recording");
+    let last = recording.entries.last().expect("an entry");
+    assert_eq!(
+        (last.name(), last.direction),
+        ("close", Direction::Received)
+    );
+    let report = fs::read_to_string(&report).expect("a report");
+    let report: Value = serde_json::from_str(&report).expect("JSON");
+    let passed = &report["sessions"][0]["passed"];
+    let passed = passed.as_array().expect("a list");
+    assert!(passed.contains(&"close.answered".into()), "{report:#}");
+}
+
+/// The report is reserved, and begun when it is written: a server that is killed leaves no part of one.
+#[test]
+fn a_report_that_is_not_written_leaves_nothing() {
+    let folder = Folder::new();
+    let report = folder.at("report.txt").to_str().expect("text").to_owned();
+    let arguments = ["--demo", "--listen", "127.0.0.1:0", "--judge", &report];
+    let (mut daemon, _words) = Daemon::heard(&arguments);
+    daemon.converse(&[]);
+    let names = || {
+        let entries = fs::read_dir(folder.at("")).expect("a folder");
+        let names = entries.map(|entry| entry.expect("an entry").file_name());
+        let names = names.map(|name| name.into_string().expect("text"));
+        names
+            .filter(|name| !name.starts_with('.'))
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(names(), [""; 0]);
+    // Nobody else may write it.
+    let other = ran(&arguments);
+    assert_eq!(other.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&other.stderr).contains("another run"));
+    daemon.signal("KILL");
+    daemon.child.wait().expect("ended");
+    assert_eq!(names(), [""; 0]);
 }
 
 /// A session that waits for an answer keeps the server from stopping at the first signal.

@@ -203,6 +203,34 @@ fn arguments_take_precedence_over_the_settings_file() {
     assert_eq!(daemon.hits("Default", "@attr 1=1032 b1"), 1);
 }
 
+/// Searches would go to one place, and the file would get nothing.
+#[test]
+fn a_database_that_is_elsewhere_has_no_files() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = |name: &str| folder.path().join(name);
+    let file = write(&at("books.mrk"), ONE);
+    let text = "[[database]]\nname = \"books\"\nengine = \"sphinxql://127.0.0.1:1/books\"\n\
+                [[database]]\nname = \"far\"\ntargets = [\"127.0.0.1:1/far\"]";
+    let settings = write(&at("z3950d.toml"), text);
+    for (option, name, words) in [
+        ("--save", "books", "database books are in a search engine"),
+        (
+            "--database",
+            "Books",
+            "database books are in a search engine",
+        ),
+        ("--save", "far", "database far are at other servers"),
+        ("--database", "others", ""),
+    ] {
+        let database = format!("{name}={file}");
+        let output = ran(&["--check", "--config", &settings, option, &database]);
+        let told = String::from_utf8_lossy(&output.stderr);
+        let code = if words.is_empty() { 0 } else { 2 };
+        assert_eq!(output.status.code(), Some(code), "{option} {name}: {told}");
+        assert!(told.contains(words), "{option} {name}: {told}");
+    }
+}
+
 #[test]
 fn another_server_is_imitated() {
     let daemon = Daemon::start(&["--imitate", "yaz-ztest", "--listen", "127.0.0.1:0"]);

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use z3950_asn1::apdu::Apdu;
+use z3950_asn1::apdu::{Apdu, PresentRequest, ResultSetId};
 use z3950_server::transcript::{Direction, Recording};
 
 use super::daemon::{Daemon, Folder, ran, search};
@@ -43,32 +43,162 @@ fn audit_d8_a_replay_compares_requests_unless_in_order() {
 }
 
 #[test]
+fn no_output_replaces_the_recording_that_is_replayed() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = |name: &str| folder.path().join(name).to_str().expect("UTF-8").to_owned();
+    let (said, link) = (at("said.jsonl"), at("link.jsonl"));
+    drop(Daemon::start(&[
+        "--demo",
+        "--listen",
+        "127.0.0.1:0",
+        "--transcript",
+        &said,
+    ]));
+    fs::hard_link(&said, &link).expect("a link");
+    let recorded = fs::read(&said).expect("a recording");
+    for option in [
+        "--transcript",
+        "--report-missing",
+        "--judge",
+        "--apdu-log",
+        "--access-log",
+    ] {
+        for output in [&said, &link] {
+            let replay = ["--replay", &said, option, output, "--overwrite"];
+            let ran = ran(&[&replay[..], &["--listen", "127.0.0.1:0"]].concat());
+            let words = String::from_utf8_lossy(&ran.stderr);
+            assert_eq!(ran.status.code(), Some(2), "{words}");
+            let expected = format!("{option} {output} is the recording to be replayed");
+            assert!(words.contains(&expected), "{words}");
+        }
+    }
+    assert_eq!(fs::read(&said).expect("a recording"), recorded);
+}
+
+#[test]
+fn outputs_are_different_files_or_devices() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = |name: &str| folder.path().join(name).to_str().expect("UTF-8").to_owned();
+    let (file, same) = (at("x"), at("./x"));
+    for (one, other) in [
+        ("--transcript", "--apdu-log"),
+        ("--transcript", "--access-log"),
+        ("--access-log", "--judge"),
+        ("--judge", "--judge"),
+    ] {
+        let outputs = ["--demo", "--check", one, &file, other, &same];
+        let refused = ran(&outputs);
+        let words = String::from_utf8_lossy(&refused.stderr);
+        assert_eq!(refused.status.code(), Some(2), "{words}");
+        assert!(words.contains("name another"), "{one} {other}: {words}");
+        assert!(!folder.path().join("x").exists());
+        let devices = ["--demo", "--check", one, "/dev/null", other, "/dev/null"];
+        let taken = ran(&devices);
+        assert_eq!(taken.status.code(), Some(0), "{taken:?}");
+    }
+}
+
+#[test]
 fn a_transcript_is_written_and_replayed() {
     let folder = tempfile::tempdir().expect("a folder");
     let at = |name: &str| folder.path().join(name).to_str().expect("UTF-8").to_owned();
     let (said, listed) = (at("said.jsonl"), at("apdus.log"));
     let logs = ["--transcript", &said, "--apdu-log", &listed];
     let daemon = Daemon::start(&[&["--demo", "--listen", "127.0.0.1:0"][..], &logs].concat());
-    let requests = [search("books", "@attr 1=1032 pg1342")];
+    let first = PresentRequest {
+        result_set_id: ResultSetId::from("default"),
+        result_set_start_point: 1,
+        number_of_records_requested: 1,
+        ..PresentRequest::default()
+    };
+    let requests = [search("books", "@attr 1=1032 pg1342"), first.into()];
     let answers = daemon.converse(&requests);
     drop(daemon);
     let text = fs::read_to_string(&said).expect("a transcript");
     let recording = Recording::parse(&text).expect("a recording");
-    let names: Vec<_> = recording.entries.iter().map(|entry| entry.name()).collect();
     assert_eq!(
-        names,
+        names(&recording),
         [
             "initRequest",
             "initResponse",
             "searchRequest",
-            "searchResponse"
+            "searchResponse",
+            "presentRequest",
+            "presentResponse"
         ]
     );
     assert_eq!(recording.entries[0].direction, Direction::Received);
     let listed = fs::read_to_string(&listed).expect("a log");
     assert!(listed.contains("session 1 sent searchResponse"), "{listed}");
-    let daemon = Daemon::start(&["--replay", &said, "--listen", "127.0.0.1:0"]);
-    assert_eq!(daemon.converse(&requests), answers);
+    // What a replay answers is counted, and transcribed, like any other answer.
+    let again = at("again.jsonl");
+    let replay = ["--replay", &said, "--transcript", &again];
+    let arguments = [&replay[..], &["--listen", "127.0.0.1:0"]].concat();
+    let (mut daemon, words) = Daemon::heard(&arguments);
+    let unknown = search("books", "@attr 1=1032 pg1");
+    let [find, show] = requests;
+    let found = daemon.converse(&[find, show, unknown]);
+    assert_eq!(found[..3], answers);
+    daemon.signal("TERM");
+    let last = words.until("stopped after");
+    let last = last.last().expect("a line");
+    let totals = "1 session, 4 operations (1 failed), 1 record sent";
+    assert!(last.ends_with(totals), "{last}");
+    assert!(daemon.child.wait().expect("ended").success());
+    let text = fs::read_to_string(&again).expect("a transcript");
+    let of_replay = Recording::parse(&text).expect("a recording");
+    assert_eq!(names(&of_replay)[..6], names(&recording));
+    assert_eq!(of_replay.entries[5].octets, recording.entries[5].octets);
+}
+
+/// With the line, whatever is missing or was changed.
+#[test]
+fn a_check_finds_what_was_cut_out_of_a_recording() {
+    let folder = Folder::new();
+    let said = folder.at("said.jsonl").to_str().expect("text").to_owned();
+    let recorder = ["--demo", "--listen", "127.0.0.1:0", "--transcript", &said];
+    let mut daemon = Daemon::start(&recorder);
+    let find = |term: &str| search("books", &format!("@attr 1=4 {term}"));
+    daemon.converse(&[find("war"), find("peace")]);
+    daemon.signal("TERM");
+    daemon.child.wait().expect("ended");
+    let text = fs::read_to_string(&said).expect("a transcript");
+    let lines: Vec<_> = text.lines().collect();
+    let without = |gone: usize| {
+        let (before, after) = lines.split_at(gone);
+        [before, &after[1..]].concat().join("\n") + "\n"
+    };
+    for (text, words) in [
+        (text.clone(), None),
+        (without(4), Some("line 4: the searchRequest has no answer")),
+        (
+            without(3),
+            Some("line 4: the searchResponse answers no request"),
+        ),
+        (
+            text.replacen(",\"version\":1", "", 1),
+            Some("line 1: version of the format is missing"),
+        ),
+        (
+            text.replace("\"octets\":\"b7", "\"octets\":\"b6"),
+            Some("line 5: apdu is searchResponse, and the octets are malformed"),
+        ),
+    ] {
+        fs::write(&said, text).expect("written");
+        let checked = ran(&["--replay", &said, "--check"]);
+        let told = String::from_utf8_lossy(&checked.stderr);
+        let code = words.map_or(0, |_| 2);
+        assert_eq!(checked.status.code(), Some(code), "{words:?}: {told}");
+        assert!(
+            told.contains(words.unwrap_or_default()),
+            "{words:?}: {told}"
+        );
+    }
+}
+
+fn names(recording: &Recording) -> Vec<&'static str> {
+    let entries = recording.entries.iter();
+    entries.map(|entry| entry.name()).collect()
 }
 
 #[test]
@@ -136,28 +266,71 @@ fn sessions_with_another_server_are_recorded_and_replayed() {
     let mut client = super::daemon::Session::connected(&recorder.listening);
     let answer = client.ask(&super::daemon::init_of(None));
     assert!(matches!(answer, Apdu::Close(_)), "{answer:?}");
-    words.until("cannot be reached");
+    let told = words.until("cannot be reached");
+    let told = told.last().expect("a line");
+    assert!(told.ends_with(" error=connection refused"), "{told}");
     let text = fs::read_to_string(&said).expect("a transcript");
     assert!(!text.contains("searchRequest"), "{text}");
 }
 
 #[test]
-fn a_full_disk_ends_the_recording_and_not_the_sessions() {
-    let upstream = Daemon::start(&["--demo", "--listen", "127.0.0.1:0"]);
-    let (recorder, words) = Daemon::heard(&[
-        "--record",
-        "/dev/full",
-        "--overwrite",
-        "--upstream",
-        &upstream.listening,
-        "--listen",
-        "127.0.0.1:0",
-    ]);
-    words.until("are recorded in");
-    let expected = upstream.hits("books", "@attr 1=4 war");
-    assert_eq!(recorder.hits("books", "@attr 1=4 war"), expected);
-    words.until("/dev/full ends here, sessions go on without it: ");
-    assert_eq!(recorder.hits("books", "@attr 1=4 war"), expected);
+fn a_full_disk_ends_the_files_and_not_the_sessions() {
+    if !std::path::Path::new("/dev/full").exists() {
+        eprintln!("skipped: no /dev/full");
+        return;
+    }
+    let folder = Folder::new();
+    let said = folder.at("said.jsonl").to_str().expect("text").to_owned();
+    let library = ["--demo", "--transcript", &said, "--listen", "127.0.0.1:0"];
+    let upstream = Daemon::start(&library);
+    let war = search("books", "@attr 1=4 war");
+    let expected = upstream.converse(std::slice::from_ref(&war));
+    let address = upstream.listening.clone();
+    for arguments in [
+        // First, because the next one has the transcript grow.
+        &["--replay", &said, "--report-missing", "/dev/full"][..],
+        &["--record", "/dev/full", "--upstream", &address],
+        &["--demo", "--transcript", "/dev/full"],
+        &["--demo", "--apdu-log", "/dev/full"],
+    ] {
+        let arguments = [arguments, &["--overwrite", "--listen", "127.0.0.1:0"]].concat();
+        let (mut daemon, words) = Daemon::heard(&arguments);
+        let unknown = search("books", "@attr 1=4 peace");
+        daemon.converse(&[unknown]);
+        words.until("/dev/full ends here, sessions go on without it: No space left");
+        assert_eq!(daemon.converse(std::slice::from_ref(&war)), expected);
+        daemon.signal("TERM");
+        words.until("/dev/full is incomplete: No space left");
+        let status = daemon.child.wait().expect("ended");
+        assert_eq!(status.code(), Some(1), "{arguments:?}");
+    }
+}
+
+/// Opening one would wait for a reader.
+#[cfg(unix)]
+#[test]
+fn outputs_are_neither_named_pipes_nor_folders() {
+    let folder = Folder::new();
+    let said = folder.write("said.jsonl", "");
+    let pipe = folder.at("pipe").to_str().expect("text").to_owned();
+    let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+    assert!(made.expect("mkfifo runs").success());
+    let here = folder.at("").to_str().expect("text").to_owned();
+    for (output, what) in [(&pipe, "a named pipe (FIFO)"), (&here, "is a folder")] {
+        for arguments in [
+            &["--record", output, "--upstream", "127.0.0.1:1"][..],
+            &["--demo", "--transcript", output],
+            &["--demo", "--apdu-log", output],
+            &["--demo", "--access-log", output],
+            &["--demo", "--judge", output],
+            &["--replay", &said, "--report-missing", output],
+        ] {
+            let ran = ran(&[arguments, &["--overwrite", "--listen", "127.0.0.1:0"]].concat());
+            let words = String::from_utf8_lossy(&ran.stderr);
+            assert_eq!(ran.status.code(), Some(2), "{arguments:?}: {words}");
+            assert!(words.contains(what), "{arguments:?}: {words}");
+        }
+    }
 }
 
 #[test]

@@ -38,6 +38,11 @@ families! {
     KEPT_BYTES: gauge "z3950d_kept_bytes", "Octets kept for clients.";
     KEPT_LIMIT_BYTES: gauge "z3950d_kept_limit_bytes", "The most octets kept for clients.";
     DATABASE_RECORDS: gauge "z3950d_database_records", "Records of each database.";
+    TARGET_SEARCHES_TOTAL: counter "z3950d_target_searches_total", "Searches at each target of a database at other servers.";
+    TARGET_FAILURES_TOTAL: counter "z3950d_target_failures_total", "Searches that a target failed to answer or refused.";
+    TARGET_UP: gauge "z3950d_target_up", "Whether a target answered the last search, if only by a refusal.";
+    ENGINE_FAILURES_TOTAL: counter "z3950d_engine_failures_total", "Searches and scans that a server of a search engine did not answer.";
+    ENGINE_UP: gauge "z3950d_engine_up", "Whether a server of a search engine answered the last search or scan.";
     JOBS: gauge "z3950d_jobs", "Long searches, scans and sorts, by state.";
     JOBS_RUNNING_LIMIT: gauge "z3950d_jobs_running_limit", "The most long searches, scans and sorts that run at once.";
     JOURNAL_BYTES: gauge "z3950d_journal_bytes", "Octets of changes that are not folded into the file yet.";

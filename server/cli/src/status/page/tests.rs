@@ -4,9 +4,13 @@ use std::sync::{Arc, mpsc};
 use std::task::{Context, Waker};
 
 use tokio::runtime;
+use z3950_front::engine::{EngineLayout, EngineOptions, IndexUses};
+use z3950_front::remote::RemoteOptions;
+use z3950_front::z3950::Client;
 use z3950_server::asn1::apdu::DatabaseName;
 use z3950_server::backend::Search;
 use z3950_server::marc::mrk;
+use z3950_server::memory::{AccessPoints, DocidField, Profile};
 use z3950_server::{Limits, Server, Target};
 
 use super::*;
@@ -40,6 +44,57 @@ fn labels_are_escaped() {
         assert!(page.contains(&format!("\n{line}\n")), "{page}");
     }
     assert!(!page.contains("z3950d_journal"), "nothing is saved");
+}
+
+#[test]
+fn targets_of_databases_at_other_servers_are_counted() {
+    let status = status(None, 1);
+    assert!(!status.metrics().contains("z3950d_target"));
+    let options = RemoteOptions::new("union", ["127.0.0.1:1/a", "http://127.0.0.1:2/b"]);
+    let union = RemoteDatabase::new(&Client::new(), options).expect("targets");
+    status.serves(&[Arc::new(union)], &[]);
+    let page = status.metrics();
+    for line in [
+        "z3950d_target_searches_total{database=\"union\",target=\"127.0.0.1:1/a\"} 0",
+        "z3950d_target_failures_total{database=\"union\",target=\"http://127.0.0.1:2/b\"} 0",
+        "z3950d_target_up{database=\"union\",target=\"127.0.0.1:1/a\"} 1",
+    ] {
+        assert!(page.contains(&format!("\n{line}\n")), "{page}");
+    }
+}
+
+#[test]
+fn servers_of_search_engines_are_counted() {
+    let status = status(None, 1);
+    assert!(!status.metrics().contains("z3950d_engine"));
+    let address = "sphinxql://127.0.0.1:9306/books".parse();
+    let mut options = EngineOptions::new("books", vec![address.expect("an address")]);
+    options.nodes = ["127.0.0.1:9401", "127.0.0.1:9411"]
+        .map(str::to_owned)
+        .into();
+    let layout = EngineLayout::new(
+        AccessPoints::default(),
+        Profile::default(),
+        DocidField::default(),
+        &IndexUses::default(),
+    );
+    let layout = Arc::new(layout.expect("indexes"));
+    let engine = EngineDatabase::new(options, layout).expect("addresses");
+    status.serves(&[], &[Arc::new(engine)]);
+    let page = status.metrics();
+    for (role, server) in [
+        ("distributor", "127.0.0.1:9306"),
+        ("node", "127.0.0.1:9401"),
+        ("node", "127.0.0.1:9411"),
+    ] {
+        let labels = format!("{{database=\"books\",role=\"{role}\",server=\"{server}\"}}");
+        for line in [
+            format!("z3950d_engine_failures_total{labels} 0"),
+            format!("z3950d_engine_up{labels} 1"),
+        ] {
+            assert!(page.contains(&format!("\n{line}\n")), "{page}");
+        }
+    }
 }
 
 #[test]

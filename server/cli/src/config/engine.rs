@@ -1,0 +1,232 @@
+//! Databases in a search engine: a `[[database]]` with `engine`.
+
+use std::fmt::Display;
+
+use z3950_front::engine::{EngineAddress, EngineOptions, IndexUses, named_indexes, read_addresses};
+use z3950_server::memory::{AccessPoints, DocidField};
+
+use super::section::{Section, duration, number, string, word};
+
+/// A database in a search engine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct EngineSettings {
+    pub(crate) options: EngineOptions,
+    /// The docid field of its records; `None` for the default of all databases.
+    pub(crate) docid: Option<DocidField>,
+    /// The indexes that serve more than searches.
+    pub(crate) uses: IndexUses,
+    /// The line of its address, which is named if the engine is not as the settings say.
+    pub(crate) line: usize,
+}
+
+impl EngineSettings {
+    /// A database without settings of its own.
+    pub(crate) fn new(options: EngineOptions) -> Self {
+        Self {
+            options,
+            docid: None,
+            uses: IndexUses::default(),
+            line: 0,
+        }
+    }
+}
+
+/// The keys that only such a database has.
+const KEYS: [&str; 7] = [
+    "nodes",
+    "sort",
+    "facets",
+    "scan",
+    "answer-time",
+    "connections",
+    "strict",
+];
+
+/// The database of a table, if it has an engine. The indexes of all databases are these.
+pub(super) fn read(
+    section: &Section<'_>,
+    name: &str,
+    points: &AccessPoints,
+) -> Option<EngineSettings> {
+    let mut replicas: Vec<EngineAddress> = Vec::new();
+    let mut at = 0;
+    for value in section.values("engine") {
+        at = value.span().start;
+        match string(value.get_ref()).map(str::parse) {
+            Some(Ok(address)) => replicas.push(address),
+            Some(Err(error)) => section.note(value, format!("engine: {error}")),
+            None => section.note(value, "engine is not a text"),
+        }
+    }
+    let mut settings = EngineSettings::new(EngineOptions::new(name, replicas));
+    // A position until the whole text is read.
+    settings.line = at;
+    settings.options.nodes = texts(section, "nodes", read_addresses);
+    for (key, names) in [
+        ("sort", &mut settings.uses.sort),
+        ("facets", &mut settings.uses.facets),
+        ("scan", &mut settings.uses.scan),
+    ] {
+        let given = texts(section, key, |names| named_indexes(points, names));
+        if section.has(key) {
+            *names = given;
+        }
+    }
+    let options = &mut settings.options;
+    let time = "a time such as \"10s\"";
+    section.set("answer-time", time, duration, &mut options.answer_time);
+    section.set("connections", "a number", number, &mut options.connections);
+    options.strict = section.flag("strict").unwrap_or(false);
+    if !section.has("engine") {
+        for key in KEYS.into_iter().filter(|key| section.has(key)) {
+            section.note_whole(format!("{key} is for databases with an engine"));
+        }
+        return None;
+    }
+    if ["files", "save", "targets"]
+        .into_iter()
+        .any(|key| section.has(key))
+    {
+        section.note_whole("a database has either an engine, or targets, or files and save");
+    }
+    let mut indexes = options.replicas.iter().map(|replica| &replica.index);
+    let first = indexes.next();
+    if first.is_none() {
+        section.note_whole("engine has no address");
+    } else if indexes.any(|index| Some(index) != first) {
+        section.note_whole("the addresses of an engine must have the same index");
+    }
+    if options.answer_time.is_zero() {
+        section.note_less("answer-time", "1ms");
+    }
+    if options.connections == 0 {
+        section.note_less("connections", 1);
+    }
+    Some(settings)
+}
+
+/// The texts of a list. What is wrong with one of them is noted.
+fn texts<T, E: Display>(
+    section: &Section<'_>,
+    key: &'static str,
+    read: impl FnOnce(&[String]) -> Vec<Result<T, E>>,
+) -> Vec<String> {
+    let text = |value| word(value).map(str::to_owned);
+    let listed = section.spanned_list(key, "a text", text).into_iter();
+    let (values, texts): (Vec<_>, Vec<_>) = listed.unzip();
+    for (value, read) in values.into_iter().zip(read(&texts)) {
+        if let Err(error) = read {
+            section.note(value, format!("{key}: {error}"));
+        }
+    }
+    texts
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+    use std::time::Duration;
+
+    use z3950_front::engine::IndexUses;
+
+    use crate::config::Config;
+
+    #[test]
+    fn settings_are_read() {
+        let text = "\n[[database]]\nname = \"books\"\ntitle = \"All\"\ndocid = \"035$a\"\n\
+            engine = [\"sphinxql://a:1/b\", \"sphinxql://c:2/b\"]\nnodes = [\"d:3\"]\nsort = [\"title\"]\n\
+            facets = []\nanswer-time = \"2s\"\nconnections = 3\nstrict = true";
+        let config = Config::parse(text, Path::new("")).expect(text);
+        assert!(config.databases.is_empty() && config.remotes.is_empty());
+        let [books] = &*config.engines else {
+            panic!("{:?}", config.engines);
+        };
+        let options = &books.options;
+        assert_eq!(options.title.as_deref(), Some("All"));
+        let replicas: Vec<String> = options.replicas.iter().map(ToString::to_string).collect();
+        assert_eq!(replicas, ["a:1", "c:2"]);
+        assert_eq!(options.nodes, ["d:3"]);
+        assert_eq!(options.answer_time, Duration::from_secs(2));
+        assert_eq!((options.connections, options.strict), (3, true));
+        let uses = IndexUses {
+            sort: vec!["title".to_owned()],
+            facets: Vec::new(),
+            ..IndexUses::default()
+        };
+        assert_eq!(books.uses, uses);
+        assert_eq!(books.line, 6);
+        assert!(books.docid.is_some());
+    }
+
+    #[test]
+    fn errors_are_named() {
+        let engine = "name = \"a\"\nengine = \"sphinxql://a:1/b\"";
+        for (table, expected) in [
+            (
+                "name = \"a\"\nengine = \"a:1\"".to_owned(),
+                "expected an address such as",
+            ),
+            (
+                "name = \"a\"\nengine = 1".to_owned(),
+                "engine is not a text",
+            ),
+            (
+                "name = \"a\"\nengine = []".to_owned(),
+                "engine has no address",
+            ),
+            (
+                "name = \"a\"\nengine = [\"sphinxql://a:1/b\", \"sphinxql://a:1/c\"]".to_owned(),
+                "must have the same index",
+            ),
+            (
+                format!("{engine}\nfiles = [\"x\"]"),
+                "either an engine, or targets, or files",
+            ),
+            (
+                format!("{engine}\nconnections = 0"),
+                "connections must be at least 1",
+            ),
+            (
+                format!("{engine}\nanswer-time = 0"),
+                "answer-time must be at least 1ms",
+            ),
+            (
+                "name = \"a\"\nfiles = [\"b\"]\nstrict = true".to_owned(),
+                "strict is for databases with an engine",
+            ),
+            (
+                format!("{engine}\nscan = [1]"),
+                "scan holds a value that is not a text",
+            ),
+        ] {
+            let text = format!("[[database]]\n{table}");
+            let errors = Config::parse(&text, Path::new("")).expect_err(&text);
+            let is_named = errors.iter().any(|(_, reason)| reason.contains(expected));
+            assert!(is_named, "{text}: {errors:?}");
+        }
+    }
+
+    #[test]
+    fn nodes_and_names_of_indexes_are_checked_each_with_its_line() {
+        let text = "[[database]]\nname = \"a\"\nengine = \"sphinxql://a:1/b\"\nnodes = [\n\"d\",\n\"e:5\",\n\"[::1]:5\",\n\"e:6\",\n\
+            \"e:5\",\n\"e:65535\"]\nsort = [\"title\",\n\"titel\"]\nfacets = [\"docid\"]\nscan = [\"shelf\", \"author\",\n\"au\"]\n\
+            [[index]]\nname = \"shelf\"\nmarc21 = \"900$a\"";
+        let errors = Config::parse(text, Path::new("")).expect_err(text);
+        let expected = [
+            (5, "nodes: expected the address of a node"),
+            (7, "nodes: [::1]:5: Sphinx Search 2.2 has no IPv6"),
+            (8, "nodes: e:5 and e:6 are one port apart"),
+            (9, "nodes: e:5 is there twice"),
+            (10, "nodes: e:65535: a server of the engine uses"),
+            (12, "sort: there is no index titel"),
+            (13, "facets: the index docid is for searches only"),
+            (15, "scan: the index au is there twice"),
+        ];
+        assert_eq!(errors.len(), expected.len(), "{errors:?}");
+        for ((line, reason), (expected_line, words)) in errors.iter().zip(expected) {
+            let expected = format!("[[database]] {words}");
+            assert!(reason.starts_with(&expected), "{reason}");
+            assert_eq!(*line, expected_line, "{reason}");
+        }
+    }
+}

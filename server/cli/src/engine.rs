@@ -1,0 +1,180 @@
+//! Databases in a search engine: made of their settings; the engine's configuration files, and loads of records.
+
+mod load;
+mod progress;
+mod setup;
+
+use std::path::Path;
+use std::sync::Arc;
+
+use futures_util::future::join_all;
+use tokio::runtime::Runtime;
+use z3950_front::engine::{
+    EngineAddress, EngineCheckError, EngineDatabase, EngineLayout, EngineOptions, read_addresses,
+};
+
+use crate::args::{EngineArguments, EngineCommand};
+use crate::config::{Config, EngineSettings};
+use crate::failure::{Exit, Failure, complain};
+
+/// Carries out a command.
+///
+/// # Errors
+/// Invalid usage, and why it failed.
+pub(crate) fn run(command: &EngineCommand, runtime: &Runtime) -> Result<Exit, Failure> {
+    match command {
+        EngineCommand::EngineConfig(arguments) => setup::write(arguments),
+        EngineCommand::Load(arguments) => load::run(arguments, runtime),
+    }
+}
+
+/// The databases. Nothing is sent yet. One that is open with the same settings stays, with its connections and result sets.
+///
+/// # Errors
+/// Nodes or names of indexes at fault, which the settings file has been checked for.
+pub(crate) fn open(
+    config: &Config,
+    running: &[Arc<EngineDatabase>],
+) -> Result<Vec<Arc<EngineDatabase>>, Failure> {
+    let engines = config.engines.iter().map(|settings| {
+        let layout = layout(config, settings)?;
+        let mut known = running.iter();
+        if let Some(same) = known.find(|known| known.is_same(&settings.options, &layout)) {
+            return Ok(Arc::clone(same));
+        }
+        let database = EngineDatabase::new(settings.options.clone(), layout);
+        let name = &settings.options.name;
+        let database =
+            database.map_err(|error| Failure::cannot(&format!("database {name}"), error));
+        database.map(Arc::new)
+    });
+    engines.collect()
+}
+
+/// Asks the engines, but for those of databases that are running, whether they are as the settings say, all at once. Those that do not
+/// answer are only named.
+///
+/// # Errors
+/// The engines that are not, each with the line of its address.
+pub(crate) async fn check(
+    file: Option<&Path>,
+    config: &Config,
+    engines: &[Arc<EngineDatabase>],
+    running: &[Arc<EngineDatabase>],
+) -> Result<(), Failure> {
+    let is_running = |engine| running.iter().any(|known| Arc::ptr_eq(known, engine));
+    let asked = config.engines.iter().zip(engines);
+    let asked = asked.filter(|(_, engine)| !is_running(engine));
+    let checks = asked.map(async |(settings, engine)| (settings, engine.check().await));
+    let mut wrong = Vec::new();
+    for (settings, outcome) in join_all(checks).await {
+        let name = &settings.options.name;
+        match outcome {
+            Ok(()) => {}
+            Err(EngineCheckError::Unreachable(words)) => complain(&format_args!(
+                "database {name}: the engine cannot be checked: {words}"
+            )),
+            Err(error) => {
+                let file = file.map_or_else(String::new, |file| file.display().to_string());
+                let (line, Failure { words, .. }) = (settings.line, refused(&error));
+                wrong.push(format!("{file}:{line}: database {name}: {words}"));
+            }
+        }
+    }
+    match wrong.is_empty() {
+        true => Ok(()),
+        false => Err(Failure::usage(wrong.join("\n"))),
+    }
+}
+
+/// An engine that is not as the settings say, with what to do.
+fn refused(error: &EngineCheckError) -> Failure {
+    let advice = match error {
+        EngineCheckError::Different(_) => "; z3950d engine-config writes its configuration",
+        _ => "",
+    };
+    Failure::usage(format!("{error}{advice}"))
+}
+
+/// Says where the records of the databases are.
+pub(crate) fn tell(config: &Config) {
+    for EngineSettings { options, .. } in &config.engines {
+        let places: Vec<String> = options.replicas.iter().map(ToString::to_string).collect();
+        let places = places.join(", ");
+        complain(&format_args!(
+            "database {}: in the search engine at {places}",
+            options.name
+        ));
+    }
+}
+
+/// The fields and attributes of a database in the engine.
+fn layout(config: &Config, settings: &EngineSettings) -> Result<Arc<EngineLayout>, Failure> {
+    let layout = EngineLayout::new(
+        config.access_points.clone(),
+        config.profile.clone(),
+        settings.docid.unwrap_or(config.docid),
+        &settings.uses,
+    );
+    let name = &settings.options.name;
+    let layout = layout.map_err(|error| Failure::cannot(&format!("database {name}"), error));
+    layout.map(Arc::new)
+}
+
+/// The settings of the file, if there is one, and the database that the arguments mean, with its nodes.
+///
+/// # Errors
+/// A file that cannot be used, arguments that mean no database of it, or no nodes.
+fn settings_of(arguments: &EngineArguments) -> Result<(Config, EngineSettings), Failure> {
+    let mut config = Config::default();
+    if let Some(path) = &arguments.config {
+        let (read, wrong) = Config::read(path);
+        wrong.iter().for_each(|words| complain(words));
+        match read {
+            Some(read) if wrong.is_empty() => config = read,
+            _ => return Err(Failure::usage("the settings cannot be used")),
+        }
+    }
+    let of = |address| EngineSettings::new(EngineOptions::new("books", vec![address]));
+    let mut settings = match (&arguments.engine, config.engines.as_slice()) {
+        (None, [only]) => only.clone(),
+        (None, []) => of(default_address()),
+        (None, _) => {
+            let words = "several databases of the settings have an engine: name one by --engine";
+            return Err(Failure::usage(words));
+        }
+        (Some(address), []) => of(address.clone()),
+        (Some(address), known) => {
+            let mut known = known.iter();
+            let found = known.find(|known| known.options.replicas.contains(address));
+            let missing = "no database of the settings has the engine of --engine";
+            found.ok_or_else(|| Failure::usage(missing))?.clone()
+        }
+    };
+    if !arguments.nodes.is_empty() {
+        let read = read_addresses(&arguments.nodes).into_iter();
+        let faults: Vec<String> = read
+            .filter_map(Result::err)
+            .map(|error| error.to_string())
+            .collect();
+        if !faults.is_empty() {
+            return Err(Failure::usage(format!("--nodes: {}", faults.join("; "))));
+        }
+        settings.options.nodes = arguments.nodes.clone();
+    }
+    match settings.options.nodes.is_empty() {
+        false => Ok((config, settings)),
+        true => Err(Failure::usage(
+            "give the nodes: --nodes HOST:PORT,…, or nodes in the settings of --config",
+        )),
+    }
+}
+
+/// The engine, unless one is named.
+fn default_address() -> EngineAddress {
+    EngineAddress {
+        host: "127.0.0.1".to_owned(),
+        port: 9306,
+        index: "books".to_owned(),
+    }
+}

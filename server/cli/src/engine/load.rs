@@ -1,0 +1,529 @@
+//! `z3950d load`: records of files, spread over the nodes of a search engine.
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::fs::File;
+use std::io::{self, IsTerminal};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use indicatif::{ProgressBar, ProgressState, ProgressStyle};
+use tokio::runtime::Runtime;
+use tokio::sync::oneshot::{self, error::TryRecvError};
+use tokio::task::JoinHandle;
+use z3950_asn1::input;
+use z3950_front::engine::{
+    EngineChange, EngineChanges, EngineCheckError, EngineDatabase, EngineLayout, EngineLoad,
+    EngineLoadError, EngineOptions, LoadMark,
+};
+use z3950_marc::MarcRecord;
+use z3950_marc::iso2709;
+use z3950_marc::stream::{InputForm, InputRecord, RecordReader};
+use z3950_server::memory::{DocidField, Note};
+
+use super::progress::{LoadCourse, LoadProgress, LoadTask, ResumeFile};
+use super::settings_of;
+use crate::args::LoadArguments;
+use crate::failure::{Exit, Failure, chain, complain};
+use crate::signals;
+use crate::words::counted;
+
+/// Loads the files.
+pub(super) fn run(arguments: &LoadArguments, runtime: &Runtime) -> Result<Exit, Failure> {
+    let (config, settings) = settings_of(&arguments.place)?;
+    let options = settings.options.clone();
+    let index = options.replicas.first().map(|first| first.index.clone());
+    let index = index.unwrap_or_default();
+    let action = if arguments.delete {
+        "delete"
+    } else if arguments.update {
+        "update"
+    } else {
+        "load"
+    };
+    let layout = super::layout(&config, &settings)?;
+    let task = LoadTask {
+        action: format!("{action} {index} at {}", options.nodes.join(",")),
+        layout: layout.fingerprint(),
+    };
+    let needs_docid = arguments.update || arguments.delete;
+    let docid = settings.docid.unwrap_or(config.docid);
+    let mut run = LoadRun {
+        arguments,
+        layout,
+        required: needs_docid.then_some(docid),
+        index,
+        options,
+        bar: bar(),
+        stop: None,
+        loaded: 0,
+        told: 0,
+        absent: 0,
+        repaired: 0,
+        left_out: 0,
+    };
+    let outcome = run.files(task, runtime);
+    run.bar.finish_and_clear();
+    let done = if arguments.delete {
+        "deleted"
+    } else {
+        "loaded"
+    };
+    if outcome.is_ok() || run.loaded > 0 {
+        complain(&format_args!("{} {done}", counted(run.loaded, "record")));
+    }
+    if run.absent > 0 {
+        complain(&format_args!(
+            "{} not in the engine",
+            counted(run.absent, "record")
+        ));
+    }
+    if run.repaired > 0 {
+        let named = match run.repaired > MOST_NAMED {
+            true => format!(", {MOST_NAMED} of them named"),
+            false => String::new(),
+        };
+        complain(&format_args!(
+            "{} repaired{named}",
+            counted(run.repaired, "record")
+        ));
+    }
+    if run.left_out > 0 {
+        complain(&format_args!(
+            "{} left out",
+            counted(run.left_out, "record")
+        ));
+    }
+    outcome?;
+    Ok(match run.left_out {
+        0 => Exit::Stopped,
+        _ => Exit::FaultsFound,
+    })
+}
+
+/// A file being read.
+struct Input {
+    path: PathBuf,
+    records: RecordReader<File>,
+    /// The number of the last record that was read.
+    number: u64,
+}
+
+impl Input {
+    fn open(path: &Path) -> Result<Self, Failure> {
+        let unreadable = |error| Failure::cannot(&format!("cannot read {}", path.display()), error);
+        let file = input::open_regular(path).map_err(unreadable)?;
+        let extension = path.extension().and_then(|extension| extension.to_str());
+        let records = match extension.and_then(InputForm::by_extension) {
+            Some(form) => RecordReader::new(file, form),
+            None => RecordReader::guessing(file, InputForm::Marc).map_err(unreadable)?,
+        };
+        Ok(Self {
+            path: path.to_owned(),
+            records,
+            number: 0,
+        })
+    }
+
+    fn skip(&mut self, records: u64) {
+        while self.number < records && self.records.next().is_some() {
+            self.number += 1;
+        }
+    }
+
+    /// The next records. Empty at the end.
+    fn next(&mut self, most: usize) -> Result<Vec<InputRecord>, Failure> {
+        let records: io::Result<Vec<_>> = self.records.by_ref().take(most).collect();
+        let what = format!("cannot read {}", self.path.display());
+        let records = records.map_err(|error| Failure::cannot(&what, error))?;
+        self.number = records.last().map_or(self.number, |last| last.number);
+        Ok(records)
+    }
+}
+
+/// A load in progress.
+struct LoadRun<'a> {
+    arguments: &'a LoadArguments,
+    layout: Arc<EngineLayout>,
+    /// The docid field that records must have.
+    required: Option<DocidField>,
+    index: String,
+    options: EngineOptions,
+    bar: ProgressBar,
+    /// Closed by the first signal to stop; `None` before the load begins.
+    stop: Option<oneshot::Receiver<()>>,
+    /// Records that are at their nodes, or are deleted there.
+    loaded: u64,
+    /// How many records the last message counted, where there is no bar.
+    told: u64,
+    /// Records to be deleted that were not there.
+    absent: u64,
+    /// Records that were repaired, of which the first are named.
+    repaired: u64,
+    /// Records that were left out, each with a message.
+    left_out: u64,
+}
+
+/// Records that have been sent, and how far the load has come once they are at their nodes.
+#[derive(Debug)]
+struct SentPart {
+    mark: LoadMark,
+    records: u64,
+    progress: LoadProgress,
+}
+
+/// The records between two notes of how far the load has come.
+const PART: u64 = 50_000;
+/// The records that a thread prepares at once.
+const CHUNK: usize = 250;
+
+/// The most repaired records that are named.
+const MOST_NAMED: u64 = 100;
+
+/// A record that has been read.
+#[derive(Debug)]
+struct Prepared {
+    /// The change of its node; `None` if it is left out.
+    change: Option<EngineChange>,
+    /// What was repaired, or why it is left out.
+    note: Option<Note>,
+}
+
+impl LoadRun<'_> {
+    /// Loads the files, from where an earlier load ended. All of them are opened before anything is sent.
+    fn files(&mut self, task: LoadTask, runtime: &Runtime) -> Result<(), Failure> {
+        let arguments = self.arguments;
+        for path in &arguments.files {
+            Input::open(path)?.next(1)?;
+        }
+        let resume = arguments.resume.as_deref();
+        let resume = resume.map(|path| ResumeFile::open(path, task, &arguments.files));
+        let (file, progress) = resume.transpose()?.unzip();
+        let progress = progress.unwrap_or_default();
+        let is_done = progress.files == arguments.files.len();
+        if let Some(path) = arguments.resume.as_deref().filter(|_| is_done) {
+            let path = path.display();
+            complain(&format_args!(
+                "{path} notes all of this as done; delete {path} to do it again"
+            ));
+        }
+        if !is_done {
+            self.check(runtime)?;
+        }
+        let mut course = LoadCourse { progress, file };
+        let outcome = self.rest(&mut course, runtime);
+        outcome.map_err(|failure| Failure {
+            words: format!("{}\n{}", failure.words, self.advice(course.progress)),
+            ..failure
+        })
+    }
+
+    /// Asks the nodes whether they are as the settings say. One that does not answer is told by the load.
+    fn check(&self, runtime: &Runtime) -> Result<(), Failure> {
+        let engine = EngineDatabase::new(self.options.clone(), Arc::clone(&self.layout));
+        let engine = engine.map_err(Failure::usage)?;
+        match runtime.block_on(engine.check_nodes()) {
+            Ok(()) | Err(EngineCheckError::Unreachable(_)) => Ok(()),
+            Err(error) => Err(super::refused(&error)),
+        }
+    }
+
+    /// Loads what is not done yet.
+    fn rest(&mut self, course: &mut LoadCourse, runtime: &Runtime) -> Result<(), Failure> {
+        let mut load = {
+            let _context = runtime.enter();
+            EngineLoad::new(
+                Arc::clone(&self.layout),
+                &self.index,
+                &self.options.nodes,
+                self.arguments.delete,
+            )
+            .map_err(Failure::usage)?
+        };
+        let mut sent = None;
+        let outcome = self.send(course, &mut load, &mut sent, runtime);
+        // What was sent before a failure may be done.
+        let last = sent
+            .take()
+            .map_or(Ok(()), |sent| self.settle(course, &mut load, sent, runtime));
+        match (outcome, last) {
+            // Why it could not be ended properly matters more than the signal.
+            (Err(signal), Err(failure)) if signal.exit == Exit::Interrupted => Err(failure),
+            (outcome, last) => outcome.and(last),
+        }
+    }
+
+    /// Sends what is not done yet. The nodes are one part behind at most: `sent` is the part that they may still be at.
+    fn send(
+        &mut self,
+        course: &mut LoadCourse,
+        load: &mut EngineLoad,
+        sent: &mut Option<SentPart>,
+        runtime: &Runtime,
+    ) -> Result<(), Failure> {
+        let mut progress = course.progress;
+        while let Some(path) = self.arguments.files.get(progress.files) {
+            let mut input = Input::open(path)?;
+            input.skip(progress.records);
+            if self.stop.is_none() {
+                // Nothing has been sent yet: until now, a signal could end the program at once.
+                let _context = runtime.enter();
+                self.stop = Some(stop_signal(&self.bar).map_err(Failure::unexpected)?);
+                course.note(course.progress)?;
+            }
+            let mut is_open = true;
+            while is_open {
+                let records;
+                (is_open, records) = runtime.block_on(self.part(&mut input, load))?;
+                progress = match is_open {
+                    true => LoadProgress {
+                        records: input.number,
+                        ..progress
+                    },
+                    false => LoadProgress {
+                        files: progress.files + 1,
+                        records: 0,
+                    },
+                };
+                let mark = runtime.block_on(load.mark()).map_err(failed)?;
+                let part = SentPart {
+                    mark,
+                    records,
+                    progress,
+                };
+                if let Some(before) = sent.replace(part) {
+                    self.settle(course, load, before, runtime)?;
+                }
+                if is_open && self.is_stopped() {
+                    return Err(Failure {
+                        exit: Exit::Interrupted,
+                        words: "the load is interrupted".to_owned(),
+                    });
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Waits until a part is at its nodes, and notes that.
+    fn settle(
+        &mut self,
+        course: &mut LoadCourse,
+        load: &mut EngineLoad,
+        part: SentPart,
+        runtime: &Runtime,
+    ) -> Result<(), Failure> {
+        let SentPart {
+            mark,
+            records,
+            progress,
+        } = part;
+        let changed = runtime.block_on(load.reached(mark)).map_err(failed)?;
+        let done = match self.arguments.delete {
+            true => changed.min(records),
+            false => records,
+        };
+        self.loaded += done;
+        self.absent += records - done;
+        course.note(progress)?;
+        let so_far = self.loaded + self.absent;
+        if self.bar.is_hidden() && so_far >= self.told + PART {
+            complain(&format_args!("{} so far", counted(so_far, "record")));
+            self.told = so_far;
+        }
+        Ok(())
+    }
+
+    /// Whether a signal asks the load to stop.
+    fn is_stopped(&mut self) -> bool {
+        let stop = self.stop.as_mut();
+        stop.is_some_and(|stop| stop.try_recv() == Err(TryRecvError::Closed))
+    }
+
+    /// How far a load has come that does not go on, and what to do.
+    fn advice(&self, LoadProgress { files, records }: LoadProgress) -> String {
+        let path = self.arguments.files.get(files);
+        let path = path.map_or_else(String::new, |path| path.display().to_string());
+        let come = match (files, records) {
+            (0, 0) => "nothing is sure to be done".to_owned(),
+            _ => format!("everything before record {} of {path} is done", records + 1),
+        };
+        match &self.arguments.resume {
+            Some(file) => {
+                let file = file.display();
+                format!("{come}, which {file} notes: run the same command again to go on")
+            }
+            None => format!(
+                "{come}: run the same command again to do everything; with --resume FILE, a load goes on where it was"
+            ),
+        }
+    }
+
+    /// Sends the next records of a file; whether there may be more, and the number sent. After a signal to stop, only those that have been
+    /// read.
+    async fn part(
+        &mut self,
+        input: &mut Input,
+        load: &mut EngineLoad,
+    ) -> Result<(bool, u64), Failure> {
+        let threads = std::thread::available_parallelism().map_or(1, usize::from);
+        let mut prepared: VecDeque<JoinHandle<Vec<Prepared>>> = VecDeque::new();
+        let end = input.number + PART;
+        let mut is_open = true;
+        let mut sent = 0;
+        loop {
+            while is_open && input.number < end && prepared.len() <= threads && !self.is_stopped() {
+                let records = input.next(CHUNK)?;
+                is_open = !records.is_empty();
+                if is_open {
+                    let (changes, required) = (load.changes(), self.required);
+                    prepared.push_back(tokio::task::spawn_blocking(move || {
+                        prepare(&changes, records, required)
+                    }));
+                }
+            }
+            let Some(next) = prepared.pop_front() else {
+                break;
+            };
+            let before = sent;
+            for Prepared { change, note } in finished(next).await? {
+                if let Some(note) = note {
+                    self.tell(&input.path, &note);
+                }
+                if let Some(change) = change {
+                    load.add(change).await.map_err(failed)?;
+                    sent += 1;
+                }
+            }
+            self.bar.inc(sent - before);
+        }
+        Ok((is_open, sent))
+    }
+
+    /// Counts a record that was repaired or is left out, and names it.
+    fn tell(&mut self, path: &Path, note: &Note) {
+        match note {
+            Note::LeftOut { .. } => self.left_out += 1,
+            _ => self.repaired += 1,
+        }
+        if matches!(note, Note::LeftOut { .. }) || self.repaired <= MOST_NAMED {
+            let path = path.display();
+            self.bar
+                .suspend(|| complain(&format_args!("{path}: {note}")));
+        }
+    }
+}
+
+/// What a task has made.
+///
+/// # Errors
+/// It panicked, which it has reported itself.
+async fn finished<T>(task: JoinHandle<T>) -> Result<T, Failure> {
+    task.await.map_err(|error| {
+        let words = format!("records are lost: {error}");
+        Failure::unexpected(io::Error::other(words))
+    })
+}
+
+/// A node that fails.
+fn failed(error: EngineLoadError) -> Failure {
+    Failure::unexpected(io::Error::other(error))
+}
+
+fn prepare(
+    changes: &EngineChanges,
+    records: Vec<InputRecord>,
+    required: Option<DocidField>,
+) -> Vec<Prepared> {
+    let change = |record: MarcRecord| {
+        if let Some(docid) = required.filter(|_| !changes.has_docid(&record)) {
+            return Err(format!("it has no identifier in {docid}"));
+        }
+        let octets = iso2709::encode(&record).map_err(|error| chain(&error))?;
+        Ok(changes.of(&record, &octets))
+    };
+    let prepared = |read: InputRecord| {
+        let (number, offset) = (read.number, read.offset);
+        // What is there already may be whole.
+        let record = match read.incomplete {
+            true => {
+                (read.record).and_then(|_| Err(format!("incomplete: {}", read.notes.join("; "))))
+            }
+            false => read.record,
+        };
+        match record.and_then(change) {
+            Ok(change) => {
+                let more = read.notes.len().saturating_sub(1);
+                let repair = read.notes.into_iter().next();
+                let note = repair.map(|repair| Note::Repaired {
+                    number,
+                    offset,
+                    repair,
+                    more,
+                    is_loss: false,
+                });
+                Prepared {
+                    change: Some(change),
+                    note,
+                }
+            }
+            Err(reason) => Prepared {
+                change: None,
+                note: Some(Note::LeftOut {
+                    number,
+                    offset,
+                    reason,
+                }),
+            },
+        }
+    };
+    records.into_iter().map(prepared).collect()
+}
+
+/// Resolves with the first signal to stop; the second one ends the program.
+fn stop_signal(bar: &ProgressBar) -> io::Result<oneshot::Receiver<()>> {
+    let (first, last) = (bar.clone(), bar.clone());
+    let tell = |bar: &ProgressBar, words: &str| bar.suspend(|| complain(&words));
+    signals::stop(
+        move || {
+            let words =
+                "stopping as soon as the nodes have what was read; another signal ends it at once";
+            tell(&first, words);
+        },
+        move || {
+            let words = "ended at once: the last records may not have reached their nodes; run the same command again";
+            tell(&last, words);
+        },
+    )
+}
+
+/// Progress on a terminal.
+fn bar() -> ProgressBar {
+    if !std::io::stderr().is_terminal() {
+        return ProgressBar::hidden();
+    }
+    let bar = ProgressBar::new_spinner();
+    let style = ProgressStyle::with_template("{spinner} {human_pos} records, {rate}, {elapsed}");
+    let rate = |state: &ProgressState, text: &mut dyn fmt::Write| {
+        // Errors: those of the text.
+        let _ = write!(text, "{:.0}/s", state.per_sec());
+    };
+    match style {
+        Ok(style) => bar.with_style(style.with_key("rate", rate)),
+        Err(_) => bar,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_task_that_is_gone_fails_the_load() {
+        let task = tokio::spawn(std::future::pending::<Vec<Prepared>>());
+        task.abort();
+        let failure = finished(task).await.expect_err("no records");
+        assert_eq!(failure.exit, Exit::Unexpected);
+        assert!(failure.words.contains("records are lost"), "{failure:?}");
+    }
+}
