@@ -1,12 +1,14 @@
-//! Shared by the test programs: random values, octets written as hex, planted duplicates, the programs under test, and others as peers:
-//! YAZ, Zebra, Chromium.
+//! Shared by the test programs: random values, octets written as hex, catalogues, planted duplicates, the programs under test, and
+//! others as peers: YAZ, Zebra, Sphinx Search, Chromium.
 
 pub mod browser;
+pub mod catalogue;
 pub mod editions;
 pub mod hex;
 pub mod peer;
 pub mod program;
 pub mod random;
+pub mod searchd;
 pub mod yaz;
 
 /// The blocks of Rust in the README.

@@ -1,0 +1,39 @@
+//! Catalogues as large as a test needs, made of real records by `../shared/bench/gen.py`.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use bytes::Bytes;
+
+use crate::peer;
+
+/// That many generated records in ISO 2709, `rec0000001` and so on; `None` with a message if the generator is missing.
+///
+/// # Panics
+/// If it is missing and `Z3950_PEERS=required`, or if it fails.
+pub fn generated(records: usize) -> Option<Vec<Bytes>> {
+    let shared = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared");
+    let generator = shared.join("bench/gen.py");
+    let base = shared.join("data/marc/loc-utf8.mrc");
+    for file in [&generator, &base] {
+        if !file.is_file() {
+            peer::skip(&file.display().to_string());
+            return None;
+        }
+    }
+    let python = peer::find("python3")?;
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("all.mrc");
+    let status = Command::new(python)
+        .arg(generator)
+        .arg(records.to_string())
+        .arg(&file)
+        .arg(base)
+        .stdout(Stdio::null())
+        .status()
+        .expect("python3 starts");
+    assert!(status.success(), "the records are generated");
+    let octets = std::fs::read(file).expect("they are read");
+    let split = octets.split_inclusive(|octet| *octet == 0x1D);
+    Some(split.map(Bytes::copy_from_slice).collect())
+}
