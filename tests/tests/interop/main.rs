@@ -4,6 +4,7 @@
 mod conversation;
 mod curl;
 mod dissector;
+mod engine;
 mod gopher;
 mod imitate;
 mod judged;

@@ -1,9 +1,11 @@
-//! The page in Chromium: from an ISBN to the record, its file and its URL; and every page in light and dark, on a desk and on a phone,
-//! with axe-core. Pictures of the pages are in `target/tmp/page`.
+//! The page in Chromium: from an ISBN to the record, its file and its URL; from a merged hit to the records of its sources; and every page
+//! in light and dark, on a desk and on a phone, with axe-core. Pictures of the pages are in `target/tmp/page`.
 
 use std::path::Path;
 
+use tempfile::TempDir;
 use z3950_tests::browser::{Browser, View, axe_core};
+use z3950_tests::peer::Unheard;
 use z3950_tests::program::{Daemon, z3950};
 
 #[test]
@@ -30,7 +32,7 @@ fn from_an_isbn_to_the_record_its_file_and_its_url() {
     assert_eq!(url, format!("z39.50r://127.0.0.1:{port}/books?pg158"));
     let record = z3950(["get", &format!("{url};rs=marc"), "--format", "marc"]);
     assert_eq!(record.code, Some(0), "{}", record.stderr);
-    let downloaded = browser.downloaded("records.mrc");
+    let downloaded = browser.downloaded("pg158.mrc");
     assert_eq!(downloaded, record.octets, "the octets of the record");
     // The URL leads through the gateway to the same record.
     browser.open(&format!("http://{}/", daemon.address()));
@@ -44,7 +46,7 @@ fn from_an_isbn_to_the_record_its_file_and_its_url() {
 }
 
 /// The pages of a server, each with the text of its heading.
-const PAGES: [(&str, &str, &str); 11] = [
+const PAGES: [(&str, &str, &str); 12] = [
     ("start", "/", "Search the catalogue"),
     ("results", "/search?q=war", "Results"),
     (
@@ -61,7 +63,16 @@ const PAGES: [(&str, &str, &str); 11] = [
         "Emma",
     ),
     ("targets", "/targets", "Databases"),
-    ("failure", "/search?q=%40attr+1%3D", "Bad Request"),
+    (
+        "failure",
+        "/search?q=%40attr+1%3D",
+        "This cannot be carried out",
+    ),
+    (
+        "nothing-ticked",
+        "/search?q=war&tick=none",
+        "Search the catalogue",
+    ),
     (
         "gateway-record",
         "/get?url=z39.50r://SERVER/books?pg158",
@@ -70,8 +81,20 @@ const PAGES: [(&str, &str, &str); 11] = [
     (
         "gateway-failure",
         "/get?url=z39.50r://lib.example/books?pg158",
-        "Forbidden",
+        "Not allowed",
     ),
+];
+
+/// Those of a server with a merged database.
+const UNION_PAGES: [(&str, &str, &str); 4] = [
+    ("union-start", "/", "Search the catalogue"),
+    ("union-results", "/search?q=austen", "Results"),
+    (
+        "union-record",
+        "/search?q=isbn:9780141439587&target=union&at=1",
+        "Emma",
+    ),
+    ("union-targets", "/targets", "Databases"),
 ];
 
 /// Records with words that do not fit, with letters from right to left, and with controls.
@@ -88,6 +111,80 @@ fn unusual() -> String {
     titles.into_iter().enumerate().map(record).collect()
 }
 
+/// Two servers, and in front of them a database that merges theirs and that of a third, which is gone.
+struct Union {
+    _servers: [Daemon; 2],
+    _gone: Unheard,
+    targets: [String; 3],
+    front: Daemon,
+    _folder: TempDir,
+}
+
+impl Union {
+    fn start() -> Self {
+        let servers = [(); 2].map(|()| Daemon::start(["--demo"]));
+        let unheard = Unheard::bind();
+        let port = unheard.address().port();
+        let [one, two] = servers.each_ref().map(Daemon::address);
+        let targets = [
+            format!("{one}/books"),
+            format!("http://{two}/books"),
+            format!("127.0.0.1:{port}/books"),
+        ];
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("z3950d.toml");
+        let settings = format!(
+            "[[database]]\nname = \"union\"\ntitle = \"All libraries\"\nmerge = true\ntargets = {targets:?}\n"
+        );
+        std::fs::write(&path, settings).expect("written");
+        let front = Daemon::start(["--config", path.to_str().expect("text")]);
+        Self {
+            _servers: servers,
+            _gone: unheard,
+            targets,
+            front,
+            _folder: folder,
+        }
+    }
+}
+
+#[test]
+fn a_merged_hit_has_the_copies_of_its_sources_and_leads_to_their_records() {
+    let Some(browser) = Browser::start() else {
+        return;
+    };
+    let union = Union::start();
+    let port = union.front.port();
+    browser.open(&format!("http://{}/", union.front.address()));
+    browser.type_into("#q", "ti:emma au:austen");
+    browser.follow("form button");
+    let found = browser.text("section .sources");
+    for part in [&*union.targets[0], &union.targets[1], "connection refused"] {
+        assert!(found.contains(part), "{part}: {found}");
+    }
+    let list = browser.text("section ol");
+    let both = format!("in: {}, {}", union.targets[0], union.targets[1]);
+    assert!(list.contains(&both), "{list}");
+    browser.follow("section ol a");
+    let title = browser.text("h1");
+    assert!(title.starts_with("Emma"), "{title}");
+    assert_eq!(browser.text("#sources"), both);
+    let holdings = browser.text("#holdings");
+    for target in &union.targets[..2] {
+        assert!(holdings.contains(&format!("in {target}")), "{holdings}");
+    }
+    assert!(holdings.contains("due 2026-12-01"), "{holdings}");
+    browser.follow("#sources a:last-child");
+    assert_eq!(browser.text("h1"), title);
+    let url = browser.property("#url", "value");
+    let name = union.targets[1].replace(':', "%3A").replace('/', "%2F");
+    let expected = format!("z39.50r://127.0.0.1:{port}/union%40{name}?pg158");
+    assert_eq!(url, expected);
+    let record = z3950(["get", &url]);
+    assert_eq!(record.code, Some(0), "{}", record.stderr);
+    assert!(record.stdout.contains("Emma"), "{}", record.stdout);
+}
+
 #[test]
 fn every_page_fits_and_keeps_nobody_out() {
     let Some(browser) = Browser::start() else {
@@ -100,6 +197,8 @@ fn every_page_fits_and_keeps_nobody_out() {
     let database = format!("unusual={}", path.display());
     let daemon = Daemon::start(["--demo", "--database", &database]);
     let server = daemon.address().to_string();
+    let union = Union::start();
+    let front = union.front.address().to_string();
     let pictures = Path::new(env!("CARGO_TARGET_TMPDIR")).join("page");
     std::fs::create_dir_all(&pictures).expect("a folder");
     let mut found = Vec::new();
@@ -110,8 +209,10 @@ fn every_page_fits_and_keeps_nobody_out() {
         ("narrowest", 320, true),
     ] {
         browser.set_view(View { width, is_dark });
-        for (name, path, heading) in PAGES {
-            let path = path.replace("SERVER", &server);
+        let own = PAGES.map(|page| (&server, page));
+        let of_union = UNION_PAGES.map(|page| (&front, page));
+        for (server, (name, path, heading)) in own.into_iter().chain(of_union) {
+            let path = path.replace("SERVER", server);
             browser.open(&format!("http://{server}{path}"));
             let title = browser.text("h1");
             assert!(title.starts_with(heading), "{name}: {title}");

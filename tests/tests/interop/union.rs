@@ -51,9 +51,10 @@ fn yaz_client(before: &str, front: &Daemon, database: &str, commands: &str) -> O
     Some(run(&mut Command::new(program), &input).stdout)
 }
 
-fn zoomsh(front: &Daemon) -> Option<Ran> {
+/// The records that zoomsh shows; `scheme` is `http://` for SRU.
+fn zoomsh(front: &Daemon, scheme: &str) -> Option<Ran> {
     let program = peer::find("zoomsh")?;
-    let connect = format!("connect {}/union", front.address());
+    let connect = format!("connect {scheme}{}/union", front.address());
     let mut command = Command::new(program);
     command
         .args(["-e", &connect, "set preferredRecordSyntax usmarc"])
@@ -116,7 +117,7 @@ fn a_union_of_five_servers_and_of_those_that_are_left() {
     let Some(printed) = yaz_client("", &front, "union", "find @attr 1=4 united\nshow 1+5") else {
         return;
     };
-    let Some(shown) = zoomsh(&front) else {
+    let Some(shown) = zoomsh(&front, "") else {
         return;
     };
     let over_sru = sru(&front);
@@ -136,7 +137,7 @@ fn a_union_of_five_servers_and_of_those_that_are_left() {
         assert!(of_page.contains(&title), "{title}: {of_page}");
     }
     for target in &targets {
-        let heading = format!("<h2><bdi>union@{target}</bdi>");
+        let heading = format!("<h2><bdi>union: {target}</bdi>");
         assert!(of_page.contains(&heading), "{heading}: {of_page}");
     }
     let named = format!("[union@{}]", targets[0]);
@@ -152,17 +153,31 @@ fn a_union_of_five_servers_and_of_those_that_are_left() {
     let refused = yaz_client("auth bob/x\n", &front, &alone, "find @attr 1=4 united");
     let refused = refused.expect("installed");
     assert!(refused.contains("236"), "{refused}");
+    // SRU describes it, too.
+    let described = format!(
+        "http://{}/union@{}",
+        front.address(),
+        targets[1].replace('/', "%2F")
+    );
+    let described = run(
+        Command::new(peer::find("curl").expect("curl")).args(["-s", &described]),
+        "",
+    );
+    let database = format!("<database>{alone}</database>");
+    assert!(described.stdout.contains(&database), "{described:?}");
     drop((two, perl));
     let printed = yaz_client("", &front, "union", "find @attr 1=4 united\nshow 1+3");
     let printed = printed.expect("installed");
     let over_sru = sru(&front);
     let of_sruthi = sruthi(&front);
     let of_page = page(&front);
+    let shown = zoomsh(&front, "http://").expect("installed");
     for server in ["one", "three", "zebra"] {
         let title = format!("United {server}");
         assert!(printed.contains(&title), "{title}: {printed}");
         assert!(over_sru.contains(&title), "{title}: {over_sru}");
         assert!(of_page.contains(&title), "{title}: {of_page}");
+        assert!(shown.stdout.contains(&title), "{title}: {shown:?}");
     }
     // It takes any diagnostic for a failure, and shows it.
     if let Some(failed) = &of_sruthi {
@@ -178,7 +193,107 @@ fn a_union_of_five_servers_and_of_those_that_are_left() {
     );
     for gone in [&targets[1], &targets[4]] {
         assert!(answer.contains(&format!("union@{gone}: ")), "{answer}");
-        let failed = format!("<h2><bdi>union@{gone}</bdi></h2>\n<p class=\"failure\">");
+        let failed = format!("<h2><bdi>union: {gone}</bdi></h2>\n<p class=\"failure\">");
         assert!(of_page.contains(&failed), "{failed}: {of_page}");
     }
+}
+
+#[test]
+fn copies_of_yaz_ztest_and_of_an_own_server_are_in_opac_records_and_on_the_page() {
+    let (Some(ztest), Some(curl)) = (peer::yaz_ztest(), peer::find("curl")) else {
+        return;
+    };
+    let own = Daemon::start(["--demo"]);
+    let folder = TempDir::new().expect("a folder");
+    let targets = [
+        format!("127.0.0.1:{}/Default", ztest.port),
+        format!("{}/books", own.address()),
+    ];
+    let front = front(&folder, &targets);
+    // Both tell of copies.
+    let url = format!("http://{}/search?q=emma", front.address());
+    let page = run(Command::new(&curl).args(["-s", &url]), "").stdout;
+    let state = "<span class=\"state\">";
+    let sections: Vec<_> = page.split("<section").skip(1).collect();
+    assert_eq!(sections.len(), 2, "{page}");
+    let is_told = sections.iter().all(|section| section.contains(state));
+    assert!(is_told, "{page}");
+    let commands = "format opac\nfind @attr 1=4 emma\nshow 1+2";
+    let Some(printed) = yaz_client("", &front, "union", commands) else {
+        return;
+    };
+    // That of yaz-ztest, and one of ours.
+    for part in ["nucCode: s-FM/GC", "nucCode: Demo Library", "availableNow:"] {
+        assert!(printed.contains(part), "{part}: {printed}");
+    }
+    let url = format!(
+        "http://{}/union?query=emma&recordSchema=opac&maximumRecords=2",
+        front.address()
+    );
+    let answer = run(Command::new(&curl).args(["-s", &url]), "").stdout;
+    for part in ["s-FM/GC", "<circulation>"] {
+        assert!(answer.contains(part), "{part}: {answer}");
+    }
+}
+
+#[test]
+fn scans_sorts_and_sets_of_a_union() {
+    let folder = TempDir::new().expect("a folder");
+    let record = |docid: &str, title: &str| {
+        let text =
+            format!("=LDR  00000nam a2200000   4500\n=001  {docid}\n=245  10$aUnited {title}\n\n");
+        mrk::parse_all(&text).expect("a record")
+    };
+    let ours = [record("p1", "pear"), record("p3", "apple")].concat();
+    let path = folder.path().join("cat.mrc");
+    std::fs::write(&path, iso2709_of(&ours).concat()).expect("written");
+    let daemon = Daemon::start(["--database", &format!("cat={}", path.display())]);
+    let theirs = [record("p2", "fig"), record("p0", "Cherry")].concat();
+    let Some(zebra) = peer::zebrasrv(&iso2709_of(&theirs)) else {
+        return;
+    };
+    let Some(ztest) = peer::yaz_ztest() else {
+        return;
+    };
+    let [one, zebra] = [
+        format!("{}/cat", daemon.address()),
+        format!("127.0.0.1:{}/Default", zebra.port),
+    ];
+    let three = format!("127.0.0.1:{}/Default", ztest.port);
+    // yaz-ztest has the terms war and peace.
+    let all = front(&folder, &[one.clone(), zebra.clone(), three]);
+    let scan = "scan @attr 1=4 united\nscanpos 3\nscan @attr 1=4 united";
+    let Some(printed) = yaz_client("", &all, "union", scan) else {
+        return;
+    };
+    let printed = printed.split_once("2 entries, position=1").expect(&printed);
+    let (_, after) = printed;
+    assert!(after.contains("* United (4)\n  war (3)\n"), "{after}");
+    let around = "  peace (2)\n  pear (1)\n* United (4)\n  war (3)\n";
+    assert!(after.contains(around), "{after}");
+    drop(all);
+    let both = front(&folder, &[one, zebra.clone()]);
+    // Ours sorts by the title too; Zebra has no register for that.
+    let commands = "find @attr 1=4 united\nsort 1=4 ia\nsort 1=12 ia\nshow 1+4\n\
+        find @and @set 1 @attr 1=4 fig\nshow 1+1\nfind @not @set 1 @set 2";
+    let printed = yaz_client("", &both, "union", commands).expect("installed");
+    let hits: Vec<&str> = { printed.lines() }
+        .filter_map(|line| line.strip_prefix("Number of hits: "))
+        .collect();
+    assert_eq!(
+        hits,
+        ["4, setno 1", "1, setno 2", "3, setno 3"],
+        "{printed}"
+    );
+    let named = format!("[207] Cannot sort according to sequence -- v2 addinfo 'union@{zebra}: ");
+    assert!(printed.contains(&named), "{printed}");
+    let titles = printed
+        .lines()
+        .filter_map(|line| line.strip_prefix("245 10 $a United "));
+    let titles: Vec<&str> = titles.collect();
+    assert_eq!(
+        titles,
+        ["Cherry", "pear", "fig", "apple", "fig"],
+        "{printed}"
+    );
 }

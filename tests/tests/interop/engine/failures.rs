@@ -1,0 +1,249 @@
+//! Distributors and nodes that are gone or hang: others take over, or the answer says what is missing.
+
+use std::ffi::OsStr;
+use std::process::Command;
+
+use tokio::task::JoinSet;
+use z3950::Query;
+use z3950_marc::mrk;
+use z3950_tests::peer;
+use z3950_tests::program::{self, Daemon, run};
+use z3950_tests::searchd::{Engine, pairs_of_ports};
+
+use super::made_up::records;
+use super::sets::{all_of, connected, everything, id};
+use super::{BOOKS, EVERYTHING, Served, found, served, start, write};
+
+/// What a search for three records finds, several times, so that each replica has its turn.
+fn counts(place: &str) -> Vec<String> {
+    found(place, &vec!["@attr 1=4 war".to_owned(); 4])
+}
+
+#[test]
+fn replicas_take_over() {
+    let records = mrk::parse_all(BOOKS).expect("records");
+    let Some(Served { mut engine, daemon }) = served(&records, "") else {
+        return;
+    };
+    drop(daemon);
+    let replica = engine.add_replica();
+    let settings = engine.folder().join("replicas.toml");
+    let text = format!(
+        "[[database]]\nname = \"books\"\nengine = [{:?}, {replica:?}]\nanswer-time = \"1s\"\n",
+        engine.url()
+    );
+    std::fs::write(&settings, text).expect("written");
+    let daemon = Daemon::start(["--config", settings.to_str().expect("text")]);
+    let place = format!("{}/books", daemon.address());
+    assert_eq!(counts(&place), ["3"; 4]);
+    for server in ["distributor", "replica"] {
+        engine.kill(server);
+        assert_eq!(counts(&place), ["3"; 4], "without {server}");
+        engine.restart(server);
+        // One that hangs costs the time of its answer.
+        engine.signal(server, "STOP");
+        assert_eq!(counts(&place)[..2], ["3"; 2], "{server} hangs");
+        engine.signal(server, "CONT");
+    }
+    engine.kill("distributor");
+    engine.kill("replica");
+    assert_eq!(counts(&place), ["[109]"; 4]);
+    engine.restart("replica");
+    assert_eq!(counts(&place), ["3"; 4]);
+}
+
+/// The page says in a line which node is missing, and so does `--strict` in a diagnostic.
+#[test]
+fn the_page_names_a_node_that_is_gone() {
+    let records = mrk::parse_all(BOOKS).expect("records");
+    let Some(Served { mut engine, daemon }) = served(&records, "") else {
+        return;
+    };
+    let Some(curl) = peer::find("curl") else {
+        return;
+    };
+    engine.kill("node-1");
+    let url = format!("http://{}/search?db=books&q=war", daemon.address());
+    let page = run(Command::new(curl).args(["-s", &url]), "").stdout;
+    assert!(page.contains(&engine.nodes()[0]), "{page}");
+    drop(daemon);
+    let settings = engine.folder().join("z3950d.toml");
+    let settings = settings.to_str().expect("text");
+    let strict = Daemon::start(["--strict", "--config", settings]);
+    let place = format!("{}/books", strict.address());
+    assert_eq!(counts(&place), ["[109]"; 4]);
+}
+
+/// `/metrics` says which servers answer.
+#[test]
+fn nodes_that_do_not_answer_are_counted() {
+    let records = mrk::parse_all(BOOKS).expect("records");
+    let Some(Served { mut engine, daemon }) = served(&records, "") else {
+        return;
+    };
+    let Some(curl) = peer::find("curl") else {
+        return;
+    };
+    drop(daemon);
+    let settings = engine.folder().join("z3950d.toml");
+    let settings = settings.to_str().expect("text");
+    let status = format!("127.0.0.1:{}", pairs_of_ports(1)[0]);
+    let daemon = Daemon::start(["--status", &status, "--config", settings]);
+    let place = format!("{}/books", daemon.address());
+    let down = || {
+        counts(&place);
+        let url = format!("http://{status}/metrics");
+        let page = run(Command::new(&curl).args(["-s", &url]), "").stdout;
+        let lines = page.lines().filter_map(|line| {
+            let sample =
+                line.strip_prefix("z3950d_engine_up{database=\"books\",role=\"node\",server=\"")?;
+            sample.strip_suffix("\"} 0").map(str::to_owned)
+        });
+        lines.collect::<Vec<_>>()
+    };
+    assert_eq!(down(), Vec::<String>::new());
+    engine.kill("node-1");
+    assert_eq!(down(), engine.nodes()[..1]);
+    engine.restart("node-1");
+    assert_eq!(down(), Vec::<String>::new());
+}
+
+/// Nodes in another order than that of the load would get updates of records that are elsewhere.
+#[test]
+fn nodes_in_another_order_are_refused() {
+    let records = mrk::parse_all(BOOKS).expect("records");
+    let Some(Served { engine, daemon }) = served(&records, "") else {
+        return;
+    };
+    drop(daemon);
+    let (settings, nodes) = (engine.folder().join("z3950d.toml"), engine.nodes());
+    let text = std::fs::read_to_string(&settings).expect("settings");
+    let text = text
+        .replace(&nodes[0], "first")
+        .replace(&nodes[1], &nodes[0]);
+    std::fs::write(&settings, text.replace("first", &nodes[1])).expect("written");
+    let check = [
+        OsStr::new("--check"),
+        OsStr::new("--config"),
+        settings.as_ref(),
+    ];
+    let checked = run(Command::new(program::path("z3950d")).args(check), "");
+    assert_eq!(checked.code, Some(2), "{checked:?}");
+    let expected = "has records that belong to another node";
+    assert!(checked.stderr.contains(expected), "{checked:?}");
+    let file = engine.folder().join("records.mrc");
+    let load = [
+        OsStr::new("load"),
+        OsStr::new("--config"),
+        settings.as_ref(),
+        file.as_ref(),
+    ];
+    let loaded = run(Command::new(program::path("z3950d")).args(load), "");
+    assert_eq!(loaded.code, Some(2), "{loaded:?}");
+    assert!(loaded.stderr.contains(expected), "{loaded:?}");
+}
+
+/// A node that hangs costs its records, and the time that the distributor gives it.
+#[test]
+fn answers_come_without_a_node_that_hangs() {
+    if peer::find("yaz-client").is_none() {
+        return;
+    }
+    let impatient = |text: String| {
+        let given = "agent_query_timeout = 7500";
+        text.replace(given, "agent_query_timeout = 500")
+    };
+    let Some(engine) = Engine::start_changed(2, impatient) else {
+        return;
+    };
+    let all = records(20);
+    let file = write(engine.folder(), "all.mrc", &all);
+    let loaded = engine.load(&[], &[&file]);
+    assert_eq!(loaded.code, Some(0), "{loaded:?}");
+    let daemon = start(&engine, &all, "");
+    let place = format!("{}/books", daemon.address());
+    let count = || found(&place, &[EVERYTHING.to_owned()]).concat();
+    assert_eq!(count(), "20");
+    let mut left = 0;
+    for node in ["node-1", "node-2"] {
+        engine.signal(node, "STOP");
+        left += count().parse::<usize>().expect("a part");
+        engine.signal(node, "CONT");
+        assert!((0..20).any(|_| count() == "20"), "{node} is back");
+    }
+    assert_eq!(left, 20);
+    engine.signal("node-1", "STOP");
+    engine.signal("node-2", "STOP");
+    assert_eq!(count(), "[109]");
+    engine.signal("node-1", "CONT");
+    engine.signal("node-2", "CONT");
+    assert!((0..20).any(|_| count() == "20"));
+}
+
+/// A node that goes after a search, and comes back, leaves all other records where they are.
+#[tokio::test]
+async fn positions_stay_without_a_node() {
+    let all = records(1800);
+    let Some(Served { mut engine, daemon }) = served(&all, "") else {
+        return;
+    };
+    let connection = connected(daemon.address(), "books").await;
+    let some = format!("@and {EVERYTHING} @attr 1=4 war");
+    let some = Query::pqf(&some).expect("a query");
+    let small = connection.search(some).await.expect("hits");
+    let large = connection.search(everything()).await.expect("hits");
+    assert!((100..=1000).contains(&small.count()), "{}", small.count());
+    let ids: Vec<String> = all_of(&small).await.iter().map(id).collect();
+    engine.kill("node-1");
+    let mut missing = 0;
+    for (position, known) in (1..=100).zip(&ids) {
+        match small.record(position).await {
+            Ok(record) => assert_eq!(id(&record.marc().expect("MARC")), *known),
+            Err(error) => {
+                assert!(error.to_string().contains("does not answer"), "{error}");
+                missing += 1;
+            }
+        }
+    }
+    assert!((1..90).contains(&missing), "{missing}");
+    let error = large.record(50).await.expect_err("other positions");
+    assert!(error.to_string().contains("search again"), "{error}");
+    let part = connection.search(everything()).await.expect("hits");
+    // Still a large one.
+    assert!((1001..1800).contains(&part.count()), "{}", part.count());
+    assert!(part.record(50).await.is_ok());
+    engine.restart("node-1");
+    assert!(large.record(50).await.is_ok());
+    let error = part.record(70).await.expect_err("other positions");
+    assert!(error.to_string().contains("search again"), "{error}");
+    for (position, known) in (1..=100).zip(&ids) {
+        let record = small.record(position).await.expect("a record");
+        assert_eq!(id(&record.marc().expect("MARC")), *known);
+    }
+}
+
+/// Each search uses all nodes, however many searches there are at once, and also if a node was restarted just before.
+#[tokio::test]
+async fn many_searches_at_once_use_a_node_that_comes_back() {
+    let all = records(60);
+    let Some(Served { mut engine, daemon }) = served(&all, "strict = true") else {
+        return;
+    };
+    let mut clients = Vec::new();
+    for _ in 0..40 {
+        clients.push(connected(daemon.address(), "books").await);
+    }
+    for round in 0..10 {
+        let mut searches = JoinSet::new();
+        for client in &clients {
+            let client = client.clone();
+            searches.spawn(async move { client.search(everything()).await });
+        }
+        for hits in searches.join_all().await {
+            assert_eq!(hits.expect("all nodes").count(), 60, "round {round}");
+        }
+        if round == 4 {
+            engine.restart("node-2");
+        }
+    }
+}
