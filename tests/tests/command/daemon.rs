@@ -80,6 +80,22 @@ fn wrong_usage_is_reported() {
     );
 }
 
+#[test]
+fn the_manual_page_has_the_commands() {
+    let ran = run(Command::new(path("z3950d")).arg("--man"), "");
+    for words in [
+        ".SH Z3950D ENGINE-CONFIG",
+        ".SH Z3950D LOAD",
+        ".SS OPTIONS",
+        "\\-\\-resume",
+        "z3950d load \\-\\-config z3950d.toml records.mrc",
+        ".SH SIGNALS",
+    ] {
+        assert!(ran.stdout.contains(words), "{words}: {ran:?}");
+    }
+    assert!(ran.stdout.is_ascii());
+}
+
 /// Runs a program that must exit without a signal.
 fn ended(name: &str, arguments: &[&str]) -> (Option<i32>, String) {
     let mut child = Command::new(path(name))
@@ -256,4 +272,45 @@ fn messages_go_to_standard_error() {
     let output = child.wait_with_output().expect("ended");
     let words = String::from_utf8_lossy(&output.stderr);
     assert!(!words.contains("\x1b["), "no colours into a pipe: {words}");
+}
+
+/// The limit for the size of files stands for a full disk.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_recording_that_is_incomplete_is_told_at_the_end() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let server = Daemon::start(["--demo"]);
+    let upstream = server.address().to_string();
+    for (limit, expected) in [("unlimited", 0), ("300", 1)] {
+        let said = folder.path().join(limit);
+        let said = said.to_str().expect("text");
+        let mut recorder = Daemon::start(["--record", said, "--upstream", &upstream]);
+        let status = Command::new("prlimit")
+            .args(["--pid", &recorder.id().to_string()])
+            .arg(format!("--fsize={limit}:unlimited"))
+            .status();
+        assert!(status.expect("prlimit runs").success());
+        assert_eq!(get(recorder.address(), "books?pg1342"), Some(0));
+        recorder.signal("TERM");
+        assert_eq!(recorder.wait().code(), Some(expected), "{limit}");
+    }
+}
+
+#[test]
+fn a_recording_whose_last_line_is_cut_short_is_named_by_check() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let said = folder.path().join("said.jsonl");
+    std::fs::write(
+        &said,
+        "{\"session\":1,\"event\":\"opened\",\"peer\":\"unix\",\"version\":1}\n{\"ses",
+    )
+    .expect("written");
+    let said = said.to_str().expect("text");
+    let mut command = Command::new(path("z3950d"));
+    let ran = run(command.args(["--replay", said, "--check"]), "");
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    assert!(
+        ran.stderr.contains("line 2 is cut short, and is left out"),
+        "{ran:?}"
+    );
 }

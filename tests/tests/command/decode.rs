@@ -112,6 +112,20 @@ fn audit_d14_transcripts_are_read() {
 }
 
 #[test]
+fn transcripts_of_another_version_are_refused() {
+    let close = r#"{"session":1,"direction":"sent","octets":"bf30059f81530100"}"#;
+    for (version, is_known) in [("1", true), ("2", false), ("\"1\"", false), ("null", true)] {
+        let opened = format!(r#"{{"session":1,"event":"opened","version":{version}}}"#);
+        let lines = format!("{opened}\n{close}\n");
+        let ran = z3950_fed(["decode", "-"], &lines);
+        assert_eq!(ran.code == Some(0), is_known, "{ran:?}");
+        assert_eq!(ran.stdout.contains("close"), is_known, "{ran:?}");
+        let words = format!("line 1: version {version} of transcripts");
+        assert_eq!(ran.stderr.contains(&words), !is_known, "{ran:?}");
+    }
+}
+
+#[test]
 fn audit_d14_packets_are_named_with_the_line_that_takes_octets_out_of_them() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("it's.pcap");

@@ -101,7 +101,8 @@ fn outcomes_are_those_of_a_direct_retrieval() {
             "{docid}: {ran:?}"
         );
         assert!(
-            ran.stderr.contains(", by the gateway http://127.0.0.1:"),
+            ran.stderr
+                .contains(", through the gateway http://127.0.0.1:"),
             "{docid}: {ran:?}"
         );
     }

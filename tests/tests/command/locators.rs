@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use expectrl::{Eof, Expect, Session};
 use serde_json::{Value, json};
+use z3950_tests::peer::Unheard;
 use z3950_tests::program::{Daemon, Ran, path, run, z3950, z3950_fed};
 
 /// A Gopher server on loopback that answers each request line with the result of `answer` until the test ends; returns its
@@ -173,10 +174,8 @@ fn get_on_a_terminal_escapes_and_asks() {
 
 #[test]
 fn unavailable_and_refused_gopher_servers_are_reported() {
-    let closed = {
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a loopback port");
-        listener.local_addr().expect("it is bound").port()
-    };
+    let unheard = Unheard::bind();
+    let closed = unheard.address().port();
     let silent = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a loopback port");
     let port = silent.local_addr().expect("it is bound").port();
     for (url, options, code) in [
@@ -337,10 +336,8 @@ fn check_tells_locators_from_names_and_follows_them() {
 
     let port = gopher_server(answer);
     let server = Daemon::start(["--demo"]);
-    let closed = {
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a loopback port");
-        listener.local_addr().expect("it is bound").port()
-    };
+    let unheard = Unheard::bind();
+    let closed = unheard.address().port();
     let z3950_port = server.port();
     let input = [
         format!("gopher://127.0.0.1:{port}/0text"),

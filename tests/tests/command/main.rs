@@ -23,6 +23,7 @@ mod query;
 mod readme;
 mod scan;
 mod search;
+mod sources;
 mod sru;
 mod tables;
 mod targets;

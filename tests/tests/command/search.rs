@@ -142,7 +142,7 @@ fn several_targets_do_not_disturb_each_other() {
 /// Every key is present, whatever the outcome.
 #[test]
 fn envelopes_have_the_same_keys() {
-    const KEYS: [&str; 19] = [
+    const KEYS: [&str; 21] = [
         "v",
         "target",
         "outcome",
@@ -156,6 +156,8 @@ fn envelopes_have_the_same_keys() {
         "is_estimate",
         "facets",
         "parts",
+        "sources",
+        "database",
         "syntax",
         "requested_syntax",
         "element_set",

@@ -393,11 +393,11 @@ fn audit_d16_messages_say_what_is_wrong_and_what_to_do() {
         ),
         (
             &["plan", "http://lib.example/"],
-            "not a Z39.50 scheme at offset 0: begin with z39.50s:// for a session",
+            "not a Z39.50 scheme at octet 0: begin with z39.50s:// for a session",
         ),
         (
             &["get", "z3950r://lib.example/cat?x"],
-            "not a Z39.50 scheme at offset 0: begin with z39.50s:// for a session",
+            "not a Z39.50 scheme at octet 0: begin with z39.50s:// for a session",
         ),
         (
             &["search", "z3950s://lib.example/cat", "x"],

@@ -1,12 +1,13 @@
 //! Connections, tested against a server whose transcript shows the requests.
 
 use std::ops::Bound;
+use std::time::Duration;
 
 use z3950::profile::Profiles;
 use z3950::service::explain::ExplainOptions;
 use z3950::service::extended::Order;
 use z3950::service::scan::ScanOptions;
-use z3950::{Client, Connection, Error, Query, RecordForm, SortKey};
+use z3950::{Client, ClientOptions, Connection, Error, Query, RecordForm, SortKey, Timeouts};
 use z3950_asn1::apdu::Options;
 use z3950_asn1::es::update::Action;
 use z3950_asn1::oid::SUTRS;
@@ -394,6 +395,25 @@ async fn an_item_is_ordered_from_a_result_set() {
 }
 
 #[tokio::test]
+async fn an_item_is_not_ordered_from_a_result_set_of_another_connection() {
+    let server = serving(EMMAS).start();
+    let (cat, other) = (connected(&server).await, connected(&server).await);
+    let emmas = other.search(Query::title("emma")).await.expect("hits");
+    // The server has a set of the same name in the other session.
+    let _mine = cat.search(Query::title("persuasion")).await.expect("hits");
+    let ordered = cat.order(&emmas, 1, Order::default()).await;
+    assert!(matches!(ordered, Err(Error::ForeignResultSet)));
+    assert!(!server.names().contains(&"extendedServicesRequest"));
+    // Handles with another form are of the same connection.
+    let form = RecordForm::new(Some(SUTRS), None);
+    let ordered = other
+        .with_form(form)
+        .order(&emmas, 1, Order::default())
+        .await;
+    assert!(ordered.is_ok(), "{ordered:?}");
+}
+
+#[tokio::test]
 async fn a_server_explains_itself() {
     let server = TestServer::demo();
     let books = Client::new()
@@ -414,5 +434,29 @@ async fn an_invalid_target_is_refused_before_anything_is_sent() {
     for target in ["", "ftp://host/x", "host:port"] {
         let error = Client::new().connect(target).await.expect_err(target);
         assert!(matches!(error, Error::Target(_)), "{target}: {error}");
+    }
+}
+
+/// What the server did to one request is no reason to refuse those after it.
+#[tokio::test]
+async fn the_request_after_a_session_that_ended_has_a_new_one() {
+    for fault in [
+        "on search nth-of-all=2: silence",
+        "on search nth-of-all=2: close protocolError",
+    ] {
+        let server = serving(EMMAS).rule(fault).start();
+        let timeouts = Timeouts::default().with_answer(Some(Duration::from_secs(1)));
+        let options = ClientOptions::default().with_timeouts(timeouts);
+        let client = Client::new().with_options(options);
+        let target = format!("{}/cat", server.addr());
+        let cat = client.connect(target).await.expect("a connection");
+        let mut hits = cat.search(Query::title("emma")).await.expect("hits");
+        let lost = cat.search(Query::title("emma")).await;
+        assert!(!lost.expect_err(fault).is_connection_lost());
+        let again = cat.search(Query::title("emma")).await;
+        assert_eq!(again.expect(fault).count(), 3);
+        let by_title = ["title".parse::<SortKey>().expect("a key")];
+        hits.sort(&by_title).await.expect(fault);
+        assert_eq!(titles(&hits).await, ["Emma a", "Emma b", "Emma c"]);
     }
 }

@@ -295,7 +295,7 @@ fn a_search_on_a_terminal_names_number_and_target() {
     let shown = seen(&[
         "search", &one, "ti:book", "--count", "0", "--facets", "title:2",
     ]);
-    assert!(shown.contains("1  ████████████████████  book 1"), "{shown}");
+    assert!(shown.contains("1  ████████████████████  Book 1"), "{shown}");
 }
 
 #[test]

@@ -11,6 +11,7 @@ use z3950_asn1::bib1::diagnostics::Condition;
 use z3950_asn1::oid;
 use z3950_server::diagnostic;
 use z3950_server::fault::{Fault, Faults, When};
+use z3950_tests::peer::Unheard;
 
 use super::names::{CLOSE, INIT, PRESENT, SEARCH, sequence};
 use super::{client, library, options, url};
@@ -150,7 +151,7 @@ fn scenarios() -> Vec<Scenario> {
         Scenario::new("S-14", FULL).fault(When::init(), Fault::Version2).sends(&[&INIT, &SEARCH]),
         Scenario::new("S-15", FULL)
             .fault(When::search(), Fault::Close(CloseReason::SYSTEM_PROBLEM, Some("disk full")))
-            .sends(&[&INIT, &["searchRequest", "close"]])
+            .sends(&[&INIT, &["searchRequest"], &CLOSE])
             .gives(|outcome| {
                 matches!(outcome, Outcome::Failed(Error::ProtocolClosed { reason: CloseReason::SYSTEM_PROBLEM, info: Some(info), .. })
                     if info == "disk full")
@@ -169,7 +170,7 @@ fn scenarios() -> Vec<Scenario> {
             }),
         Scenario::new("S-24, octet by octet", "z39.50r://lib.example/cat?id7").fault(When::always(), Fault::Trickle),
         Scenario::new("S-24, two APDUs in one write", "z39.50r://lib.example/cat?id7")
-            .fault(When::search(), Fault::Behind(close()))
+            .fault(When::search(), Fault::After(close()))
             // The server's Close after the record, the client's answer, and the client's own Close, sent before it saw the
             // server's.
             .sends(&[&INIT, &SEARCH, &["close", "close", "close"]]),
@@ -301,10 +302,8 @@ async fn another_port_needs_another_session() {
 async fn s_22_what_is_unavailable_says_why() {
     use z3950::error::Cause;
     // The listener is dropped at once, so nothing listens on this port.
-    let gone = std::net::TcpListener::bind("127.0.0.1:0")
-        .and_then(|listener| listener.local_addr())
-        .expect("a port");
-    let refused = z3950::Client::with_resolver(options(), gone);
+    let unheard = Unheard::bind();
+    let refused = z3950::Client::with_resolver(options(), unheard.address());
     let outcome = refused.retrieve(&url(FULL)).await.expect("planned").outcome;
     assert!(
         matches!(

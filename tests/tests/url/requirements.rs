@@ -1,6 +1,5 @@
 //! The requirements of RFC 1736: a test for each one in §4, and for §2.3 and §5.
 
-use std::net::TcpListener;
 use std::sync::Arc;
 
 use proptest::prelude::*;
@@ -11,6 +10,7 @@ use z3950::url::{
 };
 use z3950::{Client, ClientOptions, Error, Outcome, Phase};
 use z3950_server::testing::{TestServer, record};
+use z3950_tests::peer::Unheard;
 
 use crate::locator_properties::url;
 use crate::locators::{RFC_1630, RFC_1738};
@@ -64,12 +64,8 @@ async fn requirement_4_1_locators_are_transient() {
     let searches = server.names().into_iter();
     assert_eq!(searches.filter(|name| *name == "searchRequest").count(), 4);
 
-    // The listener is dropped at once, so nothing listens on this port.
-    let nobody = TcpListener::bind("127.0.0.1:0")
-        .unwrap()
-        .local_addr()
-        .unwrap();
-    let client = Client::with_resolver(ClientOptions::default(), nobody);
+    let unheard = Unheard::bind();
+    let client = Client::with_resolver(ClientOptions::default(), unheard.address());
     let away = outcome(&client, "z39.50r://lib.example/cat?id7").await;
     assert!(
         matches!(away, Outcome::Failed(Error::Unavailable { .. })),

@@ -3,12 +3,11 @@
 
 use std::collections::HashSet;
 use std::fs;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use bytes::Bytes;
 use z3950_marc::stream::{InputForm, RecordReader};
+use z3950_tests::catalogue;
 use z3950_tests::peer::{self, Server};
 use z3950_tests::program;
 use z3950_tests::random::Random;
@@ -18,42 +17,9 @@ use super::rows;
 /// One input in this many has no record.
 const MISSING: usize = 20;
 
-/// A catalogue of generated records in zebrasrv; `None` with a message if a program is missing.
-fn catalogue(records: usize) -> Option<Server> {
-    let shared = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared");
-    let (generator, base) = (
-        shared.join("bench/gen.py"),
-        shared.join("data/marc/loc-utf8.mrc"),
-    );
-    if !generator.is_file() || !base.is_file() {
-        assert!(
-            std::env::var("Z3950_PEERS").as_deref() != Ok("required"),
-            "{} not found",
-            generator.display()
-        );
-        let _ = writeln!(
-            std::io::stderr(),
-            "skipped: {} not found",
-            generator.display()
-        );
-        return None;
-    }
-    let python = peer::find("python3")?;
-    let folder = tempfile::tempdir().expect("a folder");
-    let file = folder.path().join("all.mrc");
-    let status = Command::new(python)
-        .arg(generator)
-        .arg(records.to_string())
-        .arg(&file)
-        .arg(base)
-        .stdout(Stdio::null())
-        .status()
-        .expect("python3 starts");
-    assert!(status.success(), "the records are generated");
-    let octets = fs::read(file).expect("they are read");
-    let split = octets.split_inclusive(|octet| *octet == 0x1D);
-    let all: Vec<Bytes> = split.map(Bytes::copy_from_slice).collect();
-    peer::zebrasrv(&all)
+/// A catalogue of generated records in zebrasrv; `None` with a message if something is missing.
+fn zebra(records: usize) -> Option<Server> {
+    peer::zebrasrv(&catalogue::generated(records)?)
 }
 
 /// The docid of an input, and whether a record has it.
@@ -195,7 +161,7 @@ impl Batch {
 
 #[test]
 fn every_input_is_reported_once_and_every_record_is_there_once() {
-    let Some(server) = catalogue(5000) else {
+    let Some(server) = zebra(5000) else {
         return;
     };
     let mut random = Random::new("batch");

@@ -7,10 +7,19 @@ use super::Findings;
 
 /// What a real server violates: verified by hand, see `tests/PEERS.md`.
 fn assert_violations(server: Option<peer::Server>, wanted: &[&str]) {
+    assert_violations_of("", server, wanted);
+}
+
+/// The same over SRU.
+fn assert_violations_of_sru(server: Option<peer::Server>, wanted: &[&str]) {
+    assert_violations_of("http://", server, wanted);
+}
+
+fn assert_violations_of(scheme: &str, server: Option<peer::Server>, wanted: &[&str]) {
     let Some(server) = server else {
         return;
     };
-    let target = format!("127.0.0.1:{}/Default", server.port);
+    let target = format!("{scheme}127.0.0.1:{}/Default", server.port);
     let ran = z3950(["probe", "--conformance", "--json", &target]);
     let findings = Findings::of(&ran);
     assert_eq!(findings.violations(), wanted, "{ran:?}");
@@ -63,6 +72,23 @@ fn simple_server_is_judged() {
             "set.replace.off",
             "present.across-end",
             "present.ranges",
+        ],
+    );
+}
+
+#[test]
+fn zebrasrv_is_judged_over_sru() {
+    assert_violations_of_sru(
+        peer::zebra_sru(&catalogue()),
+        &[
+            "failure.order.1-1",
+            "failure.order.1-2",
+            "packing.unknown.1-1",
+            "packing.unknown.1-2",
+            "packing.unknown.2-0",
+            "failure.count.1-1",
+            "failure.count.1-2",
+            "query.syntax.quote",
         ],
     );
 }

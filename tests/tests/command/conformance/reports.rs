@@ -75,7 +75,7 @@ fn reports_are_json_and_xml_of_junit() {
 }
 
 /// Fails if xmllint is there and the file does not follow the schema of viewers of CI services.
-fn assert_is_junit(file: &Path) {
+pub(super) fn assert_is_junit(file: &Path) {
     if let Some(xmllint) = peer::find("xmllint") {
         let schema = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/junit.xsd");
         let arguments = ["--noout", "--schema", schema];
@@ -145,4 +145,120 @@ fn an_interrupted_judgement_is_reported() {
     assert_eq!(checks[0]["verdict"], "pass");
     assert_eq!(checks[1]["verdict"], "not judged");
     assert_eq!(checks[1]["reason"], "interrupted");
+}
+
+/// A judgement of the books of a server, with a report.
+fn judging(server: &Daemon, only: &[&str], report: &Path) -> Command {
+    let mut command = Command::new(path("z3950"));
+    command
+        .args(["probe", "--conformance"])
+        .args(only.iter().flat_map(|name| ["--only", name]))
+        .arg(format!("{}/books", server.address()))
+        .arg("--report")
+        .arg(report);
+    command
+}
+
+#[test]
+fn a_server_that_dies_is_an_error() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let report = folder.path().join("a.xml");
+    let server = Daemon::start(["--demo"]);
+    let mut child = judging(&server, &["init.", "search."], &report)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("starts");
+    let mut lines = std::io::BufReader::new(child.stdout.take().expect("piped"));
+    let mut first = String::new();
+    std::io::BufRead::read_line(&mut lines, &mut first).expect("a line");
+    drop(server);
+    let mut rest = String::new();
+    std::io::Read::read_to_string(&mut lines, &mut rest).expect("text");
+    let output = child.wait_with_output().expect("it ends");
+    let words = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(6), "{words} {rest}");
+    assert!(
+        words.contains("warning: the judgement is not complete: "),
+        "{words}"
+    );
+    let text = fs::read_to_string(&report).expect("a report");
+    assert!(text.contains("<error message="), "{text}");
+    assert_is_junit(&report);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn each_report_is_attempted() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let good = folder.path().join("good.json");
+    let server = Daemon::start(["--demo"]);
+    let full = Path::new("/dev/full");
+    let mut command = judging(&server, &["scan.count"], full);
+    command.arg("--report").arg(&good).arg("--report").arg(full);
+    let ran = z3950_tests::program::run(&mut command, "");
+    assert_eq!(ran.code, Some(1), "{ran:?}");
+    assert_eq!(
+        ran.stderr.matches("cannot write /dev/full").count(),
+        2,
+        "{ran:?}"
+    );
+    assert!(
+        fs::metadata(&good).is_ok_and(|data| data.len() > 0),
+        "{ran:?}"
+    );
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn reports_are_whole_if_findings_cannot_be_printed() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let server = Daemon::start(["--demo"]);
+    let full = fs::File::options()
+        .write(true)
+        .open("/dev/full")
+        .expect("opens");
+    let (reader, closed) = std::io::pipe().expect("a pipe");
+    drop(reader);
+    for (name, out, code) in [
+        ("full.json", Stdio::from(full), 1),
+        ("closed.json", Stdio::from(closed), 0),
+    ] {
+        let report = folder.path().join(name);
+        let output = judging(&server, &["init."], &report)
+            .stdout(out)
+            .stderr(Stdio::piped())
+            .output()
+            .expect("runs");
+        let words = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(code), "{name}: {words}");
+        let report = fs::read(&report).expect("a report");
+        let report: Value = serde_json::from_slice(&report).expect("JSON");
+        assert_eq!(
+            report["checks"].as_array().map(Vec::len),
+            Some(30),
+            "{name}"
+        );
+        assert_eq!(report["count"]["not judged"], 0, "{name}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn reports_are_files() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let pipe = folder.path().join("pipe.xml");
+    let made = Command::new("mkfifo").arg(&pipe).status();
+    assert!(made.expect("mkfifo starts").success());
+    let server = Daemon::start(["--demo"]);
+    for (report, words) in [
+        (&*pipe, "pipe.xml is a named pipe"),
+        (folder.path(), "is a folder, not a file"),
+        (&folder.path().join("none/a.xml"), "there is no folder"),
+    ] {
+        let ran = z3950_tests::program::run(&mut judging(&server, &["scan.count"], report), "");
+        assert_eq!(ran.code, Some(2), "{ran:?}");
+        assert!(ran.stderr.contains(words), "{ran:?}");
+        assert_eq!(ran.stdout, "", "nothing is judged before: {ran:?}");
+    }
 }
