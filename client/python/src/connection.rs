@@ -1,0 +1,361 @@
+//! ZOOM's Connection, and the functions that need none.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pythonize::pythonize;
+use z3950::asn1::apdu::OperationStatus;
+use z3950::asn1::describe::Describe;
+use z3950::asn1::es::item_order::Contact;
+use z3950::asn1::es::update::Action;
+use z3950::lookup::Identifier;
+use z3950::profile::Origin;
+use z3950::service::explain::ExplainOptions;
+use z3950::service::extended::Order;
+use z3950::service::scan::ScanOptions;
+use z3950::{Connection as Handle, Error as Failure, RecordForm};
+
+use crate::error::{Error, to_python};
+use crate::options::Options;
+use crate::process::{Local, shared};
+use crate::query::Query;
+use crate::record::Record;
+use crate::request::Request;
+use crate::result_set::{ResultSet, Slots};
+
+/// A connection, which its result sets share.
+pub(crate) struct Open {
+    pub(crate) handle: Handle,
+    is_closed: AtomicBool,
+}
+
+impl Open {
+    /// The connection.
+    ///
+    /// # Errors
+    /// After it was closed.
+    pub(crate) fn handle(&self) -> PyResult<Handle> {
+        match self.is_closed.load(Ordering::Acquire) {
+            true => Err(Error::new_err("the connection is closed")),
+            false => Ok(self.handle.clone()),
+        }
+    }
+}
+
+/// A connection.
+#[pyclass(frozen, module = "z3950._z3950")]
+pub(crate) struct Connection(Local<Arc<Open>>);
+
+impl Connection {
+    fn handle(&self) -> PyResult<Handle> {
+        self.0.get()?.handle()
+    }
+}
+
+/// Connects to a target.
+#[pyfunction]
+pub(crate) fn connect(py: Python<'_>, target: String, options: &Options) -> PyResult<Request> {
+    let (client, form) = (options.client(py, &target)?, options.form.clone());
+    Ok(Request::about(target.clone(), async move {
+        let handle = client.connect(target).await?.with_form(form);
+        let is_closed = AtomicBool::new(false);
+        Ok(Connection(Local::new(Arc::new(Open { handle, is_closed }))))
+    }))
+}
+
+/// The record that a retrieval URL names.
+#[pyfunction]
+pub(crate) fn get(py: Python<'_>, url: String, options: &Options) -> PyResult<Request> {
+    if options.form != RecordForm::default() {
+        return Err(PyTypeError::new_err(
+            "the URL names the form of the record, as in ?id7;esn=F;rs=marc; get takes no options for it",
+        ));
+    }
+    let client = options.client(py, &url)?;
+    Ok(Request::about(url.clone(), async move {
+        client.get(url).await.map(Record::from)
+    }))
+}
+
+/// Looks up an identifier in a session of its own, which goes back to the pool afterwards.
+#[pyfunction]
+pub(crate) fn lookup(
+    py: Python<'_>,
+    target: String,
+    identifier: String,
+    options: &Options,
+) -> PyResult<Request> {
+    let (client, form) = (options.client(py, &target)?, options.form.clone());
+    Ok(Request::about(target.clone(), async move {
+        let connection = client.connect(target).await?.with_form(form);
+        found(&connection, &identifier).await
+    }))
+}
+
+/// Refuses what is no target.
+#[pyfunction]
+pub(crate) fn check_target(py: Python<'_>, target: &str, options: &Options) -> PyResult<()> {
+    let client = options.client(py, target)?;
+    let resolved = client.profiles().resolve(target);
+    resolved
+        .map(drop)
+        .map_err(|error| to_python(&Failure::Target(Arc::new(error))))
+}
+
+/// A doubt about an identifier, or if nothing was found, a hint why.
+#[pyfunction]
+pub(crate) fn remark(identifier: &str, is_found: bool) -> Option<String> {
+    // Errors: what is no identifier is refused with its reason.
+    let identifier = identifier.parse::<Identifier>().ok()?;
+    let hint = || identifier.hint().filter(|_| !is_found);
+    identifier.doubt().or_else(hint)
+}
+
+/// The targets that have names.
+#[pyfunction]
+pub(crate) fn targets(py: Python<'_>) -> PyResult<Vec<Target>> {
+    let shared = shared(py)?;
+    let profiles = shared.client(py)?.profiles().iter();
+    let targets = profiles.map(|(name, entry)| {
+        let profile = &entry.profile;
+        Target {
+            name: name.to_owned(),
+            title: profile.title.clone(),
+            address: profile.endpoint().to_string(),
+            databases: profile.databases.clone(),
+            note: profile.note.clone(),
+            is_built_in: entry.origin == Origin::BuiltIn,
+        }
+    });
+    Ok(targets.collect())
+}
+
+/// What a lookup found: the query, the number of hits, and the first records.
+type Found = Option<(String, u64, Slots)>;
+
+async fn found(connection: &Handle, identifier: &str) -> Result<Found, Failure> {
+    let found = connection.lookup(identifier).await?;
+    Ok(found.map(|found| (found.query, found.hits, Slots(found.records))))
+}
+
+#[pymethods]
+impl Connection {
+    #[getter]
+    fn target(&self) -> PyResult<String> {
+        let open = self.0.get()?;
+        let target = open.handle.target();
+        let databases = target.databases();
+        let names: Vec<_> = databases
+            .iter()
+            .map(|name| name.0.to_string_lossy())
+            .collect();
+        Ok(format!("{}/{}", target.endpoint, names.join("+")))
+    }
+
+    /// Whether it is of no use any more, as in a child of its process.
+    #[getter]
+    fn is_closed(&self) -> bool {
+        let open = self.0.here();
+        open.is_none_or(|open| open.is_closed.load(Ordering::Acquire))
+    }
+
+    fn search(&self, query: &Query, first: u64) -> PyResult<Request> {
+        let (open, query) = (Arc::clone(self.0.get()?), query.meant.clone());
+        let handle = open.handle()?;
+        Ok(Request::new(async move {
+            let hits = handle.search_first(query, first).await?;
+            Ok(ResultSet::new(open, hits))
+        }))
+    }
+
+    fn scan(&self, query: &Query, size: u64, position: u64) -> PyResult<Request> {
+        let (handle, query) = (self.handle()?, query.meant.clone());
+        let mut options = ScanOptions::default();
+        options.number_of_terms = size;
+        options.preferred_position = Some(position);
+        Ok(Request::new(async move {
+            let terms = handle.scan_with(query, options).await?;
+            let terms = terms.terms().iter().map(|term| ScanTerm {
+                term: term.term.clone(),
+                display: term.display.clone().unwrap_or_else(|| term.term.clone()),
+                count: term.count,
+            });
+            Ok(terms.collect::<Vec<_>>())
+        }))
+    }
+
+    fn get(&self, docid: Vec<u8>) -> PyResult<Request> {
+        let handle = self.handle()?;
+        Ok(Request::new(async move {
+            handle.get(docid).await.map(Record::from)
+        }))
+    }
+
+    fn lookup(&self, identifier: String) -> PyResult<Request> {
+        let handle = self.handle()?;
+        Ok(Request::new(
+            async move { found(&handle, &identifier).await },
+        ))
+    }
+
+    fn update(&self, action: &str, records: Vec<PyRef<'_, Record>>) -> PyResult<Request> {
+        let action = match action {
+            "insert" => Action::RECORD_INSERT,
+            "replace" => Action::RECORD_REPLACE,
+            "delete" => Action::RECORD_DELETE,
+            _ => {
+                let words = format!("{action:?} is neither insert, replace nor delete");
+                return Err(PyValueError::new_err(words));
+            }
+        };
+        let records = records.iter().map(|record| record.as_marc().cloned());
+        let records: Option<Vec<_>> = records.collect();
+        let records = records.ok_or_else(|| Error::new_err("only MARC records can be updated"))?;
+        let handle = self.handle()?;
+        Ok(Request::once(async move {
+            let done = handle.update(action, &records).await?;
+            Ok(TaskResult::of(done.status))
+        }))
+    }
+
+    fn order(
+        &self,
+        hits: &ResultSet,
+        position: u64,
+        name: Option<&str>,
+        phone: Option<&str>,
+        email: Option<&str>,
+    ) -> PyResult<Request> {
+        let (handle, hits) = (self.handle()?, hits.shared()?);
+        let mut order = Order::default();
+        if name.or(phone).or(email).is_some() {
+            order.contact = Some(Contact {
+                name: name.map(Into::into),
+                phone: phone.map(Into::into),
+                email: email.map(Into::into),
+            });
+        }
+        Ok(Request::once(async move {
+            let hits = hits.set.read().await;
+            let done = handle.order(&hits, position, order).await?;
+            Ok(TaskResult::of(done.status))
+        }))
+    }
+
+    fn explain(&self, category: String) -> PyResult<Request> {
+        let handle = self.handle()?;
+        let mut options = ExplainOptions::default();
+        options.category = category;
+        Ok(Request::new(async move {
+            if handle.target().endpoint.is_sru() {
+                let description = handle.describe().await?;
+                let xml = String::from_utf8_lossy(&description.xml).into_owned();
+                return Ok(Values(vec![xml.into()]));
+            }
+            let found = handle.explain(&options).await?;
+            let records = found.records.iter();
+            Ok(Values(
+                records.map(|record| record.describe().to_json()).collect(),
+            ))
+        }))
+    }
+
+    fn close(&self) -> Request {
+        // In a child there is nothing to close: the session is the parent's.
+        let open = self.0.here();
+        let open = open.filter(|open| !open.is_closed.swap(true, Ordering::AcqRel));
+        let handle = open.map(|open| open.handle.clone());
+        Request::new(async move {
+            if let Some(handle) = handle {
+                // Errors: the session has ended all the same.
+                let _ = handle.close().await;
+            }
+            Ok(())
+        })
+    }
+}
+
+/// Values of JSON.
+struct Values(Vec<serde_json::Value>);
+
+impl<'py> IntoPyObject<'py> for Values {
+    type Target = PyAny;
+    type Output = Bound<'py, PyAny>;
+    type Error = PyErr;
+
+    fn into_pyobject(self, py: Python<'py>) -> PyResult<Self::Output> {
+        Ok(pythonize(py, &self.0)?)
+    }
+}
+
+/// A term of an index: to search for, to display, and the number of records with it, if the server says.
+#[pyclass(frozen, get_all, module = "z3950")]
+pub(crate) struct ScanTerm {
+    term: String,
+    display: String,
+    count: Option<u64>,
+}
+
+#[pymethods]
+impl ScanTerm {
+    fn __str__(&self) -> &str {
+        &self.display
+    }
+
+    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+        let term = self.term.as_str().into_pyobject(py)?;
+        let count = self
+            .count
+            .map_or("unknown".to_owned(), |count| count.to_string());
+        Ok(format!("<ScanTerm {} ({count})>", term.repr()?))
+    }
+}
+
+/// A target that has a name, to connect to: built in, or of the user's `targets.toml`.
+#[pyclass(frozen, get_all, module = "z3950")]
+pub(crate) struct Target {
+    name: String,
+    title: Option<String>,
+    address: String,
+    databases: Vec<String>,
+    note: Option<String>,
+    is_built_in: bool,
+}
+
+#[pymethods]
+impl Target {
+    fn __str__(&self) -> &str {
+        &self.name
+    }
+
+    fn __repr__(&self) -> String {
+        let databases = self.databases.join("+");
+        format!("<Target {} ({}/{databases})>", self.name, self.address)
+    }
+}
+
+/// The result of an update or an order. The status is `done` or `accepted`; one that failed is a `Diagnostic`.
+#[pyclass(frozen, get_all, module = "z3950")]
+pub(crate) struct TaskResult {
+    status: &'static str,
+}
+
+impl TaskResult {
+    fn of(status: OperationStatus) -> Self {
+        Self {
+            status: match status {
+                OperationStatus::DONE => "done",
+                _ => "accepted",
+            },
+        }
+    }
+}
+
+#[pymethods]
+impl TaskResult {
+    fn __repr__(&self) -> String {
+        format!("<TaskResult {}>", self.status)
+    }
+}

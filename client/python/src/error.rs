@@ -1,0 +1,97 @@
+//! The library's errors as exceptions of `z3950._errors`, and panics as exceptions too: a program that catches `z3950.Error` goes on.
+
+use std::any::Any;
+use std::error::Error as _;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use pyo3::exceptions::PyValueError;
+use pyo3::import_exception;
+use pyo3::prelude::*;
+use z3950::error::Cause;
+use z3950::profile::ProfileError;
+use z3950::{Diagnostics, Error as Failure};
+
+import_exception!(z3950._errors, Error);
+import_exception!(z3950._errors, NoMatch);
+import_exception!(z3950._errors, Ambiguous);
+import_exception!(z3950._errors, Diagnostic);
+import_exception!(z3950._errors, Unavailable);
+import_exception!(z3950._errors, Timeout);
+import_exception!(z3950._errors, BadUrl);
+import_exception!(z3950._errors, BadQuery);
+
+/// The exception of an error, with the words of the error and of its causes.
+pub(crate) fn to_python(error: &Failure) -> PyErr {
+    in_words(error, chain(error))
+}
+
+/// The same, after the name of the target if that is unavailable: of several, one has to know which.
+pub(crate) fn to_python_about(target: &str, error: &Failure) -> PyErr {
+    let words = chain(error);
+    match error {
+        Failure::Unavailable { .. } | Failure::ProtocolClosed { .. } | Failure::Ended { .. } => {
+            in_words(error, format!("{target}: {words}"))
+        }
+        _ => in_words(error, words),
+    }
+}
+
+fn in_words(error: &Failure, words: String) -> PyErr {
+    match error {
+        Failure::NoMatch => NoMatch::new_err(words),
+        Failure::Ambiguous { hits } => Ambiguous::new_err((words, *hits)),
+        Failure::Refused { diagnostics, .. } => refused(words, diagnostics),
+        Failure::InitRejected(rejected) => refused(words, &rejected.diagnostics),
+        Failure::Unavailable {
+            cause: Cause::Timeout(_) | Cause::Deadline | Cause::SessionsInUse(_),
+            ..
+        } => Timeout::new_err(words),
+        Failure::Unavailable { .. } | Failure::ProtocolClosed { .. } | Failure::Ended { .. } => {
+            Unavailable::new_err(words)
+        }
+        Failure::Url(error) => BadUrl::new_err((words, error.offset())),
+        // A file of targets that is not valid says nothing about the target.
+        Failure::Target(error) if !matches!(**error, ProfileError::Target(_)) => {
+            Error::new_err(words)
+        }
+        Failure::Target(_) | Failure::Build(_) | Failure::Plan(_) | Failure::PortRefused(_) => {
+            BadUrl::new_err(words)
+        }
+        Failure::Query(error) => BadQuery::new_err((words, error.offset)),
+        Failure::Term(_) | Failure::Identifier(_) | Failure::NotOneTerm => BadQuery::new_err(words),
+        Failure::ForeignResultSet => PyValueError::new_err(words),
+        _ => Error::new_err(words),
+    }
+}
+
+fn refused(words: String, diagnostics: &Diagnostics) -> PyErr {
+    let addinfo = diagnostics.addinfo().map(|addinfo| addinfo.into_owned());
+    Diagnostic::new_err((words, diagnostics.condition(), addinfo))
+}
+
+fn chain(error: &Failure) -> String {
+    let mut words = error.to_string();
+    let mut cause = error.source();
+    while let Some(inner) = cause {
+        let said = inner.to_string();
+        // "Connection refused (os error 111)" says no more than "connection refused".
+        let plain = said.split(" (os error").next().unwrap_or_default();
+        if !words.ends_with(&plain.to_lowercase()) {
+            words = format!("{words}: {said}");
+        }
+        cause = inner.source();
+    }
+    words
+}
+
+/// What `work` gives. PyO3 would make an exception of a panic that `except Exception` does not catch.
+pub(crate) fn guarded<T>(work: impl FnOnce() -> PyResult<T>) -> PyResult<T> {
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| Err(panicked(&*panic)))
+}
+
+/// The exception of a panic.
+pub(crate) fn panicked(panic: &(dyn Any + Send)) -> PyErr {
+    let words = panic.downcast_ref::<String>().map(String::as_str);
+    let words = words.or_else(|| panic.downcast_ref::<&str>().copied());
+    Error::new_err(format!("internal error: {}", words.unwrap_or("a panic")))
+}

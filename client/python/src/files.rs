@@ -1,0 +1,427 @@
+//! Files of records: read one at a time, and converted piece by piece, in constant memory.
+
+use std::fs::File;
+use std::io::{self, BufReader, Cursor, Read};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use bytes::Bytes;
+use pyo3::exceptions::{PyOSError, PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyByteArray, PyBytes, PyIterator, PyMemoryView};
+use pyo3::{PyTraverseError, PyVisit};
+#[cfg(unix)]
+use rustix::fs::{Mode, OFlags};
+use z3950::marc::Form;
+use z3950::marc::charset::{Charset, Options, to_utf8};
+use z3950::marc::stream::{InputForm, InputRecord, RecordReader};
+
+use crate::error::{Error, guarded};
+use crate::process::Local;
+use crate::record::Record;
+
+/// How many octets are read before one looks for signals: those between two records may be very many.
+const SIGNAL_OCTETS: usize = 16 << 20;
+
+/// Octets, between which one looks for signals.
+struct Watched {
+    octets: Octets,
+    since: usize,
+}
+
+impl Read for Watched {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.since >= SIGNAL_OCTETS {
+            self.since = 0;
+            Python::attach(|py| py.check_signals())?;
+        }
+        let count = self.octets.read(buffer)?;
+        self.since += count;
+        Ok(count)
+    }
+}
+
+/// Octets from a file, from memory, or from an object with `read`.
+enum Octets {
+    File(BufReader<File>),
+    Memory(Cursor<Bytes>),
+    Object(Arc<Py<PyAny>>),
+}
+
+impl Read for Octets {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Self::File(file) => with_signals(|| file.read(buffer)),
+            Self::Memory(octets) => octets.read(buffer),
+            Self::Object(object) => Python::attach(|py| {
+                let read = object.call_method1(py, "read", (buffer.len(),))?;
+                let octets = read.cast_bound::<PyBytes>(py).map_err(|_| {
+                    PyTypeError::new_err("read() gave no bytes: open the file in binary mode")
+                })?;
+                let mut octets = octets.as_bytes();
+                if octets.len() > buffer.len() {
+                    return Err(PyValueError::new_err(
+                        "read() gave more octets than it was asked for",
+                    )
+                    .into());
+                }
+                octets.read(buffer)
+            }),
+        }
+    }
+}
+
+/// Makes a call again when a signal has interrupted it, and was handled. A file may be a pipe, for which one waits.
+fn with_signals<T>(mut call: impl FnMut() -> io::Result<T>) -> io::Result<T> {
+    loop {
+        match call() {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {
+                Python::attach(|py| py.check_signals())?;
+            }
+            ended => return ended,
+        }
+    }
+}
+
+/// Opens a file; a signal may interrupt it, as it may not in `File::open`.
+#[cfg(unix)]
+fn open(path: &Path) -> io::Result<File> {
+    let flags = OFlags::RDONLY | OFlags::CLOEXEC;
+    Ok(rustix::fs::open(path, flags, Mode::empty())?.into())
+}
+
+#[cfg(not(unix))]
+fn open(path: &Path) -> io::Result<File> {
+    File::open(path)
+}
+
+/// What happens to damaged records: those of which anything is lost or guessed, octets that are no text included.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum OnDamage {
+    Raise,
+    /// They are taken as far as they can be read; those that cannot are raised.
+    Repair,
+    Skip,
+}
+
+/// How many faults of a record an exception names.
+const SHOWN: usize = 3;
+
+/// Where records come from.
+enum Input {
+    File {
+        records: Box<RecordReader<Watched>>,
+        /// The object that is read, if there is one.
+        object: Option<Arc<Py<PyAny>>>,
+        charset: Option<Charset>,
+        damage: OnDamage,
+    },
+    Objects(Py<PyIterator>),
+    /// The garbage collector took it.
+    Nothing,
+}
+
+impl Input {
+    fn new(
+        py: Python<'_>,
+        source: &Bound<'_, PyAny>,
+        form: Option<&str>,
+        charset: Option<&str>,
+        errors: &str,
+    ) -> PyResult<Self> {
+        let damage = match errors {
+            "strict" => OnDamage::Raise,
+            "repair" => OnDamage::Repair,
+            "skip" => OnDamage::Skip,
+            _ => return Err(unknown(errors, "strict, repair or skip")),
+        };
+        let charset = charset.map(|name| {
+            Charset::by_name(name).ok_or_else(|| {
+                unknown(
+                    name,
+                    "the name of a character set, such as utf-8, marc-8 or iso5426",
+                )
+            })
+        });
+        let charset = charset.transpose()?;
+        let mut fallback = InputForm::Marc;
+        let mut object = None;
+        let octets = if let Ok(octets) = source.cast::<PyBytes>() {
+            in_memory(octets)
+        } else if source.is_instance_of::<PyByteArray>() || source.is_instance_of::<PyMemoryView>()
+        {
+            let octets = py.get_type::<PyBytes>().call1((source,))?;
+            in_memory(octets.cast()?)
+        } else if source.hasattr("read")? {
+            let source = Arc::new(source.clone().unbind());
+            object = Some(Arc::clone(&source));
+            Octets::Object(source)
+        } else if let Ok(path) = source.extract::<PathBuf>() {
+            let extension = path.extension().and_then(|extension| extension.to_str());
+            fallback = extension
+                .and_then(InputForm::by_extension)
+                .unwrap_or(fallback);
+            let file = py.detach(|| with_signals(|| open(&path)));
+            let file = file.map_err(|error| of_file(py, &path, error))?;
+            Octets::File(BufReader::new(file))
+        } else if let Ok(records) = source.try_iter() {
+            // Those of other packages are read one by one.
+            let each = py.import("z3950._common")?.getattr("EachRecord")?;
+            return Ok(Self::Objects(each.call1((records,))?.try_iter()?.unbind()));
+        } else {
+            return Err(PyTypeError::new_err(
+                "records come from a path, bytes, a file in binary mode, or an iterable of records",
+            ));
+        };
+        let octets = Watched { octets, since: 0 };
+        let form = form.map(|name| {
+            InputForm::by_extension(name)
+                .ok_or_else(|| unknown(name, "marc, marcxml, json, mrk or line"))
+        });
+        let records = match form.transpose()? {
+            Some(form) => RecordReader::new(octets, form),
+            None => py.detach(|| RecordReader::guessing(octets, fallback))?,
+        };
+        Ok(Self::File {
+            records: Box::new(records),
+            object,
+            charset,
+            damage,
+        })
+    }
+
+    fn next(&mut self, py: Python<'_>) -> PyResult<Option<Py<Record>>> {
+        match self {
+            Self::Objects(records) => {
+                let Some(record) = records.bind(py).clone().next().transpose()? else {
+                    return Ok(None);
+                };
+                Ok(Some(record.cast_into()?.unbind()))
+            }
+            Self::Nothing => Ok(None),
+            Self::File {
+                records,
+                charset,
+                damage,
+                ..
+            } => {
+                let mut options = Options::default();
+                options.charset = *charset;
+                options.character_references = true;
+                loop {
+                    let read = || next_of_file(records, &options, *damage == OnDamage::Repair);
+                    match guarded(|| py.detach(read))? {
+                        Next::Record(record) => return Ok(Some(Py::new(py, record)?)),
+                        Next::End => return Ok(None),
+                        // Many may follow each other.
+                        Next::Damaged(_) if *damage == OnDamage::Skip => py.check_signals()?,
+                        Next::Damaged(words) => return Err(Error::new_err(words)),
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// What comes next in a file.
+enum Next {
+    Record(Record),
+    /// Where, and what is wrong.
+    Damaged(String),
+    End,
+}
+
+fn next_of_file(
+    records: &mut RecordReader<Watched>,
+    options: &Options,
+    repairs: bool,
+) -> PyResult<Next> {
+    let Some(found) = records.next() else {
+        return Ok(Next::End);
+    };
+    let InputRecord {
+        number,
+        offset,
+        record,
+        notes,
+        incomplete,
+        guessed,
+        ..
+    } = found?;
+    let damaged = |what: &str| {
+        Next::Damaged(format!(
+            "record {number} (octet {offset}) is damaged: {what}"
+        ))
+    };
+    let converted = match record {
+        Ok(record) => to_utf8(&record, options),
+        Err(damage) => return Ok(damaged(&damage)),
+    };
+    if repairs || !(incomplete || guessed || converted.is_loss()) {
+        return Ok(Next::Record(converted.record.into()));
+    }
+    // Those without which the record would be sound are not told.
+    let notes = notes.into_iter().filter(|_| incomplete || guessed);
+    let problems = converted.problems.iter();
+    let problems = problems.filter(|found| found.problem.kind.is_undecoded());
+    let words = notes.chain(problems.map(ToString::to_string));
+    let words: Vec<String> = words.take(SHOWN).collect();
+    Ok(damaged(&format!(
+        "{}; errors=\"repair\" takes it as it is",
+        words.join("; ")
+    )))
+}
+
+fn in_memory(octets: &Bound<'_, PyBytes>) -> Octets {
+    Octets::Memory(Cursor::new(Bytes::copy_from_slice(octets.as_bytes())))
+}
+
+/// The exception of a file that cannot be opened, with its name, or that of a handler of signals.
+fn of_file(py: Python<'_>, path: &Path, error: io::Error) -> PyErr {
+    let Some(code) = error.raw_os_error() else {
+        return error.into();
+    };
+    let words = py
+        .import("os")
+        .and_then(|os| os.call_method1("strerror", (code,)));
+    match words {
+        Ok(words) => PyOSError::new_err((code, words.unbind(), path.as_os_str().to_owned())),
+        Err(_) => PyOSError::new_err(format!("{}: {error}", path.display())),
+    }
+}
+
+fn unknown(value: &str, expected: &str) -> PyErr {
+    PyValueError::new_err(format!("{value:?} is not {expected}"))
+}
+
+/// The records of a file. A child of the process that opened it would take them from its parent: both have the same place in the file.
+#[pyclass(frozen, module = "z3950._z3950")]
+pub(crate) struct Reader(Local<Mutex<Input>>);
+
+#[pymethods]
+impl Reader {
+    #[new]
+    fn new(
+        py: Python<'_>,
+        source: &Bound<'_, PyAny>,
+        form: Option<&str>,
+        charset: Option<&str>,
+        errors: &str,
+    ) -> PyResult<Self> {
+        let input = Input::new(py, source, form, charset, errors)?;
+        Ok(Self(Local::new(Mutex::new(input))))
+    }
+
+    fn __iter__(this: PyRef<'_, Self>) -> PyRef<'_, Self> {
+        this
+    }
+
+    /// The next record. After an exception for a damaged one, the record after it follows.
+    fn __next__(&self, py: Python<'_>) -> PyResult<Option<Py<Record>>> {
+        // `list` takes them all without looking for signals.
+        py.check_signals()?;
+        let input = self.0.here().ok_or_else(|| {
+            Error::new_err("these records were opened before a fork and belong to the parent process: open them again in the child")
+        })?;
+        input.try_lock().map_err(|_| in_use())?.next(py)
+    }
+
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        match self.held().as_deref() {
+            Some(Input::File { object, .. }) => visit.call(object.as_deref()),
+            Some(Input::Objects(records)) => visit.call(records),
+            Some(Input::Nothing) | None => Ok(()),
+        }
+    }
+
+    fn __clear__(&self) {
+        if let Some(mut input) = self.held() {
+            *input = Input::Nothing;
+        }
+    }
+}
+
+impl Reader {
+    /// What is read, unless another thread or process has it.
+    fn held(&self) -> Option<MutexGuard<'_, Input>> {
+        self.0.here()?.try_lock().ok()
+    }
+}
+
+/// Records in another form, a piece at a time.
+#[pyclass(frozen, module = "z3950._z3950")]
+pub(crate) struct Converter {
+    records: Py<Reader>,
+    form: Form,
+    progress: Mutex<Progress>,
+}
+
+/// How much of a document is written.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Progress {
+    Nothing,
+    Begun,
+    Ended,
+}
+
+#[pymethods]
+impl Converter {
+    #[new]
+    fn new(records: Py<Reader>, to: &str) -> PyResult<Self> {
+        let mut forms = Form::ALL.into_iter();
+        let form = forms.find(|form| form.name() == to).ok_or_else(|| {
+            unknown(
+                to,
+                "marc, marcxml, marcxchange, json, mrk, line, dc or brief",
+            )
+        })?;
+        Ok(Self {
+            records,
+            form,
+            progress: Mutex::new(Progress::Nothing),
+        })
+    }
+
+    fn __iter__(this: PyRef<'_, Self>) -> PyRef<'_, Self> {
+        this
+    }
+
+    fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyBytes>>> {
+        let mut progress = self.progress.try_lock().map_err(|_| in_use())?;
+        let record = self.records.get().__next__(py)?;
+        let mut piece = match *progress {
+            Progress::Nothing => self.form.begin(),
+            Progress::Begun if record.is_some() => self.form.between(),
+            Progress::Begun => "",
+            Progress::Ended => return Ok(None),
+        }
+        .as_bytes()
+        .to_vec();
+        match record {
+            Some(record) => {
+                let record = record.bind(py).get();
+                let marc = record
+                    .as_marc()
+                    .ok_or_else(|| Error::new_err("only MARC records can be converted"))?;
+                guarded(|| {
+                    let written = self.form.write(marc, &mut piece);
+                    written.map_err(|error| Error::new_err(error.to_string()))
+                })?;
+                *progress = Progress::Begun;
+            }
+            None => {
+                piece.extend_from_slice(self.form.end().as_bytes());
+                *progress = Progress::Ended;
+            }
+        }
+        Ok(Some(PyBytes::new(py, &piece)))
+    }
+
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        visit.call(&self.records)
+    }
+}
+
+fn in_use() -> PyErr {
+    Error::new_err("another thread is reading from this")
+}

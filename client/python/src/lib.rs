@@ -1,0 +1,59 @@
+#![forbid(unsafe_code)]
+//! The native half of the Python package `z3950`: the library `z3950` as values that Python's classes hold, and requests
+//! that they wait for. The classes for people are in `python/z3950`, which also says what each part is for.
+//!
+//! | file | holds |
+//! |---|---|
+//! | `process` | the runtime and the client of a process; what is of no use after a fork |
+//! | `request` | a request in progress: waited for, or reported to asyncio |
+//! | `error` | the library's errors as Python's; panics as errors |
+//! | `options` | what `connect` takes |
+//! | `connection`, `result_set` | ZOOM's objects |
+//! | `query`, `record`, `url` | values |
+//! | `files` | files of records, read and converted |
+//! | `server` | the server of tests |
+
+mod connection;
+mod error;
+mod files;
+mod options;
+mod process;
+mod query;
+mod record;
+mod request;
+mod result_set;
+mod server;
+mod url;
+
+use pyo3::prelude::*;
+
+#[pymodule]
+mod _z3950 {
+    use pyo3::prelude::*;
+
+    #[pymodule_export]
+    use crate::connection::{Connection, ScanTerm, Target, TaskResult};
+    #[pymodule_export]
+    use crate::connection::{check_target, connect, get, lookup, remark, targets};
+    #[pymodule_export]
+    use crate::files::{Converter, Reader};
+    #[pymodule_export]
+    use crate::options::Options;
+    #[pymodule_export]
+    use crate::query::Query;
+    #[pymodule_export]
+    use crate::record::{Holding, Record};
+    #[pymodule_export]
+    use crate::request::{Request, Started};
+    #[pymodule_export]
+    use crate::result_set::ResultSet;
+    #[pymodule_export]
+    use crate::server::Server;
+    #[pymodule_export]
+    use crate::url::{FoundUrl, Url, extract, parse};
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.add("__version__", env!("CARGO_PKG_VERSION"))
+    }
+}

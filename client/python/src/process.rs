@@ -1,0 +1,158 @@
+//! The runtime and the client that all requests of a process share, and values that belong to one process.
+//!
+//! The runtime has no thread of its own: a thread that waits for a request drives it, and several take turns. Only requests that go on
+//! while nobody waits, those of asyncio and of lookups side by side, have a thread started.
+
+use std::process;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::thread::{self, JoinHandle};
+
+use pyo3::prelude::*;
+use tokio::runtime::{Builder, Runtime};
+use tokio::sync::oneshot;
+use z3950::Client;
+
+use crate::error::{Error, to_python};
+
+/// What the requests of a process share.
+pub(crate) struct Shared {
+    pub(crate) runtime: Runtime,
+    client: OnceLock<Client>,
+    driver: Mutex<Option<Driver>>,
+}
+
+/// The thread that drives the runtime while no other one waits.
+struct Driver {
+    stop: oneshot::Sender<()>,
+    thread: JoinHandle<()>,
+}
+
+/// Read and replaced only by threads that hold the GIL, so that no other thread has it locked at a fork.
+static SHARED: Mutex<Option<Local<Arc<Shared>>>> = Mutex::new(None);
+
+/// The runtime of this process, which a child has anew.
+pub(crate) fn shared(_: Python<'_>) -> PyResult<Arc<Shared>> {
+    let mut slot = SHARED.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(shared) = existing(&slot) {
+        return Ok(shared);
+    }
+    let shared = Arc::new(Shared {
+        runtime: Builder::new_current_thread().enable_all().build()?,
+        client: OnceLock::new(),
+        driver: Mutex::new(None),
+    });
+    *slot = Some(Local::new(Arc::clone(&shared)));
+    Ok(shared)
+}
+
+/// What there is for this process, if it has made any requests.
+fn existing(slot: &Option<Local<Arc<Shared>>>) -> Option<Arc<Shared>> {
+    slot.as_ref().and_then(Local::here).cloned()
+}
+
+impl Shared {
+    /// The client with the user's targets, whose sessions all connections share until Python exits.
+    pub(crate) fn client(&self, py: Python<'_>) -> PyResult<&Client> {
+        if let Some(client) = self.client.get() {
+            return Ok(client);
+        }
+        let client = Client::from_user_config().map_err(|error| to_python(&error))?;
+        let end = wrap_pyfunction!(end, py)?;
+        py.import("atexit")?.call_method1("register", (end,))?;
+        Ok(self.client.get_or_init(|| client))
+    }
+
+    /// Has requests make progress while no thread waits, until Python exits. Nothing here lets go of the GIL, so no other thread has
+    /// the lock.
+    pub(crate) fn drive(self: &Arc<Self>, _: Python<'_>) -> PyResult<()> {
+        let mut driver = self.driver.lock().unwrap_or_else(PoisonError::into_inner);
+        if driver.is_none() {
+            let (stop, stopped) = oneshot::channel();
+            let shared = Arc::clone(self);
+            let run = move || drop(shared.runtime.block_on(stopped));
+            let thread = thread::Builder::new().name("z3950".to_owned()).spawn(run)?;
+            *driver = Some(Driver { stop, thread });
+        }
+        Ok(())
+    }
+
+    fn take_driver(&self) -> Option<Driver> {
+        let mut driver = self.driver.lock().unwrap_or_else(PoisonError::into_inner);
+        driver.take()
+    }
+}
+
+/// Called when Python exits: closes the sessions that nobody uses, and ends the thread, since one that is running Python code when the
+/// interpreter ends would abort the process.
+#[pyfunction]
+fn end(py: Python<'_>) {
+    let shared = existing(&SHARED.lock().unwrap_or_else(PoisonError::into_inner));
+    let Some(shared) = shared else {
+        return;
+    };
+    py.detach(|| {
+        if let Some(client) = shared.client.get() {
+            shared.runtime.block_on(client.close_all());
+        }
+        if let Some(Driver { stop, thread }) = shared.take_driver() {
+            drop(stop);
+            // Errors: a panic of the thread was reported when it happened.
+            let _ = thread.join();
+        }
+    });
+}
+
+/// A value of use only in the process that made it, because it has to do with open sockets. In a child it is neither used nor dropped:
+/// both processes have the same sockets, and the registrations of the runtime's poller are shared.
+pub(crate) struct Local<T> {
+    value: Option<T>,
+    process: u32,
+}
+
+impl<T> Local<T> {
+    pub(crate) fn new(value: T) -> Self {
+        Self {
+            value: Some(value),
+            process: process::id(),
+        }
+    }
+
+    /// The value, unless this is a child of the process that made it.
+    pub(crate) fn here(&self) -> Option<&T> {
+        self.value
+            .as_ref()
+            .filter(|_| self.process == process::id())
+    }
+
+    /// The value.
+    ///
+    /// # Errors
+    /// In a child of the process that made it.
+    pub(crate) fn get(&self) -> PyResult<&T> {
+        self.here().ok_or_else(of_parent)
+    }
+
+    /// The same, to be changed.
+    ///
+    /// # Errors
+    /// Those of [`get`](Self::get).
+    pub(crate) fn get_mut(&mut self) -> PyResult<&mut T> {
+        let is_here = self.process == process::id();
+        let value = self.value.as_mut().filter(|_| is_here);
+        value.ok_or_else(of_parent)
+    }
+}
+
+fn of_parent() -> PyErr {
+    Error::new_err(
+        "this was opened before a fork and belongs to the parent process: connect again in the child",
+    )
+}
+
+impl<T> Drop for Local<T> {
+    fn drop(&mut self) {
+        if self.process != process::id() {
+            std::mem::forget(self.value.take());
+        }
+    }
+}

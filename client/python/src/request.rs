@@ -1,0 +1,183 @@
+//! A request: work on the runtime whose result Python waits for. A thread that waits has released the GIL and still takes
+//! signals; asyncio gets a callback instead. If nobody wants the result any more, the request is cancelled and its session lives on.
+//!
+//! A thread that waits polls its work itself, which is the quickest. After a tick the work becomes a task of the runtime, which any waiting
+//! thread drives: a handler of signals, which runs between two ticks, may make a request that waits for this one.
+
+use std::panic::{AssertUnwindSafe, resume_unwind};
+use std::pin::Pin;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use futures_util::FutureExt;
+use pyo3::IntoPyObjectExt;
+use pyo3::prelude::*;
+use tokio::task::{AbortHandle, yield_now};
+use tokio::time::timeout;
+use tokio_util::task::AbortOnDropHandle;
+use z3950::Error as Failure;
+
+use crate::error::{Error, guarded, panicked, to_python, to_python_about};
+use crate::process::{Local, Shared, shared};
+
+/// How long a waiting thread leaves a signal unnoticed. Signals do not wake the runtime, because only Python may handle them.
+pub(crate) const SIGNAL_TICK: Duration = Duration::from_millis(50);
+
+/// The result, made into an object with the GIL held.
+type Reply = Box<dyn FnOnce(Python<'_>) -> PyResult<Py<PyAny>> + Send>;
+type Work = Pin<Box<dyn Future<Output = Reply> + Send>>;
+
+/// Work whose result can be had once.
+#[pyclass(frozen, module = "z3950._z3950")]
+pub(crate) struct Request(Local<Mutex<Option<Work>>>);
+
+impl Request {
+    pub(crate) fn new<T>(work: impl Future<Output = Result<T, Failure>> + Send + 'static) -> Self
+    where
+        T: for<'py> IntoPyObjectExt<'py> + Send + 'static,
+    {
+        Self::with(work, |error| to_python(&error))
+    }
+
+    /// Work that is not repeated in another session. What has arrived comes first, so that it is not sent in a session that the server
+    /// closed while no thread drove the runtime.
+    pub(crate) fn once<T>(work: impl Future<Output = Result<T, Failure>> + Send + 'static) -> Self
+    where
+        T: for<'py> IntoPyObjectExt<'py> + Send + 'static,
+    {
+        Self::new(async {
+            // A task, so that whatever thread drives the runtime looks for what has arrived, and its tasks read that, before it goes on.
+            let task = AbortOnDropHandle::new(tokio::spawn(async {
+                yield_now().await;
+                work.await
+            }));
+            task.await
+                .unwrap_or_else(|ended| match ended.try_into_panic() {
+                    Ok(panic) => resume_unwind(panic),
+                    Err(_) => Err(Failure::Ended { cause: None }),
+                })
+        })
+    }
+
+    /// Work for a target, whose errors name it.
+    pub(crate) fn about<T>(
+        target: String,
+        work: impl Future<Output = Result<T, Failure>> + Send + 'static,
+    ) -> Self
+    where
+        T: for<'py> IntoPyObjectExt<'py> + Send + 'static,
+    {
+        Self::with(work, move |error| to_python_about(&target, &error))
+    }
+
+    fn with<T>(
+        work: impl Future<Output = Result<T, Failure>> + Send + 'static,
+        to_python: impl FnOnce(Failure) -> PyErr + Send + 'static,
+    ) -> Self
+    where
+        T: for<'py> IntoPyObjectExt<'py> + Send + 'static,
+    {
+        let work = AssertUnwindSafe(work)
+            .catch_unwind()
+            .map(move |done| -> Reply {
+                match done {
+                    Ok(Ok(value)) => Box::new(|py| value.into_py_any(py)),
+                    Ok(Err(error)) => Box::new(move |_| Err(to_python(error))),
+                    Err(panic) => Box::new(move |_| Err(panicked(&*panic))),
+                }
+            });
+        Self::of(Box::pin(work))
+    }
+
+    fn of(work: Work) -> Self {
+        Self(Local::new(Mutex::new(Some(work))))
+    }
+
+    fn take(&self) -> PyResult<Work> {
+        let mut work = self.0.get()?.lock().unwrap_or_else(PoisonError::into_inner);
+        work.take()
+            .ok_or_else(|| Error::new_err("the result of this request was taken before"))
+    }
+}
+
+/// Makes the work a task. It ends when what is returned is dropped.
+fn begun(work: Work, shared: &Shared) -> Work {
+    let work = AbortOnDropHandle::new(shared.runtime.spawn(work));
+    Box::pin(work.map(|ended| -> Reply {
+        match ended {
+            Ok(reply) => reply,
+            Err(error) => Box::new(move |_| Err(Error::new_err(error.to_string()))),
+        }
+    }))
+}
+
+/// Lets the work go on until it ends, but for a tick at most.
+fn tick(py: Python<'_>, shared: &Shared, work: &mut Work) -> PyResult<Option<Reply>> {
+    let step = || {
+        let tick = async { timeout(SIGNAL_TICK, work).await };
+        shared.runtime.block_on(tick).ok()
+    };
+    guarded(|| Ok(py.detach(step)))
+}
+
+#[pymethods]
+impl Request {
+    /// Waits for the result.
+    fn wait(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        let shared = shared(py)?;
+        let mut work = self.take()?;
+        if let Some(reply) = tick(py, &shared, &mut work)? {
+            return guarded(|| reply(py));
+        }
+        let mut work = Local::new(begun(work, &shared));
+        loop {
+            py.check_signals()?;
+            // A handler of signals may have forked.
+            if let Some(reply) = tick(py, &shared, work.get_mut()?)? {
+                return guarded(|| reply(py));
+            }
+        }
+    }
+
+    /// Begins the work, which goes on while nobody waits, so that no limit passes unused.
+    fn spawn(&self, py: Python<'_>) -> PyResult<Self> {
+        let shared = shared(py)?;
+        shared.drive(py)?;
+        Ok(Self::of(begun(self.take()?, &shared)))
+    }
+
+    /// Begins the work, and calls `done(result, error)` when it has ended, in another thread.
+    fn start(&self, py: Python<'_>, done: Py<PyAny>) -> PyResult<Started> {
+        let work = self.take()?;
+        let shared = shared(py)?;
+        shared.drive(py)?;
+        let task = shared.runtime.spawn(async move {
+            let reply = work.await;
+            // Without an interpreter there is nobody to call.
+            Python::try_attach(|py| {
+                let called = match guarded(|| reply(py)) {
+                    Ok(result) => done.call1(py, (result, py.None())),
+                    Err(error) => done.call1(py, (py.None(), error)),
+                };
+                if let Err(error) = called {
+                    error.write_unraisable(py, None);
+                }
+            });
+        });
+        Ok(Started(Local::new(task.abort_handle())))
+    }
+}
+
+/// A request that was begun.
+#[pyclass(frozen, module = "z3950._z3950")]
+pub(crate) struct Started(Local<AbortHandle>);
+
+#[pymethods]
+impl Started {
+    /// Cancels the request, unless it has ended or is that of the parent process.
+    fn cancel(&self) {
+        if let Some(task) = self.0.here() {
+            task.abort();
+        }
+    }
+}

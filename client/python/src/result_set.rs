@@ -1,0 +1,150 @@
+//! ZOOM's ResultSet: what a search found, read one by one or in ranges.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use futures_util::StreamExt;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyList;
+use tokio::sync::RwLock;
+use z3950::{Error as Failure, SortKey};
+
+use crate::connection::Open;
+use crate::error::to_python;
+use crate::process::Local;
+use crate::record::Record;
+use crate::request::Request;
+
+/// How many records are fetched at a time for a program that reads them one by one, in order.
+const PAGE: u64 = 20;
+
+/// What the requests of a result set share.
+pub(crate) struct Held {
+    pub(crate) set: RwLock<z3950::ResultSet>,
+    open: Arc<Open>,
+    /// The records that [`ResultSet::record`] fetched last. Written only while the set is locked, so that they are in its order.
+    page: Mutex<Vec<z3950::Record>>,
+}
+
+/// A result set.
+#[pyclass(frozen, module = "z3950._z3950")]
+pub(crate) struct ResultSet {
+    held: Local<Arc<Held>>,
+    #[pyo3(get)]
+    count: u64,
+    #[pyo3(get)]
+    is_estimate: bool,
+}
+
+impl ResultSet {
+    pub(crate) fn new(open: Arc<Open>, set: z3950::ResultSet) -> Self {
+        Self {
+            count: set.count(),
+            is_estimate: set.is_estimate(),
+            held: Local::new(Arc::new(Held {
+                set: RwLock::new(set),
+                open,
+                page: Mutex::default(),
+            })),
+        }
+    }
+
+    /// The set, of a connection that is open.
+    pub(crate) fn shared(&self) -> PyResult<Arc<Held>> {
+        let held = self.held.get()?;
+        held.open.handle()?;
+        Ok(Arc::clone(held))
+    }
+}
+
+impl Held {
+    /// The record at a position; `None` if the server had estimated more records than there are.
+    ///
+    /// A record that was fetched last is not fetched again. The one after these comes with a page of others.
+    async fn record(&self, position: u64) -> Result<Option<z3950::Record>, Failure> {
+        let set = self.set.read().await;
+        let count = {
+            let page = self.page();
+            let mut records = page.iter();
+            if let Some(record) = records.find(|record| record.position() == Some(position)) {
+                return Ok(Some(record.clone()));
+            }
+            let last = page.last().and_then(z3950::Record::position);
+            match last.is_some_and(|last| last.saturating_add(1) == position) {
+                true => PAGE,
+                false => 1,
+            }
+        };
+        let mut records = set.range(position..position.saturating_add(count));
+        let Some(record) = records.next().await.transpose()? else {
+            return Ok(None);
+        };
+        let mut page = vec![record.clone()];
+        // An error is raised when the record in whose place it is will be read.
+        while let Some(Ok(record)) = records.next().await {
+            page.push(record);
+        }
+        *self.page() = page;
+        Ok(Some(record))
+    }
+
+    fn page(&self) -> MutexGuard<'_, Vec<z3950::Record>> {
+        self.page.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[pymethods]
+impl ResultSet {
+    /// The record at a position, 1-based. A loop over positions costs a request for each page.
+    fn record(&self, position: u64) -> PyResult<Request> {
+        let held = self.shared()?;
+        Ok(Request::new(async move {
+            Ok(held.record(position).await?.map(Record::from))
+        }))
+    }
+
+    /// The records from a position on, 1-based: each one, or the exception in its place.
+    fn range(&self, first: u64, count: u64) -> PyResult<Request> {
+        let held = self.shared()?;
+        Ok(Request::new(async move {
+            let set = held.set.read().await;
+            let end = first.saturating_add(count);
+            let records = set.range(first..end).into_stream();
+            Ok(Slots(records.collect().await))
+        }))
+    }
+
+    /// Sorts the records at the server.
+    fn sort(&self, keys: Vec<String>) -> PyResult<Request> {
+        let keys = keys.iter().map(|key| key.parse::<SortKey>());
+        let keys: Vec<_> = keys
+            .collect::<Result<_, _>>()
+            .map_err(|error| PyValueError::new_err(error.to_string()))?;
+        let held = self.shared()?;
+        Ok(Request::new(async move {
+            let mut set = held.set.write().await;
+            held.page().clear();
+            set.sort(&keys).await
+        }))
+    }
+}
+
+/// Records, and the exceptions in the places of others.
+pub(crate) struct Slots(pub(crate) Vec<Result<z3950::Record, Failure>>);
+
+impl<'py> IntoPyObject<'py> for Slots {
+    type Target = PyList;
+    type Output = Bound<'py, PyList>;
+    type Error = PyErr;
+
+    fn into_pyobject(self, py: Python<'py>) -> PyResult<Self::Output> {
+        let slots = PyList::empty(py);
+        for slot in self.0 {
+            match slot {
+                Ok(record) => slots.append(Record::from(record))?,
+                Err(error) => slots.append(to_python(&error))?,
+            }
+        }
+        Ok(slots)
+    }
+}

@@ -1,0 +1,220 @@
+//! A server inside a test's own process.
+
+use std::io;
+use std::mem;
+use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
+
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pythonize::pythonize;
+use z3950::marc::stream::{InputForm, RecordReader};
+use z3950::marc::{MarcRecord, iso2709};
+use z3950_server::fault::Rule;
+use z3950_server::imitate::Imitated;
+use z3950_server::testing::{TestServer, TranscriptEntry, record};
+
+use crate::error::{Error, guarded, panicked};
+use crate::process::Local;
+use crate::request::SIGNAL_TICK;
+
+/// A server on a free port of 127.0.0.1, until it is stopped.
+#[pyclass(frozen, module = "z3950._z3950")]
+pub(crate) struct Server(Local<Mutex<State>>);
+
+enum State {
+    Running(Box<TestServer>),
+    /// With what was said until then.
+    Stopped(Vec<TranscriptEntry>),
+}
+
+/// A record for a test: in any form of MARC, or a number and a title.
+#[derive(FromPyObject)]
+enum Given {
+    Octets(Vec<u8>),
+    Short(String, String),
+}
+
+impl Given {
+    /// The records, which the server can keep.
+    fn records(self) -> PyResult<Vec<MarcRecord>> {
+        let records = self.read()?;
+        for record in &records {
+            iso2709::encode(record).map_err(|error| {
+                PyValueError::new_err(format!("the server cannot have this record: {error}"))
+            })?;
+        }
+        Ok(records)
+    }
+
+    fn read(self) -> PyResult<Vec<MarcRecord>> {
+        let octets = match self {
+            Self::Short(number, title) => return Ok(vec![record(&number, &title)]),
+            Self::Octets(octets) => octets,
+        };
+        let reader = RecordReader::guessing(octets.as_slice(), InputForm::Marc)?;
+        let records = reader.map(|found| {
+            let damaged = |damage| {
+                PyValueError::new_err(format!("a record for the server is damaged: {damage}"))
+            };
+            found?.record.map_err(damaged)
+        });
+        records.collect()
+    }
+}
+
+#[pymethods]
+impl Server {
+    #[new]
+    fn new(
+        py: Python<'_>,
+        databases: Vec<(String, Vec<Given>)>,
+        faults: Vec<String>,
+        imitate: Option<&str>,
+        recorded: Option<PathBuf>,
+    ) -> PyResult<Self> {
+        let mut builder = TestServer::builder();
+        for fault in faults {
+            let rule = fault.parse::<Rule>();
+            rule.map_err(|error| PyValueError::new_err(format!("{fault:?}: {error}")))?;
+            builder = builder.rule(&fault);
+        }
+        let is_demo = databases.is_empty() && imitate.is_none();
+        if let Some(name) = imitate {
+            let imitated = name.parse::<Imitated>();
+            builder = builder
+                .imitate(imitated.map_err(|error| PyValueError::new_err(error.to_string()))?);
+        }
+        let mut named = Vec::new();
+        for (name, given) in databases {
+            let records = given.into_iter().map(Given::records);
+            named.push((name, records.collect::<PyResult<Vec<_>>>()?.concat()));
+        }
+        // The server's builder panics if it cannot go on.
+        let start = move || {
+            if let Some(path) = recorded {
+                return TestServer::try_recorded(path).map_err(unrecorded);
+            }
+            for (name, records) in named {
+                builder = builder.database(&name, records);
+            }
+            Ok(match is_demo {
+                true => builder.demo().start(),
+                false => builder.start(),
+            })
+        };
+        let server = guarded(|| py.detach(start))?;
+        Ok(Self(Local::new(Mutex::new(State::Running(Box::new(
+            server,
+        ))))))
+    }
+
+    /// Its address, `127.0.0.1:PORT`.
+    #[getter]
+    fn address(&self, py: Python<'_>) -> PyResult<String> {
+        self.view(py, |server| server.addr().to_string())
+    }
+
+    /// The APDUs of all sessions so far, as the lines of a recording.
+    #[getter]
+    fn apdus<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let said = self.look(py, |state| {
+            let entries = match state {
+                State::Running(server) => &server.transcript(),
+                State::Stopped(entries) => entries,
+            };
+            let lines = entries.iter().map(TranscriptEntry::to_json);
+            Ok(lines.collect::<Vec<_>>())
+        })?;
+        Ok(pythonize(py, &said)?)
+    }
+
+    /// Waits a moment for an APDU with this name to be received or sent, and says whether it was.
+    fn wait_for(&self, py: Python<'_>, apdu: &str) -> PyResult<bool> {
+        let has_come = |said: &[TranscriptEntry]| said.iter().any(|entry| entry.name() == apdu);
+        self.view(py, |server| {
+            server.wait_at_most(SIGNAL_TICK, has_come).is_some()
+        })
+    }
+
+    /// Stops the server. In a child of its process there is none to stop.
+    ///
+    /// # Errors
+    /// One of its sessions panicked, or what it should record is not recorded.
+    fn stop(&self, py: Python<'_>) -> PyResult<()> {
+        let Some(slot) = self.0.here() else {
+            return Ok(());
+        };
+        let stop = || {
+            let mut state = slot.lock().unwrap_or_else(PoisonError::into_inner);
+            state.stop()
+        };
+        match guarded(|| py.detach(stop))? {
+            Some(panic) => Err(panicked(&panic)),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Server {
+    /// What `look` finds. It runs without the GIL.
+    fn look<T: Send>(
+        &self,
+        py: Python<'_>,
+        look: impl FnOnce(&State) -> PyResult<T> + Send,
+    ) -> PyResult<T> {
+        let slot = self.0.get()?;
+        py.detach(|| {
+            let state = slot.lock().unwrap_or_else(PoisonError::into_inner);
+            guarded(|| look(&state))
+        })
+    }
+
+    /// The same, while the server runs.
+    fn view<T: Send>(
+        &self,
+        py: Python<'_>,
+        look: impl FnOnce(&TestServer) -> T + Send,
+    ) -> PyResult<T> {
+        self.look(py, |state| match state {
+            State::Running(server) => Ok(look(server)),
+            State::Stopped(_) => Err(Error::new_err("the server has been stopped")),
+        })
+    }
+}
+
+impl State {
+    /// Stops the server, and gives the first panic of a session.
+    ///
+    /// # Errors
+    /// What it should record is not recorded.
+    fn stop(&mut self) -> PyResult<Option<String>> {
+        let Self::Running(server) = mem::replace(self, Self::Stopped(Vec::new())) else {
+            return Ok(None);
+        };
+        let (summary, entries) = server.stop_with_transcript();
+        *self = Self::Stopped(entries);
+        Ok(summary.map_err(unrecorded)?.first_panic)
+    }
+}
+
+impl Drop for Server {
+    /// A session that panicked fails the test that stops the server, not the one that lets it go. What is not recorded is told as
+    /// Python tells what finalizers raise.
+    fn drop(&mut self) {
+        if let Some(slot) = self.0.here() {
+            let mut state = slot.lock().unwrap_or_else(PoisonError::into_inner);
+            if let Err(error) = guarded(|| state.stop()) {
+                Python::try_attach(|py| error.write_unraisable(py, None));
+            }
+        }
+    }
+}
+
+/// The exception of a recording that cannot be read or written.
+fn unrecorded(error: io::Error) -> PyErr {
+    match error.kind() {
+        io::ErrorKind::InvalidData => PyValueError::new_err(error.to_string()),
+        _ => error.into(),
+    }
+}

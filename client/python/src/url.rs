@@ -1,0 +1,156 @@
+//! URLs as values, and URLs in text.
+
+use pyo3::prelude::*;
+use z3950::marc::text_lossless;
+use z3950::url::extract::{self as found_in, FoundUrl as Place};
+use z3950::url::{Locator, Mode, Octets, Url as Scheme};
+
+use crate::error::{BadUrl, guarded};
+
+/// A URL of any scheme. `str()` is its canonical form, with a password as `***`.
+#[pyclass(frozen, eq, hash, module = "z3950.url")]
+#[derive(PartialEq, Hash)]
+pub(crate) struct Url(Locator);
+
+/// Parses a URL.
+#[pyfunction]
+pub(crate) fn parse(text: &str, strict: bool) -> PyResult<Url> {
+    let mode = match strict {
+        true => Mode::Strict,
+        false => Mode::Lenient,
+    };
+    guarded(|| match Locator::parse(text, mode) {
+        Ok(locator) => Ok(Url(locator)),
+        Err(error) => Err(BadUrl::new_err((error.to_string(), error.offset()))),
+    })
+}
+
+impl Url {
+    fn z3950(&self) -> Option<&z3950::url::Z3950Url> {
+        match self.0.url() {
+            Scheme::Z3950(url) => Some(url),
+            _ => None,
+        }
+    }
+}
+
+fn text(octets: &Octets) -> String {
+    text_lossless(octets.as_bytes()).into_owned()
+}
+
+#[pymethods]
+impl Url {
+    /// The scheme, in lower case.
+    #[getter]
+    fn scheme(&self) -> &str {
+        self.0.scheme()
+    }
+
+    /// The host, if there is one.
+    #[getter]
+    fn host(&self) -> Option<String> {
+        self.0.host().map(ToString::to_string)
+    }
+
+    /// The port to connect to, by default that of the scheme.
+    #[getter]
+    fn port(&self) -> Option<u16> {
+        self.0.port()
+    }
+
+    /// The databases of a Z39.50 URL.
+    #[getter]
+    fn databases(&self) -> Vec<String> {
+        let url = self.z3950();
+        url.map_or_else(Vec::new, |url| url.databases().iter().map(text).collect())
+    }
+
+    /// The docid of a Z39.50 URL, which need not be text.
+    #[getter]
+    fn docid(&self) -> Option<&[u8]> {
+        Some(self.z3950()?.docid()?.as_bytes())
+    }
+
+    /// The element set of a Z39.50 URL.
+    #[getter]
+    fn element_set(&self) -> Option<String> {
+        self.z3950()?.element_set().map(text)
+    }
+
+    /// The record syntaxes of a Z39.50 URL, most preferred first.
+    #[getter]
+    fn record_syntaxes(&self) -> Vec<String> {
+        let url = self.z3950();
+        url.map_or_else(Vec::new, |url| {
+            url.record_syntaxes().iter().map(text).collect()
+        })
+    }
+
+    /// The fragment, which is never sent.
+    #[getter]
+    fn fragment(&self) -> Option<String> {
+        self.0.fragment().map(text)
+    }
+
+    /// What to think of before following the URL, in words.
+    #[getter]
+    fn cautions(&self) -> Vec<String> {
+        self.0.cautions().iter().map(ToString::to_string).collect()
+    }
+
+    fn __str__(&self) -> String {
+        self.0.canonical()
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<Url {}>", self.0.canonical())
+    }
+}
+
+/// A URL that was found in a text: as it is to be followed, and its place.
+#[pyclass(frozen, get_all, module = "z3950.url")]
+pub(crate) struct FoundUrl {
+    url: String,
+    start: usize,
+    end: usize,
+    is_guess: bool,
+    alternates: Vec<String>,
+}
+
+#[pymethods]
+impl FoundUrl {
+    fn __str__(&self) -> &str {
+        &self.url
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<FoundUrl {} at {}>", self.url, self.start)
+    }
+}
+
+/// The URLs of a text, in order.
+#[pyfunction]
+pub(crate) fn extract(text: &str, bare: bool) -> PyResult<Vec<FoundUrl>> {
+    let extraction = guarded(|| {
+        Ok(match bare {
+            true => found_in::scan(text.as_bytes()),
+            false => found_in::extract(text.as_bytes()),
+        })
+    })?;
+    // Python counts characters.
+    let (mut octets, mut characters) = (0, 0);
+    let mut at = |offset: usize| {
+        let between = text.get(octets..offset).unwrap_or_default();
+        characters += between.chars().count();
+        octets = offset;
+        characters
+    };
+    let found = extraction.urls.into_iter().map(|place: Place| FoundUrl {
+        start: at(place.range.start),
+        end: at(place.range.end),
+        url: place.url,
+        is_guess: place.heuristic,
+        alternates: place.alternates,
+    });
+    Ok(found.collect())
+}
