@@ -1,0 +1,94 @@
+"""Search library catalogues: Z39.50 and SRU.
+
+>>> import z3950
+>>> from z3950.testing import Server
+>>> server = Server()                           # a small catalogue in this process
+>>> with z3950.connect(server.target, timeout=30) as cat:
+...     hits = cat.search(z3950.Query.title("war and peace") & z3950.Query.author("tolstoy"))
+...     for record in hits[:10]:
+...         print(record.title, record.syntax, record.holdings)
+War and peace : a novel usmarc []
+>>> server.stop()
+
+connect(target)   a Connection: search, scan, get, lookup, update, order, explain
+Query             title, author, isbn …, joined by &, | and -; or a text in words, pqf, cql or ccl
+ResultSet         len(hits), hits[0], hits[:10], for record in hits, hits.sort("date:desc")
+Record            title, fields("245", "a"), holdings, text, json, marc, marcxml, pymarc()
+get, lookup       the record of a URL, and many identifiers side by side, without a connection
+read, convert     files of records in any form of MARC
+targets           the catalogues that have names, for connect("loc")
+Error             NoMatch, Ambiguous, Diagnostic, Unavailable, Timeout, BadUrl, BadQuery
+
+`z3950.aio` has the same for asyncio, `z3950.url` is about URLs, `z3950.testing` has a server for tests.
+"""
+
+from __future__ import annotations
+
+from ._common import Answer
+from ._errors import Ambiguous, BadQuery, BadUrl, Diagnostic, Error, NoMatch, Timeout, Unavailable
+from ._files import convert, read
+from ._sync import Connection, Records, ResultSet, connect, get, lookup
+from ._z3950 import Holding, Query, Record, ScanTerm, Target, TaskResult, __version__, targets
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from . import aio as aio
+    from . import testing as testing
+    from . import url as url
+    from ._types import ConnectOptions as ConnectOptions
+    from ._types import MarcLike as MarcLike
+    from ._types import Source as Source
+
+__all__ = [
+    "Ambiguous",
+    "Answer",
+    "BadQuery",
+    "BadUrl",
+    "ConnectOptions",
+    "Connection",
+    "Diagnostic",
+    "Error",
+    "Holding",
+    "MarcLike",
+    "NoMatch",
+    "Query",
+    "Record",
+    "Records",
+    "ResultSet",
+    "ScanTerm",
+    "Source",
+    "Target",
+    "TaskResult",
+    "Timeout",
+    "Unavailable",
+    "__version__",
+    "connect",
+    "convert",
+    "get",
+    "lookup",
+    "read",
+    "targets",
+]
+
+
+# These are the names that people meet in `help` and in messages.
+for _public in (Answer, Connection, Records, ResultSet, connect, convert, get, lookup, read):
+    _public.__module__ = __name__
+
+#: Modules that are imported when they are asked for, and types by the module that they are in.
+_LATER = {"aio": "", "testing": "", "url": "", "ConnectOptions": "_types", "MarcLike": "_types", "Source": "_types"}
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name):
+        # asyncio alone takes longer to import than all of this.
+        if (module := _LATER.get(name)) is None:
+            raise AttributeError(f"module 'z3950' has no attribute {name!r}")
+        from importlib import import_module
+
+        found = import_module(f".{module or name}", __name__)
+        return getattr(found, name) if module else found
+
+
+def __dir__() -> list[str]:
+    return sorted(globals() | _LATER)

@@ -1,0 +1,276 @@
+"""What the blocking and the asyncio classes share."""
+
+from __future__ import annotations
+
+from . import _z3950 as native
+from ._errors import BadQuery, Diagnostic, Error, Unavailable
+from ._z3950 import Query, Record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from typing import Any
+
+    from ._types import ConnectOptions, MarcLike
+
+#: How many records an iteration requests first, and then at a time.
+FIRST_PAGE, PAGE = 20, 200
+
+#: The condition of Bib-1 that there is no record at a position.
+OUT_OF_RANGE = 13
+
+#: The highest number that is sent.
+MOST = 2**63 - 1
+
+#: The names and types of `ConnectOptions`, which need not be imported for it.
+OPTIONS: dict[str, Any] = {"timeout": float | int | None} | dict.fromkeys(("user", "password", "group", "syntax", "elements"), str | None)
+OPTIONS |= {"holdings": bool}
+
+
+class Answer:
+    """The answer to the lookup of an identifier. It is true if a record was found."""
+
+    __slots__ = {
+        "error": "Why there is no answer, or why a record is missing.",
+        "hits": "How many match.",
+        "identifier": "As it was given.",
+        "note": "A doubt about the identifier, such as a wrong check digit, or an unknown prefix.",
+        "query": "The query that found them, as PQF.",
+        "records": "The first records found, up to 20.",
+    }
+
+    def __init__(self, identifier: str, found: tuple[str, int, list[Record | Error]] | None = None, error: Error | None = None) -> None:
+        query, hits, slots = found or (None, 0, [])
+        self.identifier = identifier
+        self.query = query
+        self.hits = hits
+        self.note = native.remark(identifier, hits > 0)
+        self.error = error
+        self.records: list[Record] = []
+        for slot in slots:
+            if not isinstance(slot, Error):
+                self.records.append(slot)
+            elif self.error is None:
+                self.error = slot
+
+    def __bool__(self) -> bool:
+        return bool(self.records)
+
+    def __repr__(self) -> str:
+        outcome = self.error if self.error and not self.records else counted(self.hits, "hit")
+        return f"<Answer {self.identifier!r}: {outcome}{f'; {self.note}' if self.note else ''}>"
+
+
+def as_query(query: Query | str) -> Query:
+    """A plain string is words; its language is never guessed."""
+    if isinstance(query, str):
+        return Query.words(query)
+    if isinstance(query, Query):
+        return query
+    raise TypeError(f"a query is a str or a z3950.Query, not {type(query).__name__}")
+
+
+def as_options(options: ConnectOptions) -> native.Options:
+    """Options of a connection."""
+    for name, value in options.items():
+        if (kind := OPTIONS.get(name)) is None:
+            raise TypeError(f"there is no option {name!r}; the options are {', '.join(OPTIONS)}")
+        if not isinstance(value, kind):
+            raise TypeError(f"{name} is {getattr(kind, '__name__', kind)}, not {type(value).__name__}")
+    return native.Options(**options)
+
+
+def as_identifier(identifier: str) -> str:
+    """An identifier to look up."""
+    if isinstance(identifier, str):
+        return identifier
+    raise TypeError(f"an identifier is a str, not {type(identifier).__name__}")
+
+
+def as_count(name: str, number: int, least: int = 0) -> int:
+    """A number of records, terms or lookups."""
+    if not isinstance(number, int):
+        raise TypeError(f"{name} is an int, not {type(number).__name__}")
+    if number < least:
+        raise ValueError(f"{name} is at least {least}, not {number}")
+    if number > MOST:
+        raise ValueError(f"{name} is at most {MOST}, not {number}")
+    return number
+
+
+def as_docid(docid: str | bytes) -> bytes:
+    """Octets are sent as they are."""
+    if isinstance(docid, (str, bytes)):
+        if not docid:
+            raise BadQuery("the docid is empty")
+        return docid.encode() if isinstance(docid, str) else docid
+    raise TypeError(f"a docid is a str or bytes, not {type(docid).__name__}")
+
+
+def as_hits(hits: object) -> native.ResultSet:
+    """The native half of a result set."""
+    found = getattr(hits, "_native", None)
+    if isinstance(found, native.ResultSet):
+        return found
+    raise TypeError(f"hits is a z3950.ResultSet, not {type(hits).__name__}")
+
+
+def as_keys(keys: tuple[str, ...]) -> list[str]:
+    """Keys to sort by."""
+    for key in keys:
+        if not isinstance(key, str):
+            raise TypeError(f"a key is a str, not {type(key).__name__}: write sort('title', 'date:desc')")
+    return list(keys)
+
+
+def as_octets(record: MarcLike) -> bytes:
+    """A record in a form that can be read."""
+    from collections.abc import Mapping
+
+    if isinstance(record, Record):
+        if (octets := record.marc) is None:
+            raise TypeError("the record is not one of MARC")
+        return octets
+    if isinstance(record, Mapping):
+        import json
+
+        return json.dumps(record).encode()
+    if isinstance(record, (bytes, bytearray, memoryview)):
+        return bytes(record)
+    if hasattr(record, "as_marc"):
+        octets = record.as_marc()
+        # A str would be the path of a file.
+        if not isinstance(octets, bytes):
+            raise TypeError(f"as_marc() of a {type(record).__name__} gives bytes, not {type(octets).__name__}")
+        return octets
+    raise TypeError(f"a record is a z3950.Record, a pymarc.Record, a dict or bytes, not {type(record).__name__}")
+
+
+def as_records(records: MarcLike | Iterable[MarcLike]) -> list[Record]:
+    """One record or several."""
+    from collections.abc import Mapping
+
+    if isinstance(records, (Record, Mapping, bytes, bytearray, memoryview)) or hasattr(records, "as_marc"):
+        records = [records]  # type: ignore[list-item]
+    return list(EachRecord(records))
+
+
+class EachRecord:
+    """The records of many objects, one after the other. An exception in the place of one does not end them."""
+
+    def __init__(self, records: Iterable[MarcLike]) -> None:
+        self._given = iter(records)
+        self._read: Iterator[Record] = iter(())
+
+    def __iter__(self) -> Iterator[Record]:
+        return self
+
+    def __next__(self) -> Record:
+        while True:
+            for record in self._read:
+                return record
+            given = next(self._given)
+            self._read = iter((given,)) if isinstance(given, Record) else native.Reader(as_octets(given), None, None, "strict")
+
+
+def counted(number: int, noun: str) -> str:
+    """`1 record`, `2 records`."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def check_lookups(target: str, identifiers: Iterable[str], jobs: int, options: native.Options) -> None:
+    """Refuses what is no target, no list of identifiers, and no number of lookups at once."""
+    native.check_target(target, options)
+    if isinstance(identifiers, (str, bytes)):
+        raise TypeError("identifiers is a list of str; for a single one, there is Connection.lookup")
+    as_count("jobs", jobs, least=1)
+
+
+def lookups(target: str, identifiers: Iterable[str], options: native.Options) -> Iterator[tuple[str, native.Request | Exception]]:
+    """Identifiers and their lookups. An exception that ends them has the last place, so that what was asked before it is answered."""
+    try:
+        for identifier in identifiers:
+            yield identifier, native.lookup(target, as_identifier(identifier), options)
+    except Exception as error:
+        yield "", error
+
+
+def wanted(index: int | slice, length: int) -> tuple[int, int, int]:
+    """The range of positions that a Python index selects: the first, counted from 1, the number, and the step."""
+    if isinstance(index, slice):
+        positions = range(length)[index]
+        if not positions:
+            return 1, 0, 1
+        low, high = sorted((positions[0], positions[-1]))
+        return low + 1, high - low + 1, positions.step
+    if not hasattr(index, "__index__"):
+        raise TypeError(f"an index is an int or a slice, not {type(index).__name__}")
+    try:
+        return range(length)[index] + 1, 1, 1
+    except IndexError:
+        raise IndexError(f"there is no record {index}: the result set has {length}") from None
+
+
+def records_of(page: list[Record | Error], size: int, step: int) -> list[Record]:
+    """Every `step`-th record of a range of `size`, from its end if `step` is negative; raises an exception that is in the place of one.
+
+    The range is shorter if an error ended it, which is then the last slot, or if the server had estimated too many records.
+    """
+    if 0 < len(page) < size:
+        record_of(page[-1])
+    return [record_of(page[place]) for place in range(size)[::step] if place < len(page)]
+
+
+def found_at(index: int, record: Record | None, length: int) -> Record:
+    """The record at an index, which the server has unless it had estimated too many."""
+    if record is None:
+        raise IndexError(f"there is no record {index}: the server has fewer than the {length} that it estimated")
+    return record
+
+
+def record_of(slot: Record | Error) -> Record:
+    """The record; raises an exception that is in its place."""
+    if isinstance(slot, Error):
+        raise slot
+    return slot
+
+
+class Pages:
+    """The records of a result set in order: which range to request next, and the records received."""
+
+    def __init__(self) -> None:
+        self._next = 1
+        self._size = FIRST_PAGE
+        self._slots: Iterator[Record | Error] = iter(())
+        self._has_ended = False
+
+    def next_range(self) -> tuple[int, int] | None:
+        """The first position and the size of the next request; `None` at the end."""
+        return None if self._has_ended else (self._next, self._size)
+
+    def add(self, page: list[Record | Error]) -> None:
+        """Adds the records of the answer."""
+        self._size = PAGE
+        self._slots = iter(page)
+        self._has_ended = not page
+
+    def take(self) -> Record | None:
+        """The next record received. A diagnostic in the place of a record is followed by the next record, and after an `Unavailable` the
+        records from there on are requested again. Any other error ends the set, and so does a diagnostic that there are no more records."""
+        for slot in self._slots:
+            if not isinstance(slot, Unavailable):
+                self._next += 1
+                self._has_ended |= isinstance(slot, Error) and not (isinstance(slot, Diagnostic) and slot.condition != OUT_OF_RANGE)
+            return record_of(slot)
+        return None
+
+
+def hits_in_html(length: int, slots: list[Record | Error]) -> str:
+    """The first records as a table for notebooks; diagnostics are in their places."""
+    from html import escape
+
+    cells = [(str(slot), "") if isinstance(slot, Error) else (slot.title or "", slot.syntax or "") for slot in slots]
+    rows = "".join(
+        f"<tr><td>{number}</td><td>{escape(title)}</td><td>{escape(syntax)}</td></tr>" for number, (title, syntax) in enumerate(cells)
+    )
+    return f"<p>{counted(length, 'record')}</p><table><tr><th></th><th>title</th><th>syntax</th></tr>{rows}</table>"

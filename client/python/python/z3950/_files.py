@@ -1,0 +1,53 @@
+"""Files of records."""
+
+from __future__ import annotations
+
+from . import _z3950 as native
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from typing import Literal
+
+    from ._types import MarcLike, Source
+    from ._z3950 import Record
+
+
+def read(
+    source: Source,
+    form: str | None = None,
+    *,
+    charset: str | None = None,
+    errors: Literal["strict", "repair", "skip"] = "strict",
+) -> Iterator[Record]:
+    """The records of a file, one at a time, in any form of MARC: ISO 2709, MARCXML, MARC-in-JSON, mrk or lines.
+
+    The form and the character set are detected, unless they are given. A damaged record is an `Error`, after which the next
+    record can be read; with `errors="skip"` it is left out. A record is damaged if anything of it is missing or would have to be
+    guessed, or if octets are no text. With `errors="repair"`, it is taken as far as it can be read, with U+FFFD in place of such octets.
+
+    >>> import z3950
+    >>> [record.title for record in z3950.read(b"=LDR  00000nam a2200000 a 4500\\n=245  10$aEmma\\n")]
+    ['Emma']
+    """
+    return native.Reader(source, form, charset, errors)
+
+
+def convert(
+    source: Source | Iterable[MarcLike],
+    to: Literal["marc", "marcxml", "marcxchange", "json", "mrk", "line", "dc", "brief"],
+    form: str | None = None,
+    *,
+    charset: str | None = None,
+    errors: Literal["strict", "repair", "skip"] = "strict",
+) -> Iterator[bytes]:
+    """Records in another form, a piece at a time, of a file as for `read`, of a result set, or of a list of records, also of those of
+    pymarc. Text is in UTF-8.
+
+    >>> import io, z3950
+    >>> file = io.BytesIO()
+    >>> file.writelines(z3950.convert(b"=LDR  00000nam a2200000 a 4500\\n=245  10$aEmma\\n", to="marcxml"))
+    >>> len(list(z3950.read(file.getvalue())))
+    1
+    """
+    return native.Converter(native.Reader(source, form, charset, errors), to)

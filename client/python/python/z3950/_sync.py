@@ -1,0 +1,289 @@
+"""Connections and result sets, with methods that block."""
+
+from __future__ import annotations
+
+from . import _z3950 as native
+from ._common import (
+    Answer,
+    Pages,
+    as_count,
+    as_docid,
+    as_hits,
+    as_identifier,
+    as_keys,
+    as_options,
+    as_query,
+    as_records,
+    check_lookups,
+    counted,
+    found_at,
+    hits_in_html,
+    lookups,
+    records_of,
+    wanted,
+)
+from ._errors import Error
+from ._z3950 import Query, Record, ScanTerm, TaskResult
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from types import TracebackType
+    from typing import Any, overload
+
+    from typing_extensions import Self, Unpack
+
+    from ._types import ConnectOptions, MarcLike
+
+
+def connect(target: str, **options: Unpack[ConnectOptions]) -> Connection:
+    """Connects to a target: `host:port/database`, `ssl:host/database`, a `z39.50s:` URL, an `http:` URL of SRU, or the name of
+    one of `z3950.targets()`.
+
+    Options are `timeout` (seconds, 30), `user`, `password`, `group`, `syntax`, `elements` and `holdings`. A user and a password in a
+    URL are refused. The timeout is the longest silence of the server at each step, not a limit for all of them: a search whose records
+    come slowly may take longer. If as many connections are open as the target allows, usually 16, it is also that of the wait until one
+    is closed. With `holdings=True`, searches ask for the copies of the records, where the server knows of them.
+
+    >>> import z3950
+    >>> from z3950.testing import Server
+    >>> server = Server()                       # a small catalogue in this process
+    >>> with z3950.connect(server.target, timeout=5) as cat:
+    ...     hits = cat.search('ti:"war and peace" au:tolstoy')
+    ...     print(len(hits), hits[0].title)
+    1 War and peace : a novel
+    >>> server.stop()
+    """
+    return Connection(native.connect(target, as_options(options)).wait())
+
+
+def get(url: str, **options: Unpack[ConnectOptions]) -> Record:
+    """The one record that a retrieval URL names, `z39.50r://host/database?docid` (RFC 2056).
+
+    Raises `NoMatch` if there is none, `Ambiguous` if there are several. The URL names the form of the record, as in
+    `?id7;esn=F;rs=marc`, so `syntax` and `elements` are refused.
+
+    >>> import z3950
+    >>> from z3950.testing import Server
+    >>> with Server() as server:
+    ...     z3950.get(server.url + "?pg1342;rs=marc").title
+    'Pride and prejudice : a novel : in three volumes'
+    """
+    record: Record = native.get(url, as_options(options)).wait()
+    return record
+
+
+def lookup(target: str, identifiers: Iterable[str], *, jobs: int = 4, **options: Unpack[ConnectOptions]) -> Iterator[Answer]:
+    """Looks up identifiers such as `isbn:0141439513` and `lccn:85010105`, `jobs` at a time. The answers are in the order of the
+    identifiers; one that cannot be answered has an `error` and does not end the others. An answer is also false then, so look at its
+    `error` before you take the record for one that is not there.
+
+    >>> import z3950
+    >>> from z3950.testing import Server
+    >>> with Server() as server:
+    ...     for answer in z3950.lookup(server.target, ["local:pg1342", "local:nothing", "isbn:"]):
+    ...         print(answer.identifier, answer.hits, answer.error)
+    local:pg1342 1 None
+    local:nothing 0 None
+    isbn: 0 nothing follows isbn:
+    """
+    from collections import deque
+
+    asked, begun = as_options(options), deque[tuple[str, native.Request | Exception]]()
+    check_lookups(target, identifiers, jobs, asked)
+
+    def answer() -> Answer:
+        identifier, request = begun.popleft()
+        if isinstance(request, Exception):
+            raise request
+        try:
+            return Answer(identifier, request.wait())
+        except Error as error:
+            return Answer(identifier, error=error)
+
+    def answers() -> Iterator[Answer]:
+        for identifier, request in lookups(target, identifiers, asked):
+            begun.append((identifier, request if isinstance(request, Exception) else request.spawn()))
+            if len(begun) == jobs:
+                yield answer()
+        while begun:
+            yield answer()
+
+    return answers()
+
+
+class Connection:
+    """A connection to a target, made by `connect`. Threads may share it. If the server has closed the session, a request that changes
+    nothing is repeated in a new one. If a session ended at a request, for instance with a `Timeout`, the next request opens another,
+    unless the server closed it for cost or security. The session of a connection that nobody uses any more is kept for the next one for a
+    minute, after which it is closed as soon as a request is made."""
+
+    def __init__(self, connection: native.Connection) -> None:
+        self._native = connection
+        self._target = connection.target
+
+    @property
+    def target(self) -> str:
+        """The server and its databases."""
+        return self._target
+
+    def search(self, query: Query | str, *, first: int = 0) -> ResultSet:
+        """Searches. A plain string is words with optional index names, as `Query.words` reads it; for PQF, CQL and CCL there are
+        `Query.pqf`, `Query.cql` and `Query.ccl`.
+
+        With `first=N`, the answer to the search brings the first N records, which saves a round trip; of more than 20, or the `chunk` of
+        the target's profile, it brings as many as these.
+        """
+        return ResultSet(self._native.search(as_query(query), as_count("first", first)).wait())
+
+    def scan(self, query: Query | str, *, size: int = 20, position: int = 1) -> list[ScanTerm]:
+        """Lists terms of an index: `size` of them, with the query's term at `position`, counted from 1.
+
+        >>> import z3950
+        >>> from z3950.testing import Server
+        >>> with Server() as server, z3950.connect(server.target) as cat:
+        ...     [(term.term, term.count) for term in cat.scan("au:tolstoy", size=1)]
+        [('tolstoy', 2)]
+        """
+        terms: list[ScanTerm] = self._native.scan(as_query(query), as_count("size", size), as_count("position", position)).wait()
+        return terms
+
+    def get(self, docid: str | bytes) -> Record:
+        """The one record with a docid."""
+        record: Record = self._native.get(as_docid(docid)).wait()
+        return record
+
+    def lookup(self, identifier: str) -> Answer:
+        """Looks up an identifier: `isbn:`, `issn:`, `lccn:`, `oclc:`, `local:`, `docid:`, or a number whose form tells its kind. The usual
+        searches for it are tried in turn."""
+        return Answer(identifier, self._native.lookup(as_identifier(identifier)).wait())
+
+    def update(self, records: MarcLike | Iterable[MarcLike], *, action: str = "insert") -> TaskResult:
+        """Inserts, replaces or deletes records: `action` is `insert`, `replace` or `delete`. It is sent once: after an `Unavailable` the
+        server may or may not have carried it out."""
+        result: TaskResult = self._native.update(action, as_records(records)).wait()
+        return result
+
+    def order(
+        self,
+        hits: ResultSet,
+        index: int = 0,
+        *,
+        name: str | None = None,
+        phone: str | None = None,
+        email: str | None = None,
+    ) -> TaskResult:
+        """Orders the record at an index of a result set of this connection; `name`, `phone` and `email` say whom to contact. The order is
+        sent once."""
+        found = as_hits(hits)
+        position, _, _ = wanted(index, found.count)
+        result: TaskResult = self._native.order(found, position, name, phone, email).wait()
+        return result
+
+    def explain(self, category: str = "TargetInfo") -> list[Any]:
+        """What the server says about itself: the records of a category of its Explain database, such as `TargetInfo` or `DatabaseInfo`. A
+        server of SRU has one description, in XML."""
+        records: list[Any] = self._native.explain(category).wait()
+        return records
+
+    def close(self) -> None:
+        """Ends the session. Requests in progress fail with `Unavailable`, and result sets cannot be read after that."""
+        self._native.close().wait()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<Connection {self.target}{' (closed)' if self._native.is_closed else ''}>"
+
+
+class ResultSet:
+    """What a search found. Records are numbered from 0 and fetched as they are read.
+
+    Iteration and `hits[:100]` fetch many records with a request. So does `hits[i]` in a loop with ascending `i`: the record after those
+    fetched last brings 20, which are kept until others are fetched or the set is sorted. A slice with a step fetches all records between.
+
+    >>> import z3950
+    >>> from z3950.testing import Server
+    >>> with Server() as server, z3950.connect(server.target) as cat:
+    ...     hits = cat.search("au:austen")
+    ...     hits.sort("title")
+    ...     len(hits), hits[0].title
+    (4, 'Emma : a novel : in three volumes')
+    """
+
+    def __init__(self, hits: native.ResultSet) -> None:
+        self._native = hits
+
+    @property
+    def is_estimate(self) -> bool:
+        """Whether the server only estimates how many records there are. Iteration gives all that there are."""
+        return self._native.is_estimate
+
+    def sort(self, *keys: str) -> None:
+        """Sorts the records at the server: `title`, `date:desc`, or attributes as in `1=31:desc`, the most important first."""
+        self._native.sort(as_keys(keys)).wait()
+
+    def __len__(self) -> int:
+        return self._native.count
+
+    if TYPE_CHECKING:
+
+        @overload
+        def __getitem__(self, index: int) -> Record: ...
+
+        @overload
+        def __getitem__(self, index: slice) -> list[Record]: ...
+
+    def __getitem__(self, index: int | slice) -> Record | list[Record]:
+        first, size, step = wanted(index, len(self))
+        if isinstance(index, slice):
+            return records_of(self._native.range(first, size).wait(), size, step) if size else []
+        return found_at(index, self._native.record(first).wait(), len(self))
+
+    def __iter__(self) -> Records:
+        return Records(self._native)
+
+    def __repr__(self) -> str:
+        return f"<ResultSet of {counted(len(self), 'record')}>"
+
+    def _repr_html_(self) -> str | None:
+        first = min(len(self), 10)
+        try:
+            return hits_in_html(len(self), self._native.range(1, first).wait() if first else [])
+        except Error:
+            # Without a connection there is only the number.
+            return None
+
+
+class Records:
+    """The records of a result set in order. A `Diagnostic` in the place of a record is raised, and the record after it follows. After an
+    `Unavailable`, such as a `Timeout`, the next call requests the records from there on again.
+
+    One thread reads it at a time; another one gets an `Error`. Each thread can iterate over the result set by itself.
+    """
+
+    def __init__(self, hits: native.ResultSet) -> None:
+        from threading import Lock
+
+        self._native = hits
+        self._pages = Pages()
+        self._lock = Lock()
+
+    def __iter__(self) -> Self:
+        return self
+
+    def __next__(self) -> Record:
+        if not self._lock.acquire(blocking=False):
+            raise Error("another thread is reading from this")
+        try:
+            while (record := self._pages.take()) is None:
+                if (page := self._pages.next_range()) is None:
+                    raise StopIteration
+                self._pages.add(self._native.range(*page).wait())
+            return record
+        finally:
+            self._lock.release()

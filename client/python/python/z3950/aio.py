@@ -1,0 +1,273 @@
+"""The same for asyncio. A task that is cancelled cancels its request, and the session lives on.
+
+>>> import asyncio
+>>> from z3950 import aio
+>>> from z3950.testing import Server
+>>> async def main(target):
+...     async with aio.connect(target) as cat:
+...         hits = await cat.search("au:tolstoy")
+...         async for record in hits:
+...             print(record.title)
+>>> with Server() as server:
+...     asyncio.run(main(server.target))
+Anna Karenin
+War and peace : a novel
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncIterator, Generator, Iterable
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, NoReturn, overload
+
+from . import _z3950 as native
+from ._common import (
+    Answer,
+    Pages,
+    as_count,
+    as_docid,
+    as_hits,
+    as_identifier,
+    as_keys,
+    as_options,
+    as_query,
+    as_records,
+    check_lookups,
+    counted,
+    found_at,
+    lookups,
+    records_of,
+    wanted,
+)
+from ._errors import Error
+from ._z3950 import Query, Record, ScanTerm, TaskResult
+
+if TYPE_CHECKING:
+    from collections.abc import Coroutine
+    from types import TracebackType
+
+    from typing_extensions import Self, Unpack
+
+    from ._types import ConnectOptions, MarcLike
+
+__all__ = ["Connection", "Records", "ResultSet", "connect", "get", "lookup"]
+
+
+async def _result(request: native.Request) -> Any:
+    loop = asyncio.get_running_loop()
+    future: asyncio.Future[Any] = loop.create_future()
+
+    def settle(result: object, error: BaseException | None) -> None:
+        if future.done():
+            return
+        if error is None:
+            future.set_result(result)
+        else:
+            future.set_exception(error)
+
+    def done(result: object, error: BaseException | None) -> None:
+        # The loop may have been closed.
+        with suppress(RuntimeError):
+            loop.call_soon_threadsafe(settle, result, error)
+
+    started = request.start(done)
+    try:
+        return await future
+    finally:
+        started.cancel()
+
+
+def connect(target: str, **options: Unpack[ConnectOptions]) -> _Connecting:
+    """Connects to a target: `async with connect(…) as cat`, or `cat = await connect(…)`. See `z3950.connect`."""
+    return _Connecting(target, as_options(options))
+
+
+async def get(url: str, **options: Unpack[ConnectOptions]) -> Record:
+    """The one record that a retrieval URL names. See `z3950.get`."""
+    record: Record = await _result(native.get(url, as_options(options)))
+    return record
+
+
+async def lookup(target: str, identifiers: Iterable[str], *, jobs: int = 4, **options: Unpack[ConnectOptions]) -> AsyncIterator[Answer]:
+    """Looks up identifiers, `jobs` at a time. See `z3950.lookup`."""
+    asked, begun = as_options(options), deque[asyncio.Task[Answer]]()
+    check_lookups(target, identifiers, jobs, asked)
+
+    async def answer(identifier: str, request: native.Request | Exception) -> Answer:
+        if isinstance(request, Exception):
+            raise request
+        try:
+            return Answer(identifier, await _result(request))
+        except Error as error:
+            return Answer(identifier, error=error)
+
+    try:
+        for identifier, request in lookups(target, identifiers, asked):
+            begun.append(asyncio.create_task(answer(identifier, request)))
+            if len(begun) == jobs:
+                yield await begun.popleft()
+        while begun:
+            yield await begun.popleft()
+    finally:
+        for task in begun:
+            task.cancel()
+
+
+class _Connecting:
+    def __init__(self, target: str, options: native.Options) -> None:
+        self._request = native.connect(target, options)
+        self._connection: Connection | None = None
+
+    async def _connect(self) -> Connection:
+        return Connection(await _result(self._request))
+
+    def __await__(self) -> Generator[Any, None, Connection]:
+        return self._connect().__await__()
+
+    async def __aenter__(self) -> Connection:
+        self._connection = await self
+        return self._connection
+
+    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        if self._connection is not None:
+            await self._connection.close()
+
+
+class Connection:
+    """A connection to a target, made by `connect`. Tasks may share it."""
+
+    def __init__(self, connection: native.Connection) -> None:
+        self._native = connection
+        self._target = connection.target
+
+    @property
+    def target(self) -> str:
+        """The server and its databases."""
+        return self._target
+
+    async def search(self, query: Query | str, *, first: int = 0) -> ResultSet:
+        """Searches. See `z3950.Connection.search`."""
+        return ResultSet(await _result(self._native.search(as_query(query), as_count("first", first))))
+
+    async def scan(self, query: Query | str, *, size: int = 20, position: int = 1) -> list[ScanTerm]:
+        """Lists an index. See `z3950.Connection.scan`."""
+        terms: list[ScanTerm] = await _result(self._native.scan(as_query(query), as_count("size", size), as_count("position", position)))
+        return terms
+
+    async def get(self, docid: str | bytes) -> Record:
+        """The one record with a docid."""
+        record: Record = await _result(self._native.get(as_docid(docid)))
+        return record
+
+    async def lookup(self, identifier: str) -> Answer:
+        """Looks up an identifier. See `z3950.Connection.lookup`."""
+        return Answer(identifier, await _result(self._native.lookup(as_identifier(identifier))))
+
+    async def update(self, records: MarcLike | Iterable[MarcLike], *, action: str = "insert") -> TaskResult:
+        """Inserts, replaces or deletes records. See `z3950.Connection.update`."""
+        result: TaskResult = await _result(self._native.update(action, as_records(records)))
+        return result
+
+    async def order(
+        self,
+        hits: ResultSet,
+        index: int = 0,
+        *,
+        name: str | None = None,
+        phone: str | None = None,
+        email: str | None = None,
+    ) -> TaskResult:
+        """Orders a record of a result set. See `z3950.Connection.order`."""
+        found = as_hits(hits)
+        position, _, _ = wanted(index, found.count)
+        result: TaskResult = await _result(self._native.order(found, position, name, phone, email))
+        return result
+
+    async def explain(self, category: str = "TargetInfo") -> list[Any]:
+        """What the server says about itself. See `z3950.Connection.explain`."""
+        records: list[Any] = await _result(self._native.explain(category))
+        return records
+
+    async def close(self) -> None:
+        """Ends the session. See `z3950.Connection.close`."""
+        await _result(self._native.close())
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        await self.close()
+
+    def __repr__(self) -> str:
+        return f"<Connection {self.target}{' (closed)' if self._native.is_closed else ''}>"
+
+
+class ResultSet:
+    """What a search found: `len(hits)`, `await hits[0]`, `await hits[:10]`, `async for record in hits`."""
+
+    def __init__(self, hits: native.ResultSet) -> None:
+        self._native = hits
+
+    @property
+    def is_estimate(self) -> bool:
+        """Whether the server only estimates how many records there are. Iteration gives all that there are."""
+        return self._native.is_estimate
+
+    async def sort(self, *keys: str) -> None:
+        """Sorts the records at the server. See `z3950.ResultSet.sort`."""
+        await _result(self._native.sort(as_keys(keys)))
+
+    def __len__(self) -> int:
+        return self._native.count
+
+    @overload
+    def __getitem__(self, index: int) -> Coroutine[Any, Any, Record]: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> Coroutine[Any, Any, list[Record]]: ...
+
+    def __getitem__(self, index: int | slice) -> Coroutine[Any, Any, Any]:
+        first, size, step = wanted(index, len(self))
+
+        async def fetch() -> Record | list[Record]:
+            if isinstance(index, slice):
+                return records_of(await _result(self._native.range(first, size)), size, step) if size else []
+            return found_at(index, await _result(self._native.record(first)), len(self))
+
+        return fetch()
+
+    def __iter__(self) -> NoReturn:
+        # Without this, Python would iterate by `hits[0]`, `hits[1]`, and so on, which are awaitable.
+        raise TypeError("the records of asyncio are read with `async for`")
+
+    def __aiter__(self) -> Records:
+        return Records(self._native)
+
+    def __repr__(self) -> str:
+        return f"<ResultSet of {counted(len(self), 'record')}>"
+
+
+class Records:
+    """The records of a result set in order. A `Diagnostic` in the place of a record is raised, and the record after it follows. After an
+    `Unavailable`, such as a `Timeout`, the next call requests the records from there on again.
+
+    Tasks may share it: each gets the next record.
+    """
+
+    def __init__(self, hits: native.ResultSet) -> None:
+        self._native = hits
+        self._pages = Pages()
+        self._lock = asyncio.Lock()
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> Record:
+        async with self._lock:
+            while (record := self._pages.take()) is None:
+                if (page := self._pages.next_range()) is None:
+                    raise StopAsyncIteration
+                self._pages.add(await _result(self._native.range(*page)))
+            return record

@@ -1,0 +1,130 @@
+"""A server inside a test: on a free port, with the records you give it, and with faults if you like.
+
+With pytest, use the fixture `z3950_server`, which makes and stops servers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from time import monotonic
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from . import _z3950 as native
+from ._common import as_octets
+from ._errors import Timeout
+
+if TYPE_CHECKING:
+    from os import PathLike
+    from types import TracebackType
+
+    from typing_extensions import Self
+
+    from ._types import MarcLike
+
+    #: A record, or the number and the title of one.
+    _Given: TypeAlias = MarcLike | tuple[str | int, str]
+
+
+class Server:
+    """A server on 127.0.0.1, until `stop`. Without arguments it has a small catalogue of books.
+
+    `records` are those of one database, `databases` of several, by name. `faults` are rules such as `on search nth=2: fail 2`, which is
+    about the second search of each session; `nth-of-all=2` is the second one of all sessions together.
+    `imitate` is the name of a server whose habits it has: `yaz-ztest`. `recorded` is the path of a recorded conversation that it
+    replays, or records anew from the server that the environment variable `Z3950_RECORD` names; it has no `faults` but those recorded.
+
+    >>> import z3950
+    >>> from z3950.testing import Server
+    >>> with Server(records=[("id7", "Emma")], faults=["on present: fail 14"]) as server:
+    ...     with z3950.connect(server.target) as cat:
+    ...         hits = cat.search("ti:emma")
+    ...         try:
+    ...             hits[0]
+    ...         except z3950.Diagnostic as refusal:
+    ...             print(refusal.condition)
+    ...     print([said["apdu"] for said in server.apdus if said["direction"] == "received"])
+    14
+    ['initRequest', 'searchRequest', 'presentRequest', 'close']
+    """
+
+    def __init__(
+        self,
+        *,
+        records: Iterable[_Given] | None = None,
+        databases: Mapping[str, Iterable[_Given]] | None = None,
+        faults: Sequence[str] = (),
+        imitate: str | None = None,
+        recorded: str | PathLike[str] | None = None,
+    ) -> None:
+        if isinstance(faults, str):
+            raise TypeError("faults is a list of rules")
+        if sum(source is not None for source in (records, databases, imitate, recorded)) > 1:
+            raise TypeError("only one of records, databases, imitate and recorded can be given")
+        if recorded is not None and faults:
+            raise TypeError("faults cannot be given with recorded")
+        if databases is not None and not databases:
+            raise TypeError("databases has no database: leave it out for the small catalogue, or give an empty list of records")
+        if records is not None:
+            databases = {"cat": records}
+        named = [(name, [_given(record) for record in records]) for name, records in (databases or {}).items()]
+        self._native = native.Server(named, list(faults), imitate, recorded)
+        self._address = self._native.address
+        self._database = named[0][0] if named else "Default" if imitate or recorded else "books"
+
+    @property
+    def target(self) -> str:
+        """Its address and its first database, for `z3950.connect`."""
+        return f"{self._address}/{self._database}"
+
+    @property
+    def url(self) -> str:
+        """The same as a `z39.50r:` URL, to which `?` and a docid can be added."""
+        return f"z39.50r://{self.target}"
+
+    @property
+    def http_url(self) -> str:
+        """The same as a URL of SRU."""
+        return f"http://{self.target}"
+
+    @property
+    def apdus(self) -> list[dict[str, Any]]:
+        """The APDUs of all sessions so far, each with `session`, `direction` (`received` or `sent`), `apdu` (the standard's
+        name) and `value`."""
+        return self._native.apdus
+
+    def wait_for(self, apdu: str, *, timeout: float = 10) -> None:
+        """Waits until an APDU of this name has been received or sent; raises `z3950.Timeout` after `timeout` seconds."""
+        end = monotonic() + timeout
+        while not self._native.wait_for(apdu):
+            if monotonic() >= end:
+                raise Timeout(f"no {apdu} within {timeout:g} s")
+
+    def stop(self) -> None:
+        """Stops the server."""
+        self._native.stop()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.stop()
+
+    def __repr__(self) -> str:
+        return f"<Server {self.target}>"
+
+
+def _given(record: _Given) -> bytes | tuple[str, str]:
+    match record:
+        case (str() | int() as number, str() as title):
+            return _text(str(number)), _text(title)
+        case tuple():
+            raise TypeError(f"a record for the server is a number and a title, such as ('id7', 'Emma'), not {record!r}")
+    return as_octets(record)
+
+
+def _text(text: str) -> str:
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise ValueError(f"{text!r} is no text: it has half of a surrogate pair") from error
+    return text

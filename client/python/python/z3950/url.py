@@ -1,0 +1,32 @@
+"""URLs of every scheme, and above all those of RFC 2056.
+
+>>> from z3950 import url
+>>> found = url.parse("Z39.50R://CNIDR.org:2100/tmf?a%62c;esn=f;rs=marc")
+>>> str(found), found.host, found.databases, found.docid
+('z39.50r://cnidr.org:2100/tmf?abc;esn=f;rs=marc', 'cnidr.org', ['tmf'], b'abc')
+>>> [str(place) for place in url.extract("See <URL:z39.50s://lib.example/cat> and http://lib.example/.")]
+['z39.50s://lib.example/cat', 'http://lib.example/']
+"""
+
+from __future__ import annotations
+
+from . import _z3950 as native
+from ._z3950 import FoundUrl, Url
+
+__all__ = ["FoundUrl", "Url", "extract", "parse"]
+
+
+def parse(text: str, *, strict: bool = False) -> Url:
+    """The parts of a URL. `strict` refuses what the standards do not allow but people write, such as fragments and blanks around it.
+
+    >>> from z3950 import url
+    >>> url.parse("z39.50r://lib.example/?id7")
+    Traceback (most recent call last):
+    z3950.BadUrl: a retrieval URL without a database at octet 22: name the database, as in z39.50r://host/database?docid
+    """
+    return native.parse(text, strict)
+
+
+def extract(text: str, *, bare: bool = True) -> list[FoundUrl]:
+    """The URLs of a text with their places: those between `<URL:` and `>`, and unless `bare` is false also others, which are guesses."""
+    return native.extract(text, bare)
