@@ -1,0 +1,41 @@
+"""What the tests share."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import textwrap
+from collections.abc import Callable, Iterator
+
+import pytest
+import z3950
+from z3950.testing import Server
+
+#: The fixture of the package's own plugin.
+MakeServer = Callable[..., Server]
+
+#: Titles of the small catalogue.
+EMMA, PRIDE, WAR = (
+    "Emma : a novel : in three volumes",
+    "Pride and prejudice : a novel : in three volumes",
+    "War and peace : a novel",
+)
+
+
+def start(script: str, *arguments: str) -> subprocess.Popen[str]:
+    """Python as strict as it gets, with a script. What it prints is read from its output."""
+    command = [sys.executable, "-W", "error", "-X", "dev", "-c", textwrap.dedent(script), *arguments]
+    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+
+
+@pytest.fixture
+def demo(z3950_server: MakeServer) -> Server:
+    """The small catalogue."""
+    return z3950_server()
+
+
+@pytest.fixture
+def cat(demo: Server) -> Iterator[z3950.Connection]:
+    """A connection to the small catalogue."""
+    with z3950.connect(demo.target) as connection:
+        yield connection
