@@ -84,6 +84,9 @@ pub(super) enum LinkError {
     /// It cannot be reached, refuses a connection, or breaks off.
     #[error("{place}: {words}")]
     Broken { place: String, words: String },
+    /// All connections with it were in use for that long.
+    #[error("{place}: no free connection within {} s", .limit.as_secs_f64())]
+    Busy { place: String, limit: Duration },
     /// No answer came in time.
     #[error("{place}: no answer within {} s", .limit.as_secs_f64())]
     Late { place: String, limit: Duration },
@@ -140,7 +143,8 @@ impl Link {
         Ok(results.into_iter().map(|result| result.rows).collect())
     }
 
-    /// The results of statements, in their order, with a time limit of its own.
+    /// The results of statements, in their order, with a time limit of its own: for the wait until a connection is free, and then again
+    /// for the answer.
     ///
     /// # Errors
     /// See [`LinkError`].
@@ -149,6 +153,11 @@ impl Link {
         limit: Duration,
         statements: &[u8],
     ) -> Result<Vec<SqlResult>, LinkError> {
+        let permit = timeout(limit, self.permits.acquire()).await;
+        let _permit = permit.map_err(|_| LinkError::Busy {
+            place: self.place.clone(),
+            limit,
+        })?;
         let answer = timeout(limit, self.ask_patiently(statements)).await;
         answer.unwrap_or_else(|_| {
             // They are of no use if the server hangs.
@@ -158,8 +167,6 @@ impl Link {
     }
 
     async fn ask_patiently(&self, statements: &[u8]) -> Result<Vec<SqlResult>, LinkError> {
-        // Never closed.
-        let _permit = self.permits.acquire().await;
         // The engine may have closed a connection that was idle.
         while let Some(connection) = self.free() {
             match self.ask_on(connection, statements).await {

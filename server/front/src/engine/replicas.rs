@@ -76,7 +76,10 @@ impl Replicas {
                 return answer;
             }
             if let Err(error) = answer {
-                replica.has_failed(&error);
+                // It may well answer those that wait for it now.
+                if !matches!(error, LinkError::Busy { .. }) {
+                    replica.has_failed(&error);
+                }
                 failure = error;
             }
         }

@@ -55,6 +55,10 @@ impl FakeServer {
         lock(&self.asked).clone()
     }
 
+    pub(super) fn port(&self) -> u16 {
+        self.port
+    }
+
     pub(super) fn place(&self) -> String {
         format!("127.0.0.1:{}", self.port)
     }

@@ -1,14 +1,12 @@
 //! Replicas: which of them are asked, and which refusals are those of a server.
 
+use super::super::link::LinkError;
 use super::super::replicas::PAUSE;
 use super::fake::Holdings;
 use super::*;
 
 fn link(server: &FakeServer) -> Link {
-    let place = server.place();
-    let (host, port) = place.rsplit_once(':').expect("a port");
-    let port = port.parse().expect("a number");
-    Link::new(host, port, 1, Duration::from_secs(60))
+    Link::new("127.0.0.1", server.port(), 1, Duration::from_secs(60))
 }
 
 fn replicas_of(servers: &[&FakeServer]) -> Replicas {
@@ -91,6 +89,30 @@ async fn a_server_that_does_not_greet_is_given_up_early() {
         .expect_err("no answer");
     let words = format!("{}: no answer within 3 s", silent.place());
     assert_eq!(failed.to_string(), words);
+}
+
+/// Waiting for a connection is no failure of the server.
+#[tokio::test(start_paused = true)]
+async fn a_server_whose_connections_are_all_in_use_has_not_failed() {
+    let silent = FakeServer::greeting(b"", |_| ready(None)).await;
+    let link = Link::new("127.0.0.1", silent.port(), 1, Duration::from_secs(1));
+    let replicas = Replicas::new([link]);
+    let only = replicas.links().next().expect("a link");
+    let (holding, waiting) = tokio::join!(
+        only.ask_within(Duration::from_secs(60), b"SHOW META"),
+        replicas.ask(b"SHOW META"),
+    );
+    let place = silent.place();
+    let busy = waiting.expect_err("no connection is free").to_string();
+    assert_eq!(busy, format!("{place}: no free connection within 1 s"));
+    let counts = &replicas.counts()[0];
+    assert_eq!((counts.failures, counts.is_up), (0, true));
+    let late = holding.expect_err("no answer").to_string();
+    assert_eq!(late, format!("{place}: no answer within 3 s"));
+    let failed = replicas.ask(b"SHOW META").await.expect_err("no answer");
+    assert!(matches!(failed, LinkError::Late { .. }), "{failed}");
+    let counts = &replicas.counts()[0];
+    assert_eq!((counts.failures, counts.is_up), (1, false));
 }
 
 #[tokio::test]
