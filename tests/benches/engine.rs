@@ -225,7 +225,7 @@ async fn connection(address: &str) -> Conn {
 /// How long the engine takes for the statements of a load that were made before.
 async fn bulk_speed(engine: &Engine, file: &Path) -> Duration {
     let nodes = engine.nodes();
-    let load = EngineLoad::new(layout(), "books", &nodes, false).expect("addresses");
+    let load = EngineLoad::new(layout(), "books", &nodes, false, |_| ()).expect("addresses");
     let changes = load.changes();
     let mut records = read(file);
     let mut terms = LoadedTerms::default();

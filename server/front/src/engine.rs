@@ -55,7 +55,7 @@ pub use self::layout::{EngineLayout, IndexNameError, IndexUses, named_indexes};
 use self::link::Link;
 pub use self::link::{EngineAddress, EngineAddressError};
 pub use self::load::{
-    EngineChange, EngineChanges, EngineLoad, EngineLoadError, LoadMark, LoadedTerms,
+    EngineChange, EngineChanges, EngineLoad, EngineLoadError, LoadMark, LoadedTerms, SlowNode,
 };
 use self::nodes::Nodes;
 use self::pages::CACHE_OCTETS;

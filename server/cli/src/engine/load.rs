@@ -14,7 +14,7 @@ use tokio::task::JoinHandle;
 use z3950_asn1::input;
 use z3950_front::engine::{
     EngineChange, EngineChanges, EngineCheckError, EngineDatabase, EngineLayout, EngineLoad,
-    EngineLoadError, EngineOptions, LoadMark,
+    EngineLoadError, EngineOptions, LoadMark, SlowNode,
 };
 use z3950_marc::MarcRecord;
 use z3950_marc::iso2709;
@@ -237,6 +237,7 @@ impl LoadRun<'_> {
                 &self.index,
                 &self.options.nodes,
                 self.arguments.delete,
+                slow_node(&self.bar),
             )
             .map_err(Failure::usage)?
         };
@@ -423,6 +424,19 @@ async fn finished<T>(task: JoinHandle<T>) -> Result<T, Failure> {
         let words = format!("records are lost: {error}");
         Failure::unexpected(io::Error::other(words))
     })
+}
+
+/// Reports nodes that take long, without disturbing the progress on a terminal.
+fn slow_node(bar: &ProgressBar) -> impl Fn(SlowNode) + use<> {
+    let bar = bar.clone();
+    move |slow| {
+        let (node, waited, limit) = (slow.node, slow.waited.as_secs(), slow.limit.as_secs());
+        bar.suspend(|| {
+            complain(&format_args!(
+                "the node {node} has not answered for {waited} s; giving up after {limit} s"
+            ));
+        });
+    }
 }
 
 /// A node that fails.

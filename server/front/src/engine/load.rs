@@ -41,6 +41,18 @@ enum NodeStep {
 #[derive(Debug)]
 pub struct LoadMark(Vec<oneshot::Receiver<u64>>);
 
+/// A node that takes long for a statement.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct SlowNode {
+    /// Its address: `HOST:PORT`.
+    pub node: String,
+    /// How long it has been waited for.
+    pub waited: Duration,
+    /// How long it may take at most.
+    pub limit: Duration,
+}
+
 /// Why a load ended early.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -64,11 +76,12 @@ const BATCH: usize = 500;
 const BATCH_OCTETS: usize = 4 << 20;
 /// The statements that wait for a node.
 const WAITING: usize = 2;
-/// How long a node may take before a message says that it is waited for.
+/// How long a node may take before it is reported as slow.
 const SLOW: Duration = Duration::from_secs(10);
 
 impl EngineLoad {
-    /// A load of an index at these nodes; records are deleted instead if `delete`.
+    /// A load of an index at these nodes; records are deleted instead if `delete`. Whenever a node has taken another 10 s for a statement,
+    /// `slow` is called.
     ///
     /// # Errors
     /// See [`NodeAddressError`].
@@ -77,20 +90,22 @@ impl EngineLoad {
         index: &str,
         nodes: &[String],
         delete: bool,
+        slow: impl Fn(SlowNode) + Send + Sync + 'static,
     ) -> Result<Self, NodeAddressError> {
+        let slow = Arc::new(slow);
         let nodes = Arc::new(Nodes::new(nodes, index, &layout, 1, WRITE_TIME)?);
         let mut tasks = JoinSet::new();
         let mut senders = Vec::new();
         for node in 0..nodes.len() {
             let (sender, mut steps) = mpsc::channel(WAITING);
             senders.push(sender);
-            let nodes = Arc::clone(&nodes);
+            let (nodes, slow) = (Arc::clone(&nodes), Arc::clone(&slow));
             tasks.spawn(async move {
                 let mut changed = 0;
                 while let Some(step) = steps.recv().await {
                     match step {
                         NodeStep::Statement(statement) => {
-                            let done = told_if_slow(&nodes, node, &statement).await;
+                            let done = carried_out(&nodes, node, &statement, &*slow).await;
                             changed += done.map_err(|error| failed(&nodes, node, &error))?;
                         }
                         NodeStep::Mark(reached) => {
@@ -216,11 +231,16 @@ impl EngineLoad {
     }
 }
 
-/// Carries out a statement at a node, and says now and then that it is still waited for.
+/// Carries out a statement at a node, and reports now and then that it is still waited for.
 ///
 /// # Errors
 /// See [`LinkError`].
-async fn told_if_slow(nodes: &Nodes, node: usize, statement: &[u8]) -> Result<u64, LinkError> {
+async fn carried_out(
+    nodes: &Nodes,
+    node: usize,
+    statement: &[u8],
+    slow: &(impl Fn(SlowNode) + Sync),
+) -> Result<u64, LinkError> {
     let mut done = pin!(nodes.carry_out(node, statement));
     let mut waited = Duration::ZERO;
     loop {
@@ -228,9 +248,13 @@ async fn told_if_slow(nodes: &Nodes, node: usize, statement: &[u8]) -> Result<u6
             return done;
         }
         waited += SLOW;
-        let node = nodes.link(node).map(|link| &*link.place);
-        let (seconds, limit) = (waited.as_secs(), WRITE_TIME.as_secs());
-        tracing::warn!(node, seconds, limit, "still waiting for the node");
+        if let Some(link) = nodes.link(node) {
+            slow(SlowNode {
+                node: link.place.clone(),
+                waited,
+                limit: WRITE_TIME,
+            });
+        }
     }
 }
 
@@ -340,7 +364,7 @@ mod tests {
             &IndexUses::default(),
         );
         let layout = Arc::new(layout.expect("indexes"));
-        EngineLoad::new(layout, "books", nodes, true).expect("addresses")
+        EngineLoad::new(layout, "books", nodes, true, |_| ()).expect("addresses")
     }
 
     #[tokio::test]

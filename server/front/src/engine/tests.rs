@@ -1,6 +1,7 @@
 //! Engines that answer what no engine should: each answer is a diagnostic, or a result within limits.
 
 mod fake;
+mod loads;
 mod pages;
 mod replicas;
 mod searches;
