@@ -53,6 +53,9 @@ pub(super) fn read(
     for value in section.values("engine") {
         at = value.span().start;
         match string(value.get_ref()).map(str::parse) {
+            Some(Ok(address)) if replicas.contains(&address) => {
+                section.note(value, format!("engine: {address} is there twice"));
+            }
             Some(Ok(address)) => replicas.push(address),
             Some(Err(error)) => section.note(value, format!("engine: {error}")),
             None => section.note(value, "engine is not a text"),
@@ -177,6 +180,10 @@ mod tests {
             (
                 "name = \"a\"\nengine = [\"sphinxql://a:1/b\", \"sphinxql://a:1/c\"]".to_owned(),
                 "must have the same index",
+            ),
+            (
+                "name = \"a\"\nengine = [\"sphinxql://a:1/b\", \"sphinxql://a:1/b\"]".to_owned(),
+                "engine: a:1 is there twice",
             ),
             (
                 format!("{engine}\nfiles = [\"x\"]"),
