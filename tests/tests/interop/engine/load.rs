@@ -239,6 +239,57 @@ fn records_that_are_left_out_are_named() {
     }
 }
 
+/// Without a terminal, a line says how far the load has come.
+#[test]
+fn a_long_load_counts_its_records() {
+    let Some(engine) = Engine::start(1) else {
+        return;
+    };
+    const NUMBER: usize = 110_000;
+    let record = |number| format!("=LDR  00000nam a2200000 a 4500\n=001  id{number}\n\n");
+    let text: String = (0..NUMBER).map(record).collect();
+    let file = engine.folder().join("many.mrk");
+    fs::write(&file, text).expect("written");
+    let ran = engine.load(&["--delete"], &[&file]);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    let lines: Vec<&str> = ran.stderr.lines().collect();
+    let expected = [
+        "z3950d: 50000 records so far",
+        "z3950d: 100000 records so far",
+        "z3950d: 0 records deleted",
+        "z3950d: 110000 records not in the engine",
+    ];
+    assert_eq!(lines, expected);
+}
+
+#[test]
+fn the_first_hundred_repaired_records_are_named() {
+    let Some(engine) = Engine::start(1) else {
+        return;
+    };
+    for (number, told) in [
+        (100, "z3950d: 100 records repaired"),
+        (101, "z3950d: 101 records repaired, 100 of them named"),
+    ] {
+        let path = write(engine.folder(), "damaged.mrc", &records(number));
+        let mut octets = fs::read(&path).expect("records");
+        let ends = octets.iter().zip(1..).filter(|(octet, _)| **octet == 0x1d);
+        let starts: Vec<usize> = [0].into_iter().chain(ends.map(|(_, end)| end)).collect();
+        for start in &starts[..number] {
+            octets[*start..start + 5].copy_from_slice(b"00099");
+        }
+        fs::write(&path, octets).expect("written");
+        let ran = engine.load(&[], &[&path]);
+        assert_loaded(&ran, &format!("{number} records loaded"));
+        let named = ran
+            .stderr
+            .lines()
+            .filter(|line| line.contains(" repaired: "));
+        assert_eq!(named.count(), 100);
+        assert!(ran.stderr.lines().any(|line| line == told), "{ran:?}");
+    }
+}
+
 /// A file that is cut off takes nothing away from the record that is in the engine; what is only repaired is loaded.
 #[tokio::test]
 async fn no_record_is_replaced_by_a_part_of_it() {
