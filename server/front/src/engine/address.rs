@@ -1,6 +1,6 @@
 //! The addresses of the engine's servers. Each server has two ports: that of its address, for SphinxQL, and the next one, for its peers.
 
-use super::link::host_and_port;
+use super::link::{host_and_port, is_same_machine};
 
 /// The address of a server of the engine.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,7 +24,7 @@ pub enum NodeAddressError {
     #[error("{0}: a server of the engine uses the next port too, and 65535 is the last one")]
     LastPort(String),
     /// Another server has it.
-    #[error("{0} is there twice")]
+    #[error("{0} is listed twice")]
     Twice(String),
     /// Another server has the next port, or the one before.
     #[error("{0} and {1} are one port apart, but a server of the engine uses the next port too")]
@@ -38,7 +38,7 @@ pub fn read_addresses(addresses: &[String]) -> Vec<Result<NodeAddress, NodeAddre
     let read = addresses.map(|text| {
         let address = NodeAddress::read(text)?;
         let fault = before.iter().find_map(|(other, known)| {
-            let is_same_host = known.host.eq_ignore_ascii_case(&address.host);
+            let is_same_host = is_same_machine(&known.host, &address.host);
             match known.port.abs_diff(address.port) {
                 0 if is_same_host => Some(NodeAddressError::Twice(text.clone())),
                 1 if is_same_host => Some(NodeAddressError::Adjacent(
@@ -82,6 +82,10 @@ mod tests {
             (&["a:1", "[::1]:9401"], vec![Ipv6(text("[::1]:9401"))]),
             (&["a:65535"], vec![LastPort(text("a:65535"))]),
             (&["a:1", "b:1", "A:1"], vec![Twice(text("A:1"))]),
+            (
+                &["127.0.0.1:5", "Localhost:5"],
+                vec![Twice(text("Localhost:5"))],
+            ),
             (
                 &["a:2", "a:3", "b:9", "a:1"],
                 vec![

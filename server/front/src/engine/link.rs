@@ -6,8 +6,8 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use tokio::net::TcpStream;
-use tokio::sync::Semaphore;
-use tokio::time::timeout;
+use tokio::sync::{Semaphore, SemaphorePermit};
+use tokio::time::{Instant, timeout, timeout_at};
 
 use super::mysql::{Rows, SqlConnection, SqlError, SqlResult};
 use crate::lock::lock;
@@ -21,6 +21,13 @@ pub struct EngineAddress {
     pub port: u16,
     /// The index.
     pub index: String,
+}
+
+impl EngineAddress {
+    /// Whether both are the same server, as far as their names tell.
+    pub fn is_same_server(&self, other: &Self) -> bool {
+        is_same_machine(&self.host, &other.host) && self.port == other.port
+    }
 }
 
 /// Why a text is no address of an engine.
@@ -55,6 +62,15 @@ impl fmt::Display for EngineAddress {
     }
 }
 
+/// Whether two hosts are the same, as far as their names tell.
+pub(super) fn is_same_machine(one: &str, other: &str) -> bool {
+    let [one, other] = [one, other].map(|host| match host.eq_ignore_ascii_case("localhost") {
+        true => "127.0.0.1",
+        false => host,
+    });
+    one.eq_ignore_ascii_case(other)
+}
+
 /// A host and a port; an address of IPv6 is in brackets.
 pub(super) fn host_and_port(place: &str) -> Option<(String, u16)> {
     let (host, port) = place.rsplit_once(':')?;
@@ -84,9 +100,9 @@ pub(super) enum LinkError {
     /// It cannot be reached, refuses a connection, or breaks off.
     #[error("{place}: {words}")]
     Broken { place: String, words: String },
-    /// All connections with it were in use for that long.
-    #[error("{place}: no free connection within {} s", .limit.as_secs_f64())]
-    Busy { place: String, limit: Duration },
+    /// All connections with it are in use.
+    #[error("{place}: all connections are in use")]
+    Busy { place: String },
     /// No answer came in time.
     #[error("{place}: no answer within {} s", .limit.as_secs_f64())]
     Late { place: String, limit: Duration },
@@ -134,17 +150,53 @@ impl Link {
         }
     }
 
+    /// A connection that is free now.
+    pub(super) fn try_permit(&self) -> Option<SemaphorePermit<'_>> {
+        self.permits.try_acquire().ok()
+    }
+
+    /// When a request that begins now gives up waiting for a connection.
+    pub(super) fn patience(&self) -> Instant {
+        Instant::now() + self.time
+    }
+
+    /// Waits for a free connection.
+    ///
+    /// # Errors
+    /// There is none until then.
+    pub(super) async fn permit(&self, until: Instant) -> Result<SemaphorePermit<'_>, LinkError> {
+        match timeout_at(until, self.permits.acquire()).await {
+            Ok(Ok(permit)) => Ok(permit),
+            // They are never closed.
+            Ok(Err(_)) | Err(_) => Err(LinkError::Busy {
+                place: self.place.clone(),
+            }),
+        }
+    }
+
     /// The rows of statements, in their order.
     ///
     /// # Errors
     /// See [`LinkError`].
     pub(super) async fn ask(&self, statements: &[u8]) -> Result<Vec<Rows>, LinkError> {
-        let results = self.ask_within(self.time, statements).await?;
+        let permit = self.permit(self.patience()).await?;
+        self.ask_with(permit, statements).await
+    }
+
+    /// The same with a free connection.
+    ///
+    /// # Errors
+    /// See [`LinkError`].
+    pub(super) async fn ask_with(
+        &self,
+        permit: SemaphorePermit<'_>,
+        statements: &[u8],
+    ) -> Result<Vec<Rows>, LinkError> {
+        let results = self.results(permit, self.time, statements).await?;
         Ok(results.into_iter().map(|result| result.rows).collect())
     }
 
-    /// The results of statements, in their order, with a time limit of its own: for the wait until a connection is free, and then again
-    /// for the answer.
+    /// The results of statements, in their order, with a time limit of its own: for a free connection, and then again for the answer.
     ///
     /// # Errors
     /// See [`LinkError`].
@@ -153,11 +205,16 @@ impl Link {
         limit: Duration,
         statements: &[u8],
     ) -> Result<Vec<SqlResult>, LinkError> {
-        let permit = timeout(limit, self.permits.acquire()).await;
-        let _permit = permit.map_err(|_| LinkError::Busy {
-            place: self.place.clone(),
-            limit,
-        })?;
+        let permit = self.permit(Instant::now() + limit).await?;
+        self.results(permit, limit, statements).await
+    }
+
+    async fn results(
+        &self,
+        _permit: SemaphorePermit<'_>,
+        limit: Duration,
+        statements: &[u8],
+    ) -> Result<Vec<SqlResult>, LinkError> {
         let answer = timeout(limit, self.ask_patiently(statements)).await;
         answer.unwrap_or_else(|_| {
             // They are of no use if the server hangs.

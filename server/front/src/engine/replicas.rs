@@ -1,11 +1,12 @@
-//! Servers of the engine that have the same records. They take turns; one that failed lately comes after all others.
+//! Servers of the engine that have the same records. They take turns; one whose connections are all in use comes after those with a free
+//! one, and one that failed lately after all others.
 
-use std::collections::VecDeque;
 use std::fmt;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
+use tokio::sync::SemaphorePermit;
 use tokio::time::Instant;
 
 use super::health::{ServerCounts, Warnings};
@@ -31,6 +32,19 @@ struct Replica {
     /// How often it failed.
     failures: AtomicU64,
     warnings: Mutex<Warnings>,
+    /// That all its connections are in use.
+    busy: Mutex<Warnings>,
+}
+
+/// Which servers a request goes to, in this order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Choice {
+    /// Those with a free connection that did not fail lately.
+    Idle,
+    /// Those that did not fail lately.
+    Sound,
+    /// All that are left.
+    Any,
 }
 
 impl Replicas {
@@ -40,6 +54,7 @@ impl Replicas {
             failed: Mutex::default(),
             failures: AtomicU64::default(),
             warnings: Mutex::default(),
+            busy: Mutex::default(),
         });
         Self {
             all: all.collect(),
@@ -57,30 +72,32 @@ impl Replicas {
     /// What a server refuses, or why the last one does not answer.
     pub(super) async fn ask(&self, statements: &[u8]) -> Result<Vec<Rows>, LinkError> {
         let mut failure = LinkError::malformed("there is no replica");
-        let mut turns: VecDeque<_> = self.turns().map(|replica| (replica, false)).collect();
-        while let Some((replica, is_last_resort)) = turns.pop_front() {
-            if !is_last_resort && replica.is_avoided() {
-                turns.push_back((replica, true));
-                continue;
-            }
-            let place = &replica.link.place;
-            let answer = match replica.link.ask(statements).await {
-                Err(LinkError::Refused(words)) if lacks_index(&words) => Err(LinkError::Broken {
-                    place: place.clone(),
-                    words,
-                }),
-                answer => answer,
-            };
-            if matches!(answer, Ok(_) | Err(LinkError::Refused(_))) {
-                replica.has_answered();
-                return answer;
-            }
-            if let Err(error) = answer {
-                // It may well answer those that wait for it now.
-                if !matches!(error, LinkError::Busy { .. }) {
-                    replica.has_failed(&error);
+        let mut left: Vec<&Replica> = self.turns().collect();
+        let patience = left.first().map(|replica| replica.link.patience());
+        let mut patience = patience.unwrap_or_else(Instant::now);
+        for choice in [Choice::Idle, Choice::Sound, Choice::Any] {
+            for replica in std::mem::take(&mut left) {
+                let permit = match replica.permit(choice, patience).await {
+                    Ok(Some(permit)) => permit,
+                    Ok(None) => {
+                        left.push(replica);
+                        continue;
+                    }
+                    Err(busy) => {
+                        replica.note_busy();
+                        failure = busy;
+                        continue;
+                    }
+                };
+                let asked = Instant::now();
+                match replica.ask(permit, statements).await {
+                    Err(error) if !matches!(error, LinkError::Refused(_)) => {
+                        failure = error;
+                        // That was no wait for a connection.
+                        patience += asked.elapsed();
+                    }
+                    answer => return answer,
                 }
-                failure = error;
             }
         }
         Err(failure)
@@ -106,6 +123,54 @@ impl Replicas {
 }
 
 impl Replica {
+    /// Leave to ask it; `None` if others come first.
+    ///
+    /// # Errors
+    /// All its connections are in use until then.
+    async fn permit(
+        &self,
+        choice: Choice,
+        until: Instant,
+    ) -> Result<Option<SemaphorePermit<'_>>, LinkError> {
+        match choice {
+            Choice::Idle => {
+                let permit = self.link.try_permit();
+                Ok(permit.filter(|_| !self.is_avoided()))
+            }
+            Choice::Sound if self.is_avoided() => Ok(None),
+            Choice::Sound => {
+                let begun = Instant::now();
+                let permit = self.link.permit(until).await?;
+                // It may have failed while this request waited.
+                Ok((!self.failed_since(begun)).then_some(permit))
+            }
+            Choice::Any => self.link.permit(until).await.map(Some),
+        }
+    }
+
+    /// The results of statements, or what it refuses.
+    ///
+    /// # Errors
+    /// See [`LinkError`].
+    async fn ask(
+        &self,
+        permit: SemaphorePermit<'_>,
+        statements: &[u8],
+    ) -> Result<Vec<Rows>, LinkError> {
+        let answer = match self.link.ask_with(permit, statements).await {
+            Err(LinkError::Refused(words)) if lacks_index(&words) => Err(LinkError::Broken {
+                place: self.link.place.clone(),
+                words,
+            }),
+            answer => answer,
+        };
+        match &answer {
+            Ok(_) | Err(LinkError::Refused(_)) => self.has_answered(),
+            Err(error) => self.has_failed(error),
+        }
+        answer
+    }
+
     fn has_answered(&self) {
         let was_down = lock(&self.failed).take().is_some();
         if was_down && lock(&self.warnings).ends() {
@@ -125,6 +190,21 @@ impl Replica {
         } else {
             tracing::debug!(distributor, %why, "the distributor does not answer");
         }
+    }
+
+    /// Notes that a request found no free connection.
+    fn note_busy(&self) {
+        let distributor = &self.link.place;
+        if lock(&self.busy).begins() {
+            tracing::warn!(
+                distributor,
+                "all connections with the distributor are in use"
+            );
+        }
+    }
+
+    fn failed_since(&self, moment: Instant) -> bool {
+        lock(&self.failed).is_some_and(|failed| failed > moment)
     }
 
     fn counts(&self) -> ServerCounts {
