@@ -111,7 +111,7 @@ fn faults(config: &Config, options: &RemoteOptions, client: &Client) -> Vec<Stri
         let mut known_targets = known.iter();
         match known_targets.find(|(_, known)| is_same(known, &resolved)) {
             Some((first, _)) if *first == text => {
-                faults.push(format!("the target {shown} is there twice"));
+                faults.push(format!("the target {shown} is listed twice"));
             }
             Some((first, _)) => {
                 let first = target::redacted(first);
@@ -331,7 +331,7 @@ mod tests {
                 ],
             ),
             ("\"zzzzzzzz/b\"", &["no profile is called zzzzzzzz"]),
-            ("\"town\", \"town\"", &["the target town is there twice"]),
+            ("\"town\", \"town\"", &["the target town is listed twice"]),
             (
                 "\"town\", \"z39.50s://TOWN.example:210/cat\"",
                 &["the targets town and z39.50s://TOWN.example:210/cat are the same"],

@@ -52,11 +52,13 @@ pub(super) fn read(
     let mut at = 0;
     for value in section.values("engine") {
         at = value.span().start;
-        match string(value.get_ref()).map(str::parse) {
-            Some(Ok(address)) if replicas.contains(&address) => {
-                section.note(value, format!("engine: {address} is there twice"));
+        match string(value.get_ref()).map(str::parse::<EngineAddress>) {
+            Some(Ok(address)) => {
+                if replicas.iter().any(|known| known.is_same_server(&address)) {
+                    section.note(value, format!("engine: {address} is listed twice"));
+                }
+                replicas.push(address);
             }
-            Some(Ok(address)) => replicas.push(address),
             Some(Err(error)) => section.note(value, format!("engine: {error}")),
             None => section.note(value, "engine is not a text"),
         }
@@ -182,8 +184,12 @@ mod tests {
                 "must have the same index",
             ),
             (
-                "name = \"a\"\nengine = [\"sphinxql://a:1/b\", \"sphinxql://a:1/b\"]".to_owned(),
-                "engine: a:1 is there twice",
+                "name = \"a\"\nengine = [\"sphinxql://a:1/b\", \"sphinxql://A:1/b\"]".to_owned(),
+                "engine: A:1 is listed twice",
+            ),
+            (
+                "name = \"a\"\nengine = [\"sphinxql://localhost:1/b\", \"sphinxql://127.0.0.1:1/b\"]".to_owned(),
+                "engine: 127.0.0.1:1 is listed twice",
             ),
             (
                 format!("{engine}\nfiles = [\"x\"]"),
@@ -223,11 +229,11 @@ mod tests {
             (5, "nodes: expected the address of a node"),
             (7, "nodes: [::1]:5: Sphinx Search 2.2 has no IPv6"),
             (8, "nodes: e:5 and e:6 are one port apart"),
-            (9, "nodes: e:5 is there twice"),
+            (9, "nodes: e:5 is listed twice"),
             (10, "nodes: e:65535: a server of the engine uses"),
             (12, "sort: there is no index titel"),
             (13, "facets: the index docid is for searches only"),
-            (15, "scan: the index au is there twice"),
+            (15, "scan: the index au is listed twice"),
         ];
         assert_eq!(errors.len(), expected.len(), "{errors:?}");
         for ((line, reason), (expected_line, words)) in errors.iter().zip(expected) {

@@ -103,7 +103,7 @@ pub enum IndexNameError {
     #[error("the index {0} is for searches only")]
     Octets(String),
     /// The index has been named before.
-    #[error("the index {0} is there twice")]
+    #[error("the index {0} is listed twice")]
     Twice(String),
 }
 
