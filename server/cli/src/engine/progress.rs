@@ -102,6 +102,8 @@ impl LoadedFile {
 const INDEXES: &str = " indexes ";
 /// What is wrong with the file of another load.
 const OTHER: &str = "it is not of a load of these files with these options";
+/// What is wrong with a file that no load has written, and that may be of value.
+const FOREIGN: &str = "it is not a file of --resume";
 /// The most octets of the file.
 const MOST_OCTETS: u64 = 16 << 20;
 
@@ -134,7 +136,10 @@ impl ResumeFile {
         };
         let progress = resume.progress(&text).map_err(|why| {
             let (what, path) = (what(), path.display());
-            Failure::usage(format!("{what}: {why}; delete {path} to begin anew"))
+            match &*why {
+                FOREIGN => Failure::usage(format!("{what}: {why}; name another one")),
+                _ => Failure::usage(format!("{what}: {why}; delete {path} to begin anew")),
+            }
         })?;
         Ok((resume, progress))
     }
@@ -149,7 +154,8 @@ impl ResumeFile {
         let Some(first) = lines.next() else {
             return Ok(progress);
         };
-        let (action, indexes) = first.split_once(INDEXES).ok_or(OTHER)?;
+        let header = first.rsplit_once(INDEXES);
+        let (action, indexes) = header.filter(is_header).ok_or(FOREIGN)?;
         if action != self.task.action {
             return Err(OTHER.to_owned());
         }
@@ -200,6 +206,14 @@ impl ResumeFile {
             .map(drop)
             .map_err(|error| Failure::cannot(&what(), error))
     }
+}
+
+/// Whether the first line can be that of a load: its action, and a fingerprint.
+fn is_header((action, indexes): &(&str, &str)) -> bool {
+    let (verb, _) = action.split_once(' ').unwrap_or_default();
+    ["load", "update", "delete"].contains(&verb)
+        && indexes.len() == 16
+        && indexes.bytes().all(|octet| octet.is_ascii_hexdigit())
 }
 
 #[cfg(test)]
@@ -265,15 +279,25 @@ mod tests {
         let written = fs::read_to_string(&path).expect("notes");
         let (first, notes) = written.split_once('\n').expect("lines");
         let (all, begun) = notes.split_once('\n').expect("lines");
-        for text in [
-            "load a",
-            &format!("{first}\n7"),
-            &format!("{first}\n{}", all.replacen("all", "x", 1)),
-            &format!("{first}\n{}\n{begun}", all.replacen("all", "1", 1)),
-            "1 2",
+        for (text, advice) in [
+            (&*format!("{first}\n7"), "begin anew"),
+            (
+                &format!("{first}\n{}", all.replacen("all", "x", 1)),
+                "begin anew",
+            ),
+            (
+                &format!("{first}\n{}\n{begun}", all.replacen("all", "1", 1)),
+                "begin anew",
+            ),
+            // It may be a file of records, given by mistake.
+            ("load a", "name another one"),
+            ("load a indexes all", "name another one"),
+            ("load a indexes 000000000000000x", "name another one"),
+            ("00063nam a indexes 0000000000000007", "name another one"),
         ] {
             fs::write(&path, text).expect("written");
-            assert!(open(same(), &files).is_err(), "{text}");
+            let error = open(same(), &files).expect_err(text);
+            assert!(error.words.ends_with(advice), "{text}: {error:?}");
         }
     }
 
