@@ -2,20 +2,25 @@
 //! distributes searches.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Mutex;
 use std::time::Duration;
 
 use z3950_server::marc::MarcRecord;
 
 use super::address::{NodeAddress, NodeAddressError, read_addresses};
+use super::health::Warnings;
 use super::layout::{EngineDocument, EngineLayout};
 use super::link::{Link, LinkError};
 use super::mysql::Rows;
 use super::token;
+use crate::lock::lock;
 
 /// The nodes of a database.
 #[derive(Debug)]
 pub(super) struct Nodes {
     links: Vec<Link>,
+    /// One for each node.
+    warnings: Vec<Mutex<Warnings>>,
     index: String,
     columns: String,
 }
@@ -43,8 +48,10 @@ impl Nodes {
             .map(|(index, _)| layout.column_of("t", index));
         let sort = layout.sort_columns().flatten();
         let columns: Vec<String> = fixed.into_iter().chain(texts).chain(sort).collect();
+        let links: Vec<Link> = links.collect::<Result<_, _>>()?;
         Ok(Self {
-            links: links.collect::<Result<_, _>>()?,
+            warnings: links.iter().map(|_| Mutex::default()).collect(),
+            links,
             index: index.to_owned(),
             columns: columns.join(","),
         })
@@ -67,6 +74,19 @@ impl Nodes {
     /// The node with this number.
     pub(super) fn link(&self, node: usize) -> Option<&Link> {
         self.links.get(node)
+    }
+
+    /// Logs that a node failed in an update.
+    pub(super) fn note_failure(&self, node: usize, why: &LinkError) {
+        let Some((link, warnings)) = self.links.get(node).zip(self.warnings.get(node)) else {
+            return;
+        };
+        let node = &*link.place;
+        if lock(warnings).begins() {
+            tracing::warn!(node, %why, "the node failed in an update");
+        } else {
+            tracing::debug!(node, %why, "the node failed in an update");
+        }
     }
 
     /// Carries out a statement that changes records at a node; the number of rows that it has changed.

@@ -13,6 +13,7 @@ use z3950_server::{Diagnostic, diagnostic};
 
 use super::EngineDatabase;
 use super::layout::EngineLayout;
+use super::link::LinkError;
 use super::nodes::{NodeChange, Nodes};
 use super::statement;
 
@@ -125,7 +126,7 @@ impl EngineDatabase {
             let select = statement::by_number(&self.index, &numbers);
             let rows = self.nodes.ask(node, &select).await;
             let records = rows.and_then(statement::records);
-            let records = records.map_err(|error| statement::update_failure(&error))?;
+            let records = records.map_err(|error| failed(&self.nodes, node, &error))?;
             for (number, octets) in records {
                 let damaged = |_| diagnostic(Condition::PERMANENT_SYSTEM_ERROR, "a damaged record");
                 let record = iso2709::parse(&octets).map_err(damaged)?.record;
@@ -181,7 +182,13 @@ impl EngineDatabase {
 async fn write(nodes: &Nodes, statements: &[(usize, Vec<u8>)]) -> Result<(), Diagnostic> {
     for (node, statement) in statements {
         let done = nodes.carry_out(*node, statement).await;
-        done.map_err(|error| statement::update_failure(&error))?;
+        done.map_err(|error| failed(nodes, *node, &error))?;
     }
     Ok(())
+}
+
+/// Logs that a node failed; what that means to the client.
+fn failed(nodes: &Nodes, node: usize, error: &LinkError) -> Diagnostic {
+    nodes.note_failure(node, error);
+    statement::update_failure(error)
 }
