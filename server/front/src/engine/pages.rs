@@ -78,7 +78,7 @@ impl EngineDatabase {
     /// The numbers of the records of a small set.
     ///
     /// # Errors
-    /// 27 if records have come or gone before they were known, 109 if nodes have.
+    /// 27 if records were added or deleted before they were known, 109 if other nodes answer.
     async fn numbers<'h>(&self, hits: &'h EngineHits) -> Result<&'h [u64], Diagnostic> {
         if let Some(known) = hits.numbers() {
             return Ok(known);
@@ -88,7 +88,7 @@ impl EngineDatabase {
         let numbers = statement::numbers(selected.rows);
         let numbers = numbers.map_err(|error| self.failure(&error))?;
         hits.keep(count, numbers).ok_or_else(|| {
-            let words = "records have come or gone since the search: search again";
+            let words = "records were added or deleted since the search: search again";
             diagnostic(Condition::RESULT_SET_DELETED, words)
         })
     }
