@@ -225,7 +225,7 @@ async fn connection(address: &str) -> Conn {
 /// The batches of a round of statements for each node.
 const ROUND: usize = 20;
 
-/// How long the engine takes for the statements of a load. They are made before, in rounds; in a round, no node waits for another.
+/// How long the engine takes for the statements of a load. They are made beforehand, in rounds; in a round, no node waits for another.
 async fn bulk_speed(engine: &Engine, file: &Path) -> Duration {
     let nodes = engine.nodes();
     let load = EngineLoad::new(layout(), "books", &nodes, false, |_| ()).expect("addresses");

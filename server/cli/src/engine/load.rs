@@ -433,7 +433,7 @@ fn slow_node(bar: &ProgressBar) -> impl Fn(SlowNode) + use<> {
         let (node, waited, limit) = (slow.node, slow.waited.as_secs(), slow.limit.as_secs());
         bar.suspend(|| {
             complain(&format_args!(
-                "the node {node} has not answered for {waited} s; giving up after {limit} s"
+                "the node {node} has not answered for {waited} s; the load gives up after {limit} s"
             ));
         });
     }

@@ -252,7 +252,9 @@ fn a_long_load_counts_its_records() {
     fs::write(&file, text).expect("written");
     let ran = engine.load(&["--delete"], &[&file]);
     assert_eq!(ran.code, Some(0), "{ran:?}");
-    let lines: Vec<&str> = ran.stderr.lines().collect();
+    // A slow node is reported too.
+    let lines = ran.stderr.lines().filter(|line| line.contains("record"));
+    let lines: Vec<&str> = lines.collect();
     let expected = [
         "z3950d: 50000 records so far",
         "z3950d: 100000 records so far",

@@ -41,5 +41,5 @@ async fn a_node_that_takes_long_is_reported_now_and_then() {
     gate.add_permits(1);
     load.reached(mark).await.expect("done");
     let expected = [(node.place(), 10), (node.place(), 20)];
-    assert_eq!(*lock(&reports), expected);
+    assert!(lock(&reports).starts_with(&expected), "{reports:?}");
 }
