@@ -12,7 +12,7 @@ use z3950_tests::program;
 use super::{PATIENCE, Person, catalogue, home};
 
 /// A server with records `id1`, `id2` … whose titles are `Book 1`, `Book 2` …
-fn books(count: u32) -> TestServer {
+pub(super) fn books(count: u32) -> TestServer {
     let records =
         (1..=count).map(|number| record(&format!("id{number}"), &format!("Book {number}")));
     TestServer::builder().database("cat", records).start()

@@ -2,13 +2,16 @@
 
 use std::time::{Duration, Instant};
 
-use expectrl::ControlCode;
 use expectrl::process::unix::{Signal, WaitStatus};
+use expectrl::{ControlCode, Expect};
 use z3950_asn1::apdu::Apdu;
+use z3950_server::access::Challenge;
 use z3950_server::fault::{Fault, When};
 use z3950_server::testing::{TestServer, record};
 use z3950_tests::peer;
 
+use super::display::books;
+use super::secrets::guarded;
 use super::{PATIENCE, Person, catalogue, home, wait_for_searches};
 
 #[test]
@@ -118,9 +121,12 @@ fn ctrl_c_asks_a_server_to_stop_if_it_supports_that() {
 fn ended_by(person: &mut Person, signal: Signal) -> Option<i32> {
     let process = person.session.get_process_mut();
     process.signal(signal).expect("it can be sent");
-    let mut seen = Vec::new();
     // On some systems, reading at the end of a terminal is an error.
-    let _ = std::io::Read::read_to_end(&mut person.session, &mut seen);
+    let end = person.session.expect(expectrl::Eof);
+    assert!(
+        !matches!(end, Err(expectrl::Error::ExpectTimeout)),
+        "it ends"
+    );
     match person.session.get_process().wait().expect("it ends") {
         WaitStatus::Exited(_, code) => Some(code),
         _ => None,
@@ -168,4 +174,37 @@ fn signals_end_the_program_while_a_request_is_under_way() {
         wait_for_searches(&server, 1);
         assert_eq!(ended_by(&mut person, signal), Some(code));
     }
+}
+
+#[test]
+fn signals_end_the_program_at_the_question_after_a_page() {
+    for (signal, code) in [(Signal::SIGTERM, 143), (Signal::SIGHUP, 129)] {
+        let (server, home) = (books(30), home());
+        let mut person = Person::at(&server, home.path());
+        person.sees_a_page();
+        assert_eq!(ended_by(&mut person, signal), Some(code));
+    }
+}
+
+#[test]
+fn an_interrupt_at_the_question_after_a_page_returns_to_the_prompt() {
+    let (server, home) = (books(30), home());
+    let mut person = Person::at(&server, home.path());
+    person.sees_a_page();
+    // Sent by another program; Ctrl-C is a key here.
+    let process = person.session.get_process_mut();
+    process.signal(Signal::SIGINT).expect("it can be sent");
+    person.sees("interrupted");
+    person.sees("z3950> ");
+    person.enters("show 30");
+    person.sees("30 of 30");
+}
+
+#[test]
+fn signals_end_the_program_at_a_question_of_a_server() {
+    let (server, home) = (guarded(Challenge::Prompts), home());
+    let mut person = Person::at(&server, home.path());
+    person.enters("find @attr 1=1032 id7");
+    person.sees("user: ");
+    assert_eq!(ended_by(&mut person, Signal::SIGTERM), Some(143));
 }

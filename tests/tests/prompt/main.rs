@@ -73,6 +73,16 @@ impl Person {
         String::from_utf8_lossy(found.before()).into_owned()
     }
 
+    /// Makes the terminal small, and shows the first of many records of a search for books.
+    fn sees_a_page(&mut self) {
+        let process = self.session.get_process_mut();
+        process.set_window_size(80, 12).expect("a terminal");
+        self.enters("find ti:book");
+        self.sees("z3950> ");
+        self.enters("show all");
+        self.sees("Enter shows more");
+    }
+
     /// Waits for the program to end.
     fn sees_the_end(&mut self) {
         self.session.expect(expectrl::Eof).expect("it ends");

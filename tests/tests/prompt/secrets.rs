@@ -39,7 +39,7 @@ fn passwords_are_asked_for_and_never_shown() {
     assert_eq!(id.password, Some("t0p s3cret".into()));
 }
 
-fn guarded(challenge: Challenge) -> TestServer {
+pub(super) fn guarded(challenge: Challenge) -> TestServer {
     let mut user = User::default();
     user.name = "ada".into();
     user.password = Some("t0p s3cret".into());

@@ -182,22 +182,24 @@ impl Person for Terminal {
 
     fn answers(&mut self, prompt: &str, is_secret: bool) -> Option<String> {
         let prompt = escape_controls(prompt);
-        let typed = match is_secret {
-            true => self.password(&prompt),
-            false => self.read(&prompt),
-        };
+        // The operation waits for the answer, so a signal ends the program at once.
+        let typed = Interrupt.waiting(
+            || {},
+            || match is_secret {
+                true => self.password(&prompt),
+                false => self.read(&prompt),
+            },
+        );
         match typed {
-            Ok(Typed::Line(line)) => Some(line),
+            Ok(Ok(Typed::Line(line))) => Some(line),
             _ => None,
         }
     }
 
     fn turns_page(&mut self, prompt: &str) -> GoOn {
-        let mut words = io::stderr();
-        let _ = write!(words, "{}", escape_controls(prompt));
-        let typed = keys();
+        let typed = keys(&escape_controls(prompt));
         // The question makes room for the next page.
-        let _ = write!(words, "\r\x1b[2K");
+        let _ = write!(io::stderr(), "\r\x1b[2K");
         let Ok(typed) = typed else {
             return GoOn::Stop;
         };
@@ -216,10 +218,9 @@ impl Person for Terminal {
     }
 }
 
-/// The next key, and what was typed or pasted with it.
+/// Asks for a key, and returns it with what was typed or pasted together with it; nothing if a signal comes first.
 #[cfg(unix)]
-fn keys() -> io::Result<Vec<u8>> {
-    use rustix::io::{read, retry_on_intr};
+fn keys(prompt: &str) -> io::Result<Vec<u8>> {
     use rustix::termios::{
         InputModes, LocalModes, OptionalActions, SpecialCodeIndex, tcgetattr, tcsetattr,
     };
@@ -231,31 +232,48 @@ fn keys() -> io::Result<Vec<u8>> {
         .local_modes
         .remove(LocalModes::ICANON | LocalModes::ECHO | LocalModes::ISIG);
     modes.input_modes.remove(InputModes::ICRNL);
-    let mut take = || -> io::Result<Vec<u8>> {
-        let mut keys: Vec<u8> = Vec::new();
-        for least in [1_u8, 0] {
-            modes.special_codes[SpecialCodeIndex::VMIN] = least;
-            modes.special_codes[SpecialCodeIndex::VTIME] = 0;
-            tcsetattr(&terminal, OptionalActions::Now, &modes)?;
-            // Not by the standard library, which would keep what follows for itself.
-            let mut held = vec![0; if least == 1 { 1 } else { MAX_KEYS }];
-            let length = retry_on_intr(|| read(&terminal, held.as_mut_slice()))?;
-            held.truncate(length);
-            keys.extend(held);
-        }
-        Ok(keys)
-    };
-    let keys = take();
+    modes.special_codes[SpecialCodeIndex::VMIN] = 1;
+    modes.special_codes[SpecialCodeIndex::VTIME] = 0;
+    tcsetattr(&terminal, OptionalActions::Now, &modes)?;
+    // Only now: Ctrl-C in answer to the question must not be a signal.
+    let _ = write!(io::stderr(), "{prompt}");
+    let keys = next_keys(&terminal);
     tcsetattr(&terminal, OptionalActions::Now, &before)?;
     keys
 }
 
+/// Waits until something is typed, or a signal has arrived.
+#[cfg(unix)]
+fn next_keys(terminal: &io::Stdin) -> io::Result<Vec<u8>> {
+    use rustix::event::{PollFd, PollFlags, poll};
+    use rustix::io::{read, retry_on_intr};
+    while Interrupt.arrived().is_none() {
+        let mut input = [PollFd::new(terminal, PollFlags::IN)];
+        if retry_on_intr(|| poll(&mut input, Some(&SIGNAL_INTERVAL)))? > 0 {
+            // Not by the standard library, which would keep what follows for itself.
+            let mut typed = vec![0; MAX_KEYS];
+            let length = retry_on_intr(|| read(terminal, typed.as_mut_slice()))?;
+            typed.truncate(length);
+            return Ok(typed);
+        }
+    }
+    Ok(Vec::new())
+}
+
 #[cfg(not(unix))]
-fn keys() -> io::Result<Vec<u8>> {
+fn keys(prompt: &str) -> io::Result<Vec<u8>> {
+    let _ = write!(io::stderr(), "{prompt}");
     let mut line = String::new();
     io::stdin().read_line(&mut line)?;
     Ok(line.into_bytes())
 }
+
+/// How often to look for a signal while a key is awaited: 100 ms.
+#[cfg(unix)]
+const SIGNAL_INTERVAL: rustix::event::Timespec = rustix::event::Timespec {
+    tv_sec: 0,
+    tv_nsec: 100_000_000,
+};
 
 /// The most octets taken with a key.
 #[cfg(unix)]
