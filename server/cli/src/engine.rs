@@ -2,6 +2,7 @@
 
 mod load;
 mod progress;
+mod resume;
 mod setup;
 
 use std::path::Path;

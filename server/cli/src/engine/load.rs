@@ -1,31 +1,29 @@
 //! `z3950d load`: records of files, spread over the nodes of a search engine.
 
 use std::collections::VecDeque;
-use std::fmt;
 use std::fs::File;
-use std::io::{self, IsTerminal};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use indicatif::{ProgressBar, ProgressState, ProgressStyle};
 use tokio::runtime::Runtime;
 use tokio::sync::oneshot::{self, error::TryRecvError};
 use tokio::task::JoinHandle;
 use z3950_asn1::input;
 use z3950_front::engine::{
     EngineChange, EngineChanges, EngineCheckError, EngineDatabase, EngineLayout, EngineLoad,
-    EngineLoadError, EngineOptions, LoadMark, SlowNode,
+    EngineLoadError, EngineOptions, LoadMark,
 };
 use z3950_marc::MarcRecord;
 use z3950_marc::iso2709;
 use z3950_marc::stream::{InputForm, InputRecord, RecordReader};
 use z3950_server::memory::{DocidField, Note};
 
-use super::progress::{LoadCourse, LoadProgress, LoadTask, ResumeFile};
+use super::progress::LoadBar;
+use super::resume::{LoadCourse, LoadProgress, LoadTask, ResumeFile};
 use super::settings_of;
 use crate::args::LoadArguments;
 use crate::failure::{Exit, Failure, chain, complain};
-use crate::signals;
 use crate::words::counted;
 
 /// Loads the files.
@@ -54,7 +52,7 @@ pub(super) fn run(arguments: &LoadArguments, runtime: &Runtime) -> Result<Exit, 
         required: needs_docid.then_some(docid),
         index,
         options,
-        bar: bar(),
+        bar: LoadBar::new(),
         stop: None,
         loaded: 0,
         told: 0,
@@ -63,7 +61,7 @@ pub(super) fn run(arguments: &LoadArguments, runtime: &Runtime) -> Result<Exit, 
         left_out: 0,
     };
     let outcome = run.files(task, runtime);
-    run.bar.finish_and_clear();
+    run.bar.end();
     let done = if arguments.delete {
         "deleted"
     } else {
@@ -149,7 +147,7 @@ struct LoadRun<'a> {
     required: Option<DocidField>,
     index: String,
     options: EngineOptions,
-    bar: ProgressBar,
+    bar: LoadBar,
     /// Closed by the first signal to stop; `None` before the load begins.
     stop: Option<oneshot::Receiver<()>>,
     /// Records that are at their nodes, or are deleted there.
@@ -194,7 +192,9 @@ impl LoadRun<'_> {
     fn files(&mut self, task: LoadTask, runtime: &Runtime) -> Result<(), Failure> {
         let arguments = self.arguments;
         for path in &arguments.files {
-            Input::open(path)?.next(1)?;
+            if Input::open(path)?.next(1)?.is_empty() {
+                complain(&format_args!("{} has no records", path.display()));
+            }
         }
         let resume = arguments.resume.as_deref();
         let resume = resume.map(|path| ResumeFile::open(path, task, &arguments.files));
@@ -237,7 +237,7 @@ impl LoadRun<'_> {
                 &self.index,
                 &self.options.nodes,
                 self.arguments.delete,
-                slow_node(&self.bar),
+                self.bar.slow_node(),
             )
             .map_err(Failure::usage)?
         };
@@ -269,7 +269,7 @@ impl LoadRun<'_> {
             if self.stop.is_none() {
                 // Nothing has been sent yet: until now, a signal could end the program at once.
                 let _context = runtime.enter();
-                self.stop = Some(stop_signal(&self.bar).map_err(Failure::unexpected)?);
+                self.stop = Some(self.bar.stop_signal().map_err(Failure::unexpected)?);
                 course.note(course.progress)?;
             }
             let mut is_open = true;
@@ -396,7 +396,7 @@ impl LoadRun<'_> {
                     sent += 1;
                 }
             }
-            self.bar.inc(sent - before);
+            self.bar.advance(sent - before);
         }
         Ok((is_open, sent))
     }
@@ -409,8 +409,7 @@ impl LoadRun<'_> {
         }
         if matches!(note, Note::LeftOut { .. }) || self.repaired <= MOST_NAMED {
             let path = path.display();
-            self.bar
-                .suspend(|| complain(&format_args!("{path}: {note}")));
+            self.bar.complain(&format_args!("{path}: {note}"));
         }
     }
 }
@@ -424,19 +423,6 @@ async fn finished<T>(task: JoinHandle<T>) -> Result<T, Failure> {
         let words = format!("records are lost: {error}");
         Failure::unexpected(io::Error::other(words))
     })
-}
-
-/// Reports nodes that take long, without disturbing the progress on a terminal.
-fn slow_node(bar: &ProgressBar) -> impl Fn(SlowNode) + use<> {
-    let bar = bar.clone();
-    move |slow| {
-        let (node, waited, limit) = (slow.node, slow.waited.as_secs(), slow.limit.as_secs());
-        bar.suspend(|| {
-            complain(&format_args!(
-                "the node {node} has not answered for {waited} s; the load gives up after {limit} s"
-            ));
-        });
-    }
 }
 
 /// A node that fails.
@@ -492,40 +478,6 @@ fn prepare(
         }
     };
     records.into_iter().map(prepared).collect()
-}
-
-/// Resolves with the first signal to stop; the second one ends the program.
-fn stop_signal(bar: &ProgressBar) -> io::Result<oneshot::Receiver<()>> {
-    let (first, last) = (bar.clone(), bar.clone());
-    let tell = |bar: &ProgressBar, words: &str| bar.suspend(|| complain(&words));
-    signals::stop(
-        move || {
-            let words =
-                "stopping as soon as the nodes have what was read; another signal ends it at once";
-            tell(&first, words);
-        },
-        move || {
-            let words = "ended at once: the last records may not have reached their nodes; run the same command again";
-            tell(&last, words);
-        },
-    )
-}
-
-/// Progress on a terminal.
-fn bar() -> ProgressBar {
-    if !std::io::stderr().is_terminal() {
-        return ProgressBar::hidden();
-    }
-    let bar = ProgressBar::new_spinner();
-    let style = ProgressStyle::with_template("{spinner} {human_pos} records, {rate}, {elapsed}");
-    let rate = |state: &ProgressState, text: &mut dyn fmt::Write| {
-        // Errors: those of the text.
-        let _ = write!(text, "{:.0}/s", state.per_sec());
-    };
-    match style {
-        Ok(style) => bar.with_style(style.with_key("rate", rate)),
-        Err(_) => bar,
-    }
 }
 
 #[cfg(test)]

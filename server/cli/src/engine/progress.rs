@@ -1,338 +1,84 @@
-//! The file of `--resume`: what a load does, with the fingerprint of the indexes; and of each file the number of records that are
-//! done, or `all`, its size, its time of modification, and its name.
-//!
-//! ```text
-//! load books at 127.0.0.1:9401,127.0.0.1:9411 indexes 05e1b5c3d4f60718
-//! all 2097152 2026-01-31T23:59:59.123456Z "/srv/marc/records.mrc"
-//! 150000 1073741824 2026-02-01T07:30:00.000000Z "/srv/marc/more.mrc"
-//! ```
+//! What a load says while it runs: a line with its progress on a terminal, and messages that do not disturb it.
 
 use std::fmt;
-use std::fs;
-use std::io::{self, Write};
-use std::path::{Path, PathBuf};
-use std::time::SystemTime;
+use std::io::{self, IsTerminal};
 
-use z3950_asn1::file::{Draft, Existing, Lock};
-use z3950_asn1::input;
-use z3950_server::transcript::format_time;
+use indicatif::{ProgressBar, ProgressState, ProgressStyle};
+use tokio::sync::oneshot;
+use z3950_front::engine::SlowNode;
 
-use crate::failure::Failure;
+use crate::failure::complain;
+use crate::signals;
 
-/// How far a load has come.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct LoadProgress {
-    /// The files that are done.
-    pub(super) files: usize,
-    /// The records of the next one that are done.
-    pub(super) records: u64,
-}
+/// The line of a load, which is shown if standard error is a terminal. A clone is another handle on it.
+#[derive(Clone, Debug)]
+pub(super) struct LoadBar(ProgressBar);
 
-/// How far a load has come, noted in the file of `--resume`, if there is one.
-#[derive(Debug)]
-pub(super) struct LoadCourse {
-    pub(super) progress: LoadProgress,
-    pub(super) file: Option<ResumeFile>,
-}
-
-impl LoadCourse {
-    /// Notes how far the load has come.
-    ///
-    /// # Errors
-    /// A file that cannot be written. What it noted before is still true.
-    pub(super) fn note(&mut self, progress: LoadProgress) -> Result<(), Failure> {
-        if let Some(file) = &self.file {
-            file.write(progress)?;
+impl LoadBar {
+    pub(super) fn new() -> Self {
+        if !io::stderr().is_terminal() {
+            return Self(ProgressBar::hidden());
         }
-        self.progress = progress;
-        Ok(())
-    }
-}
-
-/// What a load does.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct LoadTask {
-    /// Such as `load books at 127.0.0.1:9401`.
-    pub(super) action: String,
-    /// The fingerprint of the indexes.
-    pub(super) layout: u64,
-}
-
-impl LoadTask {
-    /// The fingerprint of the indexes, as it is noted.
-    fn indexes(&self) -> String {
-        format!("{:016x}", self.layout)
-    }
-}
-
-/// The file, which only one load at a time may have.
-#[derive(Debug)]
-pub(super) struct ResumeFile {
-    lock: Lock,
-    task: LoadTask,
-    files: Vec<LoadedFile>,
-}
-
-/// A file of a load, as it is noted.
-#[derive(Debug)]
-struct LoadedFile {
-    /// Its size and time of modification, by which changes are noticed.
-    state: String,
-    name: String,
-}
-
-impl LoadedFile {
-    fn of(path: &Path) -> io::Result<Self> {
-        let data = fs::metadata(path)?;
-        let modified = data.modified().unwrap_or(SystemTime::UNIX_EPOCH);
-        Ok(Self {
-            state: format!("{} {}", data.len(), format_time(modified)),
-            name: format!("{:?}", std::path::absolute(path)?),
+        let bar = ProgressBar::new_spinner();
+        let style =
+            ProgressStyle::with_template("{spinner} {human_pos} records, {rate}, {elapsed}");
+        let rate = |state: &ProgressState, text: &mut dyn fmt::Write| {
+            // Errors: those of the text.
+            let _ = write!(text, "{:.0}/s", state.per_sec());
+        };
+        Self(match style {
+            Ok(style) => bar.with_style(style.with_key("rate", rate)),
+            Err(_) => bar,
         })
     }
 
-    /// The line with the records that are done.
-    fn line(&self, records: impl fmt::Display) -> String {
-        let Self { state, name } = self;
-        format!("{records} {state} {name}\n")
+    pub(super) fn is_hidden(&self) -> bool {
+        self.0.is_hidden()
     }
-}
 
-/// What precedes the fingerprint of the indexes.
-const INDEXES: &str = " indexes ";
-/// What is wrong with the file of another load.
-const OTHER: &str = "it is not of a load of these files with these options";
-/// What is wrong with a file that no load has written, and that may be of value.
-const FOREIGN: &str = "it is not a file of --resume";
-/// The most octets of the file.
-const MOST_OCTETS: u64 = 16 << 20;
+    /// Counts records that were sent.
+    pub(super) fn advance(&self, records: u64) {
+        self.0.inc(records);
+    }
 
-impl ResumeFile {
-    /// Opens the file, which need not exist, and reads how far an earlier load has come.
+    /// Erases the line.
+    pub(super) fn end(&self) {
+        self.0.finish_and_clear();
+    }
+
+    /// Writes a message above the line.
+    pub(super) fn complain(&self, words: &dyn fmt::Display) {
+        self.0.suspend(|| complain(words));
+    }
+
+    /// Reports nodes that take long.
+    pub(super) fn slow_node(&self) -> impl Fn(SlowNode) + use<> {
+        let bar = self.clone();
+        move |slow| {
+            let (node, waited, limit) = (slow.node, slow.waited.as_secs(), slow.limit.as_secs());
+            bar.complain(&format_args!(
+                "the node {node} has not answered for {waited} s; the load gives up after {limit} s"
+            ));
+        }
+    }
+
+    /// Resolves with the first signal to stop; the second one ends the program.
     ///
     /// # Errors
-    /// A file that another load has open, or that is of a load of something else.
-    pub(super) fn open(
-        path: &Path,
-        task: LoadTask,
-        files: &[PathBuf],
-    ) -> Result<(Self, LoadProgress), Failure> {
-        let unusable = |error| Failure::cannot("cannot resume a load (--resume)", error);
-        let lock = Lock::take(path).map_err(unusable)?;
-        let files = files.iter().map(|file| {
-            let what = format!("cannot read {}", file.display());
-            LoadedFile::of(file).map_err(|error| Failure::cannot(&what, error))
-        });
-        let resume = Self {
-            lock,
-            task,
-            files: files.collect::<Result<_, _>>()?,
-        };
-        let what = || format!("cannot continue from {}", path.display());
-        let text = match resume.lock.target().exists() {
-            false => String::new(),
-            true => input::read_text(path, MOST_OCTETS)
-                .map_err(|error| Failure::cannot(&what(), error))?,
-        };
-        let progress = resume.progress(&text).map_err(|why| {
-            let (what, path) = (what(), path.display());
-            match &*why {
-                FOREIGN => Failure::usage(format!("{what}: {why}; name another one")),
-                _ => Failure::usage(format!("{what}: {why}; delete {path} to begin anew")),
-            }
-        })?;
-        Ok((resume, progress))
-    }
-
-    /// What a file says, if it is of the same load. Files may have been added at the end.
-    ///
-    /// # Errors
-    /// Why it is of another one.
-    fn progress(&self, text: &str) -> Result<LoadProgress, String> {
-        let mut progress = LoadProgress::default();
-        let mut lines = text.lines();
-        let Some(first) = lines.next() else {
-            return Ok(progress);
-        };
-        let header = first.rsplit_once(INDEXES);
-        let (action, indexes) = header.filter(is_header).ok_or(FOREIGN)?;
-        if action != self.task.action {
-            return Err(OTHER.to_owned());
-        }
-        if indexes != self.task.indexes() {
-            return Err("the settings of its indexes have changed since".to_owned());
-        }
-        for (file, line) in self.files.iter().zip(lines.by_ref()) {
-            let (records, noted) = line.split_once(' ').ok_or(OTHER)?;
-            let state = noted.strip_suffix(&*file.name).ok_or(OTHER)?;
-            if progress.records > 0 {
-                return Err(OTHER.to_owned());
-            }
-            if state.trim_end() != file.state {
-                return Err(format!("{} has changed since", file.name));
-            }
-            match records {
-                "all" => progress.files += 1,
-                records => progress.records = records.parse().map_err(|_| OTHER)?,
-            }
-        }
-        match lines.next() {
-            None => Ok(progress),
-            Some(_) => Err(OTHER.to_owned()),
-        }
-    }
-
-    /// Replaces the file as a whole.
-    ///
-    /// # Errors
-    /// A file that cannot be written.
-    pub(super) fn write(&self, progress: LoadProgress) -> Result<(), Failure> {
-        let LoadTask { action, .. } = &self.task;
-        let mut text = format!("{action}{INDEXES}{}\n", self.task.indexes());
-        for file in self.files.iter().take(progress.files) {
-            text.push_str(&file.line("all"));
-        }
-        let begun = self.files.get(progress.files);
-        if let Some(file) = begun.filter(|_| progress.records > 0) {
-            text.push_str(&file.line(progress.records));
-        }
-        let target = self.lock.target();
-        let what = || format!("cannot write {}", target.display());
-        let mut draft = Draft::hidden(target).map_err(|error| Failure::cannot(&what(), error))?;
-        let written = draft.file().write_all(text.as_bytes());
-        written.map_err(|error| Failure::cannot(&what(), error))?;
-        let replaced = draft.persist(Existing::Replace, true);
-        replaced
-            .map(drop)
-            .map_err(|error| Failure::cannot(&what(), error))
-    }
-}
-
-/// Whether the first line can be that of a load: its action, and a fingerprint.
-fn is_header((action, indexes): &(&str, &str)) -> bool {
-    let (verb, _) = action.split_once(' ').unwrap_or_default();
-    ["load", "update", "delete"].contains(&verb)
-        && indexes.len() == 16
-        && indexes.bytes().all(|octet| octet.is_ascii_hexdigit())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// A folder with some files.
-    fn folder() -> (tempfile::TempDir, [PathBuf; 3]) {
-        let folder = tempfile::tempdir().expect("a folder");
-        let files = ["a.mrc", "b\n.mrc", "c.mrc"].map(|name| folder.path().join(name));
-        for file in &files {
-            fs::write(file, "records").expect("written");
-        }
-        (folder, files)
-    }
-
-    fn task(action: &str, layout: u64) -> LoadTask {
-        LoadTask {
-            action: action.to_owned(),
-            layout,
-        }
-    }
-
-    #[test]
-    fn a_file_is_of_the_same_load_or_refused() {
-        let (folder, files) = folder();
-        let path = folder.path().join("state");
-        let open = |task: LoadTask, files: &[PathBuf]| {
-            let opened = ResumeFile::open(&path, task, files);
-            opened.map(|(_, progress)| progress)
-        };
-        let same = || task("load a", 7);
-        assert_eq!(open(same(), &files).expect("new"), LoadProgress::default());
-        let progress = LoadProgress {
-            files: 1,
-            records: 7,
-        };
-        let [one, two, three] = &files;
-        let both = [one.clone(), two.clone()];
-        {
-            let (resume, _) = ResumeFile::open(&path, same(), &both).expect("new");
-            resume.write(LoadProgress::default()).expect("written");
-            resume.write(progress).expect("written");
-            let busy = open(same(), &files).expect_err("another load has it");
-            assert!(
-                busy.words.contains("being written by another run"),
-                "{busy:?}"
-            );
-        }
-        assert_eq!(open(same(), &both).expect("the same"), progress);
-        assert_eq!(open(same(), &files).expect("one more"), progress);
-        for (task, files, expected) in [
-            (task("delete a", 7), &files[..], OTHER),
-            (same(), &files[..1], OTHER),
-            (same(), &[two.clone(), one.clone()][..], OTHER),
-            (same(), &[one.clone(), three.clone()][..], OTHER),
-            (task("load a", 8), &files, "settings of its indexes"),
-        ] {
-            let error = open(task, files).expect_err("another load");
-            let is_named = error.words.contains(expected);
-            assert!(is_named && error.words.ends_with("begin anew"), "{error:?}");
-        }
-        let written = fs::read_to_string(&path).expect("notes");
-        let (first, notes) = written.split_once('\n').expect("lines");
-        let (all, begun) = notes.split_once('\n').expect("lines");
-        for (text, advice) in [
-            (&*format!("{first}\n7"), "begin anew"),
-            (
-                &format!("{first}\n{}", all.replacen("all", "x", 1)),
-                "begin anew",
-            ),
-            (
-                &format!("{first}\n{}\n{begun}", all.replacen("all", "1", 1)),
-                "begin anew",
-            ),
-            // It may be a file of records, given by mistake.
-            ("load a", "name another one"),
-            ("load a indexes all", "name another one"),
-            ("load a indexes 000000000000000x", "name another one"),
-            ("00063nam a indexes 0000000000000007", "name another one"),
-        ] {
-            fs::write(&path, text).expect("written");
-            let error = open(same(), &files).expect_err(text);
-            assert!(error.words.ends_with(advice), "{text}: {error:?}");
-        }
-    }
-
-    #[test]
-    fn a_file_that_has_changed_is_named() {
-        let (folder, files) = folder();
-        let path = folder.path().join("state");
-        let open = || ResumeFile::open(&path, task("load a", 7), &files);
-        let progress = LoadProgress {
-            files: 1,
-            records: 7,
-        };
-        {
-            let (resume, _) = open().expect("new");
-            resume.write(progress).expect("written");
-        }
-        let put = |file: &Path, contents: &str, modified: SystemTime| {
-            fs::write(file, contents).expect("written");
-            let file = fs::File::options().write(true).open(file);
-            file.and_then(|file| file.set_modified(modified))
-                .expect("a time");
-        };
-        // One is done, one is begun, and one is not.
-        for (file, is_noted) in files.iter().zip([true, true, false]) {
-            let data = fs::metadata(file).expect("a file");
-            let modified = data.modified().expect("a time");
-            for (contents, time) in [("others", modified), ("records", SystemTime::UNIX_EPOCH)] {
-                put(file, contents, time);
-                let error = open().err().map(|failure| failure.words);
-                let is_refused = error.is_some_and(|words| words.contains("has changed since"));
-                assert_eq!(is_refused, is_noted, "{}", file.display());
-                put(file, "records", modified);
-                let (_, same) = open().expect("as it was");
-                assert_eq!(same, progress);
-            }
-        }
+    /// Signals cannot be watched.
+    pub(super) fn stop_signal(&self) -> io::Result<oneshot::Receiver<()>> {
+        let (first, last) = (self.clone(), self.clone());
+        signals::stop(
+            move || {
+                first.complain(
+                    &"stopping as soon as the nodes have what was read; another signal ends it at once",
+                );
+            },
+            move || {
+                last.complain(
+                    &"ended at once: the last records may not have reached their nodes; run the same command again",
+                );
+            },
+        )
     }
 }

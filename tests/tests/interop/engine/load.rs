@@ -227,9 +227,12 @@ fn records_that_are_left_out_are_named() {
     ];
     let file = engine.folder().join("odd.mrk");
     fs::write(&file, text.concat()).expect("written");
-    let loaded = engine.load(&[], &[&file]);
+    let empty = engine.folder().join("empty.mrc");
+    fs::write(&empty, "").expect("written");
+    let loaded = engine.load(&[], &[&file, &empty]);
     assert_eq!(loaded.code, Some(8), "{loaded:?}");
     for words in [
+        "empty.mrc has no records",
         "odd.mrk: record 2 at octet 56 left out: field 245 has 10005 octets",
         "odd.mrk: record 3 at octet 10109 left out: ",
         "2 records loaded",
