@@ -183,6 +183,7 @@ impl Config {
         }
         for engine in &mut config.engines {
             engine.line = line_of(text, engine.line);
+            engine.nodes_line = line_of(text, engine.nodes_line);
         }
         let notes = notes.into_sorted();
         (syntax.is_empty().then_some(config), errors(text, notes))

@@ -56,7 +56,7 @@ pub(crate) fn open(
 /// answer are only named.
 ///
 /// # Errors
-/// The engines that are not, each with the line of its address.
+/// The engines that are not, each with the line of the setting.
 pub(crate) async fn check(
     file: Option<&Path>,
     config: &Config,
@@ -77,7 +77,11 @@ pub(crate) async fn check(
             )),
             Err(error) => {
                 let file = file.map_or_else(String::new, |file| file.display().to_string());
-                let (line, Failure { words, .. }) = (settings.line, refused(&error));
+                let line = match error {
+                    EngineCheckError::Misplaced(_) => settings.nodes_line,
+                    _ => settings.line,
+                };
+                let Failure { words, .. } = refused(&error);
                 wrong.push(format!("{file}:{line}: database {name}: {words}"));
             }
         }

@@ -17,6 +17,8 @@ pub(crate) struct EngineSettings {
     pub(crate) uses: IndexUses,
     /// The line of its address, which is named if the engine is not as the settings say.
     pub(crate) line: usize,
+    /// The line of its nodes, which is named if they have the records of others.
+    pub(crate) nodes_line: usize,
 }
 
 impl EngineSettings {
@@ -27,6 +29,7 @@ impl EngineSettings {
             docid: None,
             uses: IndexUses::default(),
             line: 0,
+            nodes_line: 0,
         }
     }
 }
@@ -64,8 +67,10 @@ pub(super) fn read(
         }
     }
     let mut settings = EngineSettings::new(EngineOptions::new(name, replicas));
-    // A position until the whole text is read.
+    // Positions until the whole text is read.
     settings.line = at;
+    let first = section.values("nodes").into_iter().next();
+    settings.nodes_line = first.map_or(at, |node| node.span().start);
     settings.options.nodes = texts(section, "nodes", read_addresses);
     for (key, names) in [
         ("sort", &mut settings.uses.sort),
@@ -159,7 +164,7 @@ mod tests {
             ..IndexUses::default()
         };
         assert_eq!(books.uses, uses);
-        assert_eq!(books.line, 6);
+        assert_eq!((books.line, books.nodes_line), (6, 7));
         assert!(books.docid.is_some());
     }
 

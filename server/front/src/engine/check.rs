@@ -1,4 +1,4 @@
-//! Whether the engine has the fields and attributes of a layout.
+//! Whether the engine has the fields and attributes of a layout, and records made with it.
 
 use futures_util::future::{join, join_all};
 use z3950_server::asn1::bib1::diagnostics::Condition;
@@ -7,6 +7,7 @@ use z3950_server::diagnostic;
 
 use super::EngineDatabase;
 use super::link::{Link, LinkError};
+use super::mysql::Rows;
 use super::nodes::{TERM, TERM_FIELD, TERM_NUMBERS, terms_of};
 use super::statement::{self, Select, Selected, TOTALS};
 use super::token;
@@ -35,11 +36,16 @@ pub enum EngineCheckError {
         "{0} has records that belong to another node: list the same nodes in the same order as when the records were loaded, or empty the folders of all nodes and load everything again"
     )]
     Misplaced(String),
+    /// It has records that were made with another layout.
+    #[error(
+        "{0} has records that were loaded with other settings of docid, sort, facets, scan or [[index]]: change the settings back, or empty the folders of all nodes and load everything again"
+    )]
+    Outdated(String),
 }
 
 impl EngineDatabase {
-    /// Asks each distributor and each node for every field and attribute of the layout, and each node whether it has its own records. All are
-    /// asked at once.
+    /// Asks each distributor and each node for every field and attribute of the layout and for records made with another one, and each node
+    /// whether it has its own records. All are asked at once.
     ///
     /// # Errors
     /// What is wrong with one of them, or else why one does not answer.
@@ -107,11 +113,20 @@ impl EngineDatabase {
         ask_for(link, select, &[token::OF_EACH_KIND, TRUNCATED]).await?;
         let select = Select {
             index: &terms_of(&self.index),
-            columns: &format!("id,{TERM},{}", TERM_NUMBERS.join(",")),
-            query: &format!("@{TERM_FIELD} {}", token::NEVER),
+            columns: &format!("{TERM},id,{}", TERM_NUMBERS.join(",")),
+            query: &format!("@{TERM_FIELD} {}", token::LAYOUT),
+            // Another one is among any two.
+            rows: 2,
             ..every
         };
-        ask_for(link, select, &[token::NEVER]).await
+        let mark = token::LAYOUT.to_string();
+        let layouts = ask_for(link, select, &[&mark]).await?;
+        let own = self.layout.term().into_bytes();
+        let mut layouts = layouts.iter().filter_map(|row| row.first()?.as_ref());
+        match layouts.all(|layout| *layout == own) {
+            true => Ok(()),
+            false => Err(EngineCheckError::Outdated(link.place.clone())),
+        }
     }
 
     /// Looks at some records of a node.
@@ -140,7 +155,11 @@ fn first(
 }
 
 /// Asks for rows by a query of these words.
-async fn ask_for(link: &Link, select: Select<'_>, words: &[&str]) -> Result<(), EngineCheckError> {
+async fn ask_for(
+    link: &Link,
+    select: Select<'_>,
+    words: &[&str],
+) -> Result<Rows, EngineCheckError> {
     let mut statements = select.text();
     statements.extend(TOTALS);
     let results = link.ask(&statements).await;
@@ -154,7 +173,7 @@ async fn ask_for(link: &Link, select: Select<'_>, words: &[&str]) -> Result<(), 
     match selected.warnings.iter().find(|words| is_different(words)) {
         Some(words) => Err(different(link, words)),
         None if is_other => Err(different(link, OTHER_CHARACTERS)),
-        None => Ok(()),
+        None => Ok(selected.rows),
     }
 }
 

@@ -10,7 +10,7 @@
 //! | `record` | the record's octets |
 //!
 //! Another index, whose name ends in `_terms`, has the terms that can be scanned: a token of the index, the first octets of the term
-//! as numbers, and the term.
+//! as numbers, and the term. Among them are the fingerprints of the layouts that the documents were made with.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -160,9 +160,15 @@ impl EngineLayout {
         })
     }
 
-    /// A number that changes with what the documents of records consist of: the indexes, what feeds and uses them, and the docid field.
+    /// A number that changes with what the documents of records consist of: the indexes, what feeds and uses them, the docid field, and
+    /// the version of this code.
     pub fn fingerprint(&self) -> u64 {
         self.fingerprint
+    }
+
+    /// The fingerprint as a term that each document has.
+    pub(super) fn term(&self) -> String {
+        format!("{:016x}", self.fingerprint)
     }
 
     pub(super) fn map(&self) -> &IndexMap {
@@ -244,7 +250,7 @@ impl EngineLayout {
         let mut keys = BTreeSet::new();
         let mut having = BTreeSet::from([IndexId::DOCID, IndexId::ANY]);
         let mut sort: BTreeMap<IndexId, String> = BTreeMap::new();
-        let mut scan = BTreeSet::new();
+        let mut scan = BTreeSet::from([(token::LAYOUT, self.term())]);
         let mut terms: BTreeMap<IndexId, BTreeSet<String>> = BTreeMap::new();
         let mut buffer = String::new();
         keys.extend(
@@ -346,9 +352,12 @@ impl EngineLayout {
     }
 }
 
+/// To be raised when the same settings make other documents.
+const VERSION: u32 = 1;
+
 /// See [`EngineLayout::fingerprint`].
 fn fingerprint(points: &AccessPoints, docid: DocidField, uses: [&[IndexId]; 3]) -> u64 {
-    let mut text = format!("{docid} {uses:?}");
+    let mut text = format!("{VERSION} {docid} {uses:?}");
     for row in points.rows() {
         let AccessPoint {
             name,
@@ -425,7 +434,7 @@ pub(super) struct EngineDocument {
     pub(super) keys: String,
     /// In the order of the sorted indexes, without and with case; empty if there is none.
     pub(super) sort: Vec<[String; 2]>,
-    /// The terms that can be scanned, each with its mark.
+    /// The terms that can be scanned, each with its mark, and the layout.
     pub(super) scan: BTreeSet<(char, String)>,
     pub(super) facets: String,
     pub(super) record: Vec<u8>,

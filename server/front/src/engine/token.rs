@@ -7,6 +7,7 @@
 //! | U+E100 + index | the record has an entry in the index |
 //! | U+E200 + index, key | a key of the index |
 //! | U+E300, U+E380 + index | a word, a whole entry of the index, among the terms that can be scanned |
+//! | U+E400 | the fingerprint of a layout, among these terms |
 //! | U+F700, U+F701, U+F702 | the hash of a long token; no record; a character beyond U+1FFFF |
 //! | U+F710 + digit | a digit of such a hash or character, in hexadecimal: no truncated word or mask finds it |
 //! | U+F800, U+F801, three times | before the first, after the last word of a subfield |
@@ -79,6 +80,9 @@ pub(super) fn scanned(terms: Terms) -> char {
         Terms::Keys(index) => private(0xe380, index.number()),
     }
 }
+
+/// The mark of the layouts that documents were made with, among the terms that can be scanned.
+pub(super) const LAYOUT: char = '\u{e400}';
 
 /// The token of the records that have an entry in the index.
 pub(super) fn having(index: IndexId) -> char {

@@ -1,13 +1,13 @@
 //! Distributors and nodes that are gone or hang: others take over, or the answer says what is missing.
 
-use std::ffi::OsStr;
+use std::path::Path;
 use std::process::Command;
 
 use tokio::task::JoinSet;
 use z3950::Query;
 use z3950_marc::mrk;
 use z3950_tests::peer;
-use z3950_tests::program::{self, Daemon, run};
+use z3950_tests::program::{self, Daemon, Ran, run};
 use z3950_tests::searchd::{Engine, pairs_of_ports};
 
 use super::made_up::records;
@@ -122,25 +122,69 @@ fn nodes_in_another_order_are_refused() {
         .replace(&nodes[0], "first")
         .replace(&nodes[1], &nodes[0]);
     std::fs::write(&settings, text.replace("first", &nodes[1])).expect("written");
-    let check = [
-        OsStr::new("--check"),
-        OsStr::new("--config"),
-        settings.as_ref(),
-    ];
-    let checked = run(Command::new(program::path("z3950d")).args(check), "");
-    assert_eq!(checked.code, Some(2), "{checked:?}");
     let expected = "has records that belong to another node";
-    assert!(checked.stderr.contains(expected), "{checked:?}");
-    let file = engine.folder().join("records.mrc");
-    let load = [
-        OsStr::new("load"),
-        OsStr::new("--config"),
-        settings.as_ref(),
-        file.as_ref(),
-    ];
-    let loaded = run(Command::new(program::path("z3950d")).args(load), "");
+    let checked = check(&settings);
+    assert_eq!(checked.code, Some(2), "{checked:?}");
+    // The line of `nodes`.
+    let words = "z3950d.toml:4: database books: ";
+    assert!(
+        checked.stderr.contains(words) && checked.stderr.contains(expected),
+        "{checked:?}"
+    );
+    let loaded = load_again(&engine, &settings);
     assert_eq!(loaded.code, Some(2), "{loaded:?}");
     assert!(loaded.stderr.contains(expected), "{loaded:?}");
+}
+
+/// Runs `z3950d --check`.
+fn check(settings: &Path) -> Ran {
+    let mut command = Command::new(program::path("z3950d"));
+    run(command.args(["--check", "--config"]).arg(settings), "")
+}
+
+/// Loads the records of the engine again, with other settings.
+fn load_again(engine: &Engine, settings: &Path) -> Ran {
+    let mut command = Command::new(program::path("z3950d"));
+    let file = engine.folder().join("records.mrc");
+    command.args(["load", "--config"]).arg(settings).arg(file);
+    run(&mut command, "")
+}
+
+/// With other indexes, or another docid field, searches would not find what was loaded before.
+#[test]
+fn settings_other_than_those_of_the_load_are_refused() {
+    let records = mrk::parse_all(BOOKS).expect("records");
+    let Some(Served { engine, daemon }) = served(&records, "") else {
+        return;
+    };
+    drop(daemon);
+    let settings = engine.folder().join("other.toml");
+    let index = "[[index]]\nname = \"subject\"\nmarc21 = \"650$x\"";
+    for (lines, is_same) in [
+        ("answer-time = \"5s\"", true),
+        ("docid = \"035$a\"", false),
+        ("facets = [\"author\"]", false),
+        ("scan = [\"author\"]", false),
+        (index, false),
+    ] {
+        let text = engine.settings(lines);
+        let without_nodes = text.lines().filter(|line| !line.starts_with("nodes"));
+        let without_nodes: Vec<&str> = without_nodes.collect();
+        for text in [&text, &without_nodes.join("\n")] {
+            std::fs::write(&settings, text).expect("written");
+            let checked = check(&settings);
+            let words = "other.toml:3: database books: ";
+            let is_refused = checked.code == Some(2)
+                && checked.stderr.contains(words)
+                && checked.stderr.contains("were loaded with other settings");
+            assert_eq!(!is_refused, is_same, "{text}: {checked:?}");
+            assert_eq!(checked.code == Some(0), is_same, "{text}: {checked:?}");
+        }
+        std::fs::write(&settings, text).expect("written");
+        let loaded = load_again(&engine, &settings);
+        let expected = if is_same { 0 } else { 2 };
+        assert_eq!(loaded.code, Some(expected), "{lines}: {loaded:?}");
+    }
 }
 
 /// A node that hangs costs its records, and the time that the distributor gives it.

@@ -275,6 +275,47 @@ async fn each_node_has_to_have_its_own_records() {
     }
 }
 
+/// Records that were made with another layout are in none of the servers.
+#[tokio::test]
+async fn all_records_have_to_be_made_with_the_layout() {
+    async fn with(layouts: &[&str]) -> FakeServer {
+        let rows: Vec<[Option<&[u8]>; 1]> = layouts
+            .iter()
+            .map(|layout| [Some(layout.as_bytes())])
+            .collect();
+        let rows: Vec<&[Option<&[u8]>]> = rows.iter().map(|row| &row[..]).collect();
+        let total: &[Option<&[u8]>] = &[Some(b"total_found"), Some(b"2")];
+        let found = answer(&rows, &[total]);
+        let made_with = move |request: String| {
+            if request.contains(token::LAYOUT) {
+                found.clone()
+            } else if request.contains("MATCH") {
+                Holdings::whole(0).answer(&request)
+            } else {
+                // The sample of records.
+                result(1, &[], false)
+            }
+        };
+        FakeServer::start(move |request| ready(Some(made_with(request)))).await
+    }
+    let own = layout().term();
+    let (sound, same) = (sound().await, with(&[&own]).await);
+    let other = with(&["0123456789abcdef"]).await;
+    let both = with(&[&own, "0123456789abcdef"]).await;
+    for (distributor, node, expected) in [
+        (&same, &same, None),
+        (&sound, &same, None),
+        (&other, &same, Some(&other)),
+        (&same, &other, Some(&other)),
+        (&same, &both, Some(&both)),
+    ] {
+        let checked = database(&[distributor], &[node]).check().await;
+        let outdated = |server: &FakeServer| EngineCheckError::Outdated(server.place());
+        let expected = expected.map_or(Ok(()), |server| Err(outdated(server)));
+        assert_eq!(checked, expected);
+    }
+}
+
 /// Whatever a server says is a line of printable text after its address.
 #[tokio::test]
 async fn words_of_servers_are_lines() {
