@@ -11,6 +11,11 @@ pub mod random;
 pub mod searchd;
 pub mod yaz;
 
+/// Sleeps a little between two looks at what a test waits for, and leaves the processor to it.
+pub fn pause() {
+    std::thread::sleep(std::time::Duration::from_millis(2));
+}
+
 /// The blocks of Rust in the README.
 #[cfg(doctest)]
 #[doc = include_str!("../../README.md")]

@@ -161,6 +161,8 @@ impl Input {
         let mut work = pin!(waiting.during(Interrupt.or(work)));
         loop {
             tokio::select! {
+                // A signal ends the work before another question is asked.
+                biased;
                 result = &mut work => return result,
                 Some(question) = self.questions.recv() => match &mut self.source {
                     CommandSource::Terminal(terminal) => {

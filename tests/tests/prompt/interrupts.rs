@@ -2,24 +2,24 @@
 
 use std::time::{Duration, Instant};
 
+use expectrl::ControlCode;
 use expectrl::process::unix::{Signal, WaitStatus};
-use expectrl::{ControlCode, Expect};
 use z3950_asn1::apdu::Apdu;
 use z3950_server::access::Challenge;
 use z3950_server::fault::{Fault, When};
 use z3950_server::testing::{TestServer, record};
-use z3950_tests::peer;
+use z3950_tests::{pause, peer};
 
 use super::display::books;
 use super::secrets::guarded;
-use super::{PATIENCE, Person, catalogue, home, wait_for_searches};
+use super::{PATIENCE, Person, awaited, catalogue, home, wait_for_searches};
 
 #[test]
 fn ctrl_c_cancels_the_request_and_not_the_session() {
     let home = home();
     let server = TestServer::builder()
         .database("cat", [record("id7", "Seven")])
-        .fault(When::search().nth(1), Fault::Delay(Duration::from_secs(2)))
+        .fault(When::search().nth(1), Fault::Delay(Duration::from_secs(5)))
         .start();
     let mut person = Person::at(&server, home.path());
     person.enters("find @attr 1=1032 id7");
@@ -41,8 +41,8 @@ fn ctrl_c_during_a_search_leaves_no_set_of_another_name() {
     let home = home();
     let server = TestServer::builder()
         .database("cat", [record("id7", "Seven"), record("id8", "Eight")])
-        .fault(When::search().nth(2), Fault::Delay(Duration::from_secs(2)))
-        .fault(When::present().nth(2), Fault::Delay(Duration::from_secs(2)))
+        .fault(When::search().nth(2), Fault::Delay(Duration::from_secs(5)))
+        .fault(When::present().nth(2), Fault::Delay(Duration::from_secs(5)))
         .start();
     let mut person = Person::at(&server, home.path());
     person.enters("setnames off");
@@ -73,7 +73,7 @@ fn ctrl_c_during_an_order_says_that_it_may_have_been_placed() {
     let home = home();
     let server = TestServer::builder()
         .database("cat", [record("id7", "Seven")])
-        .rule("on extended: delay 2s")
+        .rule("on extended: delay 20s")
         .start();
     let mut person = Person::at(&server, home.path());
     person.enters("order @attr 1=1032 id7");
@@ -101,7 +101,7 @@ fn ctrl_c_asks_a_server_to_stop_if_it_supports_that() {
     let logged = |name: &str| std::fs::read_to_string(&log).is_ok_and(|text| text.contains(name));
     let deadline = Instant::now() + PATIENCE;
     while !logged("sent searchRequest") && Instant::now() < deadline {
-        std::thread::yield_now();
+        pause();
     }
     person.presses(ControlCode::EndOfText);
     person.sees("interrupted");
@@ -109,7 +109,7 @@ fn ctrl_c_asks_a_server_to_stop_if_it_supports_that() {
     let deadline = Instant::now() + PATIENCE;
     while !logged("sent triggerResourceControlRequest") {
         assert!(Instant::now() < deadline, "no trigger was sent");
-        std::thread::yield_now();
+        pause();
     }
     person.enters("base Default");
     person.sees("z3950> ");
@@ -122,7 +122,7 @@ fn ended_by(person: &mut Person, signal: Signal) -> Option<i32> {
     let process = person.session.get_process_mut();
     process.signal(signal).expect("it can be sent");
     // On some systems, reading at the end of a terminal is an error.
-    let end = person.session.expect(expectrl::Eof);
+    let end = awaited(&mut person.session, || expectrl::Eof);
     assert!(
         !matches!(end, Err(expectrl::Error::ExpectTimeout)),
         "it ends"
@@ -167,7 +167,7 @@ fn signals_end_the_program_while_a_request_is_under_way() {
         let home = home();
         let server = TestServer::builder()
             .database("cat", [record("id7", "Seven")])
-            .fault(When::search().nth(1), Fault::Delay(PATIENCE))
+            .fault(When::search().nth(1), Fault::Delay(4 * PATIENCE))
             .start();
         let mut person = Person::at(&server, home.path());
         person.enters("find @attr 1=1032 id7");

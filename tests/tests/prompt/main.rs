@@ -9,14 +9,14 @@ mod sessions;
 use std::ffi::OsStr;
 use std::path::Path;
 use std::process::Command;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use expectrl::session::OsSession;
-use expectrl::{ControlCode, Expect, Session};
+use expectrl::{Captures, ControlCode, Expect, Needle, Session};
 use tempfile::TempDir;
 use z3950_asn1::apdu::Apdu;
 use z3950_server::testing::{TestServer, record};
-use z3950_tests::program;
+use z3950_tests::{pause, program};
 
 /// How long an answer may take on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -43,13 +43,13 @@ impl Person {
     fn with<S: AsRef<OsStr>>(arguments: impl IntoIterator<Item = S>, home: &Path) -> Self {
         let mut command = Command::new(program::path("z3950"));
         command
-            .args(["--timeout", "20", "open"])
+            // Longer than the test waits.
+            .args(["--timeout", "120", "open"])
             .args(arguments)
             .env("HOME", home)
             .env("XDG_CONFIG_HOME", home)
             .env("TERM", "xterm");
-        let mut session = Session::spawn(command).expect("a terminal");
-        session.set_expect_timeout(Some(PATIENCE));
+        let session = Session::spawn(command).expect("a terminal");
         Self { session }
     }
 
@@ -68,7 +68,7 @@ impl Person {
 
     /// Waits for a text and returns the output before it.
     fn sees(&mut self, text: &str) -> String {
-        let found = self.session.expect(text);
+        let found = awaited(&mut self.session, || text);
         let found = found.unwrap_or_else(|error| panic!("{text:?} is awaited: {error}"));
         String::from_utf8_lossy(found.before()).into_owned()
     }
@@ -78,6 +78,7 @@ impl Person {
         let process = self.session.get_process_mut();
         process.set_window_size(80, 12).expect("a terminal");
         self.enters("find ti:book");
+        self.sees(" hits");
         self.sees("z3950> ");
         self.enters("show all");
         self.sees("Enter shows more");
@@ -85,7 +86,25 @@ impl Person {
 
     /// Waits for the program to end.
     fn sees_the_end(&mut self) {
-        self.session.expect(expectrl::Eof).expect("it ends");
+        awaited(&mut self.session, || expectrl::Eof).expect("it ends");
+    }
+}
+
+/// Waits for something on the terminal.
+fn awaited<N: Needle>(
+    session: &mut OsSession,
+    needle: impl Fn() -> N,
+) -> Result<Captures, expectrl::Error> {
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        let found = session.check(needle())?;
+        if found.matches().len() > 0 {
+            return Ok(found);
+        }
+        if Instant::now() > deadline {
+            return Err(expectrl::Error::ExpectTimeout);
+        }
+        pause();
     }
 }
 

@@ -140,6 +140,15 @@ impl Interrupt {
         wait: impl FnOnce() -> T,
     ) -> Result<T, Stopped> {
         self.dealt_with();
+        self.answering(farewell, wait)
+    }
+
+    /// The same for a line that work waits for. If a signal has arrived, nothing is read: Ctrl-C is for the work.
+    pub(crate) fn answering<T>(
+        self,
+        farewell: impl FnOnce() + Send + 'static,
+        wait: impl FnOnce() -> T,
+    ) -> Result<T, Stopped> {
         *self::farewell() = Some(Box::new(farewell));
         let result = match self.arrived() {
             Some(stopped) => Err(stopped),

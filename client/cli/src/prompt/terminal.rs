@@ -182,8 +182,8 @@ impl Person for Terminal {
 
     fn answers(&mut self, prompt: &str, is_secret: bool) -> Option<String> {
         let prompt = escape_controls(prompt);
-        // The operation waits for the answer, so a signal ends the program at once.
-        let typed = Interrupt.waiting(
+        // Other signals than Ctrl-C end the program at once, since the operation waits for the answer.
+        let typed = Interrupt.answering(
             || {},
             || match is_secret {
                 true => self.password(&prompt),
