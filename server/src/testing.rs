@@ -59,7 +59,7 @@ pub use crate::transcript::{Direction, HttpEntry, TranscriptEntry};
 use crate::transcript::{Recording, Replay, ReplayError};
 
 /// How long a test waits for an event.
-const PATIENCE: Duration = Duration::from_secs(10);
+const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A running server. Dropping it stops the server, and fails the test if one of its sessions panicked.
 pub struct TestServer {
@@ -241,7 +241,7 @@ impl TestServer {
     /// Waits until the condition holds for the transcript, and returns it.
     ///
     /// # Panics
-    /// If it does not hold within 10 seconds.
+    /// If it does not hold within 30 seconds.
     pub fn wait_until(
         &self,
         condition: impl Fn(&[TranscriptEntry]) -> bool,
@@ -263,7 +263,7 @@ impl TestServer {
     /// Waits until at least one connection was accepted and all have ended, and returns the transcript.
     ///
     /// # Panics
-    /// If one is still open after 10 seconds.
+    /// If one is still open after 30 seconds.
     pub fn wait_for_end(&self) -> Vec<TranscriptEntry> {
         let is_over = |state: &RecorderState| state.opened > 0 && state.opened == state.closed;
         let found = self.recorder.wait(PATIENCE, is_over);

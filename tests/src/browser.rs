@@ -103,7 +103,7 @@ impl Browser {
         let deadline = Instant::now() + PATIENCE;
         while self.evaluate(script) != Value::Bool(true) {
             assert!(Instant::now() < deadline, "{selector} leads to a page");
-            std::thread::yield_now();
+            crate::pause();
         }
     }
 
@@ -165,7 +165,7 @@ impl Browser {
         // While it is written it has another name, and an empty file keeps its place.
         while !path.metadata().is_ok_and(|file| file.len() > 0) {
             assert!(Instant::now() < deadline, "{name} is downloaded");
-            std::thread::yield_now();
+            crate::pause();
         }
         let octets = std::fs::read(&path).expect("the file is read");
         std::fs::remove_file(path).expect("the file is removed");

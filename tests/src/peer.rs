@@ -268,7 +268,7 @@ fn answers(child: &mut Child, port: u16) -> bool {
         if TcpStream::connect(address).is_ok() {
             return true;
         }
-        std::thread::yield_now();
+        crate::pause();
     }
     false
 }

@@ -248,7 +248,7 @@ impl Engine {
             if TcpStream::connect(address).is_ok() {
                 return Some(child);
             }
-            std::thread::yield_now();
+            crate::pause();
         }
         let _ = child.kill();
         let _ = child.wait();

@@ -316,7 +316,7 @@ fn a_reload_opens_and_closes_the_gateway() {
     let reloaded = (0..100).any(|_| {
         let is_open = get() == Some(0);
         is_open || {
-            std::thread::yield_now();
+            z3950_tests::pause();
             false
         }
     });

@@ -123,7 +123,7 @@ fn a_signal_ends_the_wait_for_a_pipe_without_a_writer() {
     let lock = folder.path().join(".x.mrc.lock");
     let deadline = Instant::now() + Duration::from_secs(30);
     while !lock.exists() && Instant::now() < deadline {
-        std::thread::yield_now();
+        z3950_tests::pause();
     }
     send("INT", &child);
     let ended = child.wait_with_output().expect("it ends");
@@ -155,7 +155,7 @@ fn a_second_signal_ends_the_program_at_once() {
             Some(status) => break status,
             None => assert!(Instant::now() < deadline, "it ends"),
         }
-        std::thread::yield_now();
+        z3950_tests::pause();
     };
     assert_eq!(status.code(), Some(143));
 }

@@ -320,7 +320,7 @@ fn a_reload_asks_the_engine_as_well() {
                 return;
             }
             assert!(begun.elapsed() < Duration::from_secs(60), "{words}: {text}");
-            std::thread::yield_now();
+            z3950_tests::pause();
         }
     };
     let reload = || {

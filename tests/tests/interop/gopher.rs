@@ -347,7 +347,7 @@ impl Pygopherd {
                     _directory: home,
                 });
             }
-            std::thread::yield_now();
+            z3950_tests::pause();
         }
         // It has ended or does not listen.
         let _ = child.kill();

@@ -126,7 +126,7 @@ fn an_interrupted_batch_says_how_to_resume() {
     let deadline = Instant::now() + PATIENCE;
     while answered() < 4 {
         assert!(Instant::now() < deadline, "four inputs are answered");
-        std::thread::yield_now();
+        z3950_tests::pause();
     }
     send("INT", &child);
     let ended = child.wait_with_output().expect("it ends");

@@ -125,7 +125,7 @@ fn a_batch_killed_fifty_times_at_random_loses_and_duplicates_nothing() {
         if kill % 2 == 0 {
             while length() < before + more && child.try_wait().expect("known").is_none() {
                 assert!(Instant::now() < deadline, "the report grows");
-                std::thread::yield_now();
+                z3950_tests::pause();
             }
         } else {
             std::thread::sleep(pause);

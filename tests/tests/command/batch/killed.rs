@@ -79,7 +79,7 @@ impl Batch {
         while fs::metadata(&self.report).map_or(0, |data| data.len()) < length {
             let ended = child.try_wait().expect("it is known");
             assert!(ended.is_none(), "it ended before it was killed: {ended:?}");
-            std::thread::yield_now();
+            z3950_tests::pause();
         }
         child.kill().expect("it is killed");
         child.wait().expect("it has ended");

@@ -106,7 +106,7 @@ fn waiting(server: &TestServer, output: &Path, report: Option<&Path>) -> Child {
 
 #[test]
 fn audit_a3_two_batches_on_one_output_or_report() {
-    let slow = Fault::Delay(Duration::from_secs(3));
+    let slow = Fault::Delay(Duration::from_secs(6));
     for (has_report, resumes) in [(true, false), (true, true), (false, false)] {
         let server = catalogue(3)
             .fault(When::search().nth(3), slow.clone())
@@ -148,7 +148,7 @@ fn audit_a3_two_batches_on_one_output_or_report() {
 
 #[test]
 fn audit_a3_two_batches_in_one_folder() {
-    let slow = Fault::Delay(Duration::from_secs(3));
+    let slow = Fault::Delay(Duration::from_secs(6));
     let server = catalogue(3).fault(When::search().nth(3), slow).start();
     let (_guard, folder) = folder();
     let records = folder.join("records/");
