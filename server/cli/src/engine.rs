@@ -1,7 +1,7 @@
 //! Databases in a search engine: made of their settings; the engine's configuration files, and loads of records.
 
+mod bar;
 mod load;
-mod progress;
 mod resume;
 mod setup;
 
@@ -78,7 +78,9 @@ pub(crate) async fn check(
             Err(error) => {
                 let file = file.map_or_else(String::new, |file| file.display().to_string());
                 let line = match error {
-                    EngineCheckError::Misplaced(_) => settings.nodes_line,
+                    EngineCheckError::Misplaced(_) | EngineCheckError::OtherNodes { .. } => {
+                        settings.nodes_line
+                    }
                     _ => settings.line,
                 };
                 let Failure { words, .. } = refused(&error);

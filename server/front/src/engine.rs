@@ -29,6 +29,7 @@ mod sphinx;
 mod statement;
 mod token;
 mod update;
+mod uses;
 
 use std::fmt;
 use std::sync::Arc;
@@ -51,7 +52,7 @@ use self::cache::RecordCache;
 pub use self::check::EngineCheckError;
 use self::health::NodeHealth;
 pub use self::health::ServerCounts;
-pub use self::layout::{EngineLayout, IndexNameError, IndexUses, named_indexes};
+pub use self::layout::EngineLayout;
 use self::link::Link;
 pub use self::link::{EngineAddress, EngineAddressError};
 pub use self::load::{
@@ -61,6 +62,7 @@ use self::nodes::Nodes;
 use self::pages::CACHE_OCTETS;
 use self::replicas::Replicas;
 pub use self::setup::EngineSetup;
+pub use self::uses::{IndexNameError, IndexUses, named_indexes};
 
 /// A database in an engine: its name, where its records are, and how long to wait for them.
 #[derive(Clone, Debug, PartialEq, Eq)]

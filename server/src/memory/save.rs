@@ -237,7 +237,7 @@ impl SavedFiles {
     }
 }
 
-/// What a client is told: without the path, which it need not know.
+/// The reason for a client: without the path, which it need not know.
 fn refusal(error: &SaveError) -> Diagnostic {
     if let SaveError::Changed { .. } | SaveError::Journal(JournalError::Foreign { .. }) = error {
         let words = "the file of the database was changed by another program";

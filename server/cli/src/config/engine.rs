@@ -17,7 +17,7 @@ pub(crate) struct EngineSettings {
     pub(crate) uses: IndexUses,
     /// The line of its address, which is named if the engine is not as the settings say.
     pub(crate) line: usize,
-    /// The line of its nodes, which is named if they have the records of others.
+    /// The line of its nodes, which is named if these are others than those of the engine.
     pub(crate) nodes_line: usize,
 }
 

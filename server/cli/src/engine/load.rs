@@ -19,7 +19,7 @@ use z3950_marc::iso2709;
 use z3950_marc::stream::{InputForm, InputRecord, RecordReader};
 use z3950_server::memory::{DocidField, Note};
 
-use super::progress::LoadBar;
+use super::bar::LoadBar;
 use super::resume::{LoadCourse, LoadProgress, LoadTask, ResumeFile};
 use super::settings_of;
 use crate::args::LoadArguments;
@@ -218,7 +218,7 @@ impl LoadRun<'_> {
         })
     }
 
-    /// Asks the nodes whether they are as the settings say. One that does not answer is told by the load.
+    /// Asks the nodes whether they are as the settings say. The load itself reports one that does not answer.
     fn check(&self, runtime: &Runtime) -> Result<(), Failure> {
         let engine = EngineDatabase::new(self.options.clone(), Arc::clone(&self.layout));
         let engine = engine.map_err(Failure::usage)?;

@@ -160,7 +160,9 @@ impl ResumeFile {
             return Err(OTHER.to_owned());
         }
         if indexes != self.task.indexes() {
-            return Err("the settings of its indexes have changed since".to_owned());
+            let words =
+                "its indexes have changed since, in the settings or by another version of z3950d";
+            return Err(words.to_owned());
         }
         for (file, line) in self.files.iter().zip(lines.by_ref()) {
             let (records, noted) = line.split_once(' ').ok_or(OTHER)?;
@@ -270,7 +272,7 @@ mod tests {
             (same(), &files[..1], OTHER),
             (same(), &[two.clone(), one.clone()][..], OTHER),
             (same(), &[one.clone(), three.clone()][..], OTHER),
-            (task("load a", 8), &files, "settings of its indexes"),
+            (task("load a", 8), &files, "its indexes have changed"),
         ] {
             let error = open(task, files).expect_err("another load");
             let is_named = error.words.contains(expected);

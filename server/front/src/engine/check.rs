@@ -1,5 +1,7 @@
 //! Whether the engine has the fields and attributes of a layout, and records made with it.
 
+use std::collections::BTreeSet;
+
 use futures_util::future::{join, join_all};
 use z3950_server::asn1::bib1::diagnostics::Condition;
 use z3950_server::backend::SourceReport;
@@ -38,20 +40,34 @@ pub enum EngineCheckError {
     Misplaced(String),
     /// It has records that were made with another layout.
     #[error(
-        "{0} has records that were loaded with other settings of docid, sort, facets, scan or [[index]]: change the settings back, or empty the folders of all nodes and load everything again"
+        "{0} has records that were loaded with other settings of docid, sort, facets, scan or [[index]], or by a version of z3950d that indexes differently: empty the folders of all nodes and load everything again; if all records were loaded with the same settings, restoring those is enough"
     )]
     Outdated(String),
+    /// A distributor asks more or fewer nodes than there are.
+    #[error(
+        "{place} distributes searches to {asked} nodes, but nodes lists {listed}: write its configuration with z3950d engine-config, and restart it"
+    )]
+    OtherNodes {
+        /// The distributor.
+        place: String,
+        /// How many nodes it asks.
+        asked: usize,
+        /// How many there are.
+        listed: usize,
+    },
 }
 
 impl EngineDatabase {
-    /// Asks each distributor and each node for every field and attribute of the layout and for records made with another one, and each node
-    /// whether it has its own records. All are asked at once.
+    /// Asks each distributor and each node for every field and attribute of the layout and for records made with another one, each distributor
+    /// for the number of its nodes, and each node whether it has its own records. All are asked at once.
     ///
     /// # Errors
     /// What is wrong with one of them, or else why one does not answer.
     pub async fn check(&self) -> Result<(), EngineCheckError> {
-        let distributors = self.replicas.links().map(|link| self.check_fields(link));
-        let distributors = join_all(distributors);
+        let distributors = join_all(self.replicas.links().map(async |link| {
+            self.check_fields(link).await?;
+            self.check_agents(link).await
+        }));
         let (distributors, nodes) = join(distributors, self.check_each_node()).await;
         self.note_unreachable(&distributors, &nodes);
         first(distributors.into_iter().chain(nodes))
@@ -115,7 +131,7 @@ impl EngineDatabase {
             index: &terms_of(&self.index),
             columns: &format!("{TERM},id,{}", TERM_NUMBERS.join(",")),
             query: &format!("@{TERM_FIELD} {}", token::LAYOUT),
-            // Another one is among any two.
+            // Of two layouts at least one is another. Each is one row, even if several nodes have it.
             rows: 2,
             ..every
         };
@@ -126,6 +142,29 @@ impl EngineDatabase {
         match layouts.all(|layout| *layout == own) {
             true => Ok(()),
             false => Err(EngineCheckError::Outdated(link.place.clone())),
+        }
+    }
+
+    /// Asks a distributor for the number of its nodes. One that does not say passes.
+    async fn check_agents(&self, link: &Link) -> Result<(), EngineCheckError> {
+        let listed = self.nodes.len();
+        if listed == 0 {
+            return Ok(());
+        }
+        let describe = format!("DESCRIBE {}", self.index);
+        let rows = match link.ask(describe.as_bytes()).await {
+            Ok(results) => results.into_iter().next().unwrap_or_default(),
+            Err(LinkError::Refused(_)) => return Ok(()),
+            Err(error) => return Err(reason(link, error)),
+        };
+        match agents(&rows) {
+            0 => Ok(()),
+            asked if asked == listed => Ok(()),
+            asked => Err(EngineCheckError::OtherNodes {
+                place: link.place.clone(),
+                asked,
+                listed,
+            }),
         }
     }
 
@@ -142,6 +181,19 @@ impl EngineDatabase {
             false => Err(EngineCheckError::Misplaced(link.place.clone())),
         }
     }
+}
+
+/// The number of nodes in the description of a distributed index: an address and its kind in each row, `local`, `remote_2`, or
+/// `remote_2_mirror_1`. None in that of another index.
+fn agents(description: &Rows) -> usize {
+    let kinds = description.iter().filter_map(|row| row.get(1)?.as_ref());
+    let kinds: Vec<&[u8]> = kinds.map(Vec::as_slice).collect();
+    let local = kinds.iter().filter(|kind| **kind == b"local").count();
+    let remote = kinds.iter().filter_map(|kind| {
+        let rest = kind.strip_prefix(b"remote_")?;
+        rest.split(|octet| *octet == b'_').next()
+    });
+    local + remote.collect::<BTreeSet<_>>().len()
 }
 
 /// What is wrong, or else why a server does not answer.

@@ -212,7 +212,7 @@ pub(super) fn failed_nodes(error: &LinkError, nodes: &[String]) -> Vec<SourceRep
 pub(super) fn is_unexpected(error: &LinkError) -> bool {
     match error {
         LinkError::Refused(words) => !is_too_complex(words),
-        // Those that a server has sent are told with its name.
+        // Those that a server has sent are reported with its name.
         LinkError::Malformed { place, .. } => place == UNKNOWN_PLACE,
         _ => false,
     }

@@ -29,20 +29,37 @@ pub enum Kind {
 }
 
 impl Kind {
+    /// Settings cannot name a kind that is not here.
+    const ALL: [Self; 9] = [
+        Self::Text,
+        Self::Isbn,
+        Self::Issn,
+        Self::Lccn,
+        Self::Number,
+        Self::Code,
+        Self::Language,
+        Self::Date,
+        Self::Octets,
+    ];
+
     /// The kind with this name in settings files.
     pub fn by_name(name: &str) -> Option<Self> {
-        Some(match name {
-            "text" => Self::Text,
-            "isbn" => Self::Isbn,
-            "issn" => Self::Issn,
-            "lccn" => Self::Lccn,
-            "number" => Self::Number,
-            "code" => Self::Code,
-            "language" => Self::Language,
-            "date" => Self::Date,
-            "octets" => Self::Octets,
-            _ => return None,
-        })
+        Self::ALL.into_iter().find(|kind| kind.name() == name)
+    }
+
+    /// The name in settings files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Text => "text",
+            Self::Isbn => "isbn",
+            Self::Issn => "issn",
+            Self::Lccn => "lccn",
+            Self::Number => "number",
+            Self::Code => "code",
+            Self::Language => "language",
+            Self::Date => "date",
+            Self::Octets => "octets",
+        }
     }
 
     /// Emits the keys of a text in a record: the words of a text, joined by single blanks; every year in a date; a number with

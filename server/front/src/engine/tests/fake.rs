@@ -145,6 +145,9 @@ impl Holdings {
             let warnings = [warning];
             return result(3, &warnings[..usize::from(self.is_part)], more);
         }
+        if statement.starts_with("DESCRIBE ") {
+            return result(2, &[], more);
+        }
         if statement.contains("GROUP BY") {
             return result(2, &[&[Some(b"term"), count]], more);
         }

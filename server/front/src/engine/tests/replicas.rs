@@ -238,7 +238,84 @@ async fn each_replica_is_checked() {
     }
 }
 
-/// A node of several has every so many numbers; one that was not loaded yet has none.
+#[tokio::test]
+async fn a_check_asks_for_all_that_the_layout_has() {
+    let server = sound().await;
+    let database = database(&[&server], &[]);
+    database.check().await.expect("it is sound");
+    let asked = server.asked();
+    let [records, terms] = &asked[..] else {
+        panic!("{asked:?}");
+    };
+    let columns: Vec<String> = layout().sort_columns().flatten().collect();
+    let fields = layout().fields().join(",");
+    for part in [
+        "SELECT id,record,facets,",
+        &columns.join(","),
+        &format!("@({fields}) "),
+        " FROM books ",
+    ] {
+        assert!(records.contains(part), "{part}: {records}");
+    }
+    for part in ["SELECT term,id,p,q,r ", " FROM books_terms ", " LIMIT 0,2 "] {
+        assert!(terms.contains(part), "{part}: {terms}");
+    }
+}
+
+/// An engine says how it has read the words of a query.
+#[tokio::test]
+async fn an_engine_that_reads_other_words_is_refused() {
+    async fn reading(words: [&'static str; 2], mark: &'static str) -> FakeServer {
+        let answered = move |request: String| {
+            let [first, second] = match request.contains("books_terms") {
+                true => [mark, mark],
+                false => words,
+            };
+            let total: &[Option<&[u8]>] = &[Some(b"total_found"), Some(b"0")];
+            let first: &[Option<&[u8]>] = &[Some(b"keyword[0]"), Some(first.as_bytes())];
+            let second: &[Option<&[u8]>] = &[Some(b"keyword[1]"), Some(second.as_bytes())];
+            answer(&[], &[total, first, second])
+        };
+        FakeServer::start(move |request| ready(Some(answered(request)))).await
+    }
+    let mark = "\u{e400}";
+    for (words, mark, is_sound) in [
+        ([token::OF_EACH_KIND, "ab*"], mark, true),
+        ([token::OF_EACH_KIND, "ab"], mark, false),
+        (["az09", "ab*"], mark, false),
+        ([token::OF_EACH_KIND, "ab*"], "e400", false),
+    ] {
+        let engine = reading(words, mark).await;
+        let checked = database(&[&engine], &[]).check().await;
+        let is_other = matches!(&checked, Err(EngineCheckError::Different(words)) if words.contains("other characters"));
+        assert_eq!(
+            (checked.is_ok(), is_other),
+            (is_sound, !is_sound),
+            "{checked:?}"
+        );
+    }
+}
+
+/// Those that do not answer are counted.
+#[tokio::test]
+async fn a_check_notes_which_servers_answer() {
+    let (one, gone) = (sound().await, FakeServer::start(|_| ready(None)).await);
+    let database = database(&[&one, &gone], &[&gone]);
+    let checked = database.check().await;
+    assert!(
+        matches!(checked, Err(EngineCheckError::Unreachable(_))),
+        "{checked:?}"
+    );
+    let counts = database.servers();
+    let up: Vec<(&str, bool)> = counts
+        .iter()
+        .map(|counts| (&*counts.server, counts.is_up))
+        .collect();
+    let (one, gone) = (one.place(), gone.place());
+    assert_eq!(up, [(&*one, true), (&gone, false), (&gone, false)]);
+}
+
+/// With several nodes, each has every nth number; one that was not loaded yet has none.
 #[tokio::test]
 async fn each_node_has_to_have_its_own_records() {
     async fn with(numbers: &'static [&'static str]) -> FakeServer {
@@ -268,10 +345,60 @@ async fn each_node_has_to_have_its_own_records() {
         ([&odd, &even], Some(&odd)),
         ([&even, &both], Some(&both)),
     ] {
-        let checked = database(&[&distributor], &nodes).check().await;
+        let database = database(&[&distributor], &nodes);
         let misplaced = |node: &FakeServer| EngineCheckError::Misplaced(node.place());
         let expected = expected.map_or(Ok(()), |node| Err(misplaced(node)));
-        assert_eq!(checked, expected);
+        assert_eq!(database.check().await, expected);
+        assert_eq!(database.check_nodes().await, expected);
+    }
+}
+
+/// Without one of the nodes, its records would be missing, and nothing would say so.
+#[tokio::test]
+async fn a_distributor_has_to_ask_all_nodes() {
+    let node = || {
+        FakeServer::start(|request| {
+            ready(Some(match request.contains("MATCH") {
+                true => Holdings::whole(0).answer(&request),
+                false => result(1, &[], false),
+            }))
+        })
+    };
+    let (one, two) = (node().await, node().await);
+    for (kinds, asked) in [
+        (&["remote_1", "remote_2"][..], None),
+        (&["local", "remote_1"], None),
+        (
+            &["remote_1_mirror_1", "remote_1_mirror_2", "remote_2"],
+            None,
+        ),
+        // Not a distributed index.
+        (&["field", "bigint", "string"], None),
+        (&["remote_1"], Some(1)),
+        (&["remote_1_mirror_1", "remote_1_mirror_2"], Some(1)),
+        (&["remote_1", "remote_2", "remote_3"], Some(3)),
+    ] {
+        let rows: Vec<[Option<&[u8]>; 2]> = kinds
+            .iter()
+            .map(|kind| [Some(&b"a:1:books"[..]), Some(kind.as_bytes())])
+            .collect();
+        let rows: Vec<&[Option<&[u8]>]> = rows.iter().map(|row| &row[..]).collect();
+        let description = result(2, &rows, false);
+        let distributor = FakeServer::start(move |request| {
+            ready(Some(match request.starts_with("DESCRIBE books") {
+                true => description.clone(),
+                false => Holdings::whole(0).answer(&request),
+            }))
+        });
+        let distributor = distributor.await;
+        let checked = database(&[&distributor], &[&one, &two]).check().await;
+        let place = distributor.place();
+        let other = |asked| EngineCheckError::OtherNodes {
+            place,
+            asked,
+            listed: 2,
+        };
+        assert_eq!(checked, asked.map_or(Ok(()), |asked| Err(other(asked))));
     }
 }
 
