@@ -94,7 +94,7 @@ pub(crate) fn lookup(
     }))
 }
 
-/// Refuses what is no target.
+/// Refuses an argument that is not a target.
 #[pyfunction]
 pub(crate) fn check_target(py: Python<'_>, target: &str, options: &Options) -> PyResult<()> {
     let client = options.client(py, target)?;
@@ -107,7 +107,7 @@ pub(crate) fn check_target(py: Python<'_>, target: &str, options: &Options) -> P
 /// A doubt about an identifier, or if nothing was found, a hint why.
 #[pyfunction]
 pub(crate) fn remark(identifier: &str, is_found: bool) -> Option<String> {
-    // Errors: what is no identifier is refused with its reason.
+    // Errors: anything but an identifier is refused with the reason.
     let identifier = identifier.parse::<Identifier>().ok()?;
     let hint = || identifier.hint().filter(|_| !is_found);
     identifier.doubt().or_else(hint)

@@ -199,8 +199,8 @@ impl State {
 }
 
 impl Drop for Server {
-    /// A session that panicked fails the test that stops the server, not the one that lets it go. What is not recorded is told as
-    /// Python tells what finalizers raise.
+    /// A session that panicked fails the test that stops the server, not the one that drops it. A recording that fails is reported as
+    /// Python reports exceptions of finalizers.
     fn drop(&mut self) {
         if let Some(slot) = self.0.here() {
             let mut state = slot.lock().unwrap_or_else(PoisonError::into_inner);

@@ -365,7 +365,7 @@ impl Judge {
         }
     }
 
-    /// Keeps what a check found. An error is told once for all checks that are left out.
+    /// Keeps what a check found. An error is reported once for all checks that are left out.
     fn add(&mut self, check: &'static Check, verdict: Verdict, time: Duration, ledger: Ledger) {
         let is_left_out = match &verdict {
             Verdict::NotJudged { reason } => {

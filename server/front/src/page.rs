@@ -296,7 +296,7 @@ struct Failed<'a> {
     form: Option<SearchForm>,
 }
 
-/// What a person without a right user and password is told.
+/// The answer to a person without a valid user name and password.
 fn asks_for_login(client: &WebClient) -> String {
     let known = match client.login() {
         Some(_) => "This server does not know the user, or the password is wrong.",

@@ -5,7 +5,7 @@ use z3950_asn1::codec::frame::Scanner;
 
 use crate::observer::Observer;
 
-/// The octets after the end of a session. What is no APDU is told when this is dropped.
+/// The octets after the end of a session. Those that are not an APDU are reported when this is dropped.
 pub(crate) struct Trail<'a> {
     observer: &'a dyn Observer,
     session: u64,

@@ -135,7 +135,7 @@ impl<'a> RelayedSession<'a> {
         Passed::On(octets)
     }
 
-    /// Octets of the client that are no APDU. They are told together, however they arrive.
+    /// Octets of the client that are not an APDU. They are reported together, however they arrive.
     pub(super) fn raw_request(&self, octets: &[u8]) {
         let state = &mut *lock(&self.state);
         state.heard = Instant::now();

@@ -224,7 +224,7 @@ fn a_server_that_is_not_there_is_told_by_close() {
         words.contains(&format!("{address} cannot be reached")),
         "{words}"
     );
-    // What the client said is told although it was not passed on.
+    // What the client said is recorded, although it was not passed on.
     let entries = between.wait_for_end();
     let names: Vec<_> = entries.iter().map(|entry| entry.name()).collect();
     assert_eq!(names, ["initRequest", "close"]);

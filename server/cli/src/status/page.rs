@@ -17,7 +17,7 @@ use z3950_server::{MemoryBackend, ServerHandle};
 
 use self::families::Family;
 
-/// What is told.
+/// The state of the server, as the page shows it.
 pub(crate) struct Status {
     started: SystemTime,
     server: ServerHandle,

@@ -87,7 +87,7 @@ pub(super) fn of_record(
     }
 }
 
-/// A Gopher item. What is no text is never shown by a browser, whatever its type.
+/// A Gopher item. A browser never shows one that is not text, whatever its type.
 pub(super) fn of_gopher(reply: &Reply, is_raw: bool) -> Option<GatewayContent> {
     Some(match &reply.body {
         _ if is_raw => return GatewayContent::file(OCTETS, "bin", reply.octets.clone()),

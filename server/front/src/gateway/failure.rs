@@ -19,7 +19,7 @@ use crate::layout::heading;
 use crate::own::is_guessing;
 use crate::text::{chain, clean, encoded};
 
-/// A failure that a client is told.
+/// A failure, as a client is told of it.
 #[derive(Clone, Debug)]
 pub(super) struct GatewayFailure {
     pub(super) status: StatusCode,

@@ -116,7 +116,7 @@ impl Accept {
         forms
     }
 
-    /// Whether failures are told as JSON: if one of its types is named.
+    /// Whether failures are reported as JSON: if one of its types is named.
     pub(super) fn names_json(&self) -> bool {
         self.0.iter().any(|range| {
             range.weight > 0
@@ -125,7 +125,7 @@ impl Accept {
         })
     }
 
-    /// Whether failures are told on a page: if HTML is named.
+    /// Whether failures are reported on a page: if HTML is named.
     pub(super) fn names_html(&self) -> bool {
         let mut ranges = self.0.iter();
         ranges.any(|range| range.weight > 0 && range.kind == "text" && range.subtype == "html")

@@ -20,7 +20,7 @@ use super::merged::{SourceRecord, one_of};
 use super::{RemoteDatabase, after};
 
 impl RemoteDatabase {
-    /// Fetches the records of a response that are not kept, from all their targets side by side. What fails is told when the record
+    /// Fetches the records of a response that are not kept, from all their targets side by side. Failures are reported when the record
     /// is retrieved.
     ///
     /// # Errors

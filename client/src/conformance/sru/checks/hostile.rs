@@ -88,7 +88,7 @@ async fn goes_on(trial: &mut SruTrial, version: Version) -> Checked {
     }
 }
 
-/// The most octets that are read of an answer to what is no request.
+/// The most octets that are read of an answer to something that is not a request.
 const MOST: usize = 64 << 10;
 
 async fn octets(trial: &mut SruTrial, version: Version, octets: &[u8]) -> Checked {
