@@ -151,6 +151,15 @@ fn long_output_is_shown_in_pages() {
     person.types("q");
     let rest = person.sees("z3950> ");
     assert!(!rest.contains("001 id"), "{rest}");
+    // Keys that come together answer one question after another.
+    person.enters("show all");
+    person.sees("Enter shows more");
+    person.types("  q");
+    let rest = person.sees("z3950> ");
+    assert!(
+        rest.contains("5 of 30") && !rest.contains("30 of 30"),
+        "{rest}"
+    );
     // Enter after `q` does nothing the first time.
     person.enters("");
     person.sees("z3950> ");

@@ -1,14 +1,15 @@
 //! Ctrl-C ends the request and not the session (Z39.50-2003 §3.2.6.2); other signals end the program.
 
+use std::process::Command;
 use std::time::{Duration, Instant};
 
-use expectrl::ControlCode;
 use expectrl::process::unix::{Signal, WaitStatus};
+use expectrl::{ControlCode, Session};
 use z3950_asn1::apdu::Apdu;
 use z3950_server::access::Challenge;
 use z3950_server::fault::{Fault, When};
 use z3950_server::testing::{TestServer, record};
-use z3950_tests::{pause, peer};
+use z3950_tests::{pause, peer, program};
 
 use super::display::books;
 use super::secrets::guarded;
@@ -207,4 +208,28 @@ fn signals_end_the_program_at_a_question_of_a_server() {
     person.enters("find @attr 1=1032 id7");
     person.sees("user: ");
     assert_eq!(ended_by(&mut person, Signal::SIGTERM), Some(143));
+}
+
+#[test]
+fn ctrl_z_at_the_question_after_a_page_suspends_the_program() {
+    let (server, home) = (books(30), home());
+    let mut command = Command::new("bash");
+    command.args(["--norc", "--noprofile", "-i"]);
+    command.env("HOME", home.path()).env("TERM", "xterm");
+    let session = Session::spawn(command).expect("a shell");
+    let mut person = Person { session };
+    let program = program::path("z3950");
+    let url = server.session_url("/cat");
+    person.enters(&format!("{} open '{url}'", program.display()));
+    person.sees("session open");
+    person.sees("z3950> ");
+    person.sees_a_page();
+    person.presses(ControlCode::Substitute);
+    person.sees("Stopped");
+    person.enters("fg");
+    person.sees("Enter shows more");
+    person.types("q");
+    person.sees("z3950> ");
+    person.enters("show 30");
+    person.sees("30 of 30");
 }

@@ -68,9 +68,15 @@ impl Person {
 
     /// Waits for a text and returns the output before it.
     fn sees(&mut self, text: &str) -> String {
-        let found = awaited(&mut self.session, || text);
-        let found = found.unwrap_or_else(|error| panic!("{text:?} is awaited: {error}"));
-        String::from_utf8_lossy(found.before()).into_owned()
+        match awaited(&mut self.session, || text) {
+            Ok(found) => String::from_utf8_lossy(found.before()).into_owned(),
+            Err(error) => {
+                let shown = self.session.check(expectrl::Regex("(?s).+"));
+                let shown =
+                    shown.map(|shown| String::from_utf8_lossy(shown.as_bytes()).into_owned());
+                panic!("{text:?} is awaited: {error}; shown: {shown:?}");
+            }
+        }
     }
 
     /// Makes the terminal small, and shows the first of many records of a search for books.

@@ -140,7 +140,10 @@ impl Interrupt {
         wait: impl FnOnce() -> T,
     ) -> Result<T, Stopped> {
         self.dealt_with();
-        self.answering(farewell, wait)
+        let result = self.answering(farewell, wait);
+        // That for the command before may be noticed late; it is not for the next one.
+        self.dealt_with();
+        result
     }
 
     /// The same for a line that work waits for. If a signal has arrived, nothing is read: Ctrl-C is for the work.

@@ -37,6 +37,8 @@ pub(crate) struct Terminal {
     begun: String,
     /// Whether a key has just ended pages, after which some people press Enter.
     has_stopped: bool,
+    /// Keys that were pressed with the answer to the question after a page: they answer the next ones.
+    ahead: Vec<u8>,
 }
 
 /// The history file: the given one, by default `~/.z3950_history`; `None` if the name is empty.
@@ -79,6 +81,7 @@ impl Terminal {
             pasted: VecDeque::new(),
             begun: String::new(),
             has_stopped: false,
+            ahead: Vec::new(),
         })
     }
 
@@ -89,6 +92,8 @@ impl Terminal {
 
     /// The next line; completion offers what the state knows.
     pub(super) fn line(&mut self, state: &Prompt, output: &mut Output) -> Result<Typed, Failure> {
+        let ahead = std::mem::take(&mut self.ahead);
+        self.begin(ahead.trim_ascii_start());
         if let Some(line) = self.pasted.pop_front() {
             output.line(&format!("{}{line}", state.prompt()))?;
             return Ok(Typed::Line(line));
@@ -125,6 +130,16 @@ impl Terminal {
     /// Discards pasted lines.
     pub(super) fn give_up(&mut self) {
         self.pasted.clear();
+    }
+
+    /// Takes what was typed for the next commands, and the beginning of one.
+    fn begin(&mut self, typed: &[u8]) {
+        let text = String::from_utf8_lossy(typed).replace('\r', "\n");
+        let (lines, begun) = text.rsplit_once('\n').unwrap_or(("", &text));
+        let typed = begun.chars().filter(|character| !character.is_control());
+        self.begun.extend(typed);
+        let lines = lines.lines().map(str::to_owned).rev();
+        lines.for_each(|line| self.pasted.push_front(line));
     }
 
     /// Reads a line without echo.
@@ -197,23 +212,28 @@ impl Person for Terminal {
     }
 
     fn turns_page(&mut self, prompt: &str) -> GoOn {
-        let typed = keys(&escape_controls(prompt));
-        // The question makes room for the next page.
-        let _ = write!(io::stderr(), "\r\x1b[2K");
-        let Ok(typed) = typed else {
-            return GoOn::Stop;
+        let mut typed = std::mem::take(&mut self.ahead);
+        if typed.is_empty() {
+            let pressed = keys(&escape_controls(prompt));
+            // The question makes room for the next page.
+            let _ = write!(io::stderr(), "\r\x1b[2K");
+            let Ok(pressed) = pressed else {
+                return GoOn::Stop;
+            };
+            typed = pressed;
+        }
+        // A blank or Enter begins no command: what follows is for the next question.
+        self.ahead = match *typed {
+            [b'\r', b'\n', ..] => typed.split_off(2),
+            [b' ' | b'\r' | b'\n', ..] => typed.split_off(1),
+            _ => Vec::new(),
         };
         if let Some(answer) = GoOn::by_keys(&typed) {
             self.has_stopped = answer == GoOn::Stop;
             return answer;
         }
         // The next command, or its beginning.
-        let text = String::from_utf8_lossy(&typed).replace('\r', "\n");
-        let (lines, begun) = text.rsplit_once('\n').unwrap_or(("", &text));
-        let typed = begun.chars().filter(|character| !character.is_control());
-        self.begun = typed.collect();
-        let lines = lines.lines().map(str::to_owned).rev();
-        lines.for_each(|line| self.pasted.push_front(line));
+        self.begin(&typed);
         GoOn::Stop
     }
 }
@@ -221,6 +241,7 @@ impl Person for Terminal {
 /// Asks for a key, and returns it with what was typed or pasted together with it; nothing if a signal comes first.
 #[cfg(unix)]
 fn keys(prompt: &str) -> io::Result<Vec<u8>> {
+    use rustix::process::{Signal, kill_current_process_group};
     use rustix::termios::{
         InputModes, LocalModes, OptionalActions, SpecialCodeIndex, tcgetattr, tcsetattr,
     };
@@ -234,13 +255,24 @@ fn keys(prompt: &str) -> io::Result<Vec<u8>> {
     modes.input_modes.remove(InputModes::ICRNL);
     modes.special_codes[SpecialCodeIndex::VMIN] = 1;
     modes.special_codes[SpecialCodeIndex::VTIME] = 0;
-    tcsetattr(&terminal, OptionalActions::Now, &modes)?;
-    // Only now: Ctrl-C in answer to the question must not be a signal.
-    let _ = write!(io::stderr(), "{prompt}");
-    let keys = next_keys(&terminal);
-    tcsetattr(&terminal, OptionalActions::Now, &before)?;
-    keys
+    loop {
+        tcsetattr(&terminal, OptionalActions::Now, &modes)?;
+        // Only now: Ctrl-C in answer to the question must not be a signal.
+        let _ = write!(io::stderr(), "{prompt}");
+        let keys = next_keys(&terminal);
+        tcsetattr(&terminal, OptionalActions::Now, &before)?;
+        if !matches!(keys.as_deref(), Ok([SUSPEND])) {
+            return keys;
+        }
+        let _ = writeln!(io::stderr());
+        // The shell has the terminal until the user comes back.
+        let _ = kill_current_process_group(Signal::TSTP);
+    }
 }
+
+/// Ctrl-Z.
+#[cfg(unix)]
+const SUSPEND: u8 = 0x1A;
 
 /// Waits until something is typed, or a signal has arrived.
 #[cfg(unix)]
