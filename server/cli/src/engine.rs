@@ -4,6 +4,7 @@ mod bar;
 mod load;
 mod resume;
 mod setup;
+mod watch;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -14,6 +15,7 @@ use z3950_front::engine::{
     EngineAddress, EngineCheckError, EngineDatabase, EngineLayout, EngineOptions, read_addresses,
 };
 
+pub(crate) use self::watch::watch;
 use crate::args::{EngineArguments, EngineCommand};
 use crate::config::{Config, EngineSettings};
 use crate::failure::{Exit, Failure, complain};
@@ -53,7 +55,7 @@ pub(crate) fn open(
 }
 
 /// Asks the engines, but for those of databases that are running, whether they are as the settings say, all at once. Those that do not
-/// answer are only named.
+/// answer are named and returned, to be watched.
 ///
 /// # Errors
 /// The engines that are not, each with the line of the setting.
@@ -62,19 +64,25 @@ pub(crate) async fn check(
     config: &Config,
     engines: &[Arc<EngineDatabase>],
     running: &[Arc<EngineDatabase>],
-) -> Result<(), Failure> {
+) -> Result<Vec<Arc<EngineDatabase>>, Failure> {
     let is_running = |engine| running.iter().any(|known| Arc::ptr_eq(known, engine));
     let asked = config.engines.iter().zip(engines);
     let asked = asked.filter(|(_, engine)| !is_running(engine));
-    let checks = asked.map(async |(settings, engine)| (settings, engine.check().await));
-    let mut wrong = Vec::new();
-    for (settings, outcome) in join_all(checks).await {
+    let checks = asked.map(async |(settings, engine)| (settings, engine, engine.check().await));
+    let (mut wrong, mut unchecked) = (Vec::new(), Vec::new());
+    for (settings, engine, outcome) in join_all(checks).await {
         let name = &settings.options.name;
         match outcome {
             Ok(()) => {}
-            Err(EngineCheckError::Unreachable(words)) => complain(&format_args!(
-                "database {name}: the engine cannot be checked: {words}"
-            )),
+            Err(EngineCheckError::Unreachable(words)) => {
+                complain(&format_args!(
+                    "database {name}: the engine cannot be checked: {words}"
+                ));
+                unchecked.push(Arc::clone(engine));
+            }
+            Err(error) if !error.is_mismatch() => {
+                complain(&format_args!("database {name}: {error}"));
+            }
             Err(error) => {
                 let file = file.map_or_else(String::new, |file| file.display().to_string());
                 let line = match error {
@@ -89,7 +97,7 @@ pub(crate) async fn check(
         }
     }
     match wrong.is_empty() {
-        true => Ok(()),
+        true => Ok(unchecked),
         false => Err(Failure::usage(wrong.join("\n"))),
     }
 }
@@ -97,7 +105,13 @@ pub(crate) async fn check(
 /// An engine that is not as the settings say, with what to do.
 fn refused(error: &EngineCheckError) -> Failure {
     let advice = match error {
-        EngineCheckError::Different(_) => "; z3950d engine-config writes its configuration",
+        EngineCheckError::Different(words) if words.contains("local index") => {
+            ": is the name of the index right? z3950d engine-config writes its configuration"
+        }
+        EngineCheckError::Different(_) => {
+            ": write its configuration with z3950d engine-config --overwrite, empty the folders of all nodes, start them again and load \
+             everything again"
+        }
         _ => "",
     };
     Failure::usage(format!("{error}{advice}"))

@@ -138,8 +138,9 @@ impl Service {
             .unwrap_or_default();
         let file = self.arguments.config.as_deref();
         let checked = engine::check(file, &config, &engines, &self.engines);
-        if let Err(failure) = Handle::current().block_on(checked) {
-            note(failure);
+        match Handle::current().block_on(checked) {
+            Ok(unchecked) => engine::watch(&unchecked),
+            Err(failure) => note(failure),
         }
         let backend = self.backend.as_ref();
         let read = backend

@@ -44,7 +44,7 @@ pub(crate) async fn serve(
     let engines = engine::open(&config, &[])?;
     engine::tell(&config);
     let file = arguments.config.as_deref();
-    engine::check(file, &config, &engines, &[]).await?;
+    engine::watch(&engine::check(file, &config, &engines, &[]).await?);
     let mut server = Server::new(reload::target(&config, backend.clone(), &remotes, &engines));
     let mut tls = Vec::new();
     for listener in &config.listeners {

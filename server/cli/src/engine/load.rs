@@ -11,8 +11,8 @@ use tokio::sync::oneshot::{self, error::TryRecvError};
 use tokio::task::JoinHandle;
 use z3950_asn1::input;
 use z3950_front::engine::{
-    EngineChange, EngineChanges, EngineCheckError, EngineDatabase, EngineLayout, EngineLoad,
-    EngineLoadError, EngineOptions, LoadMark,
+    EngineChange, EngineChanges, EngineDatabase, EngineLayout, EngineLoad, EngineLoadError,
+    EngineOptions, LoadMark,
 };
 use z3950_marc::MarcRecord;
 use z3950_marc::iso2709;
@@ -223,8 +223,8 @@ impl LoadRun<'_> {
         let engine = EngineDatabase::new(self.options.clone(), Arc::clone(&self.layout));
         let engine = engine.map_err(Failure::usage)?;
         match runtime.block_on(engine.check_nodes()) {
-            Ok(()) | Err(EngineCheckError::Unreachable(_)) => Ok(()),
-            Err(error) => Err(super::refused(&error)),
+            Err(error) if error.is_mismatch() => Err(super::refused(&error)),
+            _ => Ok(()),
         }
     }
 

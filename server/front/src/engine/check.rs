@@ -17,6 +17,9 @@ use super::token;
 /// A truncated word, which an engine that cannot look it up takes for a whole one.
 const TRUNCATED: &str = "ab*";
 
+/// The outcomes of checks, one for each server.
+type CheckOutcomes = Vec<Result<(), EngineCheckError>>;
+
 /// The records of a node that are looked at.
 const SAMPLE: usize = 100;
 
@@ -45,7 +48,8 @@ pub enum EngineCheckError {
     Outdated(String),
     /// A distributor asks more or fewer nodes than there are.
     #[error(
-        "{place} distributes searches to {asked} nodes, but nodes lists {listed}: write its configuration with z3950d engine-config, and restart it"
+        "{place} distributes searches to {asked} node{}, but nodes lists {listed}: write its configuration with z3950d engine-config --overwrite, and restart it",
+        if *asked == 1 { "" } else { "s" }
     )]
     OtherNodes {
         /// The distributor.
@@ -55,6 +59,18 @@ pub enum EngineCheckError {
         /// How many there are.
         listed: usize,
     },
+    /// A node has no records, and others have many.
+    #[error(
+        "the node {0} has no records, but others have: if its files are lost, load everything again"
+    )]
+    Emptied(String),
+}
+
+impl EngineCheckError {
+    /// Whether the engine is not as the settings say. Otherwise it does not answer, or a node may have lost its records.
+    pub fn is_mismatch(&self) -> bool {
+        !matches!(self, Self::Unreachable(_) | Self::Emptied(_))
+    }
 }
 
 impl EngineDatabase {
@@ -64,13 +80,28 @@ impl EngineDatabase {
     /// # Errors
     /// What is wrong with one of them, or else why one does not answer.
     pub async fn check(&self) -> Result<(), EngineCheckError> {
-        let distributors = join_all(self.replicas.links().map(async |link| {
-            self.check_fields(link).await?;
-            self.check_agents(link).await
-        }));
-        let (distributors, nodes) = join(distributors, self.check_each_node()).await;
+        let (distributors, nodes) = self.check_all().await;
         self.note_unreachable(&distributors, &nodes);
         first(distributors.into_iter().chain(nodes))
+    }
+
+    /// The same, for an engine that did not answer before: what does not answer is not counted again.
+    ///
+    /// # Errors
+    /// Those of [`check`](Self::check).
+    pub async fn check_again(&self) -> Result<(), EngineCheckError> {
+        let (distributors, nodes) = self.check_all().await;
+        first(distributors.into_iter().chain(nodes))
+    }
+
+    /// The outcome for each distributor and each node.
+    async fn check_all(&self) -> (CheckOutcomes, CheckOutcomes) {
+        let distributors = join_all(self.replicas.links().map(async |link| {
+            self.check_fields(link).await?;
+            self.check_layouts(link).await?;
+            self.check_agents(link).await
+        }));
+        join(distributors, self.check_each_node()).await
     }
 
     /// The same without the distributors, which a load does not need.
@@ -81,12 +112,33 @@ impl EngineDatabase {
         first(self.check_each_node().await)
     }
 
-    async fn check_each_node(&self) -> Vec<Result<(), EngineCheckError>> {
-        join_all(self.nodes.links().enumerate().map(async |(node, link)| {
+    async fn check_each_node(&self) -> CheckOutcomes {
+        let links = self.nodes.links().enumerate();
+        let samples = links.map(async |(node, link)| {
             self.check_fields(link).await?;
+            self.check_layouts(link).await?;
             self.check_records(node, link).await
-        }))
-        .await
+        });
+        let samples: Vec<Result<usize, EngineCheckError>> = join_all(samples).await;
+        let has_many = samples.iter().flatten().any(|sample| *sample >= SAMPLE);
+        let with_links = samples.into_iter().zip(self.nodes.links());
+        let outcomes = with_links.map(|(sample, link)| match sample {
+            Ok(0) if has_many => Err(EngineCheckError::Emptied(link.place.clone())),
+            sample => sample.map(drop),
+        });
+        outcomes.collect()
+    }
+
+    /// Asks a node whether its records belong to it and were made with the layout, as they have to before it gets others.
+    ///
+    /// # Errors
+    /// What is wrong, or why it does not answer.
+    pub(super) async fn check_node(&self, node: usize) -> Result<(), EngineCheckError> {
+        let Some(link) = self.nodes.link(node) else {
+            return Ok(());
+        };
+        self.check_layouts(link).await?;
+        self.check_records(node, link).await.map(drop)
     }
 
     /// Counts the servers that do not answer.
@@ -126,14 +178,19 @@ impl EngineDatabase {
             query: &format!("@({fields}) {} {TRUNCATED}", token::OF_EACH_KIND),
             ..every
         };
-        ask_for(link, select, &[token::OF_EACH_KIND, TRUNCATED]).await?;
+        let asked = ask_for(link, select, &[token::OF_EACH_KIND, TRUNCATED]);
+        asked.await.map(drop)
+    }
+
+    /// Asks for the layouts that records were made with.
+    async fn check_layouts(&self, link: &Link) -> Result<(), EngineCheckError> {
         let select = Select {
             index: &terms_of(&self.index),
             columns: &format!("{TERM},id,{}", TERM_NUMBERS.join(",")),
             query: &format!("@{TERM_FIELD} {}", token::LAYOUT),
             // Of two layouts at least one is another. Each is one row, even if several nodes have it.
             rows: 2,
-            ..every
+            ..self.every()
         };
         let mark = token::LAYOUT.to_string();
         let layouts = ask_for(link, select, &[&mark]).await?;
@@ -158,9 +215,9 @@ impl EngineDatabase {
             Err(error) => return Err(reason(link, error)),
         };
         match agents(&rows) {
-            0 => Ok(()),
-            asked if asked == listed => Ok(()),
-            asked => Err(EngineCheckError::OtherNodes {
+            None => Ok(()),
+            Some(asked) if asked == listed => Ok(()),
+            Some(asked) => Err(EngineCheckError::OtherNodes {
                 place: link.place.clone(),
                 asked,
                 listed,
@@ -168,8 +225,8 @@ impl EngineDatabase {
         }
     }
 
-    /// Looks at some records of a node.
-    async fn check_records(&self, node: usize, link: &Link) -> Result<(), EngineCheckError> {
+    /// Looks at some records of a node, and returns their number.
+    async fn check_records(&self, node: usize, link: &Link) -> Result<usize, EngineCheckError> {
         let select = format!("SELECT id FROM {} LIMIT {SAMPLE}", self.index);
         let results = link.ask(select.as_bytes()).await;
         let rows = results.map(|results| results.into_iter().next().unwrap_or_default());
@@ -177,15 +234,18 @@ impl EngineDatabase {
         let numbers = numbers.map_err(|error| reason(link, error))?;
         let is_own = |number: &u64| self.nodes.of(*number) == Some(node);
         match numbers.iter().all(is_own) {
-            true => Ok(()),
+            true => Ok(numbers.len()),
             false => Err(EngineCheckError::Misplaced(link.place.clone())),
         }
     }
 }
 
-/// The number of nodes in the description of a distributed index: an address and its kind in each row, `local`, `remote_2`, or
-/// `remote_2_mirror_1`. None in that of another index.
-fn agents(description: &Rows) -> usize {
+/// The number of nodes that are asked, by the description of an index: those of a distributed one have an address and a kind in each
+/// row, `local`, `remote_2`, or `remote_2_mirror_1`; another one is searched alone. `None` without a description.
+fn agents(description: &Rows) -> Option<usize> {
+    if description.is_empty() {
+        return None;
+    }
     let kinds = description.iter().filter_map(|row| row.get(1)?.as_ref());
     let kinds: Vec<&[u8]> = kinds.map(Vec::as_slice).collect();
     let local = kinds.iter().filter(|kind| **kind == b"local").count();
@@ -193,17 +253,21 @@ fn agents(description: &Rows) -> usize {
         let rest = kind.strip_prefix(b"remote_")?;
         rest.split(|octet| *octet == b'_').next()
     });
-    local + remote.collect::<BTreeSet<_>>().len()
+    let all = local + remote.collect::<BTreeSet<_>>().len();
+    Some(all.max(1))
 }
 
-/// What is wrong, or else why a server does not answer.
+/// What is wrong, or else why a server does not answer, or else which node is empty.
 fn first(
     outcomes: impl IntoIterator<Item = Result<(), EngineCheckError>>,
 ) -> Result<(), EngineCheckError> {
-    let is_unreachable =
-        |error: &EngineCheckError| matches!(error, EngineCheckError::Unreachable(_));
+    let weight = |error: &EngineCheckError| match error {
+        EngineCheckError::Emptied(_) => 2,
+        EngineCheckError::Unreachable(_) => 1,
+        _ => 0,
+    };
     let errors = outcomes.into_iter().filter_map(Result::err);
-    errors.min_by_key(is_unreachable).map_or(Ok(()), Err)
+    errors.min_by_key(weight).map_or(Ok(()), Err)
 }
 
 /// Asks for rows by a query of these words.

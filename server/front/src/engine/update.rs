@@ -12,6 +12,7 @@ use z3950_server::memory::index_map::{refused, updated_record, with_elements};
 use z3950_server::{Diagnostic, diagnostic};
 
 use super::EngineDatabase;
+use super::check::EngineCheckError;
 use super::layout::EngineLayout;
 use super::link::LinkError;
 use super::nodes::{NodeChange, Nodes};
@@ -71,6 +72,14 @@ impl EngineDatabase {
         for change in changes.into_values() {
             let node = self.nodes.of(change.number()).unwrap_or_default();
             by_node.entry(node).or_default().push(change);
+        }
+        // The engine may have changed since the start.
+        for node in by_node.keys() {
+            let checked = self.check_node(*node).await;
+            let unfit = |error: EngineCheckError| {
+                diagnostic(Condition::DATABASE_UNAVAILABLE, error.to_string())
+            };
+            checked.map_err(unfit)?;
         }
         let statements = by_node.into_iter().flat_map(|(node, changes)| {
             let statements = self.nodes.statements(&self.layout, changes);

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 use std::process::Command;
+use std::time::{Duration, Instant};
 
 use tokio::task::JoinSet;
 use z3950::Query;
@@ -12,7 +13,7 @@ use z3950_tests::searchd::{Engine, pairs_of_ports};
 
 use super::made_up::records;
 use super::sets::{all_of, connected, everything, id};
-use super::{BOOKS, EVERYTHING, Served, found, served, start, write};
+use super::{BOOKS, EVERYTHING, Served, found, served, start, write, yaz_client};
 
 /// What a search for three records finds, several times, so that each replica has its turn.
 fn counts(place: &str) -> Vec<String> {
@@ -119,7 +120,13 @@ fn other_nodes_than_those_of_the_engine_are_refused() {
     drop(daemon);
     let (settings, nodes) = (engine.folder().join("z3950d.toml"), engine.nodes());
     let text = std::fs::read_to_string(&settings).expect("settings");
-    // One more than the distributor knows.
+    // One more than the distributor knows, and a node in place of the distributor.
+    let alone = text.replace(&engine.url(), &format!("sphinxql://{}/books", nodes[0]));
+    std::fs::write(&settings, alone).expect("written");
+    let checked = check(&settings);
+    assert_eq!(checked.code, Some(2), "{checked:?}");
+    let words = "distributes searches to 1 node,";
+    assert!(checked.stderr.contains(words), "{checked:?}");
     let last = format!("{:?}]", nodes[2]);
     let more = format!("{:?}, \"127.0.0.1:1\"]", nodes[2]);
     std::fs::write(&settings, text.replace(&last, &more)).expect("written");
@@ -194,6 +201,34 @@ fn settings_other_than_those_of_the_load_are_refused() {
         let expected = if is_same { 0 } else { 2 };
         assert_eq!(loaded.code, Some(expected), "{lines}: {loaded:?}");
     }
+}
+
+/// An engine that is down at the start is checked when it answers.
+#[test]
+fn an_engine_that_comes_up_with_other_records_is_refused() {
+    let records = mrk::parse_all(BOOKS).expect("records");
+    let Some(Served { mut engine, daemon }) = served(&records, "") else {
+        return;
+    };
+    drop(daemon);
+    let servers = ["node-1", "node-2", "node-3", "distributor"];
+    servers.iter().for_each(|server| engine.kill(server));
+    let started = |name: &str, lines: &str| {
+        let settings = engine.folder().join(name);
+        std::fs::write(&settings, engine.settings(lines)).expect("written");
+        Daemon::start(["--config", settings.to_str().expect("text")])
+    };
+    let other = started("other.toml", "docid = \"035$a\"");
+    let same = started("same.toml", "");
+    servers.iter().for_each(|server| engine.restart(server));
+    let place = format!("{}/books", other.address());
+    let deadline = Instant::now() + Duration::from_secs(60);
+    let said = || yaz_client(&place, "find @attr 1=4 war");
+    while !said().contains("were loaded with other settings") {
+        assert!(Instant::now() < deadline, "{}", said());
+    }
+    assert_eq!(counts(&place), ["[109]"; 4]);
+    assert_eq!(counts(&format!("{}/books", same.address())), ["3"; 4]);
 }
 
 /// A node that hangs costs its records, and the time that the distributor gives it.

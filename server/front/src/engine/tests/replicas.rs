@@ -238,6 +238,31 @@ async fn each_replica_is_checked() {
     }
 }
 
+/// One whose files are lost is not searched in vain without a word.
+#[tokio::test]
+async fn an_empty_node_among_full_ones_is_named() {
+    let numbers: Vec<String> = (0..100).map(|number| (2 * number).to_string()).collect();
+    let rows: Vec<[Option<&[u8]>; 1]> = numbers
+        .iter()
+        .map(|number| [Some(number.as_bytes())])
+        .collect();
+    let rows: Vec<&[Option<&[u8]>]> = rows.iter().map(|row| &row[..]).collect();
+    for (most, is_named) in [(100, true), (99, false)] {
+        let sample = result(1, &rows[..most], false);
+        let full = FakeServer::start(move |request| {
+            ready(Some(match request.contains("books LIMIT") {
+                true => sample.clone(),
+                false => Holdings::whole(0).answer(&request),
+            }))
+        });
+        let (full, empty) = (full.await, sound().await);
+        let checked = database(&[&empty], &[&full, &empty]).check().await;
+        let expected = EngineCheckError::Emptied(empty.place());
+        assert!(!expected.is_mismatch());
+        assert_eq!(checked.err(), is_named.then_some(expected));
+    }
+}
+
 #[tokio::test]
 async fn a_check_asks_for_all_that_the_layout_has() {
     let server = sound().await;
@@ -356,15 +381,7 @@ async fn each_node_has_to_have_its_own_records() {
 /// Without one of the nodes, its records would be missing, and nothing would say so.
 #[tokio::test]
 async fn a_distributor_has_to_ask_all_nodes() {
-    let node = || {
-        FakeServer::start(|request| {
-            ready(Some(match request.contains("MATCH") {
-                true => Holdings::whole(0).answer(&request),
-                false => result(1, &[], false),
-            }))
-        })
-    };
-    let (one, two) = (node().await, node().await);
+    let (one, two) = (sound().await, sound().await);
     for (kinds, asked) in [
         (&["remote_1", "remote_2"][..], None),
         (&["local", "remote_1"], None),
@@ -372,8 +389,10 @@ async fn a_distributor_has_to_ask_all_nodes() {
             &["remote_1_mirror_1", "remote_1_mirror_2", "remote_2"],
             None,
         ),
-        // Not a distributed index.
-        (&["field", "bigint", "string"], None),
+        // Nothing is said.
+        (&[], None),
+        // Not a distributed index: that of a node.
+        (&["field", "bigint", "string"], Some(1)),
         (&["remote_1"], Some(1)),
         (&["remote_1_mirror_1", "remote_1_mirror_2"], Some(1)),
         (&["remote_1", "remote_2", "remote_3"], Some(3)),
@@ -413,15 +432,9 @@ async fn all_records_have_to_be_made_with_the_layout() {
         let rows: Vec<&[Option<&[u8]>]> = rows.iter().map(|row| &row[..]).collect();
         let total: &[Option<&[u8]>] = &[Some(b"total_found"), Some(b"2")];
         let found = answer(&rows, &[total]);
-        let made_with = move |request: String| {
-            if request.contains(token::LAYOUT) {
-                found.clone()
-            } else if request.contains("MATCH") {
-                Holdings::whole(0).answer(&request)
-            } else {
-                // The sample of records.
-                result(1, &[], false)
-            }
+        let made_with = move |request: String| match request.contains(token::LAYOUT) {
+            true => found.clone(),
+            false => Holdings::whole(0).answer(&request),
         };
         FakeServer::start(move |request| ready(Some(made_with(request)))).await
     }

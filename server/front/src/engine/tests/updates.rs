@@ -84,7 +84,7 @@ async fn records_are_looked_up_together() {
     let asked = node.asked();
     let lookups = asked
         .iter()
-        .filter(|request| request.starts_with("SELECT "));
+        .filter(|request| request.starts_with("SELECT id, record "));
     let lookups: Vec<usize> = lookups
         .map(|request| request.matches(',').count())
         .collect();
@@ -140,6 +140,69 @@ async fn a_change_that_a_node_refuses_is_no_unsupported_search() {
     let refused = refused.expect_err("refused");
     assert_eq!(refused.condition, 2);
     assert!(format!("{refused:?}").contains("out of memory"));
+}
+
+/// Each update asks its nodes, whose records may have been loaded anew since the start.
+#[tokio::test]
+async fn records_made_with_another_layout_get_no_others() {
+    let foreign: &[Option<&[u8]>] = &[Some(b"0123456789abcdef")];
+    let total: &[Option<&[u8]>] = &[Some(b"total_found"), Some(b"1")];
+    let layouts = answer(&[foreign], &[total]);
+    let misplaced = result(1, &[&[Some(b"1")]], false);
+    for (node, part, words) in [
+        (0, String::from(token::LAYOUT), "other settings"),
+        (
+            0,
+            "SELECT id FROM books LIMIT".to_owned(),
+            "belong to another node",
+        ),
+        (1, String::from(token::LAYOUT), "other settings"),
+    ] {
+        let found = match part.starts_with("SELECT") {
+            true => misplaced.clone(),
+            false => layouts.clone(),
+        };
+        let changed = FakeServer::start(move |request| {
+            ready(Some(match request.contains(&part) {
+                true => found.clone(),
+                false => obliging(&request),
+            }))
+        });
+        let changed = changed.await;
+        let sound = FakeServer::start(|request| ready(Some(obliging(&request)))).await;
+        let mut nodes = [&changed, &sound];
+        if node == 1 {
+            nodes.reverse();
+        }
+        let database = database(&[&sound], &nodes);
+        let ids = [0, 1].map(|node| ids_at(node).next().expect("endless"));
+        let records = ids.map(|id| record(&id));
+        let refused = updated(&database, UpdateAction::Insert, &records).await;
+        let refused = refused.expect_err(words);
+        assert_eq!(refused.condition, 109);
+        assert!(format!("{refused:?}").contains(words), "{refused:?}");
+        let asked = [changed.asked(), sound.asked()].concat();
+        assert!(!asked.iter().any(|request| is_change(request)), "{asked:?}");
+    }
+}
+
+#[tokio::test]
+async fn an_engine_that_is_refused_is_not_asked() {
+    let node = FakeServer::start(|request| ready(Some(obliging(&request)))).await;
+    let database = database(&[&node], &[&node]);
+    database.refuse(Some("it has other records".to_owned()));
+    let records = [record("id1")];
+    let refused = updated(&database, UpdateAction::Insert, &records).await;
+    let refused = refused.expect_err("refused");
+    assert_eq!(refused.condition, 109);
+    assert!(
+        format!("{refused:?}").contains("other records"),
+        "{refused:?}"
+    );
+    assert!(node.asked().is_empty());
+    database.refuse(None);
+    let done = updated(&database, UpdateAction::Insert, &records).await;
+    assert!(done.expect("done").iter().all(Result::is_ok));
 }
 
 /// The number of an identifier is a hash.
