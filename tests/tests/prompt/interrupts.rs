@@ -215,12 +215,17 @@ fn ctrl_z_at_the_question_after_a_page_suspends_the_program() {
     let (server, home) = (books(30), home());
     let mut command = Command::new("bash");
     command.args(["--norc", "--noprofile", "-i"]);
-    command.env("HOME", home.path()).env("TERM", "xterm");
+    for (name, value) in [("TERM", "xterm"), ("LC_ALL", "C")] {
+        command.env(name, value);
+    }
+    for name in ["HOME", "XDG_CONFIG_HOME"] {
+        command.env(name, home.path());
+    }
     let session = Session::spawn(command).expect("a shell");
     let mut person = Person { session };
     let program = program::path("z3950");
     let url = server.session_url("/cat");
-    person.enters(&format!("{} open '{url}'", program.display()));
+    person.enters(&format!("{} --timeout 120 open '{url}'", program.display()));
     person.sees("session open");
     person.sees("z3950> ");
     person.sees_a_page();

@@ -140,9 +140,13 @@ impl Interrupt {
         wait: impl FnOnce() -> T,
     ) -> Result<T, Stopped> {
         self.dealt_with();
-        let result = self.answering(farewell, wait);
-        // That for the command before may be noticed late; it is not for the next one.
-        self.dealt_with();
+        let is_at_prompt = LEAVE.get().is_some();
+        // At the prompt, one for the command before may be noticed late.
+        let ends = |exit| !is_at_prompt || exit != Exit::Interrupted;
+        let result = self.wait(ends, farewell, wait);
+        if is_at_prompt {
+            self.dealt_with();
+        }
         result
     }
 
@@ -152,10 +156,20 @@ impl Interrupt {
         farewell: impl FnOnce() + Send + 'static,
         wait: impl FnOnce() -> T,
     ) -> Result<T, Stopped> {
+        self.wait(|_| true, farewell, wait)
+    }
+
+    /// Waits unless a signal has arrived that `ends` the wait.
+    fn wait<T>(
+        self,
+        ends: impl Fn(Exit) -> bool,
+        farewell: impl FnOnce() + Send + 'static,
+        wait: impl FnOnce() -> T,
+    ) -> Result<T, Stopped> {
         *self::farewell() = Some(Box::new(farewell));
         let result = match self.arrived() {
-            Some(stopped) => Err(stopped),
-            None => Ok(wait()),
+            Some(Stopped(exit)) if ends(exit) => Err(Stopped(exit)),
+            _ => Ok(wait()),
         };
         if self::farewell().take().is_none() {
             // Another thread is ending the program.

@@ -127,9 +127,11 @@ impl Terminal {
         std::mem::take(&mut self.has_stopped)
     }
 
-    /// Discards pasted lines.
+    /// Discards what was typed or pasted for later.
     pub(super) fn give_up(&mut self) {
         self.pasted.clear();
+        self.begun.clear();
+        self.ahead.clear();
     }
 
     /// Takes what was typed for the next commands, and the beginning of one.
@@ -228,6 +230,8 @@ impl Person for Terminal {
             [b' ' | b'\r' | b'\n', ..] => typed.split_off(1),
             _ => Vec::new(),
         };
+        // The program is suspended only if it waits.
+        self.ahead.retain(|key| *key != SUSPEND);
         if let Some(answer) = GoOn::by_keys(&typed) {
             self.has_stopped = answer == GoOn::Stop;
             return answer;
@@ -261,7 +265,7 @@ fn keys(prompt: &str) -> io::Result<Vec<u8>> {
         let _ = write!(io::stderr(), "{prompt}");
         let keys = next_keys(&terminal);
         tcsetattr(&terminal, OptionalActions::Now, &before)?;
-        if !matches!(keys.as_deref(), Ok([SUSPEND])) {
+        if !matches!(keys.as_deref(), Ok([SUSPEND, ..])) {
             return keys;
         }
         let _ = writeln!(io::stderr());
@@ -271,7 +275,6 @@ fn keys(prompt: &str) -> io::Result<Vec<u8>> {
 }
 
 /// Ctrl-Z.
-#[cfg(unix)]
 const SUSPEND: u8 = 0x1A;
 
 /// Waits until something is typed, or a signal has arrived.
@@ -297,7 +300,9 @@ fn keys(prompt: &str) -> io::Result<Vec<u8>> {
     let _ = write!(io::stderr(), "{prompt}");
     let mut line = String::new();
     io::stdin().read_line(&mut line)?;
-    Ok(line.into_bytes())
+    let typed = line.trim_end_matches(['\r', '\n']);
+    let typed = if typed.is_empty() { "\r" } else { typed };
+    Ok(typed.as_bytes().to_vec())
 }
 
 /// How often to look for a signal while a key is awaited: 100 ms.
