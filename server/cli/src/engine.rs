@@ -105,8 +105,9 @@ pub(crate) async fn check(
 /// An engine that is not as the settings say, with what to do.
 fn refused(error: &EngineCheckError) -> Failure {
     let advice = match error {
-        EngineCheckError::Different(words) if words.contains("local index") => {
-            ": is the name of the index right? z3950d engine-config writes its configuration"
+        EngineCheckError::Malformed(_) => ": is this the port for SphinxQL?",
+        EngineCheckError::WithoutIndex(_) => {
+            ": is the name right? z3950d engine-config writes the configuration"
         }
         EngineCheckError::Different(_) => {
             ": write its configuration with z3950d engine-config --overwrite, empty the folders of all nodes, start them again and load \

@@ -32,13 +32,13 @@ mod update;
 mod uses;
 
 use std::fmt;
-use std::sync::atomic::AtomicU64;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use bytes::Bytes;
+use z3950_server::Diagnostic;
 use z3950_server::asn1::apdu::{RpnQuery, Schema};
-use z3950_server::asn1::bib1::diagnostics::Condition;
 use z3950_server::asn1::oid::{Oid, UNIMARC, USMARC};
 use z3950_server::backend::{
     Answer, Backend, DatabaseInfo, Found, Hits, Retrieve, RetrieveMany, Retrieved, Scan, Scanned,
@@ -46,7 +46,6 @@ use z3950_server::backend::{
 };
 use z3950_server::memory::forms;
 use z3950_server::memory::index_map::XML_ELEMENT_SETS;
-use z3950_server::{Diagnostic, diagnostic};
 
 pub use self::address::{NodeAddress, NodeAddressError, read_addresses};
 use self::cache::RecordCache;
@@ -64,7 +63,6 @@ use self::pages::CACHE_OCTETS;
 use self::replicas::Replicas;
 pub use self::setup::EngineSetup;
 pub use self::uses::{IndexNameError, IndexUses, named_indexes};
-use crate::lock::lock;
 
 /// A database in an engine: its name, where its records are, and how long to wait for them.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -113,8 +111,8 @@ pub struct EngineDatabase {
     health: NodeHealth,
     /// The index to search.
     index: String,
-    /// Why the engine is not used, if it is not as the settings say.
-    refusal: Mutex<Option<String>>,
+    /// Whether the engine is not used, since a node is not as the settings say.
+    refused: AtomicBool,
     /// Held by the update in progress.
     updating: Arc<tokio::sync::Mutex<()>>,
     /// Marks the result sets of this database.
@@ -153,7 +151,7 @@ impl EngineDatabase {
             nodes: Arc::new(nodes),
             replicas: Replicas::new(links),
             index,
-            refusal: Mutex::default(),
+            refused: AtomicBool::default(),
             updating: Arc::default(),
             origin: Arc::default(),
             sets: AtomicU64::default(),
@@ -184,18 +182,13 @@ impl EngineDatabase {
         counts
     }
 
-    /// From now on, searches, scans, sorts and updates are refused (109) with these words, if there are any.
-    pub fn refuse(&self, words: Option<String>) {
-        *lock(&self.refusal) = words;
-    }
-
     /// # Errors
     /// 109 if the engine is not used.
     fn usable(&self) -> Result<(), Diagnostic> {
-        let refused = |words: &String| diagnostic(Condition::DATABASE_UNAVAILABLE, words.clone());
-        lock(&self.refusal)
-            .as_ref()
-            .map_or(Ok(()), |words| Err(refused(words)))
+        match self.refused.load(Ordering::Relaxed) || self.replicas.are_refused() {
+            true => Err(check::unfit()),
+            false => Ok(()),
+        }
     }
 
     /// What it was made with.

@@ -299,10 +299,14 @@ fn next_keys(terminal: &io::Stdin) -> io::Result<Vec<u8>> {
 fn keys(prompt: &str) -> io::Result<Vec<u8>> {
     let _ = write!(io::stderr(), "{prompt}");
     let mut line = String::new();
-    io::stdin().read_line(&mut line)?;
-    let typed = line.trim_end_matches(['\r', '\n']);
-    let typed = if typed.is_empty() { "\r" } else { typed };
-    Ok(typed.as_bytes().to_vec())
+    if io::stdin().read_line(&mut line)? == 0 {
+        return Ok(Vec::new());
+    }
+    let typed = line.trim();
+    Ok(match typed.is_empty() {
+        true => b"\r".to_vec(),
+        false => format!("{typed}\n").into_bytes(),
+    })
 }
 
 /// How often to look for a signal while a key is awaited: 100 ms.

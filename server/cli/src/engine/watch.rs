@@ -1,48 +1,51 @@
-//! Engines that did not answer when they were to be checked: they are checked when they do.
+//! Engines of which something did not answer when they were to be checked: they are checked again until everything does.
 
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
+use tokio::time::sleep;
 use z3950_front::engine::{EngineCheckError, EngineDatabase};
 
-/// How often an engine that does not answer is asked again.
-const INTERVAL: Duration = Duration::from_secs(3);
+use super::refused;
 
-/// Checks these engines as soon as they answer. A database whose engine is not as the settings say is refused until it is.
+/// The first and the longest wait before an engine is asked again; in between, each is twice as long as the one before.
+const WAITS: [Duration; 2] = [Duration::from_secs(2), Duration::from_secs(30)];
+
+/// Checks these engines again. What does not match the settings is not used until it does.
 pub(crate) fn watch(unchecked: &[Arc<EngineDatabase>]) {
     for engine in unchecked {
-        tokio::spawn(check_later(Arc::downgrade(engine)));
+        tokio::spawn(check_again(Arc::downgrade(engine)));
     }
 }
 
-async fn check_later(engine: Weak<EngineDatabase>) {
-    let mut refused: Option<String> = None;
+async fn check_again(engine: Weak<EngineDatabase>) {
+    let [mut wait, longest] = WAITS;
+    let mut told = String::new();
     loop {
-        tokio::time::sleep(INTERVAL).await;
+        sleep(wait).await;
+        wait = longest.min(2 * wait);
         // It may have been dropped by a reload.
         let Some(engine) = engine.upgrade() else {
             return;
         };
         let database = &*engine.options().name;
-        let outcome = engine.check_again().await;
-        match outcome {
+        match engine.check_again().await {
             Err(error) if error.is_mismatch() => {
-                let words = Some(error.to_string());
-                if refused != words {
-                    tracing::error!(database, %error, "the database is not served");
-                    engine.refuse(words.clone());
-                    refused = words;
+                let words = refused(&error).words;
+                if words != told {
+                    tracing::error!(database, "not used until it matches the settings: {words}");
+                    told = words;
                 }
-                continue;
             }
-            Err(EngineCheckError::Unreachable(_)) => continue,
-            Err(error) => tracing::warn!(database, %error, "the engine was checked"),
-            Ok(()) => {}
+            Err(EngineCheckError::Unreachable(_)) => {}
+            Err(error) => {
+                tracing::warn!(database, "{error}");
+                return;
+            }
+            Ok(()) => {
+                tracing::warn!(database, "the engine was checked: it matches the settings");
+                return;
+            }
         }
-        if refused.is_some() {
-            engine.refuse(None);
-            tracing::warn!(database, "the database is served again");
-        }
-        return;
     }
 }

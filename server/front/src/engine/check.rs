@@ -1,11 +1,12 @@
 //! Whether the engine has the fields and attributes of a layout, and records made with it.
 
 use std::collections::BTreeSet;
+use std::sync::atomic::Ordering;
 
 use futures_util::future::{join, join_all};
 use z3950_server::asn1::bib1::diagnostics::Condition;
 use z3950_server::backend::SourceReport;
-use z3950_server::diagnostic;
+use z3950_server::{Diagnostic, diagnostic};
 
 use super::EngineDatabase;
 use super::link::{Link, LinkError};
@@ -33,6 +34,12 @@ pub enum EngineCheckError {
     /// It does not answer, or refuses for now.
     #[error("{0}")]
     Unreachable(String),
+    /// It answers something that an engine does not.
+    #[error("the answers of the engine cannot be understood: {0}")]
+    Malformed(String),
+    /// It has no index of the name.
+    #[error("the engine has no such index: {0}")]
+    WithoutIndex(String),
     /// It has another configuration.
     #[error("the engine has another configuration than the settings ask for: {0}")]
     Different(String),
@@ -48,7 +55,7 @@ pub enum EngineCheckError {
     Outdated(String),
     /// A distributor asks more or fewer nodes than there are.
     #[error(
-        "{place} distributes searches to {asked} node{}, but nodes lists {listed}: write its configuration with z3950d engine-config --overwrite, and restart it",
+        "{place} searches {asked} node{}, but nodes lists {listed}: name a distributor and not a node, or write its configuration with z3950d engine-config --overwrite and restart it",
         if *asked == 1 { "" } else { "s" }
     )]
     OtherNodes {
@@ -61,7 +68,7 @@ pub enum EngineCheckError {
     },
     /// A node has no records, and others have many.
     #[error(
-        "the node {0} has no records, but others have: if its files are lost, load everything again"
+        "the node {0} has no records, but others have: unless it is being loaded, its files may be lost; then load everything again"
     )]
     Emptied(String),
 }
@@ -85,13 +92,29 @@ impl EngineDatabase {
         first(distributors.into_iter().chain(nodes))
     }
 
-    /// The same, for an engine that did not answer before: what does not answer is not counted again.
+    /// The same, for an engine of which something did not answer before. A distributor that is not as the settings say is not asked until a
+    /// later check finds that it is. If a node or all distributors are not, searches, scans, sorts and updates get 109.
     ///
     /// # Errors
     /// Those of [`check`](Self::check).
     pub async fn check_again(&self) -> Result<(), EngineCheckError> {
         let (distributors, nodes) = self.check_all().await;
-        first(distributors.into_iter().chain(nodes))
+        for (place, outcome) in distributors.iter().enumerate() {
+            if !is_unreachable(outcome) {
+                self.replicas.set_refused(place, is_mismatch(outcome));
+            }
+        }
+        let is_refused = nodes.iter().any(is_mismatch);
+        // A node that does not answer may still be as it was.
+        if is_refused || !nodes.iter().any(is_unreachable) {
+            self.refused.store(is_refused, Ordering::Relaxed);
+        }
+        let outcome = first(distributors.into_iter().chain(nodes));
+        if matches!(outcome, Ok(()) | Err(EngineCheckError::Emptied(_))) {
+            self.replicas.note_answers();
+            self.health.answered(&[]);
+        }
+        outcome
     }
 
     /// The outcome for each distributor and each node.
@@ -137,8 +160,9 @@ impl EngineDatabase {
         let Some(link) = self.nodes.link(node) else {
             return Ok(());
         };
-        self.check_layouts(link).await?;
-        self.check_records(node, link).await.map(drop)
+        let (layouts, records) =
+            join(self.check_layouts(link), self.check_records(node, link)).await;
+        layouts.and(records.map(drop))
     }
 
     /// Counts the servers that do not answer.
@@ -193,12 +217,19 @@ impl EngineDatabase {
             ..self.every()
         };
         let mark = token::LAYOUT.to_string();
-        let layouts = ask_for(link, select, &[&mark]).await?;
+        let Selected { rows, warnings, .. } = ask_for(link, select, &[&mark]).await?;
         let own = self.layout.term().into_bytes();
-        let mut layouts = layouts.iter().filter_map(|row| row.first()?.as_ref());
-        match layouts.all(|layout| *layout == own) {
-            true => Ok(()),
-            false => Err(EngineCheckError::Outdated(link.place.clone())),
+        let mut layouts = rows.iter().filter_map(|row| row.first()?.as_ref());
+        if !layouts.all(|layout| *layout == own) {
+            return Err(EngineCheckError::Outdated(link.place.clone()));
+        }
+        match warnings.into_iter().next() {
+            // Nodes of the settings are asked themselves.
+            Some(words) if self.nodes.len() == 0 => {
+                let words = format!("{}: {words}", link.place);
+                Err(EngineCheckError::Unreachable(words))
+            }
+            _ => Ok(()),
         }
     }
 
@@ -227,7 +258,10 @@ impl EngineDatabase {
 
     /// Looks at some records of a node, and returns their number.
     async fn check_records(&self, node: usize, link: &Link) -> Result<usize, EngineCheckError> {
-        let select = format!("SELECT id FROM {} LIMIT {SAMPLE}", self.index);
+        let select = format!(
+            "SELECT id FROM {} LIMIT {SAMPLE} OPTION cutoff={SAMPLE}, max_matches={SAMPLE}",
+            self.index
+        );
         let results = link.ask(select.as_bytes()).await;
         let rows = results.map(|results| results.into_iter().next().unwrap_or_default());
         let numbers = rows.and_then(statement::numbers);
@@ -257,6 +291,20 @@ fn agents(description: &Rows) -> Option<usize> {
     Some(all.max(1))
 }
 
+fn is_mismatch(outcome: &Result<(), EngineCheckError>) -> bool {
+    outcome.as_ref().is_err_and(EngineCheckError::is_mismatch)
+}
+
+fn is_unreachable(outcome: &Result<(), EngineCheckError>) -> bool {
+    matches!(outcome, Err(EngineCheckError::Unreachable(_)))
+}
+
+/// What a client is told of an engine that is not as the settings say.
+pub(super) fn unfit() -> Diagnostic {
+    let words = "the search engine does not fit the settings of the server";
+    diagnostic(Condition::DATABASE_UNAVAILABLE, words)
+}
+
 /// What is wrong, or else why a server does not answer, or else which node is empty.
 fn first(
     outcomes: impl IntoIterator<Item = Result<(), EngineCheckError>>,
@@ -275,7 +323,7 @@ async fn ask_for(
     link: &Link,
     select: Select<'_>,
     words: &[&str],
-) -> Result<Rows, EngineCheckError> {
+) -> Result<Selected, EngineCheckError> {
     let mut statements = select.text();
     statements.extend(TOTALS);
     let results = link.ask(&statements).await;
@@ -289,7 +337,7 @@ async fn ask_for(
     match selected.warnings.iter().find(|words| is_different(words)) {
         Some(words) => Err(different(link, words)),
         None if is_other => Err(different(link, OTHER_CHARACTERS)),
-        None => Ok(selected.rows),
+        None => Ok(selected),
     }
 }
 
@@ -303,13 +351,22 @@ fn reason(link: &Link, error: LinkError) -> EngineCheckError {
         LinkError::Refused(words) => {
             EngineCheckError::Unreachable(format!("{}: {words}", link.place))
         }
-        LinkError::Malformed { words, .. } => different(link, words),
+        LinkError::Malformed { words, .. } => {
+            EngineCheckError::Malformed(format!("{}: {words}", link.place))
+        }
         other => EngineCheckError::Unreachable(other.to_string()),
     }
 }
 
 fn different(link: &Link, words: &str) -> EngineCheckError {
-    EngineCheckError::Different(format!("{}: {words}", link.place))
+    let said = format!("{}: {words}", link.place);
+    match ["unknown local index", "no such index"]
+        .iter()
+        .any(|part| words.contains(part))
+    {
+        true => EngineCheckError::WithoutIndex(said),
+        false => EngineCheckError::Different(said),
+    }
 }
 
 /// Whether the engine lacks a field, an attribute or an index.

@@ -2,6 +2,7 @@
 //! distributes searches.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Display;
 use std::sync::Mutex;
 use std::time::Duration;
 
@@ -77,7 +78,7 @@ impl Nodes {
     }
 
     /// Logs that a node failed in an update.
-    pub(super) fn note_failure(&self, node: usize, why: &LinkError) {
+    pub(super) fn note_failure(&self, node: usize, why: &dyn Display) {
         let Some((link, warnings)) = self.links.get(node).zip(self.warnings.get(node)) else {
             return;
         };

@@ -3,7 +3,7 @@
 
 use std::fmt;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use tokio::sync::SemaphorePermit;
@@ -29,6 +29,8 @@ struct Replica {
     link: Link,
     /// When it failed or was tried again, unless it has answered since.
     failed: Mutex<Option<Instant>>,
+    /// Whether it is not asked, since it is not as the settings say.
+    refused: AtomicBool,
     /// How often it failed.
     failures: AtomicU64,
     warnings: Mutex<Warnings>,
@@ -52,6 +54,7 @@ impl Replicas {
         let all = links.into_iter().map(|link| Replica {
             link,
             failed: Mutex::default(),
+            refused: AtomicBool::default(),
             failures: AtomicU64::default(),
             warnings: Mutex::default(),
             busy: Mutex::default(),
@@ -110,6 +113,23 @@ impl Replicas {
         }
     }
 
+    /// Notes that all of them answer.
+    pub(super) fn note_answers(&self) {
+        self.all.iter().for_each(Replica::has_answered);
+    }
+
+    /// Whether one of them, by its place in their list, is not asked from now on.
+    pub(super) fn set_refused(&self, place: usize, refused: bool) {
+        if let Some(replica) = self.all.get(place) {
+            replica.refused.store(refused, Ordering::Relaxed);
+        }
+    }
+
+    /// Whether none of them is to be asked.
+    pub(super) fn are_refused(&self) -> bool {
+        !self.all.is_empty() && self.all.iter().all(Replica::is_refused)
+    }
+
     pub(super) fn counts(&self) -> Vec<ServerCounts> {
         self.all.iter().map(Replica::counts).collect()
     }
@@ -118,7 +138,10 @@ impl Replicas {
     fn turns(&self) -> impl Iterator<Item = &Replica> {
         let turn = self.next.fetch_add(1, Ordering::Relaxed);
         let first = turn.checked_rem(self.all.len()).unwrap_or_default();
-        self.all.iter().cycle().skip(first).take(self.all.len())
+        let turns = self.all.iter().cycle().skip(first).take(self.all.len());
+        // If all are refused, result sets that are there already can be read on.
+        let are_refused = self.are_refused();
+        turns.filter(move |replica| are_refused || !replica.is_refused())
     }
 }
 
@@ -201,6 +224,10 @@ impl Replica {
                 "all connections with the distributor are in use"
             );
         }
+    }
+
+    fn is_refused(&self) -> bool {
+        self.refused.load(Ordering::Relaxed)
     }
 
     fn failed_since(&self, moment: Instant) -> bool {

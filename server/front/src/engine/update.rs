@@ -1,10 +1,11 @@
 //! Update: each record at the node of its identifier (Z39.50-2003 Appendix EXT.1.4). Everything is checked before anything is sent; the
 //! changes of one node are one statement, but nodes change one after another.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use bytes::Bytes;
+use futures_util::future::join_all;
 use z3950_server::asn1::bib1::diagnostics::Condition;
 use z3950_server::backend::{Update, UpdateAction, UpdateRecord};
 use z3950_server::marc::{MarcRecord, iso2709};
@@ -12,7 +13,7 @@ use z3950_server::memory::index_map::{refused, updated_record, with_elements};
 use z3950_server::{Diagnostic, diagnostic};
 
 use super::EngineDatabase;
-use super::check::EngineCheckError;
+use super::check::unfit;
 use super::layout::EngineLayout;
 use super::link::LinkError;
 use super::nodes::{NodeChange, Nodes};
@@ -43,6 +44,7 @@ impl EngineDatabase {
         // Others could change records between these being read and written.
         let updating = Arc::clone(&self.updating).lock_owned().await;
         let mut states = States::new();
+        let mut checked = BTreeSet::new();
         let mut changes: BTreeMap<u64, NodeChange> = BTreeMap::new();
         let mut outcomes = Outcomes::new();
         for records in update.records.chunks(AT_ONCE) {
@@ -53,6 +55,7 @@ impl EngineDatabase {
             let unknown: Vec<u64> = numbers
                 .filter(|number| !states.contains_key(number))
                 .collect();
+            self.check_nodes_of(&unknown, &mut checked).await?;
             self.look_up(&unknown, &mut states).await?;
             for record in records {
                 let change =
@@ -72,14 +75,6 @@ impl EngineDatabase {
         for change in changes.into_values() {
             let node = self.nodes.of(change.number()).unwrap_or_default();
             by_node.entry(node).or_default().push(change);
-        }
-        // The engine may have changed since the start.
-        for node in by_node.keys() {
-            let checked = self.check_node(*node).await;
-            let unfit = |error: EngineCheckError| {
-                diagnostic(Condition::DATABASE_UNAVAILABLE, error.to_string())
-            };
-            checked.map_err(unfit)?;
         }
         let statements = by_node.into_iter().flat_map(|(node, changes)| {
             let statements = self.nodes.statements(&self.layout, changes);
@@ -118,6 +113,34 @@ impl EngineDatabase {
         };
         let number = EngineLayout::number_of(&id);
         Ok(Identified { id, number, record })
+    }
+
+    /// Asks the nodes of these numbers, but for those that were `checked`, whether they are as the settings say: they may have been loaded
+    /// anew since the start.
+    ///
+    /// # Errors
+    /// 109 if one is not, or does not answer.
+    async fn check_nodes_of(
+        &self,
+        numbers: &[u64],
+        checked: &mut BTreeSet<usize>,
+    ) -> Result<(), Diagnostic> {
+        let nodes = numbers.iter().filter_map(|number| self.nodes.of(*number));
+        let nodes: BTreeSet<usize> = nodes.filter(|node| !checked.contains(node)).collect();
+        let checks = nodes
+            .iter()
+            .map(async |node| (*node, self.check_node(*node).await));
+        for (node, outcome) in join_all(checks).await {
+            if let Err(error) = outcome {
+                self.nodes.note_failure(node, &error);
+                return Err(match error.is_mismatch() {
+                    true => unfit(),
+                    false => diagnostic(Condition::DATABASE_UNAVAILABLE, error.to_string()),
+                });
+            }
+        }
+        checked.extend(nodes);
+        Ok(())
     }
 
     /// Notes the records that nodes have at these numbers.

@@ -7,9 +7,9 @@ use std::time::{Duration, Instant};
 use tokio::task::JoinSet;
 use z3950::Query;
 use z3950_marc::mrk;
-use z3950_tests::peer;
 use z3950_tests::program::{self, Daemon, Ran, run};
 use z3950_tests::searchd::{Engine, pairs_of_ports};
+use z3950_tests::{pause, peer};
 
 use super::made_up::records;
 use super::sets::{all_of, connected, everything, id};
@@ -125,14 +125,14 @@ fn other_nodes_than_those_of_the_engine_are_refused() {
     std::fs::write(&settings, alone).expect("written");
     let checked = check(&settings);
     assert_eq!(checked.code, Some(2), "{checked:?}");
-    let words = "distributes searches to 1 node,";
+    let words = "searches 1 node, but nodes lists 3";
     assert!(checked.stderr.contains(words), "{checked:?}");
     let last = format!("{:?}]", nodes[2]);
     let more = format!("{:?}, \"127.0.0.1:1\"]", nodes[2]);
     std::fs::write(&settings, text.replace(&last, &more)).expect("written");
     let checked = check(&settings);
     assert_eq!(checked.code, Some(2), "{checked:?}");
-    let words = "distributes searches to 3 nodes, but nodes lists 4";
+    let words = "searches 3 nodes, but nodes lists 4";
     assert!(checked.stderr.contains(words), "{checked:?}");
     let text = text
         .replace(&nodes[0], "first")
@@ -224,11 +224,25 @@ fn an_engine_that_comes_up_with_other_records_is_refused() {
     let place = format!("{}/books", other.address());
     let deadline = Instant::now() + Duration::from_secs(60);
     let said = || yaz_client(&place, "find @attr 1=4 war");
-    while !said().contains("were loaded with other settings") {
+    while !said().contains("does not fit the settings") {
         assert!(Instant::now() < deadline, "{}", said());
+        pause();
     }
     assert_eq!(counts(&place), ["[109]"; 4]);
     assert_eq!(counts(&format!("{}/books", same.address())), ["3"; 4]);
+    // It is used as soon as it fits.
+    for node in ["node-1", "node-2", "node-3"] {
+        engine.kill(node);
+        let folder = engine.folder().join(node);
+        std::fs::remove_dir_all(&folder).expect("removed");
+        std::fs::create_dir(&folder).expect("a folder");
+        engine.restart(node);
+    }
+    let deadline = Instant::now() + Duration::from_secs(60);
+    while counts(&place) != ["0"; 4] {
+        assert!(Instant::now() < deadline, "{}", said());
+        pause();
+    }
 }
 
 /// A node that hangs costs its records, and the time that the distributor gives it.

@@ -231,11 +231,86 @@ async fn each_replica_is_checked() {
     ] {
         let checked = database(&servers, &[]).check().await;
         let outcome = checked.as_ref().copied().map_err(|error| match error {
-            EngineCheckError::Different(words) => words.starts_with(&lacking.place()),
+            EngineCheckError::WithoutIndex(words) => words.starts_with(&lacking.place()),
             _ => false,
         });
         assert_eq!(outcome, expected, "{checked:?}");
     }
+}
+
+/// What does not match is not asked until it does: a distributor, or the whole engine.
+#[tokio::test]
+async fn what_does_not_match_is_not_asked() {
+    let [is_other, is_gone] = [(); 2].map(|()| Arc::new(AtomicBool::new(false)));
+    let (other, gone) = (Arc::clone(&is_other), Arc::clone(&is_gone));
+    let changing = FakeServer::start(move |request| {
+        let foreign: &[Option<&[u8]>] = &[Some(b"0123456789abcdef")];
+        let total: &[Option<&[u8]>] = &[Some(b"total_found"), Some(b"1")];
+        let is_other = other.load(Ordering::Relaxed) && request.contains(token::LAYOUT);
+        let found = match is_other {
+            true => answer(&[foreign], &[total]),
+            false => Holdings::whole(0).answer(&request),
+        };
+        ready((!gone.load(Ordering::Relaxed)).then_some(found))
+    });
+    let (changing, sound) = (changing.await, sound().await);
+    let one = database(&[&changing, &sound], &[]);
+    let all = database(&[&changing], &[]);
+    let node = database(&[&sound], &[&changing]);
+    // While it does not answer, nothing is known to have changed.
+    for (other, gone) in [(true, false), (false, true), (false, false), (true, true)] {
+        is_other.store(other, Ordering::Relaxed);
+        is_gone.store(gone, Ordering::Relaxed);
+        let other = other != gone;
+        for (database, is_refused) in [(&one, false), (&all, other), (&node, other)] {
+            let checked = database.check_again().await;
+            assert_eq!(checked.is_err(), other || gone);
+            assert_eq!(database.usable().is_err(), is_refused);
+        }
+        if gone {
+            continue;
+        }
+        let before = changing.asked().len();
+        for _ in 0..4 {
+            one.replicas.ask(b"SHOW META").await.expect("an answer");
+        }
+        assert_eq!(changing.asked().len() == before, other);
+    }
+}
+
+/// A distributor that is gone does not keep the others from being used.
+#[tokio::test]
+async fn what_matches_again_is_used_although_others_are_gone() {
+    let gone = FakeServer::start(|_| ready(None)).await;
+    let sound = sound().await;
+    let database = database(&[&sound, &gone], &[&sound]);
+    for is_refused in [true, false] {
+        // As if the last check had found otherwise.
+        database.refused.store(is_refused, Ordering::Relaxed);
+        for place in [0, 1] {
+            database.replicas.set_refused(place, is_refused);
+        }
+        assert_eq!(database.usable().is_err(), is_refused);
+        let checked = database.check_again().await;
+        assert!(
+            matches!(checked, Err(EngineCheckError::Unreachable(_))),
+            "{checked:?}"
+        );
+        assert_eq!(database.usable(), Ok(()));
+    }
+}
+
+/// Without the nodes, only a distributor can say that some do not answer.
+#[tokio::test]
+async fn an_engine_in_part_cannot_be_checked() {
+    let part = FakeServer::start(|request| ready(Some(Holdings::part(0).answer(&request)))).await;
+    let node = sound().await;
+    let alone = database(&[&part], &[]).check().await;
+    assert!(
+        matches!(alone, Err(EngineCheckError::Unreachable(_))),
+        "{alone:?}"
+    );
+    assert_eq!(database(&[&part], &[&node]).check().await, Ok(()));
 }
 
 /// One whose files are lost is not searched in vain without a word.
