@@ -215,7 +215,7 @@ fn ctrl_z_at_the_question_after_a_page_suspends_the_program() {
     let (server, home) = (books(30), home());
     let mut command = Command::new("bash");
     command.args(["--norc", "--noprofile", "-i"]);
-    for (name, value) in [("TERM", "xterm"), ("LC_ALL", "C")] {
+    for (name, value) in [("TERM", "xterm"), ("LC_ALL", "C"), ("PS1", "shell# ")] {
         command.env(name, value);
     }
     for name in ["HOME", "XDG_CONFIG_HOME"] {
@@ -237,4 +237,10 @@ fn ctrl_z_at_the_question_after_a_page_suspends_the_program() {
     person.sees("z3950> ");
     person.enters("show 30");
     person.sees("30 of 30");
+    // Ended first, because a shell that is killed may leave it stopped.
+    person.sees("z3950> ");
+    person.enters("quit");
+    person.sees("shell# ");
+    person.enters("exit");
+    person.sees_the_end();
 }
