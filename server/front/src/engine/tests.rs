@@ -1,5 +1,6 @@
 //! Engines that answer what no engine should: each answer is a diagnostic, or a result within limits.
 
+mod checks;
 mod fake;
 mod loads;
 mod pages;

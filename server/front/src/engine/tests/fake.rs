@@ -1,5 +1,6 @@
 //! A server of the engine that answers as a test wants, and notes what it was asked.
 
+use std::future::ready;
 use std::sync::{Arc, Mutex};
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -63,6 +64,18 @@ impl FakeServer {
     pub(super) fn place(&self) -> String {
         format!("127.0.0.1:{}", self.port)
     }
+}
+
+/// A server without records.
+pub(super) async fn sound() -> FakeServer {
+    FakeServer::start(|request| ready(Some(Holdings::whole(0).answer(&request)))).await
+}
+
+/// A server that refuses every statement with these words.
+pub(super) async fn refusing(words: &str) -> FakeServer {
+    let mut octets = b"\xff\x28\x04#42000".to_vec();
+    octets.extend(words.as_bytes());
+    FakeServer::start(move |_| ready(Some(packet(&octets)))).await
 }
 
 async fn serve<A: Future<Output = Option<Vec<u8>>>>(
