@@ -32,6 +32,7 @@ mod ledger;
 mod offer;
 mod report;
 mod requests;
+mod schedule;
 mod secrets;
 mod sru;
 mod trial;

@@ -1,26 +1,23 @@
-//! The course of a judgement: what the server offers, then one check after the other, each within limits that a server which
-//! hangs, lies or floods cannot exceed.
+//! A judgement: what the server offers, then the checks, each within limits that a server which hangs, lies or floods cannot exceed.
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use tokio::time::{Instant, timeout};
+use tokio::time::Instant;
 use z3950_asn1::apdu::{DatabaseName, InitializeRequest, Options, ProtocolVersion, RpnQuery};
 
-use super::check::{Check, Checked, Procedure, Verdict, counted};
+use super::check::{Check, Verdict};
 use super::checks::{Permission, all};
-use super::ledger::Ledger;
-use super::offer::{Missing, Offer, learn};
+use super::ledger::{Ledger, Pacer};
+use super::offer::{self, Missing};
 use super::report::{Finding, Offered, Report};
+use super::schedule::{JudgedOffer, Outcome, Schedule};
 use super::secrets::Secrets;
-use super::sru::{self, SruOffer, SruTrial};
-use super::trial::{MAX_UNASKED, Trial, seconds};
+use super::sru;
+use super::trial::QUIET;
 use crate::target::profile::SruOptions;
 use crate::transport::{Connect, Timeouts};
 use crate::url::Host;
-
-/// After this many checks in a row in which the server did not answer, it is asked whether it is still there.
-const MAX_UNANSWERED: u32 = 5;
 
 /// How to judge.
 #[derive(Debug, Clone)]
@@ -41,8 +38,11 @@ pub struct JudgeOptions {
     pub init: InitializeRequest,
     /// How long to wait; `answer` is 10 s.
     pub timeouts: Timeouts,
-    /// How long to wait between two requests; half a second.
+    /// How long to wait between two requests, in whichever session they are; half a second. The first request of a session does not wait.
     pub pause: Duration,
+    /// How many sessions or connections may be open at a time; 16. There are fewer if the server accepts no more, or if the pause leaves
+    /// them nothing to do.
+    pub sessions: usize,
     /// Whether octets are sent that the standard forbids.
     pub is_hostile: bool,
     /// The database in which records may be stored and deleted.
@@ -57,7 +57,7 @@ pub struct JudgeOptions {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct JudgeLimits {
-    /// Requests in all; 3000.
+    /// Requests in all; 3000. Of each limit on all checks, those that run when it is reached may take more.
     pub requests: u32,
     /// Octets received in all; 256 MiB.
     pub octets: u64,
@@ -65,7 +65,7 @@ pub struct JudgeLimits {
     pub check_octets: u64,
     /// The time of a check without its pauses; 60 s.
     pub check_time: Duration,
-    /// The time of all checks without their pauses; 30 minutes.
+    /// The times of all checks, without their pauses, in sum; 30 minutes.
     pub time: Duration,
 }
 
@@ -92,6 +92,7 @@ impl Default for JudgeOptions {
             init: InitializeRequest::default(),
             timeouts: Timeouts::default().with_answer(Duration::from_secs(10)),
             pause: Duration::from_millis(500),
+            sessions: 16,
             is_hostile: false,
             may_update: None,
             only: Vec::new(),
@@ -106,86 +107,18 @@ pub(super) struct JudgedServer {
     pub(super) host: Host,
     pub(super) port: u16,
     pub(super) options: JudgeOptions,
+    pub(super) pacer: Pacer,
     secrets: Secrets,
-}
-
-/// What is known about the server, in either protocol.
-enum JudgedOffer {
-    Z3950(Arc<Offer>),
-    Sru(Arc<SruOffer>),
-}
-
-/// A check in progress, in either protocol.
-enum AnyTrial {
-    Z3950(Trial),
-    Sru(SruTrial),
-}
-
-impl AnyTrial {
-    fn ledger(&mut self) -> &mut Ledger {
-        match self {
-            Self::Z3950(trial) => &mut trial.ledger,
-            Self::Sru(trial) => &mut trial.ledger,
-        }
-    }
-
-    fn into_ledger(self) -> Ledger {
-        match self {
-            Self::Z3950(trial) => trial.ledger,
-            Self::Sru(trial) => trial.ledger,
-        }
-    }
-
-    async fn carry_out(&mut self, check: &Check) -> Checked {
-        match (self, &check.run) {
-            (Self::Z3950(trial), Procedure::Z3950(run)) => run(trial).await,
-            (Self::Sru(trial), Procedure::Sru(run)) => run(trial).await,
-            _ => Err(Verdict::not_judged("the check is about another protocol")),
-        }
-    }
-
-    /// Whether the server answers what it has answered before.
-    async fn is_answered(&mut self) -> bool {
-        match self {
-            Self::Z3950(trial) => trial.is_answered().await,
-            Self::Sru(trial) => trial.is_answered().await,
-        }
-    }
-
-    /// Ends the session. Returns whether the server came to an end as well.
-    async fn leave(&mut self) -> bool {
-        match self {
-            Self::Z3950(trial) => trial.leave().await,
-            Self::Sru(trial) => {
-                trial.hang_up();
-                true
-            }
-        }
-    }
-
-    fn hang_up(&mut self) {
-        match self {
-            Self::Z3950(trial) => trial.hang_up(),
-            Self::Sru(trial) => trial.hang_up(),
-        }
-    }
 }
 
 /// A judgement in progress.
 pub struct Judge {
-    target: Arc<JudgedServer>,
+    server: Arc<JudgedServer>,
     known: JudgedOffer,
+    schedule: Schedule,
     findings: Vec<Finding>,
-    waiting: std::vec::IntoIter<(Permission, &'static Check)>,
     begun: SystemTime,
     started: Instant,
-    requests: u32,
-    octets: u64,
-    paused: Duration,
-    /// How many checks in a row had no answer.
-    unanswered: u32,
-    /// Why the rest is not judged.
-    stopped: Option<String>,
     /// Whether a finding tells that something kept checks from being carried out.
     has_error: bool,
 }
@@ -256,56 +189,86 @@ impl Judge {
         };
         let chosen: Vec<_> = checks.filter(|(_, check)| is_wanted(check)).collect();
         let secrets = Secrets::of(&options);
-        let target = JudgedServer {
+        let server = Arc::new(JudgedServer {
             connector,
             host,
             port,
             options,
             secrets,
-        };
+            pacer: Pacer::default(),
+        });
         Self {
-            target: Arc::new(target),
+            schedule: Schedule::new(Arc::clone(&server), chosen),
+            server,
             known,
             findings: Vec::new(),
-            waiting: chosen.into_iter(),
             begun: SystemTime::now(),
             started: Instant::now(),
-            requests: 0,
-            octets: 0,
-            paused: Duration::ZERO,
-            unanswered: 0,
-            stopped: None,
             has_error: false,
         }
     }
 
     /// Finds out what the server offers: needed once, before the first check. If a database is missing, no check is carried out.
     pub async fn learn(&mut self) -> Offered<'_> {
-        let limit = self.target.options.limits.check_time + self.target.options.pause * 100;
-        let target = Arc::clone(&self.target);
+        let server = Arc::clone(&self.server);
+        let limit = server.options.limits.check_time + server.options.pause * 100;
         let hide = |notes: &mut Vec<String>| {
-            let secrets = &target.secrets;
+            let secrets = &server.secrets;
             notes.iter_mut().for_each(|note| secrets.hide_in(note));
         };
+        let began = Instant::now();
         let ledger = match &mut self.known {
             JudgedOffer::Z3950(offer) => {
-                let (mut found, ledger) = learn(&target, limit).await;
+                let (mut found, ledger) = offer::learn(&server, limit).await;
                 hide(&mut found.notes);
                 *offer = Arc::new(found);
                 ledger
             }
             JudgedOffer::Sru(offer) => {
-                let (mut found, ledger) = sru::learn(&target, limit).await;
+                let (mut found, ledger) = sru::learn(&server, limit).await;
                 hide(&mut found.notes);
                 *offer = Arc::new(found);
                 ledger
             }
         };
-        self.count(&ledger);
-        if self.offered().missing().contains(&Missing::Database) {
-            self.stopped = Some("a database to judge is not available".to_owned());
+        self.count(&ledger, began);
+        let lacks = |kind| self.offered().missing().contains(&kind);
+        if lacks(Missing::Database) {
+            self.schedule
+                .leave_out("a database to judge is not available");
+        } else if !lacks(Missing::Answer) && !lacks(Missing::Session) {
+            let sessions = self.sessions().await;
+            self.schedule.side_by_side(sessions);
         }
         self.offered()
+    }
+
+    fn count(&mut self, ledger: &Ledger, began: Instant) {
+        let time = began.elapsed().saturating_sub(ledger.paused);
+        self.schedule.count(ledger, time);
+        self.schedule.note_answer(ledger);
+    }
+
+    /// How many sessions to open at a time: as many as have something to do while one of them waits for silence, if the server accepts them.
+    async fn sessions(&mut self) -> usize {
+        let options = &self.server.options;
+        let useful = QUIET.div_duration_f64(options.pause);
+        let useful = if useful < options.sessions as f64 {
+            useful as usize + 1
+        } else {
+            options.sessions
+        };
+        let most = useful.min(options.sessions).min(self.remaining());
+        match &self.known {
+            JudgedOffer::Z3950(offer) if most > 1 => {
+                let began = Instant::now();
+                let (accepted, ledger) = offer::accepted_sessions(&self.server, offer, most).await;
+                self.count(&ledger, began);
+                accepted
+            }
+            // A server of HTTP lets connections wait.
+            _ => most,
+        }
     }
 
     /// What is known about the server.
@@ -316,61 +279,34 @@ impl Judge {
         }
     }
 
-    /// Carries out the next check; `None` after the last one. If the future is dropped, the check is left.
+    /// The result of the next check, in their order; `None` after the last one. Others are carried out in the meantime. If the future is
+    /// dropped, checks that have begun go on when this is called again.
     pub async fn next(&mut self) -> Option<&Finding> {
-        let (permission, check) = *self.waiting.as_slice().first()?;
-        let began = Instant::now();
-        let obstacle = self.obstacle(permission);
-        let mut trial = self.trial();
-        let verdict = match &obstacle {
-            Some(reason) => Verdict::not_judged(reason),
-            None => self.perform(check, &mut trial).await,
-        };
-        let time = began.elapsed();
-        self.count(trial.ledger());
-        if self.unanswered >= MAX_UNANSWERED && self.stopped.is_none() {
-            self.ask_again().await;
-        }
-        self.waiting.next();
-        self.add(check, verdict, time, trial.into_ledger());
+        let outcome = self.schedule.next(&self.known).await?;
+        self.add(outcome);
         self.findings.last()
     }
 
-    /// Does not carry out the checks that are left: they are not judged, for this reason.
+    /// Ends the judgement: all checks without a result are not judged, for this reason.
     pub fn stop(&mut self, reason: &str) {
-        self.stopped.get_or_insert_with(|| reason.to_owned());
-        while let Some((permission, check)) = self.waiting.next() {
-            let reason = self.obstacle(permission).unwrap_or_default();
-            let verdict = Verdict::not_judged(reason);
-            self.add(check, verdict, Duration::ZERO, Ledger::default());
-        }
-    }
-
-    fn trial(&self) -> AnyTrial {
-        let target = Arc::clone(&self.target);
-        match &self.known {
-            JudgedOffer::Z3950(offer) => AnyTrial::Z3950(Trial::new(target, Arc::clone(offer))),
-            JudgedOffer::Sru(offer) => AnyTrial::Sru(SruTrial::new(target, Arc::clone(offer))),
-        }
-    }
-
-    /// Ends the judgement if no search is answered any more.
-    async fn ask_again(&mut self) {
-        let mut trial = self.trial();
-        let is_answered = trial.is_answered().await;
-        trial.leave().await;
-        self.count(trial.ledger());
-        if !is_answered {
-            self.stopped = Some("no search is answered any more".to_owned());
+        for outcome in self.schedule.stop(reason) {
+            self.add(outcome);
         }
     }
 
     /// Keeps what a check found. An error is reported once for all checks that are left out.
-    fn add(&mut self, check: &'static Check, verdict: Verdict, time: Duration, ledger: Ledger) {
+    fn add(&mut self, outcome: Outcome) {
+        let Outcome {
+            check,
+            verdict,
+            time,
+            ledger,
+            ..
+        } = outcome;
         let is_left_out = match &verdict {
             Verdict::NotJudged { reason } => {
                 let missing = self.offered().missing();
-                self.stopped.as_ref() == Some(reason) || missing.contains(&Missing::Answer)
+                self.schedule.stopped() == Some(reason) || missing.contains(&Missing::Answer)
             }
             _ => false,
         };
@@ -384,96 +320,27 @@ impl Judge {
             time,
             exchanges: ledger.exchanges,
         };
-        self.target.secrets.hide(&mut finding);
+        self.server.secrets.hide(&mut finding);
         self.findings.push(finding);
     }
 
     /// How many checks are left.
     pub fn remaining(&self) -> usize {
-        self.waiting.len()
+        self.schedule.remaining()
     }
 
     /// What was found so far. `name` is what the report calls the server.
     pub fn report(&self, name: &str) -> Report<'_> {
+        let cost = self.schedule.cost();
         Report {
             name: name.to_owned(),
             begun: self.begun,
             time: self.started.elapsed(),
-            requests: self.requests,
-            octets: self.octets,
+            requests: cost.requests,
+            octets: cost.octets,
             offer: self.offered(),
             findings: &self.findings,
-            secrets: &self.target.secrets,
+            secrets: &self.server.secrets,
         }
-    }
-
-    /// Why a check is not carried out.
-    fn obstacle(&self, permission: Permission) -> Option<String> {
-        let options = &self.target.options;
-        match permission {
-            Permission::Hostile if !options.is_hostile => {
-                Some("octets that the standard forbids were not allowed".to_owned())
-            }
-            Permission::Update if options.may_update.is_none() => {
-                Some("no database was named that may be changed".to_owned())
-            }
-            _ => self.stopped.clone(),
-        }
-    }
-
-    async fn perform(&mut self, check: &Check, trial: &mut AnyTrial) -> Verdict {
-        let limits = self.target.options.limits;
-        // Of the pauses, a check has as many as requests; those about explain ask for each index.
-        let most = match check.run {
-            Procedure::Z3950(_) => 60,
-            Procedure::Sru(_) => sru::MAX_REQUESTS,
-        };
-        let time = limits.check_time + self.target.options.pause * most;
-        let verdict = match timeout(time, trial.carry_out(check)).await {
-            Ok(Ok(())) => Verdict::Pass,
-            Ok(Err(verdict)) => verdict,
-            Err(_) => {
-                trial.hang_up();
-                trial.ledger().is_silent = true;
-                Verdict::fail(
-                    check.requirement,
-                    format!("no end within {} s", time.as_secs()),
-                )
-            }
-        };
-        match trial.leave().await {
-            false if verdict == Verdict::Pass => {
-                let came = format!(
-                    "{} that nobody asked for",
-                    counted(MAX_UNASKED as u64, "APDU")
-                );
-                Verdict::fail("an end of what the server says", came)
-            }
-            _ => verdict,
-        }
-    }
-
-    /// Counts what a trial cost.
-    fn count(&mut self, ledger: &Ledger) {
-        let limits = self.target.options.limits;
-        self.requests = self.requests.saturating_add(ledger.requests);
-        self.octets = self.octets.saturating_add(ledger.octets);
-        self.paused += ledger.paused;
-        self.unanswered = match ledger.is_unreachable || ledger.is_silent {
-            true => self.unanswered + 1,
-            false if ledger.requests > 0 => 0,
-            false => self.unanswered,
-        };
-        let reached = if self.requests >= limits.requests {
-            counted(u64::from(limits.requests), "request")
-        } else if self.octets >= limits.octets {
-            counted(limits.octets, "octet")
-        } else if self.started.elapsed().saturating_sub(self.paused) >= limits.time {
-            seconds(limits.time)
-        } else {
-            return;
-        };
-        let reason = format!("the limit of {reached} is reached");
-        self.stopped.get_or_insert(reason);
     }
 }

@@ -1,5 +1,6 @@
 //! What a check said and cost, whichever protocol it spoke, and when it may speak again.
 
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -38,15 +39,36 @@ pub(super) struct Ledger {
     pub(super) is_unreachable: bool,
     /// Whether a request had no answer in time.
     pub(super) is_silent: bool,
+    /// Whether the server ended a connection, or rejected a session.
+    pub(super) is_ended: bool,
     next_request: Option<Instant>,
 }
 
+/// When the next request may be sent, in whichever session it is.
+#[derive(Debug, Default)]
+pub(super) struct Pacer(Mutex<Option<Instant>>);
+
+impl Pacer {
+    /// Takes the first free moment from `earliest` on; that of the next request is `pause` later.
+    fn take(&self, earliest: Instant, pause: Duration) -> Instant {
+        let mut free = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let moment = free.map_or(earliest, |free| free.max(earliest));
+        *free = Some(moment + pause);
+        moment
+    }
+}
+
 impl Ledger {
+    /// Whether the server did something to the connection that it may do because others are open.
+    pub(super) fn is_cut_off(&self) -> bool {
+        self.is_unreachable || self.is_silent || self.is_ended
+    }
+
     /// Waits until the next request may be sent, and counts it.
-    pub(super) async fn pace(&mut self, pause: Duration) {
+    pub(super) async fn pace(&mut self, pacer: &Pacer, pause: Duration) {
         let began = Instant::now();
         if let Some(next) = self.next_request {
-            sleep_until(next).await;
+            sleep_until(pacer.take(next.max(began), pause)).await;
         }
         let now = Instant::now();
         self.paused += now - began;

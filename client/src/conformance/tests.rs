@@ -103,6 +103,7 @@ async fn a_check_that_takes_too_long_ends() {
     let server = server(Some("on scan: silence"));
     let mut judge = judge(server.addr(), |options| {
         options.only = vec!["scan.answered".into(), "init.answered".into()];
+        options.sessions = 1;
         options.query = z3950_asn1::query::parse_pqf("@attr 1=4 war").ok();
         options.timeouts.answer = None;
         options.limits.check_time = Duration::from_secs(2);

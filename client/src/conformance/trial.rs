@@ -33,7 +33,7 @@ const MAX_SUMMARY: usize = 400;
 /// A server that says this many APDUs at the end of a session, instead of close, does not stop.
 pub(super) const MAX_UNASKED: usize = 100;
 /// How long a server that has nothing to say is listened to.
-const QUIET: Duration = Duration::from_secs(1);
+pub(super) const QUIET: Duration = Duration::from_secs(1);
 
 /// A check in progress.
 pub(super) struct Trial {
@@ -140,6 +140,7 @@ impl Trial {
         let common = response.protocol_version.intersection(proposed.0);
         self.version = common.highest().unwrap_or(0);
         self.granted = response.options.intersection(proposed.1);
+        self.ledger.is_ended |= !response.result;
         Ok(response)
     }
 
@@ -199,8 +200,8 @@ impl Trial {
     /// Sends any octets in one write.
     pub(super) async fn send_octets(&mut self, octets: impl Into<Bytes>) -> Checked {
         let octets = octets.into();
-        let pause = self.target.options.pause;
-        self.ledger.pace(pause).await;
+        let JudgedServer { pacer, options, .. } = &*self.target;
+        self.ledger.pace(pacer, options.pause).await;
         self.note(true, &octets);
         let limit = self.answer_limit();
         let Some(stream) = &mut self.stream else {
@@ -238,6 +239,7 @@ impl Trial {
         let limit = self.answer_limit();
         let received = self.receive_within(limit).await;
         self.ledger.is_silent |= matches!(received, Received::Silence(_));
+        self.ledger.is_ended |= received.is_over();
         received
     }
 

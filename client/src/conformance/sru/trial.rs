@@ -25,7 +25,7 @@ use crate::conformance::check::{Checked, Preparation, Verdict, counted};
 use crate::conformance::judge::{JudgeOptions, JudgedServer};
 use crate::conformance::ledger::Ledger;
 use crate::conformance::offer::Missing;
-use crate::conformance::trial::seconds;
+use crate::conformance::trial::{QUIET, seconds};
 use crate::sru::{login, path};
 use crate::transport::http::chain;
 
@@ -237,7 +237,7 @@ impl SruTrial {
 
     /// Makes a request, on the connection of the one before if the server keeps it.
     pub(super) async fn exchange(&mut self, message: SentRequest) -> Checked<HttpReply> {
-        self.ledger.pace(self.server.options.pause).await;
+        self.pace().await;
         let is_used = self.connection.as_ref().is_some_and(|open| open.is_used);
         let mut sent = self.send(&message).await;
         if let (true, Err(NoReply::Lost(_))) = (is_used, &sent) {
@@ -259,6 +259,7 @@ impl SruTrial {
                 .as_ref()
                 .is_none_or(|(_, received, _)| received.length == 0);
             self.ledger.is_silent |= is_silent;
+            self.ledger.is_ended = true;
         }
         if let Some((sent, received, is_full)) = passed {
             self.note(&sent, &received, reply.as_ref().ok());
@@ -291,34 +292,51 @@ impl SruTrial {
 
     /// Sends any octets on a new connection, and returns the beginning of what comes until the server closes it or has nothing more to say.
     pub(super) async fn send_octets(&mut self, octets: &[u8], most: usize) -> Checked<Vec<u8>> {
-        self.connection = None;
-        self.ledger.pace(self.server.options.pause).await;
-        let (mut tap, log) = self.connect().await?;
-        let limit = self.answer_limit();
+        let (mut tap, log) = self.send_on_new(octets).await?;
+        let mut limit = self.answer_limit();
         let mut came = Vec::new();
-        let conversation = async {
+        let mut part = [0; 4096];
+        // A connection that stays open without a word is as good as one that is closed.
+        while came.len() < most
+            && let Ok(Ok(count @ 1..)) = timeout(limit, tap.read(&mut part)).await
+        {
+            came.extend_from_slice(part.get(..count).unwrap_or_default());
+            limit = limit.min(QUIET);
+        }
+        self.note_log(&log);
+        if came.len() < most {
+            Ok(came)
+        } else {
+            let came = format!("{} and more", counted(came.len(), "octet"));
+            Err(Verdict::fail("an answer of a reasonable size", came))
+        }
+    }
+
+    /// Sends any octets on a new connection, and closes it.
+    pub(super) async fn send_and_hang_up(&mut self, octets: &[u8]) -> Checked {
+        let (mut tap, log) = self.send_on_new(octets).await?;
+        // The server may have closed it before.
+        let _ = timeout(self.answer_limit(), tap.shutdown()).await;
+        self.note_log(&log);
+        Ok(())
+    }
+
+    async fn send_on_new(&mut self, octets: &[u8]) -> Checked<(Tap, SharedLog)> {
+        self.connection = None;
+        self.pace().await;
+        let (mut tap, log) = self.connect().await?;
+        let sending = async {
             // The server may answer before it has read everything, and close the connection.
             let _ = tap.write_all(octets).await;
             let _ = tap.flush().await;
-            let mut part = [0; 4096];
-            while came.len() < most {
-                match tap.read(&mut part).await {
-                    Ok(0) | Err(_) => break,
-                    Ok(count) => came.extend_from_slice(part.get(..count).unwrap_or_default()),
-                }
-            }
         };
-        // A connection that stays open without a word is as good as one that is closed.
-        let _ = timeout(limit, conversation).await;
+        let _ = timeout(self.answer_limit(), sending).await;
+        Ok((tap, log))
+    }
+
+    fn note_log(&mut self, log: &SharedLog) {
         let (sent, received, _) = log.take();
         self.note(&sent, &received, None);
-        match came.len() < most {
-            true => Ok(came),
-            false => Err(Verdict::fail(
-                "an answer of a reasonable size",
-                format!("{} and more", counted(came.len(), "octet")),
-            )),
-        }
     }
 
     /// Ends the connection.
@@ -436,6 +454,12 @@ impl SruTrial {
     fn basic(&self) -> Option<String> {
         let (user, password) = self.login().filter(|_| !self.options().sru.login_in_url)?;
         Some(STANDARD.encode(format!("{user}:{password}")))
+    }
+
+    /// Waits until the next request may be sent.
+    async fn pace(&mut self) {
+        let JudgedServer { pacer, options, .. } = &*self.server;
+        self.ledger.pace(pacer, options.pause).await;
     }
 
     fn answer_limit(&self) -> Duration {

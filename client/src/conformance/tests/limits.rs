@@ -31,39 +31,138 @@ fn is_silent(apdu: &Apdu) -> Does {
 
 #[tokio::test(start_paused = true)]
 async fn a_server_that_dies_is_an_error_of_the_report() {
-    let searches = AtomicU32::new(0);
+    // One after the other: five checks without a connection, and the first of those that were left out. Side by side, those that ran
+    // are more.
+    for (sessions, expected) in [(1, 5..=6), (16, 2..=17)] {
+        let searches = AtomicU32::new(0);
+        let mut judge = judged(
+            &["search.", "scan.", "close."],
+            |options| options.sessions = sessions,
+            move |apdu| match apdu {
+                Apdu::SearchRequest(_) if searches.fetch_add(1, Ordering::Relaxed) == 20 => {
+                    Does::Dies
+                }
+                _ => Does::Answers,
+            },
+        );
+        let found = findings(&mut judge).await;
+        let errors: Vec<_> = found.iter().filter(|(_, _, is_error)| *is_error).collect();
+        assert!(expected.contains(&errors.len()), "{sessions}: {errors:?}");
+        assert!(
+            found
+                .iter()
+                .any(|(_, verdict, _)| *verdict == Verdict::Pass)
+        );
+        let (_, last, is_error) = found.last().expect("findings");
+        assert_eq!(reason(last.clone()), "no search is answered any more");
+        assert!(!is_error);
+        let report = judge.report("here");
+        assert_eq!(report.count().errors, errors.len());
+        let xml = report.to_junit();
+        assert_eq!(xml.matches("<error ").count(), errors.len());
+        assert!(
+            xml.contains("<error message=\"cannot connect: connection refused\"/>"),
+            "{xml}"
+        );
+        assert!(
+            xml.contains(&format!("errors=\"{}\"", errors.len())),
+            "{xml}"
+        );
+    }
+}
+
+/// A server may accept fewer sessions than the judge would like to open.
+#[tokio::test(start_paused = true)]
+async fn sessions_that_a_server_refuses_are_no_fault_of_it() {
+    // At a server of one session, each check is alone; at one that breaks its own limit later, checks are repeated.
+    for (limit, is_late) in [(1, false), (3, false), (4, true)] {
+        let open = Arc::new(AtomicU32::new(0));
+        let sessions = Arc::clone(&open);
+        let inits = AtomicU32::new(0);
+        let mut judge = judged(
+            &["search."],
+            |_| {},
+            move |apdu| match apdu {
+                Apdu::InitializeRequest(_) => {
+                    let count = inits.fetch_add(1, Ordering::Relaxed);
+                    // Of the first sessions, one finds out what the server offers, and 16 how many it accepts.
+                    let limit = if is_late && count < 17 {
+                        u32::MAX
+                    } else {
+                        limit
+                    };
+                    if sessions.fetch_add(1, Ordering::Relaxed) < limit {
+                        Does::Answers
+                    } else {
+                        sessions.fetch_sub(1, Ordering::Relaxed);
+                        Does::HangsUp
+                    }
+                }
+                Apdu::Close(_) => {
+                    sessions.fetch_sub(1, Ordering::Relaxed);
+                    Does::Answers
+                }
+                _ => Does::Answers,
+            },
+        );
+        let found = findings(&mut judge).await;
+        let unreached: Vec<_> = found
+            .iter()
+            .filter(|(_, verdict, is_error)| {
+                *is_error || format!("{verdict:?}").contains("connection")
+            })
+            .collect();
+        assert!(unreached.is_empty(), "{limit} {is_late}: {unreached:?}");
+        assert_eq!(open.load(Ordering::Relaxed), 0, "{limit} {is_late}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn results_come_in_the_order_of_the_checks() {
+    let rules = [1, 16].map(|sessions| async move {
+        let mut judge = judged(
+            &["init.", "search.", "close.", "hostile."],
+            |options| {
+                options.sessions = sessions;
+                options.is_hostile = true;
+            },
+            |_| Does::Answers,
+        );
+        let began = tokio::time::Instant::now();
+        let found = findings(&mut judge).await;
+        (found, began.elapsed())
+    });
+    let [alone, side_by_side] = rules;
+    let (alone, side_by_side) = (alone.await, side_by_side.await);
+    assert_eq!(alone.0, side_by_side.0);
+    // Of those that wait for silence, most do so at the same time.
+    assert!(side_by_side.1 * 2 < alone.1, "{side_by_side:?}");
+}
+
+/// With a pause, requests of all sessions take turns, but for the first of each session.
+#[tokio::test(start_paused = true)]
+async fn a_pause_lies_between_the_requests_of_all_sessions() {
+    let pause = Duration::from_millis(400);
+    let moments = Arc::new(std::sync::Mutex::new(Vec::new()));
+    let seen = Arc::clone(&moments);
     let mut judge = judged(
         &["search."],
-        |_| {},
-        move |apdu| match apdu {
-            Apdu::SearchRequest(_) if searches.fetch_add(1, Ordering::Relaxed) == 20 => Does::Dies,
-            _ => Does::Answers,
+        |options| options.pause = pause,
+        move |apdu| {
+            if matches!(apdu, Apdu::SearchRequest(_)) {
+                seen.lock()
+                    .expect("unharmed")
+                    .push(tokio::time::Instant::now());
+            }
+            Does::Answers
         },
     );
-    let found = findings(&mut judge).await;
-    let errors: Vec<_> = found.iter().filter(|(_, _, is_error)| *is_error).collect();
-    // Five checks without a connection, and the first of those that were left out.
-    assert!((5..=6).contains(&errors.len()), "{errors:?}");
-    assert!(
-        found
-            .iter()
-            .any(|(_, verdict, _)| *verdict == Verdict::Pass)
-    );
-    let (_, last, is_error) = found.last().expect("findings");
-    assert_eq!(reason(last.clone()), "no search is answered any more");
-    assert!(!is_error);
-    let report = judge.report("here");
-    assert_eq!(report.count().errors, errors.len());
-    let xml = report.to_junit();
-    assert_eq!(xml.matches("<error ").count(), errors.len());
-    assert!(
-        xml.contains("<error message=\"cannot connect: connection refused\"/>"),
-        "{xml}"
-    );
-    assert!(
-        xml.contains(&format!("errors=\"{}\"", errors.len())),
-        "{xml}"
-    );
+    findings(&mut judge).await;
+    let moments = moments.lock().expect("unharmed");
+    assert!(moments.len() > 40);
+    for pair in moments.windows(2) {
+        assert!(pair[1] - pair[0] >= pause, "{pair:?}");
+    }
 }
 
 #[tokio::test(start_paused = true)]

@@ -101,7 +101,7 @@ async fn octets(trial: &mut SruTrial, version: Version, octets: &[u8]) -> Checke
 
 async fn after(trial: &mut SruTrial, version: Version, octets: &[u8]) -> Checked {
     goes_on(trial, version).await.given()?;
-    trial.send_octets(octets, MOST).await?;
+    trial.send_and_hang_up(octets).await?;
     goes_on(trial, version).await
 }
 
