@@ -129,9 +129,9 @@ impl Cli {
     fn read_whole(arguments: &[OsString]) -> Result<Self, clap::Error> {
         Self::try_parse_from(arguments).map_err(|error| {
             let answer = match error.kind() {
-                ErrorKind::DisplayHelp => help::answer(arguments, false),
+                ErrorKind::DisplayHelp => help::answer(arguments, false, help::width()),
                 ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
-                    help::answer(arguments, true)
+                    help::answer(arguments, true, help::width())
                 }
                 ErrorKind::InvalidSubcommand => target_alone(&error),
                 _ => None,
@@ -227,12 +227,35 @@ mod tests {
     use super::*;
     use crate::commands::options::Wait;
 
+    fn arguments(line: &str) -> impl Iterator<Item = OsString> {
+        let words = std::iter::once("z3950").chain(line.split_whitespace());
+        words.map(OsString::from)
+    }
+
     fn read(line: &str) -> Result<Cli, clap::Error> {
-        Cli::read(
-            std::iter::once("z3950")
-                .chain(line.split_whitespace())
-                .map(OsString::from),
-        )
+        Cli::read(arguments(line))
+    }
+
+    /// A page of help on a terminal of this width.
+    fn page(line: &str, width: usize) -> String {
+        let arguments: Vec<OsString> = arguments(line).collect();
+        let page = help::answer(&arguments, false, width).expect(line);
+        assert_eq!(page.kind(), ErrorKind::DisplayHelp, "{line}");
+        page.to_string()
+    }
+
+    #[test]
+    fn help_fits_into_terminals_of_any_width() {
+        for (columns, expected) in [(0, 52), (20, 52), (60, 60), (80, 80), (100, 100)] {
+            let page = page("search --help", columns);
+            // Descriptions are wrapped, in a column of their own, but for words that are longer than it.
+            let described = page
+                .lines()
+                .filter(|line| line.starts_with(&" ".repeat(30)) && line.trim().contains(' '));
+            let widest = described.map(|line| line.chars().count()).max();
+            assert!(widest > Some(expected - 10), "{columns}: {page}");
+            assert!(widest <= Some(expected), "{columns}: {page}");
+        }
     }
 
     #[test]
@@ -378,7 +401,7 @@ mod tests {
             ("convert --help", 60),
             ("man --help", 15),
         ] {
-            let page = read(line).expect_err(line).to_string();
+            let page = page(line, help::WIDTH);
             assert!(
                 page.lines().count() <= longest,
                 "{line} has {} lines",
@@ -397,7 +420,7 @@ mod tests {
                 "{page}"
             );
         }
-        let brief = read("search -h").expect_err("help").to_string();
+        let brief = page("search -h", help::WIDTH);
         assert!(!brief.contains("--password-env") && brief.contains("z3950 search --help"));
     }
 }

@@ -10,7 +10,7 @@ use clap::{Arg, Command, CommandFactory};
 use crate::args::{Cli, examples};
 
 /// The largest width of help, in columns, and the width if that of the terminal is unknown.
-const WIDTH: usize = 100;
+pub(super) const WIDTH: usize = 100;
 /// The smallest width of descriptions; a narrower terminal wraps them itself.
 const NARROWEST: usize = 20;
 /// The column of the descriptions of options.
@@ -20,21 +20,25 @@ const NAMES: usize = 15;
 /// The heading of options without one.
 const OPTIONS: &str = "Options";
 
-/// clap's answer to arguments that ask for help or lack a command, with the pages of this module.
-pub(crate) fn answer(arguments: &[OsString], is_missing: bool) -> Option<clap::Error> {
+/// clap's answer to arguments that ask for help or lack a command, with the pages of this module, wrapped at `width` columns.
+pub(super) fn answer(
+    arguments: &[OsString],
+    is_missing: bool,
+    width: usize,
+) -> Option<clap::Error> {
     let is_brief = is_missing || arguments.iter().any(|argument| argument == "-h");
     let mut command = Cli::command();
     command.build();
-    let command = with_pages(command, "", is_brief);
+    let command = with_pages(command, "", is_brief, width);
     command.try_get_matches_from(arguments).err()
 }
 
 /// The command and its subcommands with their pages.
-fn with_pages(command: Command, path: &str, is_brief: bool) -> Command {
-    let page = page(&mut command.clone(), path, is_brief);
+fn with_pages(command: Command, path: &str, is_brief: bool, width: usize) -> Command {
+    let page = page(&mut command.clone(), path, is_brief, width);
     let with_page = |subcommand: Command| {
         let path = format!("{path} {}", subcommand.get_name());
-        with_pages(subcommand, path.trim_start(), is_brief)
+        with_pages(subcommand, path.trim_start(), is_brief, width)
     };
     command
         .mut_subcommands(with_page)
@@ -42,13 +46,13 @@ fn with_pages(command: Command, path: &str, is_brief: bool) -> Command {
 }
 
 /// The page of a built command.
-fn page(command: &mut Command, path: &str, is_brief: bool) -> String {
+fn page(command: &mut Command, path: &str, is_brief: bool, width: usize) -> String {
     let mut page = Page {
         text: String::new(),
         is_brief,
         header: *command.get_styles().get_header(),
         literal: *command.get_styles().get_literal(),
-        width: width(),
+        width,
     };
     let about = match is_brief {
         true => command.get_about(),
@@ -238,7 +242,8 @@ fn is_left_out(arg: &Arg, is_brief: bool) -> bool {
     arg.is_hide_set() || (is_brief && arg.is_hide_short_help_set())
 }
 
-fn width() -> usize {
+/// The width of help: that of the terminal, if there is one, but not more than people like to read.
+pub(super) fn width() -> usize {
     match terminal_size::terminal_size() {
         Some((terminal_size::Width(columns), _)) => usize::from(columns).min(WIDTH),
         None => WIDTH,
