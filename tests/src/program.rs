@@ -1,5 +1,6 @@
 //! The programs under test, as a user runs them: built once, started, fed and read.
 
+use crate::surroundings::command;
 use std::ffi::OsStr;
 use std::io::{BufRead, BufReader, Write};
 use std::net::SocketAddr;
@@ -14,21 +15,29 @@ pub fn path(name: &str) -> PathBuf {
 }
 
 fn build() -> PathBuf {
-    cargo_build(&["--workspace", "--bins"])
+    // The tests of the programs' own packages need them, so that `cargo test --workspace` has built them already.
+    cargo_build(&["--test", "start", "--test", "program"], "--bins")
 }
 
 /// The folder with the examples of both libraries, built in the profile of the tests.
 pub fn examples() -> PathBuf {
-    cargo_build(&["--workspace", "--examples"]).join("examples")
+    cargo_build(&["--examples"], "--examples").join("examples")
 }
 
-fn cargo_build(what: &[&str]) -> PathBuf {
+/// Builds what `cargo test` has built, with the same features, or in other profiles what `cargo build` builds. Returns the folder.
+fn cargo_build(tested: &[&str], built: &str) -> PathBuf {
     let test = std::env::current_exe().expect("the test program has a path");
     let directory = test
         .parent()
         .and_then(Path::parent)
         .expect("it lies in PROFILE/deps")
         .to_owned();
+    // cargo-nextest starts a process for each test; the first one of a run builds for all.
+    let run = std::env::var("NEXTEST_RUN_ID").ok();
+    let stamp = directory.join(format!("tests-have-built{built}"));
+    if run.is_some() && std::fs::read_to_string(&stamp).ok() == run {
+        return directory;
+    }
     let profile = match directory.file_name().and_then(OsStr::to_str) {
         Some("debug") | None => "test",
         Some("release") => "bench",
@@ -38,15 +47,44 @@ fn cargo_build(what: &[&str]) -> PathBuf {
         .parent()
         .expect("PROFILE lies in the target directory");
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let status = Command::new(cargo)
-        .args(["build", "--quiet"])
-        .args(what)
-        .args(["--profile", profile, "--target-dir"])
+    // Cargo builds packages anew whose variables differ, so it gets those of the tests, without those that it sets for a test itself.
+    #[expect(clippy::disallowed_methods, reason = "it is no program under test")]
+    let mut command = Command::new(cargo);
+    for (name, _) in std::env::vars_os() {
+        let is_set_by_cargo = |text: &str| {
+            let prefixes = [
+                "CARGO_PKG_",
+                "CARGO_MANIFEST_",
+                "CARGO_BIN_",
+                "CARGO_CRATE_",
+            ];
+            prefixes.iter().any(|prefix| text.starts_with(prefix))
+        };
+        if name.to_str().is_some_and(is_set_by_cargo) {
+            command.env_remove(name);
+        }
+    }
+    match profile {
+        "test" => command.args(["test", "--no-run"]).args(tested),
+        _ => command.args(["build", built]),
+    };
+    let status = command
+        .args([
+            "--quiet",
+            "--workspace",
+            "--profile",
+            profile,
+            "--target-dir",
+        ])
         .arg(target)
         .current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/.."))
+        .stdout(Stdio::null())
         .status()
         .expect("cargo starts");
-    assert!(status.success(), "{what:?} is built");
+    assert!(status.success(), "{built} of all packages are built");
+    if let Some(run) = run {
+        std::fs::write(stamp, run).expect("the build folder takes a file");
+    }
     directory
 }
 
@@ -81,7 +119,7 @@ pub fn z3950<S: AsRef<OsStr>>(arguments: impl IntoIterator<Item = S>) -> Ran {
 
 /// Runs `z3950` with the arguments and the text on standard input.
 pub fn z3950_fed<S: AsRef<OsStr>>(arguments: impl IntoIterator<Item = S>, input: &str) -> Ran {
-    run(Command::new(path("z3950")).args(arguments), input)
+    run(command(path("z3950")).args(arguments), input)
 }
 
 /// Runs a command to its end with the text on standard input.
@@ -120,7 +158,7 @@ impl Daemon {
         arguments: impl IntoIterator<Item = S>,
         addresses: &[&str],
     ) -> Self {
-        let mut command = Command::new(path("z3950d"));
+        let mut command = command(path("z3950d"));
         command
             .args(arguments)
             .args(addresses.iter().flat_map(|address| ["--listen", address]));
@@ -165,7 +203,7 @@ impl Daemon {
 
     /// Sends a signal by name, such as `TERM`.
     pub fn signal(&self, name: &str) {
-        let status = Command::new("sh")
+        let status = command("sh")
             .args([
                 "-c",
                 "kill -s \"$0\" \"$1\"",
