@@ -12,7 +12,6 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::io::{BufWriter, Write};
 use std::path::Path;
-use std::process::Command;
 use std::sync::Barrier;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -23,6 +22,7 @@ use z3950_marc::iso2709;
 use z3950_server::testing::record;
 use z3950_tests::program::{path, run};
 use z3950_tests::random::Random;
+use z3950_tests::surroundings::command;
 
 /// Sessions that update at once.
 const AT_ONCE: usize = 20;
@@ -206,7 +206,7 @@ fn kills(times: usize) {
         sent += SESSIONS * UPDATES;
         confirmed.extend(done);
         let is_whole = file.exists();
-        let ran = run(Command::new(path("z3950d")).arg("--fold").arg(&file), "");
+        let ran = run(command(path("z3950d")).arg("--fold").arg(&file), "");
         assert!(ran.code == Some(0) || !is_whole, "{ran:?}");
         folded += usize::from(ran.stderr.contains("changes of"));
         let there = steps(&file, &mut torn);

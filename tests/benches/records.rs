@@ -3,13 +3,13 @@
 //! Prints figures and asserts nothing; needs `../shared/data/marc`, and bash for the times of programs.
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::time::Instant;
 
 use bytes::Bytes;
 use z3950_marc::charset::{Options, to_utf8};
 use z3950_marc::iso2709;
 use z3950_tests::program::path;
+use z3950_tests::surroundings::command;
 
 /// The smallest number of records measured.
 const RECORDS: usize = 100_000;
@@ -42,7 +42,7 @@ fn main() {
             .sum()
     });
 
-    if Command::new("yaz-marcdump").arg("-V").output().is_err() {
+    if command("yaz-marcdump").arg("-V").output().is_err() {
         println!("skipped: yaz-marcdump not found");
         return;
     }
@@ -142,7 +142,7 @@ fn beside_yaz(form: &str, files: &[(String, &str)], records: usize) {
 fn cpu_time(commands: &[String]) -> Option<f64> {
     let all = commands.join(" && ");
     let script = format!("TIMEFORMAT='%U %S'; time {{ {all}; }} > /dev/null 2>&1");
-    let output = Command::new("bash").args(["-c", &script]).output().ok()?;
+    let output = command("bash").args(["-c", &script]).output().ok()?;
     let text = String::from_utf8(output.stderr)
         .ok()
         .filter(|_| output.status.success())?;

@@ -4,7 +4,7 @@
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Ipv4Addr, TcpStream};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
 use base64::Engine;
@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::peer;
+use crate::surroundings::command;
 
 /// The longest time for one command, page or file.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -235,7 +236,7 @@ struct Driver {
 
 impl Driver {
     fn start(program: &Path) -> Self {
-        let mut child = Command::new(program)
+        let mut child = command(program)
             .arg("--port=0")
             .stdin(Stdio::null())
             .stdout(Stdio::piped())

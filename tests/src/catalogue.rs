@@ -1,11 +1,12 @@
 //! Catalogues as large as a test needs, made of real records by `../shared/bench/gen.py`.
 
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
 use bytes::Bytes;
 
 use crate::peer;
+use crate::surroundings::command;
 
 /// That many generated records in ISO 2709, `rec0000001` and so on; `None` with a message if the generator is missing.
 ///
@@ -24,7 +25,7 @@ pub fn generated(records: usize) -> Option<Vec<Bytes>> {
     let python = peer::find("python3")?;
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("all.mrc");
-    let status = Command::new(python)
+    let status = command(python)
         .arg(generator)
         .arg(records.to_string())
         .arg(&file)

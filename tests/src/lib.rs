@@ -9,6 +9,7 @@ pub mod peer;
 pub mod program;
 pub mod random;
 pub mod searchd;
+pub mod surroundings;
 pub mod yaz;
 
 /// Sleeps a little between two looks at what a test waits for, and leaves the processor to it.

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use crate::surroundings::command;
 use bytes::Bytes;
 use tempfile::TempDir;
 use tokio::net::TcpSocket;
@@ -71,7 +72,7 @@ pub fn yaz_ztest() -> Option<Server> {
     )
     .expect("the file is written");
     Some(start(directory, |directory, port| {
-        let mut command = Command::new(&program);
+        let mut command = command(&program);
         command
             .current_dir(directory)
             .args(["-v", "none", "-S"])
@@ -84,7 +85,7 @@ pub fn yaz_ztest() -> Option<Server> {
 pub fn zebrasrv(records: &[Bytes]) -> Option<Server> {
     let (server, directory) = zebra_register(records)?;
     Some(start(directory, |directory, port| {
-        let mut command = Command::new(&server);
+        let mut command = command(&server);
         command
             .current_dir(directory)
             .args(["-v", "none", "-c", "zebra.cfg"])
@@ -100,7 +101,7 @@ pub fn zebra_sru(records: &[Bytes]) -> Option<Server> {
     Some(start(directory, |directory, port| {
         let settings = include_str!("peer/zebra-sru.xml").replace("PORT", &port.to_string());
         std::fs::write(directory.join("gfs.xml"), settings).expect("the file is written");
-        let mut command = Command::new(&server);
+        let mut command = command(&server);
         command
             .current_dir(directory)
             .args(["-v", "none", "-f", "gfs.xml"]);
@@ -111,7 +112,7 @@ pub fn zebra_sru(records: &[Bytes]) -> Option<Server> {
 /// Starts a server of SRU in Perl, made of the modules of `libsru-perl`, on the given records in MARCXML, if these are there.
 pub fn perl_sru(records: &[String]) -> Option<Server> {
     let perl = find("perl")?;
-    let has_modules = Command::new(&perl)
+    let has_modules = command(&perl)
         .args(["-MSRU::Response", "-MHTTP::Daemon", "-e", "1"])
         .stderr(Stdio::null())
         .status();
@@ -125,7 +126,7 @@ pub fn perl_sru(records: &[String]) -> Option<Server> {
     let list = directory.path().join("records");
     std::fs::write(&list, records.join("\0")).expect("the file is written");
     Some(start(directory, |_, port| {
-        let mut command = Command::new(&perl);
+        let mut command = command(&perl);
         command.arg(&script).arg(port.to_string()).arg(&list);
         command
     }))
@@ -135,7 +136,7 @@ pub fn perl_sru(records: &[String]) -> Option<Server> {
 /// records, if it is there.
 pub fn simple_server(records: &[Bytes]) -> Option<Server> {
     let perl = find("perl")?;
-    let has_module = Command::new(&perl)
+    let has_module = command(&perl)
         .args(["-MNet::Z3950::SimpleServer", "-e", "1"])
         .stderr(Stdio::null())
         .status();
@@ -149,7 +150,7 @@ pub fn simple_server(records: &[Bytes]) -> Option<Server> {
     let list = directory.path().join("records.mrc");
     std::fs::write(&list, records.concat()).expect("the file is written");
     Some(start(directory, |_, port| {
-        let mut command = Command::new(&perl);
+        let mut command = command(&perl);
         command
             .args([&script, &list])
             .args(["-v", "none"])
@@ -166,7 +167,7 @@ fn zebra_register(records: &[Bytes]) -> Option<(PathBuf, TempDir)> {
     std::fs::write(directory.path().join("records/all.mrc"), records.concat())
         .expect("the file is written");
     for arguments in [&["init"][..], &["update", "records"]] {
-        let output = Command::new(&indexer)
+        let output = command(&indexer)
             .current_dir(directory.path())
             .args(["-c", "zebra.cfg"])
             .args(arguments)

@@ -11,6 +11,7 @@ use tempfile::TempDir;
 
 use crate::peer;
 use crate::program::{self, Ran, run};
+use crate::surroundings::command;
 
 /// An engine, stopped when dropped. Its servers are `node-1` and so on, and the `distributor`.
 #[derive(Debug)]
@@ -135,7 +136,7 @@ impl Engine {
 
     /// The command `z3950d load`.
     pub fn loading(&self, options: &[&str], files: &[&Path]) -> Command {
-        let mut command = Command::new(program::path("z3950d"));
+        let mut command = command(program::path("z3950d"));
         command.args(["load", "--engine", &self.url()]);
         command.args(["--nodes", &self.nodes().join(",")]);
         command.args(options).args(files);
@@ -177,7 +178,7 @@ impl Engine {
     /// If it does not run.
     pub fn signal(&self, server: &str, name: &str) {
         let child = self.server(server).child.as_ref().expect("it runs");
-        let status = Command::new("sh")
+        let status = command("sh")
             .args(["-c", "kill -s \"$0\" \"$1\"", name, &child.id().to_string()])
             .status();
         assert!(status.expect("sh starts").success(), "the signal is sent");
@@ -222,7 +223,7 @@ impl Engine {
 
     /// Writes the configuration.
     fn configure(&self, url: &str, folder: &Path) {
-        let mut command = Command::new(program::path("z3950d"));
+        let mut command = command(program::path("z3950d"));
         command.args(["engine-config", "--engine", url]);
         command.args(["--nodes", &self.nodes().join(",")]);
         let ran = run(command.arg("--output").arg(folder), "");
@@ -231,7 +232,7 @@ impl Engine {
 
     /// Starts a server and waits until it listens.
     fn spawn(&self, name: &str, port: u16, commands: &str) -> Option<Child> {
-        let mut child = Command::new("sh")
+        let mut child = command("sh")
             .args(["-c", &format!("{commands} exec \"$@\""), "sh"])
             .arg(&self.program)
             .arg("--nodetach")

@@ -1,13 +1,13 @@
 //! The queries that `yaz-client` makes from texts: it searches for each text on a test server, which records the requests.
 
 use std::collections::HashMap;
-use std::process::Command;
 
 use z3950_asn1::apdu::{Apdu, Query};
 use z3950_server::testing::{Direction, TestServer, record};
 
 use crate::peer;
 use crate::program::run;
+use crate::surroundings::command;
 
 /// The longest command that yaz-client takes from a pipe, in octets.
 const LONGEST_COMMAND: usize = 10_000;
@@ -37,7 +37,7 @@ pub fn queries_sent(setup: &[&str], queries: &[&str]) -> Option<Vec<Option<Query
         input.push_str(&format!("refid q{number}\nfind {query}\n"));
     }
     input.push_str("quit\n");
-    let ran = run(&mut Command::new(program), &input);
+    let ran = run(&mut command(program), &input);
     assert!(
         ran.stdout.contains("Connection accepted by v3 target."),
         "yaz-client: {}{}",

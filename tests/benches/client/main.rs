@@ -15,12 +15,13 @@ mod table;
 
 use std::fmt::Write;
 use std::path::PathBuf;
-use std::process::{Command, ExitCode};
+use std::process::ExitCode;
 
 use peers::{Peer, Tools};
 use process::{Cost, Programs};
 use table::Table;
 use z3950_tests::program::path;
+use z3950_tests::surroundings::command;
 
 /// How thorough to be.
 #[derive(Clone, Copy)]
@@ -127,7 +128,9 @@ fn shows_a_record(command: &[PathBuf]) {
     let Some((program, arguments)) = command.split_first() else {
         return;
     };
-    let output = Command::new(program).args(arguments).output();
+    let output = z3950_tests::surroundings::command(program)
+        .args(arguments)
+        .output();
     let output = output.expect("the program starts");
     if !String::from_utf8_lossy(&output.stdout).contains("245") {
         println!("{} shows no record: {output:?}", program.display());
@@ -192,7 +195,7 @@ fn looked_up(
 
 /// Batches of different lengths; memory must not grow with the length.
 fn batch(tools: &Tools, programs: &Programs, effort: Effort) {
-    let help = Command::new(path("z3950")).args(["get", "--help"]).output();
+    let help = command(path("z3950")).args(["get", "--help"]).output();
     let help = help.expect("z3950 starts").stdout;
     if !String::from_utf8_lossy(&help).contains("--input") {
         println!("skipped: z3950 get takes no batches");

@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use tempfile::TempDir;
+use z3950_tests::surroundings::command;
 
 use crate::peers::SERVER_CORE;
 
@@ -40,7 +40,7 @@ impl Programs {
                 .join("benches/client/zoom")
                 .join(format!("{name}.c"));
             let program = folder.path().join(name);
-            let mut compiler = Command::new("cc");
+            let mut compiler = command("cc");
             compiler.args(["-O2", "-Wall", "-o"]).arg(&program);
             let status = compiler.arg(source).args(libraries).status();
             let is_built = status.is_ok_and(|status| status.success());
@@ -73,7 +73,7 @@ impl Programs {
     /// Runs a program that many times in a row; `None`, with a message, if one run failed. It shares a core with the server:
     /// waking another core for every request costs more than the request itself, and is not the client's cost.
     pub(crate) fn cost<S: AsRef<OsStr>>(&self, times: u32, command: &[S]) -> Option<Cost> {
-        let output = Command::new("taskset")
+        let output = z3950_tests::surroundings::command("taskset")
             .args(["-c", SERVER_CORE])
             .arg(&self.measure)
             .arg(times.to_string())

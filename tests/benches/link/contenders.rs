@@ -4,10 +4,10 @@ use std::ffi::OsStr;
 use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use z3950_marc::stream::{InputForm, RecordReader};
 use z3950_marc::{Field, iso2709};
+use z3950_tests::surroundings::command;
 
 use super::peers::{Catalogue, Peer};
 use super::relay::Relay;
@@ -239,7 +239,7 @@ impl Contender {
     /// Says if it shows no record: a program that fetches nothing would be the fastest.
     pub(super) fn shows_a_record(&self) {
         if let Some((program, arguments)) = self.command.split_first() {
-            let output = Command::new(program).args(arguments).output();
+            let output = command(program).args(arguments).output();
             let output = output.expect("the program starts");
             if !String::from_utf8_lossy(&output.stdout).contains("245") {
                 println!("{} shows no record: {output:?}", self.name);

@@ -2,7 +2,9 @@
 
 use std::collections::HashMap;
 use std::io::{BufRead, BufReader, Read};
-use std::process::{Command, Stdio};
+use std::process::Stdio;
+
+use z3950_tests::surroundings::command;
 
 use crate::peers::{LOAD_CORE, Peer, Tools};
 
@@ -59,7 +61,7 @@ impl Load {
 
     /// Runs for that many seconds; `None`, with a message, if the answers are missing or wrong.
     pub(crate) fn run(&self, tools: &Tools, peer: &Peer, seconds: f64) -> Option<Measured> {
-        let output = Command::new("taskset")
+        let output = command("taskset")
             .args(["-c", LOAD_CORE])
             .arg(&tools.zbench)
             .args(["-h", &format!("127.0.0.1:{}", peer.port)])
@@ -112,7 +114,7 @@ pub(crate) fn idle<T>(
     sessions: usize,
     figure: impl FnOnce() -> T,
 ) -> Option<(f64, T)> {
-    let mut child = Command::new("taskset")
+    let mut child = command("taskset")
         .args(["-c", LOAD_CORE])
         .arg(&tools.zbench)
         .args(["-h", &format!("127.0.0.1:{}", peer.port)])

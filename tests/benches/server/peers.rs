@@ -14,6 +14,7 @@ use bytes::Bytes;
 use z3950_marc::Field;
 use z3950_marc::iso2709;
 use z3950_tests::program::path;
+use z3950_tests::surroundings::command;
 
 /// The core of the servers, and that of the load.
 pub(crate) const SERVER_CORE: &str = "0";
@@ -95,7 +96,7 @@ impl Tools {
         }
         let compiled = ["zbench", "zcanned"].map(|name| {
             let program = folder.path().join(name);
-            let status = Command::new("cc")
+            let status = command("cc")
                 .args(["-O2", "-w", "-o"])
                 .arg(&program)
                 .arg(sources.join(format!("{name}.c")))
@@ -125,7 +126,7 @@ impl Tools {
         }
         let file = self.folder.path().join(format!("{records}.mrc"));
         let shared = crate::shared();
-        let status = Command::new("python3")
+        let status = command("python3")
             .arg(shared.join("bench/gen.py"))
             .arg(records.to_string())
             .arg(&file)
@@ -142,7 +143,7 @@ impl Tools {
 
     /// A file with that many copies of yaz-ztest's first record, each with its own number.
     pub(crate) fn like_ztest(&self, ztest: &Peer, records: usize) -> Option<Catalogue> {
-        let output = Command::new(path("z3950"))
+        let output = command(path("z3950"))
             .args(["search", &format!("127.0.0.1:{}/Default", ztest.port)])
             .args(["@attr 1=12 1", "--format", "marc"])
             .output()
@@ -178,7 +179,7 @@ impl Tools {
         start("z3950d", "Default", |port| {
             let mut command = match pinned {
                 true => on_core(&path("z3950d")),
-                false => Command::new(path("z3950d")),
+                false => command(path("z3950d")),
             };
             command.args([
                 "--listen",
@@ -262,7 +263,7 @@ impl Tools {
         fs::hard_link(&catalogue.file, register.join("records/all.mrc")).expect("linked");
         let began = Instant::now();
         for arguments in [&["init"][..], &["update", "records"], &["commit"]] {
-            let output = Command::new(&program)
+            let output = command(&program)
                 .current_dir(&register)
                 .args(["-v", "log", "-c", "zebra.cfg"])
                 .args(arguments)
@@ -327,7 +328,7 @@ impl Catalogue {
 }
 
 fn on_core(program: &Path) -> Command {
-    let mut command = Command::new("taskset");
+    let mut command = command("taskset");
     command.args(["-c", SERVER_CORE]).arg(program);
     command
 }

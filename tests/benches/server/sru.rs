@@ -2,10 +2,11 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Ipv4Addr, TcpStream};
-use std::process::Command;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
+
+use z3950_tests::surroundings::command;
 
 use crate::peers::{LOAD_CORE, Peer};
 
@@ -141,8 +142,6 @@ fn schema(peer: &Peer) -> &'static str {
 /// Has this thread, and those it starts, run on these cores only.
 fn pin(cores: &str) -> bool {
     let process = std::process::id().to_string();
-    let pinned = Command::new("taskset")
-        .args(["-pc", cores, &process])
-        .output();
+    let pinned = command("taskset").args(["-pc", cores, &process]).output();
     pinned.is_ok_and(|output| output.status.success())
 }

@@ -3,12 +3,12 @@
 mod credentials;
 mod gopher;
 
-use std::process::Command;
 use std::time::Duration;
 
 use expectrl::{Eof, Expect, Session};
 use serde_json::{Value, json};
 use z3950_tests::program::{Daemon, Ran, path, z3950, z3950_fed};
+use z3950_tests::surroundings::command;
 
 use crate::locators::gopher_server;
 
@@ -18,7 +18,7 @@ fn value(ran: &Ran) -> Value {
 
 /// What a command shows in a terminal.
 fn on_terminal(arguments: &[&str]) -> String {
-    let mut command = Command::new(path("z3950"));
+    let mut command = command(path("z3950"));
     command.args(arguments);
     let mut session = Session::spawn(command).expect("a terminal");
     session.set_expect_timeout(Some(Duration::from_secs(60)));

@@ -3,13 +3,14 @@
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::os::unix::process::ExitStatusExt;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use z3950_marc::iso2709;
 use z3950_marc::mrk;
 use z3950_tests::hex;
 use z3950_tests::program::{Daemon, path, run, z3950};
+use z3950_tests::surroundings::command;
 
 fn get(address: SocketAddr, rest: &str) -> Option<i32> {
     z3950(["get", &format!("z39.50r://{address}/{rest}")]).code
@@ -67,13 +68,13 @@ fn wrong_usage_is_reported() {
         &["--demo", "--listen", "nowhere"],
         &["--demo", "--listen", "192.0.2.1:1"],
     ] {
-        let ran = run(Command::new(path("z3950d")).args(arguments), "");
+        let ran = run(command(path("z3950d")).args(arguments), "");
         assert!(
             ran.code == Some(2) && ran.stdout.is_empty() && !ran.stderr.is_empty(),
             "{arguments:?}: {ran:?}"
         );
     }
-    let ran = run(Command::new(path("z3950d")).arg("--help"), "");
+    let ran = run(command(path("z3950d")).arg("--help"), "");
     assert!(
         ran.code == Some(0) && ran.stdout.contains("--demo") && ran.stdout.contains("Exit codes"),
         "{ran:?}"
@@ -82,7 +83,7 @@ fn wrong_usage_is_reported() {
 
 #[test]
 fn the_manual_page_has_the_commands() {
-    let ran = run(Command::new(path("z3950d")).arg("--man"), "");
+    let ran = run(command(path("z3950d")).arg("--man"), "");
     for words in [
         ".SH Z3950D ENGINE-CONFIG",
         ".SH Z3950D LOAD",
@@ -98,7 +99,7 @@ fn the_manual_page_has_the_commands() {
 
 /// Runs a program that must exit without a signal.
 fn ended(name: &str, arguments: &[&str]) -> (Option<i32>, String) {
-    let mut child = Command::new(path(name))
+    let mut child = command(path(name))
         .args(arguments)
         .stdin(Stdio::null())
         .stdout(Stdio::null())
@@ -141,7 +142,7 @@ fn audit_d1_a_certificate_without_a_tls_listener_is_refused() {
 fn audit_d20_files_without_an_end_are_refused() {
     let folder = tempfile::tempdir().expect("a folder");
     let pipe = folder.path().join("pipe.mrc");
-    let made = Command::new("mkfifo").arg(&pipe).status();
+    let made = command("mkfifo").arg(&pipe).status();
     assert!(made.expect("mkfifo runs").success());
     let pipe = pipe.to_str().expect("text");
     let in_folder = format!("x={}", folder.path().display());
@@ -257,7 +258,7 @@ fn a_clean_end_removes_the_lock_of_a_saved_file() {
 
 #[test]
 fn messages_go_to_standard_error() {
-    let mut child = Command::new(path("z3950d"))
+    let mut child = command(path("z3950d"))
         .args(["--demo", "-v", "--listen", "127.0.0.1:0"])
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
@@ -285,7 +286,7 @@ fn a_recording_that_is_incomplete_is_told_at_the_end() {
         let said = folder.path().join(limit);
         let said = said.to_str().expect("text");
         let mut recorder = Daemon::start(["--record", said, "--upstream", &upstream]);
-        let status = Command::new("prlimit")
+        let status = command("prlimit")
             .args(["--pid", &recorder.id().to_string()])
             .arg(format!("--fsize={limit}:unlimited"))
             .status();
@@ -306,7 +307,7 @@ fn a_recording_whose_last_line_is_cut_short_is_named_by_check() {
     )
     .expect("written");
     let said = said.to_str().expect("text");
-    let mut command = Command::new(path("z3950d"));
+    let mut command = command(path("z3950d"));
     let ran = run(command.args(["--replay", said, "--check"]), "");
     assert_eq!(ran.code, Some(0), "{ran:?}");
     assert!(

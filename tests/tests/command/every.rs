@@ -5,6 +5,7 @@ mod shelf;
 
 use std::collections::BTreeSet;
 use std::process::Stdio;
+use std::sync::LazyLock;
 
 use serde_json::Value;
 use z3950::retrieve::OutcomeName;
@@ -115,7 +116,12 @@ impl Page {
 }
 
 /// The help of the program and of all its commands and subcommands.
-fn pages() -> Vec<Page> {
+fn pages() -> &'static [Page] {
+    static PAGES: LazyLock<Vec<Page>> = LazyLock::new(read_pages);
+    &PAGES
+}
+
+fn read_pages() -> Vec<Page> {
     let mut pages = vec![Page::of("")];
     let mut index = 0;
     while let Some(page) = pages.get(index) {
@@ -131,8 +137,8 @@ fn pages() -> Vec<Page> {
 }
 
 /// The commands without subcommands.
-fn commands() -> impl Iterator<Item = Page> {
-    let pages = pages().into_iter();
+fn commands() -> impl Iterator<Item = &'static Page> {
+    let pages = pages().iter();
     pages.filter(|page| page.path.is_empty() || page.subcommands().next().is_none())
 }
 

@@ -6,7 +6,6 @@ mod prompt;
 use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::time::Duration;
 
 use z3950_asn1::bib1::diagnostics::Condition;
@@ -16,6 +15,7 @@ use z3950_server::fault::{Fault, When};
 use z3950_server::testing::{TestServer, TestServerBuilder, record};
 use z3950_tests::peer::Unheard;
 use z3950_tests::program::{self, z3950, z3950_fed};
+use z3950_tests::surroundings::command;
 
 use self::prompt::prompt;
 
@@ -267,7 +267,7 @@ fn a_full_disk_keeps_every_complete_record() {
     // Limits every file to 32 blocks of 512 octets. The program must survive the SIGXFSZ that the limit raises.
     let limited = "ulimit -f 32; exec \"$@\"";
     for more in [&[][..], &["--report", "y.tsv"]] {
-        let mut command = Command::new("sh");
+        let mut command = command("sh");
         command
             .args(["-c", limited, "sh"])
             .arg(program::path("z3950"));
@@ -304,7 +304,7 @@ fn a_full_disk_keeps_every_complete_record() {
         assert_eq!(records(Path::new(&output)), 400);
     }
     fs::remove_file(folder.join("y.mrc")).expect("removed");
-    let mut command = Command::new("sh");
+    let mut command = command("sh");
     command
         .args(["-c", limited, "sh"])
         .arg(program::path("z3950"));

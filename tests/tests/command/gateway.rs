@@ -2,12 +2,12 @@
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::process::Command;
 
 use z3950_marc::iso2709;
 use z3950_server::testing::{TestServer, record};
 use z3950_tests::peer::find;
 use z3950_tests::program::{Daemon, Ran, path, run, z3950};
+use z3950_tests::surroundings::command;
 
 /// Starts a gateway that answers by the docid of the URL, and returns its address.
 fn gateway() -> SocketAddr {
@@ -133,7 +133,7 @@ fn batches_go_through_the_gateway() {
 fn the_environment_names_a_gateway_and_an_option_replaces_it() {
     let address = gateway();
     let run = |flags: &[&str]| {
-        let mut command = Command::new(path("z3950"));
+        let mut command = command(path("z3950"));
         command
             .env("Z3950_GATEWAY", format!("http://ann:secret@{address}/"))
             .args(["get", "z39.50r://127.0.0.1:1/books?none"])
@@ -279,7 +279,7 @@ fn curl_sends_a_url_as_the_request_target() {
         return;
     };
     let ask = |target: &str| {
-        let mut command = Command::new(&curl);
+        let mut command = command(&curl);
         command.args([
             "--silent",
             "--max-time",

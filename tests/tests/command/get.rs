@@ -1,7 +1,6 @@
 //! `z3950 get`, `z3950 plan` and a URL alone.
 
 use std::net::TcpListener;
-use std::process::Command;
 use std::time::Duration;
 
 use expectrl::{Eof, Expect, Session};
@@ -11,6 +10,7 @@ use z3950_server::fault::{Fault, When};
 use z3950_server::testing::{TestServer, record};
 use z3950_tests::peer::Unheard;
 use z3950_tests::program::{Ran, path, run, z3950};
+use z3950_tests::surroundings::command;
 
 fn demo(rest: &str, flags: &[&str]) -> Ran {
     let url = format!("z39.50r://localhost/{rest}");
@@ -303,7 +303,7 @@ fn a_closed_pipe_is_not_a_fault() {
     let program = path("z3950");
     let script = "for i in 1 2 3 4 5; do set -- \"$@\" \"$2\"; done; \"$0\" --demo get \"$@\" | head -n 1; echo \"${PIPESTATUS[0]}\"";
     let ran = run(
-        Command::new("bash")
+        command("bash")
             .args(["-c", script])
             .arg(program)
             .args(["--format=text", "z39.50r://localhost/books?pg1342"]),
@@ -384,7 +384,7 @@ fn z_6_4_words_of_a_server_cannot_steer_a_terminal() {
         .start();
     for (docid, shown) in [("id7", "Se\\x1b[2Jven"), ("id8", "\\x1b[2Jgone")] {
         let url = server.url(&format!("/cat?{docid}"));
-        let mut command = Command::new(path("z3950"));
+        let mut command = command(path("z3950"));
         command.args(["get", "--color", "never", url.as_str()]);
         let mut session = Session::spawn(command).expect("a terminal");
         session.set_expect_timeout(Some(Duration::from_secs(60)));

@@ -1,10 +1,10 @@
 //! Copies and their availability, from OPAC records and from MARC, as a table and in JSON.
 
 use std::collections::BTreeSet;
-use std::process::Command;
 
 use serde_json::{Value, json};
 use z3950_tests::program::{Ran, path, run, z3950};
+use z3950_tests::surroundings::command;
 
 use super::every::documented;
 
@@ -31,7 +31,7 @@ fn every_command_shows_holdings_as_a_table() {
         demo(&[&["lookup"], &with_syntax[..], &["docid:pg158"]].concat()),
         demo(&[&["search"], &with_syntax[..], &["@attr 1=12 pg158"]].concat()),
         run(
-            Command::new(path("z3950")).args(["--demo", "open", target]),
+            command(path("z3950")).args(["--demo", "open", target]),
             "format opac\nfind @attr 1=12 pg158\nshow 1\n",
         ),
     ] {
@@ -95,7 +95,7 @@ fn a_record_that_tells_of_no_copies_has_no_holdings() {
 #[test]
 fn records_with_holdings_are_read_back() {
     let found = demo(&["get", "--format", "json", EMMA]).stdout;
-    let mut convert = Command::new(path("z3950"));
+    let mut convert = command(path("z3950"));
     let ran = run(convert.args(["convert", "--to", "line", "-"]), &found);
     assert_eq!(ran.code, Some(0), "{ran:?}");
     assert!(ran.stdout.contains("245 10 $a Emma"), "{ran:?}");
@@ -136,7 +136,7 @@ fn opac_records_are_written_in_every_format_of_their_marc_record() {
     assert_eq!(opac["syntax"]["name"], "opac");
     let raw = &opac["record"];
     assert!(raw["holdingsData"].is_array() && raw.get("bibliographicRecord").is_none());
-    let mut convert = Command::new(path("z3950"));
+    let mut convert = command(path("z3950"));
     let ran = run(
         convert.args(["convert", "--to", "mrk", "-"]),
         &opac.to_string(),
@@ -153,7 +153,7 @@ fn fields_of_copies_are_a_table_in_text_too() {
         "{shown}"
     );
     // Readers skip it.
-    let mut convert = Command::new(path("z3950"));
+    let mut convert = command(path("z3950"));
     let ran = run(
         convert.args(["convert", "--from", "line", "--to", "line", "-"]),
         &shown,
@@ -206,7 +206,7 @@ fn copies_are_columns_and_rows_of_tables() {
 #[test]
 fn the_prompt_shows_the_copies_of_a_record() {
     let script = "find @attr 1=12 pg158\nholdings\nholdings 1\nholdings 2\nfind @attr 1=12 pg1342\nholdings 1\n";
-    let mut open = Command::new(path("z3950"));
+    let mut open = command(path("z3950"));
     let ran = run(open.args(["--demo", "open", "localhost/books"]), script);
     let table = TABLE.strip_prefix("Holdings:\n").expect("a heading");
     assert_eq!(ran.stdout.matches(table).count(), 2, "{ran:?}");

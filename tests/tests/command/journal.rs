@@ -2,10 +2,10 @@
 
 use std::fs;
 use std::path::PathBuf;
-use std::process::Command;
 use std::time::{Duration, Instant};
 
 use z3950_tests::program::{Daemon, Ran, path, run, z3950};
+use z3950_tests::surroundings::command;
 
 const ONE: &str = "=LDR  00000nam a2200000 a 4500\n=001  one\n=245  00$aOne\n";
 
@@ -57,19 +57,13 @@ impl Saved {
     }
 
     fn fold(&self) -> Ran {
-        run(
-            Command::new(path("z3950d")).arg("--fold").arg(self.file()),
-            "",
-        )
+        run(command(path("z3950d")).arg("--fold").arg(self.file()), "")
     }
 
     /// Runs `z3950d --save` with another option, until it ends by itself.
     fn ended(&self, option: &str) -> Ran {
         let save = self.save();
-        run(
-            Command::new(path("z3950d")).args(["--save", &save, option]),
-            "",
-        )
+        run(command(path("z3950d")).args(["--save", &save, option]), "")
     }
 }
 
@@ -177,7 +171,7 @@ fn a_journal_that_cannot_be_used_stops_the_start() {
     refused(&["there is no file", "put the file back"]);
     fs::write(saved.file(), ONE).expect("written");
     let other = run(
-        Command::new(path("z3950d")).args(["--save", &saved.save(), "--docid", "035$a"]),
+        command(path("z3950d")).args(["--save", &saved.save(), "--docid", "035$a"]),
         "",
     );
     check(&other, 2, &["from field 001, not 035$a", "--fold"]);
@@ -216,7 +210,7 @@ fn a_full_disk_refuses_updates_and_loses_none() {
     let saved = Saved::new();
     let mut daemon = saved.daemon();
     let room = |limit: &str| {
-        let status = Command::new("prlimit")
+        let status = command("prlimit")
             .args(["--pid", &daemon.id().to_string()])
             .arg(format!("--fsize={limit}:unlimited"))
             .status();

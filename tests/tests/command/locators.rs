@@ -5,13 +5,13 @@ use std::io::{BufRead, BufReader, Write};
 use std::net::{Ipv4Addr, TcpListener};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
-use std::process::Command;
 use std::time::Duration;
 
 use expectrl::{Eof, Expect, Session};
 use serde_json::{Value, json};
 use z3950_tests::peer::Unheard;
 use z3950_tests::program::{Daemon, Ran, path, run, z3950, z3950_fed};
+use z3950_tests::surroundings::command;
 
 /// A Gopher server on loopback that answers each request line with the result of `answer` until the test ends; returns its
 /// port.
@@ -146,7 +146,7 @@ fn get_reads_gopher_by_type() {
 fn get_on_a_terminal_escapes_and_asks() {
     let port = gopher_server(answer);
     let check = |path: &str, question: Option<(&str, &str)>, expected: &str| {
-        let mut command = Command::new(self::path("z3950"));
+        let mut command = command(self::path("z3950"));
         command.args(["get", "--color", "never"]);
         command.arg(format!("gopher://127.0.0.1:{port}/{path}"));
         let mut session = Session::spawn(command).expect("a terminal");
@@ -415,7 +415,7 @@ fn as_user(home: &Path, arguments: &[&str]) -> Ran {
         fs::set_permissions(&program, fs::Permissions::from_mode(0o755))
             .expect("its owner is this user");
     }
-    let mut command = Command::new(path("z3950"));
+    let mut command = command(path("z3950"));
     command
         .args(arguments)
         .env("HOME", home)

@@ -8,6 +8,7 @@ mod shared;
 use z3950_server::fault::{Fault, When};
 use z3950_server::testing::{TestServer, record};
 use z3950_tests::program::{Ran, z3950_fed};
+use z3950_tests::surroundings::command;
 
 fn demo(url: &str, commands: &str, flags: &[&str]) -> Ran {
     z3950_fed(["--demo", "open", url].iter().chain(flags), commands)
@@ -248,10 +249,7 @@ fn a_file_of_yaz_client_runs_unchanged() {
     };
     let target = format!("127.0.0.1:{}/Default", server.port);
     let commands = format!("open {target}\n{ORDINARY}");
-    let theirs = run(
-        &mut std::process::Command::new(yaz),
-        &format!("{commands}quit\n"),
-    );
+    let theirs = run(&mut command(yaz), &format!("{commands}quit\n"));
     let theirs: Vec<&str> = theirs
         .stdout
         .lines()

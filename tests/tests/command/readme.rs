@@ -4,10 +4,11 @@
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
 use rcgen::{CertificateParams, KeyPair};
 use z3950_tests::program::{path, run};
+use z3950_tests::surroundings::command;
 
 const PAGES: [&str; 5] = [
     include_str!("../../../README.md"),
@@ -19,7 +20,7 @@ const PAGES: [&str; 5] = [
 
 /// What `z3950d` prints with these arguments.
 fn z3950d(arguments: &[&str]) -> String {
-    let ran = run(Command::new(path("z3950d")).args(arguments), "");
+    let ran = run(command(path("z3950d")).args(arguments), "");
     assert_eq!(ran.code, Some(0), "{arguments:?}: {ran:?}");
     ran.stdout
 }
@@ -30,7 +31,7 @@ fn run_line(line: &str, folder: &Path) -> String {
     let binaries = path("z3950d");
     let binaries = binaries.parent().expect("a folder");
     let inherited = std::env::var("PATH").unwrap_or_default();
-    let mut child = Command::new("sh")
+    let mut child = command("sh")
         .args(["-c", line])
         .current_dir(folder)
         .env("PATH", format!("{}:{inherited}", binaries.display()))
@@ -43,7 +44,7 @@ fn run_line(line: &str, folder: &Path) -> String {
     let mut first = String::new();
     stdout.read_line(&mut first).expect("text");
     if first.starts_with("listening on ") {
-        let stopped = Command::new("kill").arg(child.id().to_string()).status();
+        let stopped = command("kill").arg(child.id().to_string()).status();
         assert!(stopped.expect("kill runs").success());
     }
     let mut rest = String::new();

@@ -5,6 +5,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 use z3950_tests::peer::Unheard;
 use z3950_tests::program::{Daemon, Ran, run, z3950};
+use z3950_tests::surroundings::command;
 
 /// A front whose database `union` is at the demo catalogue and at a server that is down.
 struct Union {
@@ -134,7 +135,7 @@ fn a_batch_reports_the_source_that_failed_and_counts_it_at_the_end() {
 fn the_prompt_shows_the_hits_of_each_source_on_one_line() {
     let union = union();
     let target = format!("{}/union", union.front.address());
-    let mut command = std::process::Command::new(z3950_tests::program::path("z3950"));
+    let mut command = command(z3950_tests::program::path("z3950"));
     let ran = run(
         command.arg("open"),
         &format!("open {target}\nfind ti:pride\nquit\n"),

@@ -3,13 +3,14 @@
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 use std::sync::{Arc, Mutex};
 use std::thread;
 
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair, date_time_ymd};
 use tempfile::TempDir;
 use z3950_tests::program::{Daemon, Ran, path, run, z3950};
+use z3950_tests::surroundings::command;
 
 /// The host in certificates and proxy requests; it is never resolved.
 const HOST: &str = "lib.example";
@@ -23,7 +24,7 @@ struct Listener {
 
 impl Listener {
     fn start(arguments: &[&str]) -> Self {
-        let mut child = Command::new(path("z3950d"))
+        let mut child = command(path("z3950d"))
             .arg("--demo")
             .args(arguments)
             .stdin(Stdio::null())
@@ -164,7 +165,7 @@ fn openssl(folder: &Path, more: &[&str]) -> Option<(String, String)> {
         "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2",
     ];
     let ran = run(
-        Command::new(program)
+        command(program)
             .args(plain)
             .args(["-keyout", &key, "-out", &certificate])
             .args(more),
@@ -222,7 +223,7 @@ fn audit_d16_files_of_certificates_and_keys_are_named() {
     let (certificate, key) = authority.certify(&["127.0.0.1"], false, true);
     let (_, other) = authority.certify(&["other.example"], false, true);
     let server = |certificate: &str, key: &str, authorities: &str| {
-        let mut command = Command::new(path("z3950d"));
+        let mut command = command(path("z3950d"));
         command.args(["--demo", "--listen", "tls:127.0.0.1:0"]);
         command.args(["--certificate", certificate, "--key", key]);
         run(command.args(["--client-authorities", authorities]), "")
@@ -449,7 +450,7 @@ fn proxies_lead_to_the_server() {
     assert!(is_found(&ran), "{ran:?}");
     assert_eq!(http.asked().len(), 1);
     let ran = run(
-        Command::new(path("z3950"))
+        command(path("z3950"))
             .env("ALL_PROXY", &by_socks5)
             .args(["search", &target, "ti:pride", "--count", "0"]),
         "",

@@ -2,7 +2,6 @@
 //! errors.
 
 use std::fs;
-use std::process::Command;
 
 use serde_json::Value;
 use z3950_asn1::apdu::{Apdu, CloseReason};
@@ -10,6 +9,7 @@ use z3950_server::Diagnostic;
 use z3950_server::fault::{Fault, When};
 use z3950_server::testing::{TestServer, record};
 use z3950_tests::program::{Ran, path, run, z3950, z3950_fed};
+use z3950_tests::surroundings::command;
 
 fn demo(arguments: &[&str]) -> Ran {
     z3950(["--demo"].iter().chain(arguments))
@@ -317,7 +317,7 @@ fn audit_d10_a_proxy_that_is_named_is_used_for_this_machine_too() {
     let proxy = "http://127.0.0.1:1";
     let search = |options: &[&str], variables: &[(&str, &str)]| {
         let arguments = ["search", &target, "seven", "--count", "0"];
-        let mut command = Command::new(path("z3950"));
+        let mut command = command(path("z3950"));
         command
             .args([&arguments[..], options].concat())
             .envs(variables.iter().copied());
@@ -425,7 +425,7 @@ fn audit_d16_messages_say_what_is_wrong_and_what_to_do() {
 fn help_that_cannot_be_written_is_a_failure() {
     for arguments in [&["--help"][..], &["--version"], &["search", "--help"]] {
         let full = std::fs::File::options().write(true).open("/dev/full");
-        let status = std::process::Command::new(z3950_tests::program::path("z3950"))
+        let status = command(z3950_tests::program::path("z3950"))
             .args(arguments)
             .stdout(full.expect("opened"))
             .stderr(std::process::Stdio::null())

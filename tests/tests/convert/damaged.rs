@@ -12,6 +12,7 @@ use z3950_marc::stream::InputForm;
 use z3950_tests::peer::find;
 use z3950_tests::program::z3950;
 use z3950_tests::random::Random;
+use z3950_tests::surroundings::command;
 
 use crate::{files, records};
 
@@ -203,10 +204,7 @@ fn audit_a5_yaz_marcdump_finds_fewer() {
     let folder = tempfile::tempdir().expect("a directory");
     let input = folder.path().join("input.mrc");
     std::fs::write(&input, document).expect("the file is written");
-    let theirs = std::process::Command::new(program)
-        .arg(&input)
-        .output()
-        .expect("it runs");
+    let theirs = command(program).arg(&input).output().expect("it runs");
     let ours = z3950(["convert".as_ref(), input.as_os_str()]);
     let count = |octets: &[u8]| String::from_utf8_lossy(octets).matches("\n001 id").count();
     assert!(count(&ours.octets) >= HEALTHY, "{}", count(&ours.octets));

@@ -1,10 +1,10 @@
 //! danMARC compared with yaz-marcdump: control fields with subfields, and danMARC's character set, both ways.
 
 use std::path::Path;
-use std::process::Command;
 
 use z3950_tests::peer::find;
 use z3950_tests::program::z3950;
+use z3950_tests::surroundings::command;
 
 /// A record with these indicator and identifier lengths in its leader.
 fn record(indicators: u8, identifiers: u8, fields: &[(&str, &[u8])]) -> Vec<u8> {
@@ -22,7 +22,7 @@ fn record(indicators: u8, identifiers: u8, fields: &[(&str, &[u8])]) -> Vec<u8> 
 }
 
 fn yaz_marcdump(arguments: &[&str], file: &Path) -> Option<Vec<u8>> {
-    let output = Command::new(find("yaz-marcdump")?)
+    let output = command(find("yaz-marcdump")?)
         .args(arguments)
         .arg(file)
         .output()

@@ -1,10 +1,11 @@
 //! `z3950 convert` where the input, the arguments or the machine is at fault.
 
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
 use z3950_marc::{Field, MarcRecord, iso2709};
 use z3950_tests::program::path;
+use z3950_tests::surroundings::command;
 
 use super::command::*;
 
@@ -31,7 +32,7 @@ fn a_closed_pipe_is_not_a_fault() {
     let file = folder.path().join("many.mrc");
     std::fs::write(&file, marc(&["a"]).repeat(20_000)).expect("written");
     let status = |file: &Path| {
-        let mut child = Command::new(path("z3950"))
+        let mut child = command(path("z3950"))
             .arg("convert")
             .arg(file)
             .stdout(Stdio::piped())

@@ -2,10 +2,11 @@
 
 use std::io::Write;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
 use z3950_tests::program::{path, z3950, z3950_fed};
+use z3950_tests::surroundings::command;
 
 const RECORD: &str = "=LDR  00000nam a2200000 a 4500\n=001  one\n=245  10$aTitle\n\n";
 
@@ -63,7 +64,7 @@ fn nothing_is_written_if_an_input_is_missing() {
 
 /// `z3950 convert` of standard input or a file.
 fn started(arguments: &[&str]) -> Child {
-    Command::new(path("z3950"))
+    command(path("z3950"))
         .arg("convert")
         .args(arguments)
         .stdin(Stdio::piped())
@@ -73,7 +74,7 @@ fn started(arguments: &[&str]) -> Child {
 }
 
 fn send(signal: &str, child: &Child) {
-    let sent = Command::new("kill")
+    let sent = command("kill")
         .args(["-s", signal, &child.id().to_string()])
         .stderr(Stdio::null())
         .status();
@@ -81,7 +82,7 @@ fn send(signal: &str, child: &Child) {
 }
 
 fn pipe(path: &Path) {
-    let made = Command::new("mkfifo").arg(path).status();
+    let made = command("mkfifo").arg(path).status();
     assert!(made.expect("mkfifo starts").success());
 }
 
@@ -167,7 +168,7 @@ fn dev_stdout_is_written_at_the_current_position() {
     std::fs::write(&input, RECORD).expect("written");
     let mut file = std::fs::File::create(&output).expect("made");
     file.write_all(b"before\n").expect("written");
-    let status = Command::new(path("z3950"))
+    let status = command(path("z3950"))
         .args(["convert", "--to", "mrk", "-o", "/dev/stdout"])
         .arg(&input)
         .stdout(file.try_clone().expect("cloned"))

@@ -1,7 +1,6 @@
 //! Real records compared with yaz-marcdump: the same tags, order, indicators and text, record by record.
 
 use std::collections::BTreeMap;
-use std::process::Command;
 
 use z3950_marc::MarcRecord;
 use z3950_marc::charset::{Charset, NormalForm, Options, to_utf8};
@@ -10,6 +9,7 @@ use z3950_marc::iso2709;
 use z3950_marc::marcline;
 use z3950_tests::peer::find;
 use z3950_tests::program::z3950_fed;
+use z3950_tests::surroundings::command;
 
 use crate::{files, nfc, records};
 
@@ -54,7 +54,7 @@ fn text_is_that_of_yaz_marcdump() {
         for (set, (input, expected)) in sets {
             let input_file = folder.path().join("input.mrc");
             std::fs::write(&input_file, input).expect("the file is written");
-            let theirs = Command::new(&program)
+            let theirs = command(&program)
                 .args(["-f", set, "-t", "utf-8", "-o", "line"])
                 .arg(&input_file)
                 .output()
@@ -91,7 +91,7 @@ fn yaz_marcdump_reads_and_writes_the_same_marcxchange() {
     let marcdump = |from: &str, to: &str, input: &str| {
         let path = folder.path().join("input");
         std::fs::write(&path, input).expect("written");
-        let ended = Command::new(&program)
+        let ended = command(&program)
             .args(["-f", "utf-8", "-t", "utf-8", "-i", from, "-o", to])
             .arg(&path)
             .output()

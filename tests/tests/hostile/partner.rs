@@ -2,7 +2,7 @@
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 use std::time::Duration;
 
 use bytes::BytesMut;
@@ -20,6 +20,7 @@ use z3950_marc::iso2709;
 use z3950_server::testing::record;
 use z3950_tests::hex;
 use z3950_tests::program::path;
+use z3950_tests::surroundings::command;
 
 /// How long an answer may take before the test fails.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -202,7 +203,7 @@ pub(crate) struct Process {
 impl Process {
     /// Starts it on a free loopback port with the arguments.
     pub(crate) fn start(arguments: &[&str]) -> Self {
-        let mut child = Command::new(path("z3950d"))
+        let mut child = command(path("z3950d"))
             .args(arguments)
             .args(["--listen", "127.0.0.1:0"])
             .stdin(Stdio::null())

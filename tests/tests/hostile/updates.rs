@@ -2,7 +2,6 @@
 //! and the next server continues from them. `tests/benches/durability.rs` does so 500 times.
 
 use std::path::Path;
-use std::process::Command;
 
 use z3950_asn1::apdu::Apdu;
 use z3950_marc::MarcRecord;
@@ -10,6 +9,7 @@ use z3950_marc::iso2709;
 use z3950_server::testing::record;
 use z3950_tests::program::{path, run};
 use z3950_tests::random::Random;
+use z3950_tests::surroundings::command;
 
 use super::partner::{Partner, Process, TITLE, insert};
 
@@ -18,7 +18,7 @@ const TOGETHER: usize = 3;
 
 /// How many steps the file holds with its journal, which is folded into it. Asserts that it is complete and holds the records of the first steps in order.
 fn steps(file: &Path) -> usize {
-    let ran = run(Command::new(path("z3950d")).arg("--fold").arg(file), "");
+    let ran = run(command(path("z3950d")).arg("--fold").arg(file), "");
     assert!(ran.code == Some(0) || !file.exists(), "{ran:?}");
     let octets = std::fs::read(file).unwrap_or_default();
     let mut rest = &octets[..];

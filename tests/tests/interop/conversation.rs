@@ -2,11 +2,11 @@
 //! each using the services that it supports: search, piggyback, present, scan, sort, delete, update.
 
 use std::path::Path;
-use std::process::Command;
 
 use tempfile::TempDir;
 use z3950_tests::peer;
 use z3950_tests::program::{Daemon, Ran, run, z3950_fed};
+use z3950_tests::surroundings::command;
 
 use crate::judged;
 
@@ -98,7 +98,7 @@ fn audit_c2_yaz_client_completes_it_over_tls() {
         ["cert.pem", "key.pem"].map(|name| folder.path().join(name).display().to_string());
     let plain = "req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=localhost";
     let ran = run(
-        Command::new(openssl)
+        command(openssl)
             .args(plain.split(' '))
             .args(["-keyout", &key, "-out", &certificate]),
         "",
@@ -117,7 +117,7 @@ fn yaz_client(program: &Path, place: &str) {
          delete 2\nclose\nquit\n",
         NEW.replace('"', "'"),
     );
-    let ran = run(&mut Command::new(program), &commands);
+    let ran = run(&mut command(program), &commands);
     stand_in_order(
         &ran.stdout,
         &[
@@ -167,7 +167,7 @@ fn zoomsh_completes_it() {
         "show 0 1",
     ];
     let ran = run(
-        Command::new(program)
+        command(program)
             .arg("-e")
             .arg(connect)
             .args(commands)
@@ -220,7 +220,7 @@ fn perl_completes_it() {
     };
     let server = server();
     let target = format!("{}/books", server.daemon.address());
-    let ran = run(Command::new(perl).args(["-e", PERL, &target, NEW]), "");
+    let ran = run(command(perl).args(["-e", PERL, &target, NEW]), "");
     assert_eq!(
         ran.stdout,
         "one 1 id1\nsorted id3 id1 id2\nscan war 3\nupdate\nfour 1 Newcomer\nerror 114\n",
@@ -231,7 +231,7 @@ fn perl_completes_it() {
 }
 
 pub(crate) fn has_zoom(perl: &Path) -> bool {
-    let ran: Ran = run(Command::new(perl).args(["-MZOOM", "-e", "1"]), "");
+    let ran: Ran = run(command(perl).args(["-MZOOM", "-e", "1"]), "");
     let is_there = ran.code == Some(0);
     assert!(
         is_there || std::env::var("Z3950_PEERS").as_deref() != Ok("required"),

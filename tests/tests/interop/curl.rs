@@ -1,14 +1,14 @@
 //! curl as a client of z3950d over HTTP: methods, forms, chunked bodies, connections that are kept.
 
 use std::path::Path;
-use std::process::Command;
 
 use z3950_tests::peer;
 use z3950_tests::program::{Daemon, run};
+use z3950_tests::surroundings::command;
 
 /// What curl prints: with `--write-out`, the status, the number of connections so far and the type come last.
 fn curl(program: &Path, arguments: &[&str], body: &str) -> String {
-    let mut command = Command::new(program);
+    let mut command = command(program);
     command.args(["--silent", "--max-time", "20", "--data-binary", "@-"]);
     let ran = run(command.args(arguments), body);
     assert_eq!(ran.code, Some(0), "{arguments:?}: {}", ran.stderr);

@@ -2,11 +2,11 @@
 //! packets.
 
 use std::fmt::Write;
-use std::process::Command;
 
 use z3950_server::testing::{Direction, TestServer, TranscriptEntry};
 use z3950_tests::peer;
 use z3950_tests::program::{Ran, run};
+use z3950_tests::surroundings::command;
 
 /// If an APDU is shorter than this, the dissector waits for more octets and then loses track.
 const SHORTEST: usize = 7;
@@ -45,7 +45,7 @@ fn tshark_reads_a_conversation() {
          find @and @attr 1=4 war @attr 1=4 peace\nfind @attr 1=9999 x\nshow 99\ndelete 1\nclose\nquit\n",
         server.addr()
     );
-    run(&mut Command::new(client), &input);
+    run(&mut command(client), &input);
     let entries = server.wait_for_end();
     assert!(entries.len() > 20, "{:?}", server.names());
     assert!(
@@ -56,14 +56,14 @@ fn tshark_reads_a_conversation() {
     let (text, packets_file) = (folder.path().join("said"), folder.path().join("said.pcap"));
     std::fs::write(&text, packets(&entries)).expect("written");
     let written = run(
-        Command::new(text2pcap)
+        command(text2pcap)
             .args(["-q", "-D", "-T", "4000,210"])
             .args([&text, &packets_file]),
         "",
     );
     assert_eq!(written.code, Some(0), "{written:?}");
     let read = |filter: &str| -> Ran {
-        let mut command = Command::new(&tshark);
+        let mut command = command(&tshark);
         command.arg("-r").arg(&packets_file);
         run(
             command.args(["-d", "tcp.port==210,z3950", "-Y", filter]),

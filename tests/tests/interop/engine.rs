@@ -13,7 +13,7 @@ mod setup;
 mod terms;
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
@@ -21,6 +21,7 @@ use z3950_marc::{MarcRecord, iso2709, mrk};
 use z3950_tests::peer;
 use z3950_tests::program::{Daemon, Ran, run};
 use z3950_tests::searchd::Engine;
+use z3950_tests::surroundings::command;
 
 use self::made_up::records;
 
@@ -32,13 +33,13 @@ fn octets(records: &[MarcRecord]) -> Vec<Bytes> {
 fn yaz_client(place: &str, commands: &str) -> String {
     let program = peer::find("yaz-client").expect("yaz-client");
     let input = format!("open {place}\n{commands}\nquit\n");
-    let Ran { stdout, .. } = run(&mut Command::new(program), &input);
+    let Ran { stdout, .. } = run(&mut command(program), &input);
     stdout
 }
 
 /// What zoomsh prints of the first record of a search, if it is there.
 fn zoomsh(place: &str, query: &str) -> Option<String> {
-    let mut command = Command::new(peer::find("zoomsh")?);
+    let mut command = command(peer::find("zoomsh")?);
     command.args([
         "-e",
         &format!("connect {place}"),
@@ -141,7 +142,7 @@ fn sru(place: &str, query: &str) -> String {
     let url = format!(
         "http://{place}?operation=searchRetrieve&version=1.2&maximumRecords=5&query={query}"
     );
-    run(Command::new(&curl).args(["-s", &url]), "").stdout
+    run(command(&curl).args(["-s", &url]), "").stdout
 }
 
 /// Each node in turn is gone; what the others have is found, and the node is named. The sum of what is found.
@@ -284,7 +285,7 @@ fn an_engine_with_another_configuration_is_refused_with_the_line() {
         };
         let settings = engine.folder().join("z3950d.toml");
         std::fs::write(&settings, lines.to_owned() + &engine.settings("")).expect("written");
-        let mut command = Command::new(z3950_tests::program::path("z3950d"));
+        let mut command = command(z3950_tests::program::path("z3950d"));
         command
             .args(["--listen", "127.0.0.1:0", "--config"])
             .arg(&settings);
@@ -308,7 +309,7 @@ fn a_reload_asks_the_engine_as_well() {
     std::fs::write(&settings, engine.settings("")).expect("written");
     let log = engine.folder().join("z3950d.log");
     let errors = std::fs::File::create(&log).expect("a log");
-    let mut command = Command::new(z3950_tests::program::path("z3950d"));
+    let mut command = command(z3950_tests::program::path("z3950d"));
     command.args(["--listen", "127.0.0.1:0", "--config"]);
     let command = command.arg(&settings).stdout(Stdio::null()).stderr(errors);
     let mut daemon = command.spawn().expect("starts");
@@ -325,7 +326,9 @@ fn a_reload_asks_the_engine_as_well() {
     };
     let reload = || {
         let id = daemon.id().to_string();
-        let status = Command::new("kill").args(["-s", "HUP", &id]).status();
+        let status = z3950_tests::surroundings::command("kill")
+            .args(["-s", "HUP", &id])
+            .status();
         assert!(status.expect("kill starts").success());
     };
     said("SRU at");

@@ -7,7 +7,7 @@ use std::os::fd::OwnedFd;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
@@ -17,6 +17,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use z3950_tests::peer;
 use z3950_tests::program::{Ran, z3950};
+use z3950_tests::surroundings::command;
 
 /// A text with every kind of line that dot-stuffing would change.
 const TEXT: &str = "Hello\n.hidden dot\n..two dots\n.\nend\n";
@@ -261,7 +262,7 @@ impl Inetd {
 /// Serves one connection to its end. gophernicus refuses to run as root.
 fn serve(program: &Path, port: u16, root: &Path, stream: TcpStream) {
     const NOBODY: u32 = 65534;
-    let mut command = Command::new(program);
+    let mut command = command(program);
     let output = stream.try_clone().expect("a second handle");
     command
         .args(["-h", "localhost", "-p", &port.to_string(), "-r"])
@@ -331,7 +332,7 @@ impl Pygopherd {
         let configuration = home.path().join("pygopherd.conf");
         fs::write(&configuration, configured(packaged, port, home.path()))
             .expect("the file is written");
-        let mut child = Command::new(program)
+        let mut child = command(program)
             .arg(&configuration)
             .stdin(Stdio::null())
             .stdout(Stdio::null())

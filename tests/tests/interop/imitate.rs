@@ -2,7 +2,6 @@
 //! records and the wording of diagnostics.
 
 use std::net::{Ipv4Addr, SocketAddr};
-use std::process::Command;
 
 use z3950::service::search::SearchOptions;
 use z3950::{Client, ClientOptions};
@@ -11,6 +10,7 @@ use z3950_server::imitate::Imitated;
 use z3950_server::testing::TestServer;
 use z3950_tests::peer;
 use z3950_tests::program::run;
+use z3950_tests::surroundings::command;
 
 /// The part of yaz-client's output that depends on the server's answers: no prompts, times or fields of records.
 const ANSWERS: &[&str] = &[
@@ -42,7 +42,7 @@ const ANSWERS: &[&str] = &[
 /// What yaz-client prints for these commands.
 fn answers(program: &std::path::Path, port: u16, setup: &str, commands: &str) -> Vec<String> {
     let input = format!("{setup}\nopen tcp:127.0.0.1:{port}\n{commands}\nquit\n");
-    let ran = run(&mut Command::new(program), &input);
+    let ran = run(&mut command(program), &input);
     // A prompt may precede an answer.
     let lines = ran
         .stdout

@@ -1,11 +1,11 @@
 //! Clients judged by `z3950d --judge`: what they do after faults, and the report in the form of viewers of CI services.
 
 use std::path::Path;
-use std::process::Command;
 
 use serde_json::Value;
 use z3950_tests::peer;
 use z3950_tests::program::{Daemon, run, z3950, z3950_fed};
+use z3950_tests::surroundings::command;
 
 use crate::conversation::has_zoom;
 
@@ -63,23 +63,20 @@ fn a_close_of_the_server_is_answered_by_our_client() {
     assert_eq!(failed(&mut daemon), [""; 0]);
     if let Some(program) = peer::find("yaz-client") {
         let (mut daemon, place) = start();
-        run(
-            &mut Command::new(program),
-            &format!("open {place}\n{commands}"),
-        );
+        run(&mut command(program), &format!("open {place}\n{commands}"));
         assert_eq!(failed(&mut daemon), ["fail close.last"]);
     }
     if let Some(program) = peer::find("zoomsh") {
         let (mut daemon, place) = start();
         let commands = [&format!("connect {place}"), "search @attr 1=4 war", "quit"];
-        run(Command::new(program).args(commands), "");
+        run(command(program).args(commands), "");
         assert_eq!(failed(&mut daemon), ["fail close.answered"]);
     }
     if let Some(perl) = peer::find("perl").filter(|perl| has_zoom(perl)) {
         let (mut daemon, place) = start();
         let program =
             "use ZOOM; my $c = ZOOM::Connection->new($ARGV[0]); $c->search_pqf('@attr 1=4 war')";
-        run(Command::new(perl).args(["-e", program, &place]), "");
+        run(command(perl).args(["-e", program, &place]), "");
         assert_eq!(failed(&mut daemon), ["fail close.answered"]);
     }
 }
@@ -126,7 +123,7 @@ fn faults_do_not_lead_our_client_astray() {
         if let Some(xmllint) = peer::find("xmllint") {
             let schema = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/junit.xsd");
             let ran = run(
-                Command::new(xmllint)
+                command(xmllint)
                     .args(["--noout", "--schema", schema])
                     .arg(&xml),
                 "",

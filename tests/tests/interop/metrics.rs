@@ -5,11 +5,11 @@ use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
-use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use z3950_tests::program::{Daemon, run};
+use z3950_tests::surroundings::command;
 use z3950_tests::{hex, peer};
 
 /// The body of the answer to a GET.
@@ -54,7 +54,7 @@ fn promtool_accepts_the_metrics_during_a_storm() {
     let daemon = Daemon::start(["--demo", "--status", &status, "--save", &save]);
     let is_over = AtomicBool::new(false);
     let checked = |page: &str| {
-        let ran = run(Command::new(&promtool).args(["check", "metrics"]), page);
+        let ran = run(command(&promtool).args(["check", "metrics"]), page);
         let words = format!("{}{}", ran.stdout, ran.stderr);
         assert_eq!((ran.code, &*words), (Some(0), ""), "{page}");
     };

@@ -1,12 +1,12 @@
 //! Conversations of yaz-client with zebrasrv and yaz-ztest, recorded and replayed: the client prints the same.
 
 use std::path::Path;
-use std::process::Command;
 
 use bytes::Bytes;
 use z3950_marc::{iso2709, mrk};
 use z3950_tests::peer;
 use z3950_tests::program::{Daemon, run};
+use z3950_tests::surroundings::command;
 
 /// Some of the demo catalogue's books, as ISO 2709: zebraidx takes its time.
 fn books() -> Vec<Bytes> {
@@ -20,7 +20,7 @@ fn books() -> Vec<Bytes> {
 fn yaz_client(address: &str, commands: &str) -> Option<String> {
     let program = peer::find("yaz-client")?;
     let input = format!("open {address}/Default\n{commands}\nquit\n");
-    let printed = run(&mut Command::new(program), &input).stdout;
+    let printed = run(&mut command(program), &input).stdout;
     let lines = printed.lines().map(|line| match line {
         line if line.starts_with("Elapsed: ") => "Elapsed",
         line => line,

@@ -1,9 +1,8 @@
 //! Record syntaxes in ASN.1: yaz-ztest's records shown by our client, and ours shown by yaz-client.
 
-use std::process::Command;
-
 use z3950_tests::peer;
 use z3950_tests::program::{Daemon, run, z3950};
+use z3950_tests::surroundings::command;
 
 /// What our client prints for the first record of yaz-ztest, in a syntax and format; `None` if yaz-ztest is not installed.
 fn fetched(syntax: &str, format: &str) -> Option<String> {
@@ -70,7 +69,7 @@ fn check(commands: &str, expected: &[&str]) {
     let daemon = Daemon::start(["--demo"]);
     let find = "base books\nfind @attr 1=1032 pg1342";
     let input = format!("open {}\n{find}\n{commands}\nquit\n", daemon.address());
-    let printed = run(&mut Command::new(program), &input).stdout;
+    let printed = run(&mut command(program), &input).stdout;
     let mut rest = printed.as_str();
     for text in expected {
         let Some((_, after)) = rest.split_once(text) else {

@@ -7,6 +7,7 @@ use std::process::Command;
 
 use z3950_tests::peer;
 use z3950_tests::program::{Daemon, Ran, run};
+use z3950_tests::surroundings::command;
 
 fn url(daemon: &Daemon) -> String {
     format!("http://{}/books", daemon.address())
@@ -41,7 +42,7 @@ fn yaz_client(daemon: &Daemon, (method, version): (&str, &str), commands: &str) 
     let program = peer::find("yaz-client")?;
     let open = format!("sru {method} {version}\nopen {}", url(daemon));
     let ran = run(
-        &mut Command::new(program),
+        &mut command(program),
         &format!("{open}\n{commands}\nquit\n"),
     );
     Some(ran.stdout)
@@ -141,7 +142,7 @@ fn yaz_client_updates_records() {
 fn zoomsh(daemon: &Daemon, before: &[&str], after: &[&str]) -> Option<Ran> {
     let program = peer::find("zoomsh")?;
     let connect = format!("connect {}", url(daemon));
-    let mut command = Command::new(program);
+    let mut command = command(program);
     command.args(before).arg(connect).args(after).arg("quit");
     Some(run(&mut command, ""))
 }
@@ -198,15 +199,12 @@ fn catmandu_reads_25_records() {
         return;
     };
     let library = "-MCatmandu::Importer::SRU";
-    if !finds(
-        Command::new(&perl).args([library, "-e", "1"]),
-        "Catmandu-SRU",
-    ) {
+    if !finds(command(&perl).args([library, "-e", "1"]), "Catmandu-SRU") {
         return;
     }
     let daemon = Daemon::start(["--demo"]);
     for version in ["1.1", "1.2"] {
-        let mut command = Command::new(&perl);
+        let mut command = command(&perl);
         command.args([library, "-e", CATMANDU, &url(&daemon), version]);
         let ran = run(&mut command, "");
         assert_eq!(ran.stdout, "25 records\n", "{version}: {}", ran.stderr);
@@ -239,7 +237,7 @@ fn sruthi_reads_25_records() {
     let daemon = Daemon::start(["--demo"]);
     for version in ["1.1", "1.2"] {
         let ran = run(
-            Command::new(&python).args(["-c", SRUTHI, &url(&daemon), version]),
+            command(&python).args(["-c", SRUTHI, &url(&daemon), version]),
             "",
         );
         let expected = "236 25 Demo catalogue: books\n";
@@ -268,7 +266,7 @@ fn sru_client_reads_all_records() {
     };
     let daemon = Daemon::start(["--demo"]);
     for version in ["1.1", "1.2", "2.0"] {
-        let mut command = Command::new(&node);
+        let mut command = command(&node);
         command.current_dir(&folder);
         command.args(["-e", SRU_CLIENT, &url(&daemon), version]);
         let ran = run(&mut command, "");

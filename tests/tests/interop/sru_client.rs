@@ -7,6 +7,7 @@ use z3950_marc::marcxml::to_xml;
 use z3950_marc::{MarcRecord, iso2709, mrk};
 use z3950_tests::peer;
 use z3950_tests::program::{Daemon, Ran, run, z3950, z3950_fed};
+use z3950_tests::surroundings::command;
 
 fn books() -> Vec<MarcRecord> {
     let text = include_str!("../../../server/src/memory/demo/books.mrk");
@@ -371,7 +372,7 @@ fn marcxml_by_sru_is_well_formed() {
     let target = format!("http://{}/Default", daemon.address());
     let ran = ask("search", &target, &["ti:war", "--format", "marcxml"]);
     assert_eq!(ran.code, Some(0), "{ran:?}");
-    let mut command = std::process::Command::new(xmllint);
+    let mut command = command(xmllint);
     let checked = run(command.args(["--noout", "-"]), &ran.stdout);
     assert_eq!(checked.code, Some(0), "{checked:?}");
 }

@@ -1,13 +1,12 @@
 //! One database over five servers: three of `z3950d`, of which one is asked over SRU, `zebrasrv`, and a server of SRU alone. yaz-client,
 //! zoomsh, sruthi, the page and our own client find records of all of them, and of those that are left when two are gone.
 
-use std::process::Command;
-
 use bytes::Bytes;
 use tempfile::TempDir;
 use z3950_marc::{MarcRecord, iso2709, marcxml, mrk};
 use z3950_tests::peer;
 use z3950_tests::program::{Daemon, Ran, run, z3950};
+use z3950_tests::surroundings::command;
 
 use crate::sru::installed;
 
@@ -48,14 +47,14 @@ fn yaz_client(before: &str, front: &Daemon, database: &str, commands: &str) -> O
         "{before}open {}/{database}\nformat usmarc\n{commands}\nquit\n",
         front.address()
     );
-    Some(run(&mut Command::new(program), &input).stdout)
+    Some(run(&mut command(program), &input).stdout)
 }
 
 /// The records that zoomsh shows; `scheme` is `http://` for SRU.
 fn zoomsh(front: &Daemon, scheme: &str) -> Option<Ran> {
     let program = peer::find("zoomsh")?;
     let connect = format!("connect {scheme}{}/union", front.address());
-    let mut command = Command::new(program);
+    let mut command = command(program);
     command
         .args(["-e", &connect, "set preferredRecordSyntax usmarc"])
         .args(["search @attr 1=4 united", "show 0 5", "quit"]);
@@ -78,7 +77,7 @@ print(found.count, [str(record) for record in found])
 fn sruthi(front: &Daemon) -> Option<String> {
     let python = installed("Z3950_SRU_PYTHON", "bin/python")?;
     let url = format!("http://{}/union", front.address());
-    let ran = run(Command::new(python).args(["-c", SRUTHI, &url]), "");
+    let ran = run(command(python).args(["-c", SRUTHI, &url]), "");
     Some(format!("{}{}", ran.stdout, ran.stderr))
 }
 
@@ -86,7 +85,7 @@ fn sruthi(front: &Daemon) -> Option<String> {
 fn page(front: &Daemon) -> String {
     let curl = peer::find("curl").expect("curl");
     let url = format!("http://{}/search?q=united", front.address());
-    run(Command::new(curl).args(["-s", &url]), "").stdout
+    run(command(curl).args(["-s", &url]), "").stdout
 }
 
 #[test]
@@ -160,7 +159,7 @@ fn a_union_of_five_servers_and_of_those_that_are_left() {
         targets[1].replace('/', "%2F")
     );
     let described = run(
-        Command::new(peer::find("curl").expect("curl")).args(["-s", &described]),
+        command(peer::find("curl").expect("curl")).args(["-s", &described]),
         "",
     );
     let database = format!("<database>{alone}</database>");
@@ -186,7 +185,7 @@ fn a_union_of_five_servers_and_of_those_that_are_left() {
     }
     let url = format!("http://{}/union?query=united", front.address());
     let curl = peer::find("curl").expect("curl");
-    let answer = run(Command::new(curl).args(["-s", &url]), "").stdout;
+    let answer = run(command(curl).args(["-s", &url]), "").stdout;
     assert!(
         answer.contains("<zs:numberOfRecords>3</zs:numberOfRecords>"),
         "{answer}"
@@ -212,7 +211,7 @@ fn copies_of_yaz_ztest_and_of_an_own_server_are_in_opac_records_and_on_the_page(
     let front = front(&folder, &targets);
     // Both tell of copies.
     let url = format!("http://{}/search?q=emma", front.address());
-    let page = run(Command::new(&curl).args(["-s", &url]), "").stdout;
+    let page = run(command(&curl).args(["-s", &url]), "").stdout;
     let state = "<span class=\"state\">";
     let sections: Vec<_> = page.split("<section").skip(1).collect();
     assert_eq!(sections.len(), 2, "{page}");
@@ -230,7 +229,7 @@ fn copies_of_yaz_ztest_and_of_an_own_server_are_in_opac_records_and_on_the_page(
         "http://{}/union?query=emma&recordSchema=opac&maximumRecords=2",
         front.address()
     );
-    let answer = run(Command::new(&curl).args(["-s", &url]), "").stdout;
+    let answer = run(command(&curl).args(["-s", &url]), "").stdout;
     for part in ["s-FM/GC", "<circulation>"] {
         assert!(answer.contains(part), "{part}: {answer}");
     }

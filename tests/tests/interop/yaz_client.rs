@@ -1,15 +1,14 @@
 //! `yaz-client` against `z3950d --demo`.
 
-use std::process::Command;
-
 use z3950_tests::peer;
 use z3950_tests::program::{Daemon, run};
+use z3950_tests::surroundings::command;
 
 /// What yaz-client prints for the commands after `open`; `None` if it is not installed.
 fn conversation(daemon: &Daemon, commands: &str) -> Option<String> {
     let program = peer::find("yaz-client")?;
     let input = format!("open {}\n{commands}\nquit\n", daemon.address());
-    let ran = run(&mut Command::new(program), &input);
+    let ran = run(&mut command(program), &input);
     assert!(
         ran.stdout.contains("Connection accepted by v3 target."),
         "{}",

@@ -1,16 +1,15 @@
 //! `zoomsh` against `z3950d --demo`; it ends without a Close.
 
-use std::process::Command;
-
 use z3950_tests::peer;
 use z3950_tests::program::{Daemon, Ran, run};
+use z3950_tests::surroundings::command;
 
 fn conversation(database: &str, commands: &[&str]) -> Option<Ran> {
     let program = peer::find("zoomsh")?;
     let daemon = Daemon::start(["--demo"]);
     let connect = format!("connect {}{database}", daemon.address());
     Some(run(
-        Command::new(program)
+        command(program)
             .arg("-e")
             .arg(connect)
             .args(commands)

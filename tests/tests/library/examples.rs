@@ -1,9 +1,9 @@
 //! The examples of both libraries run, and print what they promise.
 
 use std::path::Path;
-use std::process::Command;
 
 use z3950_tests::program;
+use z3950_tests::surroundings::command;
 
 #[test]
 fn examples_run() {
@@ -28,7 +28,7 @@ fn examples_run() {
         let text = std::fs::read_to_string(root.join(format!("{library}/examples/{name}.rs")));
         let lines = text.expect(name).lines().count();
         assert!(lines <= 50, "{name} has {lines} lines");
-        let ran = program::run(&mut Command::new(folder.join(name)), "");
+        let ran = program::run(&mut command(folder.join(name)), "");
         assert_eq!(ran.code, Some(0), "{name}: {}", ran.stderr);
         assert!(ran.stdout.contains(said), "{name}: {}", ran.stdout);
     }

@@ -3,7 +3,7 @@
 use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 use std::sync::{Arc, Mutex};
 
 use rcgen::{CertificateParams, KeyPair};
@@ -24,6 +24,7 @@ use z3950_server::testing::{TestServer, record};
 use z3950_server::tls::{ClientCertificates, Tls as ServerTls};
 use z3950_tests::peer;
 use z3950_tests::program::z3950_fed;
+use z3950_tests::surroundings::command;
 
 /// The certificate of 127.0.0.1 and its key, in files.
 struct Certified {
@@ -209,7 +210,7 @@ struct OpenSsl {
 
 impl OpenSsl {
     fn start(certified: &Certified, version: &str) -> Option<Self> {
-        let mut child = Command::new(peer::find("openssl")?)
+        let mut child = command(peer::find("openssl")?)
             .args(["s_server", "-accept", "127.0.0.1:0", "-www", version])
             .arg("-cert")
             .arg(certified.file("cert.pem"))

@@ -1,6 +1,5 @@
 //! What a person sees of records: titles, numbers, formats, pages, bars, and a line that moves while a server is awaited.
 
-use std::process::Command;
 use std::time::Duration;
 
 use expectrl::{ControlCode, Session};
@@ -8,6 +7,7 @@ use z3950_asn1::apdu::Apdu;
 use z3950_server::fault::{Fault, When};
 use z3950_server::testing::{TestServer, record};
 use z3950_tests::program;
+use z3950_tests::surroundings::command;
 
 use super::{Person, awaited, catalogue, home};
 
@@ -284,7 +284,7 @@ fn something_moves_while_a_server_is_awaited() {
 
 /// The terminal's output of `z3950` with these arguments.
 fn seen(arguments: &[&str]) -> String {
-    let mut command = Command::new(program::path("z3950"));
+    let mut command = command(program::path("z3950"));
     command.args(arguments).env("TERM", "xterm");
     let mut session = Session::spawn(command).expect("a terminal");
     let found = awaited(&mut session, || expectrl::Eof).expect("it ends");

@@ -1,6 +1,5 @@
 //! Ctrl-C ends the request and not the session (Z39.50-2003 §3.2.6.2); other signals end the program.
 
-use std::process::Command;
 use std::time::{Duration, Instant};
 
 use expectrl::process::unix::{Signal, WaitStatus};
@@ -9,6 +8,7 @@ use z3950_asn1::apdu::Apdu;
 use z3950_server::access::Challenge;
 use z3950_server::fault::{Fault, When};
 use z3950_server::testing::{TestServer, record};
+use z3950_tests::surroundings::command;
 use z3950_tests::{pause, peer, program};
 
 use super::display::books;
@@ -213,7 +213,7 @@ fn signals_end_the_program_at_a_question_of_a_server() {
 #[test]
 fn ctrl_z_at_the_question_after_a_page_suspends_the_program() {
     let (server, home) = (books(30), home());
-    let mut command = Command::new("bash");
+    let mut command = command("bash");
     command.args(["--norc", "--noprofile", "-i"]);
     for (name, value) in [("TERM", "xterm"), ("LC_ALL", "C"), ("PS1", "shell# ")] {
         command.env(name, value);

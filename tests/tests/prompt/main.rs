@@ -8,7 +8,6 @@ mod sessions;
 
 use std::ffi::OsStr;
 use std::path::Path;
-use std::process::Command;
 use std::time::{Duration, Instant};
 
 use expectrl::session::OsSession;
@@ -16,6 +15,7 @@ use expectrl::{Captures, ControlCode, Expect, Needle, Session};
 use tempfile::TempDir;
 use z3950_asn1::apdu::Apdu;
 use z3950_server::testing::{TestServer, record};
+use z3950_tests::surroundings::command;
 use z3950_tests::{pause, program};
 
 /// How long an answer may take on a busy machine.
@@ -41,7 +41,7 @@ impl Person {
 
     /// Starts `z3950 open` with these arguments.
     fn with<S: AsRef<OsStr>>(arguments: impl IntoIterator<Item = S>, home: &Path) -> Self {
-        let mut command = Command::new(program::path("z3950"));
+        let mut command = command(program::path("z3950"));
         command
             // Longer than the test waits.
             .args(["--timeout", "120", "open"])

@@ -18,9 +18,10 @@ use z3950_asn1::codec::{decode, encode};
 use z3950_asn1::es::update::{Action, EsRequest, RecordId, SuppliedRecord, Update};
 use z3950_asn1::oid::{DATABASE_UPDATE, USMARC};
 use z3950_asn1::optional::Unknown;
+use z3950_tests::surroundings::command;
 
 pub(crate) fn program() -> Command {
-    Command::new(env!("CARGO_BIN_EXE_z3950d"))
+    command(env!("CARGO_BIN_EXE_z3950d"))
 }
 
 pub(crate) fn ran(arguments: &[&str]) -> Output {
@@ -95,7 +96,7 @@ impl Daemon {
 
     pub(crate) fn signal(&self, name: &str) {
         let id = self.child.id().to_string();
-        let sent = Command::new("kill").args(["-s", name, &id]).status();
+        let sent = command("kill").args(["-s", name, &id]).status();
         assert!(sent.expect("kill runs").success());
     }
 }

@@ -2,7 +2,8 @@
 //! its help are run in `tests/tests/command/readme.rs`, with those of the README.
 
 use std::fs;
-use std::process::Command;
+
+use z3950_tests::surroundings::command;
 
 use super::daemon::ran;
 
@@ -60,7 +61,7 @@ fn a_closed_pipe_is_no_error() {
         let folder = tempfile::tempdir().expect("a folder");
         let binary = env!("CARGO_BIN_EXE_z3950d");
         let line = format!("{{ {binary} {arguments}; echo $? > code; }} | head -n 1");
-        let output = Command::new("sh")
+        let output = command("sh")
             .args(["-c", &line])
             .current_dir(folder.path())
             .output();

@@ -4,11 +4,13 @@ use std::fs::File;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use z3950_tests::surroundings::command;
+
 use super::daemon::{Daemon, ONE, Words, program, write};
 
 /// The program with an address space of this many KiB.
 fn limited(limit: u32, database: &str) -> Command {
-    let mut command = Command::new("sh");
+    let mut command = command("sh");
     let script = format!("ulimit -v {limit} && exec \"$0\" \"$@\"");
     command.args(["-c", &script]).arg(program().get_program());
     command.args(["--listen", "127.0.0.1:0", "--database", database]);

@@ -4,9 +4,10 @@ use std::fs;
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::os::unix::net::UnixDatagram;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
 use z3950_asn1::apdu::{Apdu, DiagRec};
+use z3950_tests::surroundings::command;
 
 use super::daemon::{Daemon, Folder, ONE, PATIENCE, Words, program, search, update, write};
 
@@ -126,7 +127,7 @@ fn an_update_on_a_full_disk_is_refused_for_now() {
     let database = format!("x={}", folder.write("x.mrk", &ONE.replace("b1", "x")));
     let save = format!("x={}", folder.at("saved.mrc").display());
     let run = |limit: &str| {
-        let mut command = Command::new("sh");
+        let mut command = command("sh");
         let script = format!("{limit} exec \"$0\" \"$@\"");
         command.args(["-c", &script]).arg(program().get_program());
         command.args([

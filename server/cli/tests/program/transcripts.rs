@@ -4,6 +4,7 @@ use std::fs;
 
 use z3950_asn1::apdu::{Apdu, PresentRequest, ResultSetId};
 use z3950_server::transcript::{Direction, Recording};
+use z3950_tests::surroundings::command;
 
 use super::daemon::{Daemon, Folder, ran, search};
 
@@ -313,7 +314,7 @@ fn outputs_are_neither_named_pipes_nor_folders() {
     let folder = Folder::new();
     let said = folder.write("said.jsonl", "");
     let pipe = folder.at("pipe").to_str().expect("text").to_owned();
-    let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+    let made = command("mkfifo").arg(&pipe).status();
     assert!(made.expect("mkfifo runs").success());
     let here = folder.at("").to_str().expect("text").to_owned();
     for (output, what) in [(&pipe, "a named pipe (FIFO)"), (&here, "is a folder")] {

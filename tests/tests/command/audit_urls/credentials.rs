@@ -1,9 +1,8 @@
 //! Findings about the credentials that URLs have and plans show.
 
-use std::process::Command;
-
 use serde_json::json;
 use z3950_tests::program::{Ran, path, run, z3950, z3950_fed};
+use z3950_tests::surroundings::command;
 
 use super::value;
 
@@ -113,7 +112,7 @@ fn audit_b5_a_plan_says_whose_identity_goes_where() {
         line.map(|line| line.trim_start_matches("identify").trim().to_owned())
     };
     let plan = |arguments: &[&str]| {
-        let mut command = Command::new(path("z3950"));
+        let mut command = command(path("z3950"));
         command
             .arg("plan")
             .args(arguments)
@@ -181,7 +180,7 @@ fn audit_b5_a_plan_says_whose_identity_goes_where() {
         ))
     );
     let ran = run(
-        Command::new(path("z3950"))
+        command(path("z3950"))
             .args(["plan", "--json", url, "--targets", file])
             .env("AUDIT_B5_PASSWORD", "sesame"),
         "",
@@ -194,7 +193,7 @@ fn audit_b5_a_plan_says_whose_identity_goes_where() {
         })
     );
     let octets = run(
-        Command::new(path("z3950"))
+        command(path("z3950"))
             .args(["plan", "--octets", url, "--targets", file])
             .env("AUDIT_B5_PASSWORD", "sesame"),
         "",

@@ -2,13 +2,14 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
 use z3950_asn1::apdu::Apdu;
 use z3950_server::fault::{Fault, When};
 use z3950_server::testing::{TestServer, TestServerBuilder, record};
 use z3950_tests::program::{self, z3950};
+use z3950_tests::surroundings::command;
 
 use super::{folder, rows, text};
 
@@ -113,7 +114,7 @@ fn an_interrupted_batch_says_how_to_resume() {
     let server = catalogue().fault(When::search().nth(5), slow).start();
     let folder = folder();
     let arguments = arguments(&server, folder.path());
-    let child = Command::new(program::path("z3950"))
+    let child = command(program::path("z3950"))
         .args(&arguments)
         .stdin(Stdio::null())
         .stderr(Stdio::piped())
@@ -148,7 +149,7 @@ fn an_interrupted_batch_says_how_to_resume() {
 
 /// Sends a signal to a child.
 fn send(signal: &str, child: &Child) {
-    let sent = Command::new("kill")
+    let sent = command("kill")
         .args(["-s", signal, &child.id().to_string()])
         .status();
     assert!(sent.expect("kill starts").success(), "the signal is sent");
@@ -169,7 +170,7 @@ fn waiting_with_a_draft(server: &TestServer, folder: &Path) -> Child {
     arguments.retain(|argument| argument != "--resume");
     arguments.truncate(arguments.len() - 2);
     arguments.push("--jobs=1".to_owned());
-    let child = Command::new(program::path("z3950"))
+    let child = command(program::path("z3950"))
         .args(&arguments)
         .stdin(Stdio::null())
         .stderr(Stdio::piped())
@@ -215,7 +216,7 @@ fn a_closed_pipe_is_an_error_for_a_batch_with_files() {
             let report = folder.path().join("report.tsv");
             arguments.extend([option, report.to_str().expect("text")].map(str::to_owned));
         }
-        let mut child = Command::new(program::path("z3950"))
+        let mut child = command(program::path("z3950"))
             .args(&arguments)
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
@@ -262,7 +263,7 @@ fn nohup_keeps_a_batch_from_ending_with_its_terminal() {
     let server = catalogue().fault(When::search().nth(5), slow).start();
     let folder = folder();
     let arguments = arguments(&server, folder.path());
-    let child = Command::new("nohup")
+    let child = command("nohup")
         .arg(program::path("z3950"))
         .args(&arguments)
         .stdin(Stdio::null())

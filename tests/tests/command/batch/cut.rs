@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use z3950_server::testing::{TestServer, record};
 use z3950_tests::program::{self, Ran};
 use z3950_tests::random::Random;
+use z3950_tests::surroundings::command;
 
 use super::rows;
 
@@ -47,7 +48,7 @@ impl Batch {
     }
 
     fn command(&self, report: &str) -> Command {
-        let mut command = Command::new(program::path("z3950"));
+        let mut command = command(program::path("z3950"));
         command
             .arg("lookup")
             .arg(format!("{}/books", self.server.addr()))
@@ -267,7 +268,7 @@ fn a_file_that_force_spared_is_kept_when_the_run_is_continued() {
     fs::write(batch.path("ids"), "local:nosuch\n").expect("written");
     let old = b"precious\x1D";
     fs::write(batch.path("all.mrc"), old).expect("written");
-    let mut forced = Command::new(program::path("z3950"));
+    let mut forced = command(program::path("z3950"));
     let arguments = batch.command("report.tsv");
     let forced = forced
         .args(

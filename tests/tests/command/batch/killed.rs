@@ -11,6 +11,7 @@ use z3950_tests::catalogue;
 use z3950_tests::peer::{self, Server};
 use z3950_tests::program;
 use z3950_tests::random::Random;
+use z3950_tests::surroundings::command;
 
 use super::rows;
 
@@ -55,7 +56,7 @@ impl Batch {
     }
 
     fn command(&self) -> Command {
-        let mut command = Command::new(program::path("z3950"));
+        let mut command = command(program::path("z3950"));
         command
             .arg("lookup")
             .arg(format!("127.0.0.1:{}/Default", self.server))

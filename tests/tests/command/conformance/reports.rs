@@ -1,5 +1,7 @@
 //! Reports of judgements: their forms, and that they are written whatever happens.
 
+use z3950_tests::surroundings::command;
+
 use super::*;
 
 #[test]
@@ -22,7 +24,7 @@ fn reports_are_json_and_xml_of_junit() {
         &only,
         &["--user", "ann", "--password-env", "JUDGE_PASSWORD"],
     ];
-    let mut command = Command::new(path("z3950"));
+    let mut command = command(path("z3950"));
     let target = format!("{}/books", server.address());
     command
         .args(["probe", "--conformance", &target])
@@ -79,7 +81,7 @@ pub(super) fn assert_is_junit(file: &Path) {
     if let Some(xmllint) = peer::find("xmllint") {
         let schema = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/junit.xsd");
         let arguments = ["--noout", "--schema", schema];
-        let status = Command::new(xmllint).args(arguments).arg(file).status();
+        let status = command(xmllint).args(arguments).arg(file).status();
         assert!(status.expect("xmllint starts").success());
     }
 }
@@ -112,7 +114,7 @@ fn an_interrupted_judgement_is_reported() {
     let folder = tempfile::tempdir().expect("a folder");
     let report = folder.path().join("a.json");
     let server = Daemon::start(["--demo", "--fault", "on sort: silence"]);
-    let mut child = Command::new(path("z3950"))
+    let mut child = command(path("z3950"))
         .args([
             "probe",
             "--conformance",
@@ -133,7 +135,7 @@ fn an_interrupted_judgement_is_reported() {
     let mut lines = std::io::BufReader::new(child.stdout.take().expect("piped"));
     std::io::BufRead::read_line(&mut lines, &mut first).expect("a line");
     assert!(first.starts_with("scan.count"), "{first}");
-    let status = Command::new("kill")
+    let status = command("kill")
         .args(["-s", "INT", &child.id().to_string()])
         .status();
     assert!(status.expect("kill starts").success());
@@ -149,7 +151,7 @@ fn an_interrupted_judgement_is_reported() {
 
 /// A judgement of the books of a server, with a report.
 fn judging(server: &Daemon, only: &[&str], report: &Path) -> Command {
-    let mut command = Command::new(path("z3950"));
+    let mut command = command(path("z3950"));
     command
         .args(["probe", "--conformance"])
         .args(only.iter().flat_map(|name| ["--only", name]))
@@ -248,7 +250,7 @@ fn reports_are_whole_if_findings_cannot_be_printed() {
 fn reports_are_files() {
     let folder = tempfile::tempdir().expect("a folder");
     let pipe = folder.path().join("pipe.xml");
-    let made = Command::new("mkfifo").arg(&pipe).status();
+    let made = command("mkfifo").arg(&pipe).status();
     assert!(made.expect("mkfifo starts").success());
     let server = Daemon::start(["--demo"]);
     for (report, words) in [

@@ -8,6 +8,7 @@ use z3950::service::init;
 use z3950_asn1::codec::encode;
 use z3950_marc::{Field, MarcRecord, iso2709};
 use z3950_tests::program::{self, Daemon, Ran, z3950};
+use z3950_tests::surroundings::command;
 use z3950_tests::{hex, peer};
 
 pub(super) struct Shelf {
@@ -34,7 +35,7 @@ impl Shelf {
         let programs = program.parent().expect("a folder").display().to_string();
         let others = std::env::var("PATH").unwrap_or_default();
         let home = self.folder.path();
-        let mut command = Command::new("sh");
+        let mut command = command("sh");
         command
             .args(["-c", line])
             .current_dir(home)

@@ -2,12 +2,13 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
 use z3950_server::fault::{Fault, When};
 use z3950_server::testing::TestServer;
 use z3950_tests::program::{self, z3950, z3950_fed};
+use z3950_tests::surroundings::command;
 
 use super::{PATIENCE, catalogue, folder, names, records, text};
 
@@ -71,7 +72,7 @@ fn audit_a2_many_queries_with_many_records_come_whole_and_in_order() {
 /// A batch that waits for its third answer.
 fn waiting(server: &TestServer, output: &Path, report: Option<&Path>) -> Child {
     let place = format!("{}/books", server.addr());
-    let mut command = Command::new(program::path("z3950"));
+    let mut command = command(program::path("z3950"));
     command.args([
         "lookup",
         &place,

@@ -1,12 +1,12 @@
 //! Commands shared by the prompt and the command line: the same options, in the open session.
 
 use std::io::Write;
-use std::process::Command;
 
 use tempfile::NamedTempFile;
 
 use z3950_server::testing::{TestServer, record};
 use z3950_tests::program::{self, z3950, z3950_fed};
+use z3950_tests::surroundings::command;
 
 fn file(text: &str) -> NamedTempFile {
     let mut file = NamedTempFile::with_suffix(".mrk").expect("a file");
@@ -322,7 +322,7 @@ fn a_signal_ends_endless_input() {
         (&["update", &target, "insert", "/dev/zero"][..], ""),
         (&["open", &target], "update insert --package x /dev/zero\n"),
     ] {
-        let mut command = Command::new("timeout");
+        let mut command = command("timeout");
         command
             .args(["--preserve-status", "-k", "10", "1"])
             .arg(program::path("z3950"));

@@ -2,6 +2,7 @@
 
 use z3950_server::testing::{TestServer, record};
 use z3950_tests::program::z3950;
+use z3950_tests::surroundings::command;
 
 use super::demo;
 
@@ -102,7 +103,7 @@ fn a_server_without_sort_gives_its_records_unsorted() {
             "{ran:?}"
         );
     }
-    let mut open = std::process::Command::new(z3950_tests::program::path("z3950"));
+    let mut open = command(z3950_tests::program::path("z3950"));
     let script = format!("find {query}\nshow 2\n");
     let ran = z3950_tests::program::run(open.args(["open", &target]), &script);
     assert!(ran.stdout.starts_with("2 hits\n"), "{ran:?}");

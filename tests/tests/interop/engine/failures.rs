@@ -1,7 +1,6 @@
 //! Distributors and nodes that are gone or hang: others take over, or the answer says what is missing.
 
 use std::path::Path;
-use std::process::Command;
 use std::time::{Duration, Instant};
 
 use tokio::task::JoinSet;
@@ -9,6 +8,7 @@ use z3950::Query;
 use z3950_marc::mrk;
 use z3950_tests::program::{self, Daemon, Ran, run};
 use z3950_tests::searchd::{Engine, pairs_of_ports};
+use z3950_tests::surroundings::command;
 use z3950_tests::{pause, peer};
 
 use super::made_up::records;
@@ -65,7 +65,7 @@ fn the_page_names_a_node_that_is_gone() {
     };
     engine.kill("node-1");
     let url = format!("http://{}/search?db=books&q=war", daemon.address());
-    let page = run(Command::new(curl).args(["-s", &url]), "").stdout;
+    let page = run(command(curl).args(["-s", &url]), "").stdout;
     assert!(page.contains(&engine.nodes()[0]), "{page}");
     drop(daemon);
     let settings = engine.folder().join("z3950d.toml");
@@ -94,7 +94,7 @@ fn nodes_that_do_not_answer_are_counted() {
     let down = || {
         counts(&place);
         let url = format!("http://{status}/metrics");
-        let page = run(Command::new(&curl).args(["-s", &url]), "").stdout;
+        let page = run(command(&curl).args(["-s", &url]), "").stdout;
         let lines = page.lines().filter_map(|line| {
             let sample =
                 line.strip_prefix("z3950d_engine_up{database=\"books\",role=\"node\",server=\"")?;
@@ -154,13 +154,13 @@ fn other_nodes_than_those_of_the_engine_are_refused() {
 
 /// Runs `z3950d --check`.
 fn check(settings: &Path) -> Ran {
-    let mut command = Command::new(program::path("z3950d"));
+    let mut command = command(program::path("z3950d"));
     run(command.args(["--check", "--config"]).arg(settings), "")
 }
 
 /// Loads the records of the engine again, with other settings.
 fn load_again(engine: &Engine, settings: &Path) -> Ran {
-    let mut command = Command::new(program::path("z3950d"));
+    let mut command = command(program::path("z3950d"));
     let file = engine.folder().join("records.mrc");
     command.args(["load", "--config"]).arg(settings).arg(file);
     run(&mut command, "")

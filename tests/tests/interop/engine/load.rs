@@ -4,7 +4,7 @@
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
 use z3950_marc::{MarcRecord, mrk};
@@ -12,6 +12,7 @@ use z3950_tests::peer;
 use z3950_tests::program::Ran;
 use z3950_tests::random::Random;
 use z3950_tests::searchd::Engine;
+use z3950_tests::surroundings::command;
 
 use super::made_up::{number, queries, records, records_of};
 use super::{assert_same, start, write};
@@ -193,7 +194,7 @@ async fn a_load_that_is_interrupted_goes_on_where_it_was() {
         );
         z3950_tests::pause();
     }
-    let sent = Command::new("kill")
+    let sent = z3950_tests::surroundings::command("kill")
         .args(["-s", "INT", &load.id().to_string()])
         .status();
     assert!(sent.expect("kill starts").success());
@@ -462,7 +463,7 @@ fn a_full_disk_ends_a_load_until_there_is_room() {
     assert_loaded(&engine.load(&[], &[&file]), "4000 records loaded");
     assert_same(&start(&engine, &all, ""), &queries(all.len()));
     // The notes cannot be written either.
-    let mut command = Command::new("sh");
+    let mut command = command("sh");
     let full = format!(
         "ulimit -f 0; exec {:?} load --engine {} --nodes {} --resume {:?} {:?}",
         z3950_tests::program::path("z3950d"),

@@ -2,12 +2,12 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::Command;
 
 use z3950_marc::mrk;
 use z3950_tests::peer;
 use z3950_tests::program::{self, Daemon, run};
 use z3950_tests::searchd::pairs_of_ports;
+use z3950_tests::surroundings::command;
 
 use super::{BOOKS, EVERYTHING, found, write};
 
@@ -37,7 +37,7 @@ impl Drop for SetUp {
             {
                 // It may not have started.
                 let _ = run(
-                    Command::new("searchd")
+                    command("searchd")
                         .arg("--stopwait")
                         .arg("--config")
                         .arg(file.path()),
@@ -74,7 +74,7 @@ fn the_page_is_followed() {
         let path = program::path("z3950d");
         let path = path.parent().expect("a folder").display().to_string();
         let path = format!("{path}:{}", std::env::var("PATH").expect("a path"));
-        let mut shell = Command::new("sh");
+        let mut shell = command("sh");
         shell
             .args(["-e", "-c", &commands.join("\n")])
             .env("PATH", path);
@@ -97,7 +97,7 @@ fn the_page_is_followed() {
 
 /// What `engine-config` and `load` say, which are run in a folder.
 fn refused(folder: &Path, arguments: &[&str]) -> String {
-    let mut command = Command::new(program::path("z3950d"));
+    let mut command = command(program::path("z3950d"));
     let ran = run(command.args(arguments).current_dir(folder), "");
     assert_eq!(ran.code, Some(2), "{ran:?}");
     ran.stderr
@@ -109,7 +109,7 @@ fn each_replica_has_a_configuration_and_the_settings_name_the_engine() {
     let folder = folder.path();
     let replicas = block("## Three nodes", "toml");
     fs::write(folder.join("z3950d.toml"), replicas).expect("written");
-    let mut command = Command::new(program::path("z3950d"));
+    let mut command = command(program::path("z3950d"));
     command.args([
         "engine-config",
         "--config",
