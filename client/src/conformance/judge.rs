@@ -11,7 +11,7 @@ use super::checks::{Permission, all};
 use super::ledger::{Ledger, Pacer};
 use super::offer::{self, Missing};
 use super::report::{Finding, Offered, Report};
-use super::schedule::{JudgedOffer, Outcome, Schedule};
+use super::schedule::{CheckResult, JudgedOffer, Schedule};
 use super::secrets::Secrets;
 use super::sru;
 use super::trial::QUIET;
@@ -295,8 +295,8 @@ impl Judge {
     }
 
     /// Keeps what a check found. An error is reported once for all checks that are left out.
-    fn add(&mut self, outcome: Outcome) {
-        let Outcome {
+    fn add(&mut self, outcome: CheckResult) {
+        let CheckResult {
             check,
             verdict,
             time,

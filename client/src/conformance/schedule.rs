@@ -48,11 +48,11 @@ pub(super) struct Schedule {
     begun: usize,
     /// How many results were returned.
     returned: usize,
-    running: FuturesUnordered<BoxFuture<'static, Outcome>>,
+    running: FuturesUnordered<BoxFuture<'static, CheckResult>>,
     /// Whether the check that is running has the server for itself.
     is_alone: bool,
     /// Results that are to be returned after those of earlier checks.
-    ended: BTreeMap<usize, Outcome>,
+    ended: BTreeMap<usize, CheckResult>,
     /// The check that has to be repeated alone.
     repeated: Option<usize>,
     /// How many checks run side by side.
@@ -75,7 +75,7 @@ pub(super) struct Cost {
 }
 
 /// How a check ended.
-pub(super) struct Outcome {
+pub(super) struct CheckResult {
     number: usize,
     pub(super) check: &'static Check,
     pub(super) verdict: Verdict,
@@ -85,7 +85,7 @@ pub(super) struct Outcome {
     was_alone: bool,
 }
 
-impl Outcome {
+impl CheckResult {
     fn unjudged(number: usize, check: &'static Check, reason: String) -> Self {
         Self {
             number,
@@ -150,7 +150,7 @@ impl Schedule {
     }
 
     /// Leaves out all checks whose results were not returned, and returns that as their results.
-    pub(super) fn stop(&mut self, reason: &str) -> Vec<Outcome> {
+    pub(super) fn stop(&mut self, reason: &str) -> Vec<CheckResult> {
         self.leave_out(reason);
         self.running.clear();
         self.ended.clear();
@@ -160,13 +160,13 @@ impl Schedule {
         let left = self.checks.iter().enumerate().skip(first);
         let outcomes = left.map(|(number, (permission, check))| {
             let reason = self.obstacle(*permission).unwrap_or_default();
-            Outcome::unjudged(number, check, reason)
+            CheckResult::unjudged(number, check, reason)
         });
         outcomes.collect()
     }
 
     /// The result of the next check; `None` after the last one. If the future is dropped, checks wait until the next call.
-    pub(super) async fn next(&mut self, known: &JudgedOffer) -> Option<Outcome> {
+    pub(super) async fn next(&mut self, known: &JudgedOffer) -> Option<CheckResult> {
         loop {
             match self.ended.remove(&self.returned) {
                 Some(outcome) if outcome.is_doubtful() && self.stopped.is_none() => {
@@ -196,11 +196,11 @@ impl Schedule {
     }
 
     /// A doubtful result, which cannot be repeated once the rest is left out, says nothing about the server.
-    fn without_doubt(&self, outcome: Outcome) -> Outcome {
+    fn without_doubt(&self, outcome: CheckResult) -> CheckResult {
         let is_judged = !matches!(outcome.verdict, Verdict::NotJudged { .. });
         match &self.stopped {
             Some(reason) if outcome.is_doubtful() && is_judged => {
-                Outcome::unjudged(outcome.number, outcome.check, reason.clone())
+                CheckResult::unjudged(outcome.number, outcome.check, reason.clone())
             }
             _ => outcome,
         }
@@ -215,7 +215,7 @@ impl Schedule {
             };
             let is_alone = self.repeated.is_some() || permission != Permission::None;
             if let Some(reason) = self.obstacle(permission) {
-                let outcome = Outcome::unjudged(number, check, reason);
+                let outcome = CheckResult::unjudged(number, check, reason);
                 self.ended.insert(number, outcome);
                 self.mark_begun();
                 continue;
@@ -238,7 +238,7 @@ impl Schedule {
             self.running.push(Box::pin(async move {
                 let began = Instant::now();
                 let (verdict, ledger) = carried_out.await;
-                Outcome {
+                CheckResult {
                     number,
                     check,
                     verdict,
