@@ -318,21 +318,25 @@ async fn credentials_are_in_no_report_on_sru() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_server_that_dies_is_an_error_of_the_report() {
     let server = TestServer::demo();
-    let peer = Peer::before(server.addr(), Rule::Dies("startRecord=-1")).await;
-    let mut judge = judge(peer.address, |options| {
-        options.only = vec!["search.".to_owned()]
-    });
-    let found = verdicts(&mut judge).await;
-    let is_left = |verdict: &Verdict| matches!(verdict, Verdict::NotJudged { reason } if reason == "no search is answered any more");
-    let (_, last) = found.last().expect("findings");
-    assert!(is_left(last), "{last:?}");
-    let tried = found.iter().filter(|(_, verdict)| !is_left(verdict));
-    let failed = tried.filter(|(_, verdict)| *verdict != Verdict::Pass);
-    assert!(failed.count() <= 6, "{found:?}");
-    let report = judge.report("here");
-    let errors = report.count().errors;
-    assert!((1..=6).contains(&errors), "{errors}");
-    assert_eq!(report.to_junit().matches("<error ").count(), errors);
+    // Side by side, more checks begin before the end of the server is known.
+    for (sessions, most) in [(1, 6), (16, 30)] {
+        let peer = Peer::before(server.addr(), Rule::Dies("startRecord=-1")).await;
+        let mut judge = judge(peer.address, |options| {
+            options.only = vec!["search.".to_owned()];
+            options.sessions = sessions;
+        });
+        let found = verdicts(&mut judge).await;
+        let is_left = |verdict: &Verdict| matches!(verdict, Verdict::NotJudged { reason } if reason == "no search is answered any more");
+        let (_, last) = found.last().expect("findings");
+        assert!(is_left(last), "{sessions}: {last:?}");
+        let tried = found.iter().filter(|(_, verdict)| !is_left(verdict));
+        let failed = tried.filter(|(_, verdict)| *verdict != Verdict::Pass);
+        assert!(failed.count() <= most, "{sessions}: {found:?}");
+        let report = judge.report("here");
+        let errors = report.count().errors;
+        assert!((1..=most).contains(&errors), "{sessions}: {errors}");
+        assert_eq!(report.to_junit().matches("<error ").count(), errors);
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
