@@ -235,22 +235,26 @@ struct Driver {
 }
 
 impl Driver {
+    /// Starts it on a free port. Another program may take the port first.
     fn start(program: &Path) -> Self {
+        let started = (0..3).find_map(|_| Self::start_on(program, peer::free_port()));
+        started.expect("chromedriver listens")
+    }
+
+    /// Starts it on a port, because without IPv6 it does not say which one it chose; `None` if the port is taken.
+    fn start_on(program: &Path, port: u16) -> Option<Self> {
         let mut child = command(program)
-            .arg("--port=0")
+            .arg(format!("--port={port}"))
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
             .spawn()
             .expect("chromedriver starts");
         let output = child.stdout.take().expect("standard output is piped");
-        let port = BufReader::new(output).lines().find_map(|line| {
-            let line = line.ok()?;
-            let (_, port) = line.split_once("successfully on port ")?;
-            port.trim_end_matches('.').parse().ok()
-        });
-        let port = port.expect("chromedriver listens");
-        Self { child, port }
+        let mut lines = BufReader::new(output).lines().map_while(Result::ok);
+        let driver = Self { child, port };
+        let is_ready = lines.any(|line| line.contains("started successfully"));
+        is_ready.then_some(driver)
     }
 
     /// The value of the answer to a command.

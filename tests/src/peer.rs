@@ -257,7 +257,7 @@ impl Unheard {
     }
 }
 
-fn free_port() -> u16 {
+pub(crate) fn free_port() -> u16 {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a loopback port");
     listener.local_addr().expect("it is bound").port()
 }
