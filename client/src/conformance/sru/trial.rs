@@ -293,16 +293,20 @@ impl SruTrial {
     /// Sends any octets on a new connection, and returns the beginning of what comes until the server closes it or has nothing more to say.
     pub(super) async fn send_octets(&mut self, octets: &[u8], most: usize) -> Checked<Vec<u8>> {
         let (mut tap, log) = self.send_on_new(octets).await?;
-        let mut limit = self.answer_limit();
+        let limit = self.answer_limit();
         let mut came = Vec::new();
-        let mut part = [0; 4096];
+        let conversation = async {
+            let mut wait = limit;
+            let mut part = [0; 4096];
+            while came.len() < most
+                && let Ok(Ok(count @ 1..)) = timeout(wait, tap.read(&mut part)).await
+            {
+                came.extend_from_slice(part.get(..count).unwrap_or_default());
+                wait = limit.min(QUIET);
+            }
+        };
         // A connection that stays open without a word is as good as one that is closed.
-        while came.len() < most
-            && let Ok(Ok(count @ 1..)) = timeout(limit, tap.read(&mut part)).await
-        {
-            came.extend_from_slice(part.get(..count).unwrap_or_default());
-            limit = limit.min(QUIET);
-        }
+        let _ = timeout(limit, conversation).await;
         self.note_log(&log);
         if came.len() < most {
             Ok(came)
