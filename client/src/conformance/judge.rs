@@ -282,27 +282,27 @@ impl Judge {
     /// The result of the next check, in their order; `None` after the last one. Others are carried out in the meantime. If the future is
     /// dropped, checks that have begun go on when this is called again.
     pub async fn next(&mut self) -> Option<&Finding> {
-        let outcome = self.schedule.next(&self.known).await?;
-        self.add(outcome);
+        let result = self.schedule.next(&self.known).await?;
+        self.add(result);
         self.findings.last()
     }
 
     /// Ends the judgement: all checks without a result are not judged, for this reason.
     pub fn stop(&mut self, reason: &str) {
-        for outcome in self.schedule.stop(reason) {
-            self.add(outcome);
+        for result in self.schedule.stop(reason) {
+            self.add(result);
         }
     }
 
     /// Keeps what a check found. An error is reported once for all checks that are left out.
-    fn add(&mut self, outcome: CheckResult) {
+    fn add(&mut self, result: CheckResult) {
         let CheckResult {
             check,
             verdict,
             time,
             ledger,
             ..
-        } = outcome;
+        } = result;
         let is_left_out = match &verdict {
             Verdict::NotJudged { reason } => {
                 let missing = self.offered().missing();

@@ -155,7 +155,7 @@ fn served(arguments: Arguments, config: Config) -> Result<Exit, Failure> {
     let backend = own.then(|| load::databases(&config)).transpose()?;
     let runtime = runtime().map_err(Failure::unexpected)?;
     let summary = runtime.block_on(serve::serve(arguments, config, backend.clone()));
-    // Tasks hold the databases, and these hold the locks of the files that they are saved to.
+    // Tasks may still change the databases.
     runtime.shutdown_timeout(LAST_WORDS);
     let exit = match summary? {
         Summary { panics: 0, .. } => Exit::Stopped,

@@ -188,6 +188,7 @@ async fn a_server_that_is_silent_after_init_is_left() {
 
 #[tokio::test(start_paused = true)]
 async fn a_service_that_is_silent_does_not_end_the_judgement() {
+    let began = tokio::time::Instant::now();
     let mut judge = judged(
         &["sort.", "search.answered"],
         |_| {},
@@ -201,6 +202,9 @@ async fn a_service_that_is_silent_does_not_end_the_judgement() {
     for (name, verdict, is_error) in found {
         assert!(!is_error, "{name}: {verdict:?}");
     }
+    // Side by side, then one of them alone, then all others together.
+    let silence = JudgeOptions::default().timeouts.answer.expect("a default");
+    assert!(began.elapsed() < silence * 5);
 }
 
 #[tokio::test(start_paused = true)]
