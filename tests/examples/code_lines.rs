@@ -7,33 +7,49 @@
 use std::path::{Path, PathBuf};
 use std::{env, fs, io};
 
-/// The packages, each before those inside it.
-const PACKAGES: [&str; 6] = [
-    "asn1/marc",
-    "asn1",
-    "client/cli",
-    "client",
-    "server/cli",
-    "server",
-];
+/// The folders of the packages that users get.
+const PRODUCTS: [&str; 3] = ["asn1", "client", "server"];
 
 fn main() -> io::Result<()> {
     let here = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let checkout = env::args_os().nth(1).map_or(here, PathBuf::from);
     let mut sum = 0;
-    for package in PACKAGES {
+    let mut packages = Vec::new();
+    for folder in PRODUCTS {
+        add_packages(&checkout.join(folder), &mut packages)?;
+    }
+    packages.sort();
+    for package in packages {
         let mut files = Vec::new();
-        read_files(&checkout.join(package).join("src"), &mut files)?;
+        read_files(&package.join("src"), &mut files)?;
         let tests: Vec<PathBuf> = files.iter().flat_map(test_modules).collect();
         let product = files.iter().filter(|(path, _)| {
             let module = path.with_extension("");
             !tests.iter().any(|tests| module.starts_with(tests))
         });
         let lines: usize = product.map(|(_, source)| code_lines(source)).sum();
-        println!("{lines:>6} {package}");
+        let package = package.strip_prefix(&checkout).unwrap_or(&package);
+        println!("{lines:>6} {}", package.display());
         sum += lines;
     }
     println!("{sum:>6} in all");
+    Ok(())
+}
+
+/// Adds the packages in a folder, but those that only fuzz others.
+fn add_packages(folder: &Path, packages: &mut Vec<PathBuf>) -> io::Result<()> {
+    if folder.ends_with("fuzz") || folder.ends_with("target") {
+        return Ok(());
+    }
+    if folder.join("Cargo.toml").exists() {
+        packages.push(folder.to_owned());
+    }
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path();
+        if path.is_dir() && !path.ends_with("src") {
+            add_packages(&path, packages)?;
+        }
+    }
     Ok(())
 }
 
