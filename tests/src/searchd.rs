@@ -228,6 +228,15 @@ impl Engine {
         command.args(["--nodes", &self.nodes().join(",")]);
         let ran = run(command.arg("--output").arg(folder), "");
         assert_eq!(ran.code, Some(0), "{ran:?}");
+        // A node may be slow to accept a connection beside many other tests.
+        let path = folder.join("distributor.conf");
+        let text = std::fs::read_to_string(&path).expect("a configuration");
+        let patient = text.replace(
+            "agent_connect_timeout = 500",
+            "agent_connect_timeout = 10000",
+        );
+        assert_ne!(text, patient, "the time to connect");
+        std::fs::write(&path, patient).expect("written");
     }
 
     /// Starts a server and waits until it listens.
