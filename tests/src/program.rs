@@ -16,16 +16,17 @@ pub fn path(name: &str) -> PathBuf {
 
 fn build() -> PathBuf {
     // The tests of the programs' own packages need them, so that `cargo test --workspace` has built them already.
-    cargo_build(&["--test", "start", "--test", "program"], "--bins")
+    let tests = ["test", "--no-run", "--test", "start", "--test", "program"];
+    cargo_build(&tests, "--bins")
 }
 
 /// The folder with the examples of both libraries, built in the profile of the tests.
 pub fn examples() -> PathBuf {
-    cargo_build(&["--examples"], "--examples").join("examples")
+    cargo_build(&["build", "--examples"], "--examples").join("examples")
 }
 
 /// Builds what `cargo test` has built, with the same features, or in other profiles what `cargo build` builds. Returns the folder.
-fn cargo_build(tested: &[&str], built: &str) -> PathBuf {
+fn cargo_build(in_tests: &[&str], built: &str) -> PathBuf {
     let test = std::env::current_exe().expect("the test program has a path");
     let directory = test
         .parent()
@@ -65,7 +66,7 @@ fn cargo_build(tested: &[&str], built: &str) -> PathBuf {
         }
     }
     match profile {
-        "test" => command.args(["test", "--no-run"]).args(tested),
+        "test" => command.args(in_tests),
         _ => command.args(["build", built]),
     };
     let status = command
@@ -81,7 +82,7 @@ fn cargo_build(tested: &[&str], built: &str) -> PathBuf {
         .stdout(Stdio::null())
         .status()
         .expect("cargo starts");
-    assert!(status.success(), "{built} of all packages are built");
+    assert!(status.success(), "cargo builds {built}");
     if let Some(run) = run {
         std::fs::write(stamp, run).expect("the build folder takes a file");
     }

@@ -38,7 +38,7 @@ pub struct JudgeOptions {
     pub init: InitializeRequest,
     /// How long to wait; `answer` is 10 s.
     pub timeouts: Timeouts,
-    /// How long to wait between two requests, in whichever session they are; half a second. The first request of a session does not wait.
+    /// How long to wait between two requests, in whichever session they are; half a second. The first request of a check does not wait.
     pub pause: Duration,
     /// How many sessions or connections may be open at a time; 16. There are fewer if the server accepts no more, or if the pause leaves
     /// them nothing to do.

@@ -64,6 +64,12 @@ impl Ledger {
         self.is_unreachable || self.is_silent || self.is_ended
     }
 
+    /// Adds what another one cost.
+    pub(super) fn add_cost(&mut self, other: &Self) {
+        self.requests = self.requests.saturating_add(other.requests);
+        self.octets = self.octets.saturating_add(other.octets);
+    }
+
     /// Waits until the next request may be sent, and counts it.
     pub(super) async fn pace(&mut self, pacer: &Pacer, pause: Duration) {
         let began = Instant::now();

@@ -166,8 +166,7 @@ pub(super) async fn accepted_sessions(
     }
     join_all(open.iter_mut().map(Trial::leave)).await;
     for trial in &open {
-        cost.requests += trial.ledger.requests;
-        cost.octets += trial.ledger.octets;
+        cost.add_cost(&trial.ledger);
     }
     let accepted = if has_limit {
         (open.len() - 1) / 2

@@ -1,13 +1,8 @@
 //! The order of a judgement. Checks that only ask are carried out side by side, so that the silence which one has to wait for delays no
-//! other. Those that store records or send what the standard forbids are alone with the server.
-//!
-//! A check whose connection the server ended, refused or ignored while others were open is repeated alone, since the others may have been
-//! the reason. Once a check that was alone was not answered either, those that were not answered are repeated together: one silence serves
-//! them all.
-//!
-//! Results come in the order of the checks.
+//! other. Those that store records or send what the standard forbids run alone. A check whose connection the server ended, refused or ignored
+//! while others were open is repeated alone: only then does that say something about the check. Results come in the order of the checks.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -53,14 +48,12 @@ pub(super) struct Schedule {
     /// How many results were returned.
     returned: usize,
     running: FuturesUnordered<BoxFuture<'static, CheckResult>>,
-    /// What the checks that are running have beside them.
-    company: Company,
+    /// Whether the check that is running has the server for itself.
+    is_alone: bool,
     /// Results that are to be returned after those of earlier checks.
     ended: BTreeMap<usize, CheckResult>,
-    /// The checks that are to be repeated, and beside which others.
-    repeated: VecDeque<(usize, Company)>,
-    /// Whether the last check that was alone was not answered.
-    is_silent: bool,
+    /// The check that has to be repeated alone.
+    repeated: Option<usize>,
     /// How many checks run side by side.
     sessions: usize,
     cost: Cost,
@@ -68,15 +61,6 @@ pub(super) struct Schedule {
     unanswered: u32,
     /// Why the rest is not judged.
     stopped: Option<String>,
-}
-
-/// Which checks may run beside a check.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Company {
-    None,
-    /// Those that were not answered either.
-    Unanswered,
-    Others,
 }
 
 /// What all checks have cost.
@@ -97,7 +81,7 @@ pub(super) struct CheckResult {
     /// With its pauses.
     pub(super) time: Duration,
     pub(super) ledger: Ledger,
-    company: Company,
+    was_alone: bool,
 }
 
 impl CheckResult {
@@ -108,22 +92,13 @@ impl CheckResult {
             verdict: Verdict::not_judged(reason),
             time: Duration::ZERO,
             ledger: Ledger::default(),
-            company: Company::None,
+            was_alone: true,
         }
     }
 
-    fn is_unanswered(&self) -> bool {
-        self.verdict != Verdict::Pass && self.ledger.is_silent
-    }
-
-    /// Whether other checks may be the reason why it did not pass.
+    /// Whether other sessions may be the reason why it did not pass.
     fn is_doubtful(&self) -> bool {
-        let is_cut_off = self.verdict != Verdict::Pass && self.ledger.is_cut_off();
-        match self.company {
-            Company::None => false,
-            Company::Unanswered => is_cut_off && !self.ledger.is_silent,
-            Company::Others => is_cut_off,
-        }
+        !self.was_alone && self.verdict != Verdict::Pass && self.ledger.is_cut_off()
     }
 }
 
@@ -138,10 +113,9 @@ impl Schedule {
             begun: 0,
             returned: 0,
             running: FuturesUnordered::new(),
-            company: Company::None,
+            is_alone: false,
             ended: BTreeMap::new(),
-            repeated: VecDeque::new(),
-            is_silent: false,
+            repeated: None,
             sessions: 1,
             cost: Cost::default(),
             unanswered: 0,
@@ -174,31 +148,38 @@ impl Schedule {
         self.stopped.get_or_insert_with(|| reason.to_owned());
     }
 
-    /// Leaves out all checks whose results were not returned, and returns that as their results.
+    /// Leaves out all checks that have not ended. Returns the results that were not returned yet.
     pub(super) fn stop(&mut self, reason: &str) -> Vec<CheckResult> {
         self.leave_out(reason);
         self.running.clear();
-        self.ended.clear();
-        self.repeated.clear();
+        let mut ended = std::mem::take(&mut self.ended);
+        self.repeated = None;
         let first = self.returned;
         (self.begun, self.returned) = (self.checks.len(), self.checks.len());
         let left = self.checks.iter().enumerate().skip(first);
         let results = left.map(|(number, (permission, check))| {
+            if let Some(result) = ended.remove(&number) {
+                return self.without_doubt(result);
+            }
             let reason = self.obstacle(*permission).unwrap_or_default();
             CheckResult::unjudged(number, check, reason)
         });
         results.collect()
     }
 
-    /// The result of the next check; `None` after the last one. If the future is dropped, checks wait until the next call.
+    /// The result of the next check; `None` after the last one. If the future is dropped, checks wait until the next call,
+    /// while their time goes on.
     pub(super) async fn next(&mut self, known: &JudgedOffer) -> Option<CheckResult> {
         loop {
-            let is_doubtful = |result: &CheckResult| result.is_doubtful();
-            if self.stopped.is_none() && self.ended.get(&self.returned).is_some_and(is_doubtful) {
-                self.doubt().await;
-            } else if let Some(result) = self.ended.remove(&self.returned) {
-                self.returned += 1;
-                return Some(self.without_doubt(result));
+            match self.ended.remove(&self.returned) {
+                Some(result) if result.is_doubtful() && self.stopped.is_none() => {
+                    self.repeated = Some(result.number);
+                }
+                Some(result) => {
+                    self.returned += 1;
+                    return Some(self.without_doubt(result));
+                }
+                None => {}
             }
             let is_in_question = self.unanswered >= MAX_UNANSWERED && self.stopped.is_none();
             if !is_in_question {
@@ -209,38 +190,12 @@ impl Schedule {
             }
             if !self.ended.contains_key(&self.returned) {
                 let result = self.running.next().await?;
-                self.end(result);
+                let time = result.time.saturating_sub(result.ledger.paused);
+                self.count(&result.ledger, time);
+                self.note_answer(&result.ledger);
+                self.ended.insert(result.number, result);
             }
         }
-    }
-
-    /// Has the next check repeated, together with others if one silence can serve them all.
-    async fn doubt(&mut self) {
-        let number = self.returned;
-        let is_unanswered = |result: &CheckResult| result.is_doubtful() && result.is_unanswered();
-        if self.is_silent && self.ended.get(&number).is_some_and(is_unanswered) {
-            while let Some(result) = self.running.next().await {
-                self.end(result);
-            }
-            let unanswered = self.ended.values().filter(|result| is_unanswered(result));
-            let numbers = unanswered.map(|result| (result.number, Company::Unanswered));
-            self.repeated = numbers.collect();
-        } else {
-            self.repeated = VecDeque::from([(number, Company::None)]);
-        }
-        for (number, _) in &self.repeated {
-            self.ended.remove(number);
-        }
-    }
-
-    fn end(&mut self, result: CheckResult) {
-        let time = result.time.saturating_sub(result.ledger.paused);
-        self.count(&result.ledger, time);
-        self.note_answer(&result.ledger);
-        if result.company == Company::None {
-            self.is_silent = result.is_unanswered();
-        }
-        self.ended.insert(result.number, result);
     }
 
     /// A doubtful result, which cannot be repeated once the rest is left out, says nothing about the server.
@@ -257,31 +212,26 @@ impl Schedule {
     /// Begins as many checks as may run now.
     fn begin(&mut self, known: &JudgedOffer) {
         loop {
-            let repeated = self.repeated.front().copied();
-            let number = repeated.map_or(self.begun, |(number, _)| number);
+            let number = self.repeated.unwrap_or(self.begun);
             let Some((permission, check)) = self.checks.get(number).copied() else {
                 return;
             };
+            let is_alone = self.repeated.is_some() || permission != Permission::None;
             if let Some(reason) = self.obstacle(permission) {
                 let result = CheckResult::unjudged(number, check, reason);
                 self.ended.insert(number, result);
                 self.mark_begun();
                 continue;
             }
-            let company = match (repeated, permission) {
-                (Some((_, company)), _) => company,
-                (None, Permission::None) if self.sessions > 1 => Company::Others,
-                _ => Company::None,
-            };
             let has_room = match self.running.len() {
                 0 => true,
-                _ if company == Company::None => false,
-                running => company == self.company && running < self.sessions,
+                running => !is_alone && !self.is_alone && running < self.sessions,
             };
             if !has_room {
                 return;
             }
-            self.company = company;
+            self.is_alone = is_alone;
+            let was_alone = is_alone || self.sessions == 1;
             let carried_out = carry_out(
                 Arc::clone(&self.server),
                 known.trial(&self.server),
@@ -297,7 +247,7 @@ impl Schedule {
                     verdict,
                     time: began.elapsed(),
                     ledger,
-                    company,
+                    was_alone,
                 }
             }));
             self.mark_begun();
@@ -305,7 +255,7 @@ impl Schedule {
     }
 
     fn mark_begun(&mut self) {
-        if self.repeated.pop_front().is_none() {
+        if self.repeated.take().is_none() {
             self.begun += 1;
         }
     }

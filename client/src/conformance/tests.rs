@@ -144,6 +144,7 @@ async fn what_is_left_is_not_judged_after_a_stop() {
     let server = server(None);
     let mut judge = judge(server.addr(), |options| {
         options.only = vec!["init.answered".into(), "init.names".into()];
+        options.sessions = 1;
     });
     let left = judge.remaining();
     assert_eq!(verdict(&mut judge).await, Verdict::Pass);

@@ -211,10 +211,13 @@ impl Trial {
             Ok(Ok(())) => Ok(()),
             // The answer may have been sent before the connection ended.
             Ok(Err(_)) => Ok(()),
-            Err(_) => Err(Verdict::fail(
-                "a server that reads requests",
-                format!("octets that it did not take within {}", seconds(limit)),
-            )),
+            Err(_) => {
+                self.ledger.is_silent = true;
+                Err(Verdict::fail(
+                    "a server that reads requests",
+                    format!("octets that it did not take within {}", seconds(limit)),
+                ))
+            }
         }
     }
 
@@ -239,12 +242,17 @@ impl Trial {
         let limit = self.answer_limit();
         let received = self.receive_within(limit).await;
         self.ledger.is_silent |= matches!(received, Received::Silence(_));
-        self.ledger.is_ended |= received.is_over();
         received
     }
 
     /// Waits for the next APDU, at most for the given time.
     async fn receive_within(&mut self, limit: Duration) -> Received {
+        let received = self.read_within(limit).await;
+        self.ledger.is_ended |= received.is_over();
+        received
+    }
+
+    async fn read_within(&mut self, limit: Duration) -> Received {
         let most = self.target.options.limits.check_octets;
         let Some(stream) = &mut self.stream else {
             return Received::End("there is no connection".to_owned());
@@ -256,6 +264,7 @@ impl Trial {
                 return Received::End(format!("the end of the connection ({error})"));
             }
             Ok(Some(Err(error))) => {
+                self.ledger.is_ended |= matches!(error, StreamError::CutOff(_));
                 let rest = stream.read_buffer().clone().freeze();
                 self.ledger.octets += rest.len() as u64;
                 self.note(false, &rest);

@@ -155,7 +155,7 @@ fn served(arguments: Arguments, config: Config) -> Result<Exit, Failure> {
     let backend = own.then(|| load::databases(&config)).transpose()?;
     let runtime = runtime().map_err(Failure::unexpected)?;
     let summary = runtime.block_on(serve::serve(arguments, config, backend.clone()));
-    // Tasks may still change the databases.
+    // Tasks hold the databases, and these hold the locks of the files that they are saved to.
     runtime.shutdown_timeout(LAST_WORDS);
     let exit = match summary? {
         Summary { panics: 0, .. } => Exit::Stopped,
@@ -165,7 +165,7 @@ fn served(arguments: Arguments, config: Config) -> Result<Exit, Failure> {
 }
 
 /// How long background tasks may take to end.
-const LAST_WORDS: Duration = Duration::from_millis(500);
+const LAST_WORDS: Duration = Duration::from_secs(3);
 
 /// A runtime with one thread per processor; on a single processor, just this thread.
 fn runtime() -> io::Result<Runtime> {

@@ -48,12 +48,6 @@ impl MemoryBackend {
         self.fold_each(&folding)
     }
 
-    /// Unlocks the files of saved databases, even if a task that is still running holds the backend. A later update locks its file
-    /// again.
-    pub fn unlock_files(&self) {
-        lock(&self.0.files).unlock();
-    }
-
     /// Writes the files of saved databases that do not exist yet, such as after the first start with them; otherwise the first update
     /// of each writes its file before it is answered. Blocks until done; updates of these databases wait.
     ///

@@ -87,11 +87,6 @@ impl SavedFiles {
         Ok(Self(files))
     }
 
-    /// Gives up all locks, until files are changed again.
-    pub(super) fn unlock(&mut self) {
-        self.0.values_mut().for_each(SavedFile::unlock);
-    }
-
     /// The current states of the files and their journals, before the files are read with these fields.
     ///
     /// # Errors

@@ -95,10 +95,6 @@ impl SavedFile {
         }
     }
 
-    pub(super) fn unlock(&mut self) {
-        self.lock = None;
-    }
-
     pub(super) fn examine(&mut self, docid: String) -> Result<FoundFile, JournalError> {
         self.close_journal();
         // A file that cannot be examined counts as changed.
