@@ -13,7 +13,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         .rule("on search nth-of-all=1: fail 2 \"try again later\"")
         .rule("on search nth-of-all=2: silence")
         .start();
-    let timeouts = Timeouts::default().with_answer(Duration::from_millis(200));
+    let timeouts = Timeouts::default().with_answer(Duration::from_secs(2));
     let client = Client::with(ClientOptions::default().with_timeouts(timeouts));
     let target = format!("{}/books", server.addr());
 

@@ -253,7 +253,7 @@ fn answers_come_without_a_node_that_hangs() {
     }
     let impatient = |text: String| {
         let given = "agent_query_timeout = 7500";
-        text.replace(given, "agent_query_timeout = 2000")
+        text.replace(given, "agent_query_timeout = 5000")
     };
     let Some(engine) = Engine::start_changed(2, impatient) else {
         return;
