@@ -237,8 +237,8 @@ impl Judge {
             self.schedule
                 .leave_out("a database to judge is not available");
         } else if !lacks(Missing::Answer) && !lacks(Missing::Session) {
-            let sessions = self.sessions().await;
-            self.schedule.side_by_side(sessions);
+            let most = self.useful_sessions();
+            self.schedule.find_sessions(&self.known, most).await;
         }
         self.offered()
     }
@@ -249,8 +249,8 @@ impl Judge {
         self.schedule.note_answer(ledger);
     }
 
-    /// How many sessions to open at a time: as many as have something to do while one of them waits for silence, if the server accepts them.
-    async fn sessions(&mut self) -> usize {
+    /// How many sessions are of use: as many as have something to do while one of them waits for silence.
+    fn useful_sessions(&self) -> usize {
         let options = &self.server.options;
         let useful = QUIET.div_duration_f64(options.pause);
         let useful = if useful < options.sessions as f64 {
@@ -258,17 +258,7 @@ impl Judge {
         } else {
             options.sessions
         };
-        let most = useful.min(options.sessions).min(self.remaining());
-        match &self.known {
-            JudgedOffer::Z3950(offer) if most > 1 => {
-                let began = Instant::now();
-                let (accepted, ledger) = offer::accepted_sessions(&self.server, offer, most).await;
-                self.count(&ledger, began);
-                accepted
-            }
-            // A server of HTTP lets connections wait.
-            _ => most,
-        }
+        useful.min(options.sessions).min(self.remaining())
     }
 
     /// What is known about the server.

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures_util::future::join_all;
 use serde_json::{Value, json};
 use tokio::time::timeout;
 use z3950_asn1::apdu::{
@@ -143,37 +142,6 @@ pub(super) async fn learn(target: &Arc<JudgedServer>, limit: Duration) -> (Offer
     }
     trial.leave().await;
     (offer, trial.ledger)
-}
-
-/// How long a server may take to accept one more session.
-const ACCEPTANCE: Duration = Duration::from_secs(2);
-
-/// How many sessions the server accepts at a time, at most this many; if there is a limit, half of it, which leaves room for others. Returns
-/// also what it cost.
-pub(super) async fn accepted_sessions(
-    server: &Arc<JudgedServer>,
-    offer: &Arc<Offer>,
-    most: usize,
-) -> (usize, Ledger) {
-    let mut cost = Ledger::default();
-    let mut open = Vec::new();
-    let mut has_limit = false;
-    while open.len() < most && !has_limit {
-        let mut trial = Trial::new(Arc::clone(server), Arc::clone(offer));
-        let accepted = timeout(ACCEPTANCE, trial.session()).await;
-        has_limit = !matches!(accepted, Ok(Ok(_)));
-        open.push(trial);
-    }
-    join_all(open.iter_mut().map(Trial::leave)).await;
-    for trial in &open {
-        cost.add_cost(&trial.ledger);
-    }
-    let accepted = if has_limit {
-        (open.len() - 1) / 2
-    } else {
-        open.len()
-    };
-    (accepted, cost)
 }
 
 async fn fill(offer: &mut Offer, trial: &mut Trial) -> Checked {

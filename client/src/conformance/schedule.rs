@@ -7,8 +7,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::StreamExt;
+use futures_util::future::join_all;
 use futures_util::stream::FuturesUnordered;
-use tokio::time::{Instant, timeout};
+use tokio::time::{Instant, sleep, timeout};
 
 use super::check::{Check, Checked, Procedure, Verdict, counted};
 use super::checks::Permission;
@@ -21,6 +22,12 @@ use crate::transport::BoxFuture;
 
 /// After this many checks in a row in which the server did not answer, it is asked whether it is still there.
 const MAX_UNANSWERED: u32 = 5;
+
+/// How long a server may take to accept one more session.
+const ACCEPTANCE: Duration = Duration::from_secs(2);
+
+/// How long a server may take to notice that sessions have ended.
+const SETTLING: Duration = Duration::from_secs(1);
 
 /// What is known about the server, in either protocol.
 #[derive(Clone)]
@@ -56,6 +63,8 @@ pub(super) struct Schedule {
     repeated: Option<usize>,
     /// How many checks run side by side.
     sessions: usize,
+    /// Whether the server accepts fewer sessions than would be of use.
+    has_limit: bool,
     cost: Cost,
     /// How many checks in a row had no answer.
     unanswered: u32,
@@ -117,15 +126,43 @@ impl Schedule {
             ended: BTreeMap::new(),
             repeated: None,
             sessions: 1,
+            has_limit: false,
             cost: Cost::default(),
             unanswered: 0,
             stopped: None,
         }
     }
 
-    /// Carries out this many checks side by side from now on.
-    pub(super) fn side_by_side(&mut self, sessions: usize) {
-        self.sessions = sessions.max(1);
+    /// Finds out how many sessions the server accepts at a time, up to `most`, and carries out as many checks side by side from now on. If
+    /// there is a limit, half of it, which leaves room for others.
+    pub(super) async fn find_sessions(&mut self, known: &JudgedOffer, most: usize) {
+        if most < 2 {
+            return;
+        }
+        let began = Instant::now();
+        let mut open = Vec::new();
+        while open.len() < most && !self.has_limit {
+            let mut trial = known.trial(&self.server);
+            let is_accepted = timeout(ACCEPTANCE, trial.begin()).await == Ok(true);
+            // A full server may end the session that has been idle longest.
+            let is_oldest_kept = match open.first_mut() {
+                Some(oldest) => AnyTrial::is_kept(oldest).await,
+                None => true,
+            };
+            self.has_limit = !is_accepted || !is_oldest_kept;
+            open.push(trial);
+        }
+        join_all(open.iter_mut().map(AnyTrial::leave)).await;
+        self.sessions = open.len();
+        if self.has_limit {
+            self.sessions = ((open.len() - 1) / 2).max(1);
+            sleep(SETTLING).await;
+        }
+        let mut cost = Ledger::default();
+        for trial in &mut open {
+            cost.add_cost(trial.ledger());
+        }
+        self.count(&cost, began.elapsed());
     }
 
     /// How many results are left.
@@ -231,7 +268,12 @@ impl Schedule {
                 return;
             }
             self.is_alone = is_alone;
-            let was_alone = is_alone || self.sessions == 1;
+            // At a server with a limit, even the session before may still take a place.
+            let was_alone = is_alone || (self.sessions == 1 && !self.has_limit);
+            let settling = match self.repeated {
+                Some(_) => SETTLING,
+                None => Duration::ZERO,
+            };
             let carried_out = carry_out(
                 Arc::clone(&self.server),
                 known.trial(&self.server),
@@ -239,6 +281,7 @@ impl Schedule {
                 self.sessions,
             );
             self.running.push(Box::pin(async move {
+                sleep(settling).await;
                 let began = Instant::now();
                 let (verdict, ledger) = carried_out.await;
                 CheckResult {
@@ -297,7 +340,12 @@ impl Schedule {
     async fn ask_again(&mut self, known: &JudgedOffer) {
         let began = Instant::now();
         let mut trial = known.trial(&self.server);
-        let is_answered = trial.is_answered().await;
+        let mut is_answered = trial.is_answered().await;
+        if !is_answered && !trial.ledger().is_silent {
+            // It may have been full.
+            sleep(SETTLING).await;
+            is_answered = trial.is_answered().await;
+        }
         trial.leave().await;
         self.count(trial.ledger(), began.elapsed());
         self.note_answer(trial.ledger());
@@ -386,6 +434,25 @@ impl AnyTrial {
         match self {
             Self::Z3950(trial) => trial.is_answered().await,
             Self::Sru(trial) => trial.is_answered().await,
+        }
+    }
+
+    /// Begins a session. Returns whether the server accepts it.
+    async fn begin(&mut self) -> bool {
+        match self {
+            Self::Z3950(trial) => trial.session().await.is_ok(),
+            Self::Sru(trial) => trial.is_answered().await,
+        }
+    }
+
+    /// Whether the server has kept the session.
+    async fn is_kept(&mut self) -> bool {
+        match self {
+            Self::Z3950(trial) => match trial.good_search() {
+                Ok(search) => trial.ask(search).await.is_ok(),
+                Err(_) => true,
+            },
+            Self::Sru(trial) => trial.is_kept().await,
         }
     }
 

@@ -101,6 +101,38 @@ fn nothing_forbidden_is_sent_unless_allowed() {
     assert_eq!(updated.code, Some(5), "{updated:?}");
 }
 
+/// A server that refuses sessions, or ends idle ones for new ones, is judged through those that it accepts.
+#[test]
+fn a_limit_of_sessions_is_no_fault() {
+    std::thread::scope(|scope| {
+        for limit in ["1", "2", "3"] {
+            scope.spawn(move || {
+                let server = Daemon::start(["--demo", "--max-sessions", limit]);
+                let only = [
+                    "--only", "init.id.", "--only", "search.", "--only", "query.",
+                ];
+                let sru = format!("http://{}/books", server.address());
+                let ran = judged(&server, &only);
+                assert_eq!(
+                    Findings::of(&ran).named("fail"),
+                    [""; 0],
+                    "{limit}: {ran:?}"
+                );
+                let ran = z3950([&["probe", "--conformance", "--json", &sru], &only[..]].concat());
+                assert_eq!(
+                    Findings::of(&ran).named("fail"),
+                    [""; 0],
+                    "{limit}: {ran:?}"
+                );
+                assert!(
+                    Findings::of(&ran).named("pass").len() > 20,
+                    "{limit}: {ran:?}"
+                );
+            });
+        }
+    });
+}
+
 /// A fault of the server, the checks carried out, and those that fail.
 type Row = (
     &'static str,

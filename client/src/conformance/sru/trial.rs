@@ -283,7 +283,7 @@ impl SruTrial {
     }
 
     /// Whether the connection is open after an answer.
-    pub(super) async fn is_kept(&mut self) -> bool {
+    pub(in crate::conformance) async fn is_kept(&mut self) -> bool {
         match &mut self.connection {
             Some(open) => open.sender.ready().await.is_ok(),
             None => false,
