@@ -38,7 +38,7 @@ async fn a_server_that_dies_is_an_error_of_the_report() {
             &["search.", "scan.", "close."],
             |options| options.sessions = sessions,
             move |apdu| match apdu {
-                Apdu::SearchRequest(_) if searches.fetch_add(1, Ordering::Relaxed) == 20 => {
+                Apdu::SearchRequest(_) if searches.fetch_add(1, Ordering::Relaxed) == 40 => {
                     Does::Dies
                 }
                 _ => Does::Answers,
