@@ -144,9 +144,9 @@ impl Schedule {
         while open.len() < most && !self.has_limit {
             let mut trial = known.trial(&self.server);
             let is_accepted = timeout(ACCEPTANCE, trial.begin()).await == Ok(true);
-            // A full server may end the session that has been idle longest.
+            // A full server may end the session that has been idle longest. A server of HTTP may keep no connection at all.
             let is_oldest_kept = match open.first_mut() {
-                Some(oldest) => AnyTrial::is_kept(oldest).await,
+                Some(oldest) => AnyTrial::is_kept(oldest).await || !trial.is_kept().await,
                 None => true,
             };
             self.has_limit = !is_accepted || !is_oldest_kept;
