@@ -11,19 +11,19 @@ use z3950_asn1::apdu::{ExtendedServicesRequest, External};
 use z3950_asn1::es::update::{Action, EsRequest, SuppliedRecord};
 use z3950_asn1::format::facets::FacetList;
 use z3950_asn1::format::sources::SearchSources;
-use z3950_asn1::oid::{CQL, DATABASE_UPDATE};
+use z3950_asn1::oid::DATABASE_UPDATE;
 use z3950_asn1::record::marc_syntax;
 use z3950_marc::{MarcRecord, iso2709};
 
 use self::inner::Inner;
 use crate::error::Error;
-use crate::lookup::{self, Identifier, LookupOptions};
+use crate::find::{self, Wanted};
 use crate::plan::{self, Hints, PlanOptions};
 use crate::pool::Lease;
 use crate::protocol::service::explain::{ExplainOptions, ExplainResult};
 use crate::protocol::service::extended::{Order, TaskResult, update_task};
 use crate::protocol::service::scan::{ScanOptions, cql_clause};
-use crate::protocol::service::search::SearchOptions;
+use crate::protocol::service::search::{SearchOptions, type_104};
 use crate::protocol::session::{Repeat, Session};
 use crate::query::Query;
 use crate::record::Record;
@@ -99,10 +99,7 @@ impl Connection {
         let query = query.into();
         let (query, keys) = match query.as_cql().filter(|_| self.is_sru()) {
             // With its keys.
-            Some(text) => {
-                let cql = External::octet_aligned(CQL, text);
-                (apdu::Query::Type104(cql), Vec::new())
-            }
+            Some(text) => (type_104(text), Vec::new()),
             None => {
                 let keys = query.sort_keys().to_vec();
                 (self.adapted(query)?, keys)
@@ -215,44 +212,34 @@ impl Connection {
     }
 
     /// Looks up an identifier: `isbn:0-14-143951-3`, `issn:`, `lccn:`, `oclc:`, `local:`, `docid:`, or a number whose form
-    /// tells its kind. Several searches are tried in turn until one finds something; `None` if none does.
+    /// tells its kind. Several searches are tried in turn until one finds something; `None` if none does. [`Client::find`] does more: at
+    /// several targets, with fallbacks, and with the choice of the best record.
     ///
     /// # Errors
     /// [`Error::Identifier`]; [`Error::Refused`] if every search was refused; [`Error::Incomplete`] if nothing was found and a source
     /// of the records failed; others if the connection failed.
+    ///
+    /// [`Client::find`]: crate::Client::find
     pub async fn lookup(&self, identifier: &str) -> Result<Option<LookupResult>, Error> {
-        let identifier: Identifier = identifier.parse().map_err(Error::Identifier)?;
-        let attempts = lookup::attempts(&identifier);
-        let target = &self.inner.target;
-        let mut options = LookupOptions {
-            search: target.search_options(&self.form),
-            records: target.pager_options(&self.form),
+        let wanted = Wanted {
             count: SHOWN,
+            form: self.form.clone(),
+            ..Wanted::identifier(identifier)?
         };
-        let mut adapted = attempts.clone();
-        for attempt in &mut adapted {
-            attempt.query = target.adapted(&attempt.query).map_err(Error::Term)?;
-        }
-        let name = self.inner.names.take();
-        options.search.result_set = name.name();
-        let mut turn = name.turn().await;
-        turn.take();
-        options.records.reconnect = Some(Arc::clone(&self.inner.reconnect));
-        let (adapted, options) = (&adapted, &options);
-        let found = self
-            .inner
-            .run(Repeat::IfLost, |session| async move {
-                lookup::lookup(&session, adapted, options).await
-            })
-            .await?;
-        Ok(found.map(|found| LookupResult {
-            query: found.attempt.query.to_string(),
-            hits: found.hits,
+        let outcome = find::look_up(&self.inner, &wanted).await;
+        let Some(found) = outcome.found else {
+            return match outcome.error {
+                None | Some(Error::NoMatch) => Ok(None),
+                Some(error) => Err(error),
+            };
+        };
+        let records = (1..).zip(outcome.records);
+        let records = records.map(|(position, record)| self.inner.record(record, position));
+        Ok(Some(LookupResult {
+            query: found.query,
+            hits: found.result.hits,
             sources: found.sources,
-            records: (1..)
-                .zip(found.records)
-                .map(|(position, record)| self.inner.record(record, position))
-                .collect(),
+            records: records.collect(),
         }))
     }
 

@@ -68,6 +68,7 @@ pub mod client;
 pub mod conformance;
 mod connection;
 pub mod error;
+pub mod find;
 #[cfg(feature = "sru")]
 mod gateway;
 pub mod gopher;

@@ -4,7 +4,6 @@
 mod course;
 mod fallback;
 pub(crate) mod notice;
-mod search_course;
 
 use z3950_asn1::apdu::{
     IdAuthentication, IdPass, InitializeRequest, PresentRequest, SearchRequest,
@@ -18,8 +17,8 @@ use crate::target::profile::{Profile, TargetLimits};
 use crate::url::{BuildError, DEFAULT_PORT, Host, Kind, Octets, Userinfo, Z3950Url};
 pub(crate) use course::Course;
 pub use fallback::Fallback;
+pub(crate) use fallback::Objection;
 pub use notice::{Caution, PlanError, Warning};
-pub use search_course::SearchCourse;
 
 /// Lower ports belong to other protocols, except 210 (RFC 1738 §6).
 const FIRST_FREE_PORT: u16 = 1024;

@@ -22,8 +22,8 @@ use crate::target::profile::Resolved;
 pub(crate) struct Inner {
     pub(super) plan: PlanOptions,
     pub(crate) target: Resolved,
-    pub(super) names: Arc<Names>,
-    pub(super) reconnect: Arc<dyn Reconnect>,
+    pub(crate) names: Arc<Names>,
+    pub(crate) reconnect: Arc<dyn Reconnect>,
     /// Cancelled when the connection is closed.
     closing: CancellationToken,
     /// `None` once the connection is closed.
@@ -46,7 +46,7 @@ impl Inner {
     ///
     /// # Errors
     /// Those of [`Lease::run`], and of [`until_closed`](Self::until_closed).
-    pub(super) async fn run<T, F>(
+    pub(crate) async fn run<T, F>(
         &self,
         repeat: Repeat,
         request: impl Fn(Session) -> F,

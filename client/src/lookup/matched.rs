@@ -75,6 +75,15 @@ pub(crate) fn has_docid(record: &External, docid: &[u8]) -> bool {
     })
 }
 
+/// Whether a record contains the identifier by which it was found.
+pub(crate) fn has_identifier(record: &External, identifier: &Identifier) -> bool {
+    if identifier.kind == Kind::Docid {
+        has_docid(record, identifier.text.as_bytes())
+    } else {
+        matched(identifier, record).is_some()
+    }
+}
+
 /// The location of the identifier in a MARC record.
 pub(super) fn matched_in(
     identifier: &Identifier,

@@ -4,8 +4,8 @@
 use z3950_asn1::apdu::DiagRec;
 use z3950_asn1::bib1::diagnostics::Condition;
 
-/// What to try after a refusal; by default nothing. [`Retrieval::steps`] lists what was tried. For searches that are no
-/// retrievals, [`SearchCourse`](super::SearchCourse) carries it out.
+/// What to try after a refusal; by default nothing. [`Retrieval::steps`] lists what was tried. For other searches,
+/// [`Client::find`](crate::Client::find) carries it out.
 ///
 /// [`Retrieval::steps`]: crate::retrieve::Retrieval::steps
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -40,7 +40,7 @@ impl Fallback {
 
 /// The part of a request that a server refused, and that another request may avoid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Objection {
+pub(crate) enum Objection {
     Structure,
     Attributes,
     Databases,
@@ -51,7 +51,7 @@ pub(super) enum Objection {
 
 impl Objection {
     /// The first objection that another request may avoid.
-    pub(super) fn of(diagnostics: &[DiagRec]) -> Self {
+    pub(crate) fn of(diagnostics: &[DiagRec]) -> Self {
         let objections = diagnostics
             .iter()
             .filter_map(|diagnostic| match diagnostic {

@@ -6,11 +6,10 @@ use std::io::{self, IsTerminal};
 use clap::Args;
 use serde_json::{Value, json};
 use z3950::retrieve::OutcomeName;
-use z3950::service::search::{SearchOptions, SearchResult};
+use z3950::service::search::SearchResult;
 use z3950_asn1::apdu::{AttributeElement, AttributeList, RpnQuery, StringOrNumeric};
 use z3950_asn1::bib1::attributes::RELATION;
-use z3950_asn1::error::EncodeError;
-use z3950_asn1::format::facets::{FacetField, FacetList};
+use z3950_asn1::format::facets::FacetField;
 use z3950_asn1::format::search_result1::{QueryExpression, SubqueryReport};
 use z3950_asn1::query::names::Names;
 
@@ -36,7 +35,7 @@ pub(crate) struct Arguments {
     /// Request the most frequent terms of a field (author, subject, date …, the number of a Use attribute, or = and a name of
     /// the server's own) in the records found; may be repeated.
     #[arg(long, value_name = "FIELD[:NUMBER]", value_parser = field)]
-    facets: Vec<FacetField>,
+    pub(crate) facets: Vec<FacetField>,
 
     /// Show how many records match each part of the query, if the server reports it.
     #[arg(long, hide_short_help = true)]
@@ -44,14 +43,6 @@ pub(crate) struct Arguments {
 }
 
 impl Arguments {
-    /// The search with these requests.
-    pub(crate) fn asked(&self, search: SearchOptions) -> Result<SearchOptions, EncodeError> {
-        match self.facets.is_empty() {
-            true => Ok(search),
-            false => search.with_facets(&FacetList(self.facets.clone())),
-        }
-    }
-
     /// The requested fields, for a message.
     fn named(&self) -> String {
         let names: Vec<String> = self.facets.iter().map(field_name).collect();

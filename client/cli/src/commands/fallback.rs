@@ -4,7 +4,7 @@
 use std::ffi::OsString;
 
 use clap::{Args, ValueEnum};
-use z3950::plan::{Fallback, SearchCourse};
+use z3950::plan::Fallback;
 use z3950::retrieve::{Asked, Step};
 
 #[derive(Debug, Args)]
@@ -80,9 +80,8 @@ pub(crate) fn complete(arguments: &mut [OsString]) {
 }
 
 /// The message about an attempt of a search or lookup, and the next one.
-pub(crate) fn again_as(subject: &str, reason: &str, course: &SearchCourse) -> String {
-    let form = course.form().unwrap_or_default();
-    format!("{subject}: {reason}; asked again: {form}")
+pub(crate) fn again_as(subject: &str, reason: &str, step: &str) -> String {
+    format!("{subject}: {reason}; asked again: {step}")
 }
 
 /// Messages about each failed attempt and the next one, and about the step that found something if it was not the search of

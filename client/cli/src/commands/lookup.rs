@@ -1,6 +1,7 @@
 //! `z3950 lookup`: finds records by identifier, and reports which form of the identifier was found, and where.
 
-mod desk;
+mod answers;
+mod print;
 
 use std::ffi::OsString;
 use std::slice;
@@ -10,7 +11,7 @@ use z3950::lookup::{Kind, Preferences, identifiers};
 use z3950::target::redacted;
 use z3950_marc::{MarcRecord, language};
 
-use self::desk::{Desk, Spot};
+use self::answers::LookupAnswers;
 use crate::answer::{Job, OR};
 use crate::batch::{Batch, run_all};
 use crate::commands::connection::ConnectionOptions;
@@ -144,7 +145,8 @@ pub(crate) async fn run(arguments: &Lookup, output: &mut Output) -> Result<Exit,
     let (targets, identifiers) = arguments.split()?;
     let records = &wanted.asked.records;
     let style = records.style_in(batch.format(records.format)?)?;
-    let preferences = wanted.preferences()?;
+    // Wrong options are refused before a password command runs.
+    wanted.preferences()?;
     let reach = TargetClient::new(&arguments.connection).await?;
     for word in identifiers.iter().filter_map(|word| word.to_str()) {
         if is_another_target(&reach, word) {
@@ -154,20 +156,16 @@ pub(crate) async fn run(arguments: &Lookup, output: &mut Output) -> Result<Exit,
             ));
         }
     }
-    let mut spots = Vec::new();
+    let mut places = Vec::new();
     for target in targets {
-        let place = reach.place(target, &wanted.asked.databases, output)?;
-        spots.push(Spot::new(wanted, place));
+        places.push(reach.place(target, &wanted.asked.databases, output)?);
     }
-    let desk = Desk {
-        // In turn, or to choose among all, one ask goes to several targets.
-        is_joint: spots.len() > 1 && (!arguments.all_targets || wanted.best),
-        asks_all: arguments.all_targets,
-        preferences,
-        is_written: batch.file().is_some(),
-        ..Desk::new(wanted, &reach, spots, &style)
-    };
-    let mut job = job(identifiers, desk, style);
+    let mut answers = LookupAnswers::new(wanted, &reach, places, &style)?;
+    // In turn, or to choose among all, one ask goes to several targets.
+    answers.is_joint = answers.places.len() > 1 && (!arguments.all_targets || wanted.best);
+    answers.wanted.all_targets = arguments.all_targets;
+    answers.is_written = batch.file().is_some();
+    let mut job = job(identifiers, answers, style);
     let usual = if arguments.all_targets {
         job.targets.len()
     } else {
@@ -236,29 +234,26 @@ impl Service for LookupHere {
         output: &mut Output,
     ) -> Result<Exit, Failure> {
         let style = self.wanted.asked.records.style()?;
-        let spots = vec![Spot::new(&self.wanted, place.clone())];
-        let desk = Desk {
-            preferences: self.wanted.preferences()?,
-            ..Desk::new(&self.wanted, reach, spots, &style)
-        };
-        let job = job(&self.identifiers, desk, style);
+        let places = vec![place.clone()];
+        let answers = LookupAnswers::new(&self.wanted, reach, places, &style)?;
+        let job = job(&self.identifiers, answers, style);
         Ok(reach.write_pages(job, output).await?.0)
     }
 }
 
-fn job(identifiers: &[OsString], desk: Desk, style: Style) -> Job<Desk> {
+fn job(identifiers: &[OsString], answers: LookupAnswers, style: Style) -> Job<LookupAnswers> {
     let given = identifiers.iter();
-    let names: Vec<String> = desk.names().map(str::to_owned).collect();
+    let names: Vec<String> = answers.names().map(str::to_owned).collect();
     Job {
         given: given.map(|text| text.as_encoded_bytes().to_vec()).collect(),
-        targets: match desk.is_joint {
+        targets: match answers.is_joint {
             true => vec![names.join(OR)],
             false => names,
         },
         style,
         jobs: 1,
         names_records: Some(record_name),
-        work: desk,
+        work: answers,
     }
 }
 

@@ -6,15 +6,12 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
 use serde_json::json;
-use z3950_asn1::apdu::{External, Query, RpnQuery, SortKeySpec};
-use z3950_asn1::codec::encode_value;
+use z3950_asn1::apdu::{RpnQuery, SortKeySpec};
 use z3950_asn1::input;
-use z3950_asn1::oid::CQL;
 use z3950_asn1::query::ccl::Bib;
 use z3950_asn1::query::cql::{self, Properties};
 use z3950_asn1::query::names::Names;
 use z3950_asn1::query::{Dialects, Language, QueryError, explain, tree};
-use z3950_asn1::types::{Any, InternationalString};
 
 use crate::answer::Envelope;
 use crate::commands::options::choices;
@@ -378,15 +375,6 @@ fn misread(text: &str) -> Option<String> {
         }
     }
     None
-}
-
-/// A CQL query of type 104 as YAZ sends it: an InternationalString, or plain octets if it cannot be encoded.
-pub(crate) fn type_104(text: &str) -> Query {
-    let value = encode_value(&InternationalString::from(text)).ok();
-    Query::Type104(match value.and_then(Any::new) {
-        Some(value) => External::single_asn1_type(CQL, value),
-        None => External::octet_aligned(CQL, text),
-    })
 }
 
 /// Replaces tables by those of the given files.

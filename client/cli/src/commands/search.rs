@@ -1,9 +1,8 @@
 //! `z3950 search`: queries at one or more targets in parallel, independent of each other's failures
 //! (Z39.50-2003 §3.2.2, §3.2.3, §3.2.7).
 
+mod answers;
 mod repeated;
-mod searcher;
-mod spot;
 
 use std::ffi::OsString;
 
@@ -13,8 +12,7 @@ use z3950::{SortKey, SortKeyError};
 use z3950_asn1::apdu::SortKeySpec;
 use z3950_asn1::query::Dialects;
 
-use self::searcher::Searcher;
-use self::spot::Spot;
+use self::answers::QueryAnswers;
 use crate::batch::{Batch, run_all};
 use crate::commands::connection::ConnectionOptions;
 use crate::commands::facets;
@@ -109,12 +107,12 @@ pub(crate) async fn run(arguments: &Search, output: &mut Output) -> Result<Exit,
         .count
         .unwrap_or(if is_written { u64::MAX } else { SHOWN });
     let mut exit = Exit::Delivered;
-    let mut spots = Vec::new();
+    let mut places = Vec::new();
     for (index, text) in targets.iter().enumerate() {
         match reach.place(text, &wanted.asked.databases, output) {
             Ok(mut place) => {
                 place.hint = hint(&reach, &arguments.words, index);
-                spots.push(Spot::new(wanted, count, place));
+                places.push(place);
             }
             Err(failure) => {
                 output.error(&failure.to_string());
@@ -122,15 +120,17 @@ pub(crate) async fn run(arguments: &Search, output: &mut Output) -> Result<Exit,
             }
         }
     }
-    if spots.is_empty() {
+    if places.is_empty() {
         return Ok(exit);
     }
-    if let Some(words) = own_index.filter(|_| !spots.iter().any(Spot::is_sru)) {
+    if let Some(words) =
+        own_index.filter(|_| !places.iter().any(|place| place.resolved.endpoint.is_sru()))
+    {
         return Err(Failure::Usage(words));
     }
     let records = &wanted.asked.records;
     let style = records.style_in(batch.format(records.format)?)?;
-    let mut job = Searcher::job(wanted, reader, &reach, spots, style, count)?;
+    let mut job = QueryAnswers::job(wanted, reader, &reach, places, style, count)?;
     job.given.extend(query);
     job.jobs = batch.jobs(job.targets.len());
     job.work.is_written = is_written;
@@ -194,9 +194,9 @@ impl Service for SearchHere {
         let wanted = &self.wanted;
         let style = wanted.asked.records.style()?;
         let count = wanted.count.unwrap_or(SHOWN);
-        let spots = vec![Spot::new(wanted, count, place.clone())];
+        let places = vec![place.clone()];
         let reader = QueryReader::new(&reach.dialects, &wanted.language)?;
-        let mut job = Searcher::job(wanted, reader, reach, spots, style, count)?;
+        let mut job = QueryAnswers::job(wanted, reader, reach, places, style, count)?;
         job.given.push(self.query.as_encoded_bytes().to_vec());
         let (exit, shown) = reach.write_pages(job, output).await?;
         if let Some(shown) = shown {

@@ -7,15 +7,14 @@ mod service;
 use std::ffi::OsStr;
 use std::sync::Arc;
 
-use z3950::SharedLease;
 use z3950::client::{Client, ClientOptions};
 use z3950::error::{Cause, Error, Phase};
-use z3950::lookup::{Attempt, Identifier, LookupHits, LookupOptions, lookup, lookup_shared};
+use z3950::find::{Finding, Place, Wanted};
 use z3950::plan::id_pass;
 use z3950::profile::Profiles;
 use z3950::retrieve::OutcomeName;
 use z3950::service::{DEFAULT_RESULT_SET, ResultRecord};
-use z3950::session::{Reconnect, Session, SessionOptions};
+use z3950::session::{Session, SessionOptions};
 use z3950::target::{Endpoint, redacted};
 use z3950::transport::Connect;
 use z3950::url::Host;
@@ -61,14 +60,6 @@ pub(crate) struct TargetClient {
     sends_url_credentials: bool,
     /// Whether the built-in catalogue answers for all targets.
     is_demo: bool,
-}
-
-/// A session lent to one request at a time.
-pub(crate) enum Borrowed {
-    /// A place in a session of the client's pool.
-    Shared(SharedLease),
-    /// The prompt's session; the prompt itself reconnects.
-    Open(Session),
 }
 
 impl TargetClient {
@@ -291,17 +282,25 @@ impl TargetClient {
         Ok((self.client.connector(endpoint, proxy)?, options))
     }
 
-    /// Borrows a session from the pool, within the limits of the profile.
-    pub(crate) async fn borrow(&self, place: &NamedTarget) -> Result<Borrowed, Unanswered> {
-        if let Some(open) = &self.open {
-            return Ok(Borrowed::Open(open.session.clone()));
-        }
-        let lease = self.client.share(&place.resolved, self.init(place)).await;
-        let lease = lease.map_err(|error| self.unanswered(place, error))?;
-        Ok(Borrowed::Shared(lease))
+    /// Looks for records at targets, or in the prompt's session, where the result set is called `set`, `default` without a name.
+    pub(crate) fn find<'a>(
+        &self,
+        places: impl IntoIterator<Item = &'a NamedTarget>,
+        wanted: Wanted,
+        set: Option<&str>,
+    ) -> Finding {
+        let places = places.into_iter().map(|named| {
+            let mut place = Place::new(&named.text, named.resolved.clone(), self.init(named));
+            let open = self.open.as_ref();
+            let set = set.map_or_else(|| DEFAULT_RESULT_SET.into(), InternationalString::from);
+            place.session = open.map(|open| (open.session.clone(), set));
+            place
+        });
+        self.client.find(places, wanted)
     }
 
-    fn unanswered(&self, place: &NamedTarget, error: Error) -> Unanswered {
+    /// Why a request has no answer, with a hint for a host without an address.
+    pub(crate) fn unanswered(&self, place: &NamedTarget, error: Error) -> Unanswered {
         let hint = match is_unresolved(&error) {
             true => place
                 .hint
@@ -322,49 +321,6 @@ impl TargetClient {
     /// Closes all unused sessions.
     pub(crate) async fn close(&self) {
         self.client.close_all().await;
-    }
-}
-
-impl Borrowed {
-    /// Makes a request that changes nothing. If the server has dropped a reused session, the request is repeated in a
-    /// new one.
-    pub(crate) async fn read<T, F>(&mut self, request: impl Fn(Session) -> F) -> Result<T, Error>
-    where
-        F: Future<Output = Result<T, Error>>,
-    {
-        match self {
-            Self::Shared(lease) => lease.read(request).await,
-            Self::Open(session) => request(session.clone()).await,
-        }
-    }
-
-    /// Looks up an identifier; see [`lookup_shared`].
-    pub(crate) async fn lookup<'a>(
-        &self,
-        identifier: &Identifier,
-        attempts: &'a [Attempt],
-        options: &LookupOptions,
-    ) -> Result<Option<LookupHits<'a>>, Error> {
-        match self {
-            Self::Shared(lease) => lookup_shared(lease, identifier, attempts, options).await,
-            Self::Open(session) => lookup(session, attempts, options).await,
-        }
-    }
-
-    /// The name for the result set of a lookup: that of the place in a shared session.
-    pub(crate) fn own_set(&self) -> InternationalString {
-        match self {
-            Self::Shared(lease) => lease.result_set().clone(),
-            Self::Open(_) => DEFAULT_RESULT_SET.into(),
-        }
-    }
-
-    /// How to reconnect if the session is lost.
-    pub(crate) fn reconnect(&self) -> Option<Arc<dyn Reconnect>> {
-        match self {
-            Self::Shared(lease) => Some(lease.reconnect()),
-            Self::Open(_) => None,
-        }
     }
 }
 

@@ -1,5 +1,6 @@
 //! The language of `find`: that of `querytype` or of a prefix such as `cql:`, else PQF if it begins with `@`, else words.
 
+use z3950::service::search::type_104;
 use z3950_asn1::apdu::{Query, SortKeySpec};
 use z3950_asn1::query::{Dialects, Language};
 
@@ -72,11 +73,11 @@ pub(super) fn read(
         QueryType::Ccl if is_sru => Some(Language::Ccl),
         QueryType::Cql if is_sru => Some(Language::Cql),
         QueryType::Ccl => return Ok((Query::Type2(text.into()), Vec::new(), None)),
-        QueryType::Cql => return Ok((commands::query::type_104(text), Vec::new(), None)),
+        QueryType::Cql => return Ok((type_104(text), Vec::new(), None)),
     };
     let read = commands::query::read_sorted(dialects, language, text)?;
     if let Some(cql) = read.cql.filter(|_| is_sru) {
-        return Ok((commands::query::type_104(&cql), Vec::new(), read.remark));
+        return Ok((type_104(&cql), Vec::new(), read.remark));
     }
     Ok((Query::Type1(read.query?), read.keys, read.remark))
 }

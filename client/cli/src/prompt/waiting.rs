@@ -4,7 +4,7 @@
 use std::future::{Future, poll_fn, ready};
 use std::io::{self, IsTerminal};
 use std::pin::Pin;
-use std::process::Stdio;
+use std::process::{ExitStatus, Stdio};
 use std::task::Poll;
 use std::time::Duration;
 
@@ -219,11 +219,32 @@ pub(super) async fn shell(command: &str, output: &mut Output) -> CommandResult {
     };
     let status =
         status.map_err(|error| Refusal::wrong(format!("cannot run {command}: {error}")))?;
+    if is_interrupted(status) {
+        // Ctrl-C was for this program too: noticed later, it would end the next command.
+        tokio::time::sleep(NOTICED).await;
+    }
     if status.success() {
         return Ok(Exit::Delivered);
     }
     output.error(&format!("the command ended with {status}"));
     Ok(Exit::Unexpected)
+}
+
+/// The longest wait for a signal that the terminal has sent already.
+const NOTICED: Duration = Duration::from_secs(1);
+
+/// Whether Ctrl-C has ended a shell command.
+#[cfg(unix)]
+fn is_interrupted(status: ExitStatus) -> bool {
+    use std::os::unix::process::ExitStatusExt;
+
+    let interrupt = rustix::process::Signal::INT.as_raw();
+    status.signal() == Some(interrupt) || status.code() == Some(128 + interrupt)
+}
+
+#[cfg(not(unix))]
+fn is_interrupted(_: ExitStatus) -> bool {
+    false
 }
 
 pub(super) async fn sleep(text: &str, output: &Output) -> CommandResult {

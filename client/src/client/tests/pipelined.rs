@@ -8,10 +8,9 @@ use tokio::time::timeout;
 use z3950_asn1::apdu::Record;
 
 use super::*;
-use crate::lookup::{Identifier, LookupOptions, attempts, lookup_shared, matched};
-use crate::protocol::pager::PagerOptions;
+use crate::find::{Event, Place, Sought, Wanted};
+use crate::lookup::{Identifier, matched};
 use crate::protocol::service::ResultRecord;
-use crate::protocol::service::search::SearchOptions;
 use crate::target::profile::Profiles;
 use crate::transport::{Connect, Connecting};
 
@@ -255,22 +254,20 @@ async fn no_record_comes_under_the_identifier_of_another_lookup() {
                 async move {
                     let identifier: Identifier =
                         format!("{kind}:{number}").parse().expect("a number");
-                    let attempts = attempts(&identifier);
-                    let init = client.options().plan.init.clone();
-                    let lease = client.share(target, init).await.expect("a place");
-                    let search = SearchOptions {
-                        databases: vec!["cat".into()],
-                        result_set: lease.result_set().clone(),
-                        ..SearchOptions::default()
-                    };
-                    let options = LookupOptions {
-                        search,
-                        records: PagerOptions::default(),
+                    let wanted = Wanted {
                         count: 1,
+                        ..Wanted::new(Sought::Identifiers(vec![identifier]))
                     };
-                    let hits = lookup_shared(&lease, &identifier, &attempts, &options).await;
-                    let hits = hits.expect("an answer").expect("a record");
-                    match &hits.records[..] {
+                    let init = client.options().plan.init.clone();
+                    let place = Place::new("lib", target.clone(), init);
+                    let mut finding = client.find([place], wanted);
+                    let mut records = Vec::new();
+                    while let Some(event) = finding.next().await {
+                        if let Event::Record { record, .. } = event {
+                            records.push(record);
+                        }
+                    }
+                    match &records[..] {
                         [ResultRecord::Record { external, .. }] => {
                             let isbn = format!("isbn:{number}").parse().expect("an ISBN");
                             let found = matched(&isbn, external);

@@ -1,15 +1,16 @@
 //! Search: a query in, the number of hits and possibly the first records out (Z39.50-2003 §3.2.2).
 
 use z3950_asn1::apdu::{
-    Close, CloseReason, DatabaseName, ElementSetNames, Options, OtherInformation, PresentStatus,
-    Query, ResultSetStatus, SearchRequest, SearchResponse, SortKeySpec,
+    Close, CloseReason, DatabaseName, ElementSetNames, External, Options, OtherInformation,
+    PresentStatus, Query, ResultSetStatus, SearchRequest, SearchResponse, SortKeySpec,
 };
+use z3950_asn1::codec::encode_value;
 use z3950_asn1::error::EncodeError;
 use z3950_asn1::format::facets::FacetList;
 use z3950_asn1::format::search_result1::SearchInfoReport;
 use z3950_asn1::format::sources::SearchSources;
-use z3950_asn1::oid::Oid;
-use z3950_asn1::types::InternationalString;
+use z3950_asn1::oid::{CQL, Oid};
+use z3950_asn1::types::{Any, InternationalString};
 
 use super::{DEFAULT_RESULT_SET, ResultRecord, separate};
 use crate::error::{Diagnostics, Error, Phase, ProtocolFault};
@@ -114,6 +115,15 @@ impl SearchOptions {
             other_info: self.other_info.clone(),
         }
     }
+}
+
+/// A query in CQL (Z39.50-2003 §3.7, type 104) as YAZ sends it: an InternationalString, or plain octets if it cannot be encoded.
+pub fn type_104(text: &str) -> Query {
+    let value = encode_value(&InternationalString::from(text)).ok();
+    Query::Type104(match value.and_then(Any::new) {
+        Some(value) => External::single_asn1_type(CQL, value),
+        None => External::octet_aligned(CQL, text),
+    })
 }
 
 /// The result of a search.

@@ -6,6 +6,7 @@ use z3950::error::{Error, Phase};
 use z3950::service::delete::Delete;
 use z3950::service::init;
 use z3950::service::present::PresentOptions;
+use z3950::service::search::type_104;
 use z3950::service::{DEFAULT_RESULT_SET, ResultRecord};
 use z3950::session::Session;
 use z3950_asn1::apdu::{
@@ -17,7 +18,6 @@ use z3950_asn1::format::charset_negotiation::OriginProposal;
 use z3950_asn1::oid::{PERSISTENT_QUERY, XML};
 
 use super::perform::{Attempts, NO_RECORD, NoResult, OTHER_SET, Tried, deleted};
-use crate::commands::query::type_104;
 use crate::render::counted;
 
 /// How many records to request in segments.

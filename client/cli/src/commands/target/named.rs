@@ -3,15 +3,12 @@
 use std::fmt;
 
 use z3950::error::Error;
-use z3950::pager::PagerOptions;
 use z3950::profile::Resolved;
 use z3950::service::ResultRecord;
-use z3950::service::search::SearchOptions;
 use z3950_asn1::apdu::{IdAuthentication, RpnQuery};
 use z3950_marc::charset::Charset;
 
 use crate::answer::{Answer, Envelope, is_part};
-use crate::commands::options::RecordRequest;
 use crate::console::exit::Exit;
 use crate::console::report::{chain, explain, outcome_name};
 use crate::render::shown;
@@ -44,15 +41,6 @@ impl NamedTarget {
     pub(crate) fn databases(&self) -> Vec<String> {
         let names = self.resolved.databases.iter();
         names.map(|name| shown(name.0.as_bytes())).collect()
-    }
-
-    /// How to search for the requested records, and how to present them.
-    pub(crate) fn options(&self, asked: &RecordRequest) -> (SearchOptions, PagerOptions) {
-        let form = asked.form();
-        (
-            self.resolved.search_options(&form),
-            self.resolved.pager_options(&form),
-        )
     }
 
     /// The part of the database of which a record is: `union@lib.example/cat`.

@@ -6,8 +6,35 @@ use std::sync::{Arc, Mutex};
 use z3950_asn1::apdu::*;
 
 use super::*;
-use crate::protocol::session::SessionOptions;
+use crate::protocol::service::DEFAULT_RESULT_SET;
+use crate::protocol::session::{Session, SessionOptions};
 use crate::testing::*;
+
+/// Looks up an identifier in a session; returns what was found, the number of records, and the error.
+async fn look_up(
+    session: Session,
+    identifier: &str,
+    count: u64,
+) -> (Option<Found>, u64, Option<Error>) {
+    let client = Client::new();
+    let mut place = client.place("lib.example/cat").expect("a target");
+    place.session = Some((session, DEFAULT_RESULT_SET.into()));
+    let wanted = Wanted {
+        count,
+        ..Wanted::identifier(identifier).expect("an identifier")
+    };
+    let mut finding = client.find([place], wanted);
+    let (mut found, mut records, mut failure) = (None, 0, None);
+    while let Some(event) = finding.next().await {
+        match event {
+            Event::Found(one) => found = Some(one),
+            Event::Record { .. } => records += 1,
+            Event::Done { error, .. } => failure = error,
+            _ => {}
+        }
+    }
+    (found, records, failure)
+}
 
 /// Looks up an identifier at a server that gives each query in PQF the hits of `answer`, or a diagnostic. `expected` is
 /// the searches, then the result.
@@ -38,23 +65,15 @@ async fn check(identifier: &str, answer: fn(&str) -> Result<i64, i64>, expected:
         Some(vec![response])
     });
     let session = Session::over(stream, &SessionOptions::default()).await;
-    let session = session.expect("a session");
-    let options = LookupOptions {
-        search: SearchOptions::default(),
-        records: PagerOptions::default(),
-        count: 1,
-    };
-    let attempts = attempts(&identifier.parse().expect("an identifier"));
-    let shown = match lookup(&session, &attempts, &options).await {
-        Ok(None) => "nothing".to_owned(),
-        Ok(Some(found)) => format!(
-            "{} of {} by {} {}",
-            found.records.len(),
-            found.hits,
-            found.attempt.attributes,
-            found.attempt.terms.join("|")
+    let shown = match look_up(session.expect("a session"), identifier, 1).await {
+        (None, _, Some(Error::NoMatch)) => "nothing".to_owned(),
+        (Some(found), records, None) => format!(
+            "{records} of {} by {} {}",
+            found.result.hits,
+            found.step.unwrap_or_default(),
+            found.terms.join("|")
         ),
-        Err(error) => error.to_string(),
+        (_, _, error) => error.map(|error| error.to_string()).unwrap_or_default(),
     };
     let mut asked = std::mem::take(&mut *asked.lock().expect("no panic"));
     asked.push(shown);
@@ -162,20 +181,13 @@ async fn records_before_a_lost_connection_are_kept() {
             }
         });
         let session = Session::over(stream, &SessionOptions::default()).await;
-        let options = LookupOptions {
-            search: SearchOptions::default(),
-            records: PagerOptions::default(),
-            count: 3,
-        };
-        let attempts = attempts(&"local:7".parse().expect("an identifier"));
-        let shown = match lookup(&session.expect("a session"), &attempts, &options).await {
-            Ok(None) => "nothing".to_owned(),
-            Ok(Some(found)) => {
-                let failure = found.failure.map(|error| format!(", {error}"));
-                let failure = failure.unwrap_or_default();
-                format!("{} of {}{failure}", found.records.len(), found.hits)
+        let shown = match look_up(session.expect("a session"), "local:7", 3).await {
+            (Some(found), records, error) => {
+                let error = error.map(|error| format!(", {error}"));
+                let error = error.unwrap_or_default();
+                format!("{records} of {}{error}", found.result.hits)
             }
-            Err(error) => error.to_string(),
+            (None, _, error) => error.map(|error| error.to_string()).unwrap_or_default(),
         };
         assert_eq!(shown, expected, "{given}");
     }

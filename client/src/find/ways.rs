@@ -5,7 +5,7 @@ use z3950_asn1::apdu::{AttributeElement, AttributeValue, DatabaseName, DiagRec, 
 use z3950_asn1::bib1::attributes::{RELATION, STRUCTURE, TRUNCATION, USE, USE_ANY};
 use z3950_asn1::oid::{BIB_1, UNIMARC, USMARC, XML};
 
-use super::fallback::{Fallback, Objection};
+use crate::plan::{Fallback, Objection};
 use crate::protocol::pager::PagerOptions;
 use crate::protocol::service::search::SearchOptions;
 
@@ -14,7 +14,7 @@ const MAX_SEARCHES: usize = 100;
 
 /// A search, and what may follow it.
 #[derive(Debug, Clone)]
-pub struct SearchCourse {
+pub(super) struct Ways {
     fallback: Fallback,
     /// The query as given, then others; none for a lookup, which has its own.
     queries: Vec<RpnQuery>,
@@ -28,10 +28,10 @@ pub struct SearchCourse {
     searches_left: usize,
 }
 
-impl SearchCourse {
+impl Ways {
     /// Begins with the request as given; a lookup has no `query`. If another syntax is allowed, the pager asks for MARC 21,
     /// UNIMARC, XML and the server's choice.
-    pub fn new(
+    pub(super) fn new(
         query: Option<&RpnQuery>,
         search: SearchOptions,
         mut records: PagerOptions,
@@ -56,12 +56,12 @@ impl SearchCourse {
     }
 
     /// The current query.
-    pub fn query(&self) -> Option<&RpnQuery> {
+    pub(super) fn query(&self) -> Option<&RpnQuery> {
         self.queries.get(self.query)
     }
 
     /// How to search now.
-    pub fn search(&self) -> SearchOptions {
+    pub(super) fn search(&self) -> SearchOptions {
         let mut search = self.search.clone();
         if let Some(name) = self.database.and_then(|one| self.databases.get(one)) {
             search.databases = vec![name.clone()];
@@ -73,7 +73,7 @@ impl SearchCourse {
     }
 
     /// How to fetch records now.
-    pub fn records(&self) -> PagerOptions {
+    pub(super) fn records(&self) -> PagerOptions {
         let mut records = self.records.clone();
         if !self.has_element_set {
             records.present.element_set = None;
@@ -82,7 +82,7 @@ impl SearchCourse {
     }
 
     /// The deviations from the request as given: `@attr 1=1016 war;database=books;esn=none`. `None` for the request itself.
-    pub fn form(&self) -> Option<String> {
+    pub(super) fn form(&self) -> Option<String> {
         let query = self.query().filter(|_| self.query > 0);
         let query = query.map(ToString::to_string);
         let database = self.database.and_then(|one| self.databases.get(one));
@@ -96,12 +96,12 @@ impl SearchCourse {
     }
 
     /// Whether it helps to know that the first record is refused.
-    pub fn minds_records(&self) -> bool {
+    pub(super) fn minds_records(&self) -> bool {
         self.fallback.element_set && self.has_element_set && self.search.element_set.is_some()
     }
 
     /// Advances after a refused search or record; false if nothing is left to try.
-    pub fn after_refusal(&mut self, diagnostics: &[DiagRec]) -> bool {
+    pub(super) fn after_refusal(&mut self, diagnostics: &[DiagRec]) -> bool {
         let objection = Objection::of(diagnostics);
         let has_changed = match objection {
             Objection::ElementSet if self.minds_records() => {
@@ -122,7 +122,7 @@ impl SearchCourse {
     }
 
     /// Advances after an empty result; false if nothing is left to try.
-    pub fn after_nothing(&mut self) -> bool {
+    pub(super) fn after_nothing(&mut self) -> bool {
         self.next_search(Objection::Attributes) && self.spend()
     }
 
@@ -255,7 +255,7 @@ mod tests {
         let mut records = PagerOptions::default();
         records.present.element_set = Some("X".into());
         let query: RpnQuery = query.parse().expect(query);
-        let mut course = SearchCourse::new(Some(&query), search, records, fallback);
+        let mut course = Ways::new(Some(&query), search, records, fallback);
         assert_eq!(course.form(), None);
         let found: Vec<Option<String>> = conditions
             .iter()
@@ -340,7 +340,7 @@ mod tests {
         records.present.record_syntax = Some(XML);
         for (fallback, count) in [(Fallback::default(), 0), (Fallback::ALL, 3)] {
             let search = SearchOptions::default();
-            let course = SearchCourse::new(None, search, records.clone(), fallback);
+            let course = Ways::new(None, search, records.clone(), fallback);
             assert_eq!(course.records().alternatives.len(), count);
         }
     }

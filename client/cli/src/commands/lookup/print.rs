@@ -1,15 +1,16 @@
 //! What is said about the records found, and the records.
 
 use serde_json::json;
-use z3950::lookup::{Identifier, Match, Merit, Preferences, matched};
+use z3950::find::Best;
+use z3950::lookup::{Identifier, Match, matched};
 use z3950::retrieve::OutcomeName;
 use z3950::service::ResultRecord;
 
-use super::{Desk, Find, Spot};
+use super::answers::{FoundAt, LookupAnswers};
 use crate::answer::{Answer, Ask, Envelope, OR, Piece, Recipient};
 use crate::commands::target::{NamedTarget, Unanswered};
 use crate::console::output::Words;
-use crate::render::{counted, matching, numbered, shown};
+use crate::render::{matching, numbered, shown};
 
 /// The keys that `--json` adds.
 const KEYS: [&str; 7] = [
@@ -22,10 +23,10 @@ const KEYS: [&str; 7] = [
     "choice",
 ];
 
-impl Desk {
+impl LookupAnswers {
     fn envelope(&self, ask: &Ask, place: &NamedTarget, identifier: String) -> Envelope {
-        let syntax = self.spots.first();
-        let syntax = syntax.and_then(|spot| spot.options.search.record_syntax);
+        let syntax = self.places.first();
+        let syntax = syntax.map(|place| place.resolved.syntax(&self.wanted.form));
         Envelope::of(place, &KEYS)
             .with("input", ask.to_string())
             .with("input_record", ask.control_number())
@@ -37,21 +38,21 @@ impl Desk {
     pub(super) async fn end(
         &self,
         ask: &Ask,
-        spots: &[Spot],
+        places: &[NamedTarget],
         identifiers: &[Identifier],
         answer: Answer,
         recipient: &mut Recipient,
     ) -> Answer {
-        let Some(last) = spots.last() else {
+        let Some(last) = places.last() else {
             return answer;
         };
-        let places: Vec<String> = spots.iter().map(|spot| spot.place.to_string()).collect();
-        let names: Vec<&str> = spots.iter().map(|spot| spot.place.text.as_str()).collect();
+        let servers: Vec<String> = places.iter().map(ToString::to_string).collect();
+        let names: Vec<&str> = places.iter().map(|place| place.text.as_str()).collect();
         let identifiers: Vec<String> = identifiers.iter().map(ToString::to_string).collect();
         let identifiers = identifiers.join(" ");
-        let subject = format!("{}: {identifiers}", places.join(OR));
+        let subject = format!("{}: {identifiers}", servers.join(OR));
         let envelope = || {
-            let envelope = self.envelope(ask, &last.place, identifiers);
+            let envelope = self.envelope(ask, last, identifiers);
             envelope.with("target", names.join(OR))
         };
         recipient
@@ -60,7 +61,11 @@ impl Desk {
     }
 
     /// Shows the records of every target.
-    pub(super) async fn show_all(&self, finds: Vec<Find<'_>>, recipient: &mut Recipient) -> Answer {
+    pub(super) async fn show_all(
+        &self,
+        finds: Vec<FoundAt<'_>>,
+        recipient: &mut Recipient,
+    ) -> Answer {
         let mut answer: Option<Answer> = None;
         for found in finds {
             let next = self.show(found, recipient).await;
@@ -73,14 +78,12 @@ impl Desk {
     }
 
     /// Shows the records of a target.
-    async fn show(&self, found: Find<'_>, recipient: &mut Recipient) -> Answer {
-        let Find {
-            spot: Spot { place, .. },
-            identifier,
-            hits,
-            ..
+    async fn show(&self, found: FoundAt<'_>, recipient: &mut Recipient) -> Answer {
+        let FoundAt {
+            place, identifier, ..
         } = found;
-        let count = self.count;
+        let hits = found.found.result.hits;
+        let count = self.wanted.count;
         let base = found.base();
         let envelope = || self.envelope_of(&found);
         let mut answer = base.clone();
@@ -102,17 +105,17 @@ impl Desk {
         } else if count == 0 {
             recipient.send(envelope().answered(&answer).piece()).await;
         }
-        for (position, slot) in (1_u64..).zip(&found.records) {
-            let (mut piece, one) = self.record(&found, base.clone(), position, slot);
+        for (position, slot) in &found.records {
+            let (mut piece, one) = self.record(&found, base.clone(), *position, slot);
             let part = place.part(slot);
             let is_only = hits == 1 && part.is_none();
-            let is_of_several = self.spots.len() > 1 || part.is_some();
-            let numbered = numbered(position, Some(hits));
+            let is_of_several = self.places.len() > 1 || part.is_some();
+            let numbered = numbered(*position, Some(hits));
             let numbered = match part {
                 Some(part) => format!("{numbered}, {part}"),
                 None => numbered,
             };
-            piece.heading = match self.spots.len() > 1 {
+            piece.heading = match self.places.len() > 1 {
                 true => Some(format!("{place}: {numbered}")),
                 false => (!is_only).then_some(numbered),
             };
@@ -146,103 +149,62 @@ impl Desk {
     /// Shows the best record of all targets, and says why it is.
     pub(super) async fn show_best(
         &self,
-        finds: Vec<Find<'_>>,
-        preferences: &Preferences,
+        finds: Vec<FoundAt<'_>>,
+        best: &Best,
         recipient: &mut Recipient,
     ) -> Answer {
-        let mut candidates = Vec::new();
-        for found in &finds {
-            for (position, slot) in (1_u64..).zip(&found.records) {
-                if let ResultRecord::Record { external, .. } = slot {
-                    let merit = Merit::of(external, found.identifier, preferences);
-                    candidates.push((merit, found, position, slot));
-                }
-            }
-        }
-        let number = candidates.len();
-        // Of equals, the first stays first.
-        candidates.sort_by(|(one, ..), (other, ..)| one.compare(other));
-        let mut candidates = candidates.into_iter();
-        let Some((best, found, position, slot)) = candidates.next() else {
-            // There are only diagnostics.
-            let mut finds = finds.into_iter();
-            return match finds.next() {
-                Some(found) => self.show(found, recipient).await,
-                None => Answer::default(),
-            };
+        let is_it = |found: &&FoundAt<'_>| found.found.target == best.target;
+        let chosen = finds.iter().find(is_it).and_then(|found| {
+            let mut records = found.records.iter();
+            let (_, slot) = records.find(|(position, _)| *position == best.position)?;
+            Some((found, slot))
+        });
+        let Some((found, slot)) = chosen else {
+            return self.show_all(finds, recipient).await;
         };
-        let hits = finds.iter().map(|found| found.hits).sum();
-        let mut base = Answer {
-            hits: Some(hits),
+        let choice = shown(best.choice.as_bytes());
+        let base = Answer {
+            hits: Some(best.hits),
+            choice: Some(choice.clone()),
             ..found.base()
         };
-        let has_others = finds.len() > 1;
-        let name = |merit: &Merit, found: &Find<'_>, position: u64| {
-            let own = match merit.control_number() {
-                Some(number) => shown(number.trim().as_bytes()),
-                None => format!("record {position}"),
-            };
-            match has_others {
-                true => format!("{own} ({})", found.spot.place.text),
-                false => own,
-            }
-        };
-        let own = name(&best, found, position);
-        let compared = u64::try_from(number).unwrap_or(u64::MAX);
-        let choice = match candidates.next() {
-            Some((next, other, at, _)) => {
-                let of = match compared < hits {
-                    true => format!("the first {number} of {hits}"),
-                    false => number.to_string(),
-                };
-                let reason = best.reason(&next, &name(&next, other, at));
-                format!("{own} is the best of {of} records: {reason}")
-            }
-            None if compared < hits => format!(
-                "{own} is the only one of {} that was compared (--count {})",
-                counted(hits, "record"),
-                self.count
-            ),
-            None => format!("{own} is the only record"),
-        };
-        base.choice = Some(choice);
         if !self.writing.json {
             let words = found.in_words();
             recipient.send(Words::Note(words)).await;
         }
-        if let Some(choice) = base.choice.as_ref().filter(|_| hits > 1) {
-            let words = format!("{}: {}: {choice}", found.spot.place, found.identifier);
+        if best.hits > 1 {
+            let words = format!("{}: {}: {choice}", found.place, found.identifier);
             recipient.send(Words::Note(words)).await;
         }
-        for words in finds.iter().flat_map(Find::diagnostics) {
+        for words in finds.iter().flat_map(FoundAt::diagnostics) {
             recipient.send(words).await;
         }
         let failures = finds
             .iter()
             .filter_map(|found| Some((found, found.failure.as_ref()?)));
         for (found, failure) in failures {
-            let words = format!("{}: {}: {failure}", found.spot.place, found.identifier);
+            let words = format!("{}: {}: {failure}", found.place, found.identifier);
             recipient.send(Words::Warning(words)).await;
         }
         recipient
-            .last(self.record(found, base, position, slot))
+            .last(self.record(found, base, best.position, slot))
             .await
     }
 
-    fn envelope_of(&self, found: &Find<'_>) -> Envelope {
+    fn envelope_of(&self, found: &FoundAt<'_>) -> Envelope {
         let identifier = found.identifier.to_string();
-        self.envelope(found.ask, &found.spot.place, identifier)
-            .with("terms", found.terms.clone())
+        self.envelope(found.ask, found.place, identifier)
+            .with("terms", found.found.terms.clone())
     }
 
     fn record(
         &self,
-        found: &Find<'_>,
+        found: &FoundAt<'_>,
         answer: Answer,
         position: u64,
         slot: &ResultRecord,
     ) -> (Piece, Answer) {
-        let (place, identifier) = (&found.spot.place, found.identifier);
+        let (place, identifier) = (found.place, found.identifier);
         let field = match slot {
             ResultRecord::Record { external, .. } => matched(identifier, external),
             ResultRecord::Diagnostic { .. } => None,
@@ -275,24 +237,20 @@ impl Desk {
     }
 }
 
-impl Find<'_> {
-    /// Whether there are only diagnostics in place of its records.
-    pub(super) fn is_undelivered(&self) -> bool {
-        let is_diagnostic = |slot| matches!(slot, &ResultRecord::Diagnostic { .. });
-        !self.records.is_empty() && self.records.iter().all(is_diagnostic)
-    }
-
+impl FoundAt<'_> {
     /// Warnings of the records that did not come.
     pub(super) fn diagnostics(&self) -> Vec<Words> {
-        let slots = (1_u64..).zip(&self.records);
-        let diagnostics = slots.filter_map(|(position, slot)| match slot {
-            ResultRecord::Diagnostic { diagnostic, .. } => Some((position, diagnostic)),
-            ResultRecord::Record { .. } => None,
-        });
+        let diagnostics = self
+            .records
+            .iter()
+            .filter_map(|(position, slot)| match slot {
+                ResultRecord::Diagnostic { diagnostic, .. } => Some((position, diagnostic)),
+                ResultRecord::Record { .. } => None,
+            });
         let words = diagnostics.map(|(position, diagnostic)| {
             Words::Warning(format!(
                 "{}: {}: record {position}: {diagnostic}",
-                self.spot.place, self.identifier
+                self.place, self.identifier
             ))
         });
         words.collect()
@@ -301,24 +259,24 @@ impl Find<'_> {
     /// The answer with what is known before any record.
     fn base(&self) -> Answer {
         Answer {
-            hits: Some(self.hits),
-            step: Some(self.step.clone()),
-            step_name: Some(self.step_name.clone()),
-            target: Some(self.spot.place.text.clone()),
+            hits: Some(self.found.result.hits),
+            step: self.found.step.clone(),
+            step_name: self.found.step_name.clone(),
+            target: Some(self.place.text.clone()),
             ..Answer::default()
         }
-        .with_sources(&self.sources)
+        .with_sources(&self.found.sources)
     }
 
     /// `lib.example: isbn:0306406152: 1 record matches ISBN 9780306406157 or 0306406152`
     fn in_words(&self) -> String {
         format!(
             "{}: {}: {} {} {}",
-            self.spot.place,
+            self.place,
             self.identifier,
-            matching(self.hits),
-            self.step_name,
-            self.terms.join(OR)
+            matching(self.found.result.hits),
+            self.found.step_name.as_deref().unwrap_or_default(),
+            self.found.terms.join(OR)
         )
     }
 }

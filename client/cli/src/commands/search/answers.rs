@@ -1,0 +1,458 @@
+//! The answer to a query at one target: what the search says as it goes on, and the records.
+
+use z3950::error::Error;
+use z3950::find::{Event, Found, Sought, Wanted};
+use z3950::retrieve::OutcomeName;
+use z3950::service::ResultRecord;
+use z3950_asn1::apdu::SortKeySpec;
+use z3950_asn1::format::facets::FacetList;
+use z3950_asn1::oid::Oid;
+
+use super::repeated::RepeatedReasons;
+use crate::answer::{
+    Answer, Ask, Envelope, Job, Piece, Recipient, SourceNotes, Work, Writing, refuse,
+};
+use crate::commands::facets;
+use crate::commands::fallback::again_as;
+use crate::commands::query::{AskedQuery, QueryReader, SortedQuery};
+use crate::commands::target::{Made, NamedTarget, TargetClient, Unanswered};
+use crate::console::output::{Failure, Words};
+use crate::console::report::unsorted;
+use crate::render::{Style, matching, numbered};
+
+/// Answers queries at targets.
+pub(super) struct QueryAnswers {
+    reach: TargetClient,
+    places: Vec<NamedTarget>,
+    reader: QueryReader,
+    /// The keys of the command line, which replace those of queries.
+    keys: Vec<SortKeySpec>,
+    facets: facets::Arguments,
+    /// What is wanted, whatever the query.
+    wanted: Wanted,
+    /// Whether records go to a file, so that their number is not seen.
+    pub(super) is_written: bool,
+    /// Whether messages name the query, because there may be several.
+    pub(super) names_queries: bool,
+    writing: Writing,
+    notes: SourceNotes,
+}
+
+/// A query at one target.
+struct QueryAt<'a> {
+    place: &'a NamedTarget,
+    query: AskedQuery,
+    /// The beginning of messages.
+    subject: String,
+    /// The syntax in which records are requested.
+    record_syntax: Oid,
+}
+
+impl QueryAt<'_> {
+    fn envelope(&self) -> Envelope {
+        Envelope::of(self.place, &facets::KEYS)
+            .with("query", self.query.to_string())
+            .requested(Some(self.record_syntax))
+    }
+}
+
+/// The records of a query that have been shown so far.
+struct Shown {
+    /// The answer before any record.
+    found: Answer,
+    /// The answer so far.
+    answer: Answer,
+    position: u64,
+    written: u64,
+    repeated: RepeatedReasons,
+}
+
+impl Work for QueryAnswers {
+    async fn answer(&self, ask: &Ask, recipient: &mut Recipient) -> Answer {
+        let Some(place) = self.places.get(ask.target) else {
+            return Answer::default();
+        };
+        let read = match self.reader.read_sorted(&ask.input) {
+            Ok(read) => read,
+            Err(words) => return refuse(ask, words, recipient).await,
+        };
+        let SortedQuery {
+            query,
+            cql,
+            mut keys,
+            remark,
+        } = read;
+        let is_sru = place.resolved.endpoint.is_sru();
+        let query = match (cql.filter(|_| is_sru), query) {
+            (Some(cql), _) => {
+                // As typed, with its sort keys.
+                keys.clear();
+                AskedQuery::Cql(cql)
+            }
+            (None, Ok(query)) => AskedQuery::Rpn(query),
+            (None, Err(words)) => return refuse(ask, words, recipient).await,
+        };
+        if let Some(words) = remark.filter(|_| ask.target == 0) {
+            recipient.send(Words::Note(words)).await;
+        }
+        let mut wanted = self.wanted.clone();
+        wanted.sought = match &query {
+            AskedQuery::Rpn(query) => Sought::Query(query.clone()),
+            AskedQuery::Cql(text) => Sought::Cql(text.clone()),
+        };
+        wanted.sort = if self.keys.is_empty() {
+            keys
+        } else {
+            self.keys.clone()
+        };
+        let query = QueryAt {
+            place,
+            query,
+            subject: if self.names_queries {
+                format!("{place}: {ask}")
+            } else {
+                place.to_string()
+            },
+            record_syntax: place.resolved.syntax(&wanted.form),
+        };
+        self.print(&query, wanted, recipient).await
+    }
+}
+
+impl QueryAnswers {
+    /// A job without inputs.
+    pub(super) fn job(
+        wanted: &super::Wanted,
+        reader: QueryReader,
+        reach: &TargetClient,
+        places: Vec<NamedTarget>,
+        style: Style,
+        count: u64,
+    ) -> Result<Job<Self>, Failure> {
+        let mut of_query = Wanted::new(Sought::Identifiers(Vec::new()));
+        of_query.form = wanted.asked.form();
+        of_query.fallback = wanted.fallbacks.allowed();
+        of_query.start = wanted.start;
+        of_query.count = count;
+        of_query.facets = FacetList(wanted.facets.facets.clone());
+        Ok(Job {
+            given: Vec::new(),
+            targets: places.iter().map(|place| place.text.clone()).collect(),
+            style: style.clone(),
+            jobs: 1,
+            names_records: None,
+            work: Self {
+                reach: reach.clone(),
+                places,
+                reader,
+                keys: wanted.keys()?,
+                facets: wanted.facets.clone(),
+                wanted: of_query,
+                is_written: false,
+                names_queries: false,
+                writing: wanted.asked.writing(style),
+                notes: SourceNotes::default(),
+            },
+        })
+    }
+
+    /// Prints what the search tells.
+    async fn print(
+        &self,
+        query: &QueryAt<'_>,
+        wanted: Wanted,
+        recipient: &mut Recipient,
+    ) -> Answer {
+        let subject = &query.subject;
+        let mut finding = self
+            .reach
+            .find([query.place], wanted, self.reach.result_set());
+        let mut order = None;
+        let mut shown = None;
+        let mut ended = Answer::default();
+        while let Some(event) = finding.next().await {
+            match event {
+                Event::Asked { .. } => self.reach.note_search(),
+                Event::Again { reason, step, .. } => {
+                    let words = again_as(subject, &reason, &step);
+                    recipient.send(Words::Note(words)).await;
+                }
+                Event::Unsorted { error, .. } => order = unsorted(&error),
+                Event::Found(found) => {
+                    let count = self.wanted.wanted_of(found.result.count());
+                    if count > recipient.room() {
+                        // Another ask may wait for the session.
+                        finding.let_go(found.target);
+                        recipient.ready_for(count).await;
+                        continue;
+                    }
+                    if let Some(words) = order.take() {
+                        let words = format!("{subject}: {words}");
+                        recipient.send(Words::Warning(words)).await;
+                    }
+                    match self.found(query, &found, recipient).await {
+                        Ok(begun) => shown = Some((begun, found)),
+                        Err(answer) => ended = *answer,
+                    }
+                }
+                Event::Record { record, .. } => {
+                    if let Some((shown, _)) = &mut shown {
+                        self.record(query, shown, Ok(record), recipient).await;
+                    }
+                }
+                Event::Done {
+                    error,
+                    record_syntax,
+                    ..
+                } => match (shown.take(), error) {
+                    (Some((mut shown, found)), error) => {
+                        if let Some(error) = error {
+                            self.record(query, &mut shown, Err(error), recipient).await;
+                        }
+                        let last = self.last(query, shown, record_syntax, recipient).await;
+                        ended = last.without_failed(&found.sources);
+                    }
+                    (None, Some(error)) => {
+                        let failure = self.reach.unanswered(query.place, error);
+                        let envelope = || query.envelope();
+                        let failed = self.writing.end(failure.answer(), envelope, subject);
+                        ended = recipient.last(failed).await;
+                    }
+                    (None, None) => {}
+                },
+                _ => {}
+            }
+        }
+        ended
+    }
+
+    /// Shows what was found. If no records follow, the answer is an error.
+    async fn found(
+        &self,
+        query: &QueryAt<'_>,
+        found: &Found,
+        recipient: &mut Recipient,
+    ) -> Result<Shown, Box<Answer>> {
+        let hits = found.result.count();
+        self.reach.note(Made { hits, next: 1 });
+        let (place, subject) = (query.place, &query.subject);
+        let (json, is_counted) = (self.writing.json, self.wanted.count == 0);
+        let facets = self
+            .facets
+            .shown(place, &query.query, &found.result, json, is_counted);
+        recipient.send(facets).await;
+        if hits != Some(0) && !json {
+            for words in self.notes.of(subject, &found.sources) {
+                recipient.send(words).await;
+            }
+        }
+        let answer = Answer {
+            hits,
+            step: found.step.clone(),
+            ..Answer::default()
+        };
+        let answer = answer.with_sources(&found.sources);
+        let envelope = || query.envelope();
+        let start = self.wanted.start;
+        let ended = match hits {
+            Some(0) => {
+                let nothing = match Error::of_nothing(&found.sources) {
+                    Error::NoMatch => no_match(answer),
+                    incomplete => Answer {
+                        step: answer.step,
+                        ..Unanswered::from(incomplete).answer()
+                    },
+                };
+                self.writing.end(nothing, envelope, subject)
+            }
+            _ if is_counted => {
+                let answer = answer
+                    .ended(OutcomeName::Found)
+                    .without_failed(&found.sources);
+                let piece = if json {
+                    envelope().answered(&answer).piece()
+                } else {
+                    let hits = hits.map_or("unknown".to_owned(), |hits| hits.to_string());
+                    Piece::line(format!("{hits} {subject}\n").into_bytes())
+                };
+                (piece, answer)
+            }
+            Some(hits) if start > hits => {
+                let words = format!("{}, fewer than --start says", matching(hits));
+                let answer = answer.ended(OutcomeName::OutOfRange).saying(words);
+                self.writing.end(answer, envelope, subject)
+            }
+            _ => {
+                if !json {
+                    let words = in_words(hits, found.result.is_estimate());
+                    let words = format!("{subject}: {words}");
+                    recipient.send(Words::Note(words)).await;
+                }
+                return Ok(Shown {
+                    answer: answer.clone(),
+                    found: answer,
+                    position: start,
+                    written: 0,
+                    repeated: RepeatedReasons::default(),
+                });
+            }
+        };
+        Err(Box::new(recipient.last(ended).await))
+    }
+
+    /// Shows the next record, or why there are no more.
+    async fn record(
+        &self,
+        query: &QueryAt<'_>,
+        shown: &mut Shown,
+        record: Result<ResultRecord, Error>,
+        recipient: &mut Recipient,
+    ) {
+        let (place, subject) = (query.place, &query.subject);
+        let (position, hits) = (shown.position, shown.found.hits);
+        let mut writing = self.writing.clone();
+        writing.charset = place.charset(writing.charset);
+        let envelope = || query.envelope().with("position", position);
+        let part = record.as_ref().ok().and_then(|slot| place.part(slot));
+        let (mut piece, one) = match record {
+            Err(error) => {
+                let mut failed = Unanswered::from(error).answer();
+                failed.hits = hits;
+                writing.end(failed, envelope, subject)
+            }
+            Ok(slot) => {
+                let which = format!("record {position}");
+                let found = shown.found.clone();
+                self.reach
+                    .write(&writing, found, envelope, &slot, subject, &which)
+            }
+        };
+        piece.heading = self.heading(query, position, hits, part.as_deref());
+        let is_of_several = self.places.len() > 1 || part.is_some();
+        if let Some(heading) = piece.heading.clone().filter(|_| is_of_several) {
+            writing.head(&mut piece, &heading, self.is_written);
+        }
+        shown.written += u64::from(one.outcome == OutcomeName::Delivered);
+        if !writing.json && shown.repeated.has(&one, position) {
+            piece
+                .words
+                .retain(|words| !matches!(words, Words::Error(_)));
+        }
+        recipient.send(piece).await;
+        shown.answer = std::mem::take(&mut shown.answer).graver(one);
+        shown.position += 1;
+        let next = shown.position;
+        self.reach.note(Made { hits, next });
+    }
+
+    /// Says what is to be said after the last record.
+    async fn last(
+        &self,
+        query: &QueryAt<'_>,
+        shown: Shown,
+        had: Option<Oid>,
+        recipient: &mut Recipient,
+    ) -> Answer {
+        let subject = &query.subject;
+        let Shown {
+            found,
+            mut answer,
+            position,
+            written,
+            repeated,
+        } = shown;
+        for words in repeated.words(subject) {
+            recipient.send(words).await;
+        }
+        let hits = found.hits;
+        let start = self.wanted.start;
+        if hits.is_none() && position == start {
+            let envelope = || query.envelope();
+            let ended = self.writing.end(no_match(found), envelope, subject);
+            return recipient.last(ended).await;
+        }
+        let asked = query.record_syntax;
+        if had != Some(asked) {
+            let had = had.map_or_else(
+                || "the server's own choice".to_owned(),
+                |had| format!("{had:?}"),
+            );
+            let words = format!("{subject}: no records in {asked:?}; requested them in {had}");
+            recipient.send(Words::Note(words)).await;
+        }
+        let wanted = self.wanted.wanted_of(hits);
+        if self.is_written
+            && let Some(hits) = hits
+            && wanted < hits
+            && answer.outcome == OutcomeName::Delivered
+        {
+            let words = self.part_of(hits, wanted);
+            recipient
+                .send(Words::Warning(format!("{subject}: {words}")))
+                .await;
+            answer.message = Some(match answer.message {
+                Some(lost) => format!("{words}; {lost}"),
+                None => words,
+            });
+        }
+        // Some servers answer each Present in another syntax; the records that could be written stay.
+        if answer.outcome == OutcomeName::NotWritten && written > 0 {
+            let asked = position - start;
+            let reason = answer.message.unwrap_or_default();
+            answer.message = Some(format!("{written} of {asked} records written; {reason}"));
+        }
+        answer
+    }
+
+    /// `3 of 17`, after the target if there are several, and before the part of the database; `None` for a record that is the only
+    /// one.
+    fn heading(
+        &self,
+        query: &QueryAt<'_>,
+        position: u64,
+        hits: Option<u64>,
+        part: Option<&str>,
+    ) -> Option<String> {
+        let is_only = hits == Some(1) && part.is_none();
+        let number = numbered(position, hits);
+        let which = match part {
+            Some(part) => format!("{number}, {part}"),
+            None => number,
+        };
+        if self.names_queries || self.places.len() > 1 {
+            Some(format!("{}: {which}", query.subject))
+        } else {
+            (!is_only).then_some(which)
+        }
+    }
+
+    /// `10 of 17 written (--count 10)`
+    fn part_of(&self, hits: u64, wanted: u64) -> String {
+        let Wanted { start, count, .. } = self.wanted;
+        let mut options = Vec::new();
+        if start > 1 {
+            options.push(format!("--start {start}"));
+        }
+        if count < hits.saturating_sub(start - 1) {
+            options.push(format!("--count {count}"));
+        }
+        format!("{wanted} of {hits} written ({})", options.join(", "))
+    }
+}
+
+fn in_words(hits: Option<u64>, is_estimate: bool) -> String {
+    match hits {
+        None => {
+            "the server returned a negative number of hits; its records are requested regardless"
+                .to_owned()
+        }
+        Some(hits) if is_estimate => format!("about {}", matching(hits)),
+        Some(hits) => matching(hits),
+    }
+}
+
+fn no_match(answer: Answer) -> Answer {
+    answer
+        .ended(OutcomeName::NoMatch)
+        .saying("no record matches")
+}

@@ -1,0 +1,286 @@
+//! The searches for what is wanted at one target, and what follows each answer. It sends nothing itself.
+//!
+//! ```text
+//!                 next attempt                       another way (Fallback)
+//!               +--------------+                  +--------------------------+
+//!               v              |                  v                          |
+//!   identifier, attempt --> search --> nothing, refused, or its first record is refused
+//!               ^              |                                 |
+//!               |              +--> found                        +--> next identifier, or the end
+//!               +------------------------------------------------+
+//! ```
+//!
+//! A query has a single attempt in each way; an identifier has several: its forms in the indexes that may contain it.
+
+use z3950_asn1::apdu::{DiagRec, Query, RpnQuery};
+use z3950_asn1::bib1::diagnostics::Condition;
+use z3950_asn1::format::sources::SearchSources;
+
+use super::ways::Ways;
+use crate::error::{Error, Phase};
+use crate::lookup::Attempt;
+use crate::protocol::pager::PagerOptions;
+use crate::protocol::service::search::{SearchOptions, SearchResult};
+
+/// The searches at one target.
+#[derive(Debug)]
+pub(super) struct Course {
+    subject: Subject,
+    ways: Ways,
+}
+
+#[derive(Debug)]
+enum Subject {
+    /// A query that the ways do not change: CQL for a server of SRU.
+    Fixed(Query),
+    /// A query of type 1, which the ways have.
+    Query,
+    Identifiers(Identifiers),
+}
+
+/// Identifiers, and which of their searches is made now.
+#[derive(Debug)]
+struct Identifiers {
+    /// The searches for each.
+    attempts: Vec<Vec<Attempt>>,
+    current: usize,
+    attempt: usize,
+    /// Whether the forms of the identifier are searched for one by one, because the search for all of them was refused.
+    one_by_one: bool,
+    /// Of the searches made in this way.
+    answers: Answers,
+    /// Of the identifiers before this one.
+    earlier: Answers,
+    /// The ways of a further identifier.
+    unused: Ways,
+}
+
+/// What several searches without a record have led to.
+#[derive(Debug, Default)]
+struct Answers {
+    refusal: Option<Error>,
+    has_answered: bool,
+    sources: SearchSources,
+}
+
+impl Answers {
+    /// Why there is no record: the last refusal if no search was answered.
+    fn end(&mut self) -> Error {
+        let Self {
+            refusal,
+            has_answered,
+            sources,
+        } = std::mem::take(self);
+        match refusal {
+            Some(refusal) if !has_answered => refusal,
+            _ => Error::of_nothing(&sources),
+        }
+    }
+}
+
+/// What follows an answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Next {
+    /// The same in the next index or for the next identifier.
+    Search,
+    /// Another way, because of the reason.
+    Again(String),
+    /// Nothing is left to try.
+    End,
+}
+
+/// The reason for another way if a search found nothing.
+const NOTHING: &str = "no record matches";
+
+impl Course {
+    /// The searches for a query of type 1.
+    pub(super) fn of_query(ways: Ways) -> Self {
+        let subject = Subject::Query;
+        Self { subject, ways }
+    }
+
+    /// The search for a query that stays as it is.
+    pub(super) fn of_fixed_query(query: Query, ways: Ways) -> Self {
+        let subject = Subject::Fixed(query);
+        Self { subject, ways }
+    }
+
+    /// The searches for identifiers, at least one, each with those of its own.
+    pub(super) fn of_identifiers(attempts: Vec<Vec<Attempt>>, ways: Ways) -> Self {
+        let mut identifiers = Identifiers {
+            attempts,
+            current: 0,
+            attempt: 0,
+            one_by_one: false,
+            answers: Answers::default(),
+            earlier: Answers::default(),
+            unused: ways.clone(),
+        };
+        identifiers.skip_single();
+        let subject = Subject::Identifiers(identifiers);
+        Self { subject, ways }
+    }
+
+    /// The current search: the query, how to search, and how to fetch records. `None` if there is nothing to search for.
+    pub(super) fn search(&self) -> Option<(Query, SearchOptions, PagerOptions)> {
+        let query = match &self.subject {
+            Subject::Fixed(query) => query.clone(),
+            Subject::Query => self.ways.query().map(type_1)?,
+            Subject::Identifiers(identifiers) => type_1(&identifiers.attempt()?.query),
+        };
+        Some((query, self.ways.search(), self.ways.records()))
+    }
+
+    /// The index of the identifier that is searched for, and the search.
+    pub(super) fn attempt(&self) -> Option<(usize, &Attempt)> {
+        match &self.subject {
+            Subject::Identifiers(identifiers) => {
+                Some((identifiers.current, identifiers.attempt()?))
+            }
+            Subject::Fixed(_) | Subject::Query => None,
+        }
+    }
+
+    /// The deviations of the current way from the request as given; `None` for that itself.
+    pub(super) fn form(&self) -> Option<String> {
+        self.ways.form()
+    }
+
+    /// Whether it matters if the first record is refused.
+    pub(super) fn minds_first_record(&self) -> bool {
+        matches!(self.subject, Subject::Identifiers(_)) || self.ways.minds_records()
+    }
+
+    /// Advances after a search that found nothing.
+    pub(super) fn after_nothing(&mut self, found: &SearchResult) -> Next {
+        let Subject::Identifiers(identifiers) = &mut self.subject else {
+            return self.another_way(NOTHING.to_owned(), Ways::after_nothing);
+        };
+        identifiers.answers.has_answered = true;
+        identifiers.answers.sources.join(found.sources());
+        identifiers.one_by_one &= identifiers.attempt().is_some_and(|one| one.is_single);
+        self.next_attempt()
+    }
+
+    /// Advances after an error. Only a refusal leaves something to try.
+    pub(super) fn after_error(&mut self, error: &Error) -> Next {
+        let Error::Refused { phase, diagnostics } = error else {
+            return Next::End;
+        };
+        match &mut self.subject {
+            // Some of the records came before a later one was refused.
+            Subject::Identifiers(identifiers) if *phase == Phase::Search => {
+                identifiers.one_by_one = !diagnostics.has(Condition::USE.0);
+                identifiers.answers.refusal = Some(error.clone());
+                self.next_attempt()
+            }
+            Subject::Identifiers(identifiers) => {
+                identifiers.answers = Answers {
+                    refusal: Some(error.clone()),
+                    ..Answers::default()
+                };
+                self.next_way()
+            }
+            _ if matches!(phase, Phase::Search | Phase::Present) => self
+                .another_way(diagnostics.to_string(), |ways| {
+                    ways.after_refusal(&diagnostics.0)
+                }),
+            _ => Next::End,
+        }
+    }
+
+    /// Advances after a diagnostic in the place of the first record.
+    pub(super) fn after_first_refused(&mut self, diagnostic: &DiagRec) -> Next {
+        self.another_way(diagnostic.to_string(), |ways| {
+            ways.after_refusal(std::slice::from_ref(diagnostic))
+        })
+    }
+
+    /// Why no identifier led to a record, after [`Next::End`].
+    pub(super) fn end(&mut self) -> Option<Error> {
+        match &mut self.subject {
+            Subject::Identifiers(identifiers) => Some(identifiers.earlier.end()),
+            Subject::Fixed(_) | Subject::Query => None,
+        }
+    }
+
+    fn another_way(&mut self, reason: String, advance: impl FnOnce(&mut Ways) -> bool) -> Next {
+        if !advance(&mut self.ways) {
+            return Next::End;
+        }
+        if let Subject::Identifiers(identifiers) = &mut self.subject {
+            identifiers.begin();
+        }
+        Next::Again(reason)
+    }
+
+    /// The next search for the identifier in the current way, or what follows the last.
+    fn next_attempt(&mut self) -> Next {
+        if let Subject::Identifiers(identifiers) = &mut self.subject {
+            identifiers.attempt += 1;
+            identifiers.skip_single();
+            if identifiers.attempt().is_some() {
+                return Next::Search;
+            }
+        }
+        self.next_way()
+    }
+
+    /// The next way to search for the identifier, or what follows the last.
+    fn next_way(&mut self) -> Next {
+        let Subject::Identifiers(identifiers) = &mut self.subject else {
+            return Next::End;
+        };
+        let error = identifiers.answers.end();
+        let next = match &error {
+            Error::Refused { diagnostics, .. } => self
+                .another_way(diagnostics.to_string(), |ways| {
+                    ways.after_refusal(&diagnostics.0)
+                }),
+            Error::NoMatch => self.another_way(NOTHING.to_owned(), Ways::after_nothing),
+            other => self.another_way(other.to_string(), Ways::after_nothing),
+        };
+        let Subject::Identifiers(identifiers) = &mut self.subject else {
+            return next;
+        };
+        if next != Next::End {
+            return next;
+        }
+        match error {
+            Error::NoMatch => identifiers.earlier.has_answered = true,
+            error => identifiers.earlier.refusal = Some(error),
+        }
+        identifiers.current += 1;
+        identifiers.begin();
+        if identifiers.attempt().is_none() {
+            return Next::End;
+        }
+        self.ways = identifiers.unused.clone();
+        Next::Search
+    }
+}
+
+impl Identifiers {
+    fn attempt(&self) -> Option<&Attempt> {
+        self.attempts.get(self.current)?.get(self.attempt)
+    }
+
+    /// Begins with the first search for the current identifier.
+    fn begin(&mut self) {
+        self.attempt = 0;
+        self.one_by_one = false;
+        self.answers = Answers::default();
+        self.skip_single();
+    }
+
+    /// Passes over the searches for single forms, unless they are wanted.
+    fn skip_single(&mut self) {
+        while !self.one_by_one && self.attempt().is_some_and(|attempt| attempt.is_single) {
+            self.attempt += 1;
+        }
+    }
+}
+
+fn type_1(query: &RpnQuery) -> Query {
+    Query::Type1(query.clone())
+}

@@ -1,0 +1,134 @@
+//! The courses at all targets, and the stream of events.
+
+use std::fmt;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use futures_util::future::{BoxFuture, join_all};
+use futures_util::{FutureExt, Stream, StreamExt};
+use tokio::sync::mpsc;
+
+use super::Event;
+use super::answer::Answer;
+use super::at_target::{AtTarget, Held, Lender, Outcome};
+use super::best::best;
+use super::wanted::{Place, Wanted};
+use crate::client::Client;
+
+/// The events of a search for records, in order. Work goes on while an event is waited for, so that no more than one record is in
+/// memory beyond those that the reader has, except for identifiers, of which [`Wanted::count`] records are read at once.
+pub struct Finding {
+    events: mpsc::Receiver<Event>,
+    /// `None` when it has ended.
+    work: Option<BoxFuture<'static, ()>>,
+    held: Arc<[Held]>,
+}
+
+impl Finding {
+    pub(super) fn new(client: Client, places: Vec<Place>, wanted: Wanted) -> Self {
+        let (sender, events) = mpsc::channel(1);
+        let held: Arc<[Held]> = places.iter().map(|_| Held::default()).collect();
+        let work = carry_out(client, places, wanted, sender, Arc::clone(&held));
+        Self {
+            events,
+            work: Some(work.boxed()),
+            held,
+        }
+    }
+
+    /// The next event; `None` after the last.
+    pub async fn next(&mut self) -> Option<Event> {
+        StreamExt::next(self).await
+    }
+
+    /// Gives the session back that a target's records would be read in, after [`Event::Found`] and before the next event: when the next
+    /// event is asked for, the search is made again, and told again. For a reader that has no room for records yet.
+    pub fn let_go(&self, target: usize) {
+        if let Some(held) = self.held.get(target) {
+            held.let_go();
+        }
+    }
+}
+
+impl Stream for Finding {
+    type Item = Event;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Event>> {
+        if let Poll::Ready(event) = self.events.poll_recv(context) {
+            return Poll::Ready(event);
+        }
+        if let Some(work) = &mut self.work
+            && work.poll_unpin(context).is_ready()
+        {
+            // Its sender is gone, so that the last event is followed by the end.
+            self.work = None;
+        }
+        self.events.poll_recv(context)
+    }
+}
+
+impl fmt::Debug for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Finding")
+            .field("targets", &self.held.len())
+            .finish_non_exhaustive()
+    }
+}
+
+/// Asks all targets at once, or in turn until one has a record.
+async fn carry_out(
+    client: Client,
+    places: Vec<Place>,
+    wanted: Wanted,
+    events: mpsc::Sender<Event>,
+    held: Arc<[Held]>,
+) {
+    let at_targets = places.iter().zip(&*held).enumerate();
+    let at_targets = at_targets.map(|(target, (place, held))| AtTarget {
+        lender: Lender::Client(&client),
+        wanted: &wanted,
+        place,
+        target,
+        events: &events,
+        held,
+        keeps_records: wanted.best.is_some(),
+    });
+    let mut outcomes = Vec::new();
+    if wanted.all_targets {
+        let all = at_targets.map(|at_target| async move { at_target.carry_out().await });
+        outcomes = join_all(all).await;
+    } else {
+        for at_target in at_targets {
+            let outcome = at_target.carry_out().await;
+            let is_enough = has_record(&outcome, &wanted);
+            outcomes.push(outcome);
+            if is_enough {
+                break;
+            }
+        }
+    }
+    let preferences = wanted.best.as_ref();
+    let best = preferences.and_then(|preferences| best(&outcomes, &places, &wanted, preferences));
+    if let Some((best, record)) = &best {
+        let _ = events.send(Event::Best(Box::new(best.clone()))).await;
+        let record = Event::Record {
+            target: best.target,
+            position: best.position,
+            record: (*record).clone(),
+        };
+        let _ = events.send(record).await;
+    }
+    let answer = Answer::of(&outcomes, &places, best.as_ref().map(|(best, _)| best));
+    // Errors: nobody reads events any more.
+    let _ = events.send(Event::Ended(Box::new(answer))).await;
+}
+
+/// Whether the targets after this one need not be asked: it has a record, or as many as are wanted.
+fn has_record(outcome: &Outcome, wanted: &Wanted) -> bool {
+    let has_hits = outcome
+        .found
+        .as_ref()
+        .is_some_and(|found| found.result.count() != Some(0));
+    has_hits && (outcome.delivered > 0 || wanted.count == 0)
+}
