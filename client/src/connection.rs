@@ -10,14 +10,12 @@ use z3950_asn1::apdu;
 use z3950_asn1::apdu::{ExtendedServicesRequest, External};
 use z3950_asn1::es::update::{Action, EsRequest, SuppliedRecord};
 use z3950_asn1::format::facets::FacetList;
-use z3950_asn1::format::sources::SearchSources;
 use z3950_asn1::oid::DATABASE_UPDATE;
 use z3950_asn1::record::marc_syntax;
 use z3950_marc::{MarcRecord, iso2709};
 
 use self::inner::Inner;
 use crate::error::Error;
-use crate::find::{self, Wanted};
 use crate::plan::{self, Hints, PlanOptions};
 use crate::pool::Lease;
 use crate::protocol::service::explain::{ExplainOptions, ExplainResult};
@@ -36,9 +34,6 @@ use crate::target::adapt::{DEFAULT_DATABASE, RecordForm};
 use crate::target::profile::Resolved;
 use crate::url::{Kind, Octets, Z3950Url};
 
-/// The number of records of a lookup.
-const SHOWN: u64 = 20;
-
 /// A connection to a target. Cloning it gives another handle on the same session.
 ///
 /// The session is opened by [`Client::connect`]. If the server has dropped it, an operation that changes nothing is repeated
@@ -50,23 +45,9 @@ const SHOWN: u64 = 20;
 /// [`Client::close_all`]: crate::Client::close_all
 #[derive(Clone)]
 pub struct Connection {
-    inner: Arc<Inner>,
-    form: RecordForm,
+    pub(crate) inner: Arc<Inner>,
+    pub(crate) form: RecordForm,
     facets: FacetList,
-}
-
-/// The result of [`Connection::lookup`].
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub struct LookupResult {
-    /// The search that found them, as PQF.
-    pub query: String,
-    /// The number of matching records.
-    pub hits: u64,
-    /// The sources of the records, if they come from several and the server says so.
-    pub sources: SearchSources,
-    /// The first records, up to 20; a diagnostic in the place of a record is an error.
-    pub records: Vec<Result<Record, Error>>,
 }
 
 impl Connection {
@@ -209,38 +190,6 @@ impl Connection {
         });
         let record = retrieval.await?.into_record()?;
         Ok(record.with_charset(target.profile.record_charset))
-    }
-
-    /// Looks up an identifier: `isbn:0-14-143951-3`, `issn:`, `lccn:`, `oclc:`, `local:`, `docid:`, or a number whose form
-    /// tells its kind. Several searches are tried in turn until one finds something; `None` if none does. [`Client::find`] does more: at
-    /// several targets, with fallbacks, and with the choice of the best record.
-    ///
-    /// # Errors
-    /// [`Error::Identifier`]; [`Error::Refused`] if every search was refused; [`Error::Incomplete`] if nothing was found and a source
-    /// of the records failed; others if the connection failed.
-    ///
-    /// [`Client::find`]: crate::Client::find
-    pub async fn lookup(&self, identifier: &str) -> Result<Option<LookupResult>, Error> {
-        let wanted = Wanted {
-            count: SHOWN,
-            form: self.form.clone(),
-            ..Wanted::identifier(identifier)?
-        };
-        let outcome = find::look_up(&self.inner, &wanted).await;
-        let Some(found) = outcome.found else {
-            return match outcome.error {
-                None | Some(Error::NoMatch) => Ok(None),
-                Some(error) => Err(error),
-            };
-        };
-        let records = (1..).zip(outcome.records);
-        let records = records.map(|(position, record)| self.inner.record(record, position));
-        Ok(Some(LookupResult {
-            query: found.query,
-            hits: found.result.hits,
-            sources: found.sources,
-            records: records.collect(),
-        }))
     }
 
     /// Inserts, replaces or deletes records of the first database with the Update service (Z39.50-2003 §3.2.9.1.5). It is sent

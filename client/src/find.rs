@@ -7,15 +7,17 @@
 //! | `course` | the searches at one target, and what follows each answer |
 //! | `ways` | what a [`Fallback`](crate::plan::Fallback) allows, in order |
 //! | `at_target` | carries out a course in a session |
-//! | `finding` | carries out the courses at all targets; the stream of events |
+//! | `events` | carries out the courses at all targets; the stream of events |
 //! | `best` | which of several records is taken, and why |
-//! | `answer` | how it ended |
+//! | `ending` | how it ended |
+//! | `connection` | a lookup in the session of a connection |
 
-mod answer;
 mod at_target;
 mod best;
+mod connection;
 mod course;
-mod finding;
+mod ending;
+mod events;
 #[cfg(test)]
 mod tests;
 mod wanted;
@@ -26,10 +28,10 @@ use std::sync::Arc;
 use z3950_asn1::format::sources::SearchSources;
 use z3950_asn1::oid::Oid;
 
-pub use self::answer::Answer;
-pub(crate) use self::at_target::look_up;
-pub use self::finding::Finding;
-pub use self::wanted::{Place, Sought, Wanted};
+pub use self::connection::LookupResult;
+pub use self::ending::Ending;
+pub use self::events::Events;
+pub use self::wanted::{SearchTarget, Sought, Wanted};
 use crate::client::Client;
 use crate::error::Error;
 use crate::protocol::service::ResultRecord;
@@ -87,7 +89,7 @@ pub enum Event {
     /// One of several records is the best; it comes next.
     Best(Box<Best>),
     /// The end, which is always the last event.
-    Ended(Box<Answer>),
+    Ended(Box<Ending>),
 }
 
 /// What a search found.
@@ -138,32 +140,32 @@ impl Client {
     ///
     /// # async fn example() -> Result<(), z3950::Error> {
     /// let client = Client::from_user_config()?;
-    /// let places = [client.place("loc")?, client.place("bnf")?];
+    /// let targets = [client.target("loc")?, client.target("bnf")?];
     /// let wanted = Wanted::identifier("isbn:9780141439518")?.fallback(Fallback::ALL).best(Preferences::default());
-    /// let mut finding = client.find(places, wanted);
-    /// while let Some(event) = finding.next().await {
+    /// let mut events = client.find(targets, wanted);
+    /// while let Some(event) = events.next().await {
     ///     match event {
     ///         Event::Found(found) => println!("{} found", found.result.hits),
     ///         Event::Best(best) => println!("{}", best.choice),
-    ///         Event::Ended(answer) => println!("{}", answer.outcome),
+    ///         Event::Ended(ending) => println!("{}", ending.outcome),
     ///         _ => {}
     ///     }
     /// }
     /// # Ok(())
     /// # }
     /// ```
-    pub fn find(&self, places: impl IntoIterator<Item = Place>, wanted: Wanted) -> Finding {
-        Finding::new(self.clone(), places.into_iter().collect(), wanted)
+    pub fn find(&self, targets: impl IntoIterator<Item = SearchTarget>, wanted: Wanted) -> Events {
+        Events::new(self.clone(), targets.into_iter().collect(), wanted)
     }
 
     /// The target of a text, which [`connect`](Self::connect) explains.
     ///
     /// # Errors
     /// [`Error::Target`].
-    pub fn place(&self, target: impl AsRef<str>) -> Result<Place, Error> {
+    pub fn target(&self, target: impl AsRef<str>) -> Result<SearchTarget, Error> {
         let resolved = self.profiles().resolve(target.as_ref());
         let resolved = resolved.map_err(|error| Error::Target(Arc::new(error)))?;
         let init = self.options().plan.init.clone();
-        Ok(Place::new(target.as_ref(), resolved, init))
+        Ok(SearchTarget::new(target.as_ref(), resolved, init))
     }
 }

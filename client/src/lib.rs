@@ -93,8 +93,9 @@ pub mod url;
 mod testing;
 
 pub use client::{Client, ClientOptions};
-pub use connection::{Connection, LookupResult};
+pub use connection::Connection;
 pub use error::{Diagnostics, Error, Phase};
+pub use find::LookupResult;
 #[cfg(feature = "sru")]
 pub use gateway::{Gateway, GatewayAddressError};
 pub use open::Opened;

@@ -21,7 +21,7 @@ use z3950_marc::charset::Charset;
 
 pub(crate) use self::envelope::{Envelope, is_part};
 pub(crate) use self::print::{Job, Printed};
-pub(crate) use self::runner::{Event, Recipient, run};
+pub(crate) use self::runner::{AskEvent, Recipient, run};
 pub(crate) use self::sources::SourceNotes;
 use crate::console::exit::Exit;
 use crate::console::output::{Failure, Output, Words};

@@ -4,14 +4,14 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use futures_util::StreamExt;
 use tokio::sync::mpsc;
-use z3950_asn1::apdu::{DiagRec, InitializeRequest, Query};
+use z3950_asn1::apdu::{DiagRec, Query};
 use z3950_asn1::bib1::diagnostics::Condition;
 use z3950_asn1::format::sources::SearchSources;
 use z3950_asn1::oid::Oid;
 use z3950_asn1::types::InternationalString;
 
 use super::course::{Course, Next};
-use super::wanted::{Place, Sought, Wanted};
+use super::wanted::{SearchTarget, Sought, Wanted};
 use super::{Event, Found};
 use crate::client::Client;
 use crate::connection::inner::{Inner, Name};
@@ -27,10 +27,10 @@ use crate::protocol::session::{Reconnect, Repeat, Session};
 pub(crate) struct AtTarget<'a> {
     pub(super) lender: Lender<'a>,
     pub(super) wanted: &'a Wanted,
-    pub(super) place: &'a Place,
+    pub(super) place: &'a SearchTarget,
     pub(super) target: usize,
     pub(super) events: &'a mpsc::Sender<Event>,
-    pub(super) held: &'a Held,
+    pub(super) held: &'a HeldSet,
     /// Whether the records of an identifier are kept, and not told.
     pub(super) keeps_records: bool,
 }
@@ -45,7 +45,7 @@ pub(crate) enum Lender<'a> {
 
 /// What a target had.
 #[derive(Default)]
-pub(crate) struct Outcome {
+pub(crate) struct TargetOutcome {
     pub(crate) found: Option<Found>,
     /// The first records, if they are kept.
     pub(crate) records: Vec<ResultRecord>,
@@ -56,9 +56,9 @@ pub(crate) struct Outcome {
 
 /// The session and the result set of a query, which the reader of events may let go before it reads records.
 #[derive(Default)]
-pub(super) struct Held(Mutex<Option<(Lent, FoundSet)>>);
+pub(super) struct HeldSet(Mutex<Option<(Lent, FoundSet)>>);
 
-impl Held {
+impl HeldSet {
     pub(super) fn let_go(&self) {
         self.lock().take();
     }
@@ -102,25 +102,9 @@ impl FoundSet {
     }
 }
 
-/// Looks identifiers up in the session of a connection, and keeps the records.
-pub(crate) async fn look_up(connection: &Arc<Inner>, wanted: &Wanted) -> Outcome {
-    let place = Place::new("", connection.target.clone(), InitializeRequest::default());
-    let (events, _) = mpsc::channel(1);
-    let at_target = AtTarget {
-        lender: Lender::Connection(connection),
-        wanted,
-        place: &place,
-        target: 0,
-        events: &events,
-        held: &Held::default(),
-        keeps_records: true,
-    };
-    at_target.carry_out().await
-}
-
 impl AtTarget<'_> {
     /// Searches, and tells what is found.
-    pub(super) async fn carry_out(&self) -> Outcome {
+    pub(super) async fn carry_out(&self) -> TargetOutcome {
         let result = match self.place.course(self.wanted) {
             Ok(course) => self.search(course).await,
             Err(error) => Err(error),
@@ -128,9 +112,9 @@ impl AtTarget<'_> {
         let (outcome, record_syntax) = match result {
             Ok(done) => done,
             Err(error) => (
-                Outcome {
+                TargetOutcome {
                     error: Some(error),
-                    ..Outcome::default()
+                    ..TargetOutcome::default()
                 },
                 None,
             ),
@@ -146,7 +130,7 @@ impl AtTarget<'_> {
     }
 
     /// Searches until something is found or nothing is left to try.
-    async fn search(&self, mut course: Course) -> Result<(Outcome, Option<Oid>), Error> {
+    async fn search(&self, mut course: Course) -> Result<(TargetOutcome, Option<Oid>), Error> {
         let lent = self.lend().await?;
         let mut empty: Option<SearchResult> = None;
         let mut sources = SearchSources::default();
@@ -199,7 +183,11 @@ impl AtTarget<'_> {
     }
 
     /// Tells of a query that found nothing, although a later search failed.
-    async fn nothing(&self, empty: SearchResult, sources: SearchSources) -> (Outcome, Option<Oid>) {
+    async fn nothing(
+        &self,
+        empty: SearchResult,
+        sources: SearchSources,
+    ) -> (TargetOutcome, Option<Oid>) {
         let found = Found {
             target: self.target,
             identifier: None,
@@ -211,9 +199,9 @@ impl AtTarget<'_> {
             sources,
         };
         self.tell(Event::Found(found.clone())).await;
-        let outcome = Outcome {
+        let outcome = TargetOutcome {
             found: Some(found),
-            ..Outcome::default()
+            ..TargetOutcome::default()
         };
         (outcome, None)
     }
@@ -225,14 +213,14 @@ impl AtTarget<'_> {
         sources: SearchSources,
         lent: Lent,
         set: FoundSet,
-    ) -> (Outcome, Option<Oid>) {
+    ) -> (TargetOutcome, Option<Oid>) {
         let found = self.found(course, sources, &set);
         if found.identifier.is_some() {
             // All that is wanted has come.
             drop(lent);
             return self.records_of_identifier(found, set).await;
         }
-        let mut outcome = Outcome::default();
+        let mut outcome = TargetOutcome::default();
         let (mut lent, mut set, mut found) = (lent, set, found);
         // The session stays lent while records are read, unless the reader lets it go.
         let (_lent, mut set) = loop {
@@ -282,7 +270,11 @@ impl AtTarget<'_> {
         (outcome, set.pager.record_syntax())
     }
 
-    async fn records_of_identifier(&self, found: Found, set: FoundSet) -> (Outcome, Option<Oid>) {
+    async fn records_of_identifier(
+        &self,
+        found: Found,
+        set: FoundSet,
+    ) -> (TargetOutcome, Option<Oid>) {
         let record_syntax = set.pager.record_syntax();
         self.tell(Event::Found(found.clone())).await;
         let delivered = set
@@ -300,7 +292,7 @@ impl AtTarget<'_> {
                 kept.push(record);
             }
         }
-        let outcome = Outcome {
+        let outcome = TargetOutcome {
             found: Some(found),
             records: kept,
             delivered: u64::try_from(delivered).unwrap_or(u64::MAX),

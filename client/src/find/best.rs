@@ -1,7 +1,7 @@
 //! Which of the records found is taken for copy cataloguing, and why.
 
-use super::at_target::Outcome;
-use super::wanted::{Place, Wanted};
+use super::at_target::TargetOutcome;
+use super::wanted::{SearchTarget, Wanted};
 use super::{Best, Found};
 use crate::lookup::{Merit, Preferences};
 use crate::protocol::service::ResultRecord;
@@ -16,8 +16,8 @@ struct Candidate<'a> {
 
 /// The best of the records that were found, and the record; `None` if there are only diagnostics.
 pub(super) fn best<'a>(
-    outcomes: &'a [Outcome],
-    places: &[Place],
+    outcomes: &'a [TargetOutcome],
+    targets: &[SearchTarget],
     wanted: &'a Wanted,
     preferences: &'a Preferences,
 ) -> Option<(Best, &'a ResultRecord)> {
@@ -38,7 +38,7 @@ pub(super) fn best<'a>(
             Some(number) => number.trim().to_owned(),
             None => format!("record {}", candidate.position),
         };
-        match places.get(candidate.found.target) {
+        match targets.get(candidate.found.target) {
             Some(place) if found.len() > 1 => format!("{own} ({})", place.name),
             _ => own,
         }
@@ -72,7 +72,7 @@ pub(super) fn best<'a>(
 }
 
 fn candidates<'a>(
-    outcome: &'a Outcome,
+    outcome: &'a TargetOutcome,
     wanted: &'a Wanted,
     preferences: &'a Preferences,
 ) -> impl Iterator<Item = Candidate<'a>> {

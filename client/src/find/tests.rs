@@ -17,15 +17,15 @@ async fn look_up(
     count: u64,
 ) -> (Option<Found>, u64, Option<Error>) {
     let client = Client::new();
-    let mut place = client.place("lib.example/cat").expect("a target");
-    place.session = Some((session, DEFAULT_RESULT_SET.into()));
+    let mut target = client.target("lib.example/cat").expect("a target");
+    target.session = Some((session, DEFAULT_RESULT_SET.into()));
     let wanted = Wanted {
         count,
         ..Wanted::identifier(identifier).expect("an identifier")
     };
-    let mut finding = client.find([place], wanted);
+    let mut events = client.find([target], wanted);
     let (mut found, mut records, mut failure) = (None, 0, None);
-    while let Some(event) = finding.next().await {
+    while let Some(event) = events.next().await {
         match event {
             Event::Found(one) => found = Some(one),
             Event::Record { .. } => records += 1,

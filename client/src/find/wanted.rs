@@ -135,7 +135,7 @@ impl Wanted {
 /// Where records are looked for: a target, in sessions of the client's pool or in one that is open.
 #[derive(Clone)]
 #[non_exhaustive]
-pub struct Place {
+pub struct SearchTarget {
     /// The name of the target in answers.
     pub name: String,
     /// The target.
@@ -146,16 +146,16 @@ pub struct Place {
     pub session: Option<(Session, InternationalString)>,
 }
 
-impl fmt::Debug for Place {
+impl fmt::Debug for SearchTarget {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Place")
+        f.debug_struct("SearchTarget")
             .field("name", &self.name)
             .field("target", &self.target.endpoint)
             .finish_non_exhaustive()
     }
 }
 
-impl Place {
+impl SearchTarget {
     /// A target by its name, of which answers show no password, in sessions of the pool.
     pub fn new(name: &str, target: Resolved, init: InitializeRequest) -> Self {
         Self {

@@ -4,6 +4,7 @@
 mod connection;
 mod editions;
 mod examples;
+mod find;
 mod peers;
 mod record;
 mod resumption;

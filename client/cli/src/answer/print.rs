@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use futures_util::stream;
 
-use super::{Answer, Ask, Event, MAX_INPUT, NameRecord, Piece, Work, run};
+use super::{Answer, Ask, AskEvent, MAX_INPUT, NameRecord, Piece, Work, run};
 use crate::console::exit::Exit;
 use crate::console::interrupt::{Interrupt, Stopped};
 use crate::console::output::{Failure, Output};
@@ -68,8 +68,8 @@ impl<W: Work> Job<W> {
     async fn answer(&self, printer: &mut Printer<'_>) -> Result<(), Failure> {
         let asks = stream::iter(self.asks().into_iter().map(Ok));
         let take = async |_: &Ask, event| match event {
-            Event::Piece(piece) => printer.piece(&piece).await,
-            Event::Answer(answer, _) => {
+            AskEvent::Piece(piece) => printer.piece(&piece).await,
+            AskEvent::Answer(answer, _) => {
                 printer.answered(&answer);
                 Ok(())
             }

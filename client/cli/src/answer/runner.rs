@@ -24,7 +24,7 @@ const ROOM: usize = HELD as usize + 8;
 
 /// An event of an ask.
 #[derive(Debug)]
-pub(crate) enum Event {
+pub(crate) enum AskEvent {
     Piece(Piece),
     /// The end of the ask, and its duration.
     Answer(Box<Answer>, Duration),
@@ -32,7 +32,7 @@ pub(crate) enum Event {
 
 /// Takes the pieces of an ask, and holds them until its turn.
 pub(crate) struct Recipient {
-    events: mpsc::Sender<Event>,
+    events: mpsc::Sender<AskEvent>,
     number: u64,
     /// The number of the ask whose turn it is.
     turn: watch::Receiver<u64>,
@@ -64,7 +64,7 @@ impl Recipient {
     /// Takes the next piece.
     pub(crate) async fn send(&mut self, piece: impl Into<Piece>) {
         // The runner may be gone.
-        let _ = self.events.send(Event::Piece(piece.into())).await;
+        let _ = self.events.send(AskEvent::Piece(piece.into())).await;
     }
 }
 
@@ -76,11 +76,11 @@ pub(crate) async fn run<W: Work>(
     mut asks: impl Stream<Item = Result<Ask, Failure>> + Unpin,
     jobs: usize,
     work: &W,
-    mut take: impl AsyncFnMut(&Ask, Event) -> Result<(), Failure>,
+    mut take: impl AsyncFnMut(&Ask, AskEvent) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     let jobs = jobs.max(1);
     let mut at_work = FuturesUnordered::new();
-    let mut under_way: VecDeque<(Arc<Ask>, mpsc::Receiver<Event>)> = VecDeque::new();
+    let mut under_way: VecDeque<(Arc<Ask>, mpsc::Receiver<AskEvent>)> = VecDeque::new();
     let (done, turn) = watch::channel(0);
     let mut number = 0;
     let mut end = None;
@@ -109,7 +109,7 @@ pub(crate) async fn run<W: Work>(
             Some(event) = next(front), if is_waiting => event,
             else => return end.unwrap_or(Ok(())),
         };
-        let is_last = matches!(event, Event::Answer(..));
+        let is_last = matches!(event, AskEvent::Answer(..));
         take(&ask, event).await?;
         if is_last {
             under_way.pop_front();
@@ -119,7 +119,9 @@ pub(crate) async fn run<W: Work>(
 }
 
 /// The next event of the ask whose turn it is.
-async fn next(front: Option<&mut (Arc<Ask>, mpsc::Receiver<Event>)>) -> Option<(Arc<Ask>, Event)> {
+async fn next(
+    front: Option<&mut (Arc<Ask>, mpsc::Receiver<AskEvent>)>,
+) -> Option<(Arc<Ask>, AskEvent)> {
     let (ask, pieces) = front?;
     Some((Arc::clone(ask), pieces.recv().await?))
 }
@@ -128,7 +130,7 @@ async fn next(front: Option<&mut (Arc<Ask>, mpsc::Receiver<Event>)>) -> Option<(
 async fn job<W: Work>(work: &W, ask: Arc<Ask>, mut recipient: Recipient) {
     let begin = Instant::now();
     let answer = answer(work, &ask, &mut recipient).await;
-    let answer = Event::Answer(Box::new(answer), begin.elapsed());
+    let answer = AskEvent::Answer(Box::new(answer), begin.elapsed());
     // The runner may be gone.
     let _ = recipient.events.send(answer).await;
 }
@@ -200,8 +202,8 @@ mod tests {
             &Sleeper { busy },
             async |ask: &Ask, event| {
                 match event {
-                    Event::Piece(_) => pieces += 1,
-                    Event::Answer(answer, _) => {
+                    AskEvent::Piece(_) => pieces += 1,
+                    AskEvent::Answer(answer, _) => {
                         position += 1;
                         assert_eq!(ask.position, position);
                         assert!(

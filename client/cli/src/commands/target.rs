@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use z3950::client::{Client, ClientOptions};
 use z3950::error::{Cause, Error, Phase};
-use z3950::find::{Finding, Place, Wanted};
+use z3950::find::{Events, SearchTarget, Wanted};
 use z3950::plan::id_pass;
 use z3950::profile::Profiles;
 use z3950::retrieve::OutcomeName;
@@ -288,15 +288,16 @@ impl TargetClient {
         places: impl IntoIterator<Item = &'a NamedTarget>,
         wanted: Wanted,
         set: Option<&str>,
-    ) -> Finding {
-        let places = places.into_iter().map(|named| {
-            let mut place = Place::new(&named.text, named.resolved.clone(), self.init(named));
+    ) -> Events {
+        let targets = places.into_iter().map(|named| {
+            let mut target =
+                SearchTarget::new(&named.text, named.resolved.clone(), self.init(named));
             let open = self.open.as_ref();
             let set = set.map_or_else(|| DEFAULT_RESULT_SET.into(), InternationalString::from);
-            place.session = open.map(|open| (open.session.clone(), set));
-            place
+            target.session = open.map(|open| (open.session.clone(), set));
+            target
         });
-        self.client.find(places, wanted)
+        self.client.find(targets, wanted)
     }
 
     /// Why a request has no answer, with a hint for a host without an address.

@@ -8,7 +8,7 @@ use tokio::time::timeout;
 use z3950_asn1::apdu::Record;
 
 use super::*;
-use crate::find::{Event, Place, Sought, Wanted};
+use crate::find::{Event, SearchTarget, Sought, Wanted};
 use crate::lookup::{Identifier, matched};
 use crate::protocol::service::ResultRecord;
 use crate::target::profile::Profiles;
@@ -259,10 +259,10 @@ async fn no_record_comes_under_the_identifier_of_another_lookup() {
                         ..Wanted::new(Sought::Identifiers(vec![identifier]))
                     };
                     let init = client.options().plan.init.clone();
-                    let place = Place::new("lib", target.clone(), init);
-                    let mut finding = client.find([place], wanted);
+                    let target = SearchTarget::new("lib", target.clone(), init);
+                    let mut events = client.find([target], wanted);
                     let mut records = Vec::new();
-                    while let Some(event) = finding.next().await {
+                    while let Some(event) = events.next().await {
                         if let Event::Record { record, .. } = event {
                             records.push(record);
                         }

@@ -9,7 +9,7 @@ use z3950::retrieve::OutcomeName;
 use z3950::url::{Locator, Mode};
 use z3950_asn1::file::Growing;
 
-use crate::answer::{Answer, Ask, Event};
+use crate::answer::{Answer, Ask, AskEvent};
 use crate::batch::arguments::Batch;
 use crate::batch::destination::Destination;
 use crate::batch::later::LaterAnswers;
@@ -95,11 +95,11 @@ impl BatchState<'_> {
     }
 
     /// Takes an event of an ask. Messages that are in a report are only logged.
-    pub(super) fn take(&mut self, ask: &Ask, event: Event) -> Result<(), Failure> {
+    pub(super) fn take(&mut self, ask: &Ask, event: AskEvent) -> Result<(), Failure> {
         let number = self.names.number(ask);
         self.put_back(number)?;
         match event {
-            Event::Piece(piece) => {
+            AskEvent::Piece(piece) => {
                 for words in &piece.words {
                     self.say(words);
                 }
@@ -111,7 +111,7 @@ impl BatchState<'_> {
                 });
                 self.destination.write(&piece, self.output)
             }
-            Event::Answer(answer, took) => self.answered(ask, *answer, took),
+            AskEvent::Answer(answer, took) => self.answered(ask, *answer, took),
         }
     }
 

@@ -267,8 +267,8 @@ impl LookupAnswers {
         let mut answers: Vec<(usize, AnswerAt<'a>)> = Vec::new();
         let mut under_way: Vec<LookupAt> = places.iter().map(|_| LookupAt::default()).collect();
         let mut best = None;
-        let mut finding = self.reach.find(places, wanted, None);
-        while let Some(event) = finding.next().await {
+        let mut events = self.reach.find(places, wanted, None);
+        while let Some(event) = events.next().await {
             match event {
                 Event::Asked { .. } => self.reach.note_search(),
                 Event::Again {

@@ -164,13 +164,13 @@ impl QueryAnswers {
         recipient: &mut Recipient,
     ) -> Answer {
         let subject = &query.subject;
-        let mut finding = self
+        let mut events = self
             .reach
             .find([query.place], wanted, self.reach.result_set());
         let mut order = None;
         let mut shown = None;
         let mut ended = Answer::default();
-        while let Some(event) = finding.next().await {
+        while let Some(event) = events.next().await {
             match event {
                 Event::Asked { .. } => self.reach.note_search(),
                 Event::Again { reason, step, .. } => {
@@ -182,7 +182,7 @@ impl QueryAnswers {
                     let count = self.wanted.wanted_of(found.result.count());
                     if count > recipient.room() {
                         // Another ask may wait for the session.
-                        finding.let_go(found.target);
+                        events.let_go(found.target);
                         recipient.ready_for(count).await;
                         continue;
                     }

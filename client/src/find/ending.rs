@@ -2,16 +2,16 @@
 
 use z3950_asn1::format::sources::SearchSources;
 
-use super::at_target::Outcome;
-use super::wanted::Place;
+use super::at_target::TargetOutcome;
+use super::wanted::SearchTarget;
 use super::{Best, Found};
 use crate::error::{Diagnostics, Error};
-use crate::retrieve::{Outcome as RetrievalOutcome, OutcomeName};
+use crate::retrieve::{Outcome, OutcomeName};
 
 /// How a search for records ended, at all targets together.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
-pub struct Answer {
+pub struct Ending {
     /// The outcome. Several records are [`OutcomeName::Ambiguous`] only where an identifier should have found one.
     pub outcome: OutcomeName,
     /// How many records match at all targets that were asked; `None` if no server has said so.
@@ -30,15 +30,19 @@ pub struct Answer {
     pub diagnostics: Diagnostics,
 }
 
-impl Answer {
-    pub(super) fn of(outcomes: &[Outcome], places: &[Place], best: Option<&Best>) -> Self {
-        let mut answer = Self::default();
+impl Ending {
+    pub(super) fn of(
+        outcomes: &[TargetOutcome],
+        targets: &[SearchTarget],
+        best: Option<&Best>,
+    ) -> Self {
+        let mut ending = Self::default();
         let mut first: Option<&Found> = None;
         let mut chosen: Option<&Found> = None;
         let mut hits: Option<u64> = None;
-        for (outcome, place) in outcomes.iter().zip(places) {
+        for (outcome, place) in outcomes.iter().zip(targets) {
             if let Some(found) = &outcome.found {
-                answer.sources.join(found.sources.clone());
+                ending.sources.join(found.sources.clone());
                 hits = match (hits, found.result.count()) {
                     (Some(before), Some(more)) => Some(before.saturating_add(more)),
                     (before, more) => before.or(more),
@@ -51,31 +55,31 @@ impl Answer {
             match &outcome.error {
                 Some(Error::NoMatch) => hits = hits.or(Some(0)),
                 Some(error) => {
-                    answer.failed.push((place.name.clone(), error.clone()));
-                    if answer.diagnostics.is_empty() {
-                        answer.diagnostics = Diagnostics(error.diagnostics().to_vec());
+                    ending.failed.push((place.name.clone(), error.clone()));
+                    if ending.diagnostics.is_empty() {
+                        ending.diagnostics = Diagnostics(error.diagnostics().to_vec());
                     }
                 }
                 None => {}
             }
         }
         let found = chosen.or(first);
-        answer.outcome = match (found, answer.failed.first()) {
+        ending.outcome = match (found, ending.failed.first()) {
             (Some(found), _) => outcome_of(found, outcomes, best),
-            (None, Some((_, error))) => RetrievalOutcome::from(error.clone()).name(),
+            (None, Some((_, error))) => Outcome::from(error.clone()).name(),
             (None, None) => OutcomeName::NoMatch,
         };
         if let Some(found) = found {
-            answer.target = places.get(found.target).map(|place| place.name.clone());
-            answer.step.clone_from(&found.step);
+            ending.target = targets.get(found.target).map(|place| place.name.clone());
+            ending.step.clone_from(&found.step);
         }
-        answer.choice = best.map(|best| best.choice.clone());
-        answer.hits = hits;
-        answer
+        ending.choice = best.map(|best| best.choice.clone());
+        ending.hits = hits;
+        ending
     }
 }
 
-fn outcome_of(found: &Found, outcomes: &[Outcome], best: Option<&Best>) -> OutcomeName {
+fn outcome_of(found: &Found, outcomes: &[TargetOutcome], best: Option<&Best>) -> OutcomeName {
     let has_delivered = outcomes.iter().any(|outcome| outcome.delivered > 0);
     if !has_delivered {
         return match found.identifier {

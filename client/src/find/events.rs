@@ -10,26 +10,26 @@ use futures_util::{FutureExt, Stream, StreamExt};
 use tokio::sync::mpsc;
 
 use super::Event;
-use super::answer::Answer;
-use super::at_target::{AtTarget, Held, Lender, Outcome};
+use super::at_target::{AtTarget, HeldSet, Lender, TargetOutcome};
 use super::best::best;
-use super::wanted::{Place, Wanted};
+use super::ending::Ending;
+use super::wanted::{SearchTarget, Wanted};
 use crate::client::Client;
 
 /// The events of a search for records, in order. Work goes on while an event is waited for, so that no more than one record is in
 /// memory beyond those that the reader has, except for identifiers, of which [`Wanted::count`] records are read at once.
-pub struct Finding {
+pub struct Events {
     events: mpsc::Receiver<Event>,
     /// `None` when it has ended.
     work: Option<BoxFuture<'static, ()>>,
-    held: Arc<[Held]>,
+    held: Arc<[HeldSet]>,
 }
 
-impl Finding {
-    pub(super) fn new(client: Client, places: Vec<Place>, wanted: Wanted) -> Self {
+impl Events {
+    pub(super) fn new(client: Client, targets: Vec<SearchTarget>, wanted: Wanted) -> Self {
         let (sender, events) = mpsc::channel(1);
-        let held: Arc<[Held]> = places.iter().map(|_| Held::default()).collect();
-        let work = carry_out(client, places, wanted, sender, Arc::clone(&held));
+        let held: Arc<[HeldSet]> = targets.iter().map(|_| HeldSet::default()).collect();
+        let work = carry_out(client, targets, wanted, sender, Arc::clone(&held));
         Self {
             events,
             work: Some(work.boxed()),
@@ -51,7 +51,7 @@ impl Finding {
     }
 }
 
-impl Stream for Finding {
+impl Stream for Events {
     type Item = Event;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Event>> {
@@ -68,9 +68,9 @@ impl Stream for Finding {
     }
 }
 
-impl fmt::Debug for Finding {
+impl fmt::Debug for Events {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Finding")
+        f.debug_struct("Events")
             .field("targets", &self.held.len())
             .finish_non_exhaustive()
     }
@@ -79,12 +79,12 @@ impl fmt::Debug for Finding {
 /// Asks all targets at once, or in turn until one has a record.
 async fn carry_out(
     client: Client,
-    places: Vec<Place>,
+    targets: Vec<SearchTarget>,
     wanted: Wanted,
     events: mpsc::Sender<Event>,
-    held: Arc<[Held]>,
+    held: Arc<[HeldSet]>,
 ) {
-    let at_targets = places.iter().zip(&*held).enumerate();
+    let at_targets = targets.iter().zip(&*held).enumerate();
     let at_targets = at_targets.map(|(target, (place, held))| AtTarget {
         lender: Lender::Client(&client),
         wanted: &wanted,
@@ -109,7 +109,7 @@ async fn carry_out(
         }
     }
     let preferences = wanted.best.as_ref();
-    let best = preferences.and_then(|preferences| best(&outcomes, &places, &wanted, preferences));
+    let best = preferences.and_then(|preferences| best(&outcomes, &targets, &wanted, preferences));
     if let Some((best, record)) = &best {
         let _ = events.send(Event::Best(Box::new(best.clone()))).await;
         let record = Event::Record {
@@ -119,13 +119,13 @@ async fn carry_out(
         };
         let _ = events.send(record).await;
     }
-    let answer = Answer::of(&outcomes, &places, best.as_ref().map(|(best, _)| best));
+    let ending = Ending::of(&outcomes, &targets, best.as_ref().map(|(best, _)| best));
     // Errors: nobody reads events any more.
-    let _ = events.send(Event::Ended(Box::new(answer))).await;
+    let _ = events.send(Event::Ended(Box::new(ending))).await;
 }
 
 /// Whether the targets after this one need not be asked: it has a record, or as many as are wanted.
-fn has_record(outcome: &Outcome, wanted: &Wanted) -> bool {
+fn has_record(outcome: &TargetOutcome, wanted: &Wanted) -> bool {
     let has_hits = outcome
         .found
         .as_ref()

@@ -1,0 +1,29 @@
+//! Looks an ISBN up at two targets, with fallbacks, takes the best record, and prints what happens.
+
+use z3950::find::{Event, Wanted};
+use z3950::plan::Fallback;
+use z3950::{Client, lookup::Preferences};
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> Result<(), z3950::Error> {
+    let client = Client::from_user_config()?;
+    let names = std::env::args().skip(1).collect::<Vec<_>>();
+    let targets = names.iter().take(2).map(|name| client.target(name));
+    let targets = targets.collect::<Result<Vec<_>, _>>()?;
+    let isbn = names.get(2).map_or("isbn:9780199232765", String::as_str);
+    let wanted = Wanted::identifier(isbn)?
+        .fallback(Fallback::ALL)
+        .best(Preferences::default())
+        .all_targets();
+    let mut events = client.find(targets, wanted);
+    while let Some(event) = events.next().await {
+        match event {
+            Event::Again { target, step, .. } => println!("{}: {step}", names[target]),
+            Event::Found(found) => println!("{}: {}", names[found.target], found.result.hits),
+            Event::Best(best) => println!("{}", best.choice),
+            Event::Ended(ending) => println!("{}", ending.outcome),
+            _ => {}
+        }
+    }
+    Ok(())
+}

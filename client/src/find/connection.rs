@@ -1,0 +1,81 @@
+//! Lookups in the session of a connection.
+
+use std::sync::Arc;
+
+use tokio::sync::mpsc;
+use z3950_asn1::apdu::InitializeRequest;
+use z3950_asn1::format::sources::SearchSources;
+
+use super::at_target::{AtTarget, HeldSet, Lender, TargetOutcome};
+use super::wanted::{SearchTarget, Wanted};
+use crate::connection::Connection;
+use crate::connection::inner::Inner;
+use crate::error::Error;
+use crate::record::Record;
+
+/// The number of records of a lookup.
+const SHOWN: u64 = 20;
+
+/// The result of [`Connection::lookup`].
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct LookupResult {
+    /// The search that found them, as PQF.
+    pub query: String,
+    /// The number of matching records.
+    pub hits: u64,
+    /// The sources of the records, if they come from several and the server says so.
+    pub sources: SearchSources,
+    /// The first records, up to 20; a diagnostic in the place of a record is an error.
+    pub records: Vec<Result<Record, Error>>,
+}
+
+impl Connection {
+    /// Looks up an identifier: `isbn:0-14-143951-3`, `issn:`, `lccn:`, `oclc:`, `local:`, `docid:`, or a number whose form
+    /// tells its kind. Several searches are tried in turn until one finds something; `None` if none does. [`Client::find`] does more: at
+    /// several targets, with fallbacks, and with the choice of the best record.
+    ///
+    /// # Errors
+    /// [`Error::Identifier`]; [`Error::Refused`] if every search was refused; [`Error::Incomplete`] if nothing was found and a source
+    /// of the records failed; others if the connection failed.
+    ///
+    /// [`Client::find`]: crate::Client::find
+    pub async fn lookup(&self, identifier: &str) -> Result<Option<LookupResult>, Error> {
+        let wanted = Wanted {
+            count: SHOWN,
+            form: self.form.clone(),
+            ..Wanted::identifier(identifier)?
+        };
+        let outcome = look_up(&self.inner, &wanted).await;
+        let Some(found) = outcome.found else {
+            return match outcome.error {
+                None | Some(Error::NoMatch) => Ok(None),
+                Some(error) => Err(error),
+            };
+        };
+        let records = (1..).zip(outcome.records);
+        let records = records.map(|(position, record)| self.inner.record(record, position));
+        Ok(Some(LookupResult {
+            query: found.query,
+            hits: found.result.hits,
+            sources: found.sources,
+            records: records.collect(),
+        }))
+    }
+}
+
+/// Looks identifiers up in the session of a connection, and keeps the records.
+async fn look_up(connection: &Arc<Inner>, wanted: &Wanted) -> TargetOutcome {
+    let place = SearchTarget::new("", connection.target.clone(), InitializeRequest::default());
+    let (events, _) = mpsc::channel(1);
+    let at_target = AtTarget {
+        lender: Lender::Connection(connection),
+        wanted,
+        place: &place,
+        target: 0,
+        events: &events,
+        held: &HeldSet::default(),
+        keeps_records: true,
+    };
+    at_target.carry_out().await
+}

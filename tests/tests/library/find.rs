@@ -1,0 +1,244 @@
+//! Records looked for at one target or several, and the events that tell of it.
+
+use std::time::Duration;
+
+use tokio::time::timeout;
+use z3950::find::{Event, Events, SearchTarget, Wanted};
+use z3950::lookup::Preferences;
+use z3950::plan::Fallback;
+use z3950::retrieve::OutcomeName;
+use z3950::service::ResultRecord;
+use z3950::{Client, Query};
+use z3950_marc::{Field, MarcRecord};
+use z3950_server::fault::{Faults, Rule};
+use z3950_server::testing::{TestServer, record};
+
+const ISBN: &str = "0306406152";
+
+/// A record with the ISBN, and as many notes as are wanted.
+fn with_isbn(docid: &str, notes: usize) -> MarcRecord {
+    let mut made = record(docid, "Emma");
+    made.fields.push(Field::data(b"020", "  ", [("a", ISBN)]));
+    for _ in 0..notes {
+        made.fields
+            .push(Field::data(b"500", "  ", [("a", "A note.")]));
+    }
+    made
+}
+
+fn serving(records: Vec<MarcRecord>, rules: &[&str]) -> TestServer {
+    let rules = rules.iter().map(|rule| rule.parse::<Rule>().expect(rule));
+    TestServer::builder()
+        .database("cat", records)
+        .faults(rules.fold(Faults::new(), Faults::with))
+        .start()
+}
+
+fn target(client: &Client, server: &TestServer) -> SearchTarget {
+    let text = format!("{}/cat", server.addr());
+    let mut target = client.target(text).expect("a target");
+    target.name = format!("port {}", server.addr().port());
+    target
+}
+
+fn lookup() -> Wanted {
+    Wanted::identifier(&format!("isbn:{ISBN}")).expect("an ISBN")
+}
+
+fn everything() -> Wanted {
+    Wanted::query(Query::title("emma"))
+}
+
+/// The events in short, without the searches that are sent.
+async fn told(mut events: Events) -> Vec<String> {
+    let mut told = Vec::new();
+    while let Some(event) = events.next().await {
+        told.push(match event {
+            Event::Asked { .. } => continue,
+            Event::Again { target, step, .. } => format!("{target} again {step}"),
+            Event::Found(found) => format!("{} found {}", found.target, found.result.hits),
+            Event::Record {
+                target,
+                position,
+                record,
+            } => match record {
+                ResultRecord::Record { .. } => format!("{target} record {position}"),
+                ResultRecord::Diagnostic { .. } => format!("{target} diagnostic {position}"),
+            },
+            Event::Done { target, error, .. } => match error {
+                Some(error) => format!("{target} {error}"),
+                None => format!("{target} done"),
+            },
+            Event::Best(best) => best.choice,
+            Event::Ended(ending) => {
+                let hits = ending.hits.map_or("?".to_owned(), |hits| hits.to_string());
+                format!("{} {hits}", ending.outcome)
+            }
+            other => panic!("{other:?}"),
+        });
+    }
+    told
+}
+
+async fn check(client: &Client, servers: &[&TestServer], wanted: Wanted, expected: &[&str]) {
+    let targets = servers.iter().map(|server| target(client, server));
+    assert_eq!(told(client.find(targets, wanted)).await, expected);
+}
+
+#[tokio::test]
+async fn targets_are_asked_in_turn_until_one_has_the_record() {
+    let client = Client::new();
+    let without = serving(vec![record("1", "Persuasion")], &[]);
+    let one = serving(vec![with_isbn("a", 0)], &[]);
+    let two = serving(vec![with_isbn("b", 1), with_isbn("c", 3)], &[]);
+    let nothing = "0 no record matches";
+    check(&client, &[&without], lookup(), &[nothing, "no match 0"]).await;
+    check(
+        &client,
+        &[&without, &one, &two],
+        lookup(),
+        &[nothing, "1 found 1", "1 record 1", "1 done", "delivered 1"],
+    )
+    .await;
+    assert_eq!(two.sessions(), 0);
+    check(
+        &client,
+        &[&two],
+        lookup(),
+        &[
+            "0 found 2",
+            "0 record 1",
+            "0 record 2",
+            "0 done",
+            "ambiguous 2",
+        ],
+    )
+    .await;
+    let counted = Wanted {
+        count: 0,
+        ..lookup()
+    };
+    check(
+        &client,
+        &[&two, &one],
+        counted,
+        &["0 found 2", "0 done", "found 2"],
+    )
+    .await;
+    let dead = target(&client, &one);
+    drop(one);
+    let mut events = client.find([dead], lookup());
+    let mut last = None;
+    while let Some(event) = events.next().await {
+        last = Some(event);
+    }
+    let Some(Event::Ended(ending)) = last else {
+        panic!("{last:?}");
+    };
+    assert_eq!(ending.outcome, OutcomeName::Unavailable);
+    assert_eq!((ending.hits, ending.failed.len()), (None, 1));
+}
+
+#[tokio::test]
+async fn the_best_record_of_all_targets_comes_last() {
+    let client = Client::new();
+    let one = serving(vec![with_isbn("a", 2)], &["on search: delay 50"]);
+    let two = serving(vec![with_isbn("b", 1), with_isbn("c", 3)], &[]);
+    let wanted = lookup().best(Preferences::default());
+    check(
+        &client,
+        &[&two],
+        wanted.clone(),
+        &[
+            "0 found 2",
+            "0 done",
+            "c is the best of 2 records: it has 6 fields, b has 4",
+            "0 record 2",
+            "delivered 2",
+        ],
+    )
+    .await;
+    let targets = [&one, &two].map(|server| target(&client, server));
+    let told = told(client.find(targets, wanted.all_targets())).await;
+    // The second answers first.
+    assert_eq!(told[..2], ["1 found 2", "1 done"]);
+    let (two, one) = (two.addr().port(), one.addr().port());
+    let choice =
+        format!("c (port {two}) is the best of 3 records: it has 6 fields, a (port {one}) has 5");
+    assert_eq!(told[4..], [&choice, "1 record 2", "delivered 3"]);
+}
+
+#[tokio::test]
+async fn a_fallback_is_told_and_the_records_follow() {
+    let client = Client::new();
+    let one = serving(vec![record("a", "Emma")], &["on search nth=1: fail 118"]);
+    let structured = Wanted::query(Query::attributes([(1, 4), (4, 1)], "emma"));
+    check(
+        &client,
+        &[&one],
+        structured.clone().fallback(Fallback::ALL),
+        &[
+            "0 again @attr 1=4 emma",
+            "0 found 1",
+            "0 record 1",
+            "0 done",
+            "delivered 1",
+        ],
+    )
+    .await;
+    let refusing = serving(vec![record("a", "Emma")], &["on search nth=1: fail 118"]);
+    let refused = told(client.find([target(&client, &refusing)], structured)).await;
+    assert_eq!(refused.len(), 2, "{refused:?}");
+    assert_eq!(refused[1], "search refused ?");
+}
+
+/// The reader gives the session back while it has no room, and another search uses it meanwhile.
+#[tokio::test]
+async fn a_session_is_not_held_by_a_reader_without_room() {
+    let client = Client::new();
+    let server = serving(vec![record("a", "Emma"), record("b", "Emma")], &[]);
+    let alone = || {
+        let mut target = target(&client, &server);
+        target.target.profile.sessions = Some(1);
+        target
+    };
+    let mut first = client.find([alone()], everything());
+    while !matches!(first.next().await, Some(Event::Found(_))) {}
+    first.let_go(0);
+    let meanwhile = told(client.find([alone()], everything()));
+    let meanwhile = timeout(Duration::from_secs(20), meanwhile).await;
+    assert_eq!(meanwhile.expect("a session is free").len(), 5);
+    let rest = told(first).await;
+    let records = [
+        "0 found 2",
+        "0 record 1",
+        "0 record 2",
+        "0 done",
+        "delivered 2",
+    ];
+    assert_eq!(rest, records);
+    assert_eq!(server.sessions(), 1);
+}
+
+#[tokio::test]
+async fn events_may_be_dropped_at_any_time() {
+    let client = Client::new();
+    let records = (0..50).map(|number| record(&number.to_string(), "Emma"));
+    let server = serving(records.collect(), &[]);
+    for read in 0..6 {
+        let mut target = target(&client, &server);
+        target.target.profile.sessions = Some(1);
+        let wanted = Wanted {
+            count: 50,
+            ..everything()
+        };
+        let mut events = client.find([target], wanted);
+        for _ in 0..read {
+            events.next().await;
+        }
+        drop(events);
+    }
+    let rest = told(client.find([target(&client, &server)], everything()));
+    let rest = timeout(Duration::from_secs(20), rest).await;
+    assert_eq!(rest.expect("the session is free").len(), 13);
+}
