@@ -108,6 +108,12 @@ impl Wanted {
         }
     }
 
+    /// Wants this many records of each target at most; 0 for the number of hits alone.
+    #[must_use]
+    pub fn count(self, count: u64) -> Self {
+        Self { count, ..self }
+    }
+
     /// Asks all targets at once.
     #[must_use]
     pub fn all_targets(self) -> Self {

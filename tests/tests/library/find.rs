@@ -114,10 +114,7 @@ async fn targets_are_asked_in_turn_until_one_has_the_record() {
         ],
     )
     .await;
-    let counted = Wanted {
-        count: 0,
-        ..lookup()
-    };
+    let counted = lookup().count(0);
     check(
         &client,
         &[&two, &one],
@@ -228,11 +225,7 @@ async fn events_may_be_dropped_at_any_time() {
     for read in 0..6 {
         let mut target = target(&client, &server);
         target.target.profile.sessions = Some(1);
-        let wanted = Wanted {
-            count: 50,
-            ..everything()
-        };
-        let mut events = client.find([target], wanted);
+        let mut events = client.find([target], everything().count(50));
         for _ in 0..read {
             events.next().await;
         }
