@@ -11,8 +11,8 @@ use z3950_asn1::oid::Oid;
 use z3950_asn1::types::InternationalString;
 
 use super::course::{Course, Next};
+use super::event::{Event, Found};
 use super::wanted::{SearchTarget, Sought, Wanted};
-use super::{Event, Found};
 use crate::client::Client;
 use crate::connection::inner::{Inner, Name};
 use crate::error::{Error, Phase, ProtocolFault};

@@ -1,8 +1,8 @@
 //! Which of the records found is taken for copy cataloguing, and why.
 
 use super::at_target::TargetOutcome;
+use super::event::{Best, Found};
 use super::wanted::{SearchTarget, Wanted};
-use super::{Best, Found};
 use crate::lookup::{Merit, Preferences};
 use crate::protocol::service::ResultRecord;
 

@@ -9,12 +9,13 @@ use futures_util::future::{BoxFuture, join_all};
 use futures_util::{FutureExt, Stream, StreamExt};
 use tokio::sync::mpsc;
 
-use super::Event;
 use super::at_target::{AtTarget, HeldSet, Lender, TargetOutcome};
 use super::best::best;
-use super::ending::Ending;
+use super::event::{Best, Ending, Event, Found};
 use super::wanted::{SearchTarget, Wanted};
 use crate::client::Client;
+use crate::error::{Diagnostics, Error};
+use crate::retrieve::{Outcome, OutcomeName};
 
 /// The events of a search for records, in order. Work goes on while an event is waited for, so that no more than one record is in
 /// memory beyond those that the reader has, except for identifiers, of which [`Wanted::count`] records are read at once.
@@ -131,4 +132,68 @@ fn has_record(outcome: &TargetOutcome, wanted: &Wanted) -> bool {
         .as_ref()
         .is_some_and(|found| found.result.count() != Some(0));
     has_hits && (outcome.delivered > 0 || wanted.count == 0)
+}
+
+impl Ending {
+    pub(super) fn of(
+        outcomes: &[TargetOutcome],
+        targets: &[SearchTarget],
+        best: Option<&Best>,
+    ) -> Self {
+        let mut ending = Self::default();
+        let mut first: Option<&Found> = None;
+        let mut chosen: Option<&Found> = None;
+        let mut hits: Option<u64> = None;
+        for (outcome, place) in outcomes.iter().zip(targets) {
+            if let Some(found) = &outcome.found {
+                ending.sources.join(found.sources.clone());
+                hits = match (hits, found.result.count()) {
+                    (Some(before), Some(more)) => Some(before.saturating_add(more)),
+                    (before, more) => before.or(more),
+                };
+                let is_hit = found.result.count() != Some(0);
+                first = first.or(Some(found).filter(|_| is_hit));
+                chosen = chosen.or(Some(found)
+                    .filter(|found| best.is_some_and(|best| best.target == found.target)));
+            }
+            match &outcome.error {
+                Some(Error::NoMatch) => hits = hits.or(Some(0)),
+                Some(error) => {
+                    ending.failed.push((place.name.clone(), error.clone()));
+                    if ending.diagnostics.is_empty() {
+                        ending.diagnostics = Diagnostics(error.diagnostics().to_vec());
+                    }
+                }
+                None => {}
+            }
+        }
+        let found = chosen.or(first);
+        ending.outcome = match (found, ending.failed.first()) {
+            (Some(found), _) => outcome_of(found, outcomes, best),
+            (None, Some((_, error))) => Outcome::from(error.clone()).name(),
+            (None, None) => OutcomeName::NoMatch,
+        };
+        if let Some(found) = found {
+            ending.target = targets.get(found.target).map(|place| place.name.clone());
+            ending.step.clone_from(&found.step);
+        }
+        ending.choice = best.map(|best| best.choice.clone());
+        ending.hits = hits;
+        ending
+    }
+}
+
+fn outcome_of(found: &Found, outcomes: &[TargetOutcome], best: Option<&Best>) -> OutcomeName {
+    let has_delivered = outcomes.iter().any(|outcome| outcome.delivered > 0);
+    if !has_delivered {
+        return match found.identifier {
+            // Only the number was wanted, or every record was refused.
+            _ if outcomes.iter().all(|outcome| outcome.records.is_empty()) => OutcomeName::Found,
+            _ => OutcomeName::RecordRefused,
+        };
+    }
+    if found.identifier.is_some() && best.is_none() && found.result.hits != 1 {
+        return OutcomeName::Ambiguous;
+    }
+    OutcomeName::Delivered
 }

@@ -139,7 +139,7 @@ async fn targets_are_asked_in_turn_until_one_has_the_record() {
 #[tokio::test]
 async fn the_best_record_of_all_targets_comes_last() {
     let client = Client::new();
-    let one = serving(vec![with_isbn("a", 2)], &["on search: delay 50"]);
+    let one = serving(vec![with_isbn("a", 2)], &["on search: delay 500ms"]);
     let two = serving(vec![with_isbn("b", 1), with_isbn("c", 3)], &[]);
     let wanted = lookup().best(Preferences::default());
     check(

@@ -57,7 +57,7 @@ impl QueryAt<'_> {
 }
 
 /// The records of a query that have been shown so far.
-struct Shown {
+struct ShownRecords {
     /// The answer before any record.
     found: Answer,
     /// The answer so far.
@@ -232,7 +232,7 @@ impl QueryAnswers {
         query: &QueryAt<'_>,
         found: &Found,
         recipient: &mut Recipient,
-    ) -> Result<Shown, Box<Answer>> {
+    ) -> Result<ShownRecords, Box<Answer>> {
         let hits = found.result.count();
         self.reach.note(Made { hits, next: 1 });
         let (place, subject) = (query.place, &query.subject);
@@ -288,7 +288,7 @@ impl QueryAnswers {
                     let words = format!("{subject}: {words}");
                     recipient.send(Words::Note(words)).await;
                 }
-                return Ok(Shown {
+                return Ok(ShownRecords {
                     answer: answer.clone(),
                     found: answer,
                     position: start,
@@ -304,7 +304,7 @@ impl QueryAnswers {
     async fn record(
         &self,
         query: &QueryAt<'_>,
-        shown: &mut Shown,
+        shown: &mut ShownRecords,
         record: Result<ResultRecord, Error>,
         recipient: &mut Recipient,
     ) {
@@ -349,12 +349,12 @@ impl QueryAnswers {
     async fn last(
         &self,
         query: &QueryAt<'_>,
-        shown: Shown,
+        shown: ShownRecords,
         had: Option<Oid>,
         recipient: &mut Recipient,
     ) -> Answer {
         let subject = &query.subject;
-        let Shown {
+        let ShownRecords {
             found,
             mut answer,
             position,
