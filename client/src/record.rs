@@ -44,7 +44,10 @@ impl Record {
     }
 
     /// The record at a position of a result set, or the diagnostic in its place.
-    pub(crate) fn of(record: ResultRecord, position: Option<u64>) -> Result<Self, Error> {
+    ///
+    /// # Errors
+    /// [`Error::Refused`] with the diagnostic.
+    pub fn of(record: ResultRecord, position: Option<u64>) -> Result<Self, Error> {
         match record {
             ResultRecord::Record {
                 database,

@@ -10,12 +10,14 @@ use z3950::asn1::apdu::OperationStatus;
 use z3950::asn1::describe::Describe;
 use z3950::asn1::es::item_order::Contact;
 use z3950::asn1::es::update::Action;
-use z3950::lookup::Identifier;
+use z3950::find::{Event, SearchTarget, Wanted};
+use z3950::lookup::{Identifier, Preferences};
+use z3950::plan::Fallback;
 use z3950::profile::Origin;
 use z3950::service::explain::ExplainOptions;
 use z3950::service::extended::Order;
 use z3950::service::scan::ScanOptions;
-use z3950::{Connection as Handle, Error as Failure, RecordForm};
+use z3950::{Client, Connection as Handle, Error as Failure, RecordForm};
 
 use crate::error::{Error, to_python};
 use crate::options::Options;
@@ -79,19 +81,95 @@ pub(crate) fn get(py: Python<'_>, url: String, options: &Options) -> PyResult<Re
     }))
 }
 
-/// Looks up an identifier in a session of its own, which goes back to the pool afterwards.
+/// Looks up an identifier at one target or several, in sessions that go back to the pool afterwards.
 #[pyfunction]
+#[pyo3(signature = (targets, identifier, options, fallback=false, best=false, all_targets=false))]
 pub(crate) fn lookup(
     py: Python<'_>,
-    target: String,
+    targets: Vec<String>,
     identifier: String,
     options: &Options,
+    fallback: bool,
+    best: bool,
+    all_targets: bool,
 ) -> PyResult<Request> {
-    let (client, form) = (options.client(py, &target)?, options.form.clone());
-    Ok(Request::about(target.clone(), async move {
-        let connection = client.connect(target).await?.with_form(form);
-        found(&connection, &identifier).await
+    let about = targets.join(" or ");
+    let clients = targets.iter().map(|target| options.client(py, target));
+    let clients: Vec<Client> = clients.collect::<PyResult<_>>()?;
+    let form = options.form.clone();
+    Ok(Request::about(about, async move {
+        let mut wanted = Wanted::identifier(&identifier)?.count(SHOWN);
+        wanted.form = form;
+        wanted.all_targets = all_targets;
+        if fallback {
+            wanted.fallback = Fallback::ALL;
+        }
+        wanted.best = best.then(Preferences::default);
+        let asked = clients.iter().zip(&targets);
+        let asked = asked.map(|(client, target)| client.target(target));
+        let asked = asked.collect::<Result<Vec<_>, _>>()?;
+        match clients.first() {
+            Some(client) => found_at(client, asked, wanted).await,
+            None => Ok(None),
+        }
     }))
+}
+
+/// The most records of a lookup.
+const SHOWN: u64 = 20;
+
+/// What a lookup at several targets found; an error if none has a record and one did not answer.
+async fn found_at(
+    client: &Client,
+    targets: Vec<SearchTarget>,
+    wanted: Wanted,
+) -> Result<Found, Failure> {
+    let profiles = targets.iter().map(|target| &target.target.profile);
+    let charsets: Vec<_> = profiles.map(|profile| profile.record_charset).collect();
+    let names: Vec<String> = targets.iter().map(|target| target.name.clone()).collect();
+    let mut events = client.find(targets, wanted);
+    let mut queries = vec![None; names.len()];
+    let mut records = Vec::new();
+    let mut failure = None;
+    while let Some(event) = events.next().await {
+        match event {
+            Event::Found(found) => {
+                if let Some(query) = queries.get_mut(found.target) {
+                    *query = Some(found.query);
+                }
+            }
+            Event::Record {
+                target,
+                position,
+                record,
+            } => {
+                let charset = charsets.get(target).copied().flatten();
+                let record = z3950::Record::of(record, Some(position));
+                records.push(record.map(|record| record.with_charset(charset)));
+            }
+            Event::Ended(ending) => {
+                let taken = names
+                    .iter()
+                    .position(|name| Some(name) == ending.target.as_ref());
+                let query = taken.and_then(|index| queries.get_mut(index)?.take());
+                if let Some(query) = query {
+                    return Ok(Some((
+                        query,
+                        ending.hits.unwrap_or_default(),
+                        Slots(records),
+                        ending.target,
+                        ending.choice,
+                    )));
+                }
+                failure = ending.failed.into_iter().next();
+            }
+            _ => {}
+        }
+    }
+    match failure {
+        Some((_, error)) => Err(error),
+        None => Ok(None),
+    }
 }
 
 /// Refuses an argument that is not a target.
@@ -132,12 +210,12 @@ pub(crate) fn targets(py: Python<'_>) -> PyResult<Vec<Target>> {
     Ok(targets.collect())
 }
 
-/// What a lookup found: the query, the number of hits, and the first records.
-type Found = Option<(String, u64, Slots)>;
+/// What a lookup found: the query, the number of hits, the first records, the target that has them, and why the record is the best.
+type Found = Option<(String, u64, Slots, Option<String>, Option<String>)>;
 
 async fn found(connection: &Handle, identifier: &str) -> Result<Found, Failure> {
     let found = connection.lookup(identifier).await?;
-    Ok(found.map(|found| (found.query, found.hits, Slots(found.records))))
+    Ok(found.map(|found| (found.query, found.hits, Slots(found.records), None, None)))
 }
 
 #[pymethods]

@@ -190,6 +190,20 @@ def test_as_many_lookups_are_in_progress_as_there_are_jobs(demo: Server, jobs: i
     assert len({said["session"] for said in demo.apdus}) == jobs
 
 
+def test_several_targets_are_asked_and_the_best_record_is_taken(demo: Server) -> None:
+    with Server() as other:
+        targets = [f"{demo.target.split('/')[0]}/serials", other.target]
+        [answer] = z3950.lookup(targets, ["isbn:0141439513"])
+        assert (answer.target, answer.hits, answer.choice) == (targets[1], 1, None)
+        [answer] = z3950.lookup([other.target, demo.target], ["isbn:0141439513"], best=True, all_targets=True, fallback=True)
+        assert (answer.target, answer.hits, len(answer.records)) == (other.target, 2, 1)
+        assert "is the best of 2 records" in (answer.choice or "")
+    [answer] = z3950.lookup([targets[1], demo.target], ["isbn:0141439513"], timeout=5)
+    assert answer.target == demo.target
+    [answer] = z3950.lookup([targets[1], targets[0]], ["isbn:0141439513"], timeout=5)
+    assert isinstance(answer.error, z3950.Unavailable)
+
+
 def test_doubtful_identifiers_are_noted(demo: Server) -> None:
     doubts = {
         "doi:10.1/x": "doi: is not a prefix: the prefixes are isbn:",

@@ -130,7 +130,7 @@ def test_an_update_is_not_sent_on_a_session_that_the_server_has_closed(z3950_ser
 
 
 def test_what_was_begun_goes_on_while_nobody_waits(demo: Server) -> None:
-    begun = native.lookup(demo.target, "local:pg1342", native.Options()).spawn()
+    begun = native.lookup([demo.target], "local:pg1342", native.Options()).spawn()
     demo.wait_for("searchRequest")
     assert begun.wait()
 

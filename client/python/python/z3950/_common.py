@@ -31,17 +31,26 @@ class Answer:
     """The answer to the lookup of an identifier. It is true if a record was found."""
 
     __slots__ = {
+        "choice": "Which of several records was taken, and why, if the best was wanted.",
         "error": "Why there is no answer, or why a record is missing.",
         "hits": "How many match.",
         "identifier": "As it was given.",
         "note": "A doubt about the identifier, such as a wrong check digit, or an unknown prefix.",
         "query": "The query that found them, as PQF.",
-        "records": "The first records found, up to 20.",
+        "records": "The first records found, up to 20; only the best one, if that was wanted.",
+        "target": "Which of several targets has the record.",
     }
 
-    def __init__(self, identifier: str, found: tuple[str, int, list[Record | Error]] | None = None, error: Error | None = None) -> None:
-        query, hits, slots = found or (None, 0, [])
+    def __init__(
+        self,
+        identifier: str,
+        found: tuple[str, int, list[Record | Error], str | None, str | None] | None = None,
+        error: Error | None = None,
+    ) -> None:
+        query, hits, slots, target, choice = found or (None, 0, [], None, None)
         self.identifier = identifier
+        self.target = target
+        self.choice = choice
         self.query = query
         self.hits = hits
         self.note = native.remark(identifier, hits > 0)
@@ -178,19 +187,35 @@ def counted(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
-def check_lookups(target: str, identifiers: Iterable[str], jobs: int, options: native.Options) -> None:
-    """Refuses what is no target, no list of identifiers, and no number of lookups at once."""
-    native.check_target(target, options)
+def as_targets(target: str | Iterable[str], options: native.Options) -> list[str]:
+    """One target, or several."""
+    targets = [target] if isinstance(target, str) else list(target)
+    if not targets:
+        raise ValueError("there is no target to ask")
+    for one in targets:
+        if not isinstance(one, str):
+            raise TypeError(f"a target is a str, not {type(one).__name__}")
+        native.check_target(one, options)
+    return targets
+
+
+def check_lookups(identifiers: Iterable[str], jobs: int, **flags: bool) -> None:
+    """Refuses what is no list of identifiers, no number of lookups at once, and no flag."""
     if isinstance(identifiers, (str, bytes)):
         raise TypeError("identifiers is a list of str; for a single one, there is Connection.lookup")
     as_count("jobs", jobs, least=1)
+    for name, flag in flags.items():
+        if not isinstance(flag, bool):
+            raise TypeError(f"{name} is a bool, not {type(flag).__name__}")
 
 
-def lookups(target: str, identifiers: Iterable[str], options: native.Options) -> Iterator[tuple[str, native.Request | Exception]]:
+def lookups(
+    targets: list[str], identifiers: Iterable[str], options: native.Options, *flags: bool
+) -> Iterator[tuple[str, native.Request | Exception]]:
     """Identifiers and their lookups. An exception that ends them has the last place, so that what was asked before it is answered."""
     try:
         for identifier in identifiers:
-            yield identifier, native.lookup(target, as_identifier(identifier), options)
+            yield identifier, native.lookup(targets, as_identifier(identifier), options, *flags)
     except Exception as error:
         yield "", error
 

@@ -14,6 +14,7 @@ from ._common import (
     as_options,
     as_query,
     as_records,
+    as_targets,
     check_lookups,
     counted,
     found_at,
@@ -73,10 +74,23 @@ def get(url: str, **options: Unpack[ConnectOptions]) -> Record:
     return record
 
 
-def lookup(target: str, identifiers: Iterable[str], *, jobs: int = 4, **options: Unpack[ConnectOptions]) -> Iterator[Answer]:
+def lookup(
+    target: str | Iterable[str],
+    identifiers: Iterable[str],
+    *,
+    jobs: int = 4,
+    fallback: bool = False,
+    best: bool = False,
+    all_targets: bool = False,
+    **options: Unpack[ConnectOptions],
+) -> Iterator[Answer]:
     """Looks up identifiers such as `isbn:0141439513` and `lccn:85010105`, `jobs` at a time. The answers are in the order of the
     identifiers; one that cannot be answered has an `error` and does not end the others. An answer is also false then, so look at its
     `error` before you take the record for one that is not there.
+
+    Several targets are asked in turn until one has the record, or all at once with `all_targets`. With `fallback`, a search that is refused
+    or finds nothing is followed by others, with fewer attributes or in any index. With `best`, the best of several records for copy
+    cataloguing is taken, and `Answer.choice` says why.
 
     >>> import z3950
     >>> from z3950.testing import Server
@@ -90,7 +104,8 @@ def lookup(target: str, identifiers: Iterable[str], *, jobs: int = 4, **options:
     from collections import deque
 
     asked, begun = as_options(options), deque[tuple[str, native.Request | Exception]]()
-    check_lookups(target, identifiers, jobs, asked)
+    targets = as_targets(target, asked)
+    check_lookups(identifiers, jobs, fallback=fallback, best=best, all_targets=all_targets)
 
     def answer() -> Answer:
         identifier, request = begun.popleft()
@@ -102,7 +117,7 @@ def lookup(target: str, identifiers: Iterable[str], *, jobs: int = 4, **options:
             return Answer(identifier, error=error)
 
     def answers() -> Iterator[Answer]:
-        for identifier, request in lookups(target, identifiers, asked):
+        for identifier, request in lookups(targets, identifiers, asked, fallback, best, all_targets):
             begun.append((identifier, request if isinstance(request, Exception) else request.spawn()))
             if len(begun) == jobs:
                 yield answer()

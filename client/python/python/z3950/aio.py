@@ -34,6 +34,7 @@ from ._common import (
     as_options,
     as_query,
     as_records,
+    as_targets,
     check_lookups,
     counted,
     found_at,
@@ -90,10 +91,20 @@ async def get(url: str, **options: Unpack[ConnectOptions]) -> Record:
     return record
 
 
-async def lookup(target: str, identifiers: Iterable[str], *, jobs: int = 4, **options: Unpack[ConnectOptions]) -> AsyncIterator[Answer]:
+async def lookup(
+    target: str | Iterable[str],
+    identifiers: Iterable[str],
+    *,
+    jobs: int = 4,
+    fallback: bool = False,
+    best: bool = False,
+    all_targets: bool = False,
+    **options: Unpack[ConnectOptions],
+) -> AsyncIterator[Answer]:
     """Looks up identifiers, `jobs` at a time. See `z3950.lookup`."""
     asked, begun = as_options(options), deque[asyncio.Task[Answer]]()
-    check_lookups(target, identifiers, jobs, asked)
+    targets = as_targets(target, asked)
+    check_lookups(identifiers, jobs, fallback=fallback, best=best, all_targets=all_targets)
 
     async def answer(identifier: str, request: native.Request | Exception) -> Answer:
         if isinstance(request, Exception):
@@ -104,7 +115,7 @@ async def lookup(target: str, identifiers: Iterable[str], *, jobs: int = 4, **op
             return Answer(identifier, error=error)
 
     try:
-        for identifier, request in lookups(target, identifiers, asked):
+        for identifier, request in lookups(targets, identifiers, asked, fallback, best, all_targets):
             begun.append(asyncio.create_task(answer(identifier, request)))
             if len(begun) == jobs:
                 yield await begun.popleft()
