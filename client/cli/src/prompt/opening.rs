@@ -10,7 +10,7 @@ use z3950::pace::{Clock, Pace};
 use z3950::plan::{self, id_pass};
 use z3950::profile::{Resolved, SruMethod, SruOptions, sru_version};
 use z3950::retrieve::Outcome;
-use z3950::service::DEFAULT_RESULT_SET;
+use z3950::service::{DEFAULT_RESULT_SET, ResultRecord};
 use z3950::session::{Repeat, Session, SessionOptions};
 use z3950::target::{Target, databases_of, redacted};
 use z3950::url::{self, Z3950Url};
@@ -250,9 +250,15 @@ impl Prompt {
             None => Ok(of_hits(found.hits)),
             Some(Outcome::Delivered(delivered)) => {
                 self.passed(1);
-                let mut document = self.document();
-                let exit = self.write(delivered.record, &mut document, "the record", output)?;
-                output.end(&mut document)?;
+                let mut writer = self.writer(self.settings.output)?;
+                let record = ResultRecord::Record {
+                    database: None,
+                    external: delivered.record,
+                    substitute: None,
+                    sources: Vec::new(),
+                };
+                let exit = self.write(&record, "the record", &mut writer, output)?;
+                writer.printed.end(false, output)?;
                 Ok(exit)
             }
             Some(outcome) => {

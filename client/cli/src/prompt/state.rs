@@ -30,7 +30,6 @@ use crate::commands::target::{NamedTarget, OpenSession};
 use crate::console::exit::Exit;
 use crate::console::output::{Failure, Output};
 use crate::console::pages::{PageReader, Pages};
-use crate::render::Document;
 
 /// How long servers have to answer Close before a signal ends the program.
 const FAREWELL: Duration = Duration::from_secs(1);
@@ -112,17 +111,6 @@ impl Prompt {
             stop_on_error,
             depth: 0,
         }
-    }
-
-    /// A document for the records of one command.
-    pub(super) fn document(&self) -> Document {
-        let style = self.settings.style_in(self.settings.output);
-        Document::new(style, self.record_charset()).of_source(self.record_source())
-    }
-
-    /// Where records come from: the target as it was opened, without user and password.
-    pub(super) fn record_source(&self) -> Option<String> {
-        self.place().map(|place| redacted(&place.way.text()))
     }
 
     /// The character set of records, if the settings or the profile name one.
