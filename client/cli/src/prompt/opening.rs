@@ -19,6 +19,7 @@ use z3950_asn1::format::conventions::Convention;
 
 use super::command::{CommandResult, Refusal};
 use super::search::{of_hits, say_hits};
+use super::settings::Reconnects;
 use super::state::{ConnectInfo, OpenedSession, Prompt};
 use crate::commands::connection::NOT_SENT;
 use crate::commands::fallback::attempts;
@@ -318,6 +319,14 @@ impl Prompt {
             lent: None,
         });
         self.current = self.places.len() - 1;
+    }
+
+    /// Reconnects if the server has closed the session, unless `set_auto_reconnect` is off.
+    pub(super) async fn reopen_if_closed(&mut self, output: &mut Output) -> Result<(), Refusal> {
+        if self.has_session() && !self.is_open() && self.settings.reconnects != Reconnects::Never {
+            self.reopen(output).await?;
+        }
+        Ok(())
     }
 
     /// Reconnects after the server has closed the session, with the same databases.
