@@ -26,7 +26,7 @@ use crate::commands::fallback::attempts;
 use crate::commands::target::{did_you_mean, is_unresolved};
 use crate::console::exit::Exit;
 use crate::console::output::{Failure, Output};
-use crate::console::report::{chain, explain_outcome};
+use crate::console::report::{chain, explain, explain_outcome};
 use crate::render::{named, shown, text_of};
 
 /// The most sessions open at once.
@@ -154,17 +154,11 @@ impl Prompt {
             if let Some(hint) = advice(&error) {
                 output.note(hint);
             }
-            let meant = match is_unresolved(&error) {
-                true => did_you_mean(client.profiles(), &endpoint.host()),
-                false => None,
-            };
-            match Refusal::from(error) {
-                Refusal::Because(exit, message) => {
-                    let hint = meant.map_or_else(String::new, |hint| format!("; {hint}"));
-                    Refusal::Because(exit, format!("{message} (server {endpoint}){hint}"))
-                }
-                other => other,
-            }
+            let (exit, message) = explain(&error);
+            let meant = is_unresolved(&error).then(|| endpoint.host());
+            let meant = meant.and_then(|host| did_you_mean(client.profiles(), &host));
+            let hint = meant.map_or_else(String::new, |hint| format!("; {hint}"));
+            Refusal::Because(exit, format!("{message} (server {endpoint}){hint}"))
         })
     }
 
@@ -285,13 +279,7 @@ impl Prompt {
             Some(_) => "session reused",
             None => "session open",
         };
-        greet(
-            what,
-            &session,
-            &way.name,
-            &self.protocol(&session, &way.target),
-            output,
-        );
+        self.greet(what, &session, &way, output);
         self.databases.clone_from(&databases);
         if let Some(index) = known
             && let Some(place) = self.places.get_mut(index)
@@ -385,58 +373,46 @@ impl Prompt {
         Ok(Exit::Delivered)
     }
 
-    /// The version of the protocol in a session: of Z39.50, or of SRU and how it is asked.
-    fn protocol(&self, session: &Session, target: &Resolved) -> String {
-        match target.endpoint.is_sru() {
-            true => {
-                let options = self.sru_options(Some(target));
-                format!("version {} by {}", options.version.as_str(), options.method)
-            }
-            false => format!("version {}", session.server_info().version),
-        }
-    }
-
     /// Sends Init again in the same session with the current settings, which deletes all result sets; or opens a target.
     pub(super) async fn init_again(&mut self, target: &str, output: &mut Output) -> CommandResult {
         if !target.is_empty() {
             return self.open(target.as_bytes(), output).await;
         }
-        let session = self.session()?;
-        let init = self.init()?;
-        let session = session.init(&init).await?;
-        let target = self.place().map(|place| place.way.target.clone());
-        let protocol = target.map(|target| self.protocol(&session, &target));
-        let protocol = protocol.unwrap_or_default();
+        let (session, init) = (self.session()?, self.init()?);
+        let begun = session.init(&init).await?;
         if let Some(place) = self.place_mut() {
-            greet(
-                "new session opened",
-                &session,
-                &place.way.name,
-                &protocol,
-                output,
-            );
-            place.session = session;
+            place.session = begun;
             place.way.init = init;
             place.forget_sets();
         }
+        if let Some(place) = self.place() {
+            self.greet("new session opened", &place.session, &place.way, output);
+        }
         Ok(Exit::Delivered)
     }
-}
 
-/// Prints the server's name, its protocol and its messages.
-fn greet(what: &str, session: &Session, name: &str, protocol: &str, output: &Output) {
-    let server = session.server_info();
-    let implementation = server.response.implementation_name.as_ref();
-    let implementation =
-        implementation.map_or_else(|| "a server without a name".to_owned(), text_of);
-    output.note(&format!(
-        "{what} with {implementation} at {name}, {protocol}"
-    ));
-    for text in &server.text {
-        output.note(text);
-    }
-    if !server.diagnostics.is_empty() {
-        output.warning(&server.diagnostics.to_string());
+    /// Prints the server's name, the version of its protocol, by SRU also how it is asked, and its messages.
+    fn greet(&self, what: &str, session: &Session, way: &ConnectInfo, output: &Output) {
+        let server = session.server_info();
+        let implementation = server.response.implementation_name.as_ref();
+        let implementation =
+            implementation.map_or_else(|| "a server without a name".to_owned(), text_of);
+        let protocol = if way.target.endpoint.is_sru() {
+            let options = self.sru_options(Some(&way.target));
+            format!("version {} by {}", options.version.as_str(), options.method)
+        } else {
+            format!("version {}", server.version)
+        };
+        output.note(&format!(
+            "{what} with {implementation} at {}, {protocol}",
+            way.name
+        ));
+        for text in &server.text {
+            output.note(text);
+        }
+        if !server.diagnostics.is_empty() {
+            output.warning(&server.diagnostics.to_string());
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! The state of the prompt between commands: settings, and the open sessions with what belongs to them.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -182,30 +182,24 @@ impl Prompt {
     }
 
     /// The databases of sessions, settings and profiles, for completion.
-    pub(super) fn known_databases(&self) -> Vec<String> {
+    pub(super) fn known_databases(&self) -> BTreeSet<String> {
         let named = self.places.iter().flat_map(|place| &place.databases);
         let named = named.chain(&self.databases);
-        let mut names: Vec<String> = named
-            .map(|name| name.0.to_string_lossy().into_owned())
-            .collect();
         let profiles = self.places.iter().map(|place| &place.way.target.profile);
-        names.extend(profiles.flat_map(|profile| profile.databases.iter().cloned()));
-        names.sort();
-        names.dedup();
-        names
+        named
+            .map(|name| name.0.to_string_lossy().into_owned())
+            .chain(profiles.flat_map(|profile| profile.databases.iter().cloned()))
+            .collect()
     }
 
     /// The names of profiles and open targets, for completion.
-    pub(super) fn known_targets(&self) -> Vec<String> {
+    pub(super) fn known_targets(&self) -> BTreeSet<String> {
         let profiles = self.context.client.profiles().iter();
         let opened = self.places.iter().map(|place| place.way.text());
-        let mut names: Vec<String> = profiles
+        profiles
             .map(|(name, _)| name.to_owned())
             .chain(opened)
-            .collect();
-        names.sort();
-        names.dedup();
-        names
+            .collect()
     }
 
     /// Adds a line to `history`.
