@@ -9,9 +9,10 @@
 //! | `inputs` | lines of files and standard input, bounded; each input for each target |
 //! | `column`, `utf16` | one column of a table; text in UTF-16 |
 //! | `sinks` | one file, or a file for each input |
-//! | `report` | a line for each answer, as a table or as JSON |
-//! | `later` | answers after an input that had none, which is asked again |
-//! | `resume` | how far a report goes, and whether it is about the same inputs |
+//! | `report` | the report, and how a later run resumes from it |
+//! | `report/form` | a line for each answer, as a table or as JSON |
+//! | `report/resume` | how far a report goes, and whether it is about the same inputs |
+//! | `report/later` | answers after an input that had none, which is asked again |
 //! | `sync` | syncing to disk |
 //!
 //! Output and report agree at any time, even after a kill: a line of the report is written when its records are complete in
@@ -24,17 +25,15 @@ mod arguments;
 mod column;
 mod destination;
 mod inputs;
-mod later;
 mod progress;
 mod report;
-mod resume;
 mod run;
 mod sinks;
 mod sync;
 mod utf16;
 
 pub(crate) use self::arguments::Batch;
-pub(crate) use self::resume::Tally;
+pub(crate) use self::report::Tally;
 pub(crate) use self::run::run_all;
 pub(crate) use self::sinks::FileSink;
 

@@ -18,7 +18,7 @@ use z3950_marc::stream::{InputForm, RecordReader};
 use z3950_marc::table::RowOrigin;
 use z3950_marc::{Form, MarcRecord, iso2709};
 
-use self::indent::indent;
+pub(crate) use self::indent::indent;
 use self::style::described;
 pub(crate) use self::style::{RecordContext, Style, syntax};
 pub(crate) use self::terminal::{
@@ -335,46 +335,13 @@ fn written(
 #[derive(Debug, Clone)]
 pub(crate) struct Document {
     style: Style,
-    charset: Option<Charset>,
-    /// Where its records come from.
-    source: Option<String>,
-    is_indented: bool,
-    /// The line before the next record.
-    heading: Option<String>,
     records: u64,
 }
 
 impl Document {
-    /// A document without records. Their text is read in `charset` if one is given.
-    pub(crate) fn new(style: impl Into<Style>, charset: Option<Charset>) -> Self {
-        Self {
-            style: style.into(),
-            charset,
-            source: None,
-            is_indented: false,
-            heading: None,
-            records: 0,
-        }
-    }
-
-    /// The same document, with records in XML indented, one element per line.
-    #[must_use]
-    pub(crate) fn indented(self, is_indented: bool) -> Self {
-        Self {
-            is_indented,
-            ..self
-        }
-    }
-
-    /// The same document, with records from this source.
-    #[must_use]
-    pub(crate) fn of_source(self, source: Option<String>) -> Self {
-        Self { source, ..self }
-    }
-
-    /// Puts a line before the next record, if people read the format.
-    pub(crate) fn head(&mut self, line: String) {
-        self.heading = self.format().is_to_read().then_some(line);
+    /// A document without records.
+    pub(crate) fn new(style: Style) -> Self {
+        Self { style, records: 0 }
     }
 
     /// The number of records.
@@ -391,24 +358,6 @@ impl Document {
 
     pub(crate) fn format(&self) -> Format {
         self.style.format()
-    }
-
-    /// Renders the next record with what comes before it. A record that the format cannot hold does not change the
-    /// document.
-    pub(crate) fn record(&mut self, record: &External) -> Rendered {
-        let source = self.source.as_deref();
-        let mut rendered = render(record, &self.style, self.charset, source.into());
-        if self.is_indented && rendered.octets.trim_ascii_start().starts_with(b"<") {
-            let indented = str::from_utf8(&rendered.octets).map(indent);
-            rendered.octets = indented.map_or(rendered.octets, String::into_bytes);
-        }
-        let heading = self.heading.take();
-        if rendered.failure.is_none() {
-            let heading = heading.map_or_else(String::new, |line| format!("{line}\n"));
-            let before = self.next() + &heading;
-            rendered.octets.splice(..0, before.into_bytes());
-        }
-        rendered
     }
 
     /// Begins the next record; returns what comes before it.

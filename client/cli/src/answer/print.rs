@@ -162,26 +162,24 @@ pub(crate) struct Printed {
 impl Printed {
     pub(crate) fn new(style: Style) -> Self {
         Self {
-            document: Document::new(style, None),
+            document: Document::new(style),
             length: 0,
         }
     }
 
     /// Writes a record to pages; returns false if the user wants no more.
-    async fn fill(
+    pub(crate) async fn fill(
         &mut self,
         piece: &Piece,
         pages: &mut Pages,
         output: &mut Output,
     ) -> Result<bool, Failure> {
-        output.join(&mut self.document);
-        let (format, mut octets) = (self.document.format(), self.document.next().into_bytes());
-        let what = piece.heading.as_deref().unwrap_or_default();
-        if !what.is_empty() && output.is_terminal() && format.is_to_read() {
-            octets.extend_from_slice(format!("{what}\n").as_bytes());
+        if piece.octets.is_empty() {
+            return Ok(true);
         }
-        octets.extend_from_slice(&piece.octets);
-        self.count(&octets);
+        let octets = self.record(piece, output);
+        let what = piece.heading.as_deref().unwrap_or_default();
+        let format = self.document.format();
         pages.write(&octets, format, what, output).await
     }
 
@@ -191,23 +189,31 @@ impl Printed {
             return Ok(());
         }
         if piece.is_record {
-            output.join(&mut self.document);
-            let before = self.document.next();
-            self.count(before.as_bytes());
-            output.octets(before.as_bytes(), false)?;
-            if let Some(heading) = &piece.heading
-                && output.is_terminal()
-                && self.document.format().is_to_read()
-            {
-                output.line(heading)?;
-            }
+            let octets = self.record(piece, output);
+            return output.of_record(&octets, self.document.format());
         }
         self.count(&piece.octets);
-        if !piece.is_record && output.is_gathered() {
+        if output.is_gathered() {
             output.note(&shown(piece.octets.trim_ascii_end()));
             return Ok(());
         }
         output.octets(&piece.octets, self.document.format() == Format::Raw)
+    }
+
+    /// The octets of a record after what comes before it in the document, and its heading on a terminal.
+    fn record(&mut self, piece: &Piece, output: &Output) -> Vec<u8> {
+        output.join(&mut self.document);
+        let mut octets = self.document.next().into_bytes();
+        self.count(&octets);
+        self.count(&piece.octets);
+        if let Some(heading) = &piece.heading
+            && output.is_terminal()
+            && self.document.format().is_to_read()
+        {
+            octets.extend_from_slice(format!("{heading}\n").as_bytes());
+        }
+        octets.extend_from_slice(&piece.octets);
+        octets
     }
 
     /// Ends the document. With `is_empty` (nothing matched), writes an empty document if nothing has been written.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use z3950_asn1::file::{Existing, Growing, Whole};
 
 use super::arguments::{Batch, is_folder};
-use super::later::LaterAnswers;
+use super::report::later::LaterAnswers;
 use super::sinks::{FileSink, FolderSink, Remains, length as length_of};
 use super::sync::Written;
 use crate::answer::{Ask, Piece, Printed};

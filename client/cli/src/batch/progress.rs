@@ -10,7 +10,7 @@ use std::time::Duration;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 
 use super::arguments::Batch;
-use super::resume::Tally;
+use super::report::Tally;
 use crate::answer::NameRecord;
 use crate::console::input::STANDARD;
 use crate::console::interrupt::Unechoed;

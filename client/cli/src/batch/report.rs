@@ -1,399 +1,269 @@
-//! The report of a batch: a line for each answer, as a table (`.tsv`, `.csv`) or as JSON (`.json`, `.jsonl`), written at once.
-//!
-//! | column | holds |
-//! |---|---|
-//! | `position`, `target`, `input` | the number of the input, from 1; the target; the input, with octets that are not text as `\xNN` |
-//! | `outcome`, `exit` | a word of `OutcomeName` such as `no match`; the exit code for this input alone |
-//! | `hits`, `step` | how many records match; which search found them |
-//! | `input_record`, `record` | the control numbers (001) of the record that is the input, and of those delivered |
-//! | `choice` | which of several records was taken, and why |
-//! | `diagnostic`, `message` | the server's diagnostic; a message if there is no record |
-//! | `milliseconds` | how long it took |
-//! | `length` | octets of the output so far, or of the file for this input |
-//!
-//! Unknown values are empty in the table and null in JSON, where `diagnostic` is an object with the keys `set`, `code`, `text`
-//! and `addinfo`.
+//! The report of a batch, as a file: it gets a line for each answer, and a later run resumes from it. Every line is written when the
+//! records of its answer are complete in the output.
 
+pub(super) mod form;
+pub(super) mod later;
+pub(super) mod resume;
+
+use std::fs::File;
+use std::io::{self, BufReader, Seek, Write};
+use std::iter::Peekable;
 use std::path::Path;
-use std::time::Duration;
+use std::sync::Arc;
 
-use serde::Deserialize;
-use serde_json::{Value, json};
-use z3950_marc::table::SEPARATOR;
+use z3950::url::{Locator, Mode};
+use z3950_asn1::file::Growing;
 
-use crate::answer::Answer;
-use crate::render::shown;
+use self::form::ReportForm;
+pub(super) use self::form::ReportLine;
+use self::later::LaterAnswers;
+pub(super) use self::resume::Resumed;
+pub(crate) use self::resume::Tally;
+use self::resume::{UnansweredLines, resume};
+use super::arguments::Batch;
+use super::destination::Destination;
+use crate::answer::Ask;
+use crate::console::output::{Failure, Output};
+use crate::render::{named, shown};
 
-/// The columns, in the order of the table.
-const COLUMNS: [&str; 14] = [
-    "position",
-    "target",
-    "input",
-    "outcome",
-    "exit",
-    "hits",
-    "step",
-    "input_record",
-    "record",
-    "choice",
-    "diagnostic",
-    "message",
-    "milliseconds",
-    "length",
-];
-
-/// The most characters of a message or diagnostic in a line.
-const MAX_WORDS: usize = 2_000;
-
-/// How a report is written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum ReportForm {
-    /// Columns separated by tabs, after a line with their names.
-    Table,
-    /// The same with commas and quotation marks (RFC 4180), but lines end in LF.
-    Csv,
-    /// One object per line.
-    Json,
+/// A report that is open.
+pub(super) struct Report {
+    file: Growing,
+    form: ReportForm,
+    /// Answers of an earlier run that come after inputs that are asked again.
+    later: Option<LaterAnswers>,
+    /// Whether the file was passed to the syncing thread.
+    is_noted: bool,
 }
 
-/// A line of a report, to be written.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct ReportLine {
-    /// The number of the input, from 1.
-    pub(crate) position: u64,
-    /// The target, on one line.
-    pub(crate) target: String,
-    /// The input, on one line.
-    pub(crate) input: String,
-    /// The control number of the input, if that is a record.
-    pub(crate) input_record: Option<String>,
-    pub(crate) answer: Answer,
-    pub(crate) took: Duration,
-    /// Octets of the output including its records.
-    pub(crate) length: u64,
-}
-
-/// What is read back from a line of a report.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-pub(super) struct ParsedLine {
-    pub(super) position: u64,
-    pub(super) target: Option<String>,
-    pub(super) input: String,
-    pub(super) outcome: String,
-    pub(super) exit: u8,
-    pub(super) length: u64,
-}
-
-impl ReportForm {
-    /// The form of a file's extension.
-    pub(crate) fn by_extension(path: &Path) -> Option<Self> {
-        match path.extension()?.to_str()? {
-            "tsv" => Some(Self::Table),
-            "csv" => Some(Self::Csv),
-            "json" | "jsonl" => Some(Self::Json),
-            _ => None,
-        }
-    }
-
-    /// The first line.
-    pub(super) fn header(self) -> String {
-        match self {
-            Self::Table => COLUMNS.join("\t") + "\n",
-            Self::Csv => COLUMNS.join(",") + "\n",
-            Self::Json => String::new(),
-        }
-    }
-
-    /// Whether a line may begin like this.
-    pub(super) fn may_begin(self, begin: &[u8]) -> bool {
-        match self {
-            Self::Table | Self::Csv => begin
-                .iter()
-                .take_while(|octet| !matches!(octet, b'\t' | b','))
-                .all(u8::is_ascii_digit),
-            Self::Json => b"{".starts_with(begin) || begin.starts_with(b"{"),
-        }
-    }
-
-    /// A line for an answer.
-    pub(super) fn line(self, entry: &ReportLine) -> String {
-        let answer = &entry.answer;
-        let milliseconds = u64::try_from(entry.took.as_millis()).unwrap_or(u64::MAX);
-        let line = json!({
-            "position": entry.position,
-            "target": Some(&entry.target).filter(|target| !target.is_empty()),
-            "input": entry.input,
-            "outcome": answer.outcome.as_str(),
-            "exit": answer.exit as u8,
-            "hits": answer.hits,
-            "step": answer.step_name.as_ref().or(answer.step.as_ref()),
-            "input_record": entry.input_record.as_deref().map(bounded),
-            "record": Some(bounded(&answer.records.join(SEPARATOR))).filter(|all| !all.is_empty()),
-            "choice": answer.choice.as_deref().map(bounded),
-            "diagnostic": answer.diagnostic.as_ref().map(bounded_values),
-            "message": answer.message.as_deref().map(bounded),
-            "milliseconds": milliseconds,
-            "length": entry.length,
-        });
-        match self {
-            Self::Json => format!("{line}\n"),
-            Self::Table => COLUMNS.map(|column| cell(line.get(column))).join("\t") + "\n",
-            Self::Csv => {
-                COLUMNS
-                    .map(|column| quoted(cell(line.get(column))))
-                    .join(",")
-                    + "\n"
-            }
-        }
-    }
-
-    /// The same line, without its end, with another length of the output.
-    pub(super) fn with_length(self, line: &str, length: u64) -> Option<String> {
-        match self {
-            Self::Table => {
-                let (rest, _) = line.rsplit_once('\t')?;
-                Some(format!("{rest}\t{length}\n"))
-            }
-            Self::Csv => {
-                let (rest, _) = line.rsplit_once(',')?;
-                Some(format!("{rest},{length}\n"))
-            }
-            Self::Json => {
-                let mut line: Value = serde_json::from_str(line).ok()?;
-                *line.get_mut("length")? = length.into();
-                Some(format!("{line}\n"))
-            }
-        }
-    }
-
-    /// Reads a line without its end; `None` if it is not one of a report.
-    pub(super) fn read(self, line: &str) -> Option<ParsedLine> {
-        if self == Self::Json {
-            return serde_json::from_str(line).ok();
-        }
-        let cells: Vec<String> = match self {
-            Self::Csv => unquoted(line),
-            _ => line.split('\t').map(str::to_owned).collect(),
+impl Report {
+    /// Opens the report at `path` without changing it. A new run refuses an existing one.
+    pub(super) fn open(path: &Path, arguments: &Batch) -> Result<Self, Failure> {
+        let Some(form) = ReportForm::by_extension(path) else {
+            return Err(Failure::Usage(format!(
+                "--report {}: its name must end in .tsv, .csv, .json or .jsonl",
+                path.display()
+            )));
         };
-        let [position, target, input, outcome, exit, .., length] = cells.as_slice() else {
-            return None;
-        };
-        if cells.len() != COLUMNS.len() {
-            return None;
-        }
-        Some(ParsedLine {
-            position: position.parse().ok()?,
-            target: Some(target.clone()),
-            input: input.clone(),
-            outcome: outcome.clone(),
-            exit: exit.parse().ok()?,
-            length: length.parse().ok()?,
+        Ok(Self {
+            file: arguments.growing(path)?,
+            form,
+            later: None,
+            is_noted: false,
         })
     }
+
+    /// Cuts report and output to what an earlier run has completed in both, with `--resume`, and takes the asks that it has answered
+    /// from `asks`.
+    pub(super) fn resume(
+        &mut self,
+        arguments: &Batch,
+        destination: &mut Destination,
+        asks: &mut Peekable<impl Iterator<Item = Result<Ask, Failure>>>,
+        names: &AskNames,
+        output: &Output,
+    ) -> Result<Resumed, Failure> {
+        if !arguments.resume {
+            self.begin(0)?;
+            return Ok(Resumed::default());
+        }
+        let resumed = self.read(arguments, destination, asks, names)?;
+        let mut known = resumed.output_length;
+        if let Some(lines) = &resumed.later {
+            let report = (&mut self.file, resumed.report_length, self.form);
+            let records = destination.growing().map(|file| (file, known));
+            let copied = LaterAnswers::copy(lines, resumed.answers, report, records);
+            self.later = Some(copied.map_err(|error| self.unwritten(&error))?);
+            known = lines.output_end;
+        }
+        self.begin(resumed.report_length)?;
+        let moved = destination.cut_back(resumed.output_length, known)?;
+        if let Some(path) = arguments.file().map(Path::display) {
+            if let Some(part) = moved {
+                let part = part.display();
+                output.note(&format!(
+                    "moved what {path} had after octet {known}, which the report does not account for, to {part}"
+                ));
+            }
+            if let Some((line, _)) = resumed.ahead {
+                output.note(&format!(
+                    "{path} lacks the record that line {line} of the report lists: repeating the inputs from there on"
+                ));
+            }
+        }
+        match resumed.unanswered {
+            0 => {}
+            1 => output.note("1 input had no answer and is asked again"),
+            count => output.note(&format!("{count} inputs had no answer and are asked again")),
+        }
+        Ok(resumed)
+    }
+
+    /// Reads how far the report of an earlier run goes.
+    ///
+    /// # Errors
+    /// The report is about other inputs, or belongs to another output.
+    fn read(
+        &mut self,
+        arguments: &Batch,
+        destination: &Destination,
+        asks: &mut Peekable<impl Iterator<Item = Result<Ask, Failure>>>,
+        names: &AskNames,
+    ) -> Result<Resumed, Failure> {
+        let path = self.file.path().to_owned();
+        let output = arguments.file().unwrap_or(&path).display();
+        let name = path.display();
+        let refused = |words: String| Failure::Usage(format!("cannot resume: {words}"));
+        let refused_line = |error| Failure::Usage(format!("cannot resume from {name}: {error}"));
+        let unread = |error: io::Error| Failure::unwritten(&path, &error);
+        let found = destination.length();
+        let mut resumed = Resumed::default();
+        if !self.file.is_empty()
+            && let Some(mut lines) = self.file.read().map_err(unread)?
+        {
+            let unanswered = UnansweredLines::of(BufReader::new(lines), self.form);
+            let mut unanswered = unanswered.map_err(refused_line)?;
+            if !destination.takes_back() {
+                unanswered = unanswered.at_end();
+            }
+            lines.rewind().map_err(unread)?;
+            let shown = |ask: &Ask| names.of(ask);
+            let has = |ask: &Ask, input: &str, length: u64| destination.has(ask, input, length);
+            let lines = BufReader::new(lines);
+            let read = resume(lines, self.form, unanswered, asks, shown, has);
+            resumed = read.map_err(refused_line)?;
+            if let (Some((line, length)), Some((_, false))) = (resumed.ahead, found) {
+                return Err(refused(format!(
+                    "{output} does not exist, but line {line} of {name} says that it has {length} octets"
+                )));
+            }
+        } else if matches!(found, Some((1.., _))) && !self.file.exists() {
+            return Err(refused(format!(
+                "{output} has records, but there is no report {name}; name the report of that run"
+            )));
+        }
+        let length = resumed.output_length;
+        if length > 0 && !destination.has_columns() {
+            return Err(refused(format!(
+                "{output} has other columns; give the same --format and --fields"
+            )));
+        }
+        if !destination.may_end_record(length) {
+            return Err(refused(format!(
+                "no record of {output} ends at octet {length}, as {name} says; is --output the file of that run?"
+            )));
+        }
+        Ok(resumed)
+    }
+
+    /// Cuts off what follows the last complete line. The header is on disk before the output gets anything, as an output without a
+    /// report could not be resumed.
+    fn begin(&mut self, end: u64) -> Result<(), Failure> {
+        let begun = self.file.cut(end).and_then(|()| self.file.begin());
+        begun.map_err(|error| self.unwritten(&error))?;
+        if end == 0 {
+            self.write(self.form.header().as_str())?;
+        }
+        self.sync()
+    }
+
+    /// Adds the line of the ask with this number, in place of the one it had in an earlier run.
+    pub(super) fn add(&mut self, number: u64, line: &ReportLine) -> Result<(), Failure> {
+        self.write(&self.form.line(line))?;
+        match &mut self.later {
+            Some(later) if later.next() == Some(number) => {
+                later.skip().map_err(|error| self.unwritten(&error))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Puts answers of an earlier run back, up to that of the ask with this number.
+    pub(super) fn put_back(
+        &mut self,
+        end: u64,
+        destination: &mut Destination,
+    ) -> Result<(), Failure> {
+        while let Some(later) = &mut self.later
+            && later.next().is_some_and(|next| next < end)
+        {
+            let (line, place) = match later.take() {
+                Ok(taken) => taken,
+                Err(error) => return Err(self.unwritten(&error)),
+            };
+            let line = match destination.put_back(later, place)? {
+                Some(length) => self.form.with_length(&line, length).unwrap_or_default(),
+                None => line + "\n",
+            };
+            self.write(&line)?;
+        }
+        Ok(())
+    }
+
+    /// Whether it has answers that may have to be put back.
+    pub(super) fn has_later(&self) -> bool {
+        self.later.is_some()
+    }
+
+    /// The file for the syncing thread, which needs it once.
+    pub(super) fn unnoted(&mut self) -> Result<Option<Arc<File>>, Failure> {
+        if self.is_noted {
+            return Ok(None);
+        }
+        self.is_noted = true;
+        let handle = self.file.handle();
+        let handle = handle.map_err(|error| self.unwritten(&error))?;
+        Ok(handle.map(Arc::new))
+    }
+
+    /// Syncs the file to disk.
+    pub(super) fn sync(&mut self) -> Result<(), Failure> {
+        let synced = self.file.sync();
+        synced.map_err(|error| self.unwritten(&error))
+    }
+
+    fn write(&mut self, text: &str) -> Result<(), Failure> {
+        let written = self.file.write_all(text.as_bytes());
+        written.map_err(|error| self.unwritten(&error))
+    }
+
+    fn unwritten(&self, error: &io::Error) -> Failure {
+        Failure::unwritten(self.file.path(), error)
+    }
 }
 
-/// A cell of a table with commas.
-fn quoted(cell: String) -> String {
-    match cell.contains([',', '"']) {
-        true => format!("\"{}\"", cell.replace('"', "\"\"")),
-        false => cell,
+/// How a report names an ask.
+#[derive(Debug)]
+pub(super) struct AskNames {
+    pub(super) targets: Vec<String>,
+    /// Whether inputs are URLs, possibly malformed.
+    pub(super) takes_urls: bool,
+}
+
+impl AskNames {
+    /// The number of an ask among all, from 0.
+    pub(super) fn number(&self, ask: &Ask) -> u64 {
+        let [targets, target] = [self.targets.len().max(1), ask.target]
+            .map(|number| u64::try_from(number).unwrap_or(u64::MAX));
+        let before = ask.position.saturating_sub(1);
+        before.saturating_mul(targets).saturating_add(target)
+    }
+
+    /// The target and the input. Only users and passwords of URLs are left out, so that other inputs can be told apart.
+    pub(super) fn of(&self, ask: &Ask) -> (String, String) {
+        let target = self.targets.get(ask.target).cloned().unwrap_or_default();
+        let input = ask.input.trim_ascii();
+        let is_url = || input.is_ascii() && is_address(input);
+        let input = match self.takes_urls || is_url() {
+            true => named(input),
+            false => shown(input),
+        };
+        (target, input)
     }
 }
 
-/// The cells of a row with commas. Inside quotation marks, the parity of their number so far is odd.
-fn unquoted(line: &str) -> Vec<String> {
-    let mut cells = vec![String::new()];
-    let mut is_quoted = false;
-    let mut last = ' ';
-    for character in line.chars() {
-        let is_mark = character == '"';
-        match (character, cells.last_mut()) {
-            (',', _) if !is_quoted => cells.push(String::new()),
-            // Of two marks in a row, the second is text.
-            ('"', Some(cell)) if !is_quoted && last == '"' => cell.push('"'),
-            ('"', _) => {}
-            (character, Some(cell)) => cell.push(character),
-            (_, None) => {}
-        }
-        is_quoted ^= is_mark;
-        last = character;
-    }
-    cells
-}
-
-/// A value on one line.
-fn cell(value: Option<&Value>) -> String {
-    match value {
-        None | Some(Value::Null) => String::new(),
-        Some(Value::String(text)) => shown(text.as_bytes()),
-        Some(diagnostic @ Value::Object(_)) => shown(bounded(&in_words(diagnostic)).as_bytes()),
-        Some(other) => other.to_string(),
-    }
-}
-
-/// `114 Unsupported Use attribute (1=9)`
-fn in_words(diagnostic: &Value) -> String {
-    let text = |key: &str| match diagnostic.get(key) {
-        Some(Value::String(text)) => text.clone(),
-        None | Some(Value::Null) => String::new(),
-        Some(other) => other.to_string(),
-    };
-    let said = format!("{} {}", text("code"), text("text"));
-    match text("addinfo") {
-        addinfo if addinfo.is_empty() => said.trim().to_owned(),
-        addinfo => format!("{} ({addinfo})", said.trim()),
-    }
-}
-
-/// At most [`MAX_WORDS`] characters.
-fn bounded(words: &str) -> &str {
-    let end = words.char_indices().nth(MAX_WORDS);
-    end.and_then(|(end, _)| words.get(..end)).unwrap_or(words)
-}
-
-fn bounded_values(object: &Value) -> Value {
-    let Value::Object(object) = object else {
-        return object.clone();
-    };
-    let values = object.iter().map(|(key, value)| match value {
-        Value::String(text) => (key.clone(), bounded(text).into()),
-        other => (key.clone(), other.clone()),
-    });
-    Value::Object(values.collect())
-}
-
-#[cfg(test)]
-mod tests {
-    use z3950::retrieve::OutcomeName;
-
-    use super::super::arguments::Batch;
-    use super::*;
-    use crate::console::exit::Exit;
-
-    fn entry() -> ReportLine {
-        ReportLine {
-            position: 7,
-            target: "lib.example/books".to_owned(),
-            input: "isbn:0\\x09".to_owned(),
-            answer: Answer {
-                outcome: OutcomeName::SearchRefused,
-                exit: Exit::Refused,
-                hits: None,
-                step: Some("1=7".to_owned()),
-                step_name: Some("ISBN".to_owned()),
-                target: None,
-                choice: Some("2, \"of\" 3".to_owned()),
-                records: vec!["b1".to_owned(), "b2".to_owned()],
-                sources: None,
-                failed: Vec::new(),
-                diagnostic: Some(json!({
-                    "set": "1.2.840.10003.4.1",
-                    "code": 114,
-                    "text": "Unsupported Use attribute",
-                    "addinfo": "1=\t9",
-                })),
-                message: Some("refused\nby the server".to_owned()),
-            },
-            input_record: Some("old\t1".to_owned()),
-            took: Duration::from_micros(12_900),
-            length: 4_096,
-        }
-    }
-
-    #[test]
-    fn lines_have_every_column_and_read_back() {
-        for (form, expected) in [
-            (
-                ReportForm::Table,
-                "7\tlib.example/books\tisbn:0\\x09\tsearch refused\t5\t\tISBN\told\\x091\tb1 | b2\t2, \"of\" 3\t114 Unsupported Use attribute (1=\\x099)\t\
-                 refused\\x0aby the server\t12\t4096\n",
-            ),
-            (
-                ReportForm::Csv,
-                "7,lib.example/books,isbn:0\\x09,search refused,5,,ISBN,old\\x091,b1 | b2,\"2, \"\"of\"\" 3\",114 Unsupported Use \
-                 attribute (1=\\x099),refused\\x0aby the server,12,4096\n",
-            ),
-            (
-                ReportForm::Json,
-                "{\"position\":7,\"target\":\"lib.example/books\",\"input\":\"isbn:0\\\\x09\",\"outcome\":\"search refused\",\
-                 \"exit\":5,\"hits\":null,\"step\":\"ISBN\",\"input_record\":\"old\\t1\",\"record\":\"b1 | b2\",\"choice\":\"2, \\\"of\\\" 3\",\"diagnostic\":{\"set\":\"1.2.840.10003.4.1\",\"code\":114,\
-                 \"text\":\"Unsupported Use attribute\",\"addinfo\":\"1=\\t9\"},\"message\":\"refused\\nby the server\",\
-                 \"milliseconds\":12,\"length\":4096}\n",
-            ),
-        ] {
-            let line = form.line(&entry());
-            assert_eq!(line, expected);
-            let kept = form.read(line.trim_end_matches('\n')).expect("a line");
-            let found = (kept.position, kept.exit, kept.length);
-            assert_eq!(found, (7, 5, 4_096));
-            assert_eq!(
-                (kept.target, kept.input),
-                (Some(entry().target), entry().input)
-            );
-            assert_eq!(form.read(&line[1..line.len() / 2]), None);
-            let moved = form.with_length(line.trim_end_matches('\n'), 7);
-            assert_eq!(moved, Some(line.replace("4096", "7")));
-        }
-    }
-
-    #[test]
-    fn marks_in_cells_are_read_back() {
-        for cell in [
-            "", "a", "a,b", "\"", "\"\"", "a\"b", "\",\"", ",", "a\"", "\"a",
-        ] {
-            let line = [quoted(cell.to_owned()), quoted(cell.to_owned())].join(",");
-            assert_eq!(unquoted(&line), [cell, cell], "{line}");
-        }
-    }
-
-    #[test]
-    fn the_help_lists_every_column() {
-        let command = <Batch as clap::Args>::augment_args(clap::Command::new("batch"));
-        let mut options = command.get_arguments();
-        let report = options.find(|option| option.get_id() == "report");
-        let help = report.and_then(clap::Arg::get_long_help).expect("a help");
-        let help = help.to_string().replace(['(', ')', ',', '.'], " ");
-        let words: Vec<&str> = help.split_whitespace().collect();
-        for column in COLUMNS {
-            assert!(words.contains(&column), "{column}");
-        }
-    }
-
-    #[test]
-    fn text_from_servers_is_bounded() {
-        let mut entry = entry();
-        let long = "é".repeat(MAX_WORDS * 3);
-        entry.answer.message = Some(long.clone());
-        entry.answer.diagnostic = Some(json!({ "code": 1, "text": long, "addinfo": long }));
-        for (form, most) in [
-            (ReportForm::Table, 4 * MAX_WORDS),
-            (ReportForm::Json, 6 * MAX_WORDS + 400),
-        ] {
-            let line = form.line(&entry);
-            assert!(line.len() <= most + 400, "{}", line.len());
-        }
-    }
-
-    #[test]
-    fn the_page_on_batches_describes_every_column() {
-        let page = include_str!("../../../docs/batches.md");
-        for column in COLUMNS {
-            let row = format!("\n| `{column}` | ");
-            assert!(page.contains(&row), "{column}");
-        }
-    }
-
-    #[test]
-    fn extensions_are_forms() {
-        for (name, form) in [
-            ("a.tsv", Some(ReportForm::Table)),
-            ("a.csv", Some(ReportForm::Csv)),
-            ("a.json", Some(ReportForm::Json)),
-            ("a.jsonl", Some(ReportForm::Json)),
-            ("a.txt", None),
-            ("tsv", None),
-        ] {
-            assert_eq!(ReportForm::by_extension(Path::new(name)), form, "{name}");
-        }
-    }
+/// Whether this is a whole URL with a host.
+fn is_address(text: &[u8]) -> bool {
+    let has_host = text.windows(3).any(|part| part == b"://");
+    has_host && Locator::parse(text, Mode::Lenient).is_ok()
 }

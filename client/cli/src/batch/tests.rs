@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use super::inputs::{self, Inputs};
-use super::report::{ReportForm, ReportLine};
-use super::resume::{UnansweredLines, resume};
+use super::report::form::{ReportForm, ReportLine};
+use super::report::resume::{UnansweredLines, resume};
 use super::sinks::{Cut, FileSink, Remains};
 use crate::answer::{Answer, Ask};
 use crate::console::output::Failure;

@@ -22,14 +22,14 @@ use z3950_asn1::oid;
 pub(crate) use self::arguments::Arguments;
 use self::arguments::Variant;
 use self::supply::{Supplied, Supply};
-use crate::answer::Envelope;
+use crate::answer::{Answer, Envelope, Printed, Writing};
 use crate::commands::target::{AtTarget, NamedTarget, Service, TargetClient, Unanswered};
 use crate::commands::task;
 use crate::console::exit::Exit;
 use crate::console::interrupt::{Interrupt, Stopped};
 use crate::console::output::{Failure, Output};
 use crate::console::report;
-use crate::render::{Document, Format, render, shown};
+use crate::render::{Format, render, shown};
 
 pub(crate) async fn run(
     arguments: &AtTarget<Arguments>,
@@ -85,8 +85,9 @@ struct Updater<'a> {
     arguments: &'a Arguments,
     place: &'a NamedTarget,
     database: &'a DatabaseName,
-    /// The records after the update.
-    document: Document,
+    /// How the records after the update are written.
+    writing: Writing,
+    printed: Printed,
     tally: UpdateCounts,
     /// Whether the input was read to its end.
     has_ended: bool,
@@ -127,12 +128,17 @@ impl<'a> Updater<'a> {
             return Err(Failure::Usage(words.into()));
         };
         let records = &arguments.records;
-        let charset = place.charset(records.charset);
+        let style = records.style()?;
         Ok(Self {
             arguments,
             place,
             database,
-            document: Document::new(records.style()?, charset).of_source(Some(place.to_string())),
+            printed: Printed::new(style.clone()),
+            writing: Writing {
+                json: false,
+                style,
+                charset: place.charset(records.charset),
+            },
             tally: UpdateCounts::default(),
             has_ended: false,
             output,
@@ -140,8 +146,8 @@ impl<'a> Updater<'a> {
     }
 
     /// Ends the document of records, and reports how many records had which result.
-    fn end(&mut self) -> Result<(), Failure> {
-        self.output.end(&mut self.document)?;
+    fn end(self) -> Result<(), Failure> {
+        self.printed.end(false, self.output)?;
         match self.tally == UpdateCounts::default() {
             true if self.has_ended => self.output.note("there is no record in the input"),
             false if !self.arguments.json || self.tally.unsent > 0 => {
@@ -349,8 +355,15 @@ impl<'a> Updater<'a> {
         }
         if let Some(external) = &fate.record {
             self.output.note(&format!("{record}: {word}"));
+            let envelope = || self.envelope().with("target", self.place.to_string());
             let subject = record.to_string();
-            return Ok(exit.and(self.output.record(external, &mut self.document, &subject)?));
+            let written = self
+                .writing
+                .record(Answer::default(), envelope, external, &subject);
+            let (piece, answer) = written;
+            self.printed.write(&piece, self.output)?;
+            self.output.say(&piece.words);
+            return Ok(exit.and(answer.exit));
         }
         let Supplied { number, name, .. } = record;
         let name = name.as_deref().unwrap_or_default();

@@ -5,11 +5,9 @@ use std::path::Path;
 
 use clap::ColorChoice;
 use terminal_size::{Height, Width};
-use z3950_asn1::apdu::External;
 use z3950_asn1::file;
 use z3950_marc::charset::{Charset, Unencodable};
 
-use crate::console::exit::Exit;
 use crate::console::report::chain;
 use crate::console::waiting::WaitingLine;
 use crate::render::{
@@ -153,7 +151,7 @@ impl Output {
 
     /// From now on, writes only records to standard output, all in one document; lines become notes.
     pub(crate) fn gather(&mut self, style: Style) {
-        self.gathered = Some(Document::new(style, None));
+        self.gathered = Some(Document::new(style));
     }
 
     /// Ends the document of [`Output::gather`].
@@ -182,25 +180,6 @@ impl Output {
         }
         self.octets(line.as_bytes(), false)?;
         self.octets(b"\n", false)
-    }
-
-    /// Writes the next record of a document; raw octets are never changed. Messages about it begin with `subject`.
-    pub(crate) fn record(
-        &mut self,
-        record: &External,
-        document: &mut Document,
-        subject: &str,
-    ) -> Result<Exit, Failure> {
-        let rendered = self.rendered(record, document);
-        self.of_record(&rendered.octets, document.format())?;
-        self.say(&Words::about(&rendered, subject));
-        Ok(Exit::of_record(&rendered))
-    }
-
-    /// Renders the next record of a document.
-    pub(crate) fn rendered(&self, record: &External, document: &mut Document) -> Rendered {
-        self.join(document);
-        document.record(record)
     }
 
     /// Writes octets of a rendered record.

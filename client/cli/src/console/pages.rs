@@ -70,8 +70,8 @@ impl Pages {
         }))
     }
 
-    /// Writes the octets of a record, or lines in the format text. Returns false if the user wants no more. Questions name what
-    /// was written last: `what`, such as `3 of 17`.
+    /// Writes the octets of a record. Returns false if the user wants no more. Questions name what was written last: `what`, such
+    /// as `3 of 17`.
     pub(crate) async fn write(
         &mut self,
         octets: &[u8],
@@ -98,6 +98,21 @@ impl Pages {
         }
         output.of_record(rest, format)?;
         Ok(true)
+    }
+
+    /// Writes lines of text like [`write`](Self::write). If all records go into one document, they are a note.
+    pub(crate) async fn lines(
+        &mut self,
+        lines: &str,
+        what: &str,
+        output: &mut Output,
+    ) -> Result<bool, Failure> {
+        if output.is_gathered() {
+            output.line(lines)?;
+            return Ok(true);
+        }
+        self.write(lines.as_bytes(), Format::Text, what, output)
+            .await
     }
 }
 

@@ -2,17 +2,15 @@
 
 use z3950::service::scan::{ScanOptions, ScanResult};
 use z3950::session::Session;
-use z3950_asn1::apdu::{AttributesPlusTerm, Entry, Operand, RpnStructure};
+use z3950_asn1::apdu::{Entry, Operand, RpnStructure};
 use z3950_asn1::query::Language;
 
 use super::command::{CommandResult, Refusal, number, unquoted};
 use super::query::QueryType;
 use super::shared::{Positionals, has_option};
-use super::state::Prompt;
-use super::state::Scanned;
+use super::state::{Prompt, Scanned};
 use super::waiting::request;
-use crate::commands::query::pointed_out;
-use crate::commands::scan;
+use crate::commands::{query, scan};
 use crate::console::exit::Exit;
 use crate::console::output::Output;
 
@@ -32,8 +30,8 @@ impl Prompt {
         }
         let scanned = self.place().and_then(|place| place.scanned.clone());
         let none = || Refusal::wrong("there is no scan to continue; use scan TERM");
-        let scanned = scanned.ok_or_else(none)?;
-        self.scan_from(scanned, true, output).await
+        self.scan_from(scanned.ok_or_else(none)?, true, output)
+            .await
     }
 
     pub(super) async fn set_scan(&mut self, text: &str, output: &mut Output) -> CommandResult {
@@ -47,25 +45,17 @@ impl Prompt {
         let text = unquoted(text);
         let language = match self.settings.query_type {
             _ if text.starts_with('@') => Language::Pqf,
-            QueryType::Rpn(language) => language,
-            QueryType::Ccl => Language::Ccl,
-            QueryType::Cql => Language::Cql,
             // For a plain term, the server chooses the index.
             QueryType::Auto if !text.contains(':') => Language::Pqf,
-            QueryType::Auto => Language::Names,
+            other => other.language().unwrap_or(Language::Names),
         };
-        let quoted;
+        let quoted = || format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""));
         let text = match language {
-            Language::Pqf if !text.starts_with(['@', '"']) => {
-                quoted = format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""));
-                &quoted
-            }
+            Language::Pqf if !text.starts_with(['@', '"']) => &*quoted(),
             _ => text,
         };
-        let mut query = self
-            .dialects
-            .read(language, text)
-            .map_err(|error| Refusal::wrong(pointed_out(&error, text)))?;
+        let read = query::read(&self.dialects, Some(language), text);
+        let (mut query, _) = read.map_err(Refusal::wrong)?;
         if let Some(place) = self.here() {
             query = place.adapted(&query)?;
         }
@@ -114,7 +104,7 @@ impl Prompt {
 
     fn scanned(
         &mut self,
-        scanned: Scanned,
+        mut scanned: Scanned,
         goes_on: bool,
         mut result: ScanResult,
         output: &mut Output,
@@ -131,16 +121,13 @@ impl Prompt {
                 return Ok(Exit::Delivered);
             }
         }
-        let terms = result.entries.iter().rev().filter_map(|entry| match entry {
+        let last = result.entries.iter().rev().find_map(|entry| match entry {
             Entry::TermInfo(info) => Some(info.term.clone()),
             Entry::SurrogateDiagnostic(_) => None,
         });
-        if let (Some(term), Some(opened)) = (terms.take(1).next(), self.place_mut()) {
-            let last = AttributesPlusTerm {
-                term,
-                ..scanned.last.clone()
-            };
-            opened.scanned = Some(Scanned { last, ..scanned });
+        if let (Some(term), Some(opened)) = (last, self.place_mut()) {
+            scanned.last.term = term;
+            opened.scanned = Some(scanned);
         }
         let envelope = scan::envelope(&place, String::new());
         Ok(scan::show(false, &place, &envelope, &result, output)?)

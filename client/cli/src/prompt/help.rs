@@ -8,7 +8,7 @@ use super::state::Prompt;
 use super::table::{self, CommandEntry, Handler, entry};
 use crate::console::exit::Exit;
 use crate::console::output::Output;
-use crate::render::{Format, wrapped};
+use crate::render::wrapped;
 
 /// Topics besides the commands.
 const TOPICS: &[(&str, &str)] = &[("queries", QUERIES), ("prox", PROXIMITY)];
@@ -68,13 +68,8 @@ impl Prompt {
         let lines = table::all().map(|entry| format!("{:<NAME$} {}\n", entry.name, entry.summary));
         let text: String = lines.chain([HELP.to_owned()]).collect();
         let text = on_screen(&text, NAME + 1, output);
-        if output.is_gathered() {
-            output.line(&text)?;
-            return Ok(Exit::Delivered);
-        }
         let mut pages = self.pages(output);
-        let shown = pages.write(text.as_bytes(), Format::Text, "commands", output);
-        shown.await?;
+        pages.lines(&text, "commands", output).await?;
         Ok(Exit::Delivered)
     }
 

@@ -10,7 +10,7 @@ use z3950::pace::{Clock, Pace};
 use z3950::plan::{self, id_pass};
 use z3950::profile::{Resolved, SruMethod, SruOptions, sru_version};
 use z3950::retrieve::Outcome;
-use z3950::service::DEFAULT_RESULT_SET;
+use z3950::service::{DEFAULT_RESULT_SET, ResultRecord};
 use z3950::session::{Repeat, Session, SessionOptions};
 use z3950::target::{Target, databases_of, redacted};
 use z3950::url::{self, Z3950Url};
@@ -19,13 +19,14 @@ use z3950_asn1::format::conventions::Convention;
 
 use super::command::{CommandResult, Refusal};
 use super::search::{of_hits, say_hits};
+use super::settings::Reconnects;
 use super::state::{ConnectInfo, OpenedSession, Prompt};
 use crate::commands::connection::NOT_SENT;
 use crate::commands::fallback::attempts;
 use crate::commands::target::{did_you_mean, is_unresolved};
 use crate::console::exit::Exit;
 use crate::console::output::{Failure, Output};
-use crate::console::report::{chain, explain_outcome};
+use crate::console::report::{chain, explain, explain_outcome};
 use crate::render::{named, shown, text_of};
 
 /// The most sessions open at once.
@@ -153,17 +154,11 @@ impl Prompt {
             if let Some(hint) = advice(&error) {
                 output.note(hint);
             }
-            let meant = match is_unresolved(&error) {
-                true => did_you_mean(client.profiles(), &endpoint.host()),
-                false => None,
-            };
-            match Refusal::from(error) {
-                Refusal::Because(exit, message) => {
-                    let hint = meant.map_or_else(String::new, |hint| format!("; {hint}"));
-                    Refusal::Because(exit, format!("{message} (server {endpoint}){hint}"))
-                }
-                other => other,
-            }
+            let (exit, message) = explain(&error);
+            let meant = is_unresolved(&error).then(|| endpoint.host());
+            let meant = meant.and_then(|host| did_you_mean(client.profiles(), &host));
+            let hint = meant.map_or_else(String::new, |hint| format!("; {hint}"));
+            Refusal::Because(exit, format!("{message} (server {endpoint}){hint}"))
         })
     }
 
@@ -250,9 +245,15 @@ impl Prompt {
             None => Ok(of_hits(found.hits)),
             Some(Outcome::Delivered(delivered)) => {
                 self.passed(1);
-                let mut document = self.document();
-                let exit = self.write(delivered.record, &mut document, "the record", output)?;
-                output.end(&mut document)?;
+                let mut writer = self.writer(self.settings.output)?;
+                let record = ResultRecord::Record {
+                    database: None,
+                    external: delivered.record,
+                    substitute: None,
+                    sources: Vec::new(),
+                };
+                let exit = self.write(&record, "the record", &mut writer, output)?;
+                writer.printed.end(false, output)?;
                 Ok(exit)
             }
             Some(outcome) => {
@@ -278,13 +279,7 @@ impl Prompt {
             Some(_) => "session reused",
             None => "session open",
         };
-        greet(
-            what,
-            &session,
-            &way.name,
-            &self.protocol(&session, &way.target),
-            output,
-        );
+        self.greet(what, &session, &way, output);
         self.databases.clone_from(&databases);
         if let Some(index) = known
             && let Some(place) = self.places.get_mut(index)
@@ -312,6 +307,14 @@ impl Prompt {
             lent: None,
         });
         self.current = self.places.len() - 1;
+    }
+
+    /// Reconnects if the server has closed the session, unless `set_auto_reconnect` is off.
+    pub(super) async fn reopen_if_closed(&mut self, output: &mut Output) -> Result<(), Refusal> {
+        if self.has_session() && !self.is_open() && self.settings.reconnects != Reconnects::Never {
+            self.reopen(output).await?;
+        }
+        Ok(())
     }
 
     /// Reconnects after the server has closed the session, with the same databases.
@@ -370,58 +373,46 @@ impl Prompt {
         Ok(Exit::Delivered)
     }
 
-    /// The version of the protocol in a session: of Z39.50, or of SRU and how it is asked.
-    fn protocol(&self, session: &Session, target: &Resolved) -> String {
-        match target.endpoint.is_sru() {
-            true => {
-                let options = self.sru_options(Some(target));
-                format!("version {} by {}", options.version.as_str(), options.method)
-            }
-            false => format!("version {}", session.server_info().version),
-        }
-    }
-
     /// Sends Init again in the same session with the current settings, which deletes all result sets; or opens a target.
     pub(super) async fn init_again(&mut self, target: &str, output: &mut Output) -> CommandResult {
         if !target.is_empty() {
             return self.open(target.as_bytes(), output).await;
         }
-        let session = self.session()?;
-        let init = self.init()?;
-        let session = session.init(&init).await?;
-        let target = self.place().map(|place| place.way.target.clone());
-        let protocol = target.map(|target| self.protocol(&session, &target));
-        let protocol = protocol.unwrap_or_default();
+        let (session, init) = (self.session()?, self.init()?);
+        let begun = session.init(&init).await?;
         if let Some(place) = self.place_mut() {
-            greet(
-                "new session opened",
-                &session,
-                &place.way.name,
-                &protocol,
-                output,
-            );
-            place.session = session;
+            place.session = begun;
             place.way.init = init;
             place.forget_sets();
         }
+        if let Some(place) = self.place() {
+            self.greet("new session opened", &place.session, &place.way, output);
+        }
         Ok(Exit::Delivered)
     }
-}
 
-/// Prints the server's name, its protocol and its messages.
-fn greet(what: &str, session: &Session, name: &str, protocol: &str, output: &Output) {
-    let server = session.server_info();
-    let implementation = server.response.implementation_name.as_ref();
-    let implementation =
-        implementation.map_or_else(|| "a server without a name".to_owned(), text_of);
-    output.note(&format!(
-        "{what} with {implementation} at {name}, {protocol}"
-    ));
-    for text in &server.text {
-        output.note(text);
-    }
-    if !server.diagnostics.is_empty() {
-        output.warning(&server.diagnostics.to_string());
+    /// Prints the server's name, the version of its protocol, by SRU also how it is asked, and its messages.
+    fn greet(&self, what: &str, session: &Session, way: &ConnectInfo, output: &Output) {
+        let server = session.server_info();
+        let implementation = server.response.implementation_name.as_ref();
+        let implementation =
+            implementation.map_or_else(|| "a server without a name".to_owned(), text_of);
+        let protocol = if way.target.endpoint.is_sru() {
+            let options = self.sru_options(Some(&way.target));
+            format!("version {} by {}", options.version.as_str(), options.method)
+        } else {
+            format!("version {}", server.version)
+        };
+        output.note(&format!(
+            "{what} with {implementation} at {}, {protocol}",
+            way.name
+        ));
+        for text in &server.text {
+            output.note(text);
+        }
+        if !server.diagnostics.is_empty() {
+            output.warning(&server.diagnostics.to_string());
+        }
     }
 }
 

@@ -43,6 +43,16 @@ impl QueryType {
         found.map(|(_, query_type)| *query_type)
     }
 
+    /// The language that the type selects for queries that are read here.
+    pub(super) fn language(self) -> Option<Language> {
+        match self {
+            Self::Auto => None,
+            Self::Rpn(language) => Some(language),
+            Self::Ccl => Some(Language::Ccl),
+            Self::Cql => Some(Language::Cql),
+        }
+    }
+
     /// The usual name.
     pub(super) fn name(self) -> &'static str {
         let found = NAMES.iter().find(|(_, query_type)| *query_type == self);
@@ -66,15 +76,17 @@ pub(super) fn read(
     text: &str,
     is_sru: bool,
 ) -> Result<ReadQuery, String> {
-    let language = match query_type {
-        _ if Language::prefixed(text).is_some() => None,
-        QueryType::Auto => None,
-        QueryType::Rpn(language) => Some(language),
-        QueryType::Ccl if is_sru => Some(Language::Ccl),
-        QueryType::Cql if is_sru => Some(Language::Cql),
-        QueryType::Ccl => return Ok((Query::Type2(text.into()), Vec::new(), None)),
-        QueryType::Cql => return Ok((type_104(text), Vec::new(), None)),
-    };
+    let is_prefixed = Language::prefixed(text).is_some();
+    match query_type {
+        QueryType::Ccl if !is_sru && !is_prefixed => {
+            return Ok((Query::Type2(text.into()), Vec::new(), None));
+        }
+        QueryType::Cql if !is_sru && !is_prefixed => {
+            return Ok((type_104(text), Vec::new(), None));
+        }
+        _ => {}
+    }
+    let language = query_type.language().filter(|_| !is_prefixed);
     let read = commands::query::read_sorted(dialects, language, text)?;
     if let Some(cql) = read.cql.filter(|_| is_sru) {
         return Ok((type_104(&cql), Vec::new(), read.remark));

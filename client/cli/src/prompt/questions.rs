@@ -48,35 +48,33 @@ pub(super) fn channel() -> (Asker, mpsc::Receiver<Question>) {
     (Asker(sender), receiver)
 }
 
+impl Asker {
+    /// The answer to a question; `None` if it is not asked, or the prompt ends.
+    async fn ask<T>(&self, question: impl FnOnce(oneshot::Sender<T>) -> Question) -> Option<T> {
+        let (reply, answer) = oneshot::channel();
+        self.0.send(question(reply)).await.ok()?;
+        answer.await.ok()
+    }
+}
+
 impl Handler<Challenge, Option<SecurityChallengeResponse>> for Asker {
     fn answer(&self, challenge: Challenge) -> BoxFuture<'_, Option<SecurityChallengeResponse>> {
-        Box::pin(async move {
-            let (reply, answer) = oneshot::channel();
-            self.0.send(Question::Who(challenge, reply)).await.ok()?;
-            answer.await.ok()?
-        })
+        let response = self.ask(|reply| Question::Who(challenge, reply));
+        Box::pin(async move { response.await.flatten() })
     }
 }
 
 impl Handler<ResourceQuestion, Decision> for Asker {
     fn answer(&self, question: ResourceQuestion) -> BoxFuture<'_, Decision> {
-        Box::pin(async move {
-            let (reply, decision) = oneshot::channel();
-            // Without an answer, the operation stops; a question that is not asked drops the reply channel.
-            let _ = self.0.send(Question::Whether(question, reply)).await;
-            decision.await.unwrap_or(Decision::STOP)
-        })
+        let decision = self.ask(|reply| Question::Whether(question, reply));
+        Box::pin(async move { decision.await.unwrap_or(Decision::STOP) })
     }
 }
 
 impl PageReader for Asker {
     fn goes_on<'a>(&'a self, last: &'a str) -> BoxFuture<'a, GoOn> {
-        Box::pin(async move {
-            let (reply, answer) = oneshot::channel();
-            // A question that is not asked drops the reply channel.
-            let _ = self.0.send(Question::More(last.to_owned(), reply)).await;
-            answer.await.unwrap_or(GoOn::Stop)
-        })
+        let answer = self.ask(|reply| Question::More(last.to_owned(), reply));
+        Box::pin(async move { answer.await.unwrap_or(GoOn::Stop) })
     }
 }
 

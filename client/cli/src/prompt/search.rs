@@ -27,12 +27,9 @@ pub(super) const TITLES: u64 = 10;
 
 impl Prompt {
     pub(super) async fn find(&mut self, text: &str, output: &mut Output) -> CommandResult {
-        let lists_titles = self.finds_titles(output);
         let search = self.search(text, output)?;
         let exit = self.send_anywhere(search, output).await?;
-        if lists_titles && self.settings.auto_wait {
-            self.first_titles(output).await?;
-        }
+        self.first_titles(output).await?;
         Ok(exit)
     }
 
@@ -127,9 +124,9 @@ impl Prompt {
             output.warning(&format!("no records came: {}", result.diagnostics));
             exit = Exit::Refused;
         }
-        let mut document = self.document();
-        exit = exit.and(self.write_all(1, result.records, &mut document, output)?);
-        output.end(&mut document)?;
+        let mut writer = self.writer(self.settings.output)?;
+        exit = exit.and(self.write_all(1, &result.records, &mut writer, output)?);
+        writer.printed.end(false, output)?;
         Ok(exit)
     }
 
@@ -218,26 +215,12 @@ impl Prompt {
 
     pub(super) async fn sort(&mut self, keys: &str, output: &mut Output) -> CommandResult {
         let name = self.result_set()?.name;
-        self.sort_and_list(keys, name, output).await
+        self.sort_to(keys, name, output).await
     }
 
     pub(super) async fn sort_into(&mut self, keys: &str, output: &mut Output) -> CommandResult {
         let name = self.next_name();
-        self.sort_and_list(keys, name, output).await
-    }
-
-    /// Sorts, and lists the first titles as `find` does.
-    async fn sort_and_list(
-        &mut self,
-        keys: &str,
-        into: String,
-        output: &mut Output,
-    ) -> CommandResult {
-        let exit = self.sort_to(keys, into, output).await?;
-        if self.finds_titles(output) && self.settings.auto_wait {
-            self.first_titles(output).await?;
-        }
-        Ok(exit)
+        self.sort_to(keys, name, output).await
     }
 
     async fn sort_to(&mut self, keys: &str, into: String, output: &mut Output) -> CommandResult {
@@ -260,7 +243,9 @@ impl Prompt {
                 Ok(Exit::Delivered)
             })
         };
-        self.send(sort, output).await
+        let exit = self.send(sort, output).await?;
+        self.first_titles(output).await?;
+        Ok(exit)
     }
 }
 

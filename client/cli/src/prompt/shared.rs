@@ -6,15 +6,12 @@ use clap::error::ErrorKind;
 use clap::{Arg, Command};
 use z3950::service::DEFAULT_RESULT_SET;
 use z3950_asn1::apdu::{DatabaseName, Options};
-use z3950_asn1::query::{Language, nearest};
+use z3950_asn1::query::nearest;
 use z3950_marc::table::Columns;
 
 use super::command::{CommandResult, PromptWord, Refusal, parsed, unquoted};
 use super::facets::shown_as;
-use super::query::QueryType;
-use super::settings::Reconnects;
-use super::state::Lent;
-use super::state::Prompt;
+use super::state::{Lent, Prompt};
 use crate::commands::target::{Made, OpenSession, Service, TargetClient};
 use crate::console::exit::Exit;
 use crate::console::output::{Failure, Output};
@@ -106,12 +103,7 @@ impl Prompt {
             return Err(Refusal::wrong(words));
         }
         let asked = A::from_arg_matches(&matches).map_err(Refusal::wrong)?;
-        if self.settings.reconnects != Reconnects::Never
-            && self.place().is_some()
-            && !self.is_open()
-        {
-            self.reopen(output).await?;
-        }
+        self.reopen_if_closed(output).await?;
         if !self.under_way.is_empty() {
             let words = "requests are pending; use wait_response first";
             return Err(Refusal::wrong(words));
@@ -186,12 +178,7 @@ impl Prompt {
     /// The settings as names and values of options.
     fn defaults(&self) -> Vec<(&'static str, String)> {
         let settings = &self.settings;
-        let language = match settings.query_type {
-            QueryType::Auto => None,
-            QueryType::Rpn(language) => Some(language),
-            QueryType::Ccl => Some(Language::Ccl),
-            QueryType::Cql => Some(Language::Cql),
-        };
+        let language = settings.query_type.language();
         let number = |name, number: Option<u64>| number.map(|number| (name, number.to_string()));
         let facets = settings.facets.iter().flat_map(|list| &list.0);
         [

@@ -1,6 +1,6 @@
 //! The state of the prompt between commands: settings, and the open sessions with what belongs to them.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -30,7 +30,6 @@ use crate::commands::target::{NamedTarget, OpenSession};
 use crate::console::exit::Exit;
 use crate::console::output::{Failure, Output};
 use crate::console::pages::{PageReader, Pages};
-use crate::render::Document;
 
 /// How long servers have to answer Close before a signal ends the program.
 const FAREWELL: Duration = Duration::from_secs(1);
@@ -114,17 +113,6 @@ impl Prompt {
         }
     }
 
-    /// A document for the records of one command.
-    pub(super) fn document(&self) -> Document {
-        let style = self.settings.style_in(self.settings.output);
-        Document::new(style, self.record_charset()).of_source(self.record_source())
-    }
-
-    /// Where records come from: the target as it was opened, without user and password.
-    pub(super) fn record_source(&self) -> Option<String> {
-        self.place().map(|place| redacted(&place.way.text()))
-    }
-
     /// The character set of records, if the settings or the profile name one.
     pub(super) fn record_charset(&self) -> Option<Charset> {
         let known = |profile: &Profile| profile.record_charset;
@@ -194,30 +182,24 @@ impl Prompt {
     }
 
     /// The databases of sessions, settings and profiles, for completion.
-    pub(super) fn known_databases(&self) -> Vec<String> {
+    pub(super) fn known_databases(&self) -> BTreeSet<String> {
         let named = self.places.iter().flat_map(|place| &place.databases);
         let named = named.chain(&self.databases);
-        let mut names: Vec<String> = named
-            .map(|name| name.0.to_string_lossy().into_owned())
-            .collect();
         let profiles = self.places.iter().map(|place| &place.way.target.profile);
-        names.extend(profiles.flat_map(|profile| profile.databases.iter().cloned()));
-        names.sort();
-        names.dedup();
-        names
+        named
+            .map(|name| name.0.to_string_lossy().into_owned())
+            .chain(profiles.flat_map(|profile| profile.databases.iter().cloned()))
+            .collect()
     }
 
     /// The names of profiles and open targets, for completion.
-    pub(super) fn known_targets(&self) -> Vec<String> {
+    pub(super) fn known_targets(&self) -> BTreeSet<String> {
         let profiles = self.context.client.profiles().iter();
         let opened = self.places.iter().map(|place| place.way.text());
-        let mut names: Vec<String> = profiles
+        profiles
             .map(|(name, _)| name.to_owned())
             .chain(opened)
-            .collect();
-        names.sort();
-        names.dedup();
-        names
+            .collect()
     }
 
     /// Adds a line to `history`.

@@ -1,7 +1,7 @@
 //! The prompt at a terminal: editing, a history file, completion, and passwords without echo.
 
 use std::borrow::Cow;
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::ffi::OsString;
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -323,8 +323,8 @@ const MAX_KEYS: usize = 1024;
 /// Completion and hiding for the editor.
 #[derive(Default)]
 struct Assistant {
-    databases: Vec<String>,
-    targets: Vec<String>,
+    databases: BTreeSet<String>,
+    targets: BTreeSet<String>,
     hides: bool,
 }
 
@@ -394,13 +394,13 @@ impl Assistant {
         let words: Vec<String> = match of_line(typed) {
             None | Some(Completes::Commands) => owned(table::all().map(|entry| entry.name)),
             Some(Completes::Nothing | Completes::Files) => Vec::new(),
-            Some(Completes::Databases) => self.databases.clone(),
+            Some(Completes::Databases) => self.databases.iter().cloned().collect(),
             Some(Completes::Indexes) => {
                 let indexes = names::TABLE.iter();
                 indexes.map(|index| format!("{}:", index.name)).collect()
             }
             Some(Completes::Settings) => owned(SETTINGS.iter().map(|(name, _)| *name)),
-            Some(Completes::Targets) => self.targets.clone(),
+            Some(Completes::Targets) => self.targets.iter().cloned().collect(),
             Some(Completes::Words(words)) => owned(words.iter().copied()),
         };
         let lower = word.to_ascii_lowercase();
@@ -420,8 +420,8 @@ mod tests {
     #[test]
     fn completion_offers_what_fits() {
         let assistant = Assistant {
-            databases: vec!["books".into(), "serials".into()],
-            targets: vec!["loc".into(), "lib.example:210/books".into()],
+            databases: ["books".into(), "serials".into()].into(),
+            targets: ["loc".into(), "lib.example:210/books".into()].into(),
             hides: false,
         };
         for (typed, offered) in [

@@ -4,12 +4,12 @@ use z3950::Record;
 use z3950::service::ResultRecord;
 
 use super::command::{CommandResult, Refusal};
+use super::records::RecordRange;
 use super::search::TITLES;
-use super::show::RecordRange;
 use super::state::Prompt;
 use crate::console::exit::Exit;
 use crate::console::output::{Failure, Output};
-use crate::render::{Format, counted, numbered, shown};
+use crate::render::{counted, numbered, shown};
 
 impl Prompt {
     /// Whether `find` lists titles: a person has typed it and sees the list, and the records that come with a search are not
@@ -20,19 +20,19 @@ impl Prompt {
         is_seen && settings.lists_titles && self.depth == 0 && settings.has_default_bounds()
     }
 
-    /// Lists the titles that did not come with the search. What goes wrong is only noted, as the search has succeeded.
+    /// After `find` or `sort`, lists the titles that have not come yet, if that is wanted. What goes wrong is only noted, as the
+    /// command has succeeded.
     pub(super) async fn first_titles(&mut self, output: &mut Output) -> Result<(), Failure> {
         let Ok(set) = self.result_set() else {
             return Ok(());
         };
-        let end = set.hits.unwrap_or(TITLES).min(TITLES);
-        if set.next_title <= end {
-            let span = RecordRange {
-                start: set.next_title,
-                count: end - set.next_title + 1,
-                set: None,
-            };
-            match self.list(&span, output).await {
+        if !self.finds_titles(output) || !self.settings.auto_wait {
+            return Ok(());
+        }
+        let left = (set.hits.unwrap_or(TITLES).min(TITLES) + 1).saturating_sub(set.next_title);
+        let range = RecordRange::new(set.next_title, left);
+        if left > 0 {
+            match self.list(&range, output).await {
                 Err(Refusal::Machine(failure)) => return Err(failure),
                 Err(Refusal::Because(_, reason)) => output.note(&format!("no titles: {reason}")),
                 Ok(_) | Err(Refusal::Usage) => {}
@@ -43,36 +43,24 @@ impl Prompt {
     }
 
     pub(super) async fn titles(&mut self, text: &str, output: &mut Output) -> CommandResult {
-        let set = self.result_set();
-        let span = match text {
-            "" => RecordRange {
-                start: set?.next_title,
+        let range = match text {
+            "" => RecordRange::new(self.result_set()?.next_title, TITLES),
+            text if text.contains('+') || text == "all" => self.range(text)?,
+            text => RecordRange {
                 count: TITLES,
-                set: None,
+                ..self.range(text)?
             },
-            text => {
-                let span = self.span(text)?;
-                match text.contains('+') || text == "all" {
-                    true => span,
-                    false => RecordRange {
-                        count: TITLES,
-                        ..span
-                    },
-                }
-            }
         };
-        let count = match self.hits(&span) {
-            Some(hits) if span.start > hits => {
-                let words = match hits {
-                    0 => "the result set is empty".to_owned(),
-                    hits => format!("all {} have been listed", counted(hits, "title")),
-                };
-                return Err(Refusal::wrong(words));
+        let count = match self.hits(&range) {
+            Some(0) => return Err(Refusal::wrong("the result set is empty")),
+            Some(hits) if range.start > hits => {
+                let titles = counted(hits, "title");
+                return Err(Refusal::wrong(format!("all {titles} have been listed")));
             }
-            Some(hits) => span.count.min(hits - span.start + 1),
-            None => span.count,
+            Some(hits) => range.count.min(hits - range.start + 1),
+            None => range.count,
         };
-        let exit = self.list(&RecordRange { count, ..span }, output).await?;
+        let exit = self.list(&RecordRange { count, ..range }, output).await?;
         if self.context.asker.is_some() && text.is_empty() {
             self.say_how_to_go_on(output);
         }
@@ -80,29 +68,22 @@ impl Prompt {
     }
 
     /// Lists the titles of a range, a screen at a time.
-    async fn list(&mut self, span: &RecordRange, output: &mut Output) -> CommandResult {
-        let hits = self.hits(span);
+    async fn list(&mut self, range: &RecordRange, output: &mut Output) -> CommandResult {
+        let hits = self.hits(range);
         let mut pages = self.pages(output);
-        let mut reader = self.reader(span)?;
+        let mut reader = self.reader(range)?;
         let mut exit = Exit::Delivered;
-        while let Some((start, records)) = reader.next().await? {
-            for (position, record) in (start..).zip(&records) {
-                let line = self.title_line(position, hits, record, output);
-                if matches!(record, ResultRecord::Diagnostic { .. }) {
-                    exit = exit.and(Exit::Refused);
-                }
-                if output.is_gathered() {
-                    output.line(&line)?;
-                } else {
-                    let (line, which) = (format!("{line}\n"), numbered(position, hits));
-                    let line = line.as_bytes();
-                    if !pages.write(line, Format::Text, &which, output).await? {
-                        return Ok(exit);
-                    }
-                }
-                if span.set.is_none() {
-                    self.listed(position);
-                }
+        while let Some((position, record)) = reader.next().await? {
+            let line = self.title_line(position, hits, &record, output);
+            if matches!(record, ResultRecord::Diagnostic { .. }) {
+                exit = exit.and(Exit::Refused);
+            }
+            let which = numbered(position, hits);
+            if !pages.lines(&format!("{line}\n"), &which, output).await? {
+                break;
+            }
+            if range.set.is_none() {
+                self.listed(position);
             }
         }
         Ok(exit)

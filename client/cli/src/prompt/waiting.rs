@@ -15,9 +15,7 @@ use z3950::session::Session;
 use z3950_asn1::apdu::TriggerResourceControlRequest;
 
 use super::command::{CommandResult, Refusal, number, number_or};
-use super::settings::Reconnects;
-use super::state::OpenedSession;
-use super::state::{Finish, PendingRequest, Prompt};
+use super::state::{Finish, OpenedSession, PendingRequest, Prompt};
 use crate::console::exit::Exit;
 use crate::console::output::Output;
 use crate::console::report::explain;
@@ -65,16 +63,12 @@ impl Prompt {
         make: impl Fn(Session) -> Request,
         output: &mut Output,
     ) -> CommandResult {
-        let reconnects = self.settings.reconnects;
-        if reconnects != Reconnects::Never && self.place().is_some() && !self.is_open() {
-            self.reopen(output).await?;
-        }
-        let session = self.session()?;
-        let request = make(session.clone());
+        self.reopen_if_closed(output).await?;
         if !self.settings.auto_wait {
-            return self.leave_under_way(session, request).await;
+            return self.send(make, output).await;
         }
-        let finish = match request.await {
+        let reconnects = self.settings.reconnects;
+        let finish = match make(self.session()?).await {
             Err(error) if reconnects.allows(&error) => {
                 self.reopen(output).await?;
                 make(self.session()?).await?

@@ -16,7 +16,7 @@ struct Element {
 }
 
 /// The document with each element on its own line; unchanged if it is not well-formed.
-pub(super) fn indent(xml: &str) -> String {
+pub(crate) fn indent(xml: &str) -> String {
     let Some(lines) = lines(xml) else {
         return xml.to_owned();
     };

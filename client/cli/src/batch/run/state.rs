@@ -1,59 +1,50 @@
 //! The state of a run: pieces to their destination, answers to the report, and what is said at the end.
 
 use std::collections::BTreeMap;
-use std::io::Write;
-use std::sync::Arc;
+use std::iter::Peekable;
 use std::time::Duration;
 
 use z3950::retrieve::OutcomeName;
-use z3950::url::{Locator, Mode};
-use z3950_asn1::file::Growing;
 
 use crate::answer::{Answer, Ask, AskEvent};
 use crate::batch::arguments::Batch;
 use crate::batch::destination::Destination;
-use crate::batch::later::LaterAnswers;
 use crate::batch::progress::Progress;
-use crate::batch::report::{ReportForm, ReportLine};
-use crate::batch::resume::Tally;
+use crate::batch::report::{AskNames, Report, ReportLine, Tally};
 use crate::batch::sinks::Remains;
 use crate::batch::sync::Syncer;
 use crate::console::exit::Exit;
 use crate::console::interrupt::Stopped;
 use crate::console::output::{Failure, Output, Words};
-use crate::render::{counted, named, shown};
+use crate::render::{Style, counted, shown};
 
 /// What a run writes to, and its results so far.
 pub(super) struct BatchState<'a> {
-    pub(super) names: AskNames,
-    pub(super) destination: Destination,
-    pub(super) report: Option<(Growing, ReportForm)>,
-    /// Whether the report was passed to the syncing thread.
-    pub(super) report_is_noted: bool,
-    /// Answers of an earlier run that come after inputs that are asked again.
-    pub(super) later: Option<LaterAnswers>,
-    pub(super) syncer: Option<Syncer>,
+    names: AskNames,
+    destination: Destination,
+    report: Option<Report>,
+    syncer: Option<Syncer>,
     /// Counts of the current ask.
-    pub(super) of_ask: RecordCounts,
+    of_ask: RecordCounts,
     /// Counts of all answers of this run.
-    pub(super) records: RecordCounts,
+    records: RecordCounts,
     /// Whether an answer failed after some of its records.
-    pub(super) is_torn: bool,
+    is_torn: bool,
     /// The number of answers of earlier runs.
-    pub(super) before: u64,
+    before: u64,
     /// How many inputs had no answer.
-    pub(super) unanswered: u64,
+    unanswered: u64,
     /// For how many inputs each of several targets failed, and its first message.
-    pub(super) failed: BTreeMap<String, (u64, String)>,
+    failed: BTreeMap<String, (u64, String)>,
     /// All answers.
-    pub(super) tally: Tally,
-    pub(super) progress: Progress,
-    pub(super) output: &'a mut Output,
+    tally: Tally,
+    progress: Progress,
+    output: &'a mut Output,
 }
 
 /// How many records were received, written, and written after a repair.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct RecordCounts {
+struct RecordCounts {
     came: u64,
     written: u64,
     repaired: u64,
@@ -80,9 +71,53 @@ impl RecordCounts {
     }
 }
 
-impl BatchState<'_> {
-    /// Reports what earlier runs have done.
-    pub(super) fn begin(&self) {
+impl<'a> BatchState<'a> {
+    /// Opens output and report, without changing them.
+    pub(super) fn open(
+        arguments: &Batch,
+        style: Style,
+        names: AskNames,
+        progress: Progress,
+        output: &'a mut Output,
+    ) -> Result<Self, Failure> {
+        let destination = Destination::open(arguments, style, names.targets.len())?;
+        let path = arguments.report.as_deref();
+        Ok(Self {
+            names,
+            destination,
+            report: path.map(|path| Report::open(path, arguments)).transpose()?,
+            syncer: None,
+            of_ask: RecordCounts::default(),
+            records: RecordCounts::default(),
+            is_torn: false,
+            before: 0,
+            unanswered: 0,
+            failed: BTreeMap::new(),
+            tally: Tally::default(),
+            progress,
+            output,
+        })
+    }
+
+    /// Continues an earlier run, with `--resume`: takes the asks that it has answered from `asks`, and returns those that had no
+    /// answer and are asked again.
+    pub(super) fn resume(
+        &mut self,
+        arguments: &Batch,
+        asks: &mut Peekable<impl Iterator<Item = Result<Ask, Failure>>>,
+    ) -> Result<Vec<Ask>, Failure> {
+        let mut again = Vec::new();
+        if let Some(report) = &mut self.report {
+            let destination = &mut self.destination;
+            let resumed = report.resume(arguments, destination, asks, &self.names, self.output)?;
+            self.before = resumed.tally.total();
+            self.tally = resumed.tally;
+            again = resumed.later.map(|lines| lines.asks).unwrap_or_default();
+        }
+        if self.report.is_some() || matches!(self.destination, Destination::Folder { .. }) {
+            let unstarted = |error| Failure::machine("start the program's threads", &error);
+            self.syncer = Some(Syncer::start().map_err(unstarted)?);
+        }
         if self.before > 0 {
             let words = match (self.before, self.names.targets.len()) {
                 (1, 0 | 1) => "1 input was answered before".to_owned(),
@@ -92,12 +127,14 @@ impl BatchState<'_> {
             self.output.note(&words);
         }
         self.progress.begin(self.before);
+        Ok(again)
     }
 
     /// Takes an event of an ask. Messages that are in a report are only logged.
     pub(super) fn take(&mut self, ask: &Ask, event: AskEvent) -> Result<(), Failure> {
-        let number = self.names.number(ask);
-        self.put_back(number)?;
+        if let Some(report) = &mut self.report {
+            report.put_back(self.names.number(ask), &mut self.destination)?;
+        }
         match event {
             AskEvent::Piece(piece) => {
                 for words in &piece.words {
@@ -113,24 +150,6 @@ impl BatchState<'_> {
             }
             AskEvent::Answer(answer, took) => self.answered(ask, *answer, took),
         }
-    }
-
-    /// Puts answers of an earlier run back, up to that of the ask with this number.
-    pub(super) fn put_back(&mut self, end: u64) -> Result<(), Failure> {
-        let (Some((report, form)), Some(later)) = (&mut self.report, &mut self.later) else {
-            return Ok(());
-        };
-        while later.next().is_some_and(|next| next < end) {
-            let unwritten = |error| Failure::unwritten(report.path(), &error);
-            let (line, place) = later.take().map_err(unwritten)?;
-            let line = match self.destination.put_back(later, place)? {
-                Some(length) => form.with_length(&line, length).unwrap_or_default(),
-                None => line + "\n",
-            };
-            let written = report.write_all(line.as_bytes());
-            written.map_err(|error| Failure::unwritten(report.path(), &error))?;
-        }
-        Ok(())
     }
 
     fn answered(&mut self, ask: &Ask, mut answer: Answer, took: Duration) -> Result<(), Failure> {
@@ -157,8 +176,8 @@ impl BatchState<'_> {
             answer = answer.adding(&repaired);
         }
         self.is_torn |= of_ask.written > 0 && breaks_off(answer.outcome);
-        if let Some((report, form)) = &mut self.report {
-            let entry = ReportLine {
+        if let Some(report) = &mut self.report {
+            let line = ReportLine {
                 position: ask.position,
                 target,
                 input,
@@ -167,15 +186,7 @@ impl BatchState<'_> {
                 took,
                 length,
             };
-            let written = report.write_all(form.line(&entry).as_bytes());
-            written.map_err(|error| Failure::unwritten(report.path(), &error))?;
-        }
-        let number = self.names.number(ask);
-        if let Some((later, (report, _))) = self.later.as_mut().zip(self.report.as_ref())
-            && later.next() == Some(number)
-        {
-            let skipped = later.skip();
-            skipped.map_err(|error| Failure::unwritten(report.path(), &error))?;
+            report.add(self.names.number(ask), &line)?;
         }
         self.sync()?;
         self.progress.answered(&self.tally);
@@ -183,18 +194,13 @@ impl BatchState<'_> {
     }
 
     /// Passes what has been written to the syncing thread.
-    pub(super) fn sync(&mut self) -> Result<(), Failure> {
+    fn sync(&mut self) -> Result<(), Failure> {
         let Some(syncer) = &self.syncer else {
             return Ok(());
         };
         let mut written = self.destination.written()?;
-        if let Some((report, _)) = &mut self.report
-            && !self.report_is_noted
-        {
-            let handle = report.handle();
-            let handle = handle.map_err(|error| Failure::unwritten(report.path(), &error))?;
-            written.report = handle.map(Arc::new);
-            self.report_is_noted = true;
+        if let Some(report) = &mut self.report {
+            written.report = report.unnoted()?;
         }
         syncer.note(written);
         match syncer.has_failed() {
@@ -204,7 +210,7 @@ impl BatchState<'_> {
     }
 
     /// Waits until everything is on disk.
-    pub(super) fn synced(&mut self) -> Result<(), Failure> {
+    fn synced(&mut self) -> Result<(), Failure> {
         match self.syncer.take().map(Syncer::finish) {
             None | Some(Ok(())) => Ok(()),
             Some(Err(error)) => Err(Failure::Unwritten(format!(
@@ -214,7 +220,7 @@ impl BatchState<'_> {
     }
 
     /// `3 inputs: 2 delivered, 1 no match; 2 records written`, the last part if records go to a file.
-    pub(super) fn sum(&self, is_written: bool, is_over: bool) -> String {
+    fn sum(&self, is_written: bool, is_over: bool) -> String {
         let total = self.tally.total();
         let begin = match (total, self.names.targets.len()) {
             (0, _) if is_over => return "there are no inputs".to_owned(),
@@ -267,12 +273,12 @@ impl BatchState<'_> {
                 | Failure::Write(_)
                 | Failure::BrokenPipe))
         );
-        let put_back = match self.later.is_some() && !is_broken {
-            true => self
+        let put_back = match &mut self.report {
+            Some(report) if report.has_later() && !is_broken => self
                 .destination
                 .drop_incomplete()
-                .and_then(|()| self.put_back(u64::MAX)),
-            false => Ok(()),
+                .and_then(|()| report.put_back(u64::MAX, &mut self.destination)),
+            _ => Ok(()),
         };
         let synced = self.synced();
         let is_over = matches!(ran, Ok(Ok(())));
@@ -317,48 +323,11 @@ impl BatchState<'_> {
         put_back?;
         finished?;
         synced?;
-        if let Some((report, _)) = &mut self.report {
-            let synced = report.sync();
-            synced.map_err(|error| Failure::unwritten(report.path(), &error))?;
+        if let Some(report) = &mut self.report {
+            report.sync()?;
         }
         Ok(exit)
     }
-}
-
-/// How a report names an ask.
-#[derive(Debug)]
-pub(super) struct AskNames {
-    pub(super) targets: Vec<String>,
-    /// Whether inputs are URLs, possibly malformed.
-    pub(super) takes_urls: bool,
-}
-
-impl AskNames {
-    /// The number of an ask among all, from 0.
-    fn number(&self, ask: &Ask) -> u64 {
-        let [targets, target] = [self.targets.len().max(1), ask.target]
-            .map(|number| u64::try_from(number).unwrap_or(u64::MAX));
-        let before = ask.position.saturating_sub(1);
-        before.saturating_mul(targets).saturating_add(target)
-    }
-
-    /// The target and the input. Only users and passwords of URLs are left out, so that other inputs can be told apart.
-    pub(super) fn of(&self, ask: &Ask) -> (String, String) {
-        let target = self.targets.get(ask.target).cloned().unwrap_or_default();
-        let input = ask.input.trim_ascii();
-        let is_url = || input.is_ascii() && is_address(input);
-        let input = match self.takes_urls || is_url() {
-            true => named(input),
-            false => shown(input),
-        };
-        (target, input)
-    }
-}
-
-/// Whether this is a whole URL with a host.
-fn is_address(text: &[u8]) -> bool {
-    let has_host = text.windows(3).any(|part| part == b"://");
-    has_host && Locator::parse(text, Mode::Lenient).is_ok()
 }
 
 /// Whether an outcome means that further records are missing.

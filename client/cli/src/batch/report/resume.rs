@@ -7,8 +7,8 @@ use std::iter::Peekable;
 
 use z3950::retrieve::OutcomeName;
 
+use super::form::ReportForm;
 use super::later::LaterLines;
-use super::report::ReportForm;
 use crate::answer::{Ask, OR};
 use crate::console::exit::Exit;
 use crate::console::output::Failure;

@@ -5,13 +5,13 @@ use std::time::Duration;
 
 use super::*;
 use crate::answer::Answer;
-use crate::batch::inputs::Inputs;
+use crate::batch::inputs::{self, Inputs};
 use crate::batch::report::ReportLine;
 
 fn asks(inputs: &'static str) -> Peekable<impl Iterator<Item = Result<Ask, Failure>>> {
     let mut all = Inputs::default();
     all.add("inputs", Cursor::new(inputs));
-    super::super::inputs::asks(all, 1).peekable()
+    inputs::asks(all, 1).peekable()
 }
 
 fn shown(ask: &Ask) -> (String, String) {

@@ -9,7 +9,7 @@ use std::path::Path;
 
 use z3950_asn1::file::Growing;
 
-use super::report::ReportForm;
+use super::form::ReportForm;
 use crate::answer::Ask;
 
 /// Lines of a report from the first without an answer to the last with one.
@@ -25,7 +25,7 @@ pub(crate) struct LaterLines {
 }
 
 /// A copy of these lines and of their records.
-pub(super) struct LaterAnswers {
+pub(crate) struct LaterAnswers {
     lines: BufReader<File>,
     form: ReportForm,
     /// The records, and how many of their octets were put back; `None` if each answer has a file of its own.
@@ -82,7 +82,7 @@ impl LaterAnswers {
     }
 
     /// The records, from those of the line taken last on. All of them are to be read, or skipped.
-    pub(super) fn records(&mut self) -> Option<&mut BufReader<File>> {
+    pub(crate) fn records(&mut self) -> Option<&mut BufReader<File>> {
         self.records.as_mut().map(|(records, _)| records)
     }
 

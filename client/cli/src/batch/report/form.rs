@@ -1,0 +1,399 @@
+//! The lines of a report, one for each answer: as a table (`.tsv`, `.csv`) or as JSON (`.json`, `.jsonl`), written at once.
+//!
+//! | column | holds |
+//! |---|---|
+//! | `position`, `target`, `input` | the number of the input, from 1; the target; the input, with octets that are not text as `\xNN` |
+//! | `outcome`, `exit` | a word of `OutcomeName` such as `no match`; the exit code for this input alone |
+//! | `hits`, `step` | how many records match; which search found them |
+//! | `input_record`, `record` | the control numbers (001) of the record that is the input, and of those delivered |
+//! | `choice` | which of several records was taken, and why |
+//! | `diagnostic`, `message` | the server's diagnostic; a message if there is no record |
+//! | `milliseconds` | how long it took |
+//! | `length` | octets of the output so far, or of the file for this input |
+//!
+//! Unknown values are empty in the table and null in JSON, where `diagnostic` is an object with the keys `set`, `code`, `text`
+//! and `addinfo`.
+
+use std::path::Path;
+use std::time::Duration;
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+use z3950_marc::table::SEPARATOR;
+
+use crate::answer::Answer;
+use crate::render::shown;
+
+/// The columns, in the order of the table.
+const COLUMNS: [&str; 14] = [
+    "position",
+    "target",
+    "input",
+    "outcome",
+    "exit",
+    "hits",
+    "step",
+    "input_record",
+    "record",
+    "choice",
+    "diagnostic",
+    "message",
+    "milliseconds",
+    "length",
+];
+
+/// The most characters of a message or diagnostic in a line.
+const MAX_WORDS: usize = 2_000;
+
+/// How a report is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ReportForm {
+    /// Columns separated by tabs, after a line with their names.
+    Table,
+    /// The same with commas and quotation marks (RFC 4180), but lines end in LF.
+    Csv,
+    /// One object per line.
+    Json,
+}
+
+/// A line of a report, to be written.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct ReportLine {
+    /// The number of the input, from 1.
+    pub(crate) position: u64,
+    /// The target, on one line.
+    pub(crate) target: String,
+    /// The input, on one line.
+    pub(crate) input: String,
+    /// The control number of the input, if that is a record.
+    pub(crate) input_record: Option<String>,
+    pub(crate) answer: Answer,
+    pub(crate) took: Duration,
+    /// Octets of the output including its records.
+    pub(crate) length: u64,
+}
+
+/// What is read back from a line of a report.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub(super) struct ParsedLine {
+    pub(super) position: u64,
+    pub(super) target: Option<String>,
+    pub(super) input: String,
+    pub(super) outcome: String,
+    pub(super) exit: u8,
+    pub(super) length: u64,
+}
+
+impl ReportForm {
+    /// The form of a file's extension.
+    pub(crate) fn by_extension(path: &Path) -> Option<Self> {
+        match path.extension()?.to_str()? {
+            "tsv" => Some(Self::Table),
+            "csv" => Some(Self::Csv),
+            "json" | "jsonl" => Some(Self::Json),
+            _ => None,
+        }
+    }
+
+    /// The first line.
+    pub(crate) fn header(self) -> String {
+        match self {
+            Self::Table => COLUMNS.join("\t") + "\n",
+            Self::Csv => COLUMNS.join(",") + "\n",
+            Self::Json => String::new(),
+        }
+    }
+
+    /// Whether a line may begin like this.
+    pub(super) fn may_begin(self, begin: &[u8]) -> bool {
+        match self {
+            Self::Table | Self::Csv => begin
+                .iter()
+                .take_while(|octet| !matches!(octet, b'\t' | b','))
+                .all(u8::is_ascii_digit),
+            Self::Json => b"{".starts_with(begin) || begin.starts_with(b"{"),
+        }
+    }
+
+    /// A line for an answer.
+    pub(crate) fn line(self, entry: &ReportLine) -> String {
+        let answer = &entry.answer;
+        let milliseconds = u64::try_from(entry.took.as_millis()).unwrap_or(u64::MAX);
+        let line = json!({
+            "position": entry.position,
+            "target": Some(&entry.target).filter(|target| !target.is_empty()),
+            "input": entry.input,
+            "outcome": answer.outcome.as_str(),
+            "exit": answer.exit as u8,
+            "hits": answer.hits,
+            "step": answer.step_name.as_ref().or(answer.step.as_ref()),
+            "input_record": entry.input_record.as_deref().map(bounded),
+            "record": Some(bounded(&answer.records.join(SEPARATOR))).filter(|all| !all.is_empty()),
+            "choice": answer.choice.as_deref().map(bounded),
+            "diagnostic": answer.diagnostic.as_ref().map(bounded_values),
+            "message": answer.message.as_deref().map(bounded),
+            "milliseconds": milliseconds,
+            "length": entry.length,
+        });
+        match self {
+            Self::Json => format!("{line}\n"),
+            Self::Table => COLUMNS.map(|column| cell(line.get(column))).join("\t") + "\n",
+            Self::Csv => {
+                COLUMNS
+                    .map(|column| quoted(cell(line.get(column))))
+                    .join(",")
+                    + "\n"
+            }
+        }
+    }
+
+    /// The same line, without its end, with another length of the output.
+    pub(super) fn with_length(self, line: &str, length: u64) -> Option<String> {
+        match self {
+            Self::Table => {
+                let (rest, _) = line.rsplit_once('\t')?;
+                Some(format!("{rest}\t{length}\n"))
+            }
+            Self::Csv => {
+                let (rest, _) = line.rsplit_once(',')?;
+                Some(format!("{rest},{length}\n"))
+            }
+            Self::Json => {
+                let mut line: Value = serde_json::from_str(line).ok()?;
+                *line.get_mut("length")? = length.into();
+                Some(format!("{line}\n"))
+            }
+        }
+    }
+
+    /// Reads a line without its end; `None` if it is not one of a report.
+    pub(super) fn read(self, line: &str) -> Option<ParsedLine> {
+        if self == Self::Json {
+            return serde_json::from_str(line).ok();
+        }
+        let cells: Vec<String> = match self {
+            Self::Csv => unquoted(line),
+            _ => line.split('\t').map(str::to_owned).collect(),
+        };
+        let [position, target, input, outcome, exit, .., length] = cells.as_slice() else {
+            return None;
+        };
+        if cells.len() != COLUMNS.len() {
+            return None;
+        }
+        Some(ParsedLine {
+            position: position.parse().ok()?,
+            target: Some(target.clone()),
+            input: input.clone(),
+            outcome: outcome.clone(),
+            exit: exit.parse().ok()?,
+            length: length.parse().ok()?,
+        })
+    }
+}
+
+/// A cell of a table with commas.
+fn quoted(cell: String) -> String {
+    match cell.contains([',', '"']) {
+        true => format!("\"{}\"", cell.replace('"', "\"\"")),
+        false => cell,
+    }
+}
+
+/// The cells of a row with commas. Inside quotation marks, the parity of their number so far is odd.
+fn unquoted(line: &str) -> Vec<String> {
+    let mut cells = vec![String::new()];
+    let mut is_quoted = false;
+    let mut last = ' ';
+    for character in line.chars() {
+        let is_mark = character == '"';
+        match (character, cells.last_mut()) {
+            (',', _) if !is_quoted => cells.push(String::new()),
+            // Of two marks in a row, the second is text.
+            ('"', Some(cell)) if !is_quoted && last == '"' => cell.push('"'),
+            ('"', _) => {}
+            (character, Some(cell)) => cell.push(character),
+            (_, None) => {}
+        }
+        is_quoted ^= is_mark;
+        last = character;
+    }
+    cells
+}
+
+/// A value on one line.
+fn cell(value: Option<&Value>) -> String {
+    match value {
+        None | Some(Value::Null) => String::new(),
+        Some(Value::String(text)) => shown(text.as_bytes()),
+        Some(diagnostic @ Value::Object(_)) => shown(bounded(&in_words(diagnostic)).as_bytes()),
+        Some(other) => other.to_string(),
+    }
+}
+
+/// `114 Unsupported Use attribute (1=9)`
+fn in_words(diagnostic: &Value) -> String {
+    let text = |key: &str| match diagnostic.get(key) {
+        Some(Value::String(text)) => text.clone(),
+        None | Some(Value::Null) => String::new(),
+        Some(other) => other.to_string(),
+    };
+    let said = format!("{} {}", text("code"), text("text"));
+    match text("addinfo") {
+        addinfo if addinfo.is_empty() => said.trim().to_owned(),
+        addinfo => format!("{} ({addinfo})", said.trim()),
+    }
+}
+
+/// At most [`MAX_WORDS`] characters.
+fn bounded(words: &str) -> &str {
+    let end = words.char_indices().nth(MAX_WORDS);
+    end.and_then(|(end, _)| words.get(..end)).unwrap_or(words)
+}
+
+fn bounded_values(object: &Value) -> Value {
+    let Value::Object(object) = object else {
+        return object.clone();
+    };
+    let values = object.iter().map(|(key, value)| match value {
+        Value::String(text) => (key.clone(), bounded(text).into()),
+        other => (key.clone(), other.clone()),
+    });
+    Value::Object(values.collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use z3950::retrieve::OutcomeName;
+
+    use super::*;
+    use crate::batch::arguments::Batch;
+    use crate::console::exit::Exit;
+
+    fn entry() -> ReportLine {
+        ReportLine {
+            position: 7,
+            target: "lib.example/books".to_owned(),
+            input: "isbn:0\\x09".to_owned(),
+            answer: Answer {
+                outcome: OutcomeName::SearchRefused,
+                exit: Exit::Refused,
+                hits: None,
+                step: Some("1=7".to_owned()),
+                step_name: Some("ISBN".to_owned()),
+                target: None,
+                choice: Some("2, \"of\" 3".to_owned()),
+                records: vec!["b1".to_owned(), "b2".to_owned()],
+                sources: None,
+                failed: Vec::new(),
+                diagnostic: Some(json!({
+                    "set": "1.2.840.10003.4.1",
+                    "code": 114,
+                    "text": "Unsupported Use attribute",
+                    "addinfo": "1=\t9",
+                })),
+                message: Some("refused\nby the server".to_owned()),
+            },
+            input_record: Some("old\t1".to_owned()),
+            took: Duration::from_micros(12_900),
+            length: 4_096,
+        }
+    }
+
+    #[test]
+    fn lines_have_every_column_and_read_back() {
+        for (form, expected) in [
+            (
+                ReportForm::Table,
+                "7\tlib.example/books\tisbn:0\\x09\tsearch refused\t5\t\tISBN\told\\x091\tb1 | b2\t2, \"of\" 3\t114 Unsupported Use attribute (1=\\x099)\t\
+                 refused\\x0aby the server\t12\t4096\n",
+            ),
+            (
+                ReportForm::Csv,
+                "7,lib.example/books,isbn:0\\x09,search refused,5,,ISBN,old\\x091,b1 | b2,\"2, \"\"of\"\" 3\",114 Unsupported Use \
+                 attribute (1=\\x099),refused\\x0aby the server,12,4096\n",
+            ),
+            (
+                ReportForm::Json,
+                "{\"position\":7,\"target\":\"lib.example/books\",\"input\":\"isbn:0\\\\x09\",\"outcome\":\"search refused\",\
+                 \"exit\":5,\"hits\":null,\"step\":\"ISBN\",\"input_record\":\"old\\t1\",\"record\":\"b1 | b2\",\"choice\":\"2, \\\"of\\\" 3\",\"diagnostic\":{\"set\":\"1.2.840.10003.4.1\",\"code\":114,\
+                 \"text\":\"Unsupported Use attribute\",\"addinfo\":\"1=\\t9\"},\"message\":\"refused\\nby the server\",\
+                 \"milliseconds\":12,\"length\":4096}\n",
+            ),
+        ] {
+            let line = form.line(&entry());
+            assert_eq!(line, expected);
+            let kept = form.read(line.trim_end_matches('\n')).expect("a line");
+            let found = (kept.position, kept.exit, kept.length);
+            assert_eq!(found, (7, 5, 4_096));
+            assert_eq!(
+                (kept.target, kept.input),
+                (Some(entry().target), entry().input)
+            );
+            assert_eq!(form.read(&line[1..line.len() / 2]), None);
+            let moved = form.with_length(line.trim_end_matches('\n'), 7);
+            assert_eq!(moved, Some(line.replace("4096", "7")));
+        }
+    }
+
+    #[test]
+    fn marks_in_cells_are_read_back() {
+        for cell in [
+            "", "a", "a,b", "\"", "\"\"", "a\"b", "\",\"", ",", "a\"", "\"a",
+        ] {
+            let line = [quoted(cell.to_owned()), quoted(cell.to_owned())].join(",");
+            assert_eq!(unquoted(&line), [cell, cell], "{line}");
+        }
+    }
+
+    #[test]
+    fn the_help_lists_every_column() {
+        let command = <Batch as clap::Args>::augment_args(clap::Command::new("batch"));
+        let mut options = command.get_arguments();
+        let report = options.find(|option| option.get_id() == "report");
+        let help = report.and_then(clap::Arg::get_long_help).expect("a help");
+        let help = help.to_string().replace(['(', ')', ',', '.'], " ");
+        let words: Vec<&str> = help.split_whitespace().collect();
+        for column in COLUMNS {
+            assert!(words.contains(&column), "{column}");
+        }
+    }
+
+    #[test]
+    fn text_from_servers_is_bounded() {
+        let mut entry = entry();
+        let long = "é".repeat(MAX_WORDS * 3);
+        entry.answer.message = Some(long.clone());
+        entry.answer.diagnostic = Some(json!({ "code": 1, "text": long, "addinfo": long }));
+        for (form, most) in [
+            (ReportForm::Table, 4 * MAX_WORDS),
+            (ReportForm::Json, 6 * MAX_WORDS + 400),
+        ] {
+            let line = form.line(&entry);
+            assert!(line.len() <= most + 400, "{}", line.len());
+        }
+    }
+
+    #[test]
+    fn the_page_on_batches_describes_every_column() {
+        let page = include_str!("../../../../docs/batches.md");
+        for column in COLUMNS {
+            let row = format!("\n| `{column}` | ");
+            assert!(page.contains(&row), "{column}");
+        }
+    }
+
+    #[test]
+    fn extensions_are_forms() {
+        for (name, form) in [
+            ("a.tsv", Some(ReportForm::Table)),
+            ("a.csv", Some(ReportForm::Csv)),
+            ("a.json", Some(ReportForm::Json)),
+            ("a.jsonl", Some(ReportForm::Json)),
+            ("a.txt", None),
+            ("tsv", None),
+        ] {
+            assert_eq!(ReportForm::by_extension(Path::new(name)), form, "{name}");
+        }
+    }
+}

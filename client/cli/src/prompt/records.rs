@@ -1,0 +1,297 @@
+//! Records of a result set by position: ranges as they are typed, and the requests for their records (Z39.50-2003 §3.2.3), a few
+//! at a time.
+
+use std::collections::VecDeque;
+
+use z3950::error::{Diagnostics, Error};
+use z3950::profile::Profile;
+use z3950::service::ResultRecord;
+use z3950::service::present::PresentOptions;
+use z3950::session::Session;
+use z3950_asn1::apdu::{CompSpec, DatabaseName, ElementSpec, External, Specification};
+use z3950_asn1::bib1::diagnostics::Condition;
+use z3950_asn1::oid::Oid;
+use z3950_asn1::types::InternationalString;
+
+use super::command::Refusal;
+use super::state::Prompt;
+use crate::console::exit::Exit;
+use crate::render::counted;
+
+/// How many records to request at once by default.
+const CHUNK: u64 = 20;
+
+/// More records than any server has: larger counts mean all records of a set of unknown size.
+const ENDLESS: u64 = u64::MAX / 2;
+
+/// A range of a result set; positions are from 1.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct RecordRange {
+    pub(super) start: u64,
+    pub(super) count: u64,
+    /// The set, if not the current one.
+    pub(super) set: Option<String>,
+}
+
+impl RecordRange {
+    /// Records of the current set.
+    pub(super) fn new(start: u64, count: u64) -> Self {
+        let set = None;
+        Self { start, count, set }
+    }
+}
+
+impl Prompt {
+    /// The position of one record: as written, else that of the record last shown, or the first.
+    pub(super) fn position(&self, text: &str) -> Result<u64, Refusal> {
+        let set = self.result_set()?;
+        if text.is_empty() {
+            return Ok(set.next.saturating_sub(1).max(1));
+        }
+        let range = range(text).filter(|range| range.count == 1 && range.set.is_none());
+        let range = range.ok_or(Refusal::Usage)?;
+        self.check(&range)?;
+        Ok(range.start)
+    }
+
+    /// `all`, `N`, `N-LAST`, `N+M[+SET]`, or nothing for the next record.
+    pub(super) fn range(&self, text: &str) -> Result<RecordRange, Refusal> {
+        match text {
+            "" => {
+                let set = self.result_set()?;
+                if let Some(hits) = set.hits.filter(|hits| set.next > *hits) {
+                    return Err(Refusal::wrong(match hits {
+                        0 => "the result set is empty".to_owned(),
+                        1 => "the only record has been shown".to_owned(),
+                        hits => format!("all {hits} records have been shown"),
+                    }));
+                }
+                Ok(RecordRange::new(set.next, 1))
+            }
+            "all" => {
+                let hits = self.result_set()?.hits;
+                Ok(RecordRange::new(1, hits.unwrap_or(u64::MAX)))
+            }
+            text => {
+                let range = range(text).ok_or(Refusal::Usage)?;
+                if range.set.is_none() {
+                    self.result_set()?;
+                }
+                self.check(&range)?;
+                let left = self.hits(&range).map(|hits| hits - range.start + 1);
+                let count = left.map_or(range.count, |left| range.count.min(left));
+                Ok(RecordRange { count, ..range })
+            }
+        }
+    }
+
+    /// Refuses a range that begins after the last record.
+    fn check(&self, range: &RecordRange) -> Result<(), Refusal> {
+        match self.hits(range) {
+            Some(0) => Err(Refusal::wrong("the result set is empty")),
+            Some(hits) if range.start > hits => Err(Refusal::wrong(format!(
+                "there is no record {}: the result set has {}",
+                range.start,
+                counted(hits, "record")
+            ))),
+            _ => Ok(()),
+        }
+    }
+
+    /// The number of records in the set of a range, if known.
+    pub(super) fn hits(&self, range: &RecordRange) -> Option<u64> {
+        let place = self.place()?;
+        match &range.set {
+            Some(name) => place.hits.get(name).copied().flatten(),
+            None => place.result_set.as_ref()?.hits,
+        }
+    }
+
+    /// Reads the records of a range.
+    pub(super) fn reader(&self, range: &RecordRange) -> Result<RangeReader, Refusal> {
+        Ok(RangeReader {
+            options: self.present_options(range)?,
+            session: self.session()?,
+            position: range.start,
+            end: range.start.saturating_add(range.count),
+            chunk: self.chunk(),
+            come: VecDeque::new(),
+        })
+    }
+
+    /// The record at a position of the current set, and its database, if the server names it: in this syntax, or else in the form of
+    /// the settings.
+    pub(super) async fn record_in(
+        &self,
+        syntax: Option<Oid>,
+        position: u64,
+    ) -> Result<(Option<DatabaseName>, External), Refusal> {
+        let mut reader = self.reader(&RecordRange::new(position, 1))?;
+        if syntax.is_some() {
+            reader.options.record_syntax = syntax;
+            reader.options.composition = None;
+        }
+        match reader.next().await? {
+            Some((
+                _,
+                ResultRecord::Record {
+                    database, external, ..
+                },
+            )) => Ok((database.map(DatabaseName), external)),
+            Some((_, ResultRecord::Diagnostic { diagnostic, .. })) => {
+                let reason = Diagnostics(vec![diagnostic]).to_string();
+                Err(Refusal::Because(Exit::Refused, reason))
+            }
+            None => Err(Refusal::wrong("the server sent no record")),
+        }
+    }
+
+    /// How the records of a range are requested.
+    pub(super) fn present_options(&self, range: &RecordRange) -> Result<PresentOptions, Refusal> {
+        let settings = &self.settings;
+        let result_set = match &range.set {
+            Some(name) => name.clone(),
+            None => self.result_set()?.name,
+        };
+        let (syntaxes, element_set) = (self.record_syntaxes(), self.element_set());
+        let is_choice = syntaxes.len() > 1;
+        let mut options = PresentOptions::default();
+        options.result_set = result_set.as_str().into();
+        options.record_syntax = syntaxes.first().copied().filter(|_| !is_choice);
+        options.composition = (settings.schema.is_some() || is_choice).then(|| CompSpec {
+            select_alternative_syntax: is_choice,
+            generic: Some(Specification {
+                schema: settings.schema.clone().into(),
+                element_spec: element_set.clone().map(ElementSpec::ElementSetName),
+            }),
+            db_specific: None,
+            record_syntax: is_choice.then_some(syntaxes),
+        });
+        options.element_set = element_set;
+        options.other_info = settings.other_info();
+        Ok(options)
+    }
+
+    /// The record syntaxes to request, best first: those of the settings, else that of the profile.
+    pub(super) fn record_syntaxes(&self) -> Vec<Oid> {
+        let known = |profile: &Profile| profile.record_syntax;
+        match self.settings.record_syntaxes.as_slice() {
+            [] => self.profile().and_then(known).into_iter().collect(),
+            named => named.to_vec(),
+        }
+    }
+
+    /// The element set to request: that of the settings, else that of the profile.
+    pub(super) fn element_set(&self) -> Option<InternationalString> {
+        let known = |profile: &Profile| profile.element_set.as_deref().map(Into::into);
+        let named = self.settings.element_set.clone();
+        named.or_else(|| self.profile().and_then(known))
+    }
+
+    /// How many records to request at once.
+    pub(super) fn chunk(&self) -> u64 {
+        let known = self.profile().and_then(|profile| profile.chunk);
+        known.map_or(CHUNK, u64::from).max(1)
+    }
+}
+
+/// Presents records until all of a range have come, as a server may send fewer than requested.
+pub(super) struct RangeReader {
+    session: Session,
+    options: PresentOptions,
+    /// The position of the next record.
+    position: u64,
+    /// The position after the last record.
+    end: u64,
+    chunk: u64,
+    /// Records that have come already.
+    come: VecDeque<ResultRecord>,
+}
+
+impl RangeReader {
+    /// The next record and its position; `None` after the last.
+    pub(super) async fn next(&mut self) -> Result<Option<(u64, ResultRecord)>, Refusal> {
+        if self.come.is_empty() {
+            self.come = self.fetch().await?.into();
+        }
+        let position = self.position;
+        self.position = position.saturating_add(1);
+        Ok(self.come.pop_front().map(|record| (position, record)))
+    }
+
+    /// Presents up to `chunk` records; at least one, unless the size of the set is unknown and it ends here. If the server lacks
+    /// resources, `chunk` is reduced.
+    async fn fetch(&mut self) -> Result<Vec<ResultRecord>, Refusal> {
+        let (position, count) = (self.position, self.end.saturating_sub(self.position));
+        let is_endless = count > ENDLESS;
+        let mut asked = count.min(self.chunk);
+        while asked > 0 {
+            match self.session.present(position, asked, &self.options).await {
+                Err(Error::Refused { diagnostics, .. })
+                    if (asked > 1
+                        && diagnostics.condition() == Some(Condition::RESOURCES_EXHAUSTED.0))
+                        || (is_endless && diagnostics.has(Condition::OUT_OF_RANGE.0)) =>
+                {
+                    asked /= 2;
+                    self.chunk = asked;
+                }
+                Ok(result) if result.records.is_empty() && !is_endless => {
+                    let words = format!("the server sent no record at position {position}");
+                    return Err(Refusal::Because(Exit::Transport, words));
+                }
+                result => return Ok(result?.records),
+            }
+        }
+        Ok(Vec::new())
+    }
+}
+
+/// `N`, `N-LAST`, `N+M` or `N+M+SET`, numbers from 1.
+fn range(text: &str) -> Option<RecordRange> {
+    let number = |text: &str| text.trim().parse().ok().filter(|&number: &u64| number > 0);
+    if let Some((first, last)) = text.split_once('-')
+        && let (Some(start), Some(last)) = (number(first), number(last))
+    {
+        let count = last.checked_sub(start)?.saturating_add(1);
+        return Some(RecordRange::new(start, count));
+    }
+    let mut parts = text.splitn(3, '+').map(str::trim);
+    Some(RecordRange {
+        start: number(parts.next()?)?,
+        count: parts.next().map_or(Some(1), number)?,
+        set: parts.next().map(str::to_owned),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_count_from_1() {
+        let of = |start, count, set: Option<&str>| {
+            Some(RecordRange {
+                start,
+                count,
+                set: set.map(str::to_owned),
+            })
+        };
+        for (text, expected) in [
+            ("3", of(3, 1, None)),
+            ("3+10", of(3, 10, None)),
+            ("3 + 10", of(3, 10, None)),
+            ("1+1+2", of(1, 1, Some("2"))),
+            ("1-3", of(1, 3, None)),
+            ("2 - 2", of(2, 1, None)),
+            ("3-1", None),
+            ("0-3", None),
+            ("0", None),
+            ("1+0", None),
+            ("-1", None),
+            ("x", None),
+            ("99999999999999999999", None),
+        ] {
+            assert_eq!(range(text), expected, "{text}");
+        }
+    }
+}
