@@ -1,0 +1,95 @@
+//! The settings that the command line gives: an option for each setting that has one.
+
+use std::path::PathBuf;
+
+use clap::parser::ValueSource;
+use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, value_parser};
+
+use super::access::ACCESS;
+use super::limits::LIMITS;
+use super::setting::{Field, Setting};
+use super::{Config, LOG, TOP};
+
+/// The options that are given, with their values.
+#[derive(Clone, Debug)]
+pub(crate) struct GivenSettings(ArgMatches);
+
+/// The settings that may have an option.
+pub(super) fn settings() -> impl Iterator<Item = &'static Setting<Config>> {
+    let tables = [&TOP, &LIMITS, &ACCESS, &LOG];
+    tables.into_iter().flat_map(|table| table.settings)
+}
+
+impl Args for GivenSettings {
+    fn augment_args(command: Command) -> Command {
+        let mut defaults = Config::default();
+        command.args(settings().filter_map(|setting| argument(setting, &mut defaults)))
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        Self::augment_args(command)
+    }
+}
+
+/// The option of a setting.
+fn argument(setting: &'static Setting<Config>, defaults: &mut Config) -> Option<Arg> {
+    let option = setting.option?;
+    let argument = Arg::new(option.name)
+        .long(option.name)
+        .help(setting.help(defaults))
+        .help_heading(option.heading);
+    if let Field::Flag(_) = setting.field {
+        return Some(argument.action(ArgAction::SetTrue));
+    }
+    let argument = argument.value_name(option.value);
+    Some(match setting.field {
+        Field::Path(_) => argument.value_parser(value_parser!(PathBuf)),
+        Field::Paths(_) => argument
+            .value_parser(value_parser!(PathBuf))
+            .action(ArgAction::Append),
+        _ => argument.value_parser(|text: &str| {
+            let set = setting.set(text, &mut Config::default());
+            set.map(|()| text.to_owned())
+        }),
+    })
+}
+
+impl FromArgMatches for GivenSettings {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        Ok(Self(matches.clone()))
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        self.0 = matches.clone();
+        Ok(())
+    }
+}
+
+impl GivenSettings {
+    /// Whether an option is given.
+    pub(crate) fn has(&self, option: &str) -> bool {
+        self.0.value_source(option) == Some(ValueSource::CommandLine)
+    }
+
+    /// Sets the fields of the settings that are given.
+    pub(crate) fn apply(&self, config: &mut Config) {
+        for setting in settings() {
+            let Some(option) = setting.option.filter(|option| self.has(option.name)) else {
+                continue;
+            };
+            let paths = || self.0.get_many(option.name).into_iter().flatten().cloned();
+            match setting.field {
+                Field::Flag(field) => *field(config) = !option.name.starts_with("no-"),
+                Field::Path(field) => *field(config) = paths().next(),
+                Field::Paths(field) => *field(config) = paths().collect(),
+                _ => {
+                    let texts = self.0.get_many::<String>(option.name);
+                    for text in texts.into_iter().flatten() {
+                        // The parser of the option has refused others.
+                        let _ = setting.set(text, config);
+                    }
+                }
+            }
+        }
+    }
+}
