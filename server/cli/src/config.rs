@@ -15,6 +15,7 @@ mod profile;
 mod remote;
 mod section;
 mod setting;
+mod unit;
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -76,7 +77,7 @@ settings! {
         /// Addresses to listen on: HOST:PORT, [IPV6]:PORT or unix:PATH. Port 0 picks a free one.
         ///listen = ["127.0.0.1:2100"]
         listeners: Vec<ListenerConfig> = Vec::new(),
-        "listen": Other(|config, value| config.listeners = listeners::addresses(value));
+        "listen": Other(|config, value| listeners::addresses(value, &mut config.listeners));
 
         /// Answer HTTP requests for /metrics (in the text format of Prometheus) and /healthz on an address, such as 127.0.0.1:9210 or
         /// unix:/run/z3950d.status.
@@ -145,7 +146,7 @@ settings! {
         faults: Faults = Faults::new(),
         "faults": Other(|config, value| faults::rules(value, &mut config.faults));
 
-        "listener": Tables(&[&listeners::LISTENER], |config, value| config.listeners.extend(listeners::read(value)));
+        "listener": Tables(&[&listeners::LISTENER], |config, value| config.listeners.extend(value.tables(listeners::listener).into_iter().flatten()));
 
         // Read after the indexes, which engines name.
         databases: Vec<DatabaseFiles> = Vec::new(),
@@ -155,7 +156,7 @@ settings! {
         "gateway": Tables(&[&gateway::GATEWAY], |config, value| config.gateway = gateway::read(value));
 
         limits: Limits = Limits::default(),
-        "limits": Tables(&[&limits::LIMITS], |config, value| limits::read(config, value));
+        "limits": Tables(&[&limits::LIMITS], limits::read);
 
         offer: Offer = Offer::default(),
         "offer": Tables(&[&access::OFFER], |config, value| value.fill(&access::OFFER, &mut config.offer));

@@ -6,7 +6,7 @@ use z3950_asn1::bib1::diagnostics::Condition;
 use z3950_server::Offer;
 use z3950_server::access::{Challenge, User};
 
-use super::section::{Value, number, string, text, word};
+use super::section::{Value, flag, number, string, text};
 use super::setting::settings;
 use super::{Config, LISTENERS};
 
@@ -31,15 +31,14 @@ settings! {
         /// Languages of messages that clients may choose from (ISO 639-2).
         ///languages = ["eng"]
         "languages": Other(|offer, value| {
-            let code = |value| text(value).filter(|code| code.len() == 3);
-            let codes = value.list("a code of three letters", code);
+            let codes = value.list("a code of three letters", |value| text(value).filter(|code| code.len() == 3));
             if !codes.is_empty() {
                 offer.languages = codes;
             }
         });
         /// Ask the client whether to go on before a search with more hits is answered.
         ///ask-above = 10000
-        "ask-above": Count(0, |offer| &mut offer.ask_above);
+        "ask-above": Number(Count, 0, |offer| &mut offer.ask_above);
         /// Whether there is a database IR-Explain-1.
         "explain": Flag(|offer| &mut offer.explain);
     }
@@ -72,7 +71,7 @@ settings! {
 
     USER "[[access.user]]": User = User::default() => {
         ///name = "ann"
-        "name": Other(|user, value| value.set("a text", text, &mut user.name)), required();
+        "name": Required(|user, value| value.set("a text", text, &mut user.name));
         ///group = "staff"
         "group": Other(|user, value| value.set("a text", any_text, &mut user.group));
         ///password = "secret"
@@ -82,10 +81,10 @@ settings! {
         "databases": Other(|user, value| user.databases = Some(value.list("the name of a database", text)));
         /// Whether this user may update databases, wherever from; if not said, as clients without a name may.
         ///update = true
-        "update": Other(|user, value| value.set("true or false", DeValue::as_bool, &mut user.update));
+        "update": Other(|user, value| value.set("true or false", flag, &mut user.update));
         /// Sessions of this user at once.
         ///sessions = 4
-        "sessions": Count(0, |user| &mut user.sessions);
+        "sessions": Number(Count, 0, |user| &mut user.sessions);
     }
 
     /// A user who is always refused, with this Bib-1 condition.
@@ -109,10 +108,13 @@ fn version(value: &DeValue<'_>) -> Option<ProtocolVersion> {
 }
 
 fn challenge(value: &DeValue<'_>) -> Option<Challenge> {
-    match word(value)? {
-        "prompts" => Some(Challenge::Prompts),
-        words => Some(Challenge::Simple(words.to_owned())),
-    }
+    let words = text(value)?;
+    let is_prompts = words == "prompts";
+    Some(if is_prompts {
+        Challenge::Prompts
+    } else {
+        Challenge::Simple(words)
+    })
 }
 
 /// A text, which may be empty.

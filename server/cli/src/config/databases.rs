@@ -36,7 +36,7 @@ settings! {
     /// A database. Repeat the table for further ones.
     DATABASE "[[database]]": DatabaseTable = DatabaseTable::default() => {
         ///name = "books"
-        "name": Other(|table, value| value.set("a text", text, &mut table.files.name)), required();
+        "name": Required(|table, value| value.set("a text", text, &mut table.files.name));
         ///title = "Books of the town library"
         "title": Text(|table| &mut table.files.title);
         ///description = "Everything on the shelves since 1950"

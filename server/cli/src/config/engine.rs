@@ -59,8 +59,8 @@ settings! {
         ///scan = ["any", "title", "author", "subject", "isbn", "issn", "date", "publisher", "language"]
         "scan": Other(|table, value| table.engine.uses.scan = texts(value, |names| named_indexes(&table.points, names)));
         /// The longest wait for an answer, and connections with each server.
-        "answer-time": Time(1, |table| &mut table.engine.options.answer_time);
-        "connections": Count(1, |table| &mut table.engine.options.connections);
+        "answer-time": Number(Time, MILLISECOND, |table| &mut table.engine.options.answer_time);
+        "connections": Number(Count, 1, |table| &mut table.engine.options.connections);
         /// Whether a search fails if a node does not answer; otherwise it finds what the others have, and the answer says so. --strict
         /// sets it for all databases.
         "strict": Flag(|table| &mut table.engine.options.strict);
@@ -97,7 +97,7 @@ fn replicas(value: &Value<'_>, engine: &mut EngineSettings) {
         engine.line = item.at();
         if let Some(address) = item.parse(str::parse::<EngineAddress>) {
             if replicas.iter().any(|known| known.is_same_server(&address)) {
-                item.note(format!("engine: {address} is listed twice"));
+                item.note_key(format_args!("{address} is listed twice"));
             }
             replicas.push(address);
         }
@@ -110,12 +110,10 @@ fn texts<T, E: Display>(
     value: &Value<'_>,
     read: impl FnOnce(&[String]) -> Vec<Result<T, E>>,
 ) -> Vec<String> {
-    let items = value.items().into_iter();
-    let listed = items.filter_map(|item| Some((item, item.listed("a text", text)?)));
-    let (items, texts): (Vec<_>, Vec<_>) = listed.unzip();
+    let (items, texts): (Vec<_>, Vec<_>) = value.listed("a text", text).into_iter().unzip();
     for (item, read) in items.into_iter().zip(read(&texts)) {
         if let Err(error) = read {
-            item.note(format!("{}: {error}", item.key));
+            item.note_key(error);
         }
     }
     texts

@@ -4,7 +4,7 @@ use std::mem;
 
 use z3950_server::fault::{Fault, Faults, Rule, When};
 
-use super::section::{Value, number, string};
+use super::section::{Value, number, text};
 use super::setting::{parse, settings};
 
 /// A rule being read.
@@ -27,13 +27,13 @@ settings! {
         ///nth-of-all = 2
         "nth-of-all": Other(|rule, value| rule.restrict(value, value.read("a number from 1", number::<u32>)));
         ///database = "books"
-        "database": Other(|rule, value| rule.restrict(value, value.read("a text", string)));
+        "database": Other(|rule, value| rule.restrict(value, value.read("a text", text)));
         ///docid = "pg1342"
-        "docid": Other(|rule, value| rule.restrict(value, value.read("a text", string)));
+        "docid": Other(|rule, value| rule.restrict(value, value.read("a text", text)));
         ///syntax = "usmarc"
-        "syntax": Other(|rule, value| rule.restrict(value, value.read("a text", string)));
+        "syntax": Other(|rule, value| rule.restrict(value, value.read("a text", text)));
         ///do = "delay 500ms"
-        "do": Parsed(|rule, text| parse(text).map(|fault| rule.fault = Some(fault))), required();
+        "do": Required(|rule, value| rule.fault = value.parse(str::parse));
     }
 }
 
@@ -45,7 +45,7 @@ impl FaultTable {
         };
         match self.when.clone().with(value.key, &condition.to_string()) {
             Ok(when) => self.when = when,
-            Err(reason) => value.note_table(format!("{}: {reason}", value.key)),
+            Err(reason) => value.section.note(format!("{}: {reason}", value.key)),
         }
     }
 }

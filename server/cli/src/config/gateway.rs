@@ -32,10 +32,10 @@ settings! {
         /// Carry out the URLs of all servers at public addresses, at the default ports of their schemes.
         "open": Flag(|gateway| &mut gateway.options.targets.open);
         /// The longest time for a URL, octets of a record, and URLs that are carried out at once, in all and for one address.
-        "time": Time(1, |gateway| &mut gateway.options.time);
-        "octets": Octets(1024, |gateway| &mut gateway.options.octets);
-        "requests": Count(1, |gateway| &mut gateway.options.requests);
-        "requests-per-address": Count(1, |gateway| &mut gateway.options.requests_per_address);
+        "time": Number(Time, MILLISECOND, |gateway| &mut gateway.options.time);
+        "octets": Number(Octets, 1024, |gateway| &mut gateway.options.octets);
+        "requests": Number(Count, 1, |gateway| &mut gateway.options.requests);
+        "requests-per-address": Number(Count, 1, |gateway| &mut gateway.options.requests_per_address);
     }
 }
 

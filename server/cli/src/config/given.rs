@@ -33,15 +33,13 @@ impl Args for GivenSettings {
 
 /// The option of a setting.
 fn argument(setting: &'static Setting<Config>, defaults: &mut Config) -> Option<Arg> {
-    let option = setting.option?;
-    let argument = Arg::new(option.name)
-        .long(option.name)
-        .help(setting.help(defaults))
-        .help_heading(option.heading);
+    let (name, value, heading) = *setting.option.first()?;
+    let help = setting.help(name, defaults);
+    let argument = Arg::new(name).long(name).help(help).help_heading(heading);
     if let Field::Flag(_) = setting.field {
         return Some(argument.action(ArgAction::SetTrue));
     }
-    let argument = argument.value_name(option.value);
+    let argument = argument.value_name(value);
     Some(match setting.field {
         Field::Path(_) => argument.value_parser(value_parser!(PathBuf)),
         Field::Paths(_) => argument
@@ -74,19 +72,17 @@ impl GivenSettings {
     /// Sets the fields of the settings that are given.
     pub(crate) fn apply(&self, config: &mut Config) {
         for setting in settings() {
-            let Some(option) = setting.option.filter(|option| self.has(option.name)) else {
-                continue;
-            };
-            let paths = || self.0.get_many(option.name).into_iter().flatten().cloned();
-            match setting.field {
-                Field::Flag(field) => *field(config) = !option.name.starts_with("no-"),
-                Field::Path(field) => *field(config) = paths().next(),
-                Field::Paths(field) => *field(config) = paths().collect(),
-                _ => {
-                    let texts = self.0.get_many::<String>(option.name);
-                    for text in texts.into_iter().flatten() {
-                        // The parser of the option has refused others.
-                        let _ = setting.set(text, config);
+            let names = setting.option.iter().map(|(name, ..)| *name);
+            for name in names.filter(|name| self.has(name)) {
+                let paths = || self.0.get_many(name).into_iter().flatten().cloned();
+                match setting.field {
+                    Field::Flag(field) => *field(config) = !name.starts_with("no-"),
+                    Field::Path(field) => *field(config) = paths().next(),
+                    Field::Paths(field) => *field(config) = paths().collect(),
+                    _ => {
+                        let text = self.0.get_one::<String>(name);
+                        // The parser of the option has refused texts that would not do.
+                        let _ = text.map(|text| setting.set(text, config));
                     }
                 }
             }

@@ -10,82 +10,82 @@ settings! {
     LIMITS "[limits]": Config = Config::default() => {
         /// Serve at most so many sessions at once, the last tenth for addresses that have none. A further client takes the place of
         /// a connection without a session, or of the session that is idle the longest of the address with the most, or waits.
-        "sessions": Count(1, |config| &mut config.limits.sessions), option("max-sessions", "N", "Limits");
+        "sessions": Number(Count, 1, |config| &mut config.limits.sessions), option("max-sessions", "N", "Limits");
         /// Serve at most so many sessions per client address, by default half of all; further connections are closed.
         ///sessions-per-address = 100
-        "sessions-per-address": Count(1, |config| &mut config.limits.sessions_per_address), option("max-sessions-per-address", "N", "Limits");
+        "sessions-per-address": Number(Count, 1, |config| &mut config.limits.sessions_per_address), option("max-sessions-per-address", "N", "Limits");
         /// Connections that wait for room; further ones are closed.
-        "waiting": Count(0, |config| &mut config.limits.waiting);
+        "waiting": Number(Count, 0, |config| &mut config.limits.waiting);
         /// Sessions that one request for a page or a gateway has with the server at once; further ones wait.
-        "sessions-per-request": Count(1, |config| &mut config.limits.sessions_per_request);
+        "sessions-per-request": Number(Count, 1, |config| &mut config.limits.sessions_per_request);
         /// The largest APDU accepted before Init, and after it.
-        "apdu-size-before-init": Octets(KIB, |config| &mut config.limits.apdu_size_before_init);
-        "apdu-size": Octets(KIB, |config| &mut config.limits.apdu_size);
+        "apdu-size-before-init": Number(Octets, KIB, |config| &mut config.limits.apdu_size_before_init);
+        "apdu-size": Number(Octets, KIB, |config| &mut config.limits.apdu_size);
         /// What one response may hold: octets of records, octets of a single record, and records.
-        "preferred-message-size": Octets(KIB, |config| &mut config.limits.preferred_message_size);
-        "exceptional-record-size": Octets(KIB, |config| &mut config.limits.exceptional_record_size);
-        "records-per-response": Count(1, |config| &mut config.limits.records_per_response);
+        "preferred-message-size": Number(Octets, KIB, |config| &mut config.limits.preferred_message_size);
+        "exceptional-record-size": Number(Octets, KIB, |config| &mut config.limits.exceptional_record_size);
+        "records-per-response": Number(Count, 1, |config| &mut config.limits.records_per_response);
         /// Answers of more than 64 records that are made at once, each of which takes memory; others wait.
-        "large-answers": Count(1, |config| &mut config.limits.large_answers);
+        "large-answers": Number(Count, 1, |config| &mut config.limits.large_answers);
         /// Records in an answer of SRU where the request names no number.
-        "sru-records": Count(0, |config| &mut config.limits.sru_records);
+        "sru-records": Number(Count, 0, |config| &mut config.limits.sru_records);
         /// Result sets that requests of SRU have kept for later ones, of which half may be for one address, and how long one is kept
         /// without being used.
-        "sru-sets": Count(0, |config| &mut config.limits.sru_sets);
-        "sru-set-time": Time(0, |config| &mut config.limits.sru_set_time);
+        "sru-sets": Number(Count, 0, |config| &mut config.limits.sru_sets);
+        "sru-set-time": Number(Time, 0, |config| &mut config.limits.sru_set_time);
         /// Segments in the answer to one Present.
-        "segments": Count(1, |config| &mut config.limits.segments);
+        "segments": Number(Count, 1, |config| &mut config.limits.segments);
         /// Requests accepted while one is being answered, in octets, and operations of one session that may run side by side.
-        "read-ahead": Octets(0, |config| &mut config.limits.read_ahead);
-        "concurrent-operations": Count(1, |config| &mut config.limits.concurrent_operations);
+        "read-ahead": Number(Octets, 0, |config| &mut config.limits.read_ahead);
+        "concurrent-operations": Number(Count, 1, |config| &mut config.limits.concurrent_operations);
         /// Octets kept for one session, and for all of them: result sets with their names, requests (16 times their octets) until they
         /// are answered, and answers (twice) until they are sent. More is refused with diagnostic 31. Tasks may take half of
         /// server-octets. By default, server-octets is a quarter of what the process may have: of the memory of the machine, of the
         /// cgroup or of `ulimit -v`, whichever is least; less where loading has left less. More than is left is lowered to that.
-        "session-octets": Octets(0, |config| &mut config.limits.session_octets);
+        "session-octets": Number(Octets, 0, |config| &mut config.limits.session_octets);
         ///server-octets = "256MiB"
-        "server-octets": Octets(MIB, |config| &mut config.limits.server_octets);
+        "server-octets": Number(Octets, MIB, |config| &mut config.limits.server_octets);
         /// What one session may keep: result sets, hits over all of them, and the octets of the name of one.
-        "result-sets": Count(1, |config| &mut config.limits.result_sets);
-        "hits": Count(1, |config| &mut config.limits.hits);
+        "result-sets": Number(Count, 1, |config| &mut config.limits.result_sets);
+        "hits": Number(Count, 1, |config| &mut config.limits.hits);
         // The result set `default` needs 7.
-        "result-set-name": Octets(7, |config| &mut config.limits.result_set_name);
+        "result-set-name": Number(Octets, 7, |config| &mut config.limits.result_set_name);
         /// What one request may ask for; query-text is the size of a query in CCL or CQL.
-        "query-text": Octets(0, |config| &mut config.limits.query_text);
-        "databases-per-search": Count(1, |config| &mut config.limits.databases_per_search);
-        "scan-terms": Count(1, |config| &mut config.limits.scan_terms);
-        "sort-keys": Count(1, |config| &mut config.limits.sort_keys);
-        "sorted-records": Count(1, |config| &mut config.limits.sorted_records);
-        "term-counts": Count(0, |config| &mut config.limits.term_counts);
-        "facets": Count(0, |config| &mut config.limits.facets);
-        "facet-terms": Count(0, |config| &mut config.limits.facet_terms);
+        "query-text": Number(Octets, 0, |config| &mut config.limits.query_text);
+        "databases-per-search": Number(Count, 1, |config| &mut config.limits.databases_per_search);
+        "scan-terms": Number(Count, 1, |config| &mut config.limits.scan_terms);
+        "sort-keys": Number(Count, 1, |config| &mut config.limits.sort_keys);
+        "sorted-records": Number(Count, 1, |config| &mut config.limits.sorted_records);
+        "term-counts": Number(Count, 0, |config| &mut config.limits.term_counts);
+        "facets": Number(Count, 0, |config| &mut config.limits.facets);
+        "facet-terms": Number(Count, 0, |config| &mut config.limits.facet_terms);
         /// Failed attempts to authenticate before the connection is closed.
-        "refusals": Count(1, |config| &mut config.limits.refusals);
+        "refusals": Number(Count, 1, |config| &mut config.limits.refusals);
         /// The delay of the answer to a wrong password, which each further one from the same address doubles, up to 32 times, until a
         /// right one or ten quiet minutes; 0 for none. Addresses that are remembered for it.
-        "refusal-delay": Time(0, |config| &mut config.limits.refusal_delay);
-        "refused-addresses": Count(1, |config| &mut config.limits.refused_addresses);
+        "refusal-delay": Number(Time, 0, |config| &mut config.limits.refusal_delay);
+        "refused-addresses": Number(Count, 1, |config| &mut config.limits.refused_addresses);
         /// Tasks of extended services kept, their packages in octets, and the hits of persistent result sets.
-        "tasks": Count(0, |config| &mut config.tasks.tasks);
-        "task-octets": Octets(0, |config| &mut config.tasks.octets);
-        "task-hits": Count(0, |config| &mut config.tasks.hits);
+        "tasks": Number(Count, 0, |config| &mut config.tasks.tasks);
+        "task-octets": Number(Octets, 0, |config| &mut config.tasks.octets);
+        "task-hits": Number(Count, 0, |config| &mut config.tasks.hits);
         /// Changes of a saved database in its journal, in octets, before they are folded into the file.
         ///journal-octets = "16MiB"
-        "journal-octets": Octets(1, |config| &mut config.journal_octets);
+        "journal-octets": Number(Octets, 1, |config| &mut config.journal_octets);
         /// From the connection to the end of Init, and from the first octet of a request of HTTP to its last. If the server is full,
         /// connections without a session and idle sessions keep their places for init-patience and idle-patience.
-        "init-time": Time(1, |config| &mut config.limits.init_time);
-        "init-patience": Time(0, |config| &mut config.limits.init_patience);
-        "idle-patience": Time(0, |config| &mut config.limits.idle_patience);
+        "init-time": Number(Time, MILLISECOND, |config| &mut config.limits.init_time);
+        "init-patience": Number(Time, 0, |config| &mut config.limits.init_patience);
+        "idle-patience": Number(Time, 0, |config| &mut config.limits.idle_patience);
         /// To answer a request, with the time in which others take their turns.
-        "operation-time": TimeOrNever(1, |config| &mut config.limits.operation_time);
+        "operation-time": Number(TimeOrNever, MILLISECOND, |config| &mut config.limits.operation_time);
         /// End a session after this time without a request.
-        "idle-time": TimeOrNever(1, |config| &mut config.limits.idle_time), option("idle-timeout", "SECONDS", "Limits");
+        "idle-time": Number(TimeOrNever, MILLISECOND, |config| &mut config.limits.idle_time), option("idle-timeout", "SECONDS", "Limits");
         /// For the client to read some of an answer, and the last Close.
-        "write-time": Time(1, |config| &mut config.limits.write_time);
-        "linger-time": Time(0, |config| &mut config.limits.linger_time);
+        "write-time": Number(Time, MILLISECOND, |config| &mut config.limits.write_time);
+        "linger-time": Number(Time, 0, |config| &mut config.limits.linger_time);
         /// On a signal to stop, wait this long for answers in progress.
-        "drain-time": Time(0, |config| &mut config.limits.drain_time), option("drain", "SECONDS", "Limits");
+        "drain-time": Number(Time, 0, |config| &mut config.limits.drain_time), option("drain", "SECONDS", "Limits");
     }
 }
 

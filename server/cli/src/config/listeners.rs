@@ -6,8 +6,8 @@ use std::str::FromStr;
 
 use toml::de::DeValue;
 
-use super::section::{Section, Value, string};
-use super::setting::{parse, settings};
+use super::section::{Section, Value, flag, string};
+use super::setting::settings;
 
 /// A listener.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -110,10 +110,10 @@ settings! {
     /// further listeners.
     LISTENER "[[listener]]": ListenerTable = ListenerTable::default() => {
         ///address = "0.0.0.0:2101"
-        "address": Parsed(|listener, text| parse(text).map(|place| listener.address = Some(place))), required();
+        "address": Required(|listener, value| listener.address = value.parse(str::parse));
         ///http = true
         "http": Other(|listener, value| {
-            value.set("true or false", |value| value.as_bool().map(|is_http| !is_http), &mut listener.is_z3950_only);
+            value.set("true or false", |value| flag(value).map(|is_http| !is_http), &mut listener.is_z3950_only);
         });
         /// The certificate chain in PEM, the server's own certificate first, and its private key.
         ///certificate = "server.pem"
@@ -139,26 +139,18 @@ fn clients(value: &DeValue<'_>) -> Option<Option<bool>> {
     }
 }
 
-/// The listeners of `listen`.
-pub(super) fn addresses(value: &Value<'_>) -> Vec<ListenerConfig> {
-    let items = value.items().into_iter();
-    let places = items.filter_map(|item| {
-        let place = item.text().map(ListenAddress::from_str);
-        if let Some(Ok(place)) = place {
-            return Some(place.in_folder(item.folder()).into());
+/// Adds the listeners of `listen`.
+pub(super) fn addresses(value: &Value<'_>, listeners: &mut Vec<ListenerConfig>) {
+    for item in value.items() {
+        match item.text().map(ListenAddress::from_str) {
+            Some(Ok(place)) => listeners.push(place.in_folder(item.section.folder).into()),
+            _ => item.note_key(ListenAddressError),
         }
-        item.note(format!("listen: {ListenAddressError}"));
-        None
-    });
-    places.collect()
+    }
 }
 
-/// The listeners of `[[listener]]`.
-pub(super) fn read(value: &Value<'_>) -> Vec<ListenerConfig> {
-    value.tables(listener).into_iter().flatten().collect()
-}
-
-fn listener(section: &Section<'_>) -> Option<ListenerConfig> {
+/// Reads a table of `[[listener]]`.
+pub(super) fn listener(section: &Section<'_>) -> Option<ListenerConfig> {
     let mut listener = ListenerTable::default();
     section.fill(&[&LISTENER], &mut listener);
     match (&listener.authorities, listener.clients) {
@@ -180,7 +172,7 @@ fn listener(section: &Section<'_>) -> Option<ListenerConfig> {
         key,
         clients,
     });
-    let place = listener.address?.in_folder(section.folder());
+    let place = listener.address?.in_folder(section.folder);
     if tls.is_some() && matches!(place, ListenAddress::Unix(_)) {
         section.note("there is no TLS on a Unix socket");
     }

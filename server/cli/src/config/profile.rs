@@ -5,7 +5,7 @@ use z3950_asn1::bib1::attributes::{COMPLETENESS, POSITION, RELATION, STRUCTURE, 
 use z3950_asn1::bib1::diagnostics::Condition;
 use z3950_server::memory::{AccessPoint, AccessPoints, Kind, Profile, Treatment};
 
-use super::section::{Value, number, string, word};
+use super::section::{Value, number, string, text};
 use super::setting::{parse, settings};
 
 settings! {
@@ -22,7 +22,7 @@ settings! {
         "proximity": Flag(|profile| &mut profile.proximity);
         "result-sets": Flag(|profile| &mut profile.result_sets);
         /// The fewest characters of a truncated word; shorter ones are refused (9).
-        "shortest-truncated": Count(0, |profile| &mut profile.shortest_truncated);
+        "shortest-truncated": Number(Count, 0, |profile| &mut profile.shortest_truncated);
         /// The condition for a term of a type that its index cannot compare.
         ///term-type = 229
         "term-type": Other(|profile, value| {
@@ -71,9 +71,7 @@ settings! {
     /// A further index, or another one under a name that exists.
     INDEX "[[index]]": AccessPoint = AccessPoint::new("", Kind::Text) => {
         ///name = "shelf"
-        "name": Other(|index, value| {
-            value.set("a text", |name| word(name).map(str::to_lowercase), &mut index.name);
-        }), required();
+        "name": Required(|index, value| value.set("a text", |name| Some(text(name)?.to_lowercase()), &mut index.name));
         /// Use attributes that search it.
         ///use = [20, 53]
         "use": Other(|index, value| index.uses = value.list("a number", number));

@@ -3,7 +3,7 @@
 use z3950_front::remote::RemoteOptions;
 
 use super::databases::{DatabaseTable, note_keys_of};
-use super::section::{Section, word};
+use super::section::{Section, text};
 use super::setting::settings;
 
 settings! {
@@ -14,22 +14,22 @@ settings! {
         /// Addresses, URLs, or names of profiles. One target alone is searched as NAME@TARGET: union@127.0.0.1:9903/cat.
         ///targets = ["z39.50s://127.0.0.1:9901/books", "127.0.0.1:9903/cat", "http://127.0.0.1:9902/cat"]
         "targets": Other(|table, value| {
-            table.remote.targets = value.list("a text", |value| Some(word(value)?.trim().to_owned()));
+            table.remote.targets = value.list("a text", |value| Some(text(value)?.trim().to_owned()));
         });
         /// The longest wait for a target, and for all of them; one that is late has no hits, and the answer says so.
-        "target-time": Time(1, |table| &mut table.remote.target_time);
-        "total-time": Time(1, |table| &mut table.remote.total_time);
+        "target-time": Number(Time, MILLISECOND, |table| &mut table.remote.target_time);
+        "total-time": Number(Time, MILLISECOND, |table| &mut table.remote.total_time);
         /// How long equal searches share an answer after it arrived.
-        "fresh": Time(0, |table| &mut table.remote.fresh);
+        "fresh": Number(Time, 0, |table| &mut table.remote.fresh);
         /// Sessions with each target, unless its profile allows fewer. Searches share them.
-        "sessions": Count(1, |table| &mut table.remote.sessions);
+        "sessions": Number(Count, 1, |table| &mut table.remote.sessions);
         /// Octets of records that are kept for the next requests.
-        "cache-octets": Octets(0, |table| &mut table.remote.cache_octets);
+        "cache-octets": Number(Octets, 0, |table| &mut table.remote.cache_octets);
         /// Records of several targets that a sort puts in order; later ones are diagnostics.
-        "sorted-records": Count(0, |table| &mut table.remote.sorted_records);
+        "sorted-records": Number(Count, 0, |table| &mut table.remote.sorted_records);
         /// Records of one edition become one hit, if they are among the first of their targets; how many of each target are compared.
         "merge": Flag(|table| &mut table.remote.merge);
-        "merge-records": Count(0, |table| &mut table.remote.merge_records);
+        "merge-records": Number(Count, 0, |table| &mut table.remote.merge_records);
     }
 }
 

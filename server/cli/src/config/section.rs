@@ -4,13 +4,11 @@ use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
-use z3950_server::units;
 
-use super::setting::Table;
+use super::setting::{Field, Table};
 
 /// The errors so far: the position in the text, in octets, and the message.
 #[derive(Debug, Default)]
@@ -33,7 +31,7 @@ impl Notes {
 pub(super) struct Section<'a> {
     notes: &'a Notes,
     /// The folder that paths are relative to.
-    folder: &'a Path,
+    pub(super) folder: &'a Path,
     /// Its header, such as `[limits]` or `[[database]]`; empty for the top-level table.
     header: String,
     table: &'a DeTable<'a>,
@@ -58,33 +56,26 @@ impl<'a> Section<'a> {
         let mut known = BTreeSet::new();
         for setting in tables.iter().flat_map(|table| table.settings) {
             let is_first = known.insert(setting.key);
-            match self.value(setting.key) {
-                Some(value) if is_first => setting.read(&value, into),
-                None if is_first && setting.is_required => {
-                    self.note(format!("{} is missing", setting.key));
-                }
+            match (self.value(setting.key), &setting.field) {
+                (Some(value), _) if is_first => setting.read(&value, into),
+                (None, Field::Required(_)) => self.note(format!("{} is missing", setting.key)),
                 _ => {}
             }
         }
         let known: Vec<_> = known.into_iter().collect();
-        for key in self.table.keys() {
-            let name: &str = key.get_ref();
-            if !known.contains(&name) {
-                let known = known.join(", ");
-                let reason = format!("unknown key {name:?}; known keys: {known}");
-                self.note_at(key.span().start, reason);
-            }
+        let keys = self.table.keys();
+        for key in keys.filter(|key| !known.contains(&&**key.get_ref())) {
+            let (name, known) = (key.get_ref(), known.join(", "));
+            self.note_at(
+                key.span().start,
+                format!("unknown key {name:?}; known keys: {known}"),
+            );
         }
     }
 
     /// Whether the key is present.
     pub(super) fn has(&self, key: &'static str) -> bool {
         self.value(key).is_some()
-    }
-
-    /// The folder that paths are relative to.
-    pub(super) fn folder(&self) -> &'a Path {
-        self.folder
     }
 
     /// The value of a key.
@@ -100,26 +91,22 @@ impl<'a> Section<'a> {
     }
 
     /// Notes an error about the table.
-    pub(super) fn note(&self, reason: impl Into<String>) {
+    pub(super) fn note(&self, reason: impl Display) {
         self.note_at(self.at, reason);
     }
 
-    fn note_at(&self, at: usize, reason: impl Into<String>) {
-        let reason = reason.into();
-        self.notes.add(
-            at,
-            match &*self.header {
-                "" => reason,
-                header => format!("{header} {reason}"),
-            },
-        );
+    fn note_at(&self, at: usize, reason: impl Display) {
+        let blank = if self.header.is_empty() { "" } else { " " };
+        self.notes
+            .add(at, format!("{}{blank}{reason}", self.header));
     }
 }
 
 /// The value of a key, or one of the values in its list.
 #[derive(Clone, Copy)]
 pub(super) struct Value<'a> {
-    section: &'a Section<'a>,
+    /// The table that holds it.
+    pub(super) section: &'a Section<'a>,
     pub(super) key: &'static str,
     is_listed: bool,
     value: &'a Spanned<DeValue<'a>>,
@@ -130,20 +117,11 @@ impl<'a> Value<'a> {
     pub(super) fn read<V>(
         &self,
         what: &str,
-        convert: impl FnOnce(&'a DeValue<'a>) -> Option<V>,
-    ) -> Option<V> {
-        self.convert("is not", what, convert)
-    }
-
-    fn convert<V>(
-        &self,
-        fault: &str,
-        what: &str,
-        convert: impl FnOnce(&'a DeValue<'a>) -> Option<V>,
+        convert: impl Fn(&DeValue<'_>) -> Option<V>,
     ) -> Option<V> {
         let converted = convert(self.value.get_ref());
         if converted.is_none() {
-            self.note(format!("{} {fault} {what}", self.key));
+            self.note(format!("{} is not {what}", self.key));
         }
         converted
     }
@@ -152,7 +130,7 @@ impl<'a> Value<'a> {
     pub(super) fn set<V, F: From<V>>(
         &self,
         what: &str,
-        convert: impl FnOnce(&'a DeValue<'a>) -> Option<V>,
+        convert: impl Fn(&DeValue<'_>) -> Option<V>,
         field: &mut F,
     ) {
         if let Some(value) = self.read(what, convert) {
@@ -160,74 +138,75 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// The value, if it is a text.
-    pub(super) fn text(&self) -> Option<&'a str> {
-        string(self.value.get_ref())
-    }
-
     /// A path, relative to the folder of the file.
     pub(super) fn path(&self) -> Option<PathBuf> {
-        Some(self.folder().join(self.read("a path", word)?))
+        Some(self.section.folder.join(self.read("a path", text)?))
     }
 
     /// What a text says. An error of the parser is noted.
     pub(super) fn parse<V, E: Display>(
         &self,
-        parse: impl FnOnce(&'a str) -> Result<V, E>,
+        parse: impl FnOnce(&str) -> Result<V, E>,
     ) -> Option<V> {
-        let parsed = parse(self.read("a text", string)?);
-        parsed
-            .map_err(|reason| self.note(format!("{}: {reason}", self.key)))
-            .ok()
+        let parsed = parse(self.text().or_else(|| self.read("a text", |_| None))?);
+        parsed.map_err(|reason| self.note_key(reason)).ok()
+    }
+
+    /// The value, if it is a text.
+    pub(super) fn text(&self) -> Option<&'a str> {
+        string(self.value.get_ref())
     }
 
     /// The values of a list, or the single value.
     pub(super) fn items(&self) -> Vec<Value<'a>> {
-        match self.value.get_ref() {
-            DeValue::Array(values) => values
-                .iter()
-                .map(|value| Value {
-                    is_listed: true,
-                    value,
-                    ..*self
-                })
-                .collect(),
-            _ => vec![*self],
+        let DeValue::Array(values) = self.value.get_ref() else {
+            return vec![*self];
+        };
+        let item = |value| Value {
+            is_listed: true,
+            value,
+            ..*self
+        };
+        values.iter().map(item).collect()
+    }
+
+    /// The values of a list, each converted, with their positions; wrong ones are noted and left out.
+    pub(super) fn listed<V>(
+        &self,
+        what: &str,
+        convert: impl Fn(&DeValue<'_>) -> Option<V>,
+    ) -> Vec<(Value<'a>, V)> {
+        let mut listed = Vec::new();
+        for item in self.items() {
+            match convert(item.value.get_ref()) {
+                Some(converted) => listed.push((item, converted)),
+                None => item.note(format!("{} holds a value that is not {what}", self.key)),
+            }
         }
+        listed
     }
 
     /// The values of a list, each converted; wrong ones are noted and left out.
     pub(super) fn list<V>(
         &self,
         what: &str,
-        convert: impl Fn(&'a DeValue<'a>) -> Option<V>,
+        convert: impl Fn(&DeValue<'_>) -> Option<V>,
     ) -> Vec<V> {
-        let items = self.items().into_iter();
-        items
-            .filter_map(|item| item.listed(what, &convert))
-            .collect()
-    }
-
-    /// One of the values of a list. `None`, and a note of what was expected, if it is wrong.
-    pub(super) fn listed<V>(
-        &self,
-        what: &str,
-        convert: impl FnOnce(&'a DeValue<'a>) -> Option<V>,
-    ) -> Option<V> {
-        self.convert("holds a value that is not", what, convert)
+        let listed = self.listed(what, convert).into_iter();
+        listed.map(|(_, converted)| converted).collect()
     }
 
     /// The paths of a list, relative to the folder of the file.
     pub(super) fn paths(&self) -> Vec<PathBuf> {
-        let paths = self.list("a path", word).into_iter();
-        paths.map(|path| self.folder().join(path)).collect()
+        let paths = self.list("a path", text).into_iter();
+        paths.map(|path| self.section.folder.join(path)).collect()
     }
 
     /// Takes in each text of a list. Errors are noted.
-    pub(super) fn each<E: Display>(&self, mut take: impl FnMut(&'a str) -> Result<(), E>) {
-        for item in self.items() {
-            if let Some(Err(reason)) = item.listed("a text", string).map(&mut take) {
-                item.note(format!("{}: {reason}", self.key));
+    pub(super) fn each<E: Display>(&self, mut take: impl FnMut(&str) -> Result<(), E>) {
+        for (item, text) in self.listed("a text", |value| string(value).map(str::to_owned)) {
+            if let Err(reason) = take(&text) {
+                item.note_key(reason);
             }
         }
     }
@@ -240,18 +219,18 @@ impl<'a> Value<'a> {
         };
         let above = self.section.header.trim_matches(['[', ']']);
         let between = if above.is_empty() { "" } else { "." };
-        let name = format!("{above}{between}{}", self.key);
+        let name = format!("[{above}{between}{}]", self.key);
         let header = if self.is_listed {
-            format!("[[{name}]]")
-        } else {
             format!("[{name}]")
+        } else {
+            name
         };
+        let at = self.at();
         Some(read(&Section {
-            notes: self.section.notes,
-            folder: self.section.folder,
             header,
             table,
-            at: self.at(),
+            at,
+            ..*self.section
         }))
     }
 
@@ -266,44 +245,29 @@ impl<'a> Value<'a> {
         items.filter_map(|item| item.table(&mut read)).collect()
     }
 
-    /// The folder that paths are relative to.
-    pub(super) fn folder(&self) -> &'a Path {
-        self.section.folder
-    }
-
     /// The position in the text, in octets.
     pub(super) fn at(&self) -> usize {
         self.value.span().start
     }
 
     /// Notes an error about the value.
-    pub(super) fn note(&self, reason: impl Into<String>) {
+    pub(super) fn note(&self, reason: impl Display) {
         self.section.note_at(self.at(), reason);
     }
 
-    /// Notes an error about the table that holds the value.
-    pub(super) fn note_table(&self, reason: impl Into<String>) {
-        self.section.note(reason);
-    }
-
-    /// The value that was read, unless it is less than the key takes, which is noted.
-    pub(super) fn at_least<V: PartialOrd>(
-        &self,
-        least: V,
-        shown: impl Display,
-        read: Option<V>,
-    ) -> Option<V> {
-        let value = read?;
-        if value < least {
-            self.note(format!("{} must be at least {shown}", self.key));
-            return None;
-        }
-        Some(value)
+    /// Notes an error about the value, which is to be named.
+    pub(super) fn note_key(&self, reason: impl Display) {
+        self.note(format_args!("{}: {reason}", self.key));
     }
 }
 
+/// True or false.
+pub(super) fn flag(value: &DeValue<'_>) -> Option<bool> {
+    value.as_bool()
+}
+
 /// A text.
-pub(super) fn string<'a>(value: &'a DeValue<'a>) -> Option<&'a str> {
+pub(super) fn string<'a>(value: &'a DeValue<'_>) -> Option<&'a str> {
     match value {
         DeValue::String(text) => Some(text),
         _ => None,
@@ -311,13 +275,9 @@ pub(super) fn string<'a>(value: &'a DeValue<'a>) -> Option<&'a str> {
 }
 
 /// A text that is not empty.
-pub(super) fn word<'a>(value: &'a DeValue<'a>) -> Option<&'a str> {
-    string(value).filter(|text| !text.is_empty())
-}
-
-/// [`word`] of its own.
 pub(super) fn text(value: &DeValue<'_>) -> Option<String> {
-    word(value).map(str::to_owned)
+    let text = string(value).filter(|text| !text.is_empty());
+    text.map(str::to_owned)
 }
 
 /// An integer in the range of the type.
@@ -327,20 +287,4 @@ pub(super) fn number<T: TryFrom<i64>>(value: &DeValue<'_>) -> Option<T> {
     };
     let number = i64::from_str_radix(number.as_str(), number.radix()).ok()?;
     T::try_from(number).ok()
-}
-
-/// A time with its unit, or a number of seconds.
-pub(super) fn duration(value: &DeValue<'_>) -> Option<Duration> {
-    match string(value) {
-        Some(text) => units::duration(text),
-        None => number(value).map(Duration::from_secs),
-    }
-}
-
-/// A number of octets, with or without a unit.
-pub(super) fn octets(value: &DeValue<'_>) -> Option<u64> {
-    match string(value) {
-        Some(text) => units::octets(text)?.try_into().ok(),
-        None => number(value),
-    }
 }

@@ -229,13 +229,13 @@ fn the_help_of_an_option_is_the_explanation_of_its_key() {
     let lines: Vec<_> = template.lines().collect();
     let mut options = 0;
     for setting in given::settings() {
-        let Some(option) = setting.option else {
+        let Some((option, ..)) = setting.option.first() else {
             continue;
         };
         options += 1;
         let mut arguments = command.get_arguments();
-        let argument = arguments.find(|known| known.get_long() == Some(option.name));
-        let help = argument.and_then(clap::Arg::get_help).expect(option.name);
+        let argument = arguments.find(|known| known.get_long() == Some(*option));
+        let help = argument.and_then(clap::Arg::get_help).expect(option);
         let help = help.to_string();
         let key = format!("{} = ", setting.key);
         let is_explained = lines.iter().enumerate().any(|(place, line)| {
@@ -243,7 +243,7 @@ fn the_help_of_an_option_is_the_explanation_of_its_key() {
             let mut explanation: Vec<_> = above.map_while(|line| line.strip_prefix("# ")).collect();
             explanation.reverse();
             let explanation = explanation.join(" ");
-            let expected = match option.name.strip_prefix("no-") {
+            let expected = match option.strip_prefix("no-") {
                 Some(_) => explanation.replacen("Serve", "Do not serve", 1),
                 None => explanation,
             };
@@ -251,7 +251,7 @@ fn the_help_of_an_option_is_the_explanation_of_its_key() {
             let is_key = line.trim_start_matches('#').starts_with(&key);
             is_key && !expected.is_empty() && help.starts_with(expected)
         });
-        assert!(is_explained, "{}: {help}", option.name);
+        assert!(is_explained, "{option}: {help}");
     }
     assert!(options > 20, "{options}");
 }
