@@ -6,7 +6,7 @@ use z3950_asn1::bib1::diagnostics::Condition;
 use z3950_server::Offer;
 use z3950_server::access::{Challenge, User};
 
-use super::section::{Value, flag, number, string, text};
+use super::section::{Value, any_text, flag, number, string, text};
 use super::setting::settings;
 use super::{Config, LISTENERS};
 
@@ -115,11 +115,6 @@ fn challenge(value: &DeValue<'_>) -> Option<Challenge> {
     } else {
         Challenge::Simple(words)
     })
-}
-
-/// A text, which may be empty.
-fn any_text(value: &DeValue<'_>) -> Option<String> {
-    string(value).map(str::to_owned)
 }
 
 /// Sets a field to a text, or to nothing if it is empty.

@@ -4,7 +4,7 @@ use std::mem;
 
 use z3950_server::fault::{Fault, Faults, Rule, When};
 
-use super::section::{Value, number, text};
+use super::section::{Value, any_text, number};
 use super::setting::{parse, settings};
 
 /// A rule being read.
@@ -27,11 +27,11 @@ settings! {
         ///nth-of-all = 2
         "nth-of-all": Other(|rule, value| rule.restrict(value, value.read("a number from 1", number::<u32>)));
         ///database = "books"
-        "database": Other(|rule, value| rule.restrict(value, value.read("a text", text)));
+        "database": Other(|rule, value| rule.restrict(value, value.read("a text", any_text)));
         ///docid = "pg1342"
-        "docid": Other(|rule, value| rule.restrict(value, value.read("a text", text)));
+        "docid": Other(|rule, value| rule.restrict(value, value.read("a text", any_text)));
         ///syntax = "usmarc"
-        "syntax": Other(|rule, value| rule.restrict(value, value.read("a text", text)));
+        "syntax": Other(|rule, value| rule.restrict(value, value.read("a text", any_text)));
         ///do = "delay 500ms"
         "do": Required(|rule, value| rule.fault = value.parse(str::parse));
     }

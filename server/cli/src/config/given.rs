@@ -7,7 +7,7 @@ use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, value_pars
 
 use super::access::ACCESS;
 use super::limits::LIMITS;
-use super::setting::{Field, Setting};
+use super::setting::{Setting, SettingField};
 use super::{Config, LOG, TOP};
 
 /// The options that are given, with their values.
@@ -36,13 +36,13 @@ fn argument(setting: &'static Setting<Config>, defaults: &mut Config) -> Option<
     let (name, value, heading) = *setting.option.first()?;
     let help = setting.help(name, defaults);
     let argument = Arg::new(name).long(name).help(help).help_heading(heading);
-    if let Field::Flag(_) = setting.field {
+    if let SettingField::Flag(_) = setting.field {
         return Some(argument.action(ArgAction::SetTrue));
     }
     let argument = argument.value_name(value);
     Some(match setting.field {
-        Field::Path(_) => argument.value_parser(value_parser!(PathBuf)),
-        Field::Paths(_) => argument
+        SettingField::Path(_) => argument.value_parser(value_parser!(PathBuf)),
+        SettingField::Paths(_) => argument
             .value_parser(value_parser!(PathBuf))
             .action(ArgAction::Append),
         _ => argument.value_parser(|text: &str| {
@@ -76,9 +76,9 @@ impl GivenSettings {
             for name in names.filter(|name| self.has(name)) {
                 let paths = || self.0.get_many(name).into_iter().flatten().cloned();
                 match setting.field {
-                    Field::Flag(field) => *field(config) = !name.starts_with("no-"),
-                    Field::Path(field) => *field(config) = paths().next(),
-                    Field::Paths(field) => *field(config) = paths().collect(),
+                    SettingField::Flag(field) => *field(config) = !name.starts_with("no-"),
+                    SettingField::Path(field) => *field(config) = paths().next(),
+                    SettingField::Paths(field) => *field(config) = paths().collect(),
                     _ => {
                         let text = self.0.get_one::<String>(name);
                         // The parser of the option has refused texts that would not do.

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::setting::{Field, Table};
+use super::setting::{SettingField, Table};
 
 /// The errors so far: the position in the text, in octets, and the message.
 #[derive(Debug, Default)]
@@ -58,7 +58,9 @@ impl<'a> Section<'a> {
             let is_first = known.insert(setting.key);
             match (self.value(setting.key), &setting.field) {
                 (Some(value), _) if is_first => setting.read(&value, into),
-                (None, Field::Required(_)) => self.note(format!("{} is missing", setting.key)),
+                (None, SettingField::Required(_)) => {
+                    self.note(format!("{} is missing", setting.key))
+                }
                 _ => {}
             }
         }
@@ -204,7 +206,7 @@ impl<'a> Value<'a> {
 
     /// Takes in each text of a list. Errors are noted.
     pub(super) fn each<E: Display>(&self, mut take: impl FnMut(&str) -> Result<(), E>) {
-        for (item, text) in self.listed("a text", |value| string(value).map(str::to_owned)) {
+        for (item, text) in self.listed("a text", any_text) {
             if let Err(reason) = take(&text) {
                 item.note_key(reason);
             }
@@ -255,6 +257,11 @@ impl<'a> Value<'a> {
         self.section.note_at(self.at(), reason);
     }
 
+    /// Notes that the value is less than its key takes.
+    pub(super) fn note_less(&self, least: impl Display) {
+        self.note(format_args!("{} must be at least {least}", self.key));
+    }
+
     /// Notes an error about the value, which is to be named.
     pub(super) fn note_key(&self, reason: impl Display) {
         self.note(format_args!("{}: {reason}", self.key));
@@ -274,10 +281,14 @@ pub(super) fn string<'a>(value: &'a DeValue<'_>) -> Option<&'a str> {
     }
 }
 
+/// A text, which may be empty.
+pub(super) fn any_text(value: &DeValue<'_>) -> Option<String> {
+    string(value).map(str::to_owned)
+}
+
 /// A text that is not empty.
 pub(super) fn text(value: &DeValue<'_>) -> Option<String> {
-    let text = string(value).filter(|text| !text.is_empty());
-    text.map(str::to_owned)
+    any_text(value).filter(|text| !text.is_empty())
 }
 
 /// An integer in the range of the type.

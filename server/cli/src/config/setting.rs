@@ -27,7 +27,7 @@ pub(super) struct Setting<T: 'static> {
     pub(super) key: &'static str,
     /// Its explanation, line by line.
     pub(super) lines: &'static [&'static str],
-    pub(super) field: Field<T>,
+    pub(super) field: SettingField<T>,
     /// Its option on the command line, if it has one.
     pub(super) option: &'static [SettingOption],
 }
@@ -37,7 +37,7 @@ pub(super) struct Setting<T: 'static> {
 pub(super) type SettingOption = (&'static str, &'static str, &'static str);
 
 /// The kind of a value, and the field that takes it.
-pub(super) enum Field<T: 'static> {
+pub(super) enum SettingField<T: 'static> {
     /// True or false.
     Flag(fn(&mut T) -> &mut bool),
     /// A number of some unit, from this one on.
@@ -117,7 +117,7 @@ macro_rules! settings {
                 field: {
                     #[allow(unused_imports)]
                     use $crate::config::unit::{MILLISECOND, Unit::*};
-                    $crate::config::setting::Field::$kind($($field)*)
+                    $crate::config::setting::SettingField::$kind($($field)*)
                 },
                 option: &[$(($($option),*))?],
             }),*],
@@ -131,28 +131,22 @@ impl<T> Setting<T> {
     /// Sets the field to a value of the file. What is wrong with the value is noted.
     pub(super) fn read(&self, value: &Value<'_>, into: &mut T) {
         match self.field {
-            Field::Flag(field) => value.set("true or false", flag, field(into)),
-            Field::Number(unit, least, field) => {
-                let example = self.shown(into).unwrap_or("\"64KiB\"".to_owned());
-                match value.read(&unit.expected(&example), |value| unit.read(value)) {
-                    Some(number) if number < least => {
-                        value.note(format!(
-                            "{} must be at least {}",
-                            self.key,
-                            unit.least(least)
-                        ));
+            SettingField::Flag(field) => value.set("true or false", flag, field(into)),
+            SettingField::Number(unit, least, field) => {
+                if let Some(number) = value.read(unit.expected(), |value| unit.read(value)) {
+                    if number < least {
+                        value.note_less(unit.least(least));
                     }
-                    Some(number) => field(into).put(number),
-                    None => {}
+                    field(into).put(number);
                 }
             }
-            Field::Text(field) => value.set("a text", text, field(into)),
-            Field::Path(field) => *field(into) = value.path().or(field(into).take()),
-            Field::Paths(field) => *field(into) = value.paths(),
-            Field::Parsed(set) => drop(value.parse(|text| set(into, text))),
-            Field::Other(read) | Field::Required(read) | Field::Tables(_, read) => {
-                read(into, value)
-            }
+            SettingField::Text(field) => value.set("a text", text, field(into)),
+            SettingField::Path(field) => *field(into) = value.path().or(field(into).take()),
+            SettingField::Paths(field) => *field(into) = value.paths(),
+            SettingField::Parsed(set) => drop(value.parse(|text| set(into, text))),
+            SettingField::Other(read)
+            | SettingField::Required(read)
+            | SettingField::Tables(_, read) => read(into, value),
         }
     }
 
@@ -162,9 +156,9 @@ impl<T> Setting<T> {
     /// Why it has no such value.
     pub(super) fn set(&self, text: &str, into: &mut T) -> Result<(), String> {
         match self.field {
-            Field::Number(unit, least, field) => field(into).put(unit.parse(text, least)?),
-            Field::Text(field) => *field(into) = Some(text.to_owned()),
-            Field::Parsed(set) => set(into, text)?,
+            SettingField::Number(unit, least, field) => field(into).put(unit.parse(text, least)?),
+            SettingField::Text(field) => *field(into) = Some(text.to_owned()),
+            SettingField::Parsed(set) => set(into, text)?,
             _ => return Err("it is set in the settings file only".to_owned()),
         }
         Ok(())
@@ -173,8 +167,8 @@ impl<T> Setting<T> {
     /// The value in the field, as the file has it.
     fn shown(&self, of: &mut T) -> Option<String> {
         match self.field {
-            Field::Flag(field) => Some(field(of).to_string()),
-            Field::Number(unit, _, field) => Some(unit.shown(field(of).shown()?)),
+            SettingField::Flag(field) => Some(field(of).to_string()),
+            SettingField::Number(unit, _, field) => Some(unit.shown(field(of).shown()?)),
             _ => None,
         }
     }
@@ -185,11 +179,11 @@ impl<T> Setting<T> {
         let text: String = lines.copied().collect();
         let text = text.trim().trim_end_matches('.');
         match self.field {
-            Field::Flag(_) if option.starts_with("no-") => {
+            SettingField::Flag(_) if option.starts_with("no-") => {
                 let (first, rest) = text.split_at(1);
                 format!("Do not {}{rest}", first.to_lowercase())
             }
-            Field::Number(unit, _, field) => {
+            SettingField::Number(unit, _, field) => {
                 format!("{text}{}", unit.help(field(defaults).shown()))
             }
             _ => text.to_owned(),
@@ -210,10 +204,12 @@ impl<T> Printed for Table<T> {
             template.push('\n');
         }
         print_lines(self.lines, template);
-        print_lines(&[self.header], template);
+        if !is_top {
+            print_lines(&[self.header], template);
+        }
         let mut defaults = (self.default)();
         for setting in self.settings {
-            if is_top && !matches!(setting.field, Field::Tables(..)) {
+            if is_top && !matches!(setting.field, SettingField::Tables(..)) {
                 template.push('\n');
             }
             print_lines(setting.lines, template);
@@ -226,7 +222,7 @@ impl<T> Printed for Table<T> {
             }
         }
         for setting in self.settings {
-            if let Field::Tables(tables, _) = setting.field {
+            if let SettingField::Tables(tables, _) = setting.field {
                 tables.iter().for_each(|table| table.print(template));
             }
         }

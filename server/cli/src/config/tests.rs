@@ -298,6 +298,11 @@ fn an_empty_file_gives_the_defaults() {
     assert!(config.listeners.is_empty() && config.faults.is_empty() && !config.demo);
     let never = parse("[limits]\nidle-time = \"never\"\noperation-time = \"never\"").limits;
     assert_eq!((never.idle_time, never.operation_time), (None, None));
+    let long = parse("[limits]\nidle-time = 99999999999").limits.idle_time;
+    assert!(
+        long.is_some_and(|time| time > Duration::from_secs(1 << 33)),
+        "{long:?}"
+    );
 }
 
 #[test]
@@ -433,6 +438,10 @@ fn every_error_has_its_line() {
         &[(1, "[[fault]] do is missing")],
     );
     check("imitate = \"aleph\"", &[(1, "imitate: ")]);
+    check(
+        "[[fault]]\ndo = \"silence\"\ndocid = \"\"\nsyntax = \"\"",
+        &[(1, "[[fault]] syntax: no record syntax \"\"")],
+    );
     check("limits = 3", &[(1, "limits is not a table")]);
     check("a = \nb = ]", &[(1, ""), (2, "")]);
 }

@@ -33,7 +33,7 @@ impl Unit {
             (Self::TimeOrNever, Some("never")) => Some(NEVER),
             (Self::Time | Self::TimeOrNever, text) => {
                 let seconds = || number(value).map(Duration::from_secs);
-                nanoseconds(text.map_or_else(seconds, units::duration)?)
+                Some(nanoseconds(text.map_or_else(seconds, units::duration)?))
             }
             (Self::Octets, Some(text)) => units::octets(text)?.try_into().ok(),
             (Self::Count | Self::Octets, _) => number(value),
@@ -56,7 +56,7 @@ impl Unit {
             .parse()
             .ok()
             .and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
-        match (self, time.and_then(nanoseconds)) {
+        match (self, time.map(nanoseconds)) {
             (Self::TimeOrNever, Some(0)) => Ok(NEVER),
             (_, time) => Ok(time.ok_or("expected a number of seconds, such as 0.5")?),
         }
@@ -82,12 +82,12 @@ impl Unit {
     }
 
     /// What is expected in the file.
-    pub(super) fn expected(self, example: &str) -> String {
+    pub(super) fn expected(self) -> &'static str {
         match self {
-            Self::Count => "a number".to_owned(),
-            Self::Octets => format!("a number of octets such as {example}"),
-            Self::Time => format!("a time such as {example}"),
-            Self::TimeOrNever => format!("a time such as {example}, or never"),
+            Self::Count => "a number",
+            Self::Octets => "a number of octets such as \"64KiB\"",
+            Self::Time => "a time such as \"30s\"",
+            Self::TimeOrNever => "a time such as \"15m\", or never",
         }
     }
 
@@ -111,10 +111,9 @@ impl Unit {
     }
 }
 
-fn nanoseconds(time: Duration) -> Option<u64> {
-    u64::try_from(time.as_nanos())
-        .ok()
-        .filter(|time| *time < NEVER)
+/// A time in nanoseconds, or the longest.
+fn nanoseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).map_or(NEVER - 1, |time| time.min(NEVER - 1))
 }
 
 /// A number in a field.
@@ -149,7 +148,7 @@ impl Number for Duration {
     }
 
     fn shown(&self) -> Option<u64> {
-        nanoseconds(*self)
+        Some(nanoseconds(*self))
     }
 }
 
