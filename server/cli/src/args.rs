@@ -4,22 +4,15 @@ mod engine;
 
 use std::path::PathBuf;
 use std::str::FromStr;
-use std::time::Duration;
 
 use clap::error::ErrorKind;
 use clap::{ArgAction, ColorChoice, CommandFactory, Parser};
 use clap_complete::Shell;
 use z3950_server::fault::Rule;
-use z3950_server::imitate::Imitated;
-use z3950_server::memory::{DocidField, Profile};
+use z3950_server::memory::Profile;
 
 pub(crate) use self::engine::{EngineArguments, EngineCommand, LoadArguments, SetupArguments};
-use crate::config::{ListenAddress, LogFormat};
-
-/// Headings of the help.
-const SERVED: &str = "What to serve";
-const LISTENERS: &str = "Where to listen";
-const LOGS: &str = "Logs";
+use crate::config::{GivenSettings, LISTENERS, LOGS, ListenAddress, SERVED};
 
 /// Serve MARC records over Z39.50, and over SRU on the same ports
 #[derive(Clone, Debug, Parser)]
@@ -37,10 +30,6 @@ pub(crate) struct Arguments {
     #[command(subcommand)]
     pub(crate) command: Option<EngineCommand>,
 
-    /// Serve the built-in catalogue: the databases books and serials
-    #[arg(long, help_heading = SERVED)]
-    pub(crate) demo: bool,
-
     /// Serve a file, or a folder of files, as a database: ISO 2709, MARCXML, MARC-in-JSON or MARCMaker text. Files given under
     /// the same name are searched together
     #[arg(long = "database", value_name = "NAME=PATH", help_heading = SERVED)]
@@ -50,52 +39,6 @@ pub(crate) struct Arguments {
     /// at startup, both are read instead of the others
     #[arg(long, value_name = "NAME=FILE", help_heading = SERVED)]
     pub(crate) save: Vec<NamedFile>,
-
-    /// The field that holds the docid of a record: 001, 035$a and so on [default: 001]
-    #[arg(long, value_name = "TAG[$c]", help_heading = SERVED)]
-    pub(crate) docid: Option<DocidField>,
-
-    /// Accept and refuse attributes as another server does: bib-1, zebra or yaz-ztest
-    #[arg(long, value_name = "NAME", value_parser = profile, help_heading = SERVED)]
-    pub(crate) profile: Option<Profile>,
-
-    /// Behave like another server: yaz-ztest
-    #[arg(long, value_name = "SERVER", help_heading = SERVED)]
-    pub(crate) imitate: Option<Imitated>,
-
-    /// Stand between clients and the server of --upstream, and write what both say to a transcript, which --replay reads
-    #[arg(long, value_name = "FILE", help_heading = SERVED)]
-    pub(crate) record: Option<PathBuf>,
-
-    /// The server to record: HOST:PORT, ssl:HOST:PORT or unix:PATH
-    #[arg(long, value_name = "ADDR", help_heading = SERVED)]
-    pub(crate) upstream: Option<String>,
-
-    /// Trust these certificates of --upstream ssl:HOST:PORT beyond the system's, in PEM
-    #[arg(long, value_name = "FILE", help_heading = SERVED)]
-    pub(crate) upstream_ca: Option<PathBuf>,
-
-    /// Answer from a transcript: each request gets the answer recorded for the same request, a Present the records recorded for the
-    /// same search, and one that was never recorded gets diagnostic 100
-    #[arg(long, value_name = "FILE", help_heading = SERVED)]
-    pub(crate) replay: Option<PathBuf>,
-
-    /// With --replay, answer a request that was never recorded with the next answer to a request of its kind
-    #[arg(long, help_heading = SERVED)]
-    pub(crate) replay_in_order: bool,
-
-    /// With --replay, list requests that were never recorded in a file, as lines of JSON
-    #[arg(long, value_name = "FILE", help_heading = SERVED)]
-    pub(crate) report_missing: Option<PathBuf>,
-
-    /// Refuse a search of a search engine of which a node does not answer, instead of finding what the other nodes have; `strict`
-    /// in the settings file does so for one database
-    #[arg(long, help_heading = SERVED)]
-    pub(crate) strict: bool,
-
-    /// Misbehave according to a rule; may be repeated. `--fault help` lists the faults
-    #[arg(long = "fault", value_name = "RULE", value_parser = rule, help_heading = SERVED)]
-    pub(crate) faults: Vec<FaultArgument>,
 
     /// Listen on an address: 127.0.0.1:2100, `[::1]:2100`, tls:0.0.0.0:2101 or unix:/run/z3950d; port 0 picks a free one. May be
     /// repeated [default: 127.0.0.1:2100]
@@ -122,31 +65,22 @@ pub(crate) struct Arguments {
     #[arg(long, help_heading = LISTENERS)]
     pub(crate) no_http: bool,
 
-    /// Serve no page for people over HTTP
-    #[arg(long, help_heading = LISTENERS)]
-    pub(crate) no_page: bool,
+    /// The options that each set one key of the settings file.
+    #[command(flatten)]
+    pub(crate) given: GivenSettings,
 
-    /// Let clients on any host update the databases; without this, only clients on this host may (over loopback addresses and
-    /// Unix sockets), and users with `update = true` in the settings file
-    #[arg(long, help_heading = LISTENERS)]
-    pub(crate) anyone_may_update: bool,
+    /// Accept and refuse attributes as another server does: bib-1, zebra or yaz-ztest
+    #[arg(long, value_name = "NAME", value_parser = profile, help_heading = SERVED)]
+    pub(crate) profile: Option<Profile>,
 
-    /// Serve at most N sessions at once, the last tenth for addresses that have none. A further client takes the place of a
-    /// connection without a session or of an idle session, or waits [default: 1000]
-    #[arg(long, value_name = "N", value_parser = at_least_one, help_heading = "Limits")]
-    pub(crate) max_sessions: Option<usize>,
+    /// Refuse a search of a search engine of which a node does not answer, instead of finding what the other nodes have; `strict`
+    /// in the settings file does so for one database
+    #[arg(long, help_heading = SERVED)]
+    pub(crate) strict: bool,
 
-    /// Serve at most N sessions per client address; further connections are closed [default: half of all sessions]
-    #[arg(long, value_name = "N", value_parser = at_least_one, help_heading = "Limits")]
-    pub(crate) max_sessions_per_address: Option<usize>,
-
-    /// End a session after this time without a request; 0 for never [default: 900]
-    #[arg(long, value_name = "SECONDS", value_parser = seconds, help_heading = "Limits")]
-    pub(crate) idle_timeout: Option<Duration>,
-
-    /// On a signal to stop, wait this long for answers in progress [default: 0.5]
-    #[arg(long, value_name = "SECONDS", value_parser = seconds, help_heading = "Limits")]
-    pub(crate) drain: Option<Duration>,
+    /// Misbehave according to a rule; may be repeated. `--fault help` lists the faults
+    #[arg(long = "fault", value_name = "RULE", value_parser = rule, help_heading = SERVED)]
+    pub(crate) faults: Vec<FaultArgument>,
 
     /// Read settings from a file; options on the command line take precedence
     #[arg(long, value_name = "FILE", help_heading = "Settings")]
@@ -161,40 +95,14 @@ pub(crate) struct Arguments {
     #[arg(long, help_heading = "Settings")]
     pub(crate) check: bool,
 
-    /// Write a line for each session to a file, or to standard error for `-`: who, how long, how many operations, how it ended
-    #[arg(long, value_name = "FILE", help_heading = LOGS)]
-    pub(crate) access_log: Option<PathBuf>,
-
-    /// How lines of the access log are written: text or json [default: text]
-    #[arg(long, value_name = "FORMAT", help_heading = LOGS)]
-    pub(crate) access_log_format: Option<LogFormat>,
-
-    /// Answer HTTP requests for /metrics (Prometheus) and /healthz on an address, such as 127.0.0.1:9210 or
-    /// unix:/run/z3950d.status
-    #[arg(long, value_name = "ADDR", help_heading = LISTENERS)]
-    pub(crate) status: Option<ListenAddress>,
-
     /// Fold the journal of a saved file (FILE.journal) into the file, and exit. The server does so at its end; this is for a server
     /// that was killed
     #[arg(long, value_name = "FILE", help_heading = "Settings")]
     pub(crate) fold: Option<PathBuf>,
 
-    /// Write every APDU to a file as a line of JSON, which --replay reads
-    #[arg(long, value_name = "FILE", help_heading = LOGS)]
-    pub(crate) transcript: Option<PathBuf>,
-
-    /// Judge by Z39.50-2003 what clients send, and how they take the faults of --fault. The report is written at the end: JSON if
-    /// the name of the file ends in .json, XML of JUnit for .xml, text otherwise. May be repeated
-    #[arg(long, value_name = "FILE", help_heading = LOGS)]
-    pub(crate) judge: Vec<PathBuf>,
-
     /// Replace the file of --record, --transcript, --report-missing or --judge if it exists
     #[arg(long, help_heading = LOGS)]
     pub(crate) overwrite: bool,
-
-    /// Write every APDU to a file in words
-    #[arg(long, value_name = "FILE", help_heading = LOGS)]
-    pub(crate) apdu_log: Option<PathBuf>,
 
     /// Log sessions to standard error; -vv logs each APDU, -vvv what is in it
     #[arg(short, action = ArgAction::Count, help_heading = LOGS)]
@@ -265,9 +173,11 @@ Exit codes:
 impl Arguments {
     /// Checks that there is something to serve, and that the TLS options fit together.
     pub(crate) fn checked(self) -> Result<Self, clap::Error> {
-        let own = self.demo || !self.databases.is_empty() || !self.save.is_empty();
-        let records = self.record.is_some() || self.upstream.is_some();
-        let without = self.imitate.is_some() || self.replay.is_some() || records;
+        let given = |option| self.given.has(option);
+        let own = given("demo") || !self.databases.is_empty() || !self.save.is_empty();
+        let without = ["imitate", "replay", "record", "upstream"]
+            .into_iter()
+            .any(given);
         let others = without || self.config.is_some();
         if self.asks_for_text() || self.command.is_some() {
             return Ok(self);
@@ -284,7 +194,7 @@ impl Arguments {
         if own && without {
             return Err(Self::command().error(ErrorKind::ArgumentConflict, NO_DATABASES));
         }
-        if self.access_log_format.is_some() && self.access_log.is_none() && self.config.is_none() {
+        if given("access-log-format") && !given("access-log") && self.config.is_none() {
             return Err(refusal("--access-log-format is for --access-log FILE"));
         }
         let has_tls = self.listen.iter().any(|listen| listen.tls);
@@ -387,22 +297,6 @@ fn rule(text: &str) -> Result<FaultArgument, z3950_server::fault::RuleError> {
 
 fn profile(name: &str) -> Result<Profile, String> {
     Profile::by_name(name).ok_or_else(|| format!("known profiles: {}", Profile::NAMES.join(", ")))
-}
-
-/// A number that is not 0.
-fn at_least_one(text: &str) -> Result<usize, &'static str> {
-    let number = text.parse().map_err(|_| "expected a number")?;
-    match number {
-        0 => Err("must be at least 1"),
-        number => Ok(number),
-    }
-}
-
-/// A time in seconds, with decimals.
-fn seconds(text: &str) -> Result<Duration, &'static str> {
-    let seconds = text.parse().ok();
-    let time = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
-    time.ok_or("expected a number of seconds, such as 0.5")
 }
 
 #[cfg(test)]

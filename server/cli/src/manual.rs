@@ -19,7 +19,7 @@ pub(crate) fn text(arguments: &Arguments) -> std::io::Result<Vec<u8>> {
         return page();
     }
     if arguments.print_config {
-        return Ok(config::TEMPLATE.into());
+        return Ok(config::template().into_bytes());
     }
     Ok(faults().into_bytes())
 }

@@ -301,7 +301,7 @@ fn keep(running: &Config, new: &mut Config) -> Vec<&'static str> {
         )+};
     }
     keep! {
-        "page": no_page,
+        "page": page,
         "imitate": imitate,
         "record": record,
         "upstream": upstream,
@@ -414,7 +414,7 @@ mod tests {
     use std::path::Path;
 
     use super::*;
-    use crate::config::TEMPLATE;
+    use crate::config::template;
 
     /// Another value than the default one of the template: `31s` for `30s`.
     fn other(value: &str) -> String {
@@ -460,7 +460,8 @@ mod tests {
             "idle-patience",
             "drain-time",
         ];
-        let (_, limits) = TEMPLATE.split_once("#[limits]\n").expect("limits");
+        let template = template();
+        let (_, limits) = template.split_once("#[limits]\n").expect("limits");
         let (limits, _) = limits.split_once("\n\n").expect("an end");
         let settings = limits
             .lines()

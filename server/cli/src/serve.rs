@@ -99,7 +99,7 @@ pub(crate) async fn serve(
     let urls = server.http_urls();
     if !urls.is_empty() && answers_http {
         let urls = urls.join(", ");
-        if !config.no_page {
+        if config.page {
             complain(&format_args!("page at {urls}"));
         }
         complain(&format_args!("SRU at {urls}"));

@@ -7,15 +7,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use z3950_asn1::file::{self, Draft, Existing, Growing, Lock};
-use z3950_front::{CataloguePage, Gateway, GatewayOptions};
-use z3950_server::Limits;
+use z3950_front::{CataloguePage, Gateway};
 use z3950_server::memory::{DatabaseFiles, journal_path};
 use z3950_server::tls::{ClientCertificates, Tls, TlsError, read};
 use z3950_server::transcript::Replay;
 
 use crate::access_log::{AccessLog, STDERR};
 use crate::args::{Arguments, FaultArgument, Listen, NOTHING, NamedFile};
-use crate::config::{Config, ListenAddress, ListenerConfig, TlsFiles};
+use crate::config::{Config, GivenSettings, ListenAddress, ListenerConfig, TlsFiles};
 use crate::failure::{Failure, chain, complain};
 use crate::profiles;
 
@@ -27,27 +26,19 @@ pub(super) struct SettingOrigin {
     file: Option<PathBuf>,
     /// The databases on the command line, in lower case.
     databases: BTreeSet<String>,
-    /// The keys of the settings file that the command line replaces.
-    replaced: Vec<&'static str>,
+    /// Whether the command line names the listeners.
+    listens: bool,
+    given: GivenSettings,
 }
 
 impl SettingOrigin {
     pub(super) fn of(arguments: &Arguments) -> Self {
         let databases = arguments.databases.iter();
-        let replaced = [
-            ("listener", !arguments.listen.is_empty()),
-            ("replay", arguments.replay.is_some()),
-            ("access", arguments.access_log.is_some()),
-            ("apdu-log", arguments.apdu_log.is_some()),
-            ("transcript", arguments.transcript.is_some()),
-            ("record", arguments.record.is_some()),
-            ("report-missing", arguments.report_missing.is_some()),
-        ];
-        let replaced = replaced.into_iter().filter(|(_, is_given)| *is_given);
         Self {
             file: arguments.config.clone(),
             databases: databases.map(|named| named.name.to_lowercase()).collect(),
-            replaced: replaced.map(|(key, _)| key).collect(),
+            listens: !arguments.listen.is_empty(),
+            given: arguments.given.clone(),
         }
     }
 
@@ -73,7 +64,12 @@ impl SettingOrigin {
 
     /// The settings file and key, as the beginning of a message.
     fn key(&self, key: &str) -> String {
-        match self.file.as_ref().filter(|_| !self.replaced.contains(&key)) {
+        let is_replaced = match key {
+            "listener" => self.listens,
+            "access" => self.given.has("access-log"),
+            option => self.given.has(option),
+        };
+        match self.file.as_ref().filter(|_| !is_replaced) {
             Some(file) => format!("{}: {key}: ", file.display()),
             None => String::new(),
         }
@@ -83,18 +79,12 @@ impl SettingOrigin {
 /// The settings of the arguments and of the file they name, as far as they can be read, and what is wrong with them, line by line.
 pub(crate) fn settings(arguments: Arguments) -> (Option<Config>, Vec<String>) {
     let read = arguments.config.as_deref().map(Config::read);
-    let unset = || Config {
-        gateway: Some(GatewayOptions::default()),
-        ..Config::default()
-    };
-    let (config, mut wrong) = read.unwrap_or_else(|| (Some(unset()), Vec::new()));
+    let (config, mut wrong) = read.unwrap_or_else(|| (Some(Config::default()), Vec::new()));
     let Some(mut config) = config else {
         return (None, wrong);
     };
     let files = arguments.tls_files();
-    config.demo |= arguments.demo;
-    config.no_page |= arguments.no_page;
-    config.access.anyone_may_update |= arguments.anyone_may_update;
+    arguments.given.apply(&mut config);
     for engine in &mut config.engines {
         engine.options.strict |= arguments.strict;
     }
@@ -119,25 +109,8 @@ pub(crate) fn settings(arguments: Arguments) -> (Option<Config>, Vec<String>) {
             .filter_map(|name| reserved(name, &config)),
     );
     wrong.extend(twofold(&config));
-    config.docid = arguments.docid.unwrap_or(config.docid);
     config.profile = arguments.profile.unwrap_or(config.profile);
-    config.imitate = arguments.imitate.or(config.imitate);
-    config.status = arguments.status.or(config.status);
-    config.access_log = arguments.access_log.or(config.access_log);
-    let format = arguments.access_log_format;
-    config.access_log_format = format.unwrap_or(config.access_log_format);
-    config.apdu_log = arguments.apdu_log.or(config.apdu_log);
-    config.transcript = arguments.transcript.or(config.transcript);
-    config.record = arguments.record.or(config.record);
-    config.upstream = arguments.upstream.or(config.upstream);
-    config.upstream_ca = arguments.upstream_ca.or(config.upstream_ca);
     config.overwrite = arguments.overwrite;
-    if !arguments.judge.is_empty() {
-        config.judge = arguments.judge;
-    }
-    config.replay = arguments.replay.or(config.replay);
-    config.replay_in_order |= arguments.replay_in_order;
-    config.report_missing = arguments.report_missing.or(config.report_missing);
     if config.report_missing.is_some() && config.replay.is_none() {
         let words = "--report-missing (report-missing in the file) needs --replay FILE (replay)";
         wrong.push(words.to_owned());
@@ -163,19 +136,6 @@ pub(crate) fn settings(arguments: Arguments) -> (Option<Config>, Vec<String>) {
     for listener in &mut config.listeners {
         listener.http &= !arguments.no_http;
     }
-    let Limits {
-        idle_time,
-        drain_time,
-        sessions,
-        sessions_per_address,
-        ..
-    } = &mut config.limits;
-    if let Some(time) = arguments.idle_timeout {
-        *idle_time = (!time.is_zero()).then_some(time);
-    }
-    *drain_time = arguments.drain.unwrap_or(*drain_time);
-    *sessions = arguments.max_sessions.unwrap_or(*sessions);
-    *sessions_per_address = arguments.max_sessions_per_address.or(*sessions_per_address);
     let own = has_databases(&config);
     let without = config.imitate.is_some() || config.replay.is_some() || config.record.is_some();
     if !own && !without && wrong.is_empty() {
@@ -271,7 +231,7 @@ fn listener(listen: Listen, files: &Option<TlsFiles>) -> ListenerConfig {
 fn reserved(name: &str, config: &Config) -> Option<String> {
     let (of, off) = if config.gateway.is_some() && Gateway::reserves(name) {
         ("gateway", "enabled = false in [gateway]")
-    } else if !config.no_page && CataloguePage::reserves(name) {
+    } else if config.page && CataloguePage::reserves(name) {
         ("page", "--no-page, or page = false,")
     } else {
         return None;

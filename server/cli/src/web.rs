@@ -35,7 +35,7 @@ impl Listening {
 /// The page and the gateway of a server that listens there; `None` if both are off.
 pub(crate) fn web(config: &Config, listening: &Listening) -> Option<Arc<dyn Web>> {
     let gateway = gateway(config, listening.all.clone());
-    if config.no_page {
+    if !config.page {
         return Some(Arc::new(gateway?));
     }
     let page = CataloguePage::new().with_plain_listeners(listening.plain.clone());
@@ -48,7 +48,7 @@ pub(crate) fn web(config: &Config, listening: &Listening) -> Option<Arc<dyn Web>
 /// The gateway; `None` if it is off.
 fn gateway(config: &Config, listeners: Vec<SocketAddr>) -> Option<Gateway> {
     let mut options = config.gateway.clone()?;
-    options.has_page = !config.no_page;
+    options.has_page = config.page;
     let gateway = Gateway::new(options, Arc::clone(&config.gateway_profiles));
     gateway.set_listeners(listeners);
     Some(gateway)

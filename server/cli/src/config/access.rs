@@ -1,77 +1,124 @@
 //! The offer and the users: `[offer]` and `[access]`.
 
-use std::net::IpAddr;
-use std::str::FromStr;
-
+use toml::de::DeValue;
 use z3950_asn1::apdu::{Options, ProtocolVersion};
 use z3950_asn1::bib1::diagnostics::Condition;
 use z3950_server::Offer;
-use z3950_server::access::{Access, Challenge, User};
+use z3950_server::access::{Challenge, User};
 
-use super::section::{Section, number, string, word};
+use super::section::{Value, any_text, flag, number, string, text};
+use super::setting::settings;
+use super::{Config, LISTENERS};
 
-pub(super) fn offer(section: &Section<'_>, offer: &mut Offer) {
-    let version = |value| match number(value)? {
+settings! {
+    /// What Init grants.
+    OFFER "[offer]": Offer = Offer::default() => {
+        /// The highest protocol version: 1, 2 or 3.
+        ///versions = 3
+        "versions": Other(|offer, value| value.set("1, 2 or 3", version, &mut offer.versions));
+        /// The options; by default all that the server has.
+        ///options = ["search", "present", "delSet", "scan", "sort", "namedResultSets"]
+        "options": Other(|offer, value| {
+            let options = value.list("the name of an option", |value| Options::by_name(string(value)?));
+            offer.options = options.into_iter().fold(Options::default(), Options::union);
+        });
+        ///implementation-id = "81"
+        "implementation-id": Other(|offer, value| text_or_none(value, &mut offer.implementation_id));
+        ///implementation-name = "z3950d"
+        "implementation-name": Other(|offer, value| text_or_none(value, &mut offer.implementation_name));
+        ///implementation-version = "1.0"
+        "implementation-version": Other(|offer, value| text_or_none(value, &mut offer.implementation_version));
+        /// Languages of messages that clients may choose from (ISO 639-2).
+        ///languages = ["eng"]
+        "languages": Other(|offer, value| {
+            let codes = value.list("a code of three letters", |value| text(value).filter(|code| code.len() == 3));
+            if !codes.is_empty() {
+                offer.languages = codes;
+            }
+        });
+        /// Ask the client whether to go on before a search with more hits is answered.
+        ///ask-above = 10000
+        "ask-above": Number(Count, 0, |offer| &mut offer.ask_above);
+        /// Whether there is a database IR-Explain-1.
+        "explain": Flag(|offer| &mut offer.explain);
+    }
+
+    /// Who may open a session. Without users, anybody may.
+    ACCESS "[access]": Config = Config::default() => {
+        /// Admit clients without credentials although users are listed.
+        "anonymous": Flag(|config| &mut config.access.anonymous);
+        /// Let clients on any host update the databases; without this, only clients on this host may (over loopback addresses and Unix
+        /// sockets), and users with `update = true` in the settings file. A proxy on this host makes its clients look like clients on it.
+        "anyone-may-update": Flag(|config| &mut config.access.anyone_may_update), option("anyone-may-update", "", LISTENERS);
+        /// Client addresses that are refused.
+        ///blocked = ["192.0.2.7"]
+        "blocked": Other(|config, value| {
+            config.access.blocked = value.list("an IP address", |value| string(value)?.parse().ok());
+        });
+        /// Ask clients that gave no credentials at Init for them: "prompts", or the words of a simple challenge.
+        ///challenge = "prompts"
+        "challenge": Other(|config, value| {
+            value.set("\"prompts\", or words to ask with", challenge, &mut config.access.challenge);
+        });
+        "user": Tables(&[&USER, &REFUSED_USER], |config, value| {
+            config.access.users = value.tables(|section| {
+                let mut user = User::default();
+                section.fill(&[&USER, &REFUSED_USER], &mut user);
+                user
+            });
+        });
+    }
+
+    USER "[[access.user]]": User = User::default() => {
+        ///name = "ann"
+        "name": Required(|user, value| value.set("a text", text, &mut user.name));
+        ///group = "staff"
+        "group": Other(|user, value| value.set("a text", any_text, &mut user.group));
+        ///password = "secret"
+        "password": Other(|user, value| value.set("a text", any_text, &mut user.password));
+        /// Databases this user may search; all of them by default.
+        ///databases = ["books"]
+        "databases": Other(|user, value| user.databases = Some(value.list("the name of a database", text)));
+        /// Whether this user may update databases, wherever from; if not said, as clients without a name may.
+        ///update = true
+        "update": Other(|user, value| value.set("true or false", flag, &mut user.update));
+        /// Sessions of this user at once.
+        ///sessions = 4
+        "sessions": Number(Count, 0, |user| &mut user.sessions);
+    }
+
+    /// A user who is always refused, with this Bib-1 condition.
+    REFUSED_USER "[[access.user]]": User = User::default() => {
+        ///name = "bob"
+        "name": Other(|_, _| ());
+        ///refusal = 1017
+        "refusal": Other(|user, value| {
+            value.set("the number of a condition", |value| number(value).map(Condition), &mut user.refusal);
+        });
+    }
+}
+
+fn version(value: &DeValue<'_>) -> Option<ProtocolVersion> {
+    match number(value)? {
         1 => Some(ProtocolVersion::ONLY_1),
         2 => Some(ProtocolVersion::UP_TO_2),
         3 => Some(ProtocolVersion::UP_TO_3),
         _ => None,
-    };
-    section.set("versions", "1, 2 or 3", version, &mut offer.versions);
-    let options = section.list("options", "the name of an option", |value| {
-        string(value).and_then(Options::by_name)
-    });
-    if section.has("options") {
-        offer.options = options.into_iter().fold(Options::default(), Options::union);
     }
-    let text = |key, field: &mut Option<String>| {
-        let given =
-            |value| Some(word(value).map(str::to_owned)).filter(|_| string(value).is_some());
-        section.set(key, "a text", given, field);
-    };
-    text("implementation-id", &mut offer.implementation_id);
-    text("implementation-name", &mut offer.implementation_name);
-    text("implementation-version", &mut offer.implementation_version);
-    let languages = section.list("languages", "a code of three letters", |value| {
-        let code = word(value).filter(|code| code.len() == 3);
-        code.map(str::to_owned)
-    });
-    if !languages.is_empty() {
-        offer.languages = languages;
-    }
-    offer.ask_above = section.read("ask-above", "a number", number);
-    offer.explain = section.flag("explain").unwrap_or(offer.explain);
 }
 
-pub(super) fn read(section: &Section<'_>, access: &mut Access) {
-    access.users = section.sections("user", user);
-    access.anonymous = section.flag("anonymous").unwrap_or(false);
-    access.anyone_may_update = section.flag("anyone-may-update").unwrap_or(false);
-    access.blocked = section.list("blocked", "an IP address", |value| {
-        IpAddr::from_str(string(value)?).ok()
-    });
-    access.challenge = section.read("challenge", "\"prompts\", or words to ask with", |value| {
-        Some(match word(value)? {
-            "prompts" => Challenge::Prompts,
-            words => Challenge::Simple(words.to_owned()),
-        })
-    });
+fn challenge(value: &DeValue<'_>) -> Option<Challenge> {
+    let words = text(value)?;
+    let is_prompts = words == "prompts";
+    Some(if is_prompts {
+        Challenge::Prompts
+    } else {
+        Challenge::Simple(words)
+    })
 }
 
-fn user(section: &Section<'_>) -> User {
-    let text = |key| section.read(key, "a text", string).map(str::to_owned);
-    let databases = section.list("databases", "the name of a database", |value| {
-        word(value).map(str::to_owned)
-    });
-    let name = section.need("name", "a text", word);
-    let mut user = User::default();
-    user.name = name.unwrap_or_default().to_owned();
-    user.group = text("group");
-    user.password = text("password");
-    user.databases = section.has("databases").then_some(databases);
-    user.update = section.flag("update");
-    user.sessions = section.read("sessions", "a number", number);
-    let refusal = section.read("refusal", "the number of a condition", number);
-    user.refusal = refusal.map(Condition);
-    user
+/// Sets a field to a text, or to nothing if it is empty.
+fn text_or_none(value: &Value<'_>, field: &mut Option<String>) {
+    value.set("a text", |value| any_text(value).map(Some), field);
+    *field = field.take().filter(|text| !text.is_empty());
 }

@@ -3,9 +3,11 @@
 use std::fmt::Display;
 
 use z3950_front::engine::{EngineAddress, EngineOptions, IndexUses, named_indexes, read_addresses};
-use z3950_server::memory::{AccessPoints, DocidField};
+use z3950_server::memory::DocidField;
 
-use super::section::{Section, duration, number, string, word};
+use super::databases::{DatabaseTable, note_keys_of};
+use super::section::{Section, Value, text};
+use super::setting::settings;
 
 /// A database in a search engine.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,99 +36,84 @@ impl EngineSettings {
     }
 }
 
-/// The keys that only such a database has.
-const KEYS: [&str; 7] = [
-    "nodes",
-    "sort",
-    "facets",
-    "scan",
-    "answer-time",
-    "connections",
-    "strict",
-];
+settings! {
+    /// A database in a distributed search engine, Sphinx Search 2.2: `z3950d engine-config` writes its configuration, `z3950d load` fills
+    /// it.
+    ENGINE "[[database]]": DatabaseTable = DatabaseTable::default() => {
+        ///name = "million"
+        "name": Other(|_, _| ());
+        /// The servers that distribute searches, all with the same records; they take turns.
+        ///engine = ["sphinxql://127.0.0.1:9306/books"]
+        "engine": Other(|table, value| replicas(value, &mut table.engine));
+        /// The nodes that hold the records: updates go there. Their order decides where a record is.
+        ///nodes = ["127.0.0.1:9401", "127.0.0.1:9411", "127.0.0.1:9421"]
+        "nodes": Other(|table, value| {
+            table.engine.nodes_line = value.items().first().map_or(0, Value::at);
+            table.engine.options.nodes = texts(value, read_addresses);
+        });
+        /// Indexes that records can be sorted by, that have facets, and that can be scanned.
+        ///sort = ["title", "author", "date", "publicationdate", "publisher"]
+        "sort": Other(|table, value| table.engine.uses.sort = texts(value, |names| named_indexes(&table.points, names)));
+        ///facets = ["author", "subject", "date", "language", "publisher", "recordtype"]
+        "facets": Other(|table, value| table.engine.uses.facets = texts(value, |names| named_indexes(&table.points, names)));
+        ///scan = ["any", "title", "author", "subject", "isbn", "issn", "date", "publisher", "language"]
+        "scan": Other(|table, value| table.engine.uses.scan = texts(value, |names| named_indexes(&table.points, names)));
+        /// The longest wait for an answer, and connections with each server.
+        "answer-time": Number(Time, MILLISECOND, |table| &mut table.engine.options.answer_time);
+        "connections": Number(Count, 1, |table| &mut table.engine.options.connections);
+        /// Whether a search fails if a node does not answer; otherwise it finds what the others have, and the answer says so. --strict
+        /// sets it for all databases.
+        "strict": Flag(|table| &mut table.engine.options.strict);
+    }
+}
 
-/// The database of a table, if it has an engine. The indexes of all databases are these.
-pub(super) fn read(
-    section: &Section<'_>,
-    name: &str,
-    points: &AccessPoints,
-) -> Option<EngineSettings> {
-    let mut replicas: Vec<EngineAddress> = Vec::new();
-    let mut at = 0;
-    for value in section.values("engine") {
-        at = value.span().start;
-        match string(value.get_ref()).map(str::parse::<EngineAddress>) {
-            Some(Ok(address)) => {
-                if replicas.iter().any(|known| known.is_same_server(&address)) {
-                    section.note(value, format!("engine: {address} is listed twice"));
-                }
-                replicas.push(address);
-            }
-            Some(Err(error)) => section.note(value, format!("engine: {error}")),
-            None => section.note(value, "engine is not a text"),
-        }
-    }
-    let mut settings = EngineSettings::new(EngineOptions::new(name, replicas));
-    // Positions until the whole text is read.
-    settings.line = at;
-    let first = section.values("nodes").into_iter().next();
-    settings.nodes_line = first.map_or(at, |node| node.span().start);
-    settings.options.nodes = texts(section, "nodes", read_addresses);
-    for (key, names) in [
-        ("sort", &mut settings.uses.sort),
-        ("facets", &mut settings.uses.facets),
-        ("scan", &mut settings.uses.scan),
-    ] {
-        let given = texts(section, key, |names| named_indexes(points, names));
-        if section.has(key) {
-            *names = given;
-        }
-    }
-    let options = &mut settings.options;
-    let time = "a time such as \"10s\"";
-    section.set("answer-time", time, duration, &mut options.answer_time);
-    section.set("connections", "a number", number, &mut options.connections);
-    options.strict = section.flag("strict").unwrap_or(false);
+/// Whether the database of a table has an engine.
+pub(super) fn is_chosen(section: &Section<'_>, engine: &EngineSettings) -> bool {
     if !section.has("engine") {
-        for key in KEYS.into_iter().filter(|key| section.has(key)) {
-            section.note_whole(format!("{key} is for databases with an engine"));
-        }
-        return None;
+        note_keys_of(section, &ENGINE, "an engine");
+        return false;
     }
     if ["files", "save", "targets"]
-        .into_iter()
+        .iter()
         .any(|key| section.has(key))
     {
-        section.note_whole("a database has either an engine, or targets, or files and save");
+        section.note("a database has either an engine, or targets, or files and save");
     }
-    let mut indexes = options.replicas.iter().map(|replica| &replica.index);
+    let replicas = &engine.options.replicas;
+    let mut indexes = replicas.iter().map(|replica| &replica.index);
     let first = indexes.next();
     if first.is_none() {
-        section.note_whole("engine has no address");
+        section.note("engine has no address");
     } else if indexes.any(|index| Some(index) != first) {
-        section.note_whole("the addresses of an engine must have the same index");
+        section.note("the addresses of an engine must have the same index");
     }
-    if options.answer_time.is_zero() {
-        section.note_less("answer-time", "1ms");
+    true
+}
+
+/// Reads the servers of an engine. The lines are positions until the whole text is read.
+fn replicas(value: &Value<'_>, engine: &mut EngineSettings) {
+    let replicas = &mut engine.options.replicas;
+    for item in value.items() {
+        engine.line = item.at();
+        if let Some(address) = item.parse(str::parse::<EngineAddress>) {
+            if replicas.iter().any(|known| known.is_same_server(&address)) {
+                item.note_key(format_args!("{address} is listed twice"));
+            }
+            replicas.push(address);
+        }
     }
-    if options.connections == 0 {
-        section.note_less("connections", 1);
-    }
-    Some(settings)
+    engine.nodes_line = engine.line;
 }
 
 /// The texts of a list. What is wrong with one of them is noted.
 fn texts<T, E: Display>(
-    section: &Section<'_>,
-    key: &'static str,
+    value: &Value<'_>,
     read: impl FnOnce(&[String]) -> Vec<Result<T, E>>,
 ) -> Vec<String> {
-    let text = |value| word(value).map(str::to_owned);
-    let listed = section.spanned_list(key, "a text", text).into_iter();
-    let (values, texts): (Vec<_>, Vec<_>) = listed.unzip();
-    for (value, read) in values.into_iter().zip(read(&texts)) {
+    let (items, texts): (Vec<_>, Vec<_>) = value.listed("a text", text).into_iter().unzip();
+    for (item, read) in items.into_iter().zip(read(&texts)) {
         if let Err(error) = read {
-            section.note(value, format!("{key}: {error}"));
+            item.note_key(error);
         }
     }
     texts

@@ -3,68 +3,45 @@
 use z3950_front::GatewayOptions;
 use z3950_front::z3950::profile::Profiles;
 
-use super::section::{Section, duration, number, octets, string};
+use super::section::Value;
+use super::setting::settings;
 
-/// The options of the gateway; `None` if it is off.
-pub(super) fn read(top: &Section<'_>) -> Option<GatewayOptions> {
-    let read = top.section("gateway", |section| {
-        let mut options = GatewayOptions::default();
-        let is_enabled = section.flag("enabled").unwrap_or(true);
-        targets(section, &mut options);
-        section.set(
-            "time",
-            "a time such as \"20s\"",
-            duration,
-            &mut options.time,
-        );
-        section.set(
-            "octets",
-            "a number of octets such as \"8MiB\"",
-            octets,
-            &mut options.octets,
-        );
-        let count = |key, field: &mut usize| section.set(key, "a number", number, field);
-        count("requests", &mut options.requests);
-        count("requests-per-address", &mut options.requests_per_address);
-        for (key, value, least) in [
-            ("octets", options.octets, 1024),
-            ("requests", options.requests, 1),
-            ("requests-per-address", options.requests_per_address, 1),
-        ] {
-            if value < least {
-                section.note_less(key, least);
-            }
-        }
-        if options.time.is_zero() {
-            section.note_less("time", "1ms");
-        }
-        is_enabled.then_some(options)
-    });
-    read.unwrap_or_else(|| Some(GatewayOptions::default()))
+/// The gateway, and whether there is one.
+pub(super) struct GatewayTable {
+    is_enabled: bool,
+    options: GatewayOptions,
 }
 
-/// Whose servers are asked.
-fn targets(section: &Section<'_>, options: &mut GatewayOptions) {
-    let targets = &mut options.targets;
-    targets.open = section.flag("open").unwrap_or(false);
-    let named = section.values("targets");
-    // They take a moment to read.
-    let profiles = match named.is_empty() {
-        true => Profiles::default(),
-        false => Profiles::built_in(),
-    };
-    for value in named {
-        match string(value.get_ref()).map(|text| targets.allow(text, &profiles)) {
-            Some(Ok(())) => {}
-            Some(Err(error)) => section.note(value, format!("targets: {error}")),
-            None => section.note(value, "targets holds a value that is not a text"),
-        }
+settings! {
+    /// The gateway: URLs of records (z39.50r) and Gopher items carried out over HTTP, at /get?url=URL or with the URL as the path. Those
+    /// of this server's own databases always are.
+    GATEWAY "[gateway]": GatewayTable = GatewayTable { is_enabled: true, options: GatewayOptions::default() } => {
+        /// Whether there is a gateway.
+        "enabled": Flag(|gateway| &mut gateway.is_enabled);
+        /// Other servers whose URLs are carried out: host (at the default port of the scheme), host:port, host:port/database, or the
+        /// name of a profile that comes with z3950 or is in target-profiles. Their addresses may be private.
+        ///targets = ["lib.example", "127.0.0.1:9903/cat", "loc"]
+        "targets": Other(|gateway, value| {
+            // They take a moment to read.
+            let profiles = Profiles::built_in();
+            value.each(|text| gateway.options.targets.allow(text, &profiles));
+        });
+        /// Names of this server in URLs, apart from localhost and from those by which a request reaches it.
+        ///names = ["gw.example"]
+        "names": Other(|gateway, value| value.each(|name| gateway.options.targets.add_own_name(name)));
+        /// Carry out the URLs of all servers at public addresses, at the default ports of their schemes.
+        "open": Flag(|gateway| &mut gateway.options.targets.open);
+        /// The longest time for a URL, octets of a record, and URLs that are carried out at once, in all and for one address.
+        "time": Number(Time, MILLISECOND, |gateway| &mut gateway.options.time);
+        "octets": Number(Octets, 1024, |gateway| &mut gateway.options.octets);
+        "requests": Number(Count, 1, |gateway| &mut gateway.options.requests);
+        "requests-per-address": Number(Count, 1, |gateway| &mut gateway.options.requests_per_address);
     }
-    for value in section.values("names") {
-        match string(value.get_ref()).map(|name| targets.add_own_name(name)) {
-            Some(Ok(())) => {}
-            Some(Err(error)) => section.note(value, format!("names: {error}")),
-            None => section.note(value, "names holds a value that is not a text"),
-        }
-    }
+}
+
+/// The options of the gateway; `None` if it is off.
+pub(super) fn read(value: &Value<'_>) -> Option<GatewayOptions> {
+    let mut gateway = (GATEWAY.default)();
+    value.fill(&GATEWAY, &mut gateway);
+    gateway.is_enabled.then_some(gateway.options)
 }

@@ -4,7 +4,10 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use super::section::{Section, string};
+use toml::de::DeValue;
+
+use super::section::{Section, Value, flag, string};
+use super::setting::settings;
 
 /// A listener.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -81,19 +84,6 @@ impl From<ListenAddress> for ListenerConfig {
     }
 }
 
-pub(super) fn read(top: &Section<'_>, folder: &Path) -> Vec<ListenerConfig> {
-    let mut listeners: Vec<ListenerConfig> = Vec::new();
-    for value in top.values("listen") {
-        match string(value.get_ref()).map(ListenAddress::from_str) {
-            Some(Ok(place)) => listeners.push(place.in_folder(folder).into()),
-            _ => top.note(value, format!("listen: {ListenAddressError}")),
-        }
-    }
-    let others = top.sections("listener", |section| listener(section, folder));
-    listeners.extend(others.into_iter().flatten());
-    listeners
-}
-
 impl ListenAddress {
     pub(super) fn in_folder(self, folder: &Path) -> Self {
         match self {
@@ -103,46 +93,89 @@ impl ListenAddress {
     }
 }
 
-fn listener(section: &Section<'_>, folder: &Path) -> Option<ListenerConfig> {
-    let path = |key| section.path(key, folder);
-    let place = section.need("address", "a text", string);
-    let place = place.and_then(|_| section.parse("address", ListenAddress::from_str));
-    let certificate = path("certificate");
-    let key = path("key");
-    let authorities = path("authorities");
-    let required = section.read(
-        "clients",
-        "unasked, optional or required",
-        |value| match string(value)? {
-            "unasked" => Some(None),
-            "optional" => Some(Some(false)),
-            "required" => Some(Some(true)),
-            _ => None,
-        },
-    );
-    let required = required.flatten();
-    match (&authorities, required) {
+/// A table of a listener.
+#[derive(Default)]
+pub(super) struct ListenerTable {
+    address: Option<ListenAddress>,
+    certificate: Option<PathBuf>,
+    key: Option<PathBuf>,
+    /// Whether a certificate is required of clients, if they are asked for one.
+    clients: Option<bool>,
+    authorities: Option<PathBuf>,
+    is_z3950_only: bool,
+}
+
+settings! {
+    /// A listener with TLS, or one that answers Z39.50 only: all others answer SRU over HTTP on the same port, too. Repeat the table for
+    /// further listeners.
+    LISTENER "[[listener]]": ListenerTable = ListenerTable::default() => {
+        ///address = "0.0.0.0:2101"
+        "address": Required(|listener, value| listener.address = value.parse(str::parse));
+        ///http = true
+        "http": Other(|listener, value| {
+            value.set("true or false", |value| flag(value).map(|is_http| !is_http), &mut listener.is_z3950_only);
+        });
+        /// The certificate chain in PEM, the server's own certificate first, and its private key.
+        ///certificate = "server.pem"
+        "certificate": Path(|listener| &mut listener.certificate);
+        ///key = "server.key"
+        "key": Path(|listener| &mut listener.key);
+        /// Client certificates: unasked, optional or required, and the authorities that may sign them.
+        ///clients = "optional"
+        "clients": Other(|listener, value| {
+            value.set("unasked, optional or required", clients, &mut listener.clients);
+        });
+        ///authorities = "clients.pem"
+        "authorities": Path(|listener| &mut listener.authorities);
+    }
+}
+
+fn clients(value: &DeValue<'_>) -> Option<Option<bool>> {
+    match string(value)? {
+        "unasked" => Some(None),
+        "optional" => Some(Some(false)),
+        "required" => Some(Some(true)),
+        _ => None,
+    }
+}
+
+/// Adds the listeners of `listen`.
+pub(super) fn addresses(value: &Value<'_>, listeners: &mut Vec<ListenerConfig>) {
+    for item in value.items() {
+        match item.text().map(ListenAddress::from_str) {
+            Some(Ok(place)) => listeners.push(place.in_folder(item.section.folder).into()),
+            _ => item.note_key(ListenAddressError),
+        }
+    }
+}
+
+/// Reads a table of `[[listener]]`.
+pub(super) fn listener(section: &Section<'_>) -> Option<ListenerConfig> {
+    let mut listener = ListenerTable::default();
+    section.fill(&[&LISTENER], &mut listener);
+    match (&listener.authorities, listener.clients) {
         (Some(_), None) => {
-            section.note_whole("authorities without clients = \"optional\" or \"required\"");
+            section.note("authorities without clients = \"optional\" or \"required\"");
         }
         (None, Some(_)) => {
-            section.note_whole("clients are asked for certificates, but authorities are missing");
+            section.note("clients are asked for certificates, but authorities are missing");
         }
         _ => {}
     }
-    let clients = authorities.zip(required);
+    let clients = listener.authorities.zip(listener.clients);
+    let (certificate, key) = (listener.certificate, listener.key);
     if certificate.is_some() != key.is_some() || (certificate.is_none() && clients.is_some()) {
-        section.note_whole("TLS takes both a certificate and a key");
+        section.note("TLS takes both a certificate and a key");
     }
     let tls = certificate.zip(key).map(|(certificate, key)| TlsFiles {
         certificate,
         key,
         clients,
     });
-    let place = place?.in_folder(folder);
+    let place = listener.address?.in_folder(section.folder);
     if tls.is_some() && matches!(place, ListenAddress::Unix(_)) {
-        section.note_whole("there is no TLS on a Unix socket");
+        section.note("there is no TLS on a Unix socket");
     }
-    let http = section.flag("http").unwrap_or(true);
+    let http = !listener.is_z3950_only;
     Some(ListenerConfig { place, tls, http })
 }

@@ -1,85 +1,142 @@
 //! Supported attributes and indexes: `[profile]` and `[[index]]`.
 
+use toml::de::DeValue;
 use z3950_asn1::bib1::attributes::{COMPLETENESS, POSITION, RELATION, STRUCTURE, TRUNCATION, USE};
 use z3950_asn1::bib1::diagnostics::Condition;
-use z3950_server::memory::{AccessPoint, AccessPoints, Kind, Profile, Sources, Treatment};
+use z3950_server::memory::{AccessPoint, AccessPoints, Kind, Profile, Treatment};
 
-use super::section::{Section, number, string, word};
+use super::section::{Value, number, string, text};
+use super::setting::{parse, settings};
 
-pub(super) fn read(section: &Section<'_>) -> Profile {
-    let base = section.read("base", "bib-1, zebra or yaz-ztest", |value| {
-        Profile::by_name(string(value)?)
-    });
-    let mut profile = base.unwrap_or_default();
-    for (key, attribute_type) in [
-        ("use", USE),
-        ("relation", RELATION),
-        ("position", POSITION),
-        ("structure", STRUCTURE),
-        ("truncation", TRUNCATION),
-        ("completeness", COMPLETENESS),
-    ] {
-        let before = profile.clone();
-        let changed = section.section(key, |section| of_type(section, before, attribute_type));
-        profile = changed.unwrap_or(profile);
+settings! {
+    /// Attributes that are accepted and refused, to stand in for a vendor's server.
+    PROFILE "[profile]": Profile = Profile::default() => {
+        /// Start from: bib-1 (everything the server can do), zebra or yaz-ztest.
+        ///base = "bib-1"
+        "base": Other(|profile, value| {
+            value.set("bib-1, zebra or yaz-ztest", |name| Profile::by_name(string(name)?), profile);
+        });
+        /// Refuse terms without a Use attribute (116).
+        "use-required": Flag(|profile| &mut profile.use_required);
+        /// Accept proximity, and result sets as operands.
+        "proximity": Flag(|profile| &mut profile.proximity);
+        "result-sets": Flag(|profile| &mut profile.result_sets);
+        /// The fewest characters of a truncated word; shorter ones are refused (9).
+        "shortest-truncated": Number(Count, 0, |profile| &mut profile.shortest_truncated);
+        /// The condition for a term of a type that its index cannot compare.
+        ///term-type = 229
+        "term-type": Other(|profile, value| {
+            value.set("the number of a condition", |code| number(code).map(Condition), &mut profile.term_type);
+        });
+        ///
+        /// For each type of attribute: the values accepted (only, or all-but), what happens to others ("ignore", or a Bib-1 condition
+        /// to refuse them with), and the value assumed where a term has none.
+        ///[profile.use]
+        ///only = [4, 1003, 1016, 1032]
+        ///others = 114
+        ///suppose = 1016
+        "use": Other(|profile, value| of_type(value, profile, USE));
+        ///
+        ///[profile.relation]
+        ///all-but = [100, 101]
+        "relation": Other(|profile, value| of_type(value, profile, RELATION));
+        ///
+        ///[profile.position]
+        ///others = "ignore"
+        "position": Other(|profile, value| of_type(value, profile, POSITION));
+        ///
+        ///[profile.structure]
+        ///suppose = 1
+        "structure": Other(|profile, value| of_type(value, profile, STRUCTURE));
+        ///
+        ///[profile.truncation]
+        ///all-but = [102]
+        ///others = "ignore"
+        "truncation": Other(|profile, value| of_type(value, profile, TRUNCATION));
+        ///
+        ///[profile.completeness]
+        ///only = [1]
+        "completeness": Other(|profile, value| of_type(value, profile, COMPLETENESS));
     }
-    let flag = |key, field: &mut bool| *field = section.flag(key).unwrap_or(*field);
-    flag("use-required", &mut profile.use_required);
-    flag("proximity", &mut profile.proximity);
-    flag("result-sets", &mut profile.result_sets);
-    let shortest = &mut profile.shortest_truncated;
-    section.set("shortest-truncated", "a number", number, shortest);
-    let term_type = section.read("term-type", "the number of a condition", number);
-    profile.term_type = term_type.map_or(profile.term_type, Condition);
-    profile
+
+    TYPE "[profile.use]": TypeRules = TypeRules::default() => {
+        "only": Other(|rules, value| rules.only = value.list("a number", number));
+        "all-but": Other(|rules, value| rules.all_but = value.list("a number", number));
+        "others": Other(|rules, value| {
+            value.set("\"ignore\", or the number of a condition", treatment, &mut rules.others);
+        });
+        "suppose": Other(|rules, value| value.set("a number", number::<i64>, &mut rules.suppose));
+    }
+
+    /// A further index, or another one under a name that exists.
+    INDEX "[[index]]": AccessPoint = AccessPoint::new("", Kind::Text) => {
+        ///name = "shelf"
+        "name": Required(|index, value| value.set("a text", |name| Some(text(name)?.to_lowercase()), &mut index.name));
+        /// Use attributes that search it.
+        ///use = [20, 53]
+        "use": Other(|index, value| index.uses = value.list("a number", number));
+        /// text, isbn, issn, lccn, number, code, language, date or octets.
+        ///kind = "number"
+        "kind": Other(|index, value| {
+            value.set("a kind of index", |name| Kind::by_name(string(name)?), &mut index.kind);
+        });
+        /// The fields that feed it, in MARC 21 and in UNIMARC.
+        ///marc21 = "852$hi"
+        "marc21": Parsed(|index, text| parse(text).map(|sources| index.marc21 = sources));
+        ///unimarc = "930$a"
+        "unimarc": Parsed(|index, text| parse(text).map(|sources| index.unimarc = sources));
+    }
 }
 
 /// The rules for one type of attribute.
-fn of_type(section: &Section<'_>, profile: Profile, attribute_type: i64) -> Profile {
-    let mut profile = profile;
-    let only = section.list("only", "a number", number::<i64>);
-    let all_but = section.list("all-but", "a number", number::<i64>);
-    match (section.has("only"), section.has("all-but")) {
-        (true, true) => section.note_whole("only and all-but cannot both be given"),
-        (true, false) => profile = profile.only(attribute_type, only),
-        (false, true) => profile = profile.all_but(attribute_type, all_but),
-        (false, false) => {}
+#[derive(Default)]
+pub(super) struct TypeRules {
+    only: Vec<i64>,
+    all_but: Vec<i64>,
+    others: Option<Treatment>,
+    suppose: Option<i64>,
+}
+
+fn treatment(value: &DeValue<'_>) -> Option<Treatment> {
+    match string(value) {
+        Some("ignore") => Some(Treatment::Ignore),
+        Some(_) => None,
+        None => number(value).map(|code| Treatment::Refuse(Condition(code))),
     }
-    let others = section.read(
-        "others",
-        "\"ignore\", or the number of a condition",
-        |value| match string(value) {
-            Some("ignore") => Some(Treatment::Ignore),
-            Some(_) => None,
-            None => number(value).map(|code| Treatment::Refuse(Condition(code))),
-        },
-    );
-    if let Some(others) = others {
-        profile = profile.others(attribute_type, others);
-    }
-    if let Some(value) = section.read("suppose", "a number", number) {
-        profile = profile.suppose(attribute_type, value);
-    }
-    profile
+}
+
+/// Changes a profile by the rules for one type of attribute.
+fn of_type(value: &Value<'_>, profile: &mut Profile, attribute_type: i64) {
+    value.table(|section| {
+        let mut rules = TypeRules::default();
+        section.fill(&[&TYPE], &mut rules);
+        let mut changed = profile.clone();
+        match (section.has("only"), section.has("all-but")) {
+            (true, true) => section.note("only and all-but cannot both be given"),
+            (true, false) => changed = changed.only(attribute_type, rules.only),
+            (false, true) => changed = changed.all_but(attribute_type, rules.all_but),
+            (false, false) => {}
+        }
+        if let Some(others) = rules.others {
+            changed = changed.others(attribute_type, others);
+        }
+        if let Some(value) = rules.suppose {
+            changed = changed.suppose(attribute_type, value);
+        }
+        *profile = changed;
+    });
 }
 
 /// Adds rows to the default table, or replaces rows.
-pub(super) fn indexes(top: &Section<'_>, points: &mut AccessPoints) {
-    top.sections("index", |section| {
-        let kind = section.read("kind", "a kind of index", |value| {
-            Kind::by_name(string(value)?)
-        });
-        let sources = |key| section.parse(key, str::parse::<Sources>);
-        let name = section.need("name", "a text", word).unwrap_or_default();
-        let mut row = AccessPoint::new(name.to_lowercase(), kind.unwrap_or(Kind::Text));
-        row.uses = section.list("use", "a number", number);
-        row.marc21 = sources("marc21").unwrap_or_default();
-        row.unimarc = sources("unimarc").unwrap_or_default();
+pub(super) fn indexes(value: &Value<'_>, points: &mut AccessPoints) {
+    value.tables(|section| {
+        let mut index = (INDEX.default)();
+        section.fill(&[&INDEX], &mut index);
         if !section.has("marc21") && !section.has("unimarc") {
-            section.note_whole("an index that no field feeds: give marc21 or unimarc");
+            section.note("an index that no field feeds: give marc21 or unimarc");
         }
-        if let Err(error) = points.set(row) {
-            section.note_whole(error.to_string());
+        if let Err(error) = points.set(index) {
+            section.note(error.to_string());
         }
     });
 }

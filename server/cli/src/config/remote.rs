@@ -2,76 +2,71 @@
 
 use z3950_front::remote::RemoteOptions;
 
-use super::section::{Section, duration, number, octets, word};
+use super::databases::{DatabaseTable, note_keys_of};
+use super::section::{Section, text};
+use super::setting::settings;
 
-/// The keys that only such a database has.
-const KEYS: [&str; 8] = [
-    "fresh",
-    "target-time",
-    "total-time",
-    "sessions",
-    "cache-octets",
-    "merge",
-    "merge-records",
-    "sorted-records",
-];
+settings! {
+    /// A database whose records are at other servers of Z39.50 or SRU: a search is passed on to all of them.
+    REMOTE "[[database]]": DatabaseTable = DatabaseTable::default() => {
+        ///name = "union"
+        "name": Other(|_, _| ());
+        /// Addresses, URLs, or names of profiles. One target alone is searched as NAME@TARGET: union@127.0.0.1:9903/cat.
+        ///targets = ["z39.50s://127.0.0.1:9901/books", "127.0.0.1:9903/cat", "http://127.0.0.1:9902/cat"]
+        "targets": Other(|table, value| {
+            table.remote.targets = value.list("a text", |value| Some(text(value)?.trim().to_owned()));
+        });
+        /// The longest wait for a target, and for all of them; one that is late has no hits, and the answer says so.
+        "target-time": Number(Time, MILLISECOND, |table| &mut table.remote.target_time);
+        "total-time": Number(Time, MILLISECOND, |table| &mut table.remote.total_time);
+        /// How long equal searches share an answer after it arrived.
+        "fresh": Number(Time, 0, |table| &mut table.remote.fresh);
+        /// Sessions with each target, unless its profile allows fewer. Searches share them.
+        "sessions": Number(Count, 1, |table| &mut table.remote.sessions);
+        /// Octets of records that are kept for the next requests.
+        "cache-octets": Number(Octets, 0, |table| &mut table.remote.cache_octets);
+        /// Records of several targets that a sort puts in order; later ones are diagnostics.
+        "sorted-records": Number(Count, 0, |table| &mut table.remote.sorted_records);
+        /// Records of one edition become one hit, if they are among the first of their targets; how many of each target are compared.
+        "merge": Flag(|table| &mut table.remote.merge);
+        "merge-records": Number(Count, 0, |table| &mut table.remote.merge_records);
+    }
+}
 
-/// The database of a table, if it has targets.
-pub(super) fn read(section: &Section<'_>, name: &str) -> Option<RemoteOptions> {
-    let target = |value| word(value).map(|text| text.trim().to_owned());
-    let targets = section.list("targets", "a text", target);
-    let mut options = RemoteOptions::new(name, targets);
-    let time = "a time such as \"10s\"";
-    section.set("fresh", time, duration, &mut options.fresh);
-    section.set("target-time", time, duration, &mut options.target_time);
-    section.set("total-time", time, duration, &mut options.total_time);
-    section.set("sessions", "a number", number, &mut options.sessions);
-    let size = "a number of octets such as \"64MiB\"";
-    section.set("cache-octets", size, octets, &mut options.cache_octets);
-    options.merge = section.flag("merge").unwrap_or(false);
-    let records = "a number";
-    section.set("merge-records", records, number, &mut options.merge_records);
-    section.set(
-        "sorted-records",
-        records,
-        number,
-        &mut options.sorted_records,
-    );
+/// Whether the database of a table has targets.
+pub(super) fn is_chosen(section: &Section<'_>, name: &str, options: &RemoteOptions) -> bool {
     if options.targets.is_empty() {
-        for key in KEYS.into_iter().filter(|key| section.has(key)) {
-            section.note_whole(format!("{key} is for databases with targets"));
-        }
-        return None;
+        note_keys_of(section, &REMOTE, "targets");
+        return false;
     }
     if ["files", "save", "docid"]
-        .into_iter()
+        .iter()
         .any(|key| section.has(key))
     {
-        section.note_whole("a database has either targets, or files, save and docid");
+        section.note("a database has either targets, or files, save and docid");
     }
     if name.contains('@') {
-        section.note_whole(
+        section.note(
             "the name of a database with targets has no @, which begins the name of a target",
         );
     }
-    if options.target_time.is_zero() {
-        section.note_less("target-time", "1ms");
+    for (key, records, most) in [
+        (
+            "merge-records",
+            options.merge_records,
+            RemoteOptions::MAX_MERGE_RECORDS,
+        ),
+        (
+            "sorted-records",
+            options.sorted_records,
+            RemoteOptions::MAX_SORTED_RECORDS,
+        ),
+    ] {
+        if !(1..=most).contains(&records) {
+            section.note(format!("{key} must be from 1 to {most}"));
+        }
     }
-    if options.total_time.is_zero() {
-        section.note_less("total-time", "1ms");
-    }
-    if options.sessions == 0 {
-        section.note_less("sessions", 1);
-    }
-    if !(1..=RemoteOptions::MAX_MERGE_RECORDS).contains(&options.merge_records) {
-        let most = RemoteOptions::MAX_MERGE_RECORDS;
-        section.note_whole(format!("merge-records must be from 1 to {most}"));
-    }
-    if !(1..=RemoteOptions::MAX_SORTED_RECORDS).contains(&options.sorted_records) {
-        let most = RemoteOptions::MAX_SORTED_RECORDS;
-        section.note_whole(format!("sorted-records must be from 1 to {most}"));
-    }
-    Some(options)
+    true
 }
 
 #[cfg(test)]

@@ -1,16 +1,14 @@
-//! Reads tables of a settings file key by key. Every wrong value and unknown key is noted with its position, and reading
-//! continues.
+//! Reads tables of a settings file. Every wrong value and unknown key is noted with its position, and reading continues.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::fmt::Display;
-use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
-use z3950_server::units;
+
+use super::setting::{SettingField, Table};
 
 /// The errors so far: the position in the text, in octets, and the message.
 #[derive(Debug, Default)]
@@ -32,137 +30,49 @@ impl Notes {
 /// A table being read.
 pub(super) struct Section<'a> {
     notes: &'a Notes,
+    /// The folder that paths are relative to.
+    pub(super) folder: &'a Path,
     /// Its header, such as `[limits]` or `[[database]]`; empty for the top-level table.
     header: String,
     table: &'a DeTable<'a>,
-    span: Range<usize>,
-    asked: RefCell<BTreeSet<&'static str>>,
+    at: usize,
 }
-
-/// A value with its position.
-pub(super) type SpannedValue<'a> = Spanned<DeValue<'a>>;
 
 impl<'a> Section<'a> {
     /// The top-level table.
-    pub(super) fn top(notes: &'a Notes, table: &'a DeTable<'a>) -> Self {
+    pub(super) fn top(notes: &'a Notes, folder: &'a Path, table: &'a DeTable<'a>) -> Self {
         Self {
             notes,
+            folder,
             header: String::new(),
             table,
-            span: 0..0,
-            asked: RefCell::default(),
+            at: 0,
         }
     }
 
-    /// The value of a key; `None` if it is absent or wrong. A wrong value is noted with `what` was expected.
-    pub(super) fn read<T>(
-        &self,
-        key: &'static str,
-        what: &str,
-        convert: impl FnOnce(&'a DeValue<'a>) -> Option<T>,
-    ) -> Option<T> {
-        let value = self.value(key)?;
-        let converted = convert(value.get_ref());
-        if converted.is_none() {
-            self.note(value, format!("{key} is not {what}"));
-        }
-        converted
-    }
-
-    /// Sets a field to the value of a key, if it is present and right.
-    pub(super) fn set<T>(
-        &self,
-        key: &'static str,
-        what: &str,
-        convert: impl FnOnce(&'a DeValue<'a>) -> Option<T>,
-        field: &mut T,
-    ) {
-        if let Some(value) = self.read(key, what, convert) {
-            *field = value;
-        }
-    }
-
-    /// The value of a key that is true or false.
-    pub(super) fn flag(&self, key: &'static str) -> Option<bool> {
-        self.read(key, "true or false", DeValue::as_bool)
-    }
-
-    /// A text that is not empty.
-    pub(super) fn text(&self, key: &'static str) -> Option<String> {
-        self.read(key, "a text", word).map(str::to_owned)
-    }
-
-    /// A path, relative to `folder`.
-    pub(super) fn path(&self, key: &'static str, folder: &Path) -> Option<PathBuf> {
-        Some(folder.join(self.read(key, "a path", word)?))
-    }
-
-    /// The value of a key with a text to parse. A parse error is noted.
-    pub(super) fn parse<T, E: std::fmt::Display>(
-        &self,
-        key: &'static str,
-        parse: impl FnOnce(&'a str) -> Result<T, E>,
-    ) -> Option<T> {
-        let value = self.value(key)?;
-        let parsed = match string(value.get_ref()) {
-            Some(text) => parse(text).map_err(|reason| format!("{key}: {reason}")),
-            None => Err(format!("{key} is not a text")),
-        };
-        parsed.map_err(|reason| self.note(value, reason)).ok()
-    }
-
-    /// [`Section::read`] for a required key.
-    pub(super) fn need<T>(
-        &self,
-        key: &'static str,
-        what: &str,
-        convert: impl FnOnce(&'a DeValue<'a>) -> Option<T>,
-    ) -> Option<T> {
-        if !self.has(key) {
-            self.note_whole(format!("{key} is missing"));
-        }
-        self.read(key, what, convert)
-    }
-
-    /// The values of a list, or a single value; none if the key is absent.
-    pub(super) fn values(&self, key: &'static str) -> Vec<&'a SpannedValue<'a>> {
-        match self.value(key) {
-            None => Vec::new(),
-            Some(value) => match value.get_ref() {
-                DeValue::Array(values) => values.iter().collect(),
-                _ => vec![value],
-            },
-        }
-    }
-
-    /// The values of a list, each converted; wrong ones are noted and left out.
-    pub(super) fn list<T>(
-        &self,
-        key: &'static str,
-        what: &str,
-        convert: impl Fn(&'a DeValue<'a>) -> Option<T>,
-    ) -> Vec<T> {
-        let spanned = self.spanned_list(key, what, convert).into_iter();
-        spanned.map(|(_, converted)| converted).collect()
-    }
-
-    /// [`Section::list`] with the positions of the values, for further errors about them.
-    pub(super) fn spanned_list<T>(
-        &self,
-        key: &'static str,
-        what: &str,
-        convert: impl Fn(&'a DeValue<'a>) -> Option<T>,
-    ) -> Vec<(&'a SpannedValue<'a>, T)> {
-        let values = self.values(key).into_iter();
-        values
-            .filter_map(|value| {
-                let converted = convert(value.get_ref());
-                if converted.is_none() {
-                    self.note(value, format!("{key} holds a value that is not {what}"));
+    /// Sets the fields of the settings that are given, in the order of their description. A key that is described in several of the
+    /// tables is read once. Unknown keys are noted, and required ones that are missing.
+    pub(super) fn fill<T>(&self, tables: &[&Table<T>], into: &mut T) {
+        let mut known = BTreeSet::new();
+        for setting in tables.iter().flat_map(|table| table.settings) {
+            let is_first = known.insert(setting.key);
+            match (self.value(setting.key), &setting.field) {
+                (Some(value), _) if is_first => setting.read(&value, into),
+                (None, SettingField::Required(_)) => {
+                    self.note(format!("{} is missing", setting.key))
                 }
-                Some((value, converted?))
-            })
-            .collect()
+                _ => {}
+            }
+        }
+        let known: Vec<_> = known.into_iter().collect();
+        let keys = self.table.keys();
+        for key in keys.filter(|key| !known.contains(&&**key.get_ref())) {
+            let (name, known) = (key.get_ref(), known.join(", "));
+            self.note_at(
+                key.span().start,
+                format!("unknown key {name:?}; known keys: {known}"),
+            );
+        }
     }
 
     /// Whether the key is present.
@@ -170,139 +80,215 @@ impl<'a> Section<'a> {
         self.value(key).is_some()
     }
 
-    /// Reads the table of a key, if present.
-    pub(super) fn section<T>(
-        &self,
-        key: &'static str,
-        read: impl FnOnce(&Section<'a>) -> T,
-    ) -> Option<T> {
-        let value = self.value(key)?;
-        self.enter(key, value, read)
-    }
-
-    /// The header of a table below this one: with two brackets for a table in a list.
-    fn header_of(&self, key: &str, is_listed: bool) -> String {
-        let above = self.header.trim_matches(['[', ']']);
-        let between = if above.is_empty() { "" } else { "." };
-        match is_listed {
-            true => format!("[[{above}{between}{key}]]"),
-            false => format!("[{above}{between}{key}]"),
-        }
-    }
-
-    /// Reads each table of a key: of `[[key]]`, or of a single `[key]`.
-    pub(super) fn sections<T>(
-        &self,
-        key: &'static str,
-        mut read: impl FnMut(&Section<'a>) -> T,
-    ) -> Vec<T> {
-        let is_listed = matches!(
-            self.value(key).map(Spanned::get_ref),
-            Some(DeValue::Array(_))
-        );
-        let values = self.values(key).into_iter();
-        values
-            .filter_map(|value| self.enter_as(key, is_listed, value, &mut read))
-            .collect()
-    }
-
-    /// Reads a value that must be a table.
-    pub(super) fn enter<T>(
-        &self,
-        name: &str,
-        value: &'a SpannedValue<'a>,
-        read: impl FnOnce(&Section<'a>) -> T,
-    ) -> Option<T> {
-        self.enter_as(name, false, value, read)
-    }
-
-    fn enter_as<T>(
-        &self,
-        name: &str,
-        is_listed: bool,
-        value: &'a SpannedValue<'a>,
-        read: impl FnOnce(&Section<'a>) -> T,
-    ) -> Option<T> {
-        let DeValue::Table(table) = value.get_ref() else {
-            self.note(value, format!("{name} is not a table"));
-            return None;
-        };
-        let section = Section {
-            notes: self.notes,
-            header: self.header_of(name, is_listed),
-            table,
-            span: value.span(),
-            asked: RefCell::default(),
-        };
-        let result = read(&section);
-        section.finish();
-        Some(result)
-    }
-
-    /// Notes an error about a value.
-    pub(super) fn note(&self, value: &SpannedValue<'_>, reason: impl Into<String>) {
-        self.note_at(value.span().start, reason);
+    /// The value of a key.
+    pub(super) fn value(&self, key: &'static str) -> Option<Value<'_>> {
+        let mut entries = self.table.iter();
+        let (_, value) = entries.find(|(known, _)| known.get_ref() == key)?;
+        Some(Value {
+            section: self,
+            key,
+            is_listed: false,
+            value,
+        })
     }
 
     /// Notes an error about the table.
-    pub(super) fn note_whole(&self, reason: impl Into<String>) {
-        self.note_at(self.span.start, reason);
+    pub(super) fn note(&self, reason: impl Display) {
+        self.note_at(self.at, reason);
     }
 
-    /// Notes a value that is less than a key takes.
-    pub(super) fn note_less(&self, key: &'static str, least: impl Display) {
-        let at = self
-            .value(key)
-            .map_or(self.span.start, |value| value.span().start);
-        self.note_at(at, format!("{key} must be at least {least}"));
+    fn note_at(&self, at: usize, reason: impl Display) {
+        let blank = if self.header.is_empty() { "" } else { " " };
+        self.notes
+            .add(at, format!("{}{blank}{reason}", self.header));
+    }
+}
+
+/// The value of a key, or one of the values in its list.
+#[derive(Clone, Copy)]
+pub(super) struct Value<'a> {
+    /// The table that holds it.
+    pub(super) section: &'a Section<'a>,
+    pub(super) key: &'static str,
+    is_listed: bool,
+    value: &'a Spanned<DeValue<'a>>,
+}
+
+impl<'a> Value<'a> {
+    /// The value. `None`, and a note of what was expected, if it is wrong.
+    pub(super) fn read<V>(
+        &self,
+        what: &str,
+        convert: impl Fn(&DeValue<'_>) -> Option<V>,
+    ) -> Option<V> {
+        let converted = convert(self.value.get_ref());
+        if converted.is_none() {
+            self.note(format!("{} is not {what}", self.key));
+        }
+        converted
     }
 
-    fn note_at(&self, at: usize, reason: impl Into<String>) {
-        let reason = reason.into();
-        self.notes.add(
-            at,
-            match &*self.header {
-                "" => reason,
-                header => format!("{header} {reason}"),
-            },
-        );
+    /// Sets a field to the value, unless it is wrong.
+    pub(super) fn set<V, F: From<V>>(
+        &self,
+        what: &str,
+        convert: impl Fn(&DeValue<'_>) -> Option<V>,
+        field: &mut F,
+    ) {
+        if let Some(value) = self.read(what, convert) {
+            *field = value.into();
+        }
     }
 
-    /// Notes unknown keys.
-    pub(super) fn finish(self) {
-        let asked = self.asked.borrow();
-        for key in self.table.keys() {
-            if !asked.contains(key.get_ref().as_ref()) {
-                let known: Vec<_> = asked.iter().copied().collect();
-                let reason = format!(
-                    "unknown key {:?}; known keys: {}",
-                    key.get_ref(),
-                    known.join(", ")
-                );
-                self.note_at(key.span().start, reason);
+    /// A path, relative to the folder of the file.
+    pub(super) fn path(&self) -> Option<PathBuf> {
+        Some(self.section.folder.join(self.read("a path", text)?))
+    }
+
+    /// What a text says. An error of the parser is noted.
+    pub(super) fn parse<V, E: Display>(
+        &self,
+        parse: impl FnOnce(&str) -> Result<V, E>,
+    ) -> Option<V> {
+        let parsed = parse(self.text().or_else(|| self.read("a text", |_| None))?);
+        parsed.map_err(|reason| self.note_key(reason)).ok()
+    }
+
+    /// The value, if it is a text.
+    pub(super) fn text(&self) -> Option<&'a str> {
+        string(self.value.get_ref())
+    }
+
+    /// The values of a list, or the single value.
+    pub(super) fn items(&self) -> Vec<Value<'a>> {
+        let DeValue::Array(values) = self.value.get_ref() else {
+            return vec![*self];
+        };
+        let item = |value| Value {
+            is_listed: true,
+            value,
+            ..*self
+        };
+        values.iter().map(item).collect()
+    }
+
+    /// The values of a list, each converted, with their positions; wrong ones are noted and left out.
+    pub(super) fn listed<V>(
+        &self,
+        what: &str,
+        convert: impl Fn(&DeValue<'_>) -> Option<V>,
+    ) -> Vec<(Value<'a>, V)> {
+        let mut listed = Vec::new();
+        for item in self.items() {
+            match convert(item.value.get_ref()) {
+                Some(converted) => listed.push((item, converted)),
+                None => item.note(format!("{} holds a value that is not {what}", self.key)),
+            }
+        }
+        listed
+    }
+
+    /// The values of a list, each converted; wrong ones are noted and left out.
+    pub(super) fn list<V>(
+        &self,
+        what: &str,
+        convert: impl Fn(&DeValue<'_>) -> Option<V>,
+    ) -> Vec<V> {
+        let listed = self.listed(what, convert).into_iter();
+        listed.map(|(_, converted)| converted).collect()
+    }
+
+    /// The paths of a list, relative to the folder of the file.
+    pub(super) fn paths(&self) -> Vec<PathBuf> {
+        let paths = self.list("a path", text).into_iter();
+        paths.map(|path| self.section.folder.join(path)).collect()
+    }
+
+    /// Takes in each text of a list. Errors are noted.
+    pub(super) fn each<E: Display>(&self, mut take: impl FnMut(&str) -> Result<(), E>) {
+        for (item, text) in self.listed("a text", any_text) {
+            if let Err(reason) = take(&text) {
+                item.note_key(reason);
             }
         }
     }
 
-    fn value(&self, key: &'static str) -> Option<&'a SpannedValue<'a>> {
-        self.asked.borrow_mut().insert(key);
-        let mut entries = self.table.iter();
-        let found = entries.find(|(known, _)| known.get_ref() == key);
-        found.map(|(_, value)| value)
+    /// Reads a table.
+    pub(super) fn table<R>(&self, read: impl FnOnce(&Section<'_>) -> R) -> Option<R> {
+        let DeValue::Table(table) = self.value.get_ref() else {
+            self.note(format!("{} is not a table", self.key));
+            return None;
+        };
+        let above = self.section.header.trim_matches(['[', ']']);
+        let between = if above.is_empty() { "" } else { "." };
+        let name = format!("[{above}{between}{}]", self.key);
+        let header = if self.is_listed {
+            format!("[{name}]")
+        } else {
+            name
+        };
+        let at = self.at();
+        Some(read(&Section {
+            header,
+            table,
+            at,
+            ..*self.section
+        }))
+    }
+
+    /// Sets the fields of a table.
+    pub(super) fn fill<T>(&self, described: &Table<T>, into: &mut T) {
+        self.table(|section| section.fill(&[described], into));
+    }
+
+    /// Reads each table of `[[key]]`, or a single `[key]`.
+    pub(super) fn tables<R>(&self, mut read: impl FnMut(&Section<'_>) -> R) -> Vec<R> {
+        let items = self.items().into_iter();
+        items.filter_map(|item| item.table(&mut read)).collect()
+    }
+
+    /// The position in the text, in octets.
+    pub(super) fn at(&self) -> usize {
+        self.value.span().start
+    }
+
+    /// Notes an error about the value.
+    pub(super) fn note(&self, reason: impl Display) {
+        self.section.note_at(self.at(), reason);
+    }
+
+    /// Notes that the value is less than its key takes.
+    pub(super) fn note_less(&self, least: impl Display) {
+        self.note(format_args!("{} must be at least {least}", self.key));
+    }
+
+    /// Notes an error about the value, which is to be named.
+    pub(super) fn note_key(&self, reason: impl Display) {
+        self.note(format_args!("{}: {reason}", self.key));
     }
 }
 
+/// True or false.
+pub(super) fn flag(value: &DeValue<'_>) -> Option<bool> {
+    value.as_bool()
+}
+
 /// A text.
-pub(super) fn string<'a>(value: &'a DeValue<'a>) -> Option<&'a str> {
+pub(super) fn string<'a>(value: &'a DeValue<'_>) -> Option<&'a str> {
     match value {
         DeValue::String(text) => Some(text),
         _ => None,
     }
 }
 
+/// A text, which may be empty.
+pub(super) fn any_text(value: &DeValue<'_>) -> Option<String> {
+    string(value).map(str::to_owned)
+}
+
 /// A text that is not empty.
-pub(super) fn word<'a>(value: &'a DeValue<'a>) -> Option<&'a str> {
-    string(value).filter(|text| !text.is_empty())
+pub(super) fn text(value: &DeValue<'_>) -> Option<String> {
+    any_text(value).filter(|text| !text.is_empty())
 }
 
 /// An integer in the range of the type.
@@ -312,20 +298,4 @@ pub(super) fn number<T: TryFrom<i64>>(value: &DeValue<'_>) -> Option<T> {
     };
     let number = i64::from_str_radix(number.as_str(), number.radix()).ok()?;
     T::try_from(number).ok()
-}
-
-/// A time with its unit, or a number of seconds.
-pub(super) fn duration(value: &DeValue<'_>) -> Option<Duration> {
-    match string(value) {
-        Some(text) => units::duration(text),
-        None => number(value).map(Duration::from_secs),
-    }
-}
-
-/// A number of octets, with or without a unit.
-pub(super) fn octets(value: &DeValue<'_>) -> Option<usize> {
-    match string(value) {
-        Some(text) => units::octets(text),
-        None => number(value),
-    }
 }

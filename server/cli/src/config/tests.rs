@@ -1,12 +1,16 @@
 //! Settings files: the values read, and every error with its line.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
+use clap::{CommandFactory, Parser};
 use z3950_asn1::apdu::{Options, ProtocolVersion};
 use z3950_asn1::bib1::attributes::{COMPLETENESS, POSITION, RELATION, STRUCTURE, TRUNCATION, USE};
+use z3950_front::engine::{EngineOptions, IndexUses};
 use z3950_server::memory::Treatment;
 
 use super::*;
+use crate::args::Arguments;
 
 fn parse(text: &str) -> Config {
     Config::parse(text, Path::new("/etc")).unwrap_or_else(|errors| panic!("{text}: {errors:?}"))
@@ -14,7 +18,8 @@ fn parse(text: &str) -> Config {
 
 /// The template with all commented-out settings enabled: explanations have a blank after the `#`, settings have none.
 fn uncommented() -> String {
-    let lines = TEMPLATE.lines().map(|line| match line.strip_prefix('#') {
+    let template = template();
+    let lines = template.lines().map(|line| match line.strip_prefix('#') {
         Some(setting) if !setting.is_empty() && !setting.starts_with(' ') => setting,
         _ => line,
     });
@@ -57,7 +62,7 @@ fn the_gateway_is_closed_unless_the_settings_open_it() {
 
 #[test]
 fn the_template_is_valid() {
-    let config = parse(TEMPLATE);
+    let config = parse(&template());
     let places: Vec<_> = config
         .listeners
         .iter()
@@ -184,6 +189,107 @@ fn the_template_has_every_setting() {
     assert_eq!(written, known);
 }
 
+/// Without the settings that have no default, but an example.
+#[test]
+fn the_defaults_of_the_template_are_those_of_the_server() {
+    let config = parse(&uncommented());
+    let mut access = config.access;
+    access.users.clear();
+    access.blocked.clear();
+    access.challenge = None;
+    assert_eq!(access, Access::default());
+    let (mut offer, default) = (config.offer, Offer::default());
+    offer.options = default.options;
+    offer.implementation_id = None;
+    offer.implementation_version = default.implementation_version.clone();
+    offer.ask_above = None;
+    assert_eq!(offer, default);
+    let [union] = &*config.remotes else {
+        panic!("{:?}", config.remotes)
+    };
+    assert_eq!(*union, RemoteOptions::new("union", &union.targets));
+    let [million] = &*config.engines else {
+        panic!("{:?}", config.engines)
+    };
+    let mut expected = EngineOptions::new("million", million.options.replicas.clone());
+    expected.nodes = million.options.nodes.clone();
+    assert_eq!(million.options, expected);
+    assert_eq!(million.uses, IndexUses::default());
+    let default = Config::default();
+    assert_eq!(config.docid, default.docid);
+    assert_eq!(config.access_log_format, default.access_log_format);
+    assert_eq!((config.page, config.replay_in_order), (true, false));
+}
+
+/// An option says in the help what its key says in the template.
+#[test]
+fn the_help_of_an_option_is_the_explanation_of_its_key() {
+    let command = Arguments::command();
+    let template = template();
+    let lines: Vec<_> = template.lines().collect();
+    let mut options = 0;
+    for setting in given::settings() {
+        let Some((option, ..)) = setting.option.first() else {
+            continue;
+        };
+        options += 1;
+        let mut arguments = command.get_arguments();
+        let argument = arguments.find(|known| known.get_long() == Some(*option));
+        let help = argument.and_then(clap::Arg::get_help).expect(option);
+        let help = help.to_string();
+        let key = format!("{} = ", setting.key);
+        let is_explained = lines.iter().enumerate().any(|(place, line)| {
+            let above = lines[..place].iter().rev();
+            let mut explanation: Vec<_> = above.map_while(|line| line.strip_prefix("# ")).collect();
+            explanation.reverse();
+            let explanation = explanation.join(" ");
+            let expected = match option.strip_prefix("no-") {
+                Some(_) => explanation.replacen("Serve", "Do not serve", 1),
+                None => explanation,
+            };
+            let expected = expected.trim_end_matches('.');
+            let is_key = line.trim_start_matches('#').starts_with(&key);
+            is_key && !expected.is_empty() && help.starts_with(expected)
+        });
+        assert!(is_explained, "{option}: {help}");
+    }
+    assert!(options > 20, "{options}");
+}
+
+/// The command line is read after the file, and shows the defaults that it has.
+#[test]
+fn an_option_takes_precedence_over_its_key() {
+    let words = "z3950d --demo --no-page --docid 035$a --upstream-ca ca.pem --upstream a:1 --max-sessions 7 \
+                 --max-sessions-per-address 3 --idle-timeout 0 --drain 1.5 --anyone-may-update --access-log - \
+                 --access-log-format json --judge a --judge b --status unix:s";
+    let arguments = Arguments::try_parse_from(words.split_whitespace()).expect(words);
+    let mut config = parse(
+        "page = true\ndocid = \"001\"\nupstream = \"b:2\"\nstatus = \"unix:t\"\n[limits]\nsessions = 8\n\
+         idle-time = 3\n[log]\naccess = \"-\"\njudge = \"c\"\napdus = \"apdus\"",
+    );
+    assert_eq!(config.access_log.as_deref(), Some(Path::new("-")));
+    assert_eq!(config.status, "unix:/etc/t".parse().ok());
+    arguments.given.apply(&mut config);
+    assert!(config.demo && !config.page && config.access.anyone_may_update);
+    assert_eq!(config.docid, "035$a".parse().expect("a field"));
+    assert_eq!(config.upstream_ca.as_deref(), Some(Path::new("ca.pem")));
+    assert_eq!(config.upstream.as_deref(), Some("a:1"));
+    let limits = &config.limits;
+    assert_eq!((limits.sessions, limits.sessions_per_address), (7, Some(3)));
+    assert_eq!(limits.idle_time, None);
+    assert_eq!(limits.drain_time, Duration::from_millis(1500));
+    assert_eq!(config.access_log_format, LogFormat::Json);
+    assert_eq!(config.judge, [Path::new("a"), Path::new("b")]);
+    assert_eq!(config.apdu_log.as_deref(), Some(Path::new("/etc/apdus")));
+    assert_eq!(config.status, "unix:s".parse().ok());
+    assert!(arguments.given.has("no-page") && !arguments.given.has("replay"));
+    let help = Arguments::command().render_help().to_string();
+    let help = help.split_whitespace().collect::<Vec<_>>().join(" ");
+    for default in ["1000", "900", "0.5", "001", "text"] {
+        assert!(help.contains(&format!("[default: {default}]")), "{help}");
+    }
+}
+
 #[test]
 fn an_empty_file_gives_the_defaults() {
     let config = parse("");
@@ -192,20 +298,28 @@ fn an_empty_file_gives_the_defaults() {
     assert!(config.listeners.is_empty() && config.faults.is_empty() && !config.demo);
     let never = parse("[limits]\nidle-time = \"never\"\noperation-time = \"never\"").limits;
     assert_eq!((never.idle_time, never.operation_time), (None, None));
+    let long = parse("[limits]\nidle-time = 99999999999").limits.idle_time;
+    assert!(
+        long.is_some_and(|time| time > Duration::from_secs(1 << 33)),
+        "{long:?}"
+    );
 }
 
 #[test]
 fn every_limit_has_a_key() {
-    let source = include_str!("../config.rs");
-    let (_, keys) = source.split_once("fn fill_limits(").expect("the limits");
+    let keys: BTreeSet<_> = limits::LIMITS
+        .settings
+        .iter()
+        .map(|setting| setting.key)
+        .collect();
     let fields = include_str!("../../../src/limits.rs").lines();
     let fields: Vec<_> = fields
         .filter_map(|line| line.trim().strip_prefix("pub ")?.split_once(": "))
         .collect();
     assert!(fields.len() > 20, "{fields:?}");
     for (field, _) in fields {
-        let key = format!("\"{}\"", field.replace('_', "-"));
-        assert!(keys.contains(&key), "{key}");
+        let key = field.replace('_', "-");
+        assert!(keys.contains(&*key), "{key}");
     }
 }
 
@@ -324,6 +438,10 @@ fn every_error_has_its_line() {
         &[(1, "[[fault]] do is missing")],
     );
     check("imitate = \"aleph\"", &[(1, "imitate: ")]);
+    check(
+        "[[fault]]\ndo = \"silence\"\ndocid = \"\"\nsyntax = \"\"",
+        &[(1, "[[fault]] syntax: no record syntax \"\"")],
+    );
     check("limits = 3", &[(1, "limits is not a table")]);
     check("a = \nb = ]", &[(1, ""), (2, "")]);
 }

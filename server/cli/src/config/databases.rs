@@ -1,0 +1,98 @@
+//! The databases: `[[database]]`, those with files, those at other servers, and those in a search engine.
+
+use std::collections::BTreeSet;
+
+use z3950_front::engine::EngineOptions;
+use z3950_front::remote::RemoteOptions;
+use z3950_server::memory::{AccessPoints, DatabaseFiles};
+
+use super::engine::ENGINE;
+use super::remote::REMOTE;
+use super::section::{Section, text};
+use super::setting::{Table, parse, settings};
+use super::{Config, EngineSettings, engine, remote};
+
+/// What a table may say of a database of each kind.
+pub(super) struct DatabaseTable {
+    pub(super) files: DatabaseFiles,
+    pub(super) remote: RemoteOptions,
+    pub(super) engine: EngineSettings,
+    /// The indexes of all databases.
+    pub(super) points: AccessPoints,
+}
+
+impl Default for DatabaseTable {
+    fn default() -> Self {
+        Self {
+            files: DatabaseFiles::default(),
+            remote: RemoteOptions::new("", [""; 0]),
+            engine: EngineSettings::new(EngineOptions::new("", Vec::new())),
+            points: AccessPoints::default(),
+        }
+    }
+}
+
+settings! {
+    /// A database. Repeat the table for further ones.
+    DATABASE "[[database]]": DatabaseTable = DatabaseTable::default() => {
+        ///name = "books"
+        "name": Required(|table, value| value.set("a text", text, &mut table.files.name));
+        ///title = "Books of the town library"
+        "title": Text(|table| &mut table.files.title);
+        ///description = "Everything on the shelves since 1950"
+        "description": Text(|table| &mut table.files.description);
+        /// Files, or folders of files: ISO 2709, MARCXML, MARC-in-JSON, MARCMaker text, or the lines that YAZ prints.
+        ///files = ["books.mrc", "more"]
+        "files": Paths(|table| &mut table.files.paths);
+        ///docid = "035$a"
+        "docid": Parsed(|table, text| parse(text).map(|docid| table.files.docid = Some(docid)));
+        /// Updates by clients are saved to this file, by way of saved.mrc.journal. Once it exists, both are read instead of `files`.
+        ///save = "saved.mrc"
+        "save": Path(|table| &mut table.files.save);
+    }
+}
+
+/// Reads all of them. The indexes have been read.
+pub(super) fn read(top: &Section<'_>, config: &mut Config) {
+    let Some(value) = top.value("database") else {
+        return;
+    };
+    let mut names = BTreeSet::new();
+    value.tables(|section| {
+        let mut table = DatabaseTable {
+            points: config.access_points.clone(),
+            ..DatabaseTable::default()
+        };
+        section.fill(&[&DATABASE, &REMOTE, &ENGINE], &mut table);
+        let files = table.files;
+        if !names.insert(files.name.to_lowercase()) {
+            section.note("a database of this name already exists");
+        }
+        if engine::is_chosen(section, &table.engine) {
+            let mut engine = table.engine;
+            let options = &mut engine.options;
+            options.name = files.name;
+            (options.title, options.description) = (files.title, files.description);
+            engine.docid = files.docid;
+            config.engines.push(engine);
+        } else if remote::is_chosen(section, &files.name, &table.remote) {
+            let mut remote = table.remote;
+            remote.name = files.name;
+            (remote.title, remote.description) = (files.title, files.description);
+            config.remotes.push(remote);
+        } else {
+            if files.paths.is_empty() && files.save.is_none() {
+                section.note("without files, save, targets and engine, it has no records");
+            }
+            config.databases.push(files);
+        }
+    });
+}
+
+/// Notes the keys that only databases with `what` have.
+pub(super) fn note_keys_of(section: &Section<'_>, table: &Table<DatabaseTable>, what: &str) {
+    let keys = table.settings.iter().map(|setting| setting.key);
+    for key in keys.filter(|key| !["name", "targets"].contains(key) && section.has(key)) {
+        section.note(format!("{key} is for databases with {what}"));
+    }
+}

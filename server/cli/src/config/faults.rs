@@ -1,0 +1,67 @@
+//! Scripted faults: rules as texts in `faults`, and `[[fault]]` tables.
+
+use std::mem;
+
+use z3950_server::fault::{Fault, Faults, Rule, When};
+
+use super::section::{Value, any_text, number};
+use super::setting::{parse, settings};
+
+/// A rule being read.
+#[derive(Default)]
+pub(super) struct FaultTable {
+    when: When,
+    fault: Option<Fault>,
+}
+
+settings! {
+    /// A fault spelled out; the same as `faults = ["on search session=1 nth=2 … : delay 500ms"]`.
+    FAULT "[[fault]]": FaultTable = FaultTable::default() => {
+        ///on = "search"
+        "on": Parsed(|rule, request| When::on(request).map(|when| rule.when = when));
+        /// The session by its number, the Nth such request of each session, and the Nth of all sessions together.
+        ///session = 1
+        "session": Other(|rule, value| rule.restrict(value, value.read("a number from 1", number::<u32>)));
+        ///nth = 2
+        "nth": Other(|rule, value| rule.restrict(value, value.read("a number from 1", number::<u32>)));
+        ///nth-of-all = 2
+        "nth-of-all": Other(|rule, value| rule.restrict(value, value.read("a number from 1", number::<u32>)));
+        ///database = "books"
+        "database": Other(|rule, value| rule.restrict(value, value.read("a text", any_text)));
+        ///docid = "pg1342"
+        "docid": Other(|rule, value| rule.restrict(value, value.read("a text", any_text)));
+        ///syntax = "usmarc"
+        "syntax": Other(|rule, value| rule.restrict(value, value.read("a text", any_text)));
+        ///do = "delay 500ms"
+        "do": Required(|rule, value| rule.fault = value.parse(str::parse));
+    }
+}
+
+impl FaultTable {
+    /// Adds a condition, named by its key.
+    fn restrict(&mut self, value: &Value<'_>, condition: Option<impl ToString>) {
+        let Some(condition) = condition else {
+            return;
+        };
+        match self.when.clone().with(value.key, &condition.to_string()) {
+            Ok(when) => self.when = when,
+            Err(reason) => value.section.note(format!("{}: {reason}", value.key)),
+        }
+    }
+}
+
+/// Adds the rules of `faults`.
+pub(super) fn rules(value: &Value<'_>, faults: &mut Faults) {
+    value.each(|text| parse(text).map(|rule| *faults = mem::take(faults).with(rule)));
+}
+
+/// Adds the rules of `[[fault]]`.
+pub(super) fn read(value: &Value<'_>, faults: &mut Faults) {
+    value.tables(|section| {
+        let mut rule = FaultTable::default();
+        section.fill(&[&FAULT], &mut rule);
+        if let Some(fault) = rule.fault {
+            *faults = mem::take(faults).with(Rule::new(rule.when, fault));
+        }
+    });
+}

@@ -1,0 +1,246 @@
+//! What a setting is: its key in the settings file, its explanation, the field that takes its value, and its option on the command line
+//! if it has one. Each is described once, with [`settings!`]. From the descriptions, the file is read ([`Section::fill`]), the
+//! template is printed ([`Printed`]), and options are made ([`GivenSettings`]).
+//!
+//! [`Section::fill`]: super::section::Section::fill
+//! [`GivenSettings`]: super::GivenSettings
+
+use std::fmt::Display;
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use super::section::{Value, flag, text};
+use super::unit::{Number, Unit};
+
+/// A table of the settings file.
+pub(super) struct Table<T: 'static> {
+    /// Its explanation, line by line.
+    pub(super) lines: &'static [&'static str],
+    /// Its header, such as `[limits]` or `[[database]]`; empty for the top-level table.
+    pub(super) header: &'static str,
+    pub(super) settings: &'static [Setting<T>],
+    pub(super) default: fn() -> T,
+}
+
+/// A setting, whose value goes to a field of `T`.
+pub(super) struct Setting<T: 'static> {
+    pub(super) key: &'static str,
+    /// Its explanation, line by line.
+    pub(super) lines: &'static [&'static str],
+    pub(super) field: SettingField<T>,
+    /// Its option on the command line, if it has one.
+    pub(super) option: &'static [SettingOption],
+}
+
+/// An option of the command line: its name, such as `max-sessions`, what stands for its value, and its heading in the help. A flag is
+/// false if the name begins with `no-`.
+pub(super) type SettingOption = (&'static str, &'static str, &'static str);
+
+/// The kind of a value, and the field that takes it.
+pub(super) enum SettingField<T: 'static> {
+    /// True or false.
+    Flag(fn(&mut T) -> &mut bool),
+    /// A number of some unit, from this one on.
+    Number(Unit, u64, fn(&mut T) -> &mut dyn Number),
+    /// A text that is not empty.
+    Text(fn(&mut T) -> &mut Option<String>),
+    /// A path, relative to the folder of the file or to that of the process.
+    Path(fn(&mut T) -> &mut Option<PathBuf>),
+    /// A path, or a list of them.
+    Paths(fn(&mut T) -> &mut Vec<PathBuf>),
+    /// A text that is parsed.
+    Parsed(fn(&mut T, &str) -> Result<(), String>),
+    /// Anything else.
+    Other(fn(&mut T, &Value<'_>)),
+    /// Anything else, without which the table is wrong.
+    Required(fn(&mut T, &Value<'_>)),
+    /// A table, or a list of them; the template shows these.
+    Tables(&'static [&'static dyn Printed], fn(&mut T, &Value<'_>)),
+}
+
+/// Declares tables of settings, and optionally the struct that has their values.
+///
+/// The documentation of a setting is its explanation, in the template and in the help. A line of it without a blank at the start is an
+/// example in TOML, for a setting without a default that the template could show:
+///
+/// ```ignore
+/// settings! {
+///     /// What Init grants.
+///     OFFER "[offer]": Offer = Offer::default() => {
+///         /// Whether there is a database IR-Explain-1.
+///         "explain": Flag(|offer| &mut offer.explain);
+///         /// Ask the client whether to go on before a search with more hits is answered.
+///         ///ask-above = 10000
+///         "ask-above": Number(Count, 0, |offer| &mut offer.ask_above), option("ask-above", "N", "Limits");
+///     }
+/// }
+/// ```
+macro_rules! settings {
+    (
+        $(#[$about:meta])* struct $name:ident {$($(#[$plain_about:meta])* $plain:ident: $plain_type:ty,)*}
+        $($(#[doc = $table_line:literal])* $table:ident $header:literal {$(
+            $(#[doc = $line:literal])*
+            $($own:ident: $own_type:ty = $own_default:expr,)?
+            $key:literal: $kind:ident($($field:tt)*) $(, option($($option:expr),*))?;
+        )*})*
+    ) => {
+        $(#[$about])*
+        pub(crate) struct $name {
+            $($(#[$plain_about])* pub(crate) $plain: $plain_type,)*
+            $($($(pub(crate) $own: $own_type,)?)*)*
+        }
+
+        impl Default for $name {
+            fn default() -> Self {
+                Self { $($plain: Default::default(),)* $($($($own: $own_default,)?)*)* }
+            }
+        }
+
+        settings! {$(
+            $(#[doc = $table_line])* $table $header: $name = $name::default() => {$(
+                $(#[doc = $line])* $key: $kind($($field)*) $(, option($($option),*))?;
+            )*}
+        )*}
+    };
+    ($(
+        $(#[doc = $table_line:literal])* $table:ident $header:literal: $type:ty = $default:expr => {$(
+            $(#[doc = $line:literal])*
+            $key:literal: $kind:ident($($field:tt)*) $(, option($($option:expr),*))?;
+        )*}
+    )*) => {$(
+        pub(in crate::config) static $table: $crate::config::setting::Table<$type> = $crate::config::setting::Table {
+            lines: &[$($table_line),*],
+            header: $header,
+            settings: &[$($crate::config::setting::Setting {
+                key: $key,
+                lines: &[$($line),*],
+                field: {
+                    #[allow(unused_imports)]
+                    use $crate::config::unit::{MILLISECOND, Unit::*};
+                    $crate::config::setting::SettingField::$kind($($field)*)
+                },
+                option: &[$(($($option),*))?],
+            }),*],
+            default: || $default,
+        };
+    )*};
+}
+pub(super) use settings;
+
+impl<T> Setting<T> {
+    /// Sets the field to a value of the file. What is wrong with the value is noted.
+    pub(super) fn read(&self, value: &Value<'_>, into: &mut T) {
+        match self.field {
+            SettingField::Flag(field) => value.set("true or false", flag, field(into)),
+            SettingField::Number(unit, least, field) => {
+                if let Some(number) = value.read(unit.expected(), |value| unit.read(value)) {
+                    if number < least {
+                        value.note_less(unit.least(least));
+                    }
+                    field(into).put(number);
+                }
+            }
+            SettingField::Text(field) => value.set("a text", text, field(into)),
+            SettingField::Path(field) => *field(into) = value.path().or(field(into).take()),
+            SettingField::Paths(field) => *field(into) = value.paths(),
+            SettingField::Parsed(set) => drop(value.parse(|text| set(into, text))),
+            SettingField::Other(read)
+            | SettingField::Required(read)
+            | SettingField::Tables(_, read) => read(into, value),
+        }
+    }
+
+    /// Sets the field to the value of an option that is neither a flag nor a path.
+    ///
+    /// # Errors
+    /// Why it has no such value.
+    pub(super) fn set(&self, text: &str, into: &mut T) -> Result<(), String> {
+        match self.field {
+            SettingField::Number(unit, least, field) => field(into).put(unit.parse(text, least)?),
+            SettingField::Text(field) => *field(into) = Some(text.to_owned()),
+            SettingField::Parsed(set) => set(into, text)?,
+            _ => return Err("it is set in the settings file only".to_owned()),
+        }
+        Ok(())
+    }
+
+    /// The value in the field, as the file has it.
+    fn shown(&self, of: &mut T) -> Option<String> {
+        match self.field {
+            SettingField::Flag(field) => Some(field(of).to_string()),
+            SettingField::Number(unit, _, field) => Some(unit.shown(field(of).shown()?)),
+            _ => None,
+        }
+    }
+
+    /// The explanation as help of an option, with the default.
+    pub(super) fn help(&self, option: &str, defaults: &mut T) -> String {
+        let lines = self.lines.iter().filter(|line| line.starts_with(' '));
+        let text: String = lines.copied().collect();
+        let text = text.trim().trim_end_matches('.');
+        match self.field {
+            SettingField::Flag(_) if option.starts_with("no-") => {
+                let (first, rest) = text.split_at(1);
+                format!("Do not {}{rest}", first.to_lowercase())
+            }
+            SettingField::Number(unit, _, field) => {
+                format!("{text}{}", unit.help(field(defaults).shown()))
+            }
+            _ => text.to_owned(),
+        }
+    }
+}
+
+/// What the template shows.
+pub(super) trait Printed: Sync {
+    /// Adds the table to the template: explanations as comments, and each setting commented out, with its default or an example.
+    fn print(&self, template: &mut String);
+}
+
+impl<T> Printed for Table<T> {
+    fn print(&self, template: &mut String) {
+        let is_top = self.header.is_empty();
+        if !is_top {
+            template.push('\n');
+        }
+        print_lines(self.lines, template);
+        if !is_top {
+            print_lines(&[self.header], template);
+        }
+        let mut defaults = (self.default)();
+        for setting in self.settings {
+            if is_top && !matches!(setting.field, SettingField::Tables(..)) {
+                template.push('\n');
+            }
+            print_lines(setting.lines, template);
+            let has_example = setting
+                .lines
+                .iter()
+                .any(|line| line.starts_with(char::is_alphabetic));
+            if let Some(value) = setting.shown(&mut defaults).filter(|_| !has_example) {
+                print_lines(&[&format!("{} = {value}", setting.key)], template);
+            }
+        }
+        for setting in self.settings {
+            if let SettingField::Tables(tables, _) = setting.field {
+                tables.iter().for_each(|table| table.print(template));
+            }
+        }
+    }
+}
+
+/// Adds comments: an empty line for an empty one.
+fn print_lines(lines: &[&str], template: &mut String) {
+    for line in lines {
+        let hash = if line.is_empty() { "" } else { "#" };
+        template.push_str(&format!("{hash}{line}\n"));
+    }
+}
+
+/// What a text says.
+///
+/// # Errors
+/// Why it says nothing.
+pub(super) fn parse<V: FromStr<Err: Display>>(text: &str) -> Result<V, String> {
+    text.parse().map_err(|reason: V::Err| reason.to_string())
+}
