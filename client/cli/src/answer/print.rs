@@ -174,9 +174,6 @@ impl Printed {
         pages: &mut Pages,
         output: &mut Output,
     ) -> Result<bool, Failure> {
-        if piece.octets.is_empty() {
-            return Ok(true);
-        }
         let octets = self.record(piece, output);
         let what = piece.heading.as_deref().unwrap_or_default();
         let format = self.document.format();

@@ -82,7 +82,8 @@ impl Prompt {
             self.passed(position);
             let (mut piece, answer) = writer.piece(&record, &format!("record {position}"));
             piece.heading = Some(numbered(position, hits));
-            let goes_on = writer.printed.fill(&piece, &mut pages, output).await?;
+            let goes_on =
+                piece.octets.is_empty() || writer.printed.fill(&piece, &mut pages, output).await?;
             output.say(&piece.words);
             exit = exit.and(self.keep(&record, answer.exit, output));
             if !goes_on {
