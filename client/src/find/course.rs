@@ -35,7 +35,7 @@ enum Subject {
     Fixed(Query),
     /// A query of type 1, which the ways have.
     Query,
-    Identifiers(Identifiers),
+    Identifiers(Box<Identifiers>),
 }
 
 /// Identifiers, and which of their searches is made now.
@@ -117,7 +117,7 @@ impl Course {
             unused: ways.clone(),
         };
         identifiers.skip_single();
-        let subject = Subject::Identifiers(identifiers);
+        let subject = Subject::Identifiers(Box::new(identifiers));
         Self { subject, ways }
     }
 
