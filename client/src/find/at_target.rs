@@ -56,14 +56,14 @@ pub(crate) struct TargetOutcome {
 
 /// The session and the result set of a query, which the reader of events may let go before it reads records.
 #[derive(Default)]
-pub(super) struct HeldSet(Mutex<Option<(Lent, FoundSet)>>);
+pub(super) struct HeldSet(Mutex<Option<(FoundSet, Lent)>>);
 
 impl HeldSet {
     pub(super) fn let_go(&self) {
         self.lock().take();
     }
 
-    fn lock(&self) -> MutexGuard<'_, Option<(Lent, FoundSet)>> {
+    fn lock(&self) -> MutexGuard<'_, Option<(FoundSet, Lent)>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -221,15 +221,15 @@ impl AtTarget<'_> {
             return self.records_of_identifier(found, set).await;
         }
         let mut outcome = TargetOutcome::default();
-        let (mut lent, mut set, mut found) = (lent, set, found);
+        let (mut set, mut lent, mut found) = (set, lent, found);
         // The session stays lent while records are read, unless the reader lets it go.
-        let (_lent, mut set) = loop {
+        let (mut set, _lent) = loop {
             if let Some(error) = set.unsorted.take() {
                 let target = self.target;
                 self.tell(Event::Unsorted { target, error }).await;
             }
             outcome.found = Some(found.clone());
-            *self.held.lock() = Some((lent, set));
+            *self.held.lock() = Some((set, lent));
             self.tell(Event::Found(found.clone())).await;
             // The reader has taken the event when there is room for another.
             let _ = self.events.reserve().await;
@@ -240,11 +240,11 @@ impl AtTarget<'_> {
             let again = match self.lend().await {
                 Ok(another) => {
                     let set = self.search_once(&another, course).await;
-                    set.map(|set| (another, set))
+                    set.map(|set| (set, another))
                 }
                 Err(error) => Err(error),
             };
-            (lent, set) = match again {
+            (set, lent) = match again {
                 Ok(again) => again,
                 Err(error) => {
                     outcome.error = Some(error);
