@@ -3,7 +3,7 @@
 use crate::error::Error;
 use crate::plan::{Plan, SessionDefaults};
 use crate::protocol::session::Session;
-use crate::retrieve::{Outcome, Quest, Step};
+use crate::retrieve::{KnownItemSearch, Outcome, Step};
 
 /// A session that a URL opened, or found open.
 #[derive(Debug, Clone)]
@@ -47,29 +47,29 @@ pub async fn process(
     session: &Session,
     plan: &Plan,
 ) -> Result<Option<Result<OpenedSearch, Error>>, Error> {
-    let Some(mut quest) = Quest::new(session, plan) else {
+    let Some(mut search) = KnownItemSearch::new(session, plan) else {
         return match session.is_open() {
             true => Ok(None),
             false => Err(Error::Ended { cause: None }),
         };
     };
-    quest.takes_unknown_count = true;
-    let found = match quest.search().await {
-        Err(error) if quest.is_unanswered(&error) => return Err(error),
+    search.takes_unknown_count = true;
+    let found = match search.search().await {
+        Err(error) if search.is_unanswered(&error) => return Err(error),
         Err(error) => return Ok(Some(Err(error))),
         Ok(found) => found,
     };
     let hits = found.count();
     let record = match hits {
-        Some(1) if plan.options.auto_present => Some(quest.record(found).await),
-        Some(1) => quest.pushed(found),
+        Some(1) if plan.options.auto_present => Some(search.record(found).await),
+        Some(1) => search.pushed(found),
         _ => None,
     };
     Ok(Some(Ok(OpenedSearch {
         hits,
         record,
-        step: quest.step(),
-        conforming: quest.is_prescribed(),
-        steps: quest.steps,
+        step: search.step(),
+        conforming: search.is_prescribed(),
+        steps: search.steps,
     })))
 }

@@ -102,8 +102,8 @@ impl From<Outcome> for Retrieval {
 /// # Errors
 /// The first search has no answer, since the session may have been lost before.
 pub(crate) async fn attempt(session: &Session, plan: &Plan) -> Result<Retrieval, Error> {
-    match Quest::new(session, plan) {
-        Some(quest) => Ok(quest.carry_out().await?.0),
+    match KnownItemSearch::new(session, plan) {
+        Some(search) => Ok(search.carry_out().await?.0),
         None => Ok(Outcome::Failed(Error::NoMatch).into()),
     }
 }
@@ -117,17 +117,17 @@ pub(crate) async fn attempt_among_others(
     plan: &Plan,
     result_set: &InternationalString,
 ) -> Result<Retrieval, Error> {
-    let Some(mut quest) = Quest::new(session, plan) else {
+    let Some(mut search) = KnownItemSearch::new(session, plan) else {
         return Ok(Outcome::Failed(Error::NoMatch).into());
     };
-    quest.result_set = result_set.clone();
-    match quest.carry_out().await? {
+    search.result_set = result_set.clone();
+    match search.carry_out().await? {
         (_, Some(lost)) => Err(lost),
         (retrieval, None) => Ok(retrieval),
     }
 }
 
-impl Quest<'_> {
+impl KnownItemSearch<'_> {
     /// The result, and the error if the last request was lost with the session.
     async fn carry_out(mut self) -> Result<(Retrieval, Option<Error>), Error> {
         let outcome = match self.search().await {
@@ -168,7 +168,7 @@ impl Quest<'_> {
 }
 
 /// A known-item search in progress, with its steps.
-pub(crate) struct Quest<'a> {
+pub(crate) struct KnownItemSearch<'a> {
     session: &'a Session,
     course: Course<'a>,
     pub(crate) steps: Vec<Step>,
@@ -182,7 +182,7 @@ pub(crate) struct Quest<'a> {
     lost: Option<Error>,
 }
 
-impl<'a> Quest<'a> {
+impl<'a> KnownItemSearch<'a> {
     /// `None` for a plan without a docid.
     pub(crate) fn new(session: &'a Session, plan: &'a Plan) -> Option<Self> {
         Some(Self {
