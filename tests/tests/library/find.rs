@@ -8,8 +8,10 @@ use z3950::lookup::Preferences;
 use z3950::plan::Fallback;
 use z3950::retrieve::OutcomeName;
 use z3950::service::ResultRecord;
-use z3950::{Client, Query};
+use z3950::{Client, Query, SortKey};
+use z3950_asn1::apdu::Options;
 use z3950_marc::{Field, MarcRecord};
+use z3950_server::Offer;
 use z3950_server::fault::{Faults, Rule};
 use z3950_server::testing::{TestServer, record};
 
@@ -234,4 +236,88 @@ async fn events_may_be_dropped_at_any_time() {
     let rest = told(client.find([target(&client, &server)], everything()));
     let rest = timeout(Duration::from_secs(20), rest).await;
     assert_eq!(rest.expect("the session is free").len(), 13);
+}
+
+/// A server that does not sort: the records come in its own order.
+#[tokio::test]
+async fn records_that_cannot_be_sorted_come_as_they_are() {
+    let client = Client::new();
+    let mut offer = Offer::default();
+    offer.options = Options::SEARCH | Options::PRESENT;
+    let server = TestServer::builder()
+        .database("cat", [record("a", "Emma"), record("b", "Emma")])
+        .offer(offer)
+        .start();
+    let key: SortKey = "title".parse().expect("a key");
+    let query = Query::title("emma").sorted_by([key]);
+    let mut events = client.find([target(&client, &server)], Wanted::query(query));
+    let (mut unsorted, mut records) = (0, 0);
+    while let Some(event) = events.next().await {
+        match event {
+            Event::Unsorted { .. } => unsorted += 1,
+            Event::Record { .. } => records += 1,
+            _ => {}
+        }
+    }
+    assert_eq!((unsorted, records), (1, 2));
+}
+
+/// A search that finds nothing, and a later one that fails: nothing was found, with what the first has said.
+#[tokio::test]
+async fn nothing_found_stays_although_a_fallback_fails() {
+    let client = Client::new();
+    let server = serving(vec![record("a", "Emma")], &["on search nth=2: close"]);
+    let query = Wanted::query(Query::attributes([(1, 4), (4, 1)], "persuasion"));
+    let told = told(client.find([target(&client, &server)], query.fallback(Fallback::ALL))).await;
+    assert_eq!(told[0], "0 again @attr 1=4 persuasion");
+    assert_eq!(
+        told[told.len() - 3..],
+        ["0 found 0", "0 done", "no match 0"]
+    );
+}
+
+/// Two lookups at once on one connection, at a server that keeps one result set.
+#[tokio::test]
+async fn lookups_take_turns_on_one_connection() {
+    let mut offer = Offer::default();
+    offer.options = Options::SEARCH | Options::PRESENT;
+    let server = TestServer::builder()
+        .database("cat", [with_isbn("a", 0), record("b", "Persuasion")])
+        .offer(offer)
+        .start();
+    let connection = Client::new()
+        .connect(format!("{}/cat", server.addr()))
+        .await
+        .expect("a connection");
+    let (isbn, local) = tokio::join!(
+        connection.lookup("isbn:0306406152"),
+        connection.lookup("local:b")
+    );
+    for (found, title) in [(isbn, "Emma"), (local, "Persuasion")] {
+        let found = found.expect("an answer").expect("a record");
+        let record = found.records.into_iter().next().expect("one");
+        assert_eq!(record.expect("a record").title().as_deref(), Some(title));
+    }
+}
+
+#[tokio::test]
+async fn a_reader_that_panics_leaves_the_session_free() {
+    let client = Client::new();
+    let server = serving(vec![record("a", "Emma"), record("b", "Emma")], &[]);
+    let alone = || {
+        let mut target = target(&client, &server);
+        target.target.profile.sessions = Some(1);
+        target
+    };
+    let mut events = client.find([alone()], everything());
+    let reader = tokio::spawn(async move {
+        while !matches!(events.next().await, Some(Event::Record { .. })) {}
+        panic!("the reader panics");
+    });
+    assert!(reader.await.is_err());
+    let rest = timeout(
+        Duration::from_secs(20),
+        told(client.find([alone()], everything())),
+    );
+    assert_eq!(rest.await.expect("the session is free").len(), 5);
 }
