@@ -14,9 +14,10 @@ mod matched;
 mod merit;
 mod of_record;
 
-pub use self::attempts::{Attempt, anywhere, attempts};
+pub(crate) use self::attempts::{Attempt, anywhere, attempts};
 pub use self::identifier::{Identifier, IdentifierError, Kind};
 pub use self::matched::{Match, matched};
 pub(crate) use self::matched::{has_docid, has_identifier};
-pub use self::merit::{Merit, Preferences, SOURCES, cataloguing_language};
+pub(crate) use self::merit::Merit;
+pub use self::merit::{Preferences, SOURCES, cataloguing_language};
 pub use self::of_record::{MAX_IDENTIFIERS, identifiers};

@@ -13,18 +13,17 @@ use crate::target::profile::Attributes;
 
 /// A search for an identifier.
 #[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
-pub struct Attempt {
+pub(crate) struct Attempt {
     /// The attributes as in PQF: `1=7`, `1=1032,4=104`.
-    pub attributes: String,
+    pub(crate) attributes: String,
     /// The index, such as `ISBN`, with the other attributes: `ISBN with right truncation`.
-    pub name: String,
+    pub(crate) name: String,
     /// The forms of the identifier, joined by OR.
-    pub terms: Vec<String>,
+    pub(crate) terms: Vec<String>,
     /// The query.
-    pub query: RpnQuery,
+    pub(crate) query: RpnQuery,
     /// Whether it searches for one form, and is made only if a search for several forms was refused.
-    pub is_single: bool,
+    pub(crate) is_single: bool,
 }
 
 /// The searches for a docid, most likely first, as pairs of type and value. The first is the one of RFC 2056 §4.
@@ -46,7 +45,7 @@ pub(crate) const LCCN: i64 = 9;
 pub(crate) const OCLC_NUMBER: i64 = 1211;
 
 /// The searches for an identifier, in order.
-pub fn attempts(identifier: &Identifier) -> Vec<Attempt> {
+pub(crate) fn attempts(identifier: &Identifier) -> Vec<Attempt> {
     let searches: &[&[(i64, i64)]] = match identifier.kind {
         Kind::Isbn => &[&[ISBN], &[ISBN, RIGHT], &[STANDARD]],
         Kind::Issn => &[&[ISSN], &[ISSN, RIGHT], &[STANDARD]],
@@ -93,7 +92,7 @@ fn forms(identifier: &Identifier) -> Vec<String> {
 }
 
 /// The searches for a number in any index, as a last resort; none for identifiers that mean nothing outside their own.
-pub fn anywhere(identifier: &Identifier) -> Vec<Attempt> {
+pub(crate) fn anywhere(identifier: &Identifier) -> Vec<Attempt> {
     match identifier.kind {
         Kind::Local | Kind::Docid => Vec::new(),
         _ => {
@@ -105,7 +104,7 @@ pub fn anywhere(identifier: &Identifier) -> Vec<Attempt> {
 
 impl Attempt {
     /// A search for an identifier as written, with these attributes.
-    pub fn by(attributes: &Attributes, identifier: &Identifier) -> Self {
+    pub(crate) fn by(attributes: &Attributes, identifier: &Identifier) -> Self {
         Self::of(attributes, std::slice::from_ref(&identifier.text), false)
     }
 

@@ -40,7 +40,7 @@ pub const SOURCES: [&str; 11] = [
 
 /// How good a record is for copy cataloguing. Better ones are less; the first criterion on which two records differ decides.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Merit {
+pub(crate) struct Merit {
     /// Whether it contains the identifier as a valid number, as a cancelled one, or not at all.
     number: Number,
     /// Whether it is in another language of cataloguing than was asked for.
@@ -94,7 +94,11 @@ const UNIMARC_LEVELS: [(u8, &str); 4] = [
 
 impl Merit {
     /// The merit of a record that was found by an identifier. One that is not MARC has the least.
-    pub fn of(record: &External, identifier: &Identifier, preferences: &Preferences) -> Self {
+    pub(crate) fn of(
+        record: &External,
+        identifier: &Identifier,
+        preferences: &Preferences,
+    ) -> Self {
         let Some(marc) = marc(record) else {
             return Self {
                 number: Number::Absent,
@@ -150,12 +154,12 @@ impl Merit {
     }
 
     /// The control number of the record (001); `None` without one.
-    pub fn control_number(&self) -> Option<&str> {
+    pub(crate) fn control_number(&self) -> Option<&str> {
         Some(self.control_number.as_str()).filter(|number| !number.is_empty())
     }
 
     /// Why this record is better than another, which has a name: `its encoding level is full, that of b2 is minimal`.
-    pub fn reason(&self, other: &Self, name: &str) -> String {
+    pub(crate) fn reason(&self, other: &Self, name: &str) -> String {
         let known = |code: &str| match code {
             "" => "unknown".to_owned(),
             code => code.to_owned(),
@@ -213,7 +217,7 @@ impl Merit {
     }
 
     /// Whether a record is better than another, or as good.
-    pub fn compare(&self, other: &Self) -> Ordering {
+    pub(crate) fn compare(&self, other: &Self) -> Ordering {
         let comparisons = self.comparisons(other).into_iter();
         comparisons.fold(Ordering::Equal, |so_far, (_, next)| so_far.then(next))
     }
