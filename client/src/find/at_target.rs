@@ -29,7 +29,7 @@ pub(crate) struct AtTarget<'a> {
     pub(super) wanted: &'a Wanted,
     pub(super) place: &'a SearchTarget,
     pub(super) target: usize,
-    pub(super) events: &'a mpsc::Sender<Event>,
+    pub(super) events: &'a mpsc::Sender<Box<Event>>,
     pub(super) held: &'a HeldSet,
     /// Whether the records of an identifier are kept, and not told.
     pub(super) keeps_records: bool,
@@ -56,14 +56,14 @@ pub(crate) struct TargetOutcome {
 
 /// The session and the result set of a query, which the reader of events may let go before it reads records.
 #[derive(Default)]
-pub(super) struct HeldSet(Mutex<Option<(FoundSet, Lent)>>);
+pub(super) struct HeldSet(Mutex<Option<Box<(FoundSet, Lent)>>>);
 
 impl HeldSet {
     pub(super) fn let_go(&self) {
         self.lock().take();
     }
 
-    fn lock(&self) -> MutexGuard<'_, Option<(FoundSet, Lent)>> {
+    fn lock(&self) -> MutexGuard<'_, Option<Box<(FoundSet, Lent)>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -229,13 +229,13 @@ impl AtTarget<'_> {
                 self.tell(Event::Unsorted { target, error }).await;
             }
             outcome.found = Some(found.clone());
-            *self.held.lock() = Some((set, lent));
+            *self.held.lock() = Some(Box::new((set, lent)));
             self.tell(Event::Found(found.clone())).await;
             // The reader has taken the event when there is room for another.
             let _ = self.events.reserve().await;
             let kept = self.held.lock().take();
             if let Some(kept) = kept {
-                break kept;
+                break *kept;
             }
             let again = match self.lend().await {
                 Ok(another) => {
@@ -434,7 +434,7 @@ impl AtTarget<'_> {
 
     async fn tell(&self, event: Event) {
         // Errors: nobody reads events any more, and this work is about to be dropped.
-        let _ = self.events.send(event).await;
+        let _ = self.events.send(Box::new(event)).await;
     }
 }
 

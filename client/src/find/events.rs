@@ -20,7 +20,8 @@ use crate::retrieve::{Outcome, OutcomeName};
 /// The events of a search for records, in order. Work goes on while an event is waited for, so that no more than one record is in
 /// memory beyond those that the reader has, except for identifiers, of which [`Wanted::count`] records are read at once.
 pub struct Events {
-    events: mpsc::Receiver<Event>,
+    /// Boxed, since a channel has room for many events from the start.
+    events: mpsc::Receiver<Box<Event>>,
     /// `None` when it has ended.
     work: Option<BoxFuture<'static, ()>>,
     held: Arc<[HeldSet]>,
@@ -57,7 +58,7 @@ impl Stream for Events {
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Event>> {
         if let Poll::Ready(event) = self.events.poll_recv(context) {
-            return Poll::Ready(event);
+            return Poll::Ready(event.map(|event| *event));
         }
         if let Some(work) = &mut self.work
             && work.poll_unpin(context).is_ready()
@@ -65,7 +66,8 @@ impl Stream for Events {
             // Its sender is gone, so that the last event is followed by the end.
             self.work = None;
         }
-        self.events.poll_recv(context)
+        let event = self.events.poll_recv(context);
+        event.map(|event| event.map(|event| *event))
     }
 }
 
@@ -82,7 +84,7 @@ async fn carry_out(
     client: Client,
     targets: Vec<SearchTarget>,
     wanted: Wanted,
-    events: mpsc::Sender<Event>,
+    events: mpsc::Sender<Box<Event>>,
     held: Arc<[HeldSet]>,
 ) {
     let at_targets = targets.iter().zip(&*held).enumerate();
@@ -112,17 +114,19 @@ async fn carry_out(
     let preferences = wanted.best.as_ref();
     let best = preferences.and_then(|preferences| best(&outcomes, &targets, &wanted, preferences));
     if let Some((best, record)) = &best {
-        let _ = events.send(Event::Best(Box::new(best.clone()))).await;
+        let chosen = Event::Best(Box::new(best.clone()));
+        let _ = events.send(Box::new(chosen)).await;
         let record = Event::Record {
             target: best.target,
             position: best.position,
             record: (*record).clone(),
         };
-        let _ = events.send(record).await;
+        let _ = events.send(Box::new(record)).await;
     }
     let ending = Ending::of(&outcomes, &targets, best.as_ref().map(|(best, _)| best));
+    let ended = Event::Ended(Box::new(ending));
     // Errors: nobody reads events any more.
-    let _ = events.send(Event::Ended(Box::new(ending))).await;
+    let _ = events.send(Box::new(ended)).await;
 }
 
 /// Whether the targets after this one need not be asked: it has a record, or as many as are wanted.
