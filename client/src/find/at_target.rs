@@ -216,9 +216,7 @@ impl AtTarget<'_> {
     ) -> (TargetOutcome, Option<Oid>) {
         let found = self.found(course, sources, &set);
         if found.identifier.is_some() {
-            // All that is wanted has come.
-            drop(lent);
-            return self.records_of_identifier(found, set).await;
+            return self.records_of_identifier(found, set, lent).await;
         }
         let mut outcome = TargetOutcome::default();
         let (mut set, mut lent, mut found) = (set, lent, found);
@@ -274,29 +272,37 @@ impl AtTarget<'_> {
         &self,
         found: Found,
         set: FoundSet,
+        lent: Lent,
     ) -> (TargetOutcome, Option<Oid>) {
-        let record_syntax = set.pager.record_syntax();
+        let FoundSet {
+            pager,
+            records,
+            failure,
+            ..
+        } = set;
+        let record_syntax = pager.record_syntax();
+        // All that is wanted has come, so the reader holds no session.
+        drop(pager);
+        drop(lent);
         self.tell(Event::Found(found.clone())).await;
-        let delivered = set
-            .records
-            .iter()
-            .filter(|record| is_record(record))
-            .count();
+        let delivered = records.iter().filter(|record| is_record(record)).count();
         let mut kept = Vec::new();
-        for (position, record) in (1..).zip(set.records) {
+        for (position, record) in (1..).zip(records) {
+            if !self.keeps_records {
+                self.record(position, record).await;
+                continue;
+            }
             // The best record comes when it is known.
-            if !self.keeps_records || delivered == 0 || !is_record(&record) {
+            if delivered == 0 || !is_record(&record) {
                 self.record(position, record.clone()).await;
             }
-            if self.keeps_records {
-                kept.push(record);
-            }
+            kept.push(record);
         }
         let outcome = TargetOutcome {
             found: Some(found),
             records: kept,
             delivered: u64::try_from(delivered).unwrap_or(u64::MAX),
-            error: set.failure,
+            error: failure,
         };
         (outcome, record_syntax)
     }

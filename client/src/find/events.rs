@@ -123,7 +123,8 @@ async fn carry_out(
         };
         let _ = events.send(Box::new(record)).await;
     }
-    let ending = Ending::of(&outcomes, &targets, best.as_ref().map(|(best, _)| best));
+    let best = best.as_ref().map(|(best, _)| best);
+    let ending = Ending::of(&outcomes, &targets, &wanted, best);
     let ended = Event::Ended(Box::new(ending));
     // Errors: nobody reads events any more.
     let _ = events.send(Box::new(ended)).await;
@@ -139,9 +140,10 @@ fn has_record(outcome: &TargetOutcome, wanted: &Wanted) -> bool {
 }
 
 impl Ending {
-    pub(super) fn of(
+    fn of(
         outcomes: &[TargetOutcome],
         targets: &[SearchTarget],
+        wanted: &Wanted,
         best: Option<&Best>,
     ) -> Self {
         let mut ending = Self::default();
@@ -173,7 +175,7 @@ impl Ending {
         }
         let found = chosen.or(first);
         ending.outcome = match (found, ending.failed.first()) {
-            (Some(found), _) => outcome_of(found, outcomes, best),
+            (Some(found), _) => outcome_of(found, outcomes, wanted, best),
             (None, Some((_, error))) => Outcome::from(error.clone()).name(),
             (None, None) => OutcomeName::NoMatch,
         };
@@ -187,13 +189,21 @@ impl Ending {
     }
 }
 
-fn outcome_of(found: &Found, outcomes: &[TargetOutcome], best: Option<&Best>) -> OutcomeName {
-    let has_delivered = outcomes.iter().any(|outcome| outcome.delivered > 0);
-    if !has_delivered {
-        return match found.identifier {
-            // Only the number was wanted, or every record was refused.
-            _ if outcomes.iter().all(|outcome| outcome.records.is_empty()) => OutcomeName::Found,
-            _ => OutcomeName::RecordRefused,
+fn outcome_of(
+    found: &Found,
+    outcomes: &[TargetOutcome],
+    wanted: &Wanted,
+    best: Option<&Best>,
+) -> OutcomeName {
+    if wanted.count == 0 {
+        return OutcomeName::Found;
+    }
+    if outcomes.iter().all(|outcome| outcome.delivered == 0) {
+        let mut errors = outcomes.iter().filter_map(|outcome| outcome.error.as_ref());
+        return match errors.find(|error| !matches!(error, Error::NoMatch)) {
+            Some(error) => Outcome::from(error.clone()).name(),
+            None if wanted.wanted_of(found.result.count()) == 0 => OutcomeName::OutOfRange,
+            None => OutcomeName::RecordRefused,
         };
     }
     if found.identifier.is_some() && best.is_none() && found.result.hits != 1 {

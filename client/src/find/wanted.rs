@@ -125,7 +125,9 @@ impl Wanted {
 
     /// How many of the records found are wanted; `None` hits are unknown.
     pub fn wanted_of(&self, hits: Option<u64>) -> u64 {
-        let after_start = hits.unwrap_or(u64::MAX).saturating_sub(self.start - 1);
+        let after_start = hits
+            .unwrap_or(u64::MAX)
+            .saturating_sub(self.start.saturating_sub(1));
         after_start.min(self.count)
     }
 

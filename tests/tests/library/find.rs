@@ -321,3 +321,47 @@ async fn a_reader_that_panics_leaves_the_session_free() {
     );
     assert_eq!(rest.await.expect("the session is free").len(), 5);
 }
+
+/// Records that are refused, and a position after the last record, are no success.
+#[tokio::test]
+async fn an_ending_without_records_says_why() {
+    let client = Client::new();
+    let refusing = serving(
+        vec![with_isbn("a", 0)],
+        &["on present: surrogate 14", "on search: surrogate 14"],
+    );
+    let diagnostic = ["0 found 1", "0 diagnostic 1", "0 done", "record refused 1"];
+    check(&client, &[&refusing], lookup(), &diagnostic).await;
+    check(&client, &[&refusing], everything(), &diagnostic).await;
+    let one = serving(vec![record("a", "Emma")], &[]);
+    let mut later = everything();
+    later.start = 5;
+    check(
+        &client,
+        &[&one],
+        later,
+        &["0 found 1", "0 done", "out of range 1"],
+    )
+    .await;
+}
+
+/// The records of an identifier have all come, so that their reader may take its time.
+#[tokio::test]
+async fn a_reader_of_a_lookup_holds_no_session() {
+    let client = Client::new();
+    let server = serving(vec![with_isbn("a", 0), with_isbn("b", 0)], &[]);
+    let alone = || {
+        let mut target = target(&client, &server);
+        target.target.profile.sessions = Some(1);
+        target
+    };
+    let mut first = client.find([alone()], lookup());
+    while !matches!(first.next().await, Some(Event::Found(_))) {}
+    let meanwhile = timeout(
+        Duration::from_secs(20),
+        told(client.find([alone()], lookup())),
+    );
+    assert_eq!(meanwhile.await.expect("a session is free").len(), 5);
+    assert_eq!(told(first).await.len(), 4);
+    assert_eq!(server.sessions(), 1);
+}
