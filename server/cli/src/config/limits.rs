@@ -8,10 +8,10 @@ settings! {
     /// What clients can make the server hold or wait for. Times have a unit ("250ms", "30s", "15m", "1h"), or are in seconds;
     /// operation-time and idle-time may also be "never".
     LIMITS "[limits]": Config = Config::default() => {
-        /// Serve at most so many sessions at once, the last tenth for addresses that have none. A further client takes the place of
+        /// Serve at most this many sessions at once, the last tenth for addresses that have none. A further client takes the place of
         /// a connection without a session, or of the session that is idle the longest of the address with the most, or waits.
         "sessions": Number(Count, 1, |config| &mut config.limits.sessions), option("max-sessions", "N", "Limits");
-        /// Serve at most so many sessions per client address, by default half of all; further connections are closed.
+        /// Serve at most this many sessions per client address, by default half of all; further connections are closed.
         ///sessions-per-address = 100
         "sessions-per-address": Number(Count, 1, |config| &mut config.limits.sessions_per_address), option("max-sessions-per-address", "N", "Limits");
         /// Connections that wait for room; further ones are closed.
