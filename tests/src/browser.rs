@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::peer;
+use crate::ports::free_port;
 use crate::surroundings::command;
 
 /// The longest time for one command, page or file.
@@ -237,7 +238,7 @@ struct Driver {
 impl Driver {
     /// Starts it on a free port. Another program may take the port first.
     fn start(program: &Path) -> Self {
-        let started = (0..3).find_map(|_| Self::start_on(program, peer::free_port()));
+        let started = (0..3).find_map(|_| Self::start_on(program, free_port()));
         started.expect("chromedriver listens")
     }
 

@@ -6,6 +6,7 @@ pub mod catalogue;
 pub mod editions;
 pub mod hex;
 pub mod peer;
+pub mod ports;
 pub mod program;
 pub mod random;
 pub mod searchd;

@@ -2,11 +2,12 @@
 //! `idzebra-2.0`. A test without its peer is skipped with a message, or fails if `Z3950_PEERS=required`.
 
 use std::io::Write;
-use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use crate::ports::free_port;
 use crate::surroundings::command;
 use bytes::Bytes;
 use tempfile::TempDir;
@@ -255,11 +256,6 @@ impl Unheard {
     pub fn address(&self) -> SocketAddr {
         self.0.local_addr().expect("it is bound")
     }
-}
-
-pub(crate) fn free_port() -> u16 {
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a loopback port");
-    listener.local_addr().expect("it is bound").port()
 }
 
 fn answers(child: &mut Child, port: u16) -> bool {

@@ -1,6 +1,6 @@
 //! Sphinx Search as a peer: nodes and a distributor on free ports, configured by `z3950d engine-config` (Debian's `sphinxsearch`).
 
-use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -10,6 +10,7 @@ use mysql_async::{Conn, OptsBuilder, Row};
 use tempfile::TempDir;
 
 use crate::peer;
+use crate::ports::pairs_of_ports;
 use crate::program::{self, Ran, run};
 use crate::surroundings::command;
 
@@ -276,25 +277,4 @@ impl Drop for Engine {
             }
         }
     }
-}
-
-/// Free ports, each with the next one free too, which the servers use among themselves.
-///
-/// # Panics
-/// If there are none.
-pub fn pairs_of_ports(number: usize) -> Vec<u16> {
-    let bind = |port| TcpListener::bind((Ipv4Addr::LOCALHOST, port)).ok();
-    let mut held = Vec::new();
-    let mut ports = Vec::new();
-    while ports.len() < number {
-        let first = bind(0).expect("a port");
-        let port = first.local_addr().expect("bound").port();
-        if let Some(second) = port.checked_add(1).and_then(bind) {
-            held.push(second);
-            ports.push(port);
-        }
-        // Held until all are found, so that none is found twice.
-        held.push(first);
-    }
-    ports
 }

@@ -6,8 +6,9 @@ use std::time::{Duration, Instant};
 use tokio::task::JoinSet;
 use z3950::Query;
 use z3950_marc::mrk;
+use z3950_tests::ports::pairs_of_ports;
 use z3950_tests::program::{self, Daemon, Ran, run};
-use z3950_tests::searchd::{Engine, pairs_of_ports};
+use z3950_tests::searchd::Engine;
 use z3950_tests::surroundings::command;
 use z3950_tests::{pause, peer};
 

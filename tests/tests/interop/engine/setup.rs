@@ -5,8 +5,8 @@ use std::path::Path;
 
 use z3950_marc::mrk;
 use z3950_tests::peer;
+use z3950_tests::ports::pairs_of_ports;
 use z3950_tests::program::{self, Daemon, run};
-use z3950_tests::searchd::pairs_of_ports;
 use z3950_tests::surroundings::command;
 
 use super::{BOOKS, EVERYTHING, found, write};
