@@ -17,7 +17,7 @@ use crate::client::Client;
 use crate::connection::inner::{Inner, Name};
 use crate::error::{Error, Phase, ProtocolFault};
 use crate::lookup::{Identifier, Kind, has_identifier};
-use crate::pool::SharedLease;
+use crate::pool::Lease;
 use crate::protocol::pager::{Pager, PagerOptions};
 use crate::protocol::service::ResultRecord;
 use crate::protocol::service::search::{SearchOptions, SearchResult};
@@ -71,7 +71,7 @@ impl HeldSet {
 /// A session lent for one search at a time.
 enum Lent {
     /// A place in a session of the client's pool.
-    Shared(SharedLease),
+    Pool(Lease),
     /// The session of a connection, with a name that no other result set has.
     Connection(Arc<Inner>, Name),
     /// A session that somebody else opened, and reopens.
@@ -219,15 +219,15 @@ impl AtTarget<'_> {
             return self.records_of_identifier(found, set, lent).await;
         }
         let mut outcome = TargetOutcome::default();
-        let (mut set, mut lent, mut found) = (set, lent, found);
+        let (mut held, mut found) = ((set, lent), found);
         // The session stays lent while records are read, unless the reader lets it go.
-        let (mut set, _lent) = loop {
-            if let Some(error) = set.unsorted.take() {
+        let (mut set, lent) = loop {
+            if let Some(error) = held.0.unsorted.take() {
                 let target = self.target;
                 self.tell(Event::Unsorted { target, error }).await;
             }
             outcome.found = Some(found.clone());
-            *self.held.lock() = Some(Box::new((set, lent)));
+            *self.held.lock() = Some(Box::new(held));
             self.tell(Event::Found(found.clone())).await;
             // The reader has taken the event when there is room for another.
             let _ = self.events.reserve().await;
@@ -242,14 +242,14 @@ impl AtTarget<'_> {
                 }
                 Err(error) => Err(error),
             };
-            (set, lent) = match again {
+            held = match again {
                 Ok(again) => again,
                 Err(error) => {
                     outcome.error = Some(error);
                     return (outcome, None);
                 }
             };
-            found = self.found(course, found.sources, &set);
+            found = self.found(course, found.sources, &held.0);
         };
         let count = self.wanted.wanted_of(set.count());
         let mut position = self.wanted.start;
@@ -265,7 +265,11 @@ impl AtTarget<'_> {
             position += 1;
         }
         drop(records);
-        (outcome, set.pager.record_syntax())
+        let record_syntax = set.pager.record_syntax();
+        // The pool takes the session back if there is no other handle on it.
+        drop(set);
+        drop(lent);
+        (outcome, record_syntax)
     }
 
     async fn records_of_identifier(
@@ -420,7 +424,7 @@ impl AtTarget<'_> {
         match self.lender {
             Lender::Client(client) => {
                 let lease = client.share(&place.target, place.init.clone());
-                Ok(Lent::Shared(lease.await?))
+                Ok(Lent::Pool(lease.await?))
             }
             Lender::Connection(connection) => {
                 let name = connection.names.take();
@@ -448,7 +452,7 @@ impl Lent {
     /// The name for a result set.
     fn result_set(&self) -> InternationalString {
         match self {
-            Self::Shared(lease) => lease.result_set().clone(),
+            Self::Pool(lease) => lease.result_set().clone(),
             Self::Connection(_, name) => name.name(),
             Self::Open(_, name) => name.clone(),
         }
@@ -457,7 +461,7 @@ impl Lent {
     /// How to reconnect if the session is lost.
     fn reconnect(&self) -> Option<Arc<dyn Reconnect>> {
         match self {
-            Self::Shared(lease) => Some(lease.reconnect()),
+            Self::Pool(lease) => Some(lease.reconnect()),
             Self::Connection(connection, _) => Some(Arc::clone(&connection.reconnect)),
             Self::Open(..) => None,
         }
@@ -482,8 +486,8 @@ impl Lent {
                 turn.take();
                 connection.run(Repeat::IfLost, request).await
             }
-            (Self::Shared(lease), None) => lease.read(request).await,
-            (Self::Shared(lease), Some(identifier)) => {
+            (Self::Pool(lease), None) => lease.read(request).await,
+            (Self::Pool(lease), Some(identifier)) => {
                 let is_of_docid = identifier.kind == Kind::Docid;
                 let is_foreign = |set: &FoundSet| {
                     let mut records = set.records.iter();
