@@ -1,27 +1,23 @@
 //! A course carried out at one target, in a session of the pool or in an open one.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use futures_util::StreamExt;
 use tokio::sync::mpsc;
-use z3950_asn1::apdu::{DiagRec, Query};
+use z3950_asn1::apdu::Query;
 use z3950_asn1::bib1::diagnostics::Condition;
 use z3950_asn1::format::sources::SearchSources;
 use z3950_asn1::oid::Oid;
-use z3950_asn1::types::InternationalString;
 
 use super::course::{Course, Next};
 use super::event::{Event, Found};
+use super::lending::{FoundSet, HeldSet, Lender, Lent};
 use super::wanted::{SearchTarget, Sought, Wanted};
-use crate::client::Client;
-use crate::connection::inner::{Inner, Name};
 use crate::error::{Error, Phase, ProtocolFault};
-use crate::lookup::{Identifier, Kind, has_identifier};
-use crate::pool::Lease;
-use crate::protocol::pager::{Pager, PagerOptions};
+use crate::protocol::pager::PagerOptions;
 use crate::protocol::service::ResultRecord;
 use crate::protocol::service::search::{SearchOptions, SearchResult};
-use crate::protocol::session::{Reconnect, Repeat, Session};
+use crate::protocol::session::Session;
 
 /// What is wanted of one target.
 pub(crate) struct AtTarget<'a> {
@@ -35,14 +31,6 @@ pub(crate) struct AtTarget<'a> {
     pub(super) keeps_records: bool,
 }
 
-/// Who lends sessions.
-#[derive(Clone, Copy)]
-pub(crate) enum Lender<'a> {
-    Client(&'a Client),
-    /// Only for identifiers, whose records are read in one request.
-    Connection(&'a Arc<Inner>),
-}
-
 /// What a target had.
 #[derive(Default)]
 pub(crate) struct TargetOutcome {
@@ -52,54 +40,6 @@ pub(crate) struct TargetOutcome {
     /// How many records came, without the diagnostics in the place of records.
     pub(super) delivered: u64,
     pub(crate) error: Option<Error>,
-}
-
-/// The session and the result set of a query, which the reader of events may let go before it reads records.
-#[derive(Default)]
-pub(super) struct HeldSet(Mutex<Option<Box<(FoundSet, Lent)>>>);
-
-impl HeldSet {
-    pub(super) fn let_go(&self) {
-        self.lock().take();
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Option<Box<(FoundSet, Lent)>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// A session lent for one search at a time.
-enum Lent {
-    /// A place in a session of the client's pool.
-    Pool(Lease),
-    /// The session of a connection, with a name that no other result set has.
-    Connection(Arc<Inner>, Name),
-    /// A session that somebody else opened, and reopens.
-    Open(Session, InternationalString),
-}
-
-/// A result set, with the records read so far.
-struct FoundSet {
-    pager: Pager,
-    records: Vec<ResultRecord>,
-    /// Why there are no further records.
-    failure: Option<Error>,
-    /// Why it is not sorted.
-    unsorted: Option<Error>,
-}
-
-impl FoundSet {
-    fn count(&self) -> Option<u64> {
-        self.pager.found().count()
-    }
-
-    /// The diagnostic in the place of the first record.
-    fn first_refused(&self) -> Option<&DiagRec> {
-        match self.records.first()? {
-            ResultRecord::Diagnostic { diagnostic, .. } => Some(diagnostic),
-            ResultRecord::Record { .. } => None,
-        }
-    }
 }
 
 impl AtTarget<'_> {
@@ -131,7 +71,7 @@ impl AtTarget<'_> {
 
     /// Searches until something is found or nothing is left to try.
     async fn search(&self, mut course: Course) -> Result<(TargetOutcome, Option<Oid>), Error> {
-        let lent = self.lend().await?;
+        let lent = self.lender.lend(self.place).await?;
         let mut empty: Option<SearchResult> = None;
         let mut sources = SearchSources::default();
         loop {
@@ -227,15 +167,14 @@ impl AtTarget<'_> {
                 self.tell(Event::Unsorted { target, error }).await;
             }
             outcome.found = Some(found.clone());
-            *self.held.lock() = Some(Box::new(held));
+            self.held.hold(held);
             self.tell(Event::Found(found.clone())).await;
             // The reader has taken the event when there is room for another.
             let _ = self.events.reserve().await;
-            let kept = self.held.lock().take();
-            if let Some(kept) = kept {
-                break *kept;
+            if let Some(kept) = self.held.take() {
+                break kept;
             }
-            let again = match self.lend().await {
+            let again = match self.lender.lend(self.place).await {
                 Ok(another) => {
                     let set = self.search_once(&another, course).await;
                     set.map(|set| (set, another))
@@ -416,23 +355,6 @@ impl AtTarget<'_> {
         Ok(set)
     }
 
-    async fn lend(&self) -> Result<Lent, Error> {
-        let place = self.place;
-        if let Some((session, name)) = &place.session {
-            return Ok(Lent::Open(session.clone(), name.clone()));
-        }
-        match self.lender {
-            Lender::Client(client) => {
-                let lease = client.share(&place.target, place.init.clone());
-                Ok(Lent::Pool(lease.await?))
-            }
-            Lender::Connection(connection) => {
-                let name = connection.names.take();
-                Ok(Lent::Connection(Arc::clone(connection), name))
-            }
-        }
-    }
-
     async fn record(&self, position: u64, record: ResultRecord) {
         self.tell(Event::Record {
             target: self.target,
@@ -448,66 +370,8 @@ impl AtTarget<'_> {
     }
 }
 
-impl Lent {
-    /// The name for a result set.
-    fn result_set(&self) -> InternationalString {
-        match self {
-            Self::Pool(lease) => lease.result_set().clone(),
-            Self::Connection(_, name) => name.name(),
-            Self::Open(_, name) => name.clone(),
-        }
-    }
-
-    /// How to reconnect if the session is lost.
-    fn reconnect(&self) -> Option<Arc<dyn Reconnect>> {
-        match self {
-            Self::Pool(lease) => Some(lease.reconnect()),
-            Self::Connection(connection, _) => Some(Arc::clone(&connection.reconnect)),
-            Self::Open(..) => None,
-        }
-    }
-
-    /// Makes a request that changes nothing. If the server has dropped a session of the pool, it is repeated in a new one. A record
-    /// without the identifier that is looked up may be the answer to another user's request, which a server that confuses
-    /// referenceIds gives: then the request is repeated while no other user makes one.
-    async fn read<F>(
-        &self,
-        identifier: Option<&Identifier>,
-        request: impl Fn(Session) -> F,
-    ) -> Result<FoundSet, Error>
-    where
-        F: Future<Output = Result<FoundSet, Error>>,
-    {
-        match (self, identifier) {
-            (Self::Open(session, _), _) => request(session.clone()).await,
-            (Self::Connection(connection, name), _) => {
-                // A search also deletes the set of another user of this name.
-                let mut turn = name.turn().await;
-                turn.take();
-                connection.run(Repeat::IfLost, request).await
-            }
-            (Self::Pool(lease), None) => lease.read(request).await,
-            (Self::Pool(lease), Some(identifier)) => {
-                let is_of_docid = identifier.kind == Kind::Docid;
-                let is_foreign = |set: &FoundSet| {
-                    let mut records = set.records.iter();
-                    records.any(|record| lacks(record, identifier))
-                };
-                lease.read_own(is_of_docid, is_foreign, request).await
-            }
-        }
-    }
-}
-
 fn is_record(record: &ResultRecord) -> bool {
     matches!(record, ResultRecord::Record { .. })
-}
-
-fn lacks(record: &ResultRecord, identifier: &Identifier) -> bool {
-    match record {
-        ResultRecord::Record { external, .. } => !has_identifier(external, identifier),
-        ResultRecord::Diagnostic { .. } => false,
-    }
 }
 
 /// The refusal of a record because of its element set.

@@ -6,7 +6,8 @@ use tokio::sync::mpsc;
 use z3950_asn1::apdu::InitializeRequest;
 use z3950_asn1::format::sources::SearchSources;
 
-use super::at_target::{AtTarget, HeldSet, Lender, TargetOutcome};
+use super::at_target::{AtTarget, TargetOutcome};
+use super::lending::{HeldSet, Lender};
 use super::wanted::{SearchTarget, Wanted};
 use crate::connection::Connection;
 use crate::connection::inner::Inner;

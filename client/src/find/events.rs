@@ -9,9 +9,10 @@ use futures_util::future::{BoxFuture, join_all};
 use futures_util::{FutureExt, Stream, StreamExt};
 use tokio::sync::mpsc;
 
-use super::at_target::{AtTarget, HeldSet, Lender, TargetOutcome};
+use super::at_target::{AtTarget, TargetOutcome};
 use super::best::best;
 use super::event::{Best, Ending, Event, Found};
+use super::lending::{HeldSet, Lender};
 use super::wanted::{SearchTarget, Wanted};
 use crate::client::Client;
 use crate::error::{Diagnostics, Error};
