@@ -56,7 +56,7 @@ impl Client {
         mut init: InitializeRequest,
     ) -> Result<SessionOptions, Error> {
         if let (None, Some(credentials)) = (&init.id_authentication, &target.profile.credentials) {
-            let authentication = self.authentication(credentials).await;
+            let authentication = Box::pin(self.authentication(credentials)).await;
             init.id_authentication =
                 Some(authentication.map_err(|error| Error::Credentials(Arc::new(error)))?);
         }

@@ -21,7 +21,7 @@ use crate::target::profile::Resolved;
 /// The session goes back to the client's pool when the last reference is dropped.
 pub(crate) struct Inner {
     pub(super) plan: PlanOptions,
-    pub(crate) target: Resolved,
+    pub(crate) target: Arc<Resolved>,
     pub(crate) names: Arc<Names>,
     pub(crate) reconnect: Arc<dyn Reconnect>,
     /// Cancelled when the connection is closed.
@@ -34,7 +34,7 @@ impl Inner {
     pub(super) fn new(plan: PlanOptions, target: Resolved, lease: Lease) -> Self {
         Self {
             plan,
-            target,
+            target: Arc::new(target),
             names: Arc::new(Names::new(lease.session().server_info())),
             reconnect: lease.reconnect(),
             closing: CancellationToken::new(),

@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use futures_util::StreamExt;
 use tokio::sync::mpsc;
-use z3950_asn1::apdu::Query;
 use z3950_asn1::bib1::diagnostics::Condition;
 use z3950_asn1::format::sources::SearchSources;
 use z3950_asn1::oid::Oid;
@@ -14,9 +13,8 @@ use super::event::{Event, Found};
 use super::lending::{FoundSet, HeldSet, Lender, Lent};
 use super::wanted::{SearchTarget, Sought, Wanted};
 use crate::error::{Error, Phase, ProtocolFault};
-use crate::protocol::pager::PagerOptions;
 use crate::protocol::service::ResultRecord;
-use crate::protocol::service::search::{SearchOptions, SearchResult};
+use crate::protocol::service::search::SearchResult;
 use crate::protocol::session::Session;
 
 /// What is wanted of one target.
@@ -34,7 +32,7 @@ pub(crate) struct AtTarget<'a> {
 /// What a target had.
 #[derive(Default)]
 pub(crate) struct TargetOutcome {
-    pub(crate) found: Option<Found>,
+    pub(crate) found: Option<Arc<Found>>,
     /// The first records, if they are kept.
     pub(crate) records: Vec<ResultRecord>,
     /// How many records came, without the diagnostics in the place of records.
@@ -45,11 +43,7 @@ pub(crate) struct TargetOutcome {
 impl AtTarget<'_> {
     /// Searches, and tells what is found.
     pub(super) async fn carry_out(&self) -> TargetOutcome {
-        let result = match self.place.course(self.wanted) {
-            Ok(course) => self.search(course).await,
-            Err(error) => Err(error),
-        };
-        let (outcome, record_syntax) = match result {
+        let (outcome, record_syntax) = match self.search().await {
             Ok(done) => done,
             Err(error) => (
                 TargetOutcome {
@@ -70,7 +64,8 @@ impl AtTarget<'_> {
     }
 
     /// Searches until something is found or nothing is left to try.
-    async fn search(&self, mut course: Course) -> Result<(TargetOutcome, Option<Oid>), Error> {
+    async fn search(&self) -> Result<(TargetOutcome, Option<Oid>), Error> {
+        let mut course = self.place.course(self.wanted)?;
         let lent = self.lender.lend(self.place).await?;
         let mut empty: Option<SearchResult> = None;
         let mut sources = SearchSources::default();
@@ -128,17 +123,17 @@ impl AtTarget<'_> {
         empty: SearchResult,
         sources: SearchSources,
     ) -> (TargetOutcome, Option<Oid>) {
-        let found = Found {
+        let found = Arc::new(Found {
             target: self.target,
             identifier: None,
             step: None,
             step_name: None,
             query: String::new(),
             terms: Vec::new(),
-            result: Arc::new(empty),
+            result: empty,
             sources,
-        };
-        self.tell(Event::Found(found.clone())).await;
+        });
+        self.tell(Event::Found(Arc::clone(&found))).await;
         let outcome = TargetOutcome {
             found: Some(found),
             ..TargetOutcome::default()
@@ -166,9 +161,9 @@ impl AtTarget<'_> {
                 let target = self.target;
                 self.tell(Event::Unsorted { target, error }).await;
             }
-            outcome.found = Some(found.clone());
+            outcome.found = Some(Arc::clone(&found));
             self.held.hold(held);
-            self.tell(Event::Found(found.clone())).await;
+            self.tell(Event::Found(Arc::clone(&found))).await;
             // The reader has taken the event when there is room for another.
             let _ = self.events.reserve().await;
             if let Some(kept) = self.held.take() {
@@ -188,7 +183,7 @@ impl AtTarget<'_> {
                     return (outcome, None);
                 }
             };
-            found = self.found(course, found.sources, &held.0);
+            found = self.found(course, found.sources.clone(), &held.0);
         };
         let count = self.wanted.wanted_of(set.count());
         let mut position = self.wanted.start;
@@ -213,7 +208,7 @@ impl AtTarget<'_> {
 
     async fn records_of_identifier(
         &self,
-        found: Found,
+        found: Arc<Found>,
         set: FoundSet,
         lent: Lent,
     ) -> (TargetOutcome, Option<Oid>) {
@@ -227,7 +222,7 @@ impl AtTarget<'_> {
         // All that is wanted has come, so the reader holds no session.
         drop(pager);
         drop(lent);
-        self.tell(Event::Found(found.clone())).await;
+        self.tell(Event::Found(Arc::clone(&found))).await;
         let delivered = records.iter().filter(|record| is_record(record)).count();
         let mut kept = Vec::new();
         for (position, record) in (1..).zip(records) {
@@ -250,46 +245,41 @@ impl AtTarget<'_> {
         (outcome, record_syntax)
     }
 
-    fn found(&self, course: &Course, sources: SearchSources, set: &FoundSet) -> Found {
+    fn found(&self, course: &Course, sources: SearchSources, set: &FoundSet) -> Arc<Found> {
         let attempt = course.attempt();
-        let with_form = |of_attempt: Option<&String>| match (of_attempt, course.form()) {
+        let with_form = |of_attempt: Option<String>| match (of_attempt, course.form()) {
             (Some(attempt), Some(form)) => Some(format!("{attempt};{form}")),
-            (attempt, form) => attempt.cloned().or(form),
+            (attempt, form) => attempt.or(form),
         };
-        Found {
+        Arc::new(Found {
             target: self.target,
             identifier: attempt.map(|(identifier, _)| identifier),
-            step: with_form(attempt.map(|(_, attempt)| &attempt.attributes)),
-            step_name: attempt.and_then(|(_, attempt)| with_form(Some(&attempt.name))),
+            step: with_form(attempt.map(|(_, attempt)| attempt.attributes.to_string())),
+            step_name: attempt.and_then(|(_, attempt)| with_form(Some(attempt.name()))),
             query: attempt.map_or_else(String::new, |(_, attempt)| attempt.query.to_string()),
             terms: attempt.map_or_else(Vec::new, |(_, attempt)| attempt.terms.clone()),
-            result: Arc::new(set.pager.found().clone()),
+            result: set.pager.found().clone(),
             sources,
-        }
+        })
     }
 
     /// Makes the current search of a course, and reads records as far as the course depends on them.
     async fn search_once(&self, lent: &Lent, course: &Course) -> Result<FoundSet, Error> {
-        // There is always an identifier or a query.
-        let Some((query, mut search, mut options)) = course.search() else {
-            return Err(Error::NoMatch);
-        };
-        search.result_set = lent.result_set();
-        // If the connection is lost between records, a new session continues after them.
-        options.reconnect = lent.reconnect();
         let target = self.target;
         self.tell(Event::Asked { target }).await;
         let minds_first = course.minds_first_record();
         let identifier = course
             .attempt()
             .and_then(|(index, _)| self.wanted.identifiers().get(index));
-        let (query, search, options) = (&query, &search, &options);
-        let request = |session: Session| async move {
-            let set = self.found_set(session, query, search, options).await?;
-            match identifier {
-                Some(_) => self.with_records(set).await,
-                None => self.with_first(set, minds_first).await,
-            }
+        // Boxed, or each future around it would be made by copying thousands of octets.
+        let request = |session: Session| {
+            Box::pin(async move {
+                let set = self.found_set(session, lent, course).await?;
+                match identifier {
+                    Some(_) => self.with_records(set).await,
+                    None => self.with_first(set, minds_first).await,
+                }
+            })
         };
         lent.read(identifier, request).await
     }
@@ -298,13 +288,18 @@ impl AtTarget<'_> {
     async fn found_set(
         &self,
         session: Session,
-        query: &Query,
-        search: &SearchOptions,
-        options: &PagerOptions,
+        lent: &Lent,
+        course: &Course,
     ) -> Result<FoundSet, Error> {
-        let pager = session.pager(query.clone(), search, options.clone());
+        // There is always an identifier or a query.
+        let Some((query, mut search, mut options)) = course.search() else {
+            return Err(Error::NoMatch);
+        };
+        search.result_set = lent.result_set();
+        // If the connection is lost between records, a new session continues after them.
+        options.reconnect = lent.reconnect();
         let mut set = FoundSet {
-            pager: pager.await?,
+            pager: Box::new(session.pager(query, &search, options).await?),
             records: Vec::new(),
             failure: None,
             unsorted: None,
@@ -364,9 +359,13 @@ impl AtTarget<'_> {
         .await;
     }
 
-    async fn tell(&self, event: Event) {
-        // Errors: nobody reads events any more, and this work is about to be dropped.
-        let _ = self.events.send(Box::new(event)).await;
+    fn tell(&self, event: Event) -> impl Future<Output = ()> {
+        // Boxed at once, so that futures have no room for events.
+        let event = Box::new(event);
+        async move {
+            // Errors: nobody reads events any more, and this work is about to be dropped.
+            let _ = self.events.send(event).await;
+        }
     }
 }
 

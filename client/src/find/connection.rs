@@ -57,9 +57,9 @@ impl Connection {
         let records = (1..).zip(outcome.records);
         let records = records.map(|(position, record)| self.inner.record(record, position));
         Ok(Some(LookupResult {
-            query: found.query,
+            query: found.query.clone(),
             hits: found.result.hits,
-            sources: found.sources,
+            sources: found.sources.clone(),
             records: records.collect(),
         }))
     }

@@ -152,7 +152,7 @@ impl Ending {
         let mut chosen: Option<&Found> = None;
         let mut hits: Option<u64> = None;
         for (outcome, place) in outcomes.iter().zip(targets) {
-            if let Some(found) = &outcome.found {
+            if let Some(found) = outcome.found.as_deref() {
                 ending.sources.join(found.sources.clone());
                 hits = match (hits, found.result.count()) {
                     (Some(before), Some(more)) => Some(before.saturating_add(more)),

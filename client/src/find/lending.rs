@@ -44,7 +44,7 @@ impl Lender<'_> {
         }
         match self {
             Self::Client(client) => {
-                let lease = client.share(&place.target, place.init.clone());
+                let lease = Box::pin(client.share(&place.target, place.init.clone()));
                 Ok(Lent::Pool(lease.await?))
             }
             Self::Connection(connection) => {
@@ -105,7 +105,8 @@ impl Lent {
 
 /// A result set, with the records read so far.
 pub(super) struct FoundSet {
-    pub(super) pager: Pager,
+    /// Boxed, since several futures have room for a set.
+    pub(super) pager: Box<Pager>,
     pub(super) records: Vec<ResultRecord>,
     /// Why there are no further records.
     pub(super) failure: Option<Error>,
