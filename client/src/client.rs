@@ -18,7 +18,7 @@ use crate::gateway::{Gateway, GatewayClient};
 use crate::open::{self, Opened};
 use crate::pace::Pace;
 use crate::plan::{self, Plan, PlanError, PlanOptions, id_pass};
-use crate::pool::{Key, Pool};
+use crate::pool::{Key, Pool, Sharing};
 use crate::protocol::session::{Repeat, SessionOptions};
 use crate::record::Record;
 use crate::retrieve::{self, Outcome, Retrieval};
@@ -236,29 +236,29 @@ impl Client {
         }
         let options = self.options_of(plan);
         let (endpoint, limits) = (plan.endpoint(), plan.limits());
-        if self.options.keep_open {
-            let shared = self.pool.share(&endpoint, None, &options, &limits).await;
-            let retrieval = match shared {
-                Ok(lease) => {
-                    let set = lease.result_set();
-                    let request = |session| async move {
-                        retrieve::attempt_among_others(&session, plan, set).await
-                    };
-                    let is_foreign = |found: &Retrieval| found.lacks(plan);
-                    lease.read_own(true, is_foreign, request).await
-                }
-                Err(error) => Err(error),
-            };
-            return Ok(retrieval.unwrap_or_else(|error| Outcome::from(error).into()));
-        }
-        let lease = self.pool.lease(&endpoint, None, &options, &limits).await;
-        let mut lease = match lease {
-            Ok(lease) => lease,
-            Err(error) => return Ok(Outcome::from(error).into()),
+        let sharing = if self.options.keep_open {
+            Sharing::WithOthers
+        } else {
+            Sharing::Alone
         };
-        let attempt = lease.read(|session| async move { retrieve::attempt(&session, plan).await });
-        let retrieval = attempt.await;
-        self.close(&lease).await;
+        let lease = self.pool.lend(&endpoint, None, options, &limits, sharing);
+        let retrieval = match lease.await {
+            Ok(lease) if sharing == Sharing::WithOthers => {
+                let set = lease.result_set();
+                let request = |session| async move {
+                    retrieve::attempt_among_others(&session, plan, set).await
+                };
+                let is_foreign = |found: &Retrieval| found.lacks(plan);
+                lease.read_own(true, is_foreign, request).await
+            }
+            Ok(lease) => {
+                let request = |session| async move { retrieve::attempt(&session, plan).await };
+                let retrieval = lease.read(request).await;
+                self.close(&lease.session()).await;
+                retrieval
+            }
+            Err(error) => Err(error),
+        };
         Ok(retrieval.unwrap_or_else(|error| Outcome::from(error).into()))
     }
 
@@ -336,7 +336,7 @@ impl Client {
             Some(_) => tracing::warn!("the user and password in the URL are not sent"),
             None => {}
         }
-        let lease = self.lease_at(&target, init).await?;
+        let lease = self.lease(&target, init).await?;
         Ok(Connection::new(plan, target, lease))
     }
 

@@ -7,6 +7,7 @@
 //! | `course` | the searches at one target, and what follows each answer |
 //! | `ways` | what a [`Fallback`](crate::plan::Fallback) allows, in order |
 //! | `at_target` | carries out a course in a session |
+//! | `lending` | the session lent for it, and the result set found in it |
 //! | `events` | carries out the courses at all targets; the stream of events |
 //! | `event` | what happens, and how it ends |
 //! | `best` | which of several records is taken, and why |
@@ -18,6 +19,7 @@ mod connection;
 mod course;
 mod event;
 mod events;
+mod lending;
 #[cfg(test)]
 mod tests;
 mod wanted;

@@ -100,7 +100,7 @@ pub use find::LookupResult;
 pub use gateway::{Gateway, GatewayAddressError};
 pub use open::Opened;
 pub use plan::{Plan, PlanError, PlanOptions, plan};
-pub use pool::{Lease, SessionDemand, SharedLease};
+pub use pool::{Lease, SessionDemand};
 pub use protocol::{pager, service, session};
 pub use query::{Query, QueryError, QueryErrorKind};
 pub use record::{Holding, Record, RecordSource};

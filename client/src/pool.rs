@@ -1,20 +1,17 @@
-//! Sessions that outlive a request: kept open, lent to one user at a time, and counted per server.
+//! Sessions that outlive a request: kept open, lent by one rule, to a user alone or with others, and counted per server.
 //! RFC 2056 §3 and §4 allow the reuse of a session for the same host and port.
 
 mod demand;
 mod idle;
-mod repeat;
+mod lease;
+mod opener;
 mod shared;
 
 use std::collections::HashMap;
-use std::fmt;
 use std::io;
-use std::ops::Deref;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use futures_util::future::join_all;
-use tokio::runtime::Handle;
 use tokio::sync::watch;
 use z3950_asn1::apdu::IdAuthentication;
 use z3950_asn1::codec;
@@ -22,15 +19,15 @@ use z3950_asn1::codec;
 pub use self::demand::SessionDemand;
 use self::demand::{SessionsWanted, WaitingUser};
 use self::idle::IdleSessions;
-use self::repeat::{Replaceable, repeated};
-pub use self::shared::SharedLease;
+pub use self::lease::Lease;
+use self::opener::Opener;
 use self::shared::SharedSessions;
 use crate::error::{Cause, Error, Phase};
-use crate::pace::{Clock, Pace};
-use crate::protocol::session::{Reconnect, Repeat, Session, SessionOptions, WeakSession};
+use crate::pace::Clock;
+use crate::protocol::session::{Session, SessionOptions, WeakSession};
 use crate::target::Endpoint;
 use crate::target::profile::{Credentials, SruOptions, TargetLimits};
-use crate::transport::connect::{BoxFuture, Connect};
+use crate::transport::connect::Connect;
 use crate::transport::{Routes, Timeouts};
 
 /// The sessions of a client, the routes that lead to servers, and the passwords used at Init.
@@ -92,57 +89,35 @@ impl Pool {
         })
     }
 
-    /// See [`Client::lease`](crate::Client::lease).
-    pub(crate) async fn lease(
+    /// Lends a session: an idle one that was opened with the same options, or a new one, through `proxy` if there is one.
+    ///
+    /// If `limits.sessions` are in use, waits until one is returned, first come, first served, up to the limits of
+    /// `options.timeouts`: `session` and `deadline`; with others, also until there is a place in one of these. Holding one lease while
+    /// waiting for another may deadlock. Requests keep `limits.pause` between them, over all sessions with the server.
+    ///
+    /// # Errors
+    /// Those of [`Client::connect`](crate::Client::connect); in phase Connect also the end of the wait.
+    pub(crate) async fn lend(
         self: &Arc<Self>,
         endpoint: &Endpoint,
         proxy: Option<&str>,
-        options: &SessionOptions,
+        options: SessionOptions,
         limits: &TargetLimits,
+        sharing: Sharing,
     ) -> Result<Lease, Error> {
         let server = self.server(endpoint);
-        let permit = server.enter(limits.sessions, options.timeouts).await?;
-        self.lease_with(permit, endpoint, proxy, options, limits)
-            .await
-    }
-
-    async fn lease_with(
-        self: &Arc<Self>,
-        permit: Permit,
-        endpoint: &Endpoint,
-        proxy: Option<&str>,
-        options: &SessionOptions,
-        limits: &TargetLimits,
-    ) -> Result<Lease, Error> {
-        let server = Arc::clone(&permit.0);
-        let opener = Arc::new(Opener {
-            pool: Arc::clone(self),
-            server: Arc::clone(&server),
-            options: options.clone(),
-            max_sessions: limits.sessions,
-            pace: match endpoint.is_sru() {
-                true => Some(Pace::with_pause(&server.clock, limits.pause)),
-                false => Pace::new(&server.clock, limits.pause),
-            },
-            key: Key::new(endpoint, proxy, options),
-            runtime: Handle::try_current().ok(),
-            opened: Mutex::default(),
-        });
-        let idle = server.idle.take(&opener.key);
-        if idle.is_some() {
-            server.note_answer();
-        }
-        Ok(Lease {
-            is_reused: idle.is_some(),
-            session: match idle {
-                Some(session) => session
-                    .with_timeouts(options.timeouts)
-                    .with_pace(opener.pace.clone()),
-                None => opener.open().await?,
-            },
-            opener,
-            _permit: permit,
-        })
+        let key = Key::new(endpoint, proxy, &options);
+        let permit = tokio::select! {
+            biased;
+            permit = server.enter(limits.sessions, options.timeouts) => permit?,
+            joined = server.shared.join(&key), if sharing == Sharing::WithOthers => return Ok(joined),
+        };
+        let opener = Opener::new(self, server, key, options, limits);
+        let (session, is_reused) = match opener.take_idle() {
+            Some(session) => (session, true),
+            None => (opener.open().await?, false),
+        };
+        Ok(Lease::new(opener, session, is_reused, sharing, permit))
     }
 
     /// The sessions with one server. Servers without any are forgotten.
@@ -192,171 +167,12 @@ impl Pool {
     }
 }
 
-/// A session for one user alone. When dropped, it goes back to the pool, unless the session has ended, another handle on it
-/// exists, or one of its requests has no answer; then it is closed.
-pub struct Lease {
-    session: Session,
-    is_reused: bool,
-    opener: Arc<Opener>,
-    _permit: Permit,
-}
-
-/// Opens sessions like the one lent.
-struct Opener {
-    pool: Arc<Pool>,
-    server: Arc<Server>,
-    options: SessionOptions,
-    max_sessions: usize,
-    pace: Option<Pace>,
-    key: Key,
-    /// The runtime of the sessions, since a lease may be dropped outside of it.
-    runtime: Option<Handle>,
-    /// Those opened, some of which a pager has.
-    opened: Mutex<Vec<WeakSession>>,
-}
-
-impl Opener {
-    async fn open(&self) -> Result<Session, Error> {
-        let surplus = self.server.make_room(self.max_sessions);
-        // Errors: a session that has ended need not be closed.
-        let _ = join_all(surplus.iter().map(Session::close)).await;
-        if let Some(pace) = &self.pace {
-            let limit = self.options.timeouts.to_deadline();
-            limit.hold(Phase::Connect, pace.wait()).await?;
-        }
-        let (key, options) = (&self.key, &self.options);
-        let session = self
-            .pool
-            .connect(&key.endpoint, key.proxy.as_deref(), options);
-        let session = session.await?.with_pace(self.pace.clone());
-        let mut opened = lock(&self.opened);
-        opened.retain(|session| session.upgrade().is_some());
-        opened.push(session.downgrade());
-        Ok(session)
-    }
-}
-
-impl Reconnect for Opener {
-    fn reconnect(&self) -> BoxFuture<'_, Result<Session, Error>> {
-        Box::pin(self.open())
-    }
-}
-
-impl Lease {
-    /// Makes a request. If the session was lost, for instance dropped by the server while idle, and `repeat` allows it,
-    /// the request is made again in a new session, up to four times. The handle passed to `request` must not outlive the lease.
-    ///
-    /// # Errors
-    /// Those of the last request, or of opening the session for it.
-    pub async fn run<T, F>(
-        &mut self,
-        repeat: Repeat,
-        request: impl Fn(Session) -> F,
-    ) -> Result<T, Error>
-    where
-        F: Future<Output = Result<T, Error>>,
-    {
-        let session = self.session.clone();
-        repeated(self, session, Some(repeat), request).await
-    }
-
-    /// Like [`run`](Self::run), for requests that change nothing: repeated after any loss if the server has answered others, but
-    /// otherwise only if nothing was sent, since the request may be what the server fails at.
-    ///
-    /// # Errors
-    /// Those of [`run`](Self::run).
-    pub async fn read<T, F>(&mut self, request: impl Fn(Session) -> F) -> Result<T, Error>
-    where
-        F: Future<Output = Result<T, Error>>,
-    {
-        let session = self.session.clone();
-        repeated(self, session, None, request).await
-    }
-
-    /// Replaces the session by a new one; the old one is closed if it has not ended.
-    ///
-    /// # Errors
-    /// Those of [`Client::connect`](crate::Client::connect).
-    pub async fn renew(&mut self) -> Result<(), Error> {
-        self.session = self.opener.open().await?;
-        self.is_reused = false;
-        Ok(())
-    }
-
-    /// Opens sessions like this one when it is lost, under the same permit: see
-    /// [`PagerOptions::reconnect`](crate::pager::PagerOptions::reconnect).
-    pub fn reconnect(&self) -> Arc<dyn Reconnect> {
-        Arc::clone(&self.opener) as Arc<dyn Reconnect>
-    }
-
-    /// Whether the session was used before, so that the server may have dropped it meanwhile.
-    pub fn is_reused(&self) -> bool {
-        self.is_reused
-    }
-
-    /// Closes the session instead of keeping it, and those that [`reconnect`](Self::reconnect) has opened.
-    pub async fn close(self) {
-        let opened = std::mem::take(&mut *lock(&self.opener.opened));
-        let opened = opened.iter().filter_map(WeakSession::upgrade);
-        let sessions: Vec<_> = opened.chain([self.session.clone()]).collect();
-        // Errors: a session that has ended need not be closed.
-        let _ = join_all(sessions.iter().map(Session::close)).await;
-    }
-
-    /// Whether the session can be lent to another user afterwards.
-    pub(crate) fn is_fit(&self) -> bool {
-        self.session.is_at_rest()
-    }
-}
-
-impl Replaceable for Lease {
-    fn server(&self) -> &Server {
-        &self.opener.server
-    }
-
-    fn is_by_others(&self, _: &Error) -> bool {
-        false
-    }
-
-    async fn replace(&mut self, _: &Session, _: &Error) -> Result<Session, Error> {
-        self.renew().await?;
-        Ok(self.session.clone())
-    }
-}
-
-impl Deref for Lease {
-    type Target = Session;
-
-    fn deref(&self) -> &Session {
-        &self.session
-    }
-}
-
-impl Drop for Lease {
-    fn drop(&mut self) {
-        if self.is_fit() {
-            let Opener {
-                server,
-                options,
-                max_sessions,
-                key,
-                runtime,
-                ..
-            } = &*self.opener;
-            let (key, session) = (key.clone(), self.session.clone());
-            let time = runtime.as_ref().zip(options.idle_time);
-            server.idle.put(key, session, time, *max_sessions);
-        }
-    }
-}
-
-impl fmt::Debug for Lease {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Lease")
-            .field("endpoint", &self.opener.key.endpoint)
-            .field("is_reused", &self.is_reused)
-            .finish_non_exhaustive()
-    }
+/// Who may use a session that is lent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Sharing {
+    Alone,
+    /// While sessions are left within the limits, it is a session of one's own; after that, a place in one that others use too.
+    WithOthers,
 }
 
 /// What two sessions must have in common to be interchangeable: canonical endpoint, proxy, the whole Init including

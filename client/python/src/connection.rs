@@ -135,7 +135,7 @@ async fn found_at(
         match event {
             Event::Found(found) => {
                 if let Some(query) = queries.get_mut(found.target) {
-                    *query = Some(found.query);
+                    *query = Some(found.query.clone());
                 }
             }
             Event::Record {

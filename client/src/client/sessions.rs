@@ -7,64 +7,43 @@ use z3950_asn1::apdu::InitializeRequest;
 
 use super::Client;
 use crate::error::Error;
-use crate::pool::{Lease, SharedLease};
+use crate::pool::{Lease, Sharing};
 use crate::protocol::session::{Session, SessionOptions};
 use crate::target::Endpoint;
 use crate::target::profile::{Resolved, TargetLimits};
 use crate::transport::Connect;
 
 impl Client {
-    /// Lends a session with a target, within the limits of its profile. The credentials are those of `init`, or else of the
-    /// profile.
+    /// Lends a session with a target to the caller alone, within the limits of its profile. The credentials are those of `init`, or
+    /// else of the profile. If as many sessions are in use as the limits allow, waits until one is returned; holding one lease while
+    /// waiting for another may deadlock.
     ///
     /// # Errors
-    /// [`Error::Credentials`]; those of [`lease`](Self::lease).
-    pub async fn lease_at(
-        &self,
-        target: &Resolved,
-        init: InitializeRequest,
-    ) -> Result<Lease, Error> {
-        let options = self.options_at(target, init).await?;
-        let limits = TargetLimits::from(&target.profile);
-        let proxy = target.proxy.as_deref();
-        self.lease(&target.endpoint, proxy, &options, &limits).await
-    }
-
-    /// Lends a session with a server to the caller alone: an idle one of the pool that was opened with the same options, or a
-    /// new one, through `proxy` if there is one.
-    ///
-    /// If `limits.sessions` are in use, waits until one is returned, first come, first served, up to the limits of
-    /// `options.timeouts`: `session` and `deadline`. Holding one lease while waiting for another may deadlock. Requests keep `limits.pause` between them, over
-    /// all sessions with the server.
-    ///
-    /// # Errors
-    /// Those of [`Client::connect`]; in phase Connect also the end of the wait.
-    pub async fn lease(
-        &self,
-        endpoint: &Endpoint,
-        proxy: Option<&str>,
-        options: &SessionOptions,
-        limits: &TargetLimits,
-    ) -> Result<Lease, Error> {
-        self.pool.lease(endpoint, proxy, options, limits).await
+    /// [`Error::Credentials`]; those of [`Client::connect`]; in phase Connect also the end of the wait.
+    pub async fn lease(&self, target: &Resolved, init: InitializeRequest) -> Result<Lease, Error> {
+        self.lend(target, init, Sharing::Alone).await
     }
 
     /// A place in a session with a target. While sessions are left within the limits of its profile, it is a session of one's own;
     /// after that, a session in use whose server carries out operations side by side.
     ///
     /// # Errors
-    /// Those of [`lease_at`](Self::lease_at).
-    pub async fn share(
+    /// Those of [`lease`](Self::lease).
+    pub async fn share(&self, target: &Resolved, init: InitializeRequest) -> Result<Lease, Error> {
+        self.lend(target, init, Sharing::WithOthers).await
+    }
+
+    async fn lend(
         &self,
         target: &Resolved,
         init: InitializeRequest,
-    ) -> Result<SharedLease, Error> {
+        sharing: Sharing,
+    ) -> Result<Lease, Error> {
         let options = self.options_at(target, init).await?;
         let limits = TargetLimits::from(&target.profile);
-        let proxy = target.proxy.as_deref();
-        self.pool
-            .share(&target.endpoint, proxy, &options, &limits)
-            .await
+        let (endpoint, proxy) = (&target.endpoint, target.proxy.as_deref());
+        let lease = self.pool.lend(endpoint, proxy, options, &limits, sharing);
+        lease.await
     }
 
     /// The options of a session with a target. The credentials are those of `init`, or else of the profile.
@@ -77,7 +56,7 @@ impl Client {
         mut init: InitializeRequest,
     ) -> Result<SessionOptions, Error> {
         if let (None, Some(credentials)) = (&init.id_authentication, &target.profile.credentials) {
-            let authentication = self.authentication(credentials).await;
+            let authentication = Box::pin(self.authentication(credentials)).await;
             init.id_authentication =
                 Some(authentication.map_err(|error| Error::Credentials(Arc::new(error)))?);
         }

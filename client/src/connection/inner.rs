@@ -21,7 +21,7 @@ use crate::target::profile::Resolved;
 /// The session goes back to the client's pool when the last reference is dropped.
 pub(crate) struct Inner {
     pub(super) plan: PlanOptions,
-    pub(crate) target: Resolved,
+    pub(crate) target: Arc<Resolved>,
     pub(crate) names: Arc<Names>,
     pub(crate) reconnect: Arc<dyn Reconnect>,
     /// Cancelled when the connection is closed.
@@ -34,8 +34,8 @@ impl Inner {
     pub(super) fn new(plan: PlanOptions, target: Resolved, lease: Lease) -> Self {
         Self {
             plan,
-            target,
-            names: Arc::new(Names::new(lease.server_info())),
+            target: Arc::new(target),
+            names: Arc::new(Names::new(lease.session().server_info())),
             reconnect: lease.reconnect(),
             closing: CancellationToken::new(),
             lease: Mutex::new(Some(lease)),
@@ -56,8 +56,8 @@ impl Inner {
     {
         // Boxed, or each future around it would be made by copying thousands of octets.
         let work = Box::pin(async {
-            let mut lease = self.lease.lock().await;
-            let lease = lease.as_mut().ok_or_else(closed)?;
+            let lease = self.lease.lock().await;
+            let lease = lease.as_ref().ok_or_else(closed)?;
             lease.run(repeat, request).await
         });
         self.until_closed(work).await
@@ -77,21 +77,20 @@ impl Inner {
 
     /// The session in use; `None` once the connection is closed.
     pub(super) async fn session(&self) -> Option<Session> {
-        Some((**self.lease.lock().await.as_ref()?).clone())
+        Some(self.lease.lock().await.as_ref()?.session())
     }
 
-    /// Ends requests in progress, closes the session and its replacements, and makes room for another one in the client's pool.
+    /// Ends requests in progress, closes the session, and makes room for another one in the client's pool.
     ///
     /// # Errors
     /// Those of [`Session::close`].
     pub(super) async fn close(&self) -> Result<(), Error> {
         self.closing.cancel();
-        let Some(lease) = self.lease.lock().await.take() else {
-            return Ok(());
-        };
-        let closed = Session::close(&lease).await;
-        lease.close().await;
-        closed
+        let lease = self.lease.lock().await.take();
+        match lease {
+            Some(lease) => lease.session().close().await,
+            None => Ok(()),
+        }
     }
 
     /// The record at a position, in the character set of the profile, or the diagnostic in its place.

@@ -30,7 +30,7 @@ pub(super) fn best<'a>(
     let first = candidates.first()?;
     let delivered = outcomes.iter().filter(|outcome| outcome.delivered > 0);
     let found: Vec<&Found> = delivered
-        .filter_map(|outcome| outcome.found.as_ref())
+        .filter_map(|outcome| outcome.found.as_deref())
         .collect();
     let hits = found.iter().map(|found| found.result.hits).sum();
     let name = |candidate: &Candidate<'_>| {
@@ -76,7 +76,7 @@ fn candidates<'a>(
     wanted: &'a Wanted,
     preferences: &'a Preferences,
 ) -> impl Iterator<Item = Candidate<'a>> {
-    let found = outcome.found.as_ref();
+    let found = outcome.found.as_deref();
     let found = found.and_then(|found| Some((found, wanted.identifiers().get(found.identifier?)?)));
     found.into_iter().flat_map(move |(found, identifier)| {
         let records = (1..).zip(&outcome.records);

@@ -6,7 +6,8 @@ use tokio::sync::mpsc;
 use z3950_asn1::apdu::InitializeRequest;
 use z3950_asn1::format::sources::SearchSources;
 
-use super::at_target::{AtTarget, HeldSet, Lender, TargetOutcome};
+use super::at_target::{AtTarget, TargetOutcome};
+use super::lending::{HeldSet, Lender};
 use super::wanted::{SearchTarget, Wanted};
 use crate::connection::Connection;
 use crate::connection::inner::Inner;
@@ -56,9 +57,9 @@ impl Connection {
         let records = (1..).zip(outcome.records);
         let records = records.map(|(position, record)| self.inner.record(record, position));
         Ok(Some(LookupResult {
-            query: found.query,
+            query: found.query.clone(),
             hits: found.result.hits,
-            sources: found.sources,
+            sources: found.sources.clone(),
             records: records.collect(),
         }))
     }

@@ -51,8 +51,6 @@ struct Identifiers {
     answers: Answers,
     /// Of the identifiers before this one.
     earlier: Answers,
-    /// The ways of a further identifier.
-    unused: Ways,
 }
 
 /// What several searches without a record have led to.
@@ -114,7 +112,6 @@ impl Course {
             one_by_one: false,
             answers: Answers::default(),
             earlier: Answers::default(),
-            unused: ways.clone(),
         };
         identifiers.skip_single();
         let subject = Subject::Identifiers(Box::new(identifiers));
@@ -255,7 +252,7 @@ impl Course {
         if identifiers.attempt().is_none() {
             return Next::End;
         }
-        self.ways = identifiers.unused.clone();
+        self.ways.restart();
         Next::Search
     }
 }

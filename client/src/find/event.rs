@@ -38,7 +38,7 @@ pub enum Event {
         error: Error,
     },
     /// A search was answered. For a query, nothing may have been found.
-    Found(Found),
+    Found(Arc<Found>),
     /// A record, or the diagnostic in its place. With [`Wanted::best`](super::Wanted::best) only the best record comes, and the diagnostics.
     Record {
         /// The target.
@@ -83,7 +83,7 @@ pub struct Found {
     /// The forms of the identifier that were searched for.
     pub terms: Vec<String>,
     /// The server's result, without the records.
-    pub result: Arc<SearchResult>,
+    pub result: SearchResult,
     /// The sources of the records in all searches at the target, if they come from several and the server says so.
     pub sources: SearchSources,
 }

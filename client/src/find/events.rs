@@ -9,9 +9,10 @@ use futures_util::future::{BoxFuture, join_all};
 use futures_util::{FutureExt, Stream, StreamExt};
 use tokio::sync::mpsc;
 
-use super::at_target::{AtTarget, HeldSet, Lender, TargetOutcome};
+use super::at_target::{AtTarget, TargetOutcome};
 use super::best::best;
 use super::event::{Best, Ending, Event, Found};
+use super::lending::{HeldSet, Lender};
 use super::wanted::{SearchTarget, Wanted};
 use crate::client::Client;
 use crate::error::{Diagnostics, Error};
@@ -151,7 +152,7 @@ impl Ending {
         let mut chosen: Option<&Found> = None;
         let mut hits: Option<u64> = None;
         for (outcome, place) in outcomes.iter().zip(targets) {
-            if let Some(found) = &outcome.found {
+            if let Some(found) = outcome.found.as_deref() {
                 ending.sources.join(found.sources.clone());
                 hits = match (hits, found.result.count()) {
                     (Some(before), Some(more)) => Some(before.saturating_add(more)),

@@ -15,7 +15,7 @@ async fn look_up(
     session: Session,
     identifier: &str,
     count: u64,
-) -> (Option<Found>, u64, Option<Error>) {
+) -> (Option<Arc<Found>>, u64, Option<Error>) {
     let client = Client::new();
     let mut target = client.target("lib.example/cat").expect("a target");
     target.session = Some((session, DEFAULT_RESULT_SET.into()));
@@ -70,7 +70,7 @@ async fn check(identifier: &str, answer: fn(&str) -> Result<i64, i64>, expected:
         (Some(found), records, None) => format!(
             "{records} of {} by {} {}",
             found.result.hits,
-            found.step.unwrap_or_default(),
+            found.step.as_deref().unwrap_or_default(),
             found.terms.join("|")
         ),
         (_, _, error) => error.map(|error| error.to_string()).unwrap_or_default(),

@@ -1,6 +1,7 @@
 //! What is searched for, where, and which records are wanted.
 
 use std::fmt;
+use std::sync::Arc;
 
 use z3950_asn1::apdu::{InitializeRequest, RpnQuery, SortKeySpec};
 use z3950_asn1::format::facets::FacetList;
@@ -147,7 +148,7 @@ pub struct SearchTarget {
     /// The name of the target in answers.
     pub name: String,
     /// The target.
-    pub target: Resolved,
+    pub target: Arc<Resolved>,
     /// What Init sends; the credentials of the target's profile are added if there are none.
     pub init: InitializeRequest,
     /// An open session that is used instead of those of the pool, and the name for the result set in it.
@@ -165,10 +166,10 @@ impl fmt::Debug for SearchTarget {
 
 impl SearchTarget {
     /// A target by its name, of which answers show no password, in sessions of the pool.
-    pub fn new(name: &str, target: Resolved, init: InitializeRequest) -> Self {
+    pub fn new(name: &str, target: impl Into<Arc<Resolved>>, init: InitializeRequest) -> Self {
         Self {
             name: redacted(name),
-            target,
+            target: target.into(),
             init,
             session: None,
         }
@@ -184,11 +185,12 @@ impl SearchTarget {
             let asked = search.with_facets(&wanted.facets);
             search = asked.map_err(|error| Error::fault(Phase::Search, error))?;
         }
-        let ways = |query: Option<&RpnQuery>| {
-            Ways::new(query, search.clone(), records.clone(), wanted.fallback)
-        };
+        let ways = |query: Option<&RpnQuery>| Ways::new(query, search, records, wanted.fallback);
         Ok(match &wanted.sought {
-            Sought::Query(query) => Course::of_query(ways(Some(&self.adapted(query)?))),
+            Sought::Query(query) => {
+                let query = self.target.adapted(query).map_err(Error::Term)?;
+                Course::of_query(ways(Some(&query)))
+            }
             Sought::Cql(text) => Course::of_fixed_query(type_104(text), ways(None)),
             Sought::Identifiers(identifiers) => {
                 let identifiers = identifiers.iter();
@@ -232,12 +234,8 @@ impl SearchTarget {
             all.extend(anywhere(identifier));
         }
         for attempt in &mut all {
-            attempt.query = self.adapted(&attempt.query)?;
+            self.target.adapt(&mut attempt.query).map_err(Error::Term)?;
         }
         Ok(all)
-    }
-
-    fn adapted(&self, query: &RpnQuery) -> Result<RpnQuery, Error> {
-        self.target.adapted(query).map_err(Error::Term)
     }
 }

@@ -19,7 +19,6 @@ pub(super) struct Ways {
     /// The query as given, then others; none for a lookup, which has its own.
     queries: Vec<RpnQuery>,
     query: usize,
-    databases: Vec<DatabaseName>,
     /// The database to search, if they are searched one by one.
     database: Option<usize>,
     search: SearchOptions,
@@ -46,7 +45,6 @@ impl Ways {
             fallback,
             queries: query.map_or_else(Vec::new, |query| wider(query, fallback)),
             query: 0,
-            databases: search.databases.clone(),
             database: None,
             search,
             records,
@@ -63,7 +61,7 @@ impl Ways {
     /// How to search now.
     pub(super) fn search(&self) -> SearchOptions {
         let mut search = self.search.clone();
-        if let Some(name) = self.database.and_then(|one| self.databases.get(one)) {
+        if let Some(name) = self.database() {
             search.databases = vec![name.clone()];
         }
         if !self.has_element_set {
@@ -85,7 +83,7 @@ impl Ways {
     pub(super) fn form(&self) -> Option<String> {
         let query = self.query().filter(|_| self.query > 0);
         let query = query.map(ToString::to_string);
-        let database = self.database.and_then(|one| self.databases.get(one));
+        let database = self.database();
         let database = database.map(|name| format!("database={}", name.0.to_string_lossy()));
         let element_set = (!self.has_element_set).then(|| "esn=none".to_owned());
         let parts: Vec<String> = [query, database, element_set]
@@ -93,6 +91,10 @@ impl Ways {
             .flatten()
             .collect();
         (!parts.is_empty()).then(|| parts.join(";"))
+    }
+
+    fn database(&self) -> Option<&DatabaseName> {
+        self.search.databases.get(self.database?)
     }
 
     /// Whether it helps to know that the first record is refused.
@@ -111,7 +113,7 @@ impl Ways {
             Objection::Databases
                 if self.fallback.databases
                     && self.database.is_none()
-                    && self.databases.len() > 1 =>
+                    && self.search.databases.len() > 1 =>
             {
                 self.database = Some(0);
                 true
@@ -126,6 +128,14 @@ impl Ways {
         self.next_search(Objection::Attributes) && self.spend()
     }
 
+    /// Begins again with the request as given.
+    pub(super) fn restart(&mut self) {
+        self.query = 0;
+        self.database = None;
+        self.has_element_set = true;
+        self.searches_left = MAX_SEARCHES;
+    }
+
     fn spend(&mut self) -> bool {
         let left = self.searches_left.checked_sub(1);
         self.searches_left = left.unwrap_or_default();
@@ -134,7 +144,7 @@ impl Ways {
 
     /// Advances to the next database, or to the next query.
     fn next_search(&mut self, objection: Objection) -> bool {
-        let last = self.databases.len().saturating_sub(1);
+        let last = self.search.databases.len().saturating_sub(1);
         if let Some(one) = self.database.filter(|one| *one < last) {
             self.database = Some(one + 1);
             return true;

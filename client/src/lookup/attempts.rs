@@ -14,10 +14,7 @@ use crate::target::profile::Attributes;
 /// A search for an identifier.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Attempt {
-    /// The attributes as in PQF: `1=7`, `1=1032,4=104`.
-    pub(crate) attributes: String,
-    /// The index, such as `ISBN`, with the other attributes: `ISBN with right truncation`.
-    pub(crate) name: String,
+    pub(crate) attributes: Attributes,
     /// The forms of the identifier, joined by OR.
     pub(crate) terms: Vec<String>,
     /// The query.
@@ -108,13 +105,17 @@ impl Attempt {
         Self::of(attributes, std::slice::from_ref(&identifier.text), false)
     }
 
+    /// The index, such as `ISBN`, with the other attributes: `ISBN with right truncation`.
+    pub(crate) fn name(&self) -> String {
+        name(&self.attributes)
+    }
+
     fn of(attributes: &Attributes, forms: &[String], is_single: bool) -> Self {
         let operand = |form: &str| RpnStructure::term(attributes.0.clone(), form);
         let operands = forms.iter().map(|form| operand(form));
         let rpn = operands.reduce(|one, other| RpnStructure::combined(one, Operator::Or, other));
         Self {
-            attributes: attributes.to_string(),
-            name: name(attributes),
+            attributes: attributes.clone(),
             terms: forms.to_vec(),
             // There is always a form: the identifier as written.
             query: RpnQuery::bib1(rpn.unwrap_or_else(|| operand(""))),
@@ -250,7 +251,7 @@ mod tests {
             ),
         ] {
             let parsed = identifier.parse().expect("an identifier");
-            let found = attempts(&parsed).into_iter().map(|attempt| attempt.name);
+            let found = attempts(&parsed).into_iter().map(|attempt| attempt.name());
             let found: Vec<String> = found.take(4).collect();
             assert_eq!(found.join("; "), names, "{identifier}");
         }

@@ -147,13 +147,18 @@ impl Resolved {
     /// A term that the character set cannot represent.
     pub fn adapted(&self, query: &RpnQuery) -> Result<RpnQuery, Unwritable> {
         let mut query = query.clone();
-        self.profile.attributes.add_missing(&mut query);
+        self.adapt(&mut query)?;
+        Ok(query)
+    }
+
+    pub(crate) fn adapt(&self, query: &mut RpnQuery) -> Result<(), Unwritable> {
+        self.profile.attributes.add_missing(query);
         if let Some(charset) = self.profile.query_charset {
             for operand in query.rpn.terms_mut() {
                 encode(&mut operand.term, charset)?;
             }
         }
-        Ok(query)
+        Ok(())
     }
 }
 

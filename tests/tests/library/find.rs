@@ -1,5 +1,6 @@
 //! Records looked for at one target or several, and the events that tell of it.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::time::timeout;
@@ -198,7 +199,7 @@ async fn a_session_is_not_held_by_a_reader_without_room() {
     let server = serving(vec![record("a", "Emma"), record("b", "Emma")], &[]);
     let alone = || {
         let mut target = target(&client, &server);
-        target.target.profile.sessions = Some(1);
+        Arc::make_mut(&mut target.target).profile.sessions = Some(1);
         target
     };
     let mut first = client.find([alone()], everything());
@@ -226,7 +227,7 @@ async fn events_may_be_dropped_at_any_time() {
     let server = serving(records.collect(), &[]);
     for read in 0..6 {
         let mut target = target(&client, &server);
-        target.target.profile.sessions = Some(1);
+        Arc::make_mut(&mut target.target).profile.sessions = Some(1);
         let mut events = client.find([target], everything().count(50));
         for _ in 0..read {
             events.next().await;
@@ -306,7 +307,7 @@ async fn a_reader_that_panics_leaves_the_session_free() {
     let server = serving(vec![record("a", "Emma"), record("b", "Emma")], &[]);
     let alone = || {
         let mut target = target(&client, &server);
-        target.target.profile.sessions = Some(1);
+        Arc::make_mut(&mut target.target).profile.sessions = Some(1);
         target
     };
     let mut events = client.find([alone()], everything());
@@ -352,7 +353,7 @@ async fn a_reader_of_a_lookup_holds_no_session() {
     let server = serving(vec![with_isbn("a", 0), with_isbn("b", 0)], &[]);
     let alone = || {
         let mut target = target(&client, &server);
-        target.target.profile.sessions = Some(1);
+        Arc::make_mut(&mut target.target).profile.sessions = Some(1);
         target
     };
     let mut first = client.find([alone()], lookup());

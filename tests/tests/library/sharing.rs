@@ -9,7 +9,7 @@ use z3950::pager::PagerOptions;
 use z3950::profile::{Profiles, Resolved};
 use z3950::service::ResultRecord;
 use z3950::service::search::SearchOptions;
-use z3950::{Query, SharedLease};
+use z3950::{Lease, Query};
 use z3950_asn1::apdu;
 use z3950_asn1::apdu::Options;
 use z3950_asn1::types::InternationalString;
@@ -37,13 +37,13 @@ fn target(server: &TestServer) -> Resolved {
     target
 }
 
-async fn place(client: &Client, target: &Resolved) -> Result<SharedLease, Error> {
+async fn place(client: &Client, target: &Resolved) -> Result<Lease, Error> {
     let init = ClientOptions::default().plan.init;
     client.share(target, init).await
 }
 
 /// Searches for a title in the result set of the place, and keeps it for a while; then the title of its first record.
-async fn title(place: &SharedLease, title: &str) -> &'static str {
+async fn title(place: &Lease, title: &str) -> &'static str {
     let mut search = SearchOptions::default();
     search.databases = vec!["cat".into()];
     search.result_set = place.result_set().clone();
@@ -81,7 +81,7 @@ async fn operations_go_side_by_side_in_one_session() {
     for _ in TITLES {
         places.push(place(&client, &target).await.expect("a place"));
     }
-    let mut names: Vec<&InternationalString> = places.iter().map(SharedLease::result_set).collect();
+    let mut names: Vec<&InternationalString> = places.iter().map(Lease::result_set).collect();
     names.sort_by_key(|name| name.as_bytes());
     names.dedup();
     assert_eq!(names.len(), TITLES.len());

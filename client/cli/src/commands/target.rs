@@ -221,7 +221,7 @@ impl TargetClient {
         connection::make_room(&resolved.profile, output);
         Ok(NamedTarget {
             text: redacted(&text),
-            resolved,
+            resolved: Arc::new(resolved),
             names_databases,
             hint: None,
             identity,
@@ -291,7 +291,7 @@ impl TargetClient {
     ) -> Events {
         let targets = places.into_iter().map(|named| {
             let mut target =
-                SearchTarget::new(&named.text, named.resolved.clone(), self.init(named));
+                SearchTarget::new(&named.text, Arc::clone(&named.resolved), self.init(named));
             let open = self.open.as_ref();
             let set = set.map_or_else(|| DEFAULT_RESULT_SET.into(), InternationalString::from);
             target.session = open.map(|open| (open.session.clone(), set));

@@ -1,6 +1,7 @@
 //! Commands of the command line in the open session: the same arguments and the same work.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use clap::error::ErrorKind;
 use clap::{Arg, Command};
@@ -112,7 +113,7 @@ impl Prompt {
         let mut target = self.here().ok_or(Refusal::Usage)?;
         if let names @ [_, ..] = asked.databases() {
             let names = names.iter().map(|name| DatabaseName::from(name.as_str()));
-            target.resolved.databases = names.collect();
+            Arc::make_mut(&mut target.resolved).databases = names.collect();
         }
         let is_named = session.server_info().options;
         let set = match A::MAKES_SET && is_named.contains(Options::NAMED_RESULT_SETS) {

@@ -140,7 +140,7 @@ impl Prompt {
         }
         Some(NamedTarget {
             text: redacted(&opened.way.text()),
-            resolved,
+            resolved: Arc::new(resolved),
             names_databases: true,
             hint: None,
             identity: None,

@@ -43,8 +43,20 @@ fn searchable(servers: usize) -> (Client, Transcript) {
 
 async fn lend(client: &Client, limits: &TargetLimits) -> Lease {
     let options = SessionOptions::default();
-    let lease = client.lease(&place(210), None, &options, limits).await;
+    let lease = lend_at(client, &place(210), None, &options, limits).await;
     lease.expect("a session")
+}
+
+async fn lend_at(
+    client: &Client,
+    place: &Endpoint,
+    proxy: Option<&str>,
+    options: &SessionOptions,
+    limits: &TargetLimits,
+) -> Result<Lease, Error> {
+    let pool = &client.pool;
+    let lease = pool.lend(place, proxy, options.clone(), limits, Sharing::Alone);
+    lease.await
 }
 
 async fn search(session: &Session) -> Result<u64, Error> {
@@ -61,7 +73,7 @@ async fn a_session_returns_to_the_pool_unless_it_is_unusable() {
             "used",
             |lease| {
                 Box::pin(async move {
-                    search(&lease).await.expect("found");
+                    search(&lease.session()).await.expect("found");
                     None
                 })
             },
@@ -72,7 +84,7 @@ async fn a_session_returns_to_the_pool_unless_it_is_unusable() {
             "closed",
             |lease| {
                 Box::pin(async move {
-                    lease.close().await;
+                    lease.session().close().await.expect("was open");
                     None
                 })
             },
@@ -80,14 +92,14 @@ async fn a_session_returns_to_the_pool_unless_it_is_unusable() {
         ),
         (
             "another handle lives",
-            |lease| Box::pin(async move { Some(Session::clone(&lease)) }),
+            |lease| Box::pin(async move { Some(lease.session()) }),
             false,
         ),
         (
             "another handle lived",
             |lease| {
                 Box::pin(async move {
-                    drop(Session::clone(&lease));
+                    drop(lease.session());
                     None
                 })
             },
@@ -97,7 +109,8 @@ async fn a_session_returns_to_the_pool_unless_it_is_unusable() {
             "a request was given up",
             |lease| {
                 Box::pin(async move {
-                    let given_up = tokio::time::timeout(Duration::ZERO, search(&lease)).await;
+                    let given_up =
+                        tokio::time::timeout(Duration::ZERO, search(&lease.session())).await;
                     assert!(given_up.is_err());
                     None
                 })
@@ -106,9 +119,11 @@ async fn a_session_returns_to_the_pool_unless_it_is_unusable() {
         ),
         (
             "renewed",
-            |mut lease| {
+            |lease| {
                 Box::pin(async move {
-                    lease.renew().await.expect("a session");
+                    lease.session().close().await.expect("was open");
+                    let reconnect = lease.reconnect();
+                    reconnect.reconnect().await.expect("a session");
                     None
                 })
             },
@@ -122,7 +137,7 @@ async fn a_session_returns_to_the_pool_unless_it_is_unusable() {
         let _handle = used(lease).await;
         let again = lend(&client, &TargetLimits::default()).await;
         assert_eq!(again.is_reused(), comes_back, "{what}");
-        assert_eq!(search(&again).await.ok(), Some(2), "{what}");
+        assert_eq!(search(&again.session()).await.ok(), Some(2), "{what}");
     }
 }
 
@@ -149,7 +164,7 @@ async fn only_sessions_with_equal_options_are_reused() {
         let (client, _) = searchable(2);
         let limits = TargetLimits::default();
         let lease = async |port, proxy, options: &SessionOptions| {
-            let lease = client.lease(&place(port), proxy, options, &limits).await;
+            let lease = lend_at(&client, &place(port), proxy, options, &limits).await;
             lease.expect("a session")
         };
         drop(lease(210, None, &plain).await);
@@ -186,9 +201,7 @@ async fn waiting_for_a_lease_ends_at_the_deadline() {
     let first = lend(&client, &limits(1, 0)).await;
     let mut options = SessionOptions::default();
     options.timeouts.deadline = Some(Instant::now() + Duration::from_secs(5));
-    let second = client
-        .lease(&place(210), None, &options, &limits(1, 0))
-        .await;
+    let second = lend_at(&client, &place(210), None, &options, &limits(1, 0)).await;
     let error = second.expect_err("no place");
     assert!(matches!(
         error,
@@ -213,7 +226,7 @@ async fn waiting_for_a_session_may_have_a_limit_from_its_turn_on() {
         let begun = Instant::now();
         let jobs = (0..3).map(|_| async {
             let place = place(210);
-            let lease = client.lease(&place, None, &options, &limits(1, 0)).await;
+            let lease = lend_at(&client, &place, None, &options, &limits(1, 0)).await;
             let at = begun.elapsed().as_secs();
             match lease {
                 Ok(_lease) => {
@@ -238,9 +251,7 @@ async fn an_idle_session_makes_room_for_another() {
     drop(lend(&client, &limits(1, 0)).await);
     let mut options = SessionOptions::default();
     options.init.id_authentication = Some(IdAuthentication::Anonymous);
-    let other = client
-        .lease(&place(210), None, &options, &limits(1, 0))
-        .await;
+    let other = lend_at(&client, &place(210), None, &options, &limits(1, 0)).await;
     assert!(other.is_ok_and(|other| !other.is_reused()));
     let seen = transcript.text();
     assert!(
@@ -257,7 +268,7 @@ async fn requests_are_paced_over_all_sessions() {
         let lease = lend(&client, &limits(2, 10)).await;
         let mut went = vec![begun.elapsed().as_secs()];
         for _ in 0..2 {
-            search(&lease).await.expect("found");
+            search(&lease.session()).await.expect("found");
             went.push(begun.elapsed().as_secs());
         }
         went
@@ -265,23 +276,21 @@ async fn requests_are_paced_over_all_sessions() {
     let went = futures_util::future::join_all(jobs).await;
     assert_eq!(went, [[0, 20, 40], [10, 30, 50]]);
     // Another server has its own queue; here the wait ends at the deadline.
-    let elsewhere = client
-        .lease(
-            &place(2100),
-            None,
-            &SessionOptions::default(),
-            &limits(2, 10),
-        )
-        .await;
+    let elsewhere = lend_at(
+        &client,
+        &place(2100),
+        None,
+        &SessionOptions::default(),
+        &limits(2, 10),
+    )
+    .await;
     assert!(elsewhere.is_err_and(|error| matches!(error, Error::Unavailable { .. })));
     assert_eq!(begun.elapsed().as_secs(), 50);
     let mut hurried = SessionOptions::default();
     hurried.timeouts.deadline = Some(Instant::now() + Duration::from_secs(5));
-    let lease = client
-        .lease(&place(210), None, &hurried, &limits(2, 10))
-        .await;
+    let lease = lend_at(&client, &place(210), None, &hurried, &limits(2, 10)).await;
     let lease = lease.expect("a session");
-    let late = search(&lease).await.expect_err("late");
+    let late = search(&lease.session()).await.expect_err("late");
     assert!(matches!(
         late,
         Error::Unavailable {
@@ -290,7 +299,8 @@ async fn requests_are_paced_over_all_sessions() {
         }
     ));
     assert_eq!(begun.elapsed().as_secs(), 55);
-    assert!(lease.is_fit());
+    drop(lease);
+    assert!(lend(&client, &limits(2, 10)).await.is_reused());
 }
 
 #[tokio::test(start_paused = true)]
@@ -340,8 +350,8 @@ async fn a_lost_session_is_replaced_once_and_never_during_a_change() {
         ("refused", [refusing(), alive()], Repeat::IfLost, None),
     ] {
         let (client, _) = client(options(|_| ()), scripts);
-        let mut lease = lend(&client, &TargetLimits::default()).await;
-        search(&lease).await.expect("found");
+        let lease = lend(&client, &TargetLimits::default()).await;
+        search(&lease.session()).await.expect("found");
         // Unsolicited APDUs of the server arrive now.
         tokio::time::sleep(Duration::from_secs(1)).await;
         let again = lease.run(repeat, |session| async move { search(&session).await });
@@ -428,9 +438,9 @@ fn futures_may_be_spawned() {
     let (place, options, limits) = (place(210), SessionOptions::default(), limits(1, 0));
     check(client.retrieve(&url));
     check(client.open(&url));
-    check(client.lease(&place, None, &options, &limits));
+    check(lend_at(&client, &place, None, &options, &limits));
     check(async {
-        let mut lease = lend(&client, &limits).await;
+        let lease = lend(&client, &limits).await;
         lease
             .read(|session| async move { search(&session).await })
             .await
@@ -454,17 +464,22 @@ async fn a_result_set_continues_in_a_session_like_the_lost_one() {
         ..PagerOptions::default()
     };
     let search = SearchOptions::default();
-    let set = lease.pager(query(), &search, options).await;
+    let set = lease.session().pager(query(), &search, options).await;
     let mut set = set.expect("found");
     let records: Vec<_> = set.stream_range(1, u64::MAX).collect().await;
     assert_eq!(records.iter().filter(|record| record.is_ok()).count(), 2);
     assert_eq!(transcript.text().matches("connect").count(), 2);
     drop((set, lease));
-    // The session in which the set continued belongs to no lease.
-    let third = client
-        .lease(&place(210), None, &SessionOptions::default(), &limits(1, 0))
-        .await;
-    assert!(third.is_err());
+    // The session in which the set continued is that of the lease.
+    let third = lend_at(
+        &client,
+        &place(210),
+        None,
+        &SessionOptions::default(),
+        &limits(1, 0),
+    )
+    .await;
+    assert!(third.is_ok_and(|third| third.is_reused()));
 }
 
 #[tokio::test(start_paused = true)]
@@ -473,18 +488,23 @@ async fn unused_servers_are_forgotten() {
     let lease = async |port, pause| {
         let options = SessionOptions::default();
         let limits = limits(1, pause);
-        let lease = client.lease(&place(port), None, &options, &limits).await;
+        let lease = lend_at(&client, &place(port), None, &options, &limits).await;
         lease.expect("a session")
     };
     let known = || client.pool.servers();
-    lease(1, 0).await.close().await;
-    lease(2, 60).await.close().await;
+    lease(1, 0).await.session().close().await.expect("was open");
+    lease(2, 60)
+        .await
+        .session()
+        .close()
+        .await
+        .expect("was open");
     assert_eq!(known(), 1, "the first is forgotten");
     drop(lease(3, 0).await);
     assert_eq!(known(), 2, "the pause of the second is not over");
     tokio::time::sleep(Duration::from_secs(60)).await;
     let (place, options) = (place(4), SessionOptions::default());
-    let refused = client.lease(&place, None, &options, &limits(1, 0)).await;
+    let refused = lend_at(&client, &place, None, &options, &limits(1, 0)).await;
     assert!(refused.is_err());
     assert_eq!(known(), 2, "the third has an idle session");
 }
@@ -498,11 +518,11 @@ async fn sessions_that_nobody_uses_are_closed_after_their_time() {
     };
     let limits = TargetLimits::default();
     let lease = async || {
-        let lease = client.lease(&place(210), None, &options, &limits).await;
+        let lease = lend_at(&client, &place(210), None, &options, &limits).await;
         lease.expect("a session")
     };
     let first = lease().await;
-    let session = first.downgrade();
+    let session = first.session().downgrade();
     drop(first);
     tokio::time::sleep(Duration::from_secs(59)).await;
     let again = lease().await;
@@ -515,7 +535,7 @@ async fn sessions_that_nobody_uses_are_closed_after_their_time() {
     assert!(session.upgrade().is_none());
     let next = lease().await;
     assert!(!next.is_reused());
-    assert_eq!(search(&next).await.ok(), Some(2));
+    assert_eq!(search(&next.session()).await.ok(), Some(2));
 }
 
 #[test]
@@ -532,10 +552,10 @@ fn the_time_of_a_session_also_ends_if_it_was_returned_outside_of_the_runtime() {
             ..SessionOptions::default()
         };
         let limits = TargetLimits::default();
-        let lease = client.lease(&place(210), None, &options, &limits).await;
+        let lease = lend_at(&client, &place(210), None, &options, &limits).await;
         (client, lease.expect("a session"))
     });
-    let session = lease.downgrade();
+    let session = lease.session().downgrade();
     drop(lease);
     assert!(session.upgrade().is_some());
     runtime.block_on(async { tokio::time::sleep(Duration::from_secs(61)).await });

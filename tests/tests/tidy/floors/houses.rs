@@ -163,6 +163,7 @@ pub(super) const HOUSES: &[House] = &[
             "find::events",
             "find::best",
             "find::at_target",
+            "find::lending",
             "find::wanted",
             "find::course",
             "find::ways",

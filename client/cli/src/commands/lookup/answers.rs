@@ -1,5 +1,7 @@
 //! The lookup of one input at one or more targets: what is asked, and what the answers say.
 
+use std::sync::Arc;
+
 use z3950::Error;
 use z3950::find::{Best, Event, Found, Sought, Wanted};
 use z3950::lookup::{Identifier, Kind, cataloguing_language, identifiers};
@@ -35,7 +37,7 @@ pub(super) struct FoundAt<'a> {
     pub(super) ask: &'a Ask,
     pub(super) place: &'a NamedTarget,
     pub(super) identifier: &'a Identifier,
-    pub(super) found: Found,
+    pub(super) found: Arc<Found>,
     /// Records and diagnostics, with their positions; of several records of which one is the best, only that.
     pub(super) records: Vec<(u64, ResultRecord)>,
     /// Whether there are only diagnostics in the place of its records.
@@ -371,6 +373,6 @@ impl LookupAnswers {
 #[derive(Default)]
 struct LookupAt {
     notes: Vec<String>,
-    found: Option<Found>,
+    found: Option<Arc<Found>>,
     records: Vec<(u64, ResultRecord)>,
 }

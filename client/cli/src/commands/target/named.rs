@@ -1,6 +1,7 @@
 //! A target as a user named it, and why a request to it has no answer.
 
 use std::fmt;
+use std::sync::Arc;
 
 use z3950::error::Error;
 use z3950::profile::Resolved;
@@ -18,7 +19,7 @@ use crate::render::shown;
 pub(crate) struct NamedTarget {
     /// As given, without user and password.
     pub(crate) text: String,
-    pub(crate) resolved: Resolved,
+    pub(crate) resolved: Arc<Resolved>,
     /// Whether it or its profile names databases; otherwise they are the usual ones.
     pub(crate) names_databases: bool,
     /// A hint for the message that the host has no address.

@@ -1,0 +1,86 @@
+//! Opens sessions of the pool like those of one user, and keeps them for the next.
+
+use std::sync::Arc;
+
+use futures_util::future::join_all;
+use tokio::runtime::Handle;
+
+use super::{Key, Pool, Server};
+use crate::error::{Error, Phase};
+use crate::pace::Pace;
+use crate::protocol::session::{Session, SessionOptions};
+use crate::target::profile::TargetLimits;
+use crate::transport::connect::BoxFuture;
+
+/// Opens sessions with a server by the same options.
+pub(super) struct Opener {
+    pool: Arc<Pool>,
+    pub(super) server: Arc<Server>,
+    pub(super) key: Key,
+    options: SessionOptions,
+    max_sessions: usize,
+    pace: Option<Pace>,
+    /// The runtime of the sessions, since a lease may be dropped outside of it.
+    runtime: Option<Handle>,
+}
+
+impl Opener {
+    pub(super) fn new(
+        pool: &Arc<Pool>,
+        server: Arc<Server>,
+        key: Key,
+        options: SessionOptions,
+        limits: &TargetLimits,
+    ) -> Self {
+        let pace = if key.endpoint.is_sru() {
+            Some(Pace::with_pause(&server.clock, limits.pause))
+        } else {
+            Pace::new(&server.clock, limits.pause)
+        };
+        Self {
+            pool: Arc::clone(pool),
+            server,
+            key,
+            options,
+            max_sessions: limits.sessions,
+            pace,
+            runtime: Handle::try_current().ok(),
+        }
+    }
+
+    /// Takes an idle session, if there is one.
+    pub(super) fn take_idle(&self) -> Option<Session> {
+        let session = self.server.idle.take(&self.key)?;
+        self.server.note_answer();
+        let session = session.with_timeouts(self.options.timeouts);
+        Some(session.with_pace(self.pace.clone()))
+    }
+
+    /// Opens a session, and closes idle ones that there is no room for. Boxed, since this is seldom done and takes room in every
+    /// future that may do it.
+    pub(super) fn open(&self) -> BoxFuture<'_, Result<Session, Error>> {
+        Box::pin(self.open_now())
+    }
+
+    async fn open_now(&self) -> Result<Session, Error> {
+        let surplus = self.server.make_room(self.max_sessions);
+        // Errors: a session that has ended need not be closed.
+        let _ = join_all(surplus.iter().map(Session::close)).await;
+        if let Some(pace) = &self.pace {
+            let limit = self.options.timeouts.to_deadline();
+            limit.hold(Phase::Connect, pace.wait()).await?;
+        }
+        let (key, options) = (&self.key, &self.options);
+        let session = self
+            .pool
+            .connect(&key.endpoint, key.proxy.as_deref(), options);
+        Ok(session.await?.with_pace(self.pace.clone()))
+    }
+
+    /// Keeps a session for the next user.
+    pub(super) fn keep(&self, session: Session) {
+        let time = self.runtime.as_ref().zip(self.options.idle_time);
+        let idle = &self.server.idle;
+        idle.put(self.key.clone(), session, time, self.max_sessions);
+    }
+}
