@@ -17,7 +17,7 @@ use crate::target::profile::{Profile, TargetLimits};
 use crate::url::{BuildError, DEFAULT_PORT, Host, Kind, Octets, Userinfo, Z3950Url};
 pub(crate) use course::Course;
 pub use fallback::Fallback;
-pub(crate) use fallback::Objection;
+pub(crate) use fallback::{Objection, SearchOrder};
 pub use notice::{Caution, PlanError, Warning};
 
 /// Lower ports belong to other protocols, except 210 (RFC 1738 §6).

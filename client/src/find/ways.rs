@@ -5,27 +5,19 @@ use z3950_asn1::apdu::{AttributeElement, AttributeValue, DatabaseName, DiagRec, 
 use z3950_asn1::bib1::attributes::{RELATION, STRUCTURE, TRUNCATION, USE, USE_ANY};
 use z3950_asn1::oid::{BIB_1, UNIMARC, USMARC, XML};
 
-use crate::plan::{Fallback, Objection};
+use crate::plan::{Fallback, Objection, SearchOrder};
 use crate::protocol::pager::PagerOptions;
 use crate::protocol::service::search::SearchOptions;
-
-/// The most searches made for one query.
-const MAX_SEARCHES: usize = 100;
 
 /// A search, and what may follow it.
 #[derive(Debug, Clone)]
 pub(super) struct Ways {
-    fallback: Fallback,
+    order: SearchOrder,
     /// The query as given, then others; none for a lookup, which has its own.
     queries: Vec<RpnQuery>,
-    query: usize,
-    databases: Vec<DatabaseName>,
-    /// The database to search, if they are searched one by one.
-    database: Option<usize>,
     search: SearchOptions,
     records: PagerOptions,
     has_element_set: bool,
-    searches_left: usize,
 }
 
 impl Ways {
@@ -42,28 +34,25 @@ impl Ways {
             let others = [Some(USMARC), Some(UNIMARC), Some(XML), None].into_iter();
             records.alternatives = others.filter(|syntax| *syntax != asked).collect();
         }
+        let queries = query.map_or_else(Vec::new, |query| wider(query, fallback));
         Self {
-            fallback,
-            queries: query.map_or_else(Vec::new, |query| wider(query, fallback)),
-            query: 0,
-            databases: search.databases.clone(),
-            database: None,
+            order: SearchOrder::new(fallback, queries.len(), search.databases.len()),
+            queries,
             search,
             records,
             has_element_set: true,
-            searches_left: MAX_SEARCHES,
         }
     }
 
     /// The current query.
     pub(super) fn query(&self) -> Option<&RpnQuery> {
-        self.queries.get(self.query)
+        self.queries.get(self.order.search)
     }
 
     /// How to search now.
     pub(super) fn search(&self) -> SearchOptions {
         let mut search = self.search.clone();
-        if let Some(name) = self.database.and_then(|one| self.databases.get(one)) {
+        if let Some(name) = self.database() {
             search.databases = vec![name.clone()];
         }
         if !self.has_element_set {
@@ -83,9 +72,9 @@ impl Ways {
 
     /// The deviations from the request as given: `@attr 1=1016 war;database=books;esn=none`. `None` for the request itself.
     pub(super) fn form(&self) -> Option<String> {
-        let query = self.query().filter(|_| self.query > 0);
+        let query = self.query().filter(|_| self.order.search > 0);
         let query = query.map(ToString::to_string);
-        let database = self.database.and_then(|one| self.databases.get(one));
+        let database = self.database();
         let database = database.map(|name| format!("database={}", name.0.to_string_lossy()));
         let element_set = (!self.has_element_set).then(|| "esn=none".to_owned());
         let parts: Vec<String> = [query, database, element_set]
@@ -97,59 +86,27 @@ impl Ways {
 
     /// Whether it helps to know that the first record is refused.
     pub(super) fn minds_records(&self) -> bool {
-        self.fallback.element_set && self.has_element_set && self.search.element_set.is_some()
+        self.order.fallback.element_set && self.has_element_set && self.search.element_set.is_some()
     }
 
     /// Advances after a refused search or record; false if nothing is left to try.
     pub(super) fn after_refusal(&mut self, diagnostics: &[DiagRec]) -> bool {
         let objection = Objection::of(diagnostics);
-        let has_changed = match objection {
-            Objection::ElementSet if self.minds_records() => {
-                self.has_element_set = false;
-                true
-            }
-            Objection::Databases
-                if self.fallback.databases
-                    && self.database.is_none()
-                    && self.databases.len() > 1 =>
-            {
-                self.database = Some(0);
-                true
-            }
-            objection => self.next_search(objection),
-        };
-        has_changed && self.spend()
+        let drops_element_set = objection == Objection::ElementSet && self.minds_records();
+        if drops_element_set {
+            self.has_element_set = false;
+        }
+        (drops_element_set || self.order.after_refusal(objection)) && self.order.spend()
     }
 
     /// Advances after an empty result; false if nothing is left to try.
     pub(super) fn after_nothing(&mut self) -> bool {
-        self.next_search(Objection::Attributes) && self.spend()
+        self.order.after_nothing() && self.order.spend()
     }
 
-    fn spend(&mut self) -> bool {
-        let left = self.searches_left.checked_sub(1);
-        self.searches_left = left.unwrap_or_default();
-        left.is_some()
-    }
-
-    /// Advances to the next database, or to the next query.
-    fn next_search(&mut self, objection: Objection) -> bool {
-        let last = self.databases.len().saturating_sub(1);
-        if let Some(one) = self.database.filter(|one| *one < last) {
-            self.database = Some(one + 1);
-            return true;
-        }
-        let may_go_on = match objection {
-            Objection::Structure => self.fallback.structure || self.fallback.attributes,
-            Objection::Attributes => self.fallback.attributes,
-            _ => false,
-        };
-        if may_go_on && self.query + 1 < self.queries.len() {
-            self.query += 1;
-            self.database = self.database.map(|_| 0);
-            return true;
-        }
-        false
+    /// The database that is searched alone.
+    fn database(&self) -> Option<&DatabaseName> {
+        self.search.databases.get(self.order.database?)
     }
 }
 
