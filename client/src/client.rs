@@ -241,9 +241,8 @@ impl Client {
             let retrieval = match shared {
                 Ok(lease) => {
                     let set = lease.result_set();
-                    let request = |session| async move {
-                        retrieve::attempt_among_others(&session, plan, set).await
-                    };
+                    let request =
+                        |session| async move { retrieve::attempt(&session, plan, Some(set)).await };
                     let is_foreign = |found: &Retrieval| found.lacks(plan);
                     lease.read_own(true, is_foreign, request).await
                 }
@@ -256,8 +255,8 @@ impl Client {
             Ok(lease) => lease,
             Err(error) => return Ok(Outcome::from(error).into()),
         };
-        let attempt = lease.read(|session| async move { retrieve::attempt(&session, plan).await });
-        let retrieval = attempt.await;
+        let request = |session| async move { retrieve::attempt(&session, plan, None).await };
+        let retrieval = lease.read(request).await;
         self.close(&lease).await;
         Ok(retrieval.unwrap_or_else(|error| Outcome::from(error).into()))
     }

@@ -16,6 +16,7 @@ use crate::target::Endpoint;
 use crate::target::profile::{Profile, TargetLimits};
 use crate::url::{BuildError, DEFAULT_PORT, Host, Kind, Octets, Userinfo, Z3950Url};
 pub(crate) use course::Course;
+pub use course::is_prescribed;
 pub use fallback::Fallback;
 pub(crate) use fallback::{Objection, SearchOrder};
 pub use notice::{Caution, PlanError, Warning};

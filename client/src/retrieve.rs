@@ -53,6 +53,17 @@ pub struct Step {
     pub diagnostics: Diagnostics,
 }
 
+impl Step {
+    /// Why another one in another form follows: the server's reasons, or that there is no record.
+    pub fn reason(&self) -> String {
+        match (self.request, self.hits) {
+            (Asked::Search, Some(0)) => "no record matches".to_owned(),
+            _ if self.diagnostics.is_empty() => "the record is empty".to_owned(),
+            _ => self.diagnostics.to_string(),
+        }
+    }
+}
+
 /// The request of a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
@@ -97,33 +108,26 @@ impl From<Outcome> for Retrieval {
     }
 }
 
-/// Carries out `plan` in an open session, which stays open. For a plan without a docid nothing is sent: [`Error::NoMatch`].
+/// Carries out `plan` in an open session, which stays open; in a session with other users in an own result set. For a plan without a
+/// docid nothing is sent: [`Error::NoMatch`].
 ///
 /// # Errors
-/// The first search has no answer, since the session may have been lost before.
-pub(crate) async fn attempt(session: &Session, plan: &Plan) -> Result<Retrieval, Error> {
-    match KnownItemSearch::new(session, plan) {
-        Some(search) => Ok(search.carry_out().await?.0),
-        None => Ok(Outcome::Failed(Error::NoMatch).into()),
-    }
-}
-
-/// Carries out `plan` in a session with other users, in a result set of its own.
-///
-/// # Errors
-/// The session was lost, perhaps by the request of another user.
-pub(crate) async fn attempt_among_others(
+/// The first search has no answer, since the session may have been lost before. With an own result set, any loss of the session, which
+/// may be due to the request of another user.
+pub(crate) async fn attempt(
     session: &Session,
     plan: &Plan,
-    result_set: &InternationalString,
+    own_set: Option<&InternationalString>,
 ) -> Result<Retrieval, Error> {
     let Some(mut search) = KnownItemSearch::new(session, plan) else {
         return Ok(Outcome::Failed(Error::NoMatch).into());
     };
-    search.result_set = result_set.clone();
+    if let Some(name) = own_set {
+        search.result_set = name.clone();
+    }
     match search.carry_out().await? {
-        (_, Some(lost)) => Err(lost),
-        (retrieval, None) => Ok(retrieval),
+        (_, Some(lost)) if own_set.is_some() => Err(lost),
+        (retrieval, _) => Ok(retrieval),
     }
 }
 

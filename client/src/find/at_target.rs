@@ -190,13 +190,9 @@ impl AtTarget<'_> {
     ) -> (TargetOutcome, Option<Oid>) {
         let found = Found {
             target: self.target,
-            identifier: None,
-            step: None,
-            step_name: None,
-            query: String::new(),
-            terms: Vec::new(),
             result: Arc::new(empty),
             sources,
+            ..Found::default()
         };
         self.tell(Event::Found(found.clone())).await;
         let outcome = TargetOutcome {

@@ -66,7 +66,7 @@ pub enum Event {
 }
 
 /// What a search found.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct Found {
     /// The target.
@@ -114,6 +114,8 @@ pub struct Ending {
     pub target: Option<String>,
     /// Which search found something there: see [`Found::step`].
     pub step: Option<String>,
+    /// The same in words: see [`Found::step_name`].
+    pub step_name: Option<String>,
     /// Which of several records was taken, and why.
     pub choice: Option<String>,
     /// The sources of the records, if they come from several and the servers say so.
@@ -122,4 +124,17 @@ pub struct Ending {
     pub failed: Vec<(String, Error)>,
     /// The diagnostics of the first target that refused.
     pub diagnostics: Diagnostics,
+}
+
+impl From<&Found> for Ending {
+    /// What is known before any record.
+    fn from(found: &Found) -> Self {
+        Self {
+            hits: found.result.count(),
+            step: found.step.clone(),
+            step_name: found.step_name.clone(),
+            sources: found.sources.clone(),
+            ..Self::default()
+        }
+    }
 }

@@ -271,6 +271,13 @@ fn access_points(plan: &Plan, docid: &Octets) -> Vec<Attributes> {
     points
 }
 
+/// Whether a step such as [`Found::step`](crate::find::Found::step) makes the search that RFC 2056 §4 prescribes, in whatever form it asks
+/// for the record.
+pub fn is_prescribed(step: &str) -> bool {
+    let (search, rest) = step.split_once(';').unwrap_or((step, ""));
+    search == prescribed().to_string() && !rest.starts_with("database=")
+}
+
 /// The access point that RFC 2056 §4 prescribes: Bib-1, Use Doc-id, Structure URx.
 fn prescribed() -> Attributes {
     Attributes::numeric(&[(USE, USE_DOC_ID), (STRUCTURE, STRUCTURE_URX)])
