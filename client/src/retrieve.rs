@@ -28,14 +28,11 @@ pub struct Retrieval {
     pub outcome: Outcome,
     /// The requests in order, with the server's diagnostics.
     pub steps: Vec<Step>,
-    /// The [`Step::form`] of the step that found something, if any.
+    /// The [`Step::form`] of the step that found something, if any: [`is_prescribed`](crate::plan::is_prescribed) tells whether that was the
+    /// search of RFC 2056 §4, and not a [`Fallback`](crate::plan::Fallback).
     pub step: Option<String>,
     /// The sources of the records, if they come from several and the server says so. A source of which all searches failed has failed.
     pub sources: SearchSources,
-    /// Whether the last search was the one that RFC 2056 §4 prescribes, and not a [`Fallback`].
-    ///
-    /// [`Fallback`]: crate::plan::Fallback
-    pub conforming: bool,
 }
 
 /// One request of a retrieval.
@@ -103,7 +100,6 @@ impl From<Outcome> for Retrieval {
             steps: Vec::new(),
             step: None,
             sources: SearchSources::default(),
-            conforming: true,
         }
     }
 }
@@ -155,7 +151,6 @@ impl KnownItemSearch<'_> {
         let retrieval = Retrieval {
             outcome,
             step: self.step(),
-            conforming: self.course.is_prescribed(),
             steps: self.steps,
             sources: self.sources,
         };
@@ -238,11 +233,6 @@ impl<'a> KnownItemSearch<'a> {
     /// Whether the first request had no answer, so that the session may have been lost while idle.
     pub(crate) fn is_unanswered(&self, error: &Error) -> bool {
         self.steps.len() == 1 && !matches!(error, Error::Refused { .. })
-    }
-
-    /// Whether the last search was the prescribed one.
-    pub(crate) fn is_prescribed(&self) -> bool {
-        self.course.is_prescribed()
     }
 
     /// The form of the step that found something.

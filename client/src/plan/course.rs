@@ -107,12 +107,6 @@ impl<'a> Course<'a> {
         self.syntaxes.get(self.syntax).copied().flatten()
     }
 
-    /// Whether the current search is the prescribed one.
-    pub(crate) fn is_prescribed(&self) -> bool {
-        let point = self.points.get(self.order.search);
-        self.order.database.is_none() && point.is_none_or(|point| *point == prescribed())
-    }
-
     /// A stable description of the current step: the attributes, then the deviations from the URL, such as `1=1032,4=104`,
     /// `1=12;database=books;rs=1.2.840.10003.5.1`, `1=7;rs=none;esn=none`.
     pub(crate) fn form(&self) -> String {
