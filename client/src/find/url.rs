@@ -47,8 +47,8 @@ fn told(plan: &Plan, retrieval: Retrieval) -> Vec<Event> {
         diagnostics: Diagnostics(outcome.diagnostics().to_vec()),
         ..Ending::default()
     };
-    let counts = retrieval.steps.iter().filter_map(|step| step.hits);
-    let hits = ending.hits.or(counts.last()).unwrap_or_default();
+    let counted = retrieval.steps.iter().rev().find_map(|step| step.hits);
+    let hits = ending.hits.or(counted).unwrap_or_default();
     if hits > 0 {
         let result = SearchResult {
             hits,

@@ -6,7 +6,7 @@ use clap::Args;
 use tracing::info;
 use z3950::Error;
 use z3950::client::{Client, ClientOptions};
-use z3950::find::{Ending, Event, Found};
+use z3950::find::{Ending, Event};
 use z3950::plan::{Caution, Plan};
 use z3950::retrieve::Outcome;
 use z3950::service::ResultRecord;
@@ -199,8 +199,14 @@ impl Retriever {
                     form = step;
                 }
                 Event::Found(found) => {
-                    for words in self.said_of(&plan, &found) {
-                        recipient.send(words).await;
+                    if let Some(words) = found.step.as_deref().and_then(found_by) {
+                        recipient.send(Words::Note(words)).await;
+                    }
+                    if !self.writing.json {
+                        let server = format!("{}:{}", plan.host, plan.port);
+                        for words in self.notes.of(&server, &found.sources) {
+                            recipient.send(words).await;
+                        }
                     }
                 }
                 Event::Record { record: came, .. } => record = Some(came),
@@ -242,17 +248,6 @@ impl Retriever {
             Ok(plan) => Ok((url, plan)),
             Err(error) => Err(format!("{url}: {error}")),
         }
-    }
-
-    /// Notes on a search that found something.
-    fn said_of(&self, plan: &Plan, found: &Found) -> Vec<Words> {
-        let step = found.step.as_deref().and_then(found_by);
-        let mut words: Vec<Words> = step.map(Words::Note).into_iter().collect();
-        if !self.writing.json {
-            let server = format!("{}:{}", plan.host, plan.port);
-            words.extend(self.notes.of(&server, &found.sources));
-        }
-        words
     }
 
     /// Writes why there is no record.

@@ -153,11 +153,8 @@ impl TargetClient {
         subject: &str,
         which: &str,
     ) -> (Piece, Answer) {
-        let external = match slot {
-            ResultRecord::Record { external, .. } => external,
-            ResultRecord::Diagnostic { .. } => {
-                return writing.slot(found, envelope, slot, subject, which);
-            }
+        let ResultRecord::Record { external, .. } = slot else {
+            return writing.slot(found, envelope, slot, subject, which);
         };
         let subject = format!("{subject}: {which}");
         let (mut piece, answer) = writing.slot(found, envelope, slot, &subject, which);
