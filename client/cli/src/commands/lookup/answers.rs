@@ -57,7 +57,7 @@ pub(super) struct FoundAt<'a> {
 
 /// The targets of an ask that have no record, and why.
 #[derive(Default)]
-struct Missing {
+struct TargetsWithout {
     /// The answer if no target has a record.
     worst: Option<Answer>,
     /// The targets that had no answer, if there are others.
@@ -102,7 +102,7 @@ impl LookupAnswers {
         {
             recipient.send(Words::Warning(words.clone())).await;
         }
-        let mut missing = Missing::default();
+        let mut missing = TargetsWithout::default();
         let mut finds: Vec<FoundAt<'_>> = Vec::new();
         for (place, lookup) in lookups {
             let found = self.take(ask, place, lookup, &mut missing, recipient);
@@ -148,7 +148,7 @@ impl LookupAnswers {
         ask: &'a Ask,
         place: &'a NamedTarget,
         lookup: LookupAt<'a>,
-        missing: &mut Missing,
+        missing: &mut TargetsWithout,
         recipient: &mut Recipient,
     ) -> Option<FoundAt<'a>> {
         for words in lookup.notes {
