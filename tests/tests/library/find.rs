@@ -96,7 +96,12 @@ async fn a_url_is_told_in_the_same_events() {
     let found = ["0 found 1", "0 record 1", "0 done", "delivered 1"];
     for (docid, rule, asked, ended) in [
         ("id7", "on present: surrogate 14", &[][..], &found[..]),
-        ("id7", "on search nth=1: fail 114", &["0 again 1=1032"], &found),
+        (
+            "id7",
+            "on search nth=1: fail 114",
+            &["0 again 1=1032"],
+            &found,
+        ),
         (
             "none",
             "on present: surrogate 14",
