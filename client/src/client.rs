@@ -245,14 +245,13 @@ impl Client {
         let retrieval = match lease.await {
             Ok(lease) if sharing == Sharing::WithOthers => {
                 let set = lease.result_set();
-                let request = |session| async move {
-                    retrieve::attempt_among_others(&session, plan, set).await
-                };
+                let request =
+                    |session| async move { retrieve::attempt(&session, plan, Some(set)).await };
                 let is_foreign = |found: &Retrieval| found.lacks(plan);
                 lease.read_own(true, is_foreign, request).await
             }
             Ok(lease) => {
-                let request = |session| async move { retrieve::attempt(&session, plan).await };
+                let request = |session| async move { retrieve::attempt(&session, plan, None).await };
                 let retrieval = lease.read(request).await;
                 self.close(&lease.session()).await;
                 retrieval

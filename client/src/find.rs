@@ -11,6 +11,7 @@
 //! | `events` | carries out the courses at all targets; the stream of events |
 //! | `event` | what happens, and how it ends |
 //! | `best` | which of several records is taken, and why |
+//! | `url` | the retrieval of the record that a URL names |
 //! | `connection` | a lookup in the session of a connection |
 
 mod at_target;
@@ -22,6 +23,7 @@ mod events;
 mod lending;
 #[cfg(test)]
 mod tests;
+mod url;
 mod wanted;
 mod ways;
 

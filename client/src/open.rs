@@ -35,8 +35,6 @@ pub struct OpenedSearch {
     pub steps: Vec<Step>,
     /// The form of the step that found something, as in [`Retrieval::step`](crate::Retrieval::step).
     pub step: Option<String>,
-    /// Whether the last search was the one that RFC 2056 §4 prescribes.
-    pub conforming: bool,
 }
 
 /// Carries out the search of `plan` in an open session.
@@ -69,7 +67,6 @@ pub async fn process(
         hits,
         record,
         step: search.step(),
-        conforming: search.is_prescribed(),
         steps: search.steps,
     })))
 }

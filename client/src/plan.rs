@@ -16,8 +16,9 @@ use crate::target::Endpoint;
 use crate::target::profile::{Profile, TargetLimits};
 use crate::url::{BuildError, DEFAULT_PORT, Host, Kind, Octets, Userinfo, Z3950Url};
 pub(crate) use course::Course;
+pub use course::is_prescribed;
 pub use fallback::Fallback;
-pub(crate) use fallback::Objection;
+pub(crate) use fallback::{Objection, SearchOrder};
 pub use notice::{Caution, PlanError, Warning};
 
 /// Lower ports belong to other protocols, except 210 (RFC 1738 §6).

@@ -28,14 +28,11 @@ pub struct Retrieval {
     pub outcome: Outcome,
     /// The requests in order, with the server's diagnostics.
     pub steps: Vec<Step>,
-    /// The [`Step::form`] of the step that found something, if any.
+    /// The [`Step::form`] of the step that found something, if any: [`is_prescribed`](crate::plan::is_prescribed) tells whether that was the
+    /// search of RFC 2056 §4, and not a [`Fallback`](crate::plan::Fallback).
     pub step: Option<String>,
     /// The sources of the records, if they come from several and the server says so. A source of which all searches failed has failed.
     pub sources: SearchSources,
-    /// Whether the last search was the one that RFC 2056 §4 prescribes, and not a [`Fallback`].
-    ///
-    /// [`Fallback`]: crate::plan::Fallback
-    pub conforming: bool,
 }
 
 /// One request of a retrieval.
@@ -51,6 +48,17 @@ pub struct Step {
     pub hits: Option<u64>,
     /// The server's reasons for a refusal.
     pub diagnostics: Diagnostics,
+}
+
+impl Step {
+    /// Why another one in another form follows: the server's reasons, or that there is no record.
+    pub fn reason(&self) -> String {
+        match (self.request, self.hits) {
+            (Asked::Search, Some(0)) => "no record matches".to_owned(),
+            _ if self.diagnostics.is_empty() => "the record is empty".to_owned(),
+            _ => self.diagnostics.to_string(),
+        }
+    }
 }
 
 /// The request of a step.
@@ -92,38 +100,30 @@ impl From<Outcome> for Retrieval {
             steps: Vec::new(),
             step: None,
             sources: SearchSources::default(),
-            conforming: true,
         }
     }
 }
 
-/// Carries out `plan` in an open session, which stays open. For a plan without a docid nothing is sent: [`Error::NoMatch`].
+/// Carries out `plan` in an open session, which stays open; in a session with other users in an own result set. For a plan without a
+/// docid nothing is sent: [`Error::NoMatch`].
 ///
 /// # Errors
-/// The first search has no answer, since the session may have been lost before.
-pub(crate) async fn attempt(session: &Session, plan: &Plan) -> Result<Retrieval, Error> {
-    match KnownItemSearch::new(session, plan) {
-        Some(search) => Ok(search.carry_out().await?.0),
-        None => Ok(Outcome::Failed(Error::NoMatch).into()),
-    }
-}
-
-/// Carries out `plan` in a session with other users, in a result set of its own.
-///
-/// # Errors
-/// The session was lost, perhaps by the request of another user.
-pub(crate) async fn attempt_among_others(
+/// The first search has no answer, since the session may have been lost before. With an own result set, any loss of the session, which
+/// may be due to the request of another user.
+pub(crate) async fn attempt(
     session: &Session,
     plan: &Plan,
-    result_set: &InternationalString,
+    own_set: Option<&InternationalString>,
 ) -> Result<Retrieval, Error> {
     let Some(mut search) = KnownItemSearch::new(session, plan) else {
         return Ok(Outcome::Failed(Error::NoMatch).into());
     };
-    search.result_set = result_set.clone();
+    if let Some(name) = own_set {
+        search.result_set = name.clone();
+    }
     match search.carry_out().await? {
-        (_, Some(lost)) => Err(lost),
-        (retrieval, None) => Ok(retrieval),
+        (_, Some(lost)) if own_set.is_some() => Err(lost),
+        (retrieval, _) => Ok(retrieval),
     }
 }
 
@@ -151,7 +151,6 @@ impl KnownItemSearch<'_> {
         let retrieval = Retrieval {
             outcome,
             step: self.step(),
-            conforming: self.course.is_prescribed(),
             steps: self.steps,
             sources: self.sources,
         };
@@ -234,11 +233,6 @@ impl<'a> KnownItemSearch<'a> {
     /// Whether the first request had no answer, so that the session may have been lost while idle.
     pub(crate) fn is_unanswered(&self, error: &Error) -> bool {
         self.steps.len() == 1 && !matches!(error, Error::Refused { .. })
-    }
-
-    /// Whether the last search was the prescribed one.
-    pub(crate) fn is_prescribed(&self) -> bool {
-        self.course.is_prescribed()
     }
 
     /// The form of the step that found something.

@@ -1,6 +1,6 @@
 //! The answer to one input of `get`, `lookup` or `search`: pieces as they come, then how it ended.
 //!
-//! A command implements [`Work`]. [`Job::print`] writes the pieces to standard output; a batch writes them where its options
+//! [`Job::work`] is how a command answers. [`Job::print`] writes the pieces to standard output; a batch writes them where its options
 //! say.
 
 mod envelope;
@@ -12,14 +12,15 @@ use std::fmt;
 use std::io::{self, IsTerminal};
 use std::sync::Arc;
 
-use serde_json::Value;
+use z3950::error::Diagnostics;
+use z3950::find::Ending;
 use z3950::retrieve::OutcomeName;
-use z3950::service::SubstituteForm;
+use z3950::service::ResultRecord;
 use z3950_asn1::apdu::{DiagRec, External};
 use z3950_marc::MarcRecord;
 use z3950_marc::charset::Charset;
 
-pub(crate) use self::envelope::{Envelope, is_part};
+pub(crate) use self::envelope::{Envelope, diagnostic, is_part};
 pub(crate) use self::print::{Job, Printed};
 pub(crate) use self::runner::{AskEvent, Recipient, run};
 pub(crate) use self::sources::SourceNotes;
@@ -35,16 +36,6 @@ const MAX_NUMBERS: usize = 20;
 
 /// What the names of several targets that are asked in turn are joined by.
 pub(crate) const OR: &str = " or ";
-
-/// What a command does with each input.
-pub(crate) trait Work {
-    /// Whether inputs are URLs, whose users and passwords no report shows.
-    const TAKES_URLS: bool = false;
-
-    /// Answers an ask. Before it sends more records than [`Recipient::room`] allows, it waits for
-    /// [`Recipient::ready_for`], meanwhile holding nothing that another ask may need. Errors are answers too.
-    async fn answer(&self, ask: &Ask, recipient: &mut Recipient) -> Answer;
-}
 
 /// An input for one target.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -132,42 +123,32 @@ impl From<Words> for Piece {
     }
 }
 
-/// The result of an input.
-#[derive(Debug, Clone, PartialEq, Default)]
+/// The result of an input: how its search ended, and what is printed about it.
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Answer {
-    pub(crate) outcome: OutcomeName,
+    pub(crate) ending: Ending,
     /// The exit code of a run with only this input.
     pub(crate) exit: Exit,
-    /// How many records match.
-    pub(crate) hits: Option<u64>,
-    /// Which of several searches succeeded.
-    pub(crate) step: Option<String>,
-    /// The same in words, if it has some.
-    pub(crate) step_name: Option<String>,
-    /// Which of several targets had the record.
-    pub(crate) target: Option<String>,
-    /// Which of several records was taken, and why.
-    pub(crate) choice: Option<String>,
     /// The control numbers (001) of the first records that were delivered.
     pub(crate) records: Vec<String>,
-    /// The sources of the records, if they come from several: an array of objects with the keys `name`, `hits` and `failure`.
-    pub(crate) sources: Option<Value>,
-    /// The targets and sources that had no answer although another one may have, each with the reason.
+    /// The targets and sources that had no answer although another one may have, each with the reason in words.
     pub(crate) failed: Vec<(String, String)>,
-    /// The server's diagnostic: an object with the keys `set`, `code`, `text` and `addinfo`.
-    pub(crate) diagnostic: Option<Value>,
     /// The outcome in words.
     pub(crate) message: Option<String>,
 }
 
 impl Answer {
     /// The same answer with another outcome, and its exit code.
-    pub(crate) fn ended(self, outcome: OutcomeName) -> Self {
-        Self {
-            outcome,
-            exit: outcome.into(),
-            ..self
-        }
+    pub(crate) fn ended(mut self, outcome: OutcomeName) -> Self {
+        self.ending.outcome = outcome;
+        self.exit = outcome.into();
+        self
+    }
+
+    /// The same answer with the number of records that match.
+    pub(crate) fn with_hits(mut self, hits: Option<u64>) -> Self {
+        self.ending.hits = hits;
+        self
     }
 
     /// The same answer with a message.
@@ -187,15 +168,10 @@ impl Answer {
         self.saying(message)
     }
 
-    /// The same answer with the first of the diagnostics, if there is one.
-    pub(crate) fn diagnosed(self, diagnostics: &[DiagRec]) -> Self {
-        Self {
-            diagnostic: diagnostics
-                .first()
-                .map(envelope::diagnostic)
-                .or(self.diagnostic),
-            ..self
-        }
+    /// The same answer with these diagnostics.
+    pub(crate) fn diagnosed(mut self, diagnostics: &[DiagRec]) -> Self {
+        self.ending.diagnostics = Diagnostics(diagnostics.to_vec());
+        self
     }
 
     /// Reports why there is no record: a message after `subject`, or the object of `--json`.
@@ -243,7 +219,11 @@ pub(crate) async fn refuse(ask: &Ask, words: String, recipient: &mut Recipient) 
 }
 
 /// Answers an ask, unless its input is too long.
-async fn answer<W: Work>(work: &W, ask: &Ask, recipient: &mut Recipient) -> Answer {
+async fn answer(
+    work: &impl AsyncFn(&Ask, &mut Recipient) -> Answer,
+    ask: &Ask,
+    recipient: &mut Recipient,
+) -> Answer {
     if ask.is_cut {
         let words = format!("input {} has more than {MAX_INPUT} octets", ask.position);
         return refuse(ask, words, recipient).await;
@@ -254,7 +234,7 @@ async fn answer<W: Work>(work: &W, ask: &Ask, recipient: &mut Recipient) -> Answ
         answer.exit = Exit::NoMatch;
         return answer;
     }
-    work.answer(ask, recipient).await
+    work(ask, recipient).await
 }
 
 /// How the answers of `get`, `lookup` and `search` are written.
@@ -288,7 +268,7 @@ impl Writing {
         answer.exit = Exit::of_record(&rendered);
         answer.records.extend(rendered.control_number.clone());
         if let Some(failure) = &rendered.failure {
-            answer.outcome = OutcomeName::NotWritten;
+            answer.ending.outcome = OutcomeName::NotWritten;
             answer = answer.adding(failure);
         } else if rendered.is_loss {
             answer = answer.adding(&rendered.notes.join("; "));
@@ -309,25 +289,43 @@ impl Writing {
         (piece, answer)
     }
 
-    /// [`record`](Self::record) for a record that may have come in another form than the requested one, which the answer says
-    /// of `which`.
-    pub(crate) fn record_in(
+    /// Writes a record of a server, which may have come in another form than the requested one, or the diagnostic in its place. The
+    /// answer says it of `which`.
+    pub(crate) fn slot(
         &self,
-        form: Option<&SubstituteForm>,
         answer: Answer,
         envelope: impl FnOnce() -> Envelope,
-        record: &External,
+        slot: &ResultRecord,
         subject: &str,
         which: &str,
     ) -> (Piece, Answer) {
+        let (external, form, database) = match slot {
+            ResultRecord::Record {
+                external,
+                substitute,
+                database,
+                ..
+            } => (external, substitute, database),
+            ResultRecord::Diagnostic { diagnostic, .. } => {
+                let refused = answer
+                    .ended(OutcomeName::RecordRefused)
+                    .saying(format!("{which}: {diagnostic}"))
+                    .diagnosed(std::slice::from_ref(diagnostic));
+                return self.end(refused, envelope, subject);
+            }
+        };
+        let envelope = || match database {
+            Some(name) => envelope().in_database(&shown(name.as_bytes())),
+            None => envelope(),
+        };
         let Some(form) = form else {
-            return self.record(answer, envelope, record, subject);
+            return self.record(answer, envelope, external, subject);
         };
         let element_set = form.element_set();
         let element_set = element_set.map(|name| name.to_string_lossy().into_owned());
         let envelope = || envelope().with("element_set", element_set);
         let answer = answer.adding(&format!("{which} came only in {form}"));
-        let (mut piece, mut answer) = self.record(answer, envelope, record, subject);
+        let (mut piece, mut answer) = self.record(answer, envelope, external, subject);
         let words = format!("{subject} came only in {form}");
         let words = match form.is_reduced() {
             true => Words::Warning(words),
@@ -341,10 +339,14 @@ impl Writing {
     }
 
     /// Names the target of a record that people read in a file or a pipe, in a line that a reader of records skips.
-    pub(crate) fn head(&self, piece: &mut Piece, heading: &str, is_written: bool) {
+    pub(crate) fn head(&self, piece: &mut Piece, is_written: bool) {
         let is_read = piece.is_record && !self.json && self.style.format().is_to_read();
         let is_seen = !is_written && io::stdout().is_terminal();
-        if is_read && !is_seen && !piece.octets.is_empty() {
+        if let Some(heading) = &piece.heading
+            && is_read
+            && !is_seen
+            && !piece.octets.is_empty()
+        {
             let line = format!("({heading})\n");
             piece.octets.splice(..0, line.into_bytes());
         }

@@ -125,13 +125,9 @@ impl AtTarget<'_> {
     ) -> (TargetOutcome, Option<Oid>) {
         let found = Arc::new(Found {
             target: self.target,
-            identifier: None,
-            step: None,
-            step_name: None,
-            query: String::new(),
-            terms: Vec::new(),
             result: empty,
             sources,
+            ..Found::default()
         });
         self.tell(Event::Found(Arc::clone(&found))).await;
         let outcome = TargetOutcome {

@@ -66,15 +66,15 @@ pub enum Event {
 }
 
 /// What a search found.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct Found {
     /// The target.
     pub target: usize,
     /// The index of the identifier that was found, if identifiers are looked up.
     pub identifier: Option<usize>,
-    /// The search that found something: the attributes of a lookup, such as `1=7`, then what is different from what was asked for, such
-    /// as `@attr 1=1016 war;database=books;esn=none`. `None` for a query as given.
+    /// The search that found something: the attributes of a lookup or retrieval, such as `1=7`, then what is different from what was asked
+    /// for, such as `@attr 1=1016 war;database=books;esn=none`. `None` for a query as given.
     pub step: Option<String>,
     /// The same with the name of the index, such as `ISBN with right truncation`, if identifiers are looked up.
     pub step_name: Option<String>,
@@ -110,10 +110,12 @@ pub struct Ending {
     pub outcome: OutcomeName,
     /// How many records match at all targets that were asked; `None` if no server has said so.
     pub hits: Option<u64>,
-    /// The name of the target that had a record first, or the best record.
+    /// The name of the target that had a record first, or the best record; `None` for a URL.
     pub target: Option<String>,
     /// Which search found something there: see [`Found::step`].
     pub step: Option<String>,
+    /// The same in words: see [`Found::step_name`].
+    pub step_name: Option<String>,
     /// Which of several records was taken, and why.
     pub choice: Option<String>,
     /// The sources of the records, if they come from several and the servers say so.
@@ -122,4 +124,17 @@ pub struct Ending {
     pub failed: Vec<(String, Error)>,
     /// The diagnostics of the first target that refused.
     pub diagnostics: Diagnostics,
+}
+
+impl From<&Found> for Ending {
+    /// What is known before any record.
+    fn from(found: &Found) -> Self {
+        Self {
+            hits: found.result.count(),
+            step: found.step.clone(),
+            step_name: found.step_name.clone(),
+            sources: found.sources.clone(),
+            ..Self::default()
+        }
+    }
 }

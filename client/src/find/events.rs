@@ -33,9 +33,18 @@ impl Events {
         let (sender, events) = mpsc::channel(1);
         let held: Arc<[HeldSet]> = targets.iter().map(|_| HeldSet::default()).collect();
         let work = carry_out(client, targets, wanted, sender, Arc::clone(&held));
+        Self::of(events, work.boxed(), held)
+    }
+
+    /// The events that `work` sends.
+    pub(super) fn of(
+        events: mpsc::Receiver<Box<Event>>,
+        work: BoxFuture<'static, ()>,
+        held: Arc<[HeldSet]>,
+    ) -> Self {
         Self {
             events,
-            work: Some(work.boxed()),
+            work: Some(work),
             held,
         }
     }
@@ -183,6 +192,7 @@ impl Ending {
         if let Some(found) = found {
             ending.target = targets.get(found.target).map(|place| place.name.clone());
             ending.step.clone_from(&found.step);
+            ending.step_name.clone_from(&found.step_name);
         }
         ending.choice = best.map(|best| best.choice.clone());
         ending.hits = hits;

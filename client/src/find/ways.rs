@@ -5,26 +5,19 @@ use z3950_asn1::apdu::{AttributeElement, AttributeValue, DatabaseName, DiagRec, 
 use z3950_asn1::bib1::attributes::{RELATION, STRUCTURE, TRUNCATION, USE, USE_ANY};
 use z3950_asn1::oid::{BIB_1, UNIMARC, USMARC, XML};
 
-use crate::plan::{Fallback, Objection};
+use crate::plan::{Fallback, Objection, SearchOrder};
 use crate::protocol::pager::PagerOptions;
 use crate::protocol::service::search::SearchOptions;
-
-/// The most searches made for one query.
-const MAX_SEARCHES: usize = 100;
 
 /// A search, and what may follow it.
 #[derive(Debug, Clone)]
 pub(super) struct Ways {
-    fallback: Fallback,
+    order: SearchOrder,
     /// The query as given, then others; none for a lookup, which has its own.
     queries: Vec<RpnQuery>,
-    query: usize,
-    /// The database to search, if they are searched one by one.
-    database: Option<usize>,
     search: SearchOptions,
     records: PagerOptions,
     has_element_set: bool,
-    searches_left: usize,
 }
 
 impl Ways {
@@ -41,21 +34,19 @@ impl Ways {
             let others = [Some(USMARC), Some(UNIMARC), Some(XML), None].into_iter();
             records.alternatives = others.filter(|syntax| *syntax != asked).collect();
         }
+        let queries = query.map_or_else(Vec::new, |query| wider(query, fallback));
         Self {
-            fallback,
-            queries: query.map_or_else(Vec::new, |query| wider(query, fallback)),
-            query: 0,
-            database: None,
+            order: SearchOrder::new(fallback, queries.len(), search.databases.len()),
+            queries,
             search,
             records,
             has_element_set: true,
-            searches_left: MAX_SEARCHES,
         }
     }
 
     /// The current query.
     pub(super) fn query(&self) -> Option<&RpnQuery> {
-        self.queries.get(self.query)
+        self.queries.get(self.order.search)
     }
 
     /// How to search now.
@@ -81,7 +72,7 @@ impl Ways {
 
     /// The deviations from the request as given: `@attr 1=1016 war;database=books;esn=none`. `None` for the request itself.
     pub(super) fn form(&self) -> Option<String> {
-        let query = self.query().filter(|_| self.query > 0);
+        let query = self.query().filter(|_| self.order.search > 0);
         let query = query.map(ToString::to_string);
         let database = self.database();
         let database = database.map(|name| format!("database={}", name.0.to_string_lossy()));
@@ -93,73 +84,35 @@ impl Ways {
         (!parts.is_empty()).then(|| parts.join(";"))
     }
 
-    fn database(&self) -> Option<&DatabaseName> {
-        self.search.databases.get(self.database?)
-    }
-
     /// Whether it helps to know that the first record is refused.
     pub(super) fn minds_records(&self) -> bool {
-        self.fallback.element_set && self.has_element_set && self.search.element_set.is_some()
+        self.order.fallback.element_set && self.has_element_set && self.search.element_set.is_some()
     }
 
     /// Advances after a refused search or record; false if nothing is left to try.
     pub(super) fn after_refusal(&mut self, diagnostics: &[DiagRec]) -> bool {
         let objection = Objection::of(diagnostics);
-        let has_changed = match objection {
-            Objection::ElementSet if self.minds_records() => {
-                self.has_element_set = false;
-                true
-            }
-            Objection::Databases
-                if self.fallback.databases
-                    && self.database.is_none()
-                    && self.search.databases.len() > 1 =>
-            {
-                self.database = Some(0);
-                true
-            }
-            objection => self.next_search(objection),
-        };
-        has_changed && self.spend()
+        let drops_element_set = objection == Objection::ElementSet && self.minds_records();
+        if drops_element_set {
+            self.has_element_set = false;
+        }
+        (drops_element_set || self.order.after_refusal(objection)) && self.order.spend()
     }
 
     /// Advances after an empty result; false if nothing is left to try.
     pub(super) fn after_nothing(&mut self) -> bool {
-        self.next_search(Objection::Attributes) && self.spend()
+        self.order.after_nothing() && self.order.spend()
     }
 
     /// Begins again with the request as given.
     pub(super) fn restart(&mut self) {
-        self.query = 0;
-        self.database = None;
+        self.order.restart();
         self.has_element_set = true;
-        self.searches_left = MAX_SEARCHES;
     }
 
-    fn spend(&mut self) -> bool {
-        let left = self.searches_left.checked_sub(1);
-        self.searches_left = left.unwrap_or_default();
-        left.is_some()
-    }
-
-    /// Advances to the next database, or to the next query.
-    fn next_search(&mut self, objection: Objection) -> bool {
-        let last = self.search.databases.len().saturating_sub(1);
-        if let Some(one) = self.database.filter(|one| *one < last) {
-            self.database = Some(one + 1);
-            return true;
-        }
-        let may_go_on = match objection {
-            Objection::Structure => self.fallback.structure || self.fallback.attributes,
-            Objection::Attributes => self.fallback.attributes,
-            _ => false,
-        };
-        if may_go_on && self.query + 1 < self.queries.len() {
-            self.query += 1;
-            self.database = self.database.map(|_| 0);
-            return true;
-        }
-        false
+    /// The database that is searched alone.
+    fn database(&self) -> Option<&DatabaseName> {
+        self.search.databases.get(self.order.database?)
     }
 }
 

@@ -25,7 +25,7 @@ use z3950_asn1::bib1::attributes::{STRUCTURE, STRUCTURE_URX, USE, USE_DOC_ID, US
 use z3950_asn1::oid::{Oid, UNIMARC, USMARC, XML};
 use z3950_asn1::types::InternationalString;
 
-use super::fallback::Objection;
+use super::fallback::{Objection, SearchOrder};
 use super::{Plan, Strategy};
 use crate::lookup::attempts::{DOCID_ATTRIBUTES, LCCN, OCLC_NUMBER};
 use crate::lookup::identifier::{Identifier, Kind};
@@ -35,9 +35,6 @@ use crate::protocol::service::search::SearchOptions;
 use crate::target::profile::Attributes;
 use crate::url::Octets;
 
-/// The most requests made for one URL.
-const MAX_REQUESTS: usize = 100;
-
 /// The state of a search for a docid.
 #[derive(Debug, Clone)]
 pub(crate) struct Course<'a> {
@@ -45,40 +42,38 @@ pub(crate) struct Course<'a> {
     docid: &'a Octets,
     /// The access points to search, in order and never empty, without the attributes that the profile adds.
     points: Vec<Attributes>,
-    point: usize,
-    /// The database to search, if they are searched one by one.
-    database: Option<usize>,
+    order: SearchOrder,
     /// The record syntaxes to request in order; `None` leaves the choice to the server.
     syntaxes: Vec<Option<Oid>>,
     syntax: usize,
     has_element_set: bool,
     /// The form requested for a record that is too large or empty in that of the URL.
     substitute: Option<SubstituteForm>,
-    requests_left: usize,
 }
 
 impl<'a> Course<'a> {
     /// `None` without a docid.
     pub(crate) fn new(plan: &'a Plan) -> Option<Self> {
         let docid = plan.docid.as_ref()?;
+        let points = access_points(plan, docid);
+        let databases = plan.defaults.databases.len();
         Some(Self {
             plan,
             docid,
-            points: access_points(plan, docid),
-            point: 0,
-            database: None,
+            order: SearchOrder::new(plan.options.fallback, points.len(), databases),
+            points,
             syntaxes: syntaxes(plan),
             syntax: 0,
             has_element_set: true,
             substitute: None,
-            requests_left: MAX_REQUESTS,
         })
     }
 
     /// The current search.
     pub(crate) fn search(&self) -> SearchRequest {
         let names = self.plan.defaults.databases.iter().enumerate();
-        let searched = names.filter(|(index, _)| self.database.is_none_or(|one| one == *index));
+        let database = self.order.database;
+        let searched = names.filter(|(index, _)| database.is_none_or(|one| one == *index));
         let bounds = SearchOptions {
             databases: searched
                 .map(|(_, name)| DatabaseName::from(name.as_bytes()))
@@ -112,18 +107,13 @@ impl<'a> Course<'a> {
         self.syntaxes.get(self.syntax).copied().flatten()
     }
 
-    /// Whether the current search is the prescribed one.
-    pub(crate) fn is_prescribed(&self) -> bool {
-        let point = self.points.get(self.point);
-        self.database.is_none() && point.is_none_or(|point| *point == prescribed())
-    }
-
     /// A stable description of the current step: the attributes, then the deviations from the URL, such as `1=1032,4=104`,
     /// `1=12;database=books;rs=1.2.840.10003.5.1`, `1=7;rs=none;esn=none`.
     pub(crate) fn form(&self) -> String {
-        let point = self.points.get(self.point);
+        let point = self.points.get(self.order.search);
         let mut word = point.map_or_else(String::new, Attributes::to_string);
         if let Some(name) = self
+            .order
             .database
             .and_then(|one| self.plan.defaults.databases.get(one))
         {
@@ -152,29 +142,19 @@ impl<'a> Course<'a> {
 
     /// Advances after a refused search; false if nothing is left to try.
     pub(crate) fn after_refusal(&mut self, diagnostics: &[DiagRec]) -> bool {
-        let fallback = self.plan.options.fallback;
         let objection = Objection::of(diagnostics);
-        let has_changed = match objection {
-            Objection::Databases if self.database.is_none() => {
-                let is_worth_it = fallback.databases && self.plan.defaults.databases.len() > 1;
-                if is_worth_it {
-                    self.database = Some(0);
-                }
-                is_worth_it
-            }
-            _ => self.change_form(objection) || self.next_search(objection),
-        };
-        has_changed && self.spend()
+        let has_changed = self.change_form(objection) || self.order.after_refusal(objection);
+        has_changed && self.order.spend()
     }
 
     /// Advances after an empty result; false if nothing is left to try.
     pub(crate) fn after_nothing(&mut self) -> bool {
-        self.next_search(Objection::Attributes) && self.spend()
+        self.order.after_nothing() && self.order.spend()
     }
 
     /// Advances after a refused record; false if nothing is left to try.
     pub(crate) fn after_no_record(&mut self, diagnostics: &[DiagRec]) -> bool {
-        self.change_form(Objection::of(diagnostics)) && self.spend()
+        self.change_form(Objection::of(diagnostics)) && self.order.spend()
     }
 
     /// Other forms to request for a record that is too large or empty, unless the URL names the form: the full and the brief
@@ -204,18 +184,12 @@ impl<'a> Course<'a> {
     /// Requests another form from now on; false if too many requests were made.
     pub(crate) fn substitute(&mut self, form: &SubstituteForm) -> bool {
         self.substitute = Some(form.clone());
-        self.spend()
+        self.order.spend()
     }
 
     /// Requests the form of the URL again.
     pub(crate) fn end_substitutes(&mut self) {
         self.substitute = None;
-    }
-
-    fn spend(&mut self) -> bool {
-        let left = self.requests_left.checked_sub(1);
-        self.requests_left = left.unwrap_or_default();
-        left.is_some()
     }
 
     /// Changes the record syntax or the element set, if that was refused.
@@ -234,28 +208,6 @@ impl<'a> Course<'a> {
         }
     }
 
-    /// Advances to the next database, or to the next attributes.
-    fn next_search(&mut self, objection: Objection) -> bool {
-        let last = self.plan.defaults.databases.len().saturating_sub(1);
-        if let Some(one) = self.database.filter(|one| *one < last) {
-            self.database = Some(one + 1);
-            return true;
-        }
-        let fallback = self.plan.options.fallback;
-        let may_go_on = match objection {
-            Objection::Structure => fallback.structure || fallback.attributes,
-            Objection::Attributes => fallback.attributes,
-            // The refusal may concern a single database; in others the next attributes may work.
-            _ => fallback.attributes && self.database.is_some(),
-        };
-        if may_go_on && self.point + 1 < self.points.len() {
-            self.point += 1;
-            self.database = self.database.map(|_| 0);
-            return true;
-        }
-        false
-    }
-
     fn element_set(&self) -> Option<InternationalString> {
         if let Some(SubstituteForm::ElementSet(name)) = &self.substitute {
             return Some(name.clone());
@@ -267,7 +219,8 @@ impl<'a> Course<'a> {
 
     /// The query, whose only term is the docid.
     fn query(&self) -> Query {
-        let mut attributes = self.points.get(self.point).cloned().unwrap_or_default();
+        let point = self.points.get(self.order.search);
+        let mut attributes = point.cloned().unwrap_or_default();
         if let Some(profile) = &self.plan.profile
             && self.plan.options.fallback.attributes
             && attributes != prescribed()
@@ -310,6 +263,13 @@ fn access_points(plan: &Plan, docid: &Octets) -> Vec<Attributes> {
         }
     }
     points
+}
+
+/// Whether a step such as [`Found::step`](crate::find::Found::step) makes the search that RFC 2056 §4 prescribes, in whatever form it asks
+/// for the record.
+pub fn is_prescribed(step: &str) -> bool {
+    let (search, rest) = step.split_once(';').unwrap_or((step, ""));
+    search == prescribed().to_string() && !rest.starts_with("database=")
 }
 
 /// The access point that RFC 2056 §4 prescribes: Bib-1, Use Doc-id, Structure URx.

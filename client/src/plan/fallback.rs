@@ -38,6 +38,78 @@ impl Fallback {
     };
 }
 
+/// The most searches made for one query or URL.
+const MAX_SEARCHES: usize = 100;
+
+/// Which of several searches is made now, and in which databases: what a [`Fallback`] allows, in order and bounded.
+#[derive(Debug, Clone)]
+pub(crate) struct SearchOrder {
+    pub(crate) fallback: Fallback,
+    searches: usize,
+    databases: usize,
+    /// The index of the search.
+    pub(crate) search: usize,
+    /// The index of the database to search, if they are searched one by one.
+    pub(crate) database: Option<usize>,
+    requests_left: usize,
+}
+
+impl SearchOrder {
+    /// Begins with the first of so many searches, in all databases.
+    pub(crate) fn new(fallback: Fallback, searches: usize, databases: usize) -> Self {
+        Self {
+            fallback,
+            searches,
+            databases,
+            search: 0,
+            database: None,
+            requests_left: MAX_SEARCHES,
+        }
+    }
+
+    /// Begins again.
+    pub(crate) fn restart(&mut self) {
+        *self = Self::new(self.fallback, self.searches, self.databases);
+    }
+
+    /// Advances after an empty result: to the next database or search; false if there is none.
+    pub(crate) fn after_nothing(&mut self) -> bool {
+        self.after_refusal(Objection::Attributes)
+    }
+
+    /// Counts a request; false if too many were made.
+    pub(crate) fn spend(&mut self) -> bool {
+        let left = self.requests_left.checked_sub(1);
+        self.requests_left = left.unwrap_or_default();
+        left.is_some()
+    }
+
+    /// Advances after a refusal: to the first database, the next one, or the next search; false if there is none.
+    pub(crate) fn after_refusal(&mut self, objection: Objection) -> bool {
+        let may_split = self.fallback.databases && self.databases > 1;
+        if objection == Objection::Databases && self.database.is_none() && may_split {
+            self.database = Some(0);
+            return true;
+        }
+        if let Some(one) = self.database.filter(|one| one + 1 < self.databases) {
+            self.database = Some(one + 1);
+            return true;
+        }
+        let may_go_on = match objection {
+            Objection::Structure => self.fallback.structure || self.fallback.attributes,
+            Objection::Attributes => self.fallback.attributes,
+            // The refusal may concern a single database; in others the next attributes may work.
+            _ => self.fallback.attributes && self.database.is_some(),
+        };
+        if may_go_on && self.search + 1 < self.searches {
+            self.search += 1;
+            self.database = self.database.map(|_| 0);
+            return true;
+        }
+        false
+    }
+}
+
 /// The part of a request that a server refused, and that another request may avoid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Objection {

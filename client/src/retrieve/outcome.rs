@@ -8,7 +8,7 @@ use z3950_asn1::types::InternationalString;
 
 use super::OutcomeName;
 use crate::error::{Cause, Error, GatewayError, Phase};
-use crate::protocol::service::SubstituteForm;
+use crate::protocol::service::{ResultRecord, SubstituteForm};
 use crate::record::Record;
 
 /// The outcome of a retrieval.
@@ -56,6 +56,17 @@ impl Delivered {
             syntax,
             requested,
             substitute: None,
+        }
+    }
+}
+
+impl From<Delivered> for ResultRecord {
+    fn from(delivered: Delivered) -> Self {
+        Self::Record {
+            database: delivered.database,
+            external: delivered.record,
+            substitute: delivered.substitute.map(Box::new),
+            sources: Vec::new(),
         }
     }
 }

@@ -9,7 +9,8 @@ use z3950::lookup::Preferences;
 use z3950::plan::Fallback;
 use z3950::retrieve::OutcomeName;
 use z3950::service::ResultRecord;
-use z3950::{Client, Query, SortKey};
+use z3950::url::{Mode, Z3950Url};
+use z3950::{Client, ClientOptions, Query, SortKey};
 use z3950_asn1::apdu::Options;
 use z3950_marc::{Field, MarcRecord};
 use z3950_server::Offer;
@@ -86,6 +87,42 @@ async fn told(mut events: Events) -> Vec<String> {
 async fn check(client: &Client, servers: &[&TestServer], wanted: Wanted, expected: &[&str]) {
     let targets = servers.iter().map(|server| target(client, server));
     assert_eq!(told(client.find(targets, wanted)).await, expected);
+}
+
+#[tokio::test]
+async fn a_url_is_told_in_the_same_events() {
+    let mut options = ClientOptions::default();
+    options.plan.fallback = Fallback::ALL;
+    let client = Client::with(options);
+    let found = ["0 found 1", "0 record 1", "0 done", "delivered 1"];
+    for (docid, rule, asked, ended) in [
+        ("id7", "on present: surrogate 14", &[][..], &found[..]),
+        (
+            "id7",
+            "on search nth=1: fail 114",
+            &["0 again 1=1032"],
+            &found,
+        ),
+        (
+            "none",
+            "on present: surrogate 14",
+            &["0 again 1=1032", "0 again 1=12", "0 again 1=1007"],
+            &["0 no record matches", "no match 0"],
+        ),
+        (
+            "id7",
+            "on search: surrogate 14",
+            &[],
+            &["0 found 1", "0 diagnostic 1", "0 done", "record refused ?"],
+        ),
+    ] {
+        let server = serving(vec![record("id7", "Emma")], &[rule]);
+        let url = format!("z39.50r://{}/cat?{docid}", server.addr());
+        let url = Z3950Url::parse(url, Mode::Strict).expect("a URL");
+        let plan = client.plan(&url).await.expect("a plan");
+        let told = told(client.find_planned(plan)).await;
+        assert_eq!(told, [asked, ended].concat(), "{docid} {rule}");
+    }
 }
 
 #[tokio::test]

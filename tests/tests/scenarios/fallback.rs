@@ -1,7 +1,7 @@
 //! Retrievals that may depart from RFC 2056 §4: the APDUs on the wire, the reported steps, and that nothing of this happens
 //! without `--fallback` (decision A-13, row S-11).
 
-use z3950::plan::Fallback;
+use z3950::plan::{Fallback, is_prescribed};
 use z3950::retrieve::Asked;
 use z3950::{Error, Outcome, Retrieval};
 use z3950_asn1::bib1::diagnostics::Condition;
@@ -79,7 +79,7 @@ async fn the_server_is_asked_until_it_takes_a_search() {
         .chain([None])
         .collect();
     assert_eq!(conditions.collect::<Vec<_>>(), said);
-    assert!(!retrieval.conforming);
+    assert!(!retrieval.step.as_deref().is_some_and(is_prescribed));
     // The accepted search may find nothing; then no record is delivered.
     match retrieval.outcome {
         Outcome::Delivered(_) => assert_eq!(retrieval.step.as_deref(), Some("1=1007")),
@@ -141,7 +141,7 @@ async fn the_record_comes_in_an_available_form() {
         Some("1=1032,4=104;rs=1.2.840.10003.5.10;esn=none")
     );
     // Only the form of the record changed, not the search.
-    assert!(retrieval.conforming);
+    assert!(retrieval.step.as_deref().is_some_and(is_prescribed));
     let asked: Vec<Asked> = retrieval.steps.iter().map(|step| step.request).collect();
     assert_eq!(
         asked,

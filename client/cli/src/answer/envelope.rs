@@ -14,7 +14,7 @@ use z3950_asn1::apdu::{DefaultDiagFormat, DiagRec, External};
 use z3950_asn1::oid::Oid;
 use z3950_marc::table::RowOrigin;
 
-use super::{Answer, Piece};
+use super::{Answer, Piece, sources};
 use crate::console::output::{Failure, Output};
 use crate::render::syntax;
 
@@ -80,12 +80,13 @@ impl Envelope {
 
     /// The same object with the contents of an answer.
     pub(crate) fn answered(self, answer: &Answer) -> Self {
-        self.with("outcome", answer.outcome.as_str())
+        let ending = &answer.ending;
+        self.with("outcome", ending.outcome.as_str())
             .with("message", answer.message.clone())
-            .with("hits", answer.hits)
-            .with("sources", answer.sources.clone())
-            .with("step", answer.step.clone())
-            .with("diagnostic", answer.diagnostic.clone())
+            .with("hits", ending.hits)
+            .with("sources", sources::object(&ending.sources))
+            .with("step", ending.step.clone())
+            .with("diagnostic", ending.diagnostics.0.first().map(diagnostic))
     }
 
     /// The same object with the first of the diagnostics.
@@ -184,7 +185,8 @@ impl fmt::Display for Envelope {
     }
 }
 
-pub(super) fn diagnostic(diagnostic: &DiagRec) -> Value {
+/// An object with the keys `set`, `code`, `text` and `addinfo`.
+pub(crate) fn diagnostic(diagnostic: &DiagRec) -> Value {
     match diagnostic {
         DiagRec::DefaultFormat(diagnostic) => default_diagnostic(diagnostic),
         DiagRec::ExternallyDefined(external) => json!({

@@ -1,10 +1,11 @@
 //! A command's inputs answered in turn, and the pieces written to standard output.
 
+use std::ffi::OsString;
 use std::sync::Arc;
 
 use futures_util::stream;
 
-use super::{Answer, Ask, AskEvent, MAX_INPUT, NameRecord, Piece, Work, run};
+use super::{Answer, Ask, AskEvent, MAX_INPUT, NameRecord, Piece, Recipient, run};
 use crate::console::exit::Exit;
 use crate::console::interrupt::{Interrupt, Stopped};
 use crate::console::output::{Failure, Output};
@@ -13,6 +14,8 @@ use crate::render::{Document, Format, Style, shown};
 
 /// A command's work and its inputs.
 pub(crate) struct Job<W> {
+    /// Answers an ask. Before it sends more records than [`Recipient::room`] allows, it waits for
+    /// [`Recipient::ready_for`], meanwhile holding nothing that another ask may need. Errors are answers too.
     pub(crate) work: W,
     /// The inputs of the command line.
     pub(crate) given: Vec<Vec<u8>>,
@@ -24,9 +27,25 @@ pub(crate) struct Job<W> {
     pub(crate) jobs: usize,
     /// Names the records of files; `None` if the command takes no records as inputs.
     pub(crate) names_records: Option<NameRecord>,
+    /// Whether inputs are URLs, whose users and passwords no report shows.
+    pub(crate) takes_urls: bool,
 }
 
-impl<W: Work> Job<W> {
+impl<W: AsyncFn(&Ask, &mut Recipient) -> Answer> Job<W> {
+    /// A job with the inputs of a command line.
+    pub(crate) fn new(work: W, given: &[OsString], targets: Vec<String>, style: Style) -> Self {
+        let given = given.iter().map(|text| text.as_encoded_bytes().to_vec());
+        Self {
+            work,
+            given: given.collect(),
+            targets,
+            style,
+            jobs: 1,
+            names_records: None,
+            takes_urls: false,
+        }
+    }
+
     /// Answers every input of the command line at every target, in this order.
     ///
     /// # Errors

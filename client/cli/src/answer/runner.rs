@@ -10,7 +10,7 @@ use futures_util::{Stream, StreamExt};
 use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
 
-use super::{Answer, Ask, Piece, Work, answer};
+use super::{Answer, Ask, Piece, answer};
 use crate::console::output::Failure;
 
 /// How many asks may be complete before their turn, in addition to those in progress.
@@ -72,10 +72,10 @@ impl Recipient {
 ///
 /// # Errors
 /// The first error of `take`, at once; inputs that cannot be read, after all asks before them.
-pub(crate) async fn run<W: Work>(
+pub(crate) async fn run(
     mut asks: impl Stream<Item = Result<Ask, Failure>> + Unpin,
     jobs: usize,
-    work: &W,
+    work: &impl AsyncFn(&Ask, &mut Recipient) -> Answer,
     mut take: impl AsyncFnMut(&Ask, AskEvent) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     let jobs = jobs.max(1);
@@ -127,7 +127,11 @@ async fn next(
 }
 
 /// Carries out one ask.
-async fn job<W: Work>(work: &W, ask: Arc<Ask>, mut recipient: Recipient) {
+async fn job(
+    work: &impl AsyncFn(&Ask, &mut Recipient) -> Answer,
+    ask: Arc<Ask>,
+    mut recipient: Recipient,
+) {
     let begin = Instant::now();
     let answer = answer(work, &ask, &mut recipient).await;
     let answer = AskEvent::Answer(Box::new(answer), begin.elapsed());
@@ -146,7 +150,7 @@ mod tests {
         busy: watch::Sender<(usize, usize)>,
     }
 
-    impl Work for Sleeper {
+    impl Sleeper {
         async fn answer(&self, ask: &Ask, recipient: &mut Recipient) -> Answer {
             let text = ask.to_string();
             let (seconds, count) = text.split_once(' ').expect("two numbers");
@@ -171,10 +175,7 @@ mod tests {
                     .await;
             }
             self.busy.send_modify(|(now, _)| *now -= 1);
-            Answer {
-                hits: Some(count),
-                ..Answer::default()
-            }
+            Answer::default().with_hits(Some(count))
         }
     }
 
@@ -196,10 +197,11 @@ mod tests {
         let (busy, seen) = watch::channel((0, 0));
         let begin = Instant::now();
         let (mut hits, mut pieces, mut position) = (Vec::new(), 0, 0);
+        let sleeper = Sleeper { busy };
         let result = run(
             asks(inputs),
             jobs,
-            &Sleeper { busy },
+            &async |ask: &Ask, recipient: &mut Recipient| sleeper.answer(ask, recipient).await,
             async |ask: &Ask, event| {
                 match event {
                     AskEvent::Piece(_) => pieces += 1,
@@ -207,10 +209,10 @@ mod tests {
                         position += 1;
                         assert_eq!(ask.position, position);
                         assert!(
-                            answer.hits.is_none_or(|hits| hits == pieces),
+                            answer.ending.hits.is_none_or(|hits| hits == pieces),
                             "{ask}: {answer:?}"
                         );
-                        hits.push(answer.hits);
+                        hits.push(answer.ending.hits);
                         pieces = 0;
                     }
                 }
@@ -255,10 +257,9 @@ mod tests {
         let (busy, _) = watch::channel((0, 0));
         let full = || Failure::Unwritten("full".to_owned());
         let sleeper = Sleeper { busy };
-        let result = run(asks("1 1\n1 1\n"), 2, &sleeper, async |_: &Ask, _| {
-            Err(full())
-        })
-        .await;
+        let work =
+            async |ask: &Ask, recipient: &mut Recipient| sleeper.answer(ask, recipient).await;
+        let result = run(asks("1 1\n1 1\n"), 2, &work, async |_: &Ask, _| Err(full())).await;
         let words = result.map_err(|failure| failure.to_string());
         assert_eq!(words, Err("full".to_owned()));
     }

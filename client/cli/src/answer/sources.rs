@@ -5,6 +5,7 @@ use std::fmt::Display;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::{Value, json};
+use z3950::find::Ending;
 use z3950_asn1::format::sources::SearchSources;
 
 use super::Answer;
@@ -31,20 +32,24 @@ impl SourceNotes {
     }
 }
 
-impl Answer {
-    /// The same answer with the sources of its records.
-    pub(crate) fn with_sources(mut self, sources: &SearchSources) -> Self {
-        self.sources = object(sources);
-        self.failed
-            .extend(sources.sources.iter().filter_map(|source| {
-                let words = source.failed()?;
-                let reason = words.strip_prefix(&*source.name)?;
-                let reason = reason.trim_start_matches(": ").to_owned();
-                Some((source.name.clone(), reason))
-            }));
-        self
+impl From<Ending> for Answer {
+    /// An answer with the sources that failed.
+    fn from(ending: Ending) -> Self {
+        let failed = ending.sources.sources.iter().filter_map(|source| {
+            let words = source.failed()?;
+            let reason = words.strip_prefix(&*source.name)?;
+            let reason = reason.trim_start_matches(": ").to_owned();
+            Some((source.name.clone(), reason))
+        });
+        Self {
+            failed: failed.collect(),
+            ending,
+            ..Self::default()
+        }
     }
+}
 
+impl Answer {
     /// The same answer with a message about the sources that failed, if any did.
     pub(crate) fn without_failed(self, sources: &SearchSources) -> Self {
         match sources.has_failed() {
@@ -54,8 +59,9 @@ impl Answer {
     }
 }
 
-/// The member `sources` of an answer: `None` if the records come from one.
-fn object(sources: &SearchSources) -> Option<Value> {
+/// The member `sources` of an answer, an array of objects with the keys `name`, `hits` and `failure`: `None` if the records come from
+/// one.
+pub(super) fn object(sources: &SearchSources) -> Option<Value> {
     let all = sources.sources.iter().map(|source| {
         json!({
             "name": source.name,
@@ -100,12 +106,12 @@ mod tests {
 
     #[test]
     fn answers_have_their_sources() {
-        let answer = Answer::default()
-            .with_sources(&sources("x"))
-            .without_failed(&sources("x"));
+        let mut ending = Ending::default();
+        ending.sources = sources("x");
+        let answer = Answer::from(ending).without_failed(&sources("x"));
         assert_eq!(answer.failed, [("u@a".to_owned(), "closed".to_owned())]);
         assert_eq!(answer.message.as_deref(), Some("without u@a: closed"));
-        let object = answer.sources.unwrap_or_default();
+        let object = object(&answer.ending.sources).unwrap_or_default();
         assert_eq!(object.pointer("/0/name"), Some(&json!("u@a")));
         assert_eq!(object.pointer("/0/failure/code"), Some(&json!(109)));
     }

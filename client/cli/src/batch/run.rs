@@ -11,7 +11,7 @@ use super::arguments::Batch;
 use super::inputs::asks;
 use super::progress::Progress;
 use super::report::AskNames;
-use crate::answer::{Ask, Job, Work, run};
+use crate::answer::{Answer, Ask, Job, Recipient, run};
 use crate::console::exit::Exit;
 use crate::console::interrupt::Interrupt;
 use crate::console::output::{Failure, Output};
@@ -21,9 +21,9 @@ use crate::render::shown;
 const READ_AHEAD: usize = 64;
 
 /// Carries out all inputs: as a batch if options ask for one, else those of the command line.
-pub(crate) async fn run_all<W: Work>(
+pub(crate) async fn run_all(
     arguments: &Batch,
-    mut job: Job<W>,
+    mut job: Job<impl AsyncFn(&Ask, &mut Recipient) -> Answer>,
     output: &mut Output,
 ) -> Result<Exit, Failure> {
     if !arguments.is_wanted() {
@@ -32,7 +32,7 @@ pub(crate) async fn run_all<W: Work>(
     let targets = job.targets.iter();
     let names = AskNames {
         targets: targets.map(|target| shown(target.as_bytes())).collect(),
-        takes_urls: W::TAKES_URLS,
+        takes_urls: job.takes_urls,
     };
     let targets = names.targets.len();
     let progress = Progress::new(arguments, job.given.len(), job.names_records, targets);

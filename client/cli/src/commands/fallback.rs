@@ -4,8 +4,8 @@
 use std::ffi::OsString;
 
 use clap::{Args, ValueEnum};
-use z3950::plan::Fallback;
-use z3950::retrieve::{Asked, Step};
+use z3950::plan::{Fallback, is_prescribed};
+use z3950::retrieve::Step;
 
 #[derive(Debug, Args)]
 pub(crate) struct Fallbacks {
@@ -79,36 +79,25 @@ pub(crate) fn complete(arguments: &mut [OsString]) {
     }
 }
 
-/// The message about an attempt of a search or lookup, and the next one.
+/// The message about an attempt of a search, lookup or retrieval, and the next one.
 pub(crate) fn again_as(subject: &str, reason: &str, step: &str) -> String {
     format!("{subject}: {reason}; asked again: {step}")
 }
 
 /// Messages about each failed attempt and the next one, and about the step that found something if it was not the search of
 /// RFC 2056.
-pub(crate) fn attempts(steps: &[Step], step: Option<&str>, conforming: bool) -> Vec<String> {
+pub(crate) fn attempts(steps: &[Step], step: Option<&str>) -> Vec<String> {
     let pairs = steps.iter().zip(steps.iter().skip(1));
-    let again = pairs.filter_map(|(failed, next)| again(failed, next));
-    let found = step
-        .filter(|_| !conforming)
-        .map(|step| format!("found by {step}, which is not the search of RFC 2056"));
-    again.chain(found).collect()
+    // The usual Present after its search has the same form.
+    let again = pairs.filter(|(failed, next)| failed.form != next.form);
+    let again = again.map(|(failed, next)| again_as(&failed.form, &failed.reason(), &next.form));
+    again.chain(step.and_then(found_by)).collect()
 }
 
-fn again(failed: &Step, next: &Step) -> Option<String> {
-    // The usual Present after its search.
-    if failed.form == next.form {
-        return None;
-    }
-    let reason = match (&failed.request, failed.hits) {
-        (Asked::Search, Some(0)) => "no record matches".to_owned(),
-        _ if failed.diagnostics.is_empty() => "the record is empty".to_owned(),
-        _ => failed.diagnostics.to_string(),
-    };
-    Some(format!(
-        "{}: {reason}; asked again: {}",
-        failed.form, next.form
-    ))
+/// The message about a search that is not the one that RFC 2056 prescribes.
+pub(crate) fn found_by(step: &str) -> Option<String> {
+    let words = || format!("found by {step}, which is not the search of RFC 2056");
+    (!is_prescribed(step)).then(words)
 }
 
 #[cfg(test)]

@@ -6,19 +6,21 @@ use clap::Args;
 use tracing::info;
 use z3950::Error;
 use z3950::client::{Client, ClientOptions};
+use z3950::find::{Ending, Event};
 use z3950::plan::{Caution, Plan};
-use z3950::retrieve::{Outcome, Retrieval};
+use z3950::retrieve::Outcome;
+use z3950::service::ResultRecord;
 use z3950::url::{GopherUrl, Kind, Mode, Z3950Url};
+use z3950_asn1::oid::Oid;
 
-use crate::answer::{
-    Answer, Ask, Envelope, Job, Piece, Recipient, SourceNotes, Work, Writing, refuse,
-};
+use crate::answer::{Answer, Ask, Envelope, Job, Piece, Recipient, SourceNotes, Writing, refuse};
 use crate::batch::{Batch, run_all};
 use crate::commands::connection::{ConnectionOptions, Execution, NOT_SENT, Setup, make_room};
+use crate::commands::fallback::{again_as, found_by};
 use crate::commands::gateway::GatewayOption;
+use crate::commands::gopher;
 use crate::commands::options::RecordOutput;
 use crate::commands::plan::databases;
-use crate::commands::{fallback, gopher};
 use crate::console::exit::Exit;
 use crate::console::interrupt::Interrupt;
 use crate::console::logging::shows_apdus;
@@ -91,16 +93,16 @@ pub(crate) async fn run(arguments: &Get, output: &mut Output) -> Result<Exit, Fa
         writing: writing.clone(),
         notes: SourceNotes::default(),
     };
-    let job = |urls: &[OsString]| Job {
-        work: retriever.clone(),
-        given: urls
-            .iter()
-            .map(|url| url.as_encoded_bytes().to_vec())
-            .collect(),
-        targets: vec![String::new()],
-        style: writing.style.clone(),
-        jobs: batch.jobs(1),
-        names_records: None,
+    let retriever = &retriever;
+    let job = |urls: &[OsString]| {
+        let work = async move |ask: &Ask, recipient: &mut Recipient| {
+            retriever.answer(ask, recipient).await
+        };
+        Job {
+            jobs: batch.jobs(1),
+            takes_urls: true,
+            ..Job::new(work, urls, vec![String::new()], writing.style.clone())
+        }
     };
     let exit = match batch.is_wanted() {
         true => run_all(batch, job(&arguments.urls), output).await?,
@@ -112,10 +114,10 @@ pub(crate) async fn run(arguments: &Get, output: &mut Output) -> Result<Exit, Fa
 }
 
 /// Answers the URLs in order. Gopher URLs, which lead to no records, are fetched here; a batch refuses them.
-async fn print(
+async fn print<W: AsyncFn(&Ask, &mut Recipient) -> Answer>(
     arguments: &Get,
     client: &Client,
-    job: impl Fn(&[OsString]) -> Job<Retriever>,
+    job: impl Fn(&[OsString]) -> Job<W>,
     output: &mut Output,
 ) -> Result<Exit, Failure> {
     let is_gopher = |url: &OsString| GopherUrl::has_scheme(url.as_encoded_bytes());
@@ -147,7 +149,6 @@ async fn print(
 }
 
 /// Carries out retrieval URLs.
-#[derive(Clone)]
 struct Retriever {
     client: Client,
     mode: Mode,
@@ -159,9 +160,7 @@ struct Retriever {
     notes: SourceNotes,
 }
 
-impl Work for Retriever {
-    const TAKES_URLS: bool = true;
-
+impl Retriever {
     async fn answer(&self, ask: &Ask, recipient: &mut Recipient) -> Answer {
         let (url, plan) = match self.plan(&ask.input).await {
             Ok(planned) => planned,
@@ -186,30 +185,54 @@ impl Work for Retriever {
             let words = format!("{url}: {NOT_SENT}");
             recipient.send(Words::Warning(words)).await;
         }
-        let retrieval = match self.client.retrieve_plan(&plan).await {
-            Ok(retrieval) => retrieval,
-            Err(error) => return refuse(ask, error.to_string(), recipient).await,
-        };
-        let (steps, step) = (&retrieval.steps, retrieval.step.as_deref());
-        for words in fallback::attempts(steps, step, retrieval.conforming) {
-            recipient.send(Words::Note(words)).await;
-        }
-        let sources = &retrieval.sources;
-        let is_found = !matches!(
-            retrieval.outcome,
-            Outcome::Failed(Error::NoMatch | Error::Incomplete(_))
-        );
-        if is_found && !self.writing.json {
-            let server = format!("{}:{}", plan.host, plan.port);
-            for words in self.notes.of(&server, sources) {
-                recipient.send(words).await;
+        let mut form = plan.searches().into_iter().next().unwrap_or_default();
+        let mut record = None;
+        let mut failure = None;
+        let mut requested = None;
+        let mut ended = Ending::default();
+        let mut events = self.client.find_planned(plan.clone());
+        while let Some(event) = events.next().await {
+            match event {
+                Event::Again { reason, step, .. } => {
+                    let words = again_as(&form, &reason, &step);
+                    recipient.send(Words::Note(words)).await;
+                    form = step;
+                }
+                Event::Found(found) => {
+                    if let Some(words) = found.step.as_deref().and_then(found_by) {
+                        recipient.send(Words::Note(words)).await;
+                    }
+                    if !self.writing.json {
+                        let server = format!("{}:{}", plan.host, plan.port);
+                        for words in self.notes.of(&server, &found.sources) {
+                            recipient.send(words).await;
+                        }
+                    }
+                }
+                Event::Record { record: came, .. } => record = Some(came),
+                Event::Done {
+                    record_syntax,
+                    error,
+                    ..
+                } => (requested, failure) = (record_syntax, error),
+                Event::Ended(ending) => ended = *ending,
+                _ => {}
             }
         }
-        recipient.last(self.write(&url, &plan, &retrieval)).await
+        let outcome = match record {
+            Some(ResultRecord::Diagnostic { diagnostic, .. }) => {
+                Outcome::RecordDiagnostic { diagnostic }
+            }
+            Some(record) => {
+                let delivered = self.delivered(&url, &plan, ended, &record, requested);
+                return recipient.last(delivered).await;
+            }
+            None => Outcome::Failed(failure.unwrap_or(Error::NoMatch)),
+        };
+        let failed = self.failed(&url, &plan, ended, &outcome);
+        recipient.last(failed).await
     }
-}
 
-impl Retriever {
     /// Reads and plans a URL, or says why it cannot be carried out.
     async fn plan(&self, text: &[u8]) -> Result<(Z3950Url, Plan), String> {
         if GopherUrl::has_scheme(text) {
@@ -227,71 +250,65 @@ impl Retriever {
         }
     }
 
-    /// Writes the record, or why there is none.
-    fn write(&self, url: &Z3950Url, plan: &Plan, retrieval: &Retrieval) -> (Piece, Answer) {
-        let answer = Answer {
-            hits: match &retrieval.outcome {
-                Outcome::Delivered(_) => Some(1),
-                Outcome::Failed(Error::NoMatch | Error::Incomplete(_)) => Some(0),
-                Outcome::Failed(Error::Ambiguous { hits }) => Some(*hits),
-                _ => None,
-            },
-            step: retrieval.step.clone(),
-            ..Answer::default()
+    /// Writes why there is no record.
+    fn failed(
+        &self,
+        url: &Z3950Url,
+        plan: &Plan,
+        ended: Ending,
+        outcome: &Outcome,
+    ) -> (Piece, Answer) {
+        let (exit, message) = explain_outcome(outcome);
+        let way = match &self.gateway {
+            Some(gateway) => format!(", through the gateway {gateway}"),
+            None if self.is_demo => ", --demo".to_owned(),
+            None => String::new(),
         };
-        let answer = answer.with_sources(&retrieval.sources);
-        let envelope = || {
-            Envelope::new(&plan.host, plan.port, databases(plan), &gopher::KEYS)
-                .with("url", url.to_string())
-                .with("docid", docid(plan))
-                .requested(plan.defaults.record_syntax)
-        };
-        let delivered = match &retrieval.outcome {
-            Outcome::Delivered(delivered) => delivered,
-            outcome => {
-                let (exit, message) = explain_outcome(outcome);
-                let way = match &self.gateway {
-                    Some(gateway) => format!(", through the gateway {gateway}"),
-                    None if self.is_demo => ", --demo".to_owned(),
-                    None => String::new(),
-                };
-                let words = format!(
-                    "{message} (docid {}, {}, server {}:{}{way})",
-                    docid(plan),
-                    listed(&databases(plan)),
-                    plan.host,
-                    plan.port,
-                );
-                let mut answer = answer
-                    .ended(outcome.name())
-                    .saying(message)
-                    .diagnosed(outcome.diagnostics());
-                answer.exit = exit;
-                return self.writing.end_with(answer, envelope, words);
-            }
-        };
-        let answer = answer.without_failed(&retrieval.sources);
+        let words = format!(
+            "{message} (docid {}, {}, server {}:{}{way})",
+            docid(plan),
+            listed(&databases(plan)),
+            plan.host,
+            plan.port,
+        );
+        let mut answer = Answer::from(ended).saying(message);
+        answer.exit = exit;
+        self.writing.end_with(answer, || envelope(url, plan), words)
+    }
+
+    /// Writes the record.
+    fn delivered(
+        &self,
+        url: &Z3950Url,
+        plan: &Plan,
+        ended: Ending,
+        record: &ResultRecord,
+        requested: Option<Oid>,
+    ) -> (Piece, Answer) {
         // The command line and the profile override what the record declares.
         let mut writing = self.writing.clone();
         writing.charset = writing.charset.or(plan.record_charset());
-        let record = &delivered.record;
-        let form = delivered.substitute.as_ref();
-        let database = delivered.database.as_ref();
-        let envelope = || match database {
-            Some(name) => envelope().in_database(&shown(name.as_bytes())),
-            None => envelope(),
-        };
+        let sources = ended.sources.clone();
+        let answer = Answer::from(ended).without_failed(&sources);
         let subject = url.to_string();
-        let (mut piece, answer) =
-            writing.record_in(form, answer, envelope, record, &subject, "the record");
-        if delivered.mismatch
-            && let (Some(requested), Some(syntax)) = (delivered.requested, delivered.syntax)
+        let envelope = || envelope(url, plan);
+        let (mut piece, answer) = writing.slot(answer, envelope, record, &subject, "the record");
+        if let ResultRecord::Record { external, .. } = record
+            && let (Some(requested), Some(syntax)) = (requested, external.direct_reference)
+            && requested != syntax
         {
             let words = format!("the server sent {syntax:?} where {requested:?} was asked for");
             piece.words.insert(0, Words::Note(words));
         }
         (piece, answer)
     }
+}
+
+fn envelope(url: &Z3950Url, plan: &Plan) -> Envelope {
+    Envelope::new(&plan.host, plan.port, databases(plan), &gopher::KEYS)
+        .with("url", url.to_string())
+        .with("docid", docid(plan))
+        .requested(plan.defaults.record_syntax)
 }
 
 fn docid(plan: &Plan) -> String {

@@ -12,7 +12,7 @@ use z3950::target::redacted;
 use z3950_marc::{MarcRecord, language};
 
 use self::answers::LookupAnswers;
-use crate::answer::{Job, OR};
+use crate::answer::{Answer, Ask, Job, OR, Recipient};
 use crate::batch::{Batch, run_all};
 use crate::commands::connection::ConnectionOptions;
 use crate::commands::fallback::Fallbacks;
@@ -241,19 +241,20 @@ impl Service for LookupHere {
     }
 }
 
-fn job(identifiers: &[OsString], answers: LookupAnswers, style: Style) -> Job<LookupAnswers> {
-    let given = identifiers.iter();
-    let names: Vec<String> = answers.names().map(str::to_owned).collect();
+fn job(
+    identifiers: &[OsString],
+    answers: LookupAnswers,
+    style: Style,
+) -> Job<impl AsyncFn(&Ask, &mut Recipient) -> Answer> {
+    let mut targets: Vec<String> = answers.names().map(str::to_owned).collect();
+    if answers.is_joint {
+        targets = vec![targets.join(OR)];
+    }
+    let work =
+        async move |ask: &Ask, recipient: &mut Recipient| answers.answer(ask, recipient).await;
     Job {
-        given: given.map(|text| text.as_encoded_bytes().to_vec()).collect(),
-        targets: match answers.is_joint {
-            true => vec![names.join(OR)],
-            false => names,
-        },
-        style,
-        jobs: 1,
         names_records: Some(record_name),
-        work: answers,
+        ..Job::new(work, identifiers, targets, style)
     }
 }
 

@@ -184,7 +184,7 @@ async fn perform(
     let hits = set.as_ref().map(Pager::count);
     let not_ordered = |name, words: String| {
         let answer = Answer::default().ended(name).saying(words);
-        Err(Box::new(Answer { hits, ..answer }))
+        Err(Box::new(answer.with_hits(hits)))
     };
     let position = match (hits, arguments.item) {
         (None, _) => None,

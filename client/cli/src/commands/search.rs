@@ -5,6 +5,7 @@ mod answers;
 mod repeated;
 
 use std::ffi::OsString;
+use std::slice;
 
 use clap::Args;
 use z3950::target::redacted;
@@ -13,6 +14,7 @@ use z3950_asn1::apdu::SortKeySpec;
 use z3950_asn1::query::Dialects;
 
 use self::answers::QueryAnswers;
+use crate::answer::{Answer, Ask, Job, Recipient};
 use crate::batch::{Batch, run_all};
 use crate::commands::connection::ConnectionOptions;
 use crate::commands::facets;
@@ -23,6 +25,7 @@ use crate::commands::target::{NamedTarget, Service, TARGET, TargetClient};
 use crate::console::exit::Exit;
 use crate::console::interrupt::Interrupt;
 use crate::console::output::{Failure, Output};
+use crate::render::Style;
 
 #[derive(Debug, Args)]
 #[command(after_help = TARGET, override_usage = SEARCH_USAGE)]
@@ -83,20 +86,19 @@ pub(crate) async fn run(arguments: &Search, output: &mut Output) -> Result<Exit,
     let batch = &arguments.batch;
     let has_files = !batch.inputs.is_empty();
     let (targets, query) = match arguments.words.as_slice() {
-        targets if has_files => (targets, None),
-        [targets @ .., query] if !targets.is_empty() => (targets, Some(query)),
+        targets if has_files => (targets, &[][..]),
+        [targets @ .., query] if !targets.is_empty() => (targets, slice::from_ref(query)),
         _ => {
             let words = "what to search for is missing: z3950 search TARGET... QUERY";
             return Err(Failure::Usage(words.into()));
         }
     };
     let reader = QueryReader::new(&Dialects::default(), &wanted.language)?;
-    let query = query.map(|query| query.as_encoded_bytes().to_vec());
     // A wrong query is wrong at every target, but servers of SRU have indexes of their own.
     let mut own_index = None;
-    if let Some(query) = &query {
+    if let [query] = query {
         own_index = reader
-            .read_sorted(query)
+            .read_sorted(query.as_encoded_bytes())
             .map_err(Failure::Usage)?
             .query
             .err();
@@ -130,11 +132,11 @@ pub(crate) async fn run(arguments: &Search, output: &mut Output) -> Result<Exit,
     }
     let records = &wanted.asked.records;
     let style = records.style_in(batch.format(records.format)?)?;
-    let mut job = QueryAnswers::job(wanted, reader, &reach, places, style, count)?;
-    job.given.extend(query);
+    let mut answers = QueryAnswers::new(wanted, reader, &reach, places, &style, count)?;
+    answers.is_written = is_written;
+    answers.names_queries = has_files;
+    let mut job = job(answers, query, style);
     job.jobs = batch.jobs(job.targets.len());
-    job.work.is_written = is_written;
-    job.work.names_queries = has_files;
     let ran = run_all(batch, job, output).await;
     // A signal cuts the closing short.
     Interrupt.or_end(reach.close()).await;
@@ -196,14 +198,26 @@ impl Service for SearchHere {
         let count = wanted.count.unwrap_or(SHOWN);
         let places = vec![place.clone()];
         let reader = QueryReader::new(&reach.dialects, &wanted.language)?;
-        let mut job = QueryAnswers::job(wanted, reader, reach, places, style, count)?;
-        job.given.push(self.query.as_encoded_bytes().to_vec());
+        let answers = QueryAnswers::new(wanted, reader, reach, places, &style, count)?;
+        let job = job(answers, slice::from_ref(&self.query), style);
         let (exit, shown) = reach.write_pages(job, output).await?;
         if let Some(shown) = shown {
             reach.note_seen(wanted.start.saturating_add(shown));
         }
         Ok(exit)
     }
+}
+
+fn job(
+    answers: QueryAnswers,
+    query: &[OsString],
+    style: Style,
+) -> Job<impl AsyncFn(&Ask, &mut Recipient) -> Answer> {
+    let targets = answers.places.iter().map(|place| place.text.clone());
+    let targets = targets.collect();
+    let work =
+        async move |ask: &Ask, recipient: &mut Recipient| answers.answer(ask, recipient).await;
+    Job::new(work, query, targets, style)
 }
 
 impl Wanted {

@@ -12,7 +12,6 @@ use z3950::error::{Cause, Error, Phase};
 use z3950::find::{Events, SearchTarget, Wanted};
 use z3950::plan::id_pass;
 use z3950::profile::Profiles;
-use z3950::retrieve::OutcomeName;
 use z3950::service::{DEFAULT_RESULT_SET, ResultRecord};
 use z3950::session::{Session, SessionOptions};
 use z3950::target::{Endpoint, redacted};
@@ -22,10 +21,10 @@ use z3950_asn1::apdu::{DatabaseName, InitializeRequest};
 use z3950_asn1::query::Dialects;
 use z3950_asn1::types::InternationalString;
 
-pub(crate) use self::named::{NamedTarget, Unanswered};
+pub(crate) use self::named::{NamedTarget, Unanswered, heading};
 pub(crate) use self::open_session::{Made, OpenSession};
 pub(crate) use self::service::{AtTarget, Service, run};
-use crate::answer::{Answer, Envelope, Job, Piece, Work, Writing};
+use crate::answer::{Answer, Ask, Envelope, Job, Piece, Recipient, Writing};
 use crate::commands::connection::{self, ConnectionOptions, Setup};
 use crate::console::exit::Exit;
 use crate::console::logging::shows_apdus;
@@ -118,9 +117,9 @@ impl TargetClient {
 
     /// Carries out a job at the prompt, whose user reads its records a page at a time. Returns how many were shown if the user
     /// wants no more.
-    pub(crate) async fn write_pages<W: Work>(
+    pub(crate) async fn write_pages(
         &self,
-        job: Job<W>,
+        job: Job<impl AsyncFn(&Ask, &mut Recipient) -> Answer>,
         output: &mut Output,
     ) -> Result<(Exit, Option<u64>), Failure> {
         let reader = self.open.as_ref().and_then(|open| open.reader.clone());
@@ -154,29 +153,11 @@ impl TargetClient {
         subject: &str,
         which: &str,
     ) -> (Piece, Answer) {
-        let (external, substitute, database) = match slot {
-            ResultRecord::Record {
-                external,
-                substitute,
-                database,
-                ..
-            } => (external, substitute, database),
-            ResultRecord::Diagnostic { diagnostic, .. } => {
-                let refused = found
-                    .ended(OutcomeName::RecordRefused)
-                    .saying(format!("{which}: {diagnostic}"))
-                    .diagnosed(std::slice::from_ref(diagnostic));
-                return writing.end(refused, envelope, subject);
-            }
+        let ResultRecord::Record { external, .. } = slot else {
+            return writing.slot(found, envelope, slot, subject, which);
         };
         let subject = format!("{subject}: {which}");
-        let envelope = || match database {
-            Some(name) => envelope().in_database(&shown(name.as_bytes())),
-            None => envelope(),
-        };
-        let form = substitute.as_deref();
-        let (mut piece, answer) =
-            writing.record_in(form, found, envelope, external, &subject, which);
+        let (mut piece, answer) = writing.slot(found, envelope, slot, &subject, which);
         if let Some(open) = &self.open
             && let Err(words) = open.seen.take(external)
         {

@@ -236,7 +236,7 @@ impl Prompt {
 
     /// Shows what the search of a URL found.
     fn found_at_first(&mut self, found: OpenedSearch, output: &mut Output) -> CommandResult {
-        for note in attempts(&found.steps, found.step.as_deref(), found.conforming) {
+        for note in attempts(&found.steps, found.step.as_deref()) {
             output.note(&note);
         }
         self.found(DEFAULT_RESULT_SET.into(), found.hits);
@@ -246,12 +246,7 @@ impl Prompt {
             Some(Outcome::Delivered(delivered)) => {
                 self.passed(1);
                 let mut writer = self.writer(self.settings.output)?;
-                let record = ResultRecord::Record {
-                    database: None,
-                    external: delivered.record,
-                    substitute: None,
-                    sources: Vec::new(),
-                };
+                let record = ResultRecord::from(*delivered);
                 let exit = self.write(&record, "the record", &mut writer, output)?;
                 writer.printed.end(false, output)?;
                 Ok(exit)

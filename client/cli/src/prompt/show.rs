@@ -235,7 +235,7 @@ impl Prompt {
         let (mut exit, mut count) = (Exit::Delivered, 0);
         while let Some((position, record)) = reader.next().await? {
             let (piece, answer) = writer.piece(&record, &format!("record {position}"));
-            if answer.outcome == OutcomeName::Delivered {
+            if answer.ending.outcome == OutcomeName::Delivered {
                 let added = sink.record(&piece.octets);
                 added.map_err(|error| refused(&Failure::unwritten(path, &error)))?;
                 count += 1;

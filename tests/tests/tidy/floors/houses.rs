@@ -160,6 +160,7 @@ pub(super) const HOUSES: &[House] = &[
             "conformance",
             "find::connection",
             "find",
+            "find::url",
             "find::events",
             "find::best",
             "find::at_target",

@@ -21,7 +21,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use z3950_marc::table::SEPARATOR;
 
-use crate::answer::Answer;
+use crate::answer::{Answer, diagnostic};
 use crate::render::shown;
 
 /// The columns, in the order of the table.
@@ -57,7 +57,7 @@ pub(crate) enum ReportForm {
 }
 
 /// A line of a report, to be written.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub(crate) struct ReportLine {
     /// The number of the input, from 1.
     pub(crate) position: u64,
@@ -118,19 +118,21 @@ impl ReportForm {
     /// A line for an answer.
     pub(crate) fn line(self, entry: &ReportLine) -> String {
         let answer = &entry.answer;
+        let ending = &answer.ending;
+        let diagnostic = ending.diagnostics.0.first().map(diagnostic);
         let milliseconds = u64::try_from(entry.took.as_millis()).unwrap_or(u64::MAX);
         let line = json!({
             "position": entry.position,
             "target": Some(&entry.target).filter(|target| !target.is_empty()),
             "input": entry.input,
-            "outcome": answer.outcome.as_str(),
+            "outcome": ending.outcome.as_str(),
             "exit": answer.exit as u8,
-            "hits": answer.hits,
-            "step": answer.step_name.as_ref().or(answer.step.as_ref()),
+            "hits": ending.hits,
+            "step": ending.step_name.as_ref().or(ending.step.as_ref()),
             "input_record": entry.input_record.as_deref().map(bounded),
             "record": Some(bounded(&answer.records.join(SEPARATOR))).filter(|all| !all.is_empty()),
-            "choice": answer.choice.as_deref().map(bounded),
-            "diagnostic": answer.diagnostic.as_ref().map(bounded_values),
+            "choice": ending.choice.as_deref().map(bounded),
+            "diagnostic": diagnostic.as_ref().map(bounded_values),
             "message": answer.message.as_deref().map(bounded),
             "milliseconds": milliseconds,
             "length": entry.length,
@@ -264,34 +266,35 @@ fn bounded_values(object: &Value) -> Value {
 
 #[cfg(test)]
 mod tests {
+    use z3950::error::Diagnostics;
+    use z3950::find::Ending;
     use z3950::retrieve::OutcomeName;
+    use z3950_asn1::apdu::{DefaultDiagFormat, DiagRec};
 
     use super::*;
     use crate::batch::arguments::Batch;
     use crate::console::exit::Exit;
 
+    fn refusal(addinfo: &str) -> Diagnostics {
+        DiagRec::DefaultFormat(DefaultDiagFormat::bib1(114, addinfo)).into()
+    }
+
     fn entry() -> ReportLine {
+        let mut ending = Ending::default();
+        ending.outcome = OutcomeName::SearchRefused;
+        ending.step = Some("1=7".to_owned());
+        ending.step_name = Some("ISBN".to_owned());
+        ending.choice = Some("2, \"of\" 3".to_owned());
+        ending.diagnostics = refusal("1=\t9");
         ReportLine {
             position: 7,
             target: "lib.example/books".to_owned(),
             input: "isbn:0\\x09".to_owned(),
             answer: Answer {
-                outcome: OutcomeName::SearchRefused,
+                ending,
                 exit: Exit::Refused,
-                hits: None,
-                step: Some("1=7".to_owned()),
-                step_name: Some("ISBN".to_owned()),
-                target: None,
-                choice: Some("2, \"of\" 3".to_owned()),
                 records: vec!["b1".to_owned(), "b2".to_owned()],
-                sources: None,
                 failed: Vec::new(),
-                diagnostic: Some(json!({
-                    "set": "1.2.840.10003.4.1",
-                    "code": 114,
-                    "text": "Unsupported Use attribute",
-                    "addinfo": "1=\t9",
-                })),
                 message: Some("refused\nby the server".to_owned()),
             },
             input_record: Some("old\t1".to_owned()),
@@ -305,19 +308,19 @@ mod tests {
         for (form, expected) in [
             (
                 ReportForm::Table,
-                "7\tlib.example/books\tisbn:0\\x09\tsearch refused\t5\t\tISBN\told\\x091\tb1 | b2\t2, \"of\" 3\t114 Unsupported Use attribute (1=\\x099)\t\
+                "7\tlib.example/books\tisbn:0\\x09\tsearch refused\t5\t\tISBN\told\\x091\tb1 | b2\t2, \"of\" 3\t114 the server has no such search field (Use attribute) (1=\\x099)\t\
                  refused\\x0aby the server\t12\t4096\n",
             ),
             (
                 ReportForm::Csv,
-                "7,lib.example/books,isbn:0\\x09,search refused,5,,ISBN,old\\x091,b1 | b2,\"2, \"\"of\"\" 3\",114 Unsupported Use \
-                 attribute (1=\\x099),refused\\x0aby the server,12,4096\n",
+                "7,lib.example/books,isbn:0\\x09,search refused,5,,ISBN,old\\x091,b1 | b2,\"2, \"\"of\"\" 3\",114 the server has no such search field (Use \
+                 attribute) (1=\\x099),refused\\x0aby the server,12,4096\n",
             ),
             (
                 ReportForm::Json,
                 "{\"position\":7,\"target\":\"lib.example/books\",\"input\":\"isbn:0\\\\x09\",\"outcome\":\"search refused\",\
                  \"exit\":5,\"hits\":null,\"step\":\"ISBN\",\"input_record\":\"old\\t1\",\"record\":\"b1 | b2\",\"choice\":\"2, \\\"of\\\" 3\",\"diagnostic\":{\"set\":\"1.2.840.10003.4.1\",\"code\":114,\
-                 \"text\":\"Unsupported Use attribute\",\"addinfo\":\"1=\\t9\"},\"message\":\"refused\\nby the server\",\
+                 \"text\":\"the server has no such search field (Use attribute)\",\"addinfo\":\"1=\\t9\"},\"message\":\"refused\\nby the server\",\
                  \"milliseconds\":12,\"length\":4096}\n",
             ),
         ] {
@@ -364,7 +367,7 @@ mod tests {
         let mut entry = entry();
         let long = "é".repeat(MAX_WORDS * 3);
         entry.answer.message = Some(long.clone());
-        entry.answer.diagnostic = Some(json!({ "code": 1, "text": long, "addinfo": long }));
+        entry.answer.ending.diagnostics = refusal(&long);
         for (form, most) in [
             (ReportForm::Table, 4 * MAX_WORDS),
             (ReportForm::Json, 6 * MAX_WORDS + 400),

@@ -154,7 +154,7 @@ impl<'a> BatchState<'a> {
 
     fn answered(&mut self, ask: &Ask, mut answer: Answer, took: Duration) -> Result<(), Failure> {
         let (mut target, input) = self.names.of(ask);
-        if let Some(found) = answer.target.take() {
+        if let Some(found) = answer.ending.target.take() {
             target = shown(found.as_bytes());
         }
         let is_unanswered = answer.exit == Exit::Transport;
@@ -167,7 +167,7 @@ impl<'a> BatchState<'a> {
             let (count, _) = self.failed.entry(target).or_insert((0, words));
             *count += 1;
         }
-        self.tally.add(answer.exit, answer.outcome);
+        self.tally.add(answer.exit, answer.ending.outcome);
         self.unanswered += u64::from(is_unanswered);
         let of_ask = std::mem::take(&mut self.of_ask);
         self.records.add(of_ask);
@@ -175,7 +175,7 @@ impl<'a> BatchState<'a> {
             let repaired = format!("{} repaired", counted(of_ask.repaired, "record"));
             answer = answer.adding(&repaired);
         }
-        self.is_torn |= of_ask.written > 0 && breaks_off(answer.outcome);
+        self.is_torn |= of_ask.written > 0 && breaks_off(answer.ending.outcome);
         if let Some(report) = &mut self.report {
             let line = ReportLine {
                 position: ask.position,

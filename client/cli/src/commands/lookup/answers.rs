@@ -3,15 +3,15 @@
 use std::sync::Arc;
 
 use z3950::Error;
-use z3950::find::{Best, Event, Found, Sought, Wanted};
+use z3950::find::{Best, Ending, Event, Found, Sought, Wanted};
 use z3950::lookup::{Identifier, Kind, cataloguing_language, identifiers};
 use z3950::retrieve::OutcomeName;
 use z3950::service::ResultRecord;
 
 use super::Matches;
-use crate::answer::{Answer, Ask, Recipient, SourceNotes, Work, Writing, refuse};
+use crate::answer::{Answer, Ask, Recipient, SourceNotes, Writing, refuse};
 use crate::commands::fallback::again_as;
-use crate::commands::target::{NamedTarget, TargetClient, Unanswered};
+use crate::commands::target::{NamedTarget, TargetClient};
 use crate::console::exit::Exit;
 use crate::console::output::{Failure, Words};
 use crate::render::{Style, shown};
@@ -32,6 +32,17 @@ pub(super) struct LookupAnswers {
     pub(super) notes: SourceNotes,
 }
 
+/// The lookup at one target: what it has told so far.
+#[derive(Default)]
+struct LookupAt<'a> {
+    notes: Vec<String>,
+    found: Option<(Arc<Found>, &'a Identifier)>,
+    /// Records and diagnostics, with their positions.
+    records: Vec<(u64, ResultRecord)>,
+    /// How many records it has, and why there are no more; `None` if it was not asked.
+    done: Option<(u64, Option<Error>)>,
+}
+
 /// What was found by an identifier at a target.
 pub(super) struct FoundAt<'a> {
     pub(super) ask: &'a Ask,
@@ -46,15 +57,21 @@ pub(super) struct FoundAt<'a> {
     pub(super) failure: Option<Error>,
 }
 
-/// The answer of a target.
-struct AnswerAt<'a> {
-    place: &'a NamedTarget,
-    result: Result<Option<FoundAt<'a>>, Unanswered>,
-    notes: Vec<String>,
+/// The targets of an ask that have no record, and why.
+#[derive(Default)]
+struct TargetsWithout {
+    /// The answer if no target has a record.
+    worst: Option<Answer>,
+    /// The targets that had no answer, if there are others.
+    failed: Vec<(String, String)>,
+    /// The sources that had no answer.
+    sources: Vec<(String, String)>,
+    /// What each target says that has no record.
+    without: Vec<String>,
 }
 
-impl Work for LookupAnswers {
-    async fn answer(&self, ask: &Ask, recipient: &mut Recipient) -> Answer {
+impl LookupAnswers {
+    pub(super) async fn answer(&self, ask: &Ask, recipient: &mut Recipient) -> Answer {
         let identifiers = match self.identifiers_of(ask) {
             Ok(identifiers) => identifiers,
             Err((exit, words)) => {
@@ -77,65 +94,25 @@ impl Work for LookupAnswers {
         let most = u64::try_from(most).unwrap_or(u64::MAX);
         let count = self.wanted.count.saturating_mul(most);
         recipient.ready_for(count).await;
-        let (answers, best) = self.look_up(ask, places, &identifiers).await;
-        let found_by = answers.iter().find_map(|one| match &one.result {
-            Ok(Some(found)) => Some(found.identifier),
-            _ => None,
-        });
+        let (lookups, best) = self.look_up(ask, places, &identifiers).await;
+        let mut found = lookups.iter().filter_map(|(_, one)| one.found.as_ref());
+        let found_by = found.next().map(|(_, identifier)| *identifier);
         let doubt = found_by.or(identifiers.first());
         let doubt = doubt.and_then(Identifier::doubt);
-        let has_no_match = answers.iter().all(|one| matches!(one.result, Ok(None)));
-        if let (Some(words), false) = (&doubt, has_no_match) {
+        if let Some(words) = &doubt
+            && !lookups.iter().all(|(_, lookup)| lookup.has_no_match())
+        {
             recipient.send(Words::Warning(words.clone())).await;
         }
+        let mut missing = TargetsWithout::default();
         let mut finds: Vec<FoundAt<'_>> = Vec::new();
-        let mut worst: Option<Answer> = None;
-        let mut failed = Vec::new();
-        let mut without_sources = Vec::new();
-        // What each target says that has no record.
-        let mut without = Vec::new();
-        for one in answers {
-            let AnswerAt {
-                place,
-                result,
-                notes,
-            } = one;
-            for words in notes {
-                recipient.send(Words::Note(words)).await;
-            }
-            let words = match result {
-                Ok(Some(found)) => {
-                    if !self.writing.json {
-                        for words in self.notes.of(place, &found.found.sources) {
-                            recipient.send(words).await;
-                        }
-                    }
-                    let sources = Answer::default().with_sources(&found.found.sources);
-                    without_sources.extend(sources.failed);
-                    finds.push(found);
-                    continue;
-                }
-                Ok(None) => NO_MATCH.to_owned(),
-                Err(failure) => {
-                    let answer = failure.answer();
-                    let message = answer.message.clone().unwrap_or_default();
-                    if places.len() > 1 {
-                        let words = format!("{place}: {ask}: {message}");
-                        recipient.send(Words::Warning(words)).await;
-                        failed.push((place.text.clone(), message.clone()));
-                    }
-                    worst = Some(match worst {
-                        Some(other) => other.graver(answer),
-                        None => answer,
-                    });
-                    message
-                }
-            };
-            without.push(format!("{}: {words}", place.text));
+        for (place, lookup) in lookups {
+            let found = self.take(ask, place, lookup, &mut missing, recipient);
+            finds.extend(found.await);
         }
         let mut answer = if finds.is_empty() {
-            let answer = match worst {
-                Some(answer) if places.len() > 1 => answer.saying(without.join("; ")),
+            let answer = match missing.worst {
+                Some(answer) if places.len() > 1 => answer.saying(missing.without.join("; ")),
                 Some(answer) => answer,
                 None => {
                     let hint = || hint(ask, identifiers.first()?);
@@ -143,42 +120,102 @@ impl Work for LookupAnswers {
                         Some(doubt) => format!("{NO_MATCH}; {doubt}"),
                         None => NO_MATCH.to_owned(),
                     };
-                    let mut answer = Answer::default().ended(OutcomeName::NoMatch).saying(words);
-                    answer.hits = Some(0);
-                    answer
+                    let answer = Answer::default().ended(OutcomeName::NoMatch);
+                    answer.saying(words).with_hits(Some(0))
                 }
             };
             self.end(ask, places, &identifiers, answer, recipient).await
         } else {
-            // Targets that have a record are enough.
-            if !finds.iter().all(|found| found.is_undelivered) {
-                let (undelivered, delivered): (Vec<_>, Vec<_>) =
-                    finds.into_iter().partition(|found| found.is_undelivered);
-                finds = delivered;
-                for words in undelivered.iter().flat_map(FoundAt::diagnostics) {
-                    recipient.send(words).await;
-                }
-            }
-            let told = failed
-                .iter()
-                .map(|(target, words)| format!("{target}: {words}"));
-            let sources = without_sources.iter();
+            let failed = missing.failed.iter();
+            let failed = failed.map(|(target, words)| format!("{target}: {words}"));
+            let sources = missing.sources.iter();
             let sources = sources.map(|(source, words)| format!("without {source}: {words}"));
-            let remarks: Vec<String> = doubt.into_iter().chain(told).chain(sources).collect();
-            let answer = match best {
-                Some(best) => self.show_best(finds, &best, recipient).await,
-                None => self.show_all(finds, recipient).await,
-            };
+            let remarks: Vec<String> = doubt.into_iter().chain(failed).chain(sources).collect();
+            let answer = self.show_found(finds, best, recipient).await;
             match remarks.as_slice() {
                 [] => answer,
                 remarks => answer.adding(&remarks.join("; ")),
             }
         };
-        failed.extend(without_sources);
-        if !failed.is_empty() {
-            answer.failed = failed;
+        missing.failed.append(&mut missing.sources);
+        if !missing.failed.is_empty() {
+            answer.failed = missing.failed;
         }
         answer
+    }
+
+    /// Says what a target has told, and returns what it has found.
+    async fn take<'a>(
+        &self,
+        ask: &'a Ask,
+        place: &'a NamedTarget,
+        lookup: LookupAt<'a>,
+        missing: &mut TargetsWithout,
+        recipient: &mut Recipient,
+    ) -> Option<FoundAt<'a>> {
+        for words in lookup.notes {
+            recipient.send(Words::Note(words)).await;
+        }
+        let (delivered, error) = lookup.done.unwrap_or_default();
+        let words = match (lookup.found, error) {
+            (Some((found, identifier)), failure) => {
+                if !self.writing.json {
+                    for words in self.notes.of(place, &found.sources) {
+                        recipient.send(words).await;
+                    }
+                }
+                let sources = Answer::from(Ending::from(&found)).failed;
+                missing.sources.extend(sources);
+                return Some(FoundAt {
+                    ask,
+                    place,
+                    identifier,
+                    found,
+                    is_undelivered: delivered == 0 && !lookup.records.is_empty(),
+                    records: lookup.records,
+                    failure,
+                });
+            }
+            (None, None | Some(Error::NoMatch)) => NO_MATCH.to_owned(),
+            (None, Some(error)) => {
+                let answer = self.reach.unanswered(place, error).answer();
+                let message = answer.message.clone().unwrap_or_default();
+                if self.is_joint {
+                    let words = format!("{place}: {ask}: {message}");
+                    recipient.send(Words::Warning(words)).await;
+                    missing.failed.push((place.text.clone(), message.clone()));
+                }
+                missing.worst = Some(match missing.worst.take() {
+                    Some(other) => other.graver(answer),
+                    None => answer,
+                });
+                message
+            }
+        };
+        missing.without.push(format!("{}: {words}", place.text));
+        None
+    }
+
+    /// Shows the best record, or those of every target.
+    async fn show_found(
+        &self,
+        mut finds: Vec<FoundAt<'_>>,
+        best: Option<Box<Best>>,
+        recipient: &mut Recipient,
+    ) -> Answer {
+        // Targets that have a record are enough.
+        if !finds.iter().all(|found| found.is_undelivered) {
+            let (undelivered, delivered): (Vec<_>, Vec<_>) =
+                finds.into_iter().partition(|found| found.is_undelivered);
+            finds = delivered;
+            for words in undelivered.iter().flat_map(FoundAt::diagnostics) {
+                recipient.send(words).await;
+            }
+        }
+        match best {
+            Some(best) => self.show_best(finds, &best, recipient).await,
+            None => self.show_all(finds, recipient).await,
+        }
     }
 }
 
@@ -253,22 +290,22 @@ impl LookupAnswers {
         }
     }
 
-    /// Looks identifiers up at targets; returns what each has, and which record is the best, if one is wanted.
+    /// Looks identifiers up at targets; returns what each that was asked has, and which record is the best, if one is wanted.
     async fn look_up<'a>(
         &self,
-        ask: &'a Ask,
+        ask: &Ask,
         places: &'a [NamedTarget],
         identifiers: &'a [Identifier],
-    ) -> (Vec<AnswerAt<'a>>, Option<Box<Best>>) {
+    ) -> (Vec<(&'a NamedTarget, LookupAt<'a>)>, Option<Box<Best>>) {
         let mut wanted = self.wanted.clone();
         wanted.sought = Sought::Identifiers(identifiers.to_vec());
         if let Some(preferences) = &mut wanted.best {
             let record = ask.record.as_deref();
             preferences.usual_language = record.and_then(cataloguing_language);
         }
-        let mut answers: Vec<(usize, AnswerAt<'a>)> = Vec::new();
-        let mut under_way: Vec<LookupAt> = places.iter().map(|_| LookupAt::default()).collect();
+        let mut lookups: Vec<_> = places.iter().map(|_| LookupAt::default()).collect();
         let mut best = None;
+        let identified = |index: Option<usize>| identifiers.get(index?);
         let mut events = self.reach.find(places, wanted, None);
         while let Some(event) = events.next().await {
             match event {
@@ -279,31 +316,27 @@ impl LookupAnswers {
                     reason,
                     step,
                 } => {
-                    let identifier = identifier.and_then(|index| identifiers.get(index));
-                    if let (Some(place), Some(identifier)) = (places.get(target), identifier)
-                        && let Some(lookup) = under_way.get_mut(target)
+                    if let Some(lookup) = lookups.get_mut(target)
+                        && let Some(place) = places.get(target)
+                        && let Some(identifier) = identified(identifier)
                     {
                         let subject = format!("{place}: {identifier}");
                         lookup.notes.push(again_as(&subject, &reason, &step));
                     }
                 }
                 Event::Found(found) => {
-                    if let Some(lookup) = under_way.get_mut(found.target) {
-                        lookup.found = Some(found);
+                    let identifier = identified(found.identifier);
+                    if let Some(lookup) = lookups.get_mut(found.target) {
+                        lookup.found = identifier.map(|identifier| (found, identifier));
                     }
                 }
+                // The best record comes last.
                 Event::Record {
                     target,
                     position,
                     record,
                 } => {
-                    let answer = answers.iter_mut().find(|(index, _)| *index == target);
-                    if let Some((_, answer)) = answer {
-                        // The best record comes last.
-                        if let Ok(Some(found)) = &mut answer.result {
-                            found.records.push((position, record));
-                        }
-                    } else if let Some(lookup) = under_way.get_mut(target) {
+                    if let Some(lookup) = lookups.get_mut(target) {
                         lookup.records.push((position, record));
                     }
                 }
@@ -313,66 +346,23 @@ impl LookupAnswers {
                     error,
                     ..
                 } => {
-                    if let Some(place) = places.get(target)
-                        && let Some(lookup) = under_way.get_mut(target)
-                    {
-                        let lookup = std::mem::take(lookup);
-                        let answer = self.done(ask, place, identifiers, lookup, delivered, error);
-                        answers.push((target, answer));
+                    if let Some(lookup) = lookups.get_mut(target) {
+                        lookup.done = Some((delivered, error));
                     }
                 }
                 Event::Best(found) => best = Some(found),
                 _ => {}
             }
         }
-        // In the order of the targets, not of their answers.
-        answers.sort_by_key(|(target, _)| *target);
-        let answers = answers.into_iter().map(|(_, answer)| answer);
-        (answers.collect(), best)
-    }
-
-    /// What a target has said.
-    fn done<'a>(
-        &self,
-        ask: &'a Ask,
-        place: &'a NamedTarget,
-        identifiers: &'a [Identifier],
-        lookup: LookupAt,
-        delivered: u64,
-        error: Option<Error>,
-    ) -> AnswerAt<'a> {
-        let LookupAt {
-            notes,
-            found,
-            records,
-        } = lookup;
-        let identifier = found.as_ref().and_then(|found| found.identifier);
-        let identifier = identifier.and_then(|index| identifiers.get(index));
-        let result = match (found, identifier, error) {
-            (Some(found), Some(identifier), failure) => Ok(Some(FoundAt {
-                ask,
-                place,
-                identifier,
-                found,
-                is_undelivered: delivered == 0 && !records.is_empty(),
-                records,
-                failure,
-            })),
-            (_, _, None | Some(Error::NoMatch)) => Ok(None),
-            (_, _, Some(error)) => Err(self.reach.unanswered(place, error)),
-        };
-        AnswerAt {
-            place,
-            result,
-            notes,
-        }
+        let asked = places.iter().zip(lookups);
+        let asked = asked.filter(|(_, lookup)| lookup.done.is_some());
+        (asked.collect(), best)
     }
 }
 
-/// A lookup at one target that has not ended.
-#[derive(Default)]
-struct LookupAt {
-    notes: Vec<String>,
-    found: Option<Arc<Found>>,
-    records: Vec<(u64, ResultRecord)>,
+impl LookupAt<'_> {
+    fn has_no_match(&self) -> bool {
+        let error = self.done.as_ref().and_then(|(_, error)| error.as_ref());
+        self.found.is_none() && matches!(error, None | Some(Error::NoMatch))
+    }
 }

@@ -1,16 +1,16 @@
 //! What is said about the records found, and the records.
 
 use serde_json::json;
-use z3950::find::Best;
+use z3950::find::{Best, Ending};
 use z3950::lookup::{Identifier, Match, matched};
 use z3950::retrieve::OutcomeName;
 use z3950::service::ResultRecord;
 
 use super::answers::{FoundAt, LookupAnswers};
 use crate::answer::{Answer, Ask, Envelope, OR, Piece, Recipient};
-use crate::commands::target::{NamedTarget, Unanswered};
+use crate::commands::target::{NamedTarget, Unanswered, heading};
 use crate::console::output::Words;
-use crate::render::{matching, numbered, shown};
+use crate::render::{matching, shown};
 
 /// The keys that `--json` adds.
 const KEYS: [&str; 7] = [
@@ -92,7 +92,7 @@ impl LookupAnswers {
             answer = answer.ended(OutcomeName::Ambiguous).saying(words);
         }
         if count == 0 {
-            answer.outcome = OutcomeName::Found;
+            answer.ending.outcome = OutcomeName::Found;
         }
         if !self.writing.json {
             let words = found.in_words();
@@ -108,31 +108,16 @@ impl LookupAnswers {
         for (position, slot) in &found.records {
             let (mut piece, one) = self.record(&found, base.clone(), *position, slot);
             let part = place.part(slot);
-            let is_only = hits == 1 && part.is_none();
-            let is_of_several = self.places.len() > 1 || part.is_some();
-            let numbered = numbered(*position, Some(hits));
-            let numbered = match part {
-                Some(part) => format!("{numbered}, {part}"),
-                None => numbered,
-            };
-            piece.heading = match self.places.len() > 1 {
-                true => Some(format!("{place}: {numbered}")),
-                false => (!is_only).then_some(numbered),
-            };
-            if let Some(heading) = piece.heading.clone().filter(|_| is_of_several) {
-                self.writing.head(&mut piece, &heading, self.is_written);
+            let named = (self.places.len() > 1).then(|| place.to_string());
+            piece.heading = heading(named.as_deref(), *position, Some(hits), part.as_deref());
+            if named.is_some() || part.is_some() {
+                self.writing.head(&mut piece, self.is_written);
             }
             recipient.send(piece).await;
             answer = answer.graver(one);
         }
         if let Some(failure) = &found.failure {
-            let failed = Answer {
-                hits: base.hits,
-                step: base.step,
-                step_name: base.step_name,
-                target: base.target,
-                ..Unanswered::from(failure.clone()).answer()
-            };
+            let failed = Unanswered::from(failure.clone()).of(base);
             let subject = format!("{place}: {identifier}");
             let failed = self.writing.end(failed, envelope, &subject);
             return answer.graver(recipient.last(failed).await);
@@ -163,11 +148,8 @@ impl LookupAnswers {
             return self.show_all(finds, recipient).await;
         };
         let choice = shown(best.choice.as_bytes());
-        let base = Answer {
-            hits: Some(best.hits),
-            choice: Some(choice.clone()),
-            ..found.base()
-        };
+        let mut base = found.base().with_hits(Some(best.hits));
+        base.ending.choice = Some(choice.clone());
         if !self.writing.json {
             let words = found.in_words();
             recipient.send(Words::Note(words)).await;
@@ -209,7 +191,7 @@ impl LookupAnswers {
             ResultRecord::Record { external, .. } => matched(identifier, external),
             ResultRecord::Diagnostic { .. } => None,
         };
-        let choice = answer.choice.clone();
+        let choice = answer.ending.choice.clone();
         let envelope = || {
             let matched = field.as_ref().map(|field| {
                 json!({
@@ -258,14 +240,9 @@ impl FoundAt<'_> {
 
     /// The answer with what is known before any record.
     fn base(&self) -> Answer {
-        Answer {
-            hits: Some(self.found.result.hits),
-            step: self.found.step.clone(),
-            step_name: self.found.step_name.clone(),
-            target: Some(self.place.text.clone()),
-            ..Answer::default()
-        }
-        .with_sources(&self.found.sources)
+        let mut ending = Ending::from(&*self.found);
+        ending.target = Some(self.place.text.clone());
+        ending.into()
     }
 
     /// `lib.example: isbn:0306406152: 1 record matches ISBN 9780306406157 or 0306406152`

@@ -1,7 +1,7 @@
 //! The answer to a query at one target: what the search says as it goes on, and the records.
 
 use z3950::error::Error;
-use z3950::find::{Event, Found, Sought, Wanted};
+use z3950::find::{Ending, Event, Found, Sought, Wanted};
 use z3950::retrieve::OutcomeName;
 use z3950::service::ResultRecord;
 use z3950_asn1::apdu::SortKeySpec;
@@ -9,21 +9,19 @@ use z3950_asn1::format::facets::FacetList;
 use z3950_asn1::oid::Oid;
 
 use super::repeated::RepeatedReasons;
-use crate::answer::{
-    Answer, Ask, Envelope, Job, Piece, Recipient, SourceNotes, Work, Writing, refuse,
-};
+use crate::answer::{Answer, Ask, Envelope, Piece, Recipient, SourceNotes, Writing, refuse};
 use crate::commands::facets;
 use crate::commands::fallback::again_as;
 use crate::commands::query::{AskedQuery, QueryReader, SortedQuery};
-use crate::commands::target::{Made, NamedTarget, TargetClient, Unanswered};
+use crate::commands::target::{Made, NamedTarget, TargetClient, Unanswered, heading};
 use crate::console::output::{Failure, Words};
 use crate::console::report::unsorted;
-use crate::render::{Style, matching, numbered};
+use crate::render::{Style, matching};
 
 /// Answers queries at targets.
 pub(super) struct QueryAnswers {
     reach: TargetClient,
-    places: Vec<NamedTarget>,
+    pub(super) places: Vec<NamedTarget>,
     reader: QueryReader,
     /// The keys of the command line, which replace those of queries.
     keys: Vec<SortKeySpec>,
@@ -67,8 +65,8 @@ struct ShownRecords {
     repeated: RepeatedReasons,
 }
 
-impl Work for QueryAnswers {
-    async fn answer(&self, ask: &Ask, recipient: &mut Recipient) -> Answer {
+impl QueryAnswers {
+    pub(super) async fn answer(&self, ask: &Ask, recipient: &mut Recipient) -> Answer {
         let Some(place) = self.places.get(ask.target) else {
             return Answer::default();
         };
@@ -120,39 +118,31 @@ impl Work for QueryAnswers {
 }
 
 impl QueryAnswers {
-    /// A job without inputs.
-    pub(super) fn job(
+    pub(super) fn new(
         wanted: &super::Wanted,
         reader: QueryReader,
         reach: &TargetClient,
         places: Vec<NamedTarget>,
-        style: Style,
+        style: &Style,
         count: u64,
-    ) -> Result<Job<Self>, Failure> {
+    ) -> Result<Self, Failure> {
         let mut of_query = Wanted::new(Sought::Identifiers(Vec::new()));
         of_query.form = wanted.asked.form();
         of_query.fallback = wanted.fallbacks.allowed();
         of_query.start = wanted.start;
         of_query.count = count;
         of_query.facets = FacetList(wanted.facets.facets.clone());
-        Ok(Job {
-            given: Vec::new(),
-            targets: places.iter().map(|place| place.text.clone()).collect(),
-            style: style.clone(),
-            jobs: 1,
-            names_records: None,
-            work: Self {
-                reach: reach.clone(),
-                places,
-                reader,
-                keys: wanted.keys()?,
-                facets: wanted.facets.clone(),
-                wanted: of_query,
-                is_written: false,
-                names_queries: false,
-                writing: wanted.asked.writing(style),
-                notes: SourceNotes::default(),
-            },
+        Ok(Self {
+            reach: reach.clone(),
+            places,
+            reader,
+            keys: wanted.keys()?,
+            facets: wanted.facets.clone(),
+            wanted: of_query,
+            is_written: false,
+            names_queries: false,
+            writing: wanted.asked.writing(style.clone()),
+            notes: SourceNotes::default(),
         })
     }
 
@@ -246,22 +236,14 @@ impl QueryAnswers {
                 recipient.send(words).await;
             }
         }
-        let answer = Answer {
-            hits,
-            step: found.step.clone(),
-            ..Answer::default()
-        };
-        let answer = answer.with_sources(&found.sources);
+        let answer = Answer::from(Ending::from(found));
         let envelope = || query.envelope();
         let start = self.wanted.start;
         let ended = match hits {
             Some(0) => {
                 let nothing = match Error::of_nothing(&found.sources) {
                     Error::NoMatch => no_match(answer),
-                    incomplete => Answer {
-                        step: answer.step,
-                        ..Unanswered::from(incomplete).answer()
-                    },
+                    incomplete => Unanswered::from(incomplete).of(answer),
                 };
                 self.writing.end(nothing, envelope, subject)
             }
@@ -309,15 +291,14 @@ impl QueryAnswers {
         recipient: &mut Recipient,
     ) {
         let (place, subject) = (query.place, &query.subject);
-        let (position, hits) = (shown.position, shown.found.hits);
+        let (position, hits) = (shown.position, shown.found.ending.hits);
         let mut writing = self.writing.clone();
         writing.charset = place.charset(writing.charset);
         let envelope = || query.envelope().with("position", position);
         let part = record.as_ref().ok().and_then(|slot| place.part(slot));
         let (mut piece, one) = match record {
             Err(error) => {
-                let mut failed = Unanswered::from(error).answer();
-                failed.hits = hits;
+                let failed = Unanswered::from(error).answer().with_hits(hits);
                 writing.end(failed, envelope, subject)
             }
             Ok(slot) => {
@@ -327,12 +308,13 @@ impl QueryAnswers {
                     .write(&writing, found, envelope, &slot, subject, &which)
             }
         };
-        piece.heading = self.heading(query, position, hits, part.as_deref());
-        let is_of_several = self.places.len() > 1 || part.is_some();
-        if let Some(heading) = piece.heading.clone().filter(|_| is_of_several) {
-            writing.head(&mut piece, &heading, self.is_written);
+        let names_query = self.names_queries || self.places.len() > 1;
+        let named = names_query.then_some(subject.as_str());
+        piece.heading = heading(named, position, hits, part.as_deref());
+        if self.places.len() > 1 || part.is_some() {
+            writing.head(&mut piece, self.is_written);
         }
-        shown.written += u64::from(one.outcome == OutcomeName::Delivered);
+        shown.written += u64::from(one.ending.outcome == OutcomeName::Delivered);
         if !writing.json && shown.repeated.has(&one, position) {
             piece
                 .words
@@ -364,7 +346,7 @@ impl QueryAnswers {
         for words in repeated.words(subject) {
             recipient.send(words).await;
         }
-        let hits = found.hits;
+        let hits = found.ending.hits;
         let start = self.wanted.start;
         if hits.is_none() && position == start {
             let envelope = || query.envelope();
@@ -384,7 +366,7 @@ impl QueryAnswers {
         if self.is_written
             && let Some(hits) = hits
             && wanted < hits
-            && answer.outcome == OutcomeName::Delivered
+            && answer.ending.outcome == OutcomeName::Delivered
         {
             let words = self.part_of(hits, wanted);
             recipient
@@ -396,34 +378,12 @@ impl QueryAnswers {
             });
         }
         // Some servers answer each Present in another syntax; the records that could be written stay.
-        if answer.outcome == OutcomeName::NotWritten && written > 0 {
+        if answer.ending.outcome == OutcomeName::NotWritten && written > 0 {
             let asked = position - start;
             let reason = answer.message.unwrap_or_default();
             answer.message = Some(format!("{written} of {asked} records written; {reason}"));
         }
         answer
-    }
-
-    /// `3 of 17`, after the target if there are several, and before the part of the database; `None` for a record that is the only
-    /// one.
-    fn heading(
-        &self,
-        query: &QueryAt<'_>,
-        position: u64,
-        hits: Option<u64>,
-        part: Option<&str>,
-    ) -> Option<String> {
-        let is_only = hits == Some(1) && part.is_none();
-        let number = numbered(position, hits);
-        let which = match part {
-            Some(part) => format!("{number}, {part}"),
-            None => number,
-        };
-        if self.names_queries || self.places.len() > 1 {
-            Some(format!("{}: {which}", query.subject))
-        } else {
-            (!is_only).then_some(which)
-        }
     }
 
     /// `10 of 17 written (--count 10)`

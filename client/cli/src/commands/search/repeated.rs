@@ -17,7 +17,7 @@ impl RepeatedReasons {
     /// Whether the record at `position` is not shown for a reason that an earlier one had.
     pub(super) fn has(&mut self, answer: &Answer, position: u64) -> bool {
         let is_about_record = matches!(
-            answer.outcome,
+            answer.ending.outcome,
             OutcomeName::NotWritten | OutcomeName::RecordRefused
         );
         let Some(message) = answer.message.as_deref().filter(|_| is_about_record) else {

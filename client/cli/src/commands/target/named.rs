@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use z3950::error::Error;
+use z3950::find::Ending;
 use z3950::profile::Resolved;
 use z3950::service::ResultRecord;
 use z3950_asn1::apdu::{IdAuthentication, RpnQuery};
@@ -12,7 +13,7 @@ use z3950_marc::charset::Charset;
 use crate::answer::{Answer, Envelope, is_part};
 use crate::console::exit::Exit;
 use crate::console::report::{chain, explain, outcome_name};
-use crate::render::shown;
+use crate::render::{numbered, shown};
 
 /// A target of the command line.
 #[derive(Clone)]
@@ -35,6 +36,24 @@ pub(crate) struct Unanswered {
     pub(crate) error: Error,
     /// A hint for a host that has no address.
     pub(crate) hint: Option<String>,
+}
+
+/// The line before a record: `3 of 17`, after `subject`, and before the part of the database; `None` for a record that is the only one.
+pub(crate) fn heading(
+    subject: Option<&str>,
+    position: u64,
+    hits: Option<u64>,
+    part: Option<&str>,
+) -> Option<String> {
+    let number = numbered(position, hits);
+    let which = match part {
+        Some(part) => format!("{number}, {part}"),
+        None => number,
+    };
+    match subject {
+        Some(subject) => Some(format!("{subject}: {which}")),
+        None => (hits != Some(1) || part.is_some()).then_some(which),
+    }
 }
 
 impl NamedTarget {
@@ -93,19 +112,27 @@ impl Unanswered {
         }
     }
 
+    /// The answer of an input that fails like this after something was found.
+    pub(crate) fn of(&self, found: Answer) -> Answer {
+        let mut answer = self.answer();
+        answer.ending.hits = answer.ending.hits.or(found.ending.hits);
+        answer.ending.step = found.ending.step;
+        answer.ending.step_name = found.ending.step_name;
+        answer.ending.target = found.ending.target;
+        answer
+    }
+
     /// The answer of an input that fails like this.
     pub(crate) fn answer(&self) -> Answer {
-        let answer = Answer::default()
+        let mut ending = Ending::default();
+        if let Error::Incomplete(failed) = &self.error {
+            ending.hits = Some(0);
+            ending.sources = failed.sources().clone();
+        }
+        Answer::from(ending)
             .ended(outcome_name(&self.error))
             .saying(self.explain().1)
-            .diagnosed(self.error.diagnostics());
-        match &self.error {
-            Error::Incomplete(failed) => Answer {
-                hits: Some(0),
-                ..answer.with_sources(failed.sources())
-            },
-            _ => answer,
-        }
+            .diagnosed(self.error.diagnostics())
     }
 }
 

@@ -145,7 +145,7 @@ fn answer(
         }
         Err(failure) => {
             let answer = failure.answer();
-            let outcome = answer.outcome;
+            let outcome = answer.ending.outcome;
             Ok((answer.report(json, envelope, place, output)?, outcome))
         }
     }
