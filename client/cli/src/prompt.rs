@@ -4,7 +4,6 @@
 
 mod browse;
 mod command;
-mod facets;
 mod help;
 mod logs;
 mod opening;

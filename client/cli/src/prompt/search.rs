@@ -13,10 +13,10 @@ use z3950_asn1::apdu::{
 };
 
 use super::command::{CommandResult, Refusal, number, parsed, unquoted, words};
-use super::facets::{say_details, say_facets};
 use super::query;
 use super::state::Prompt;
 use super::waiting::{Request, request};
+use crate::commands::facets::{say_details, say_facets};
 use crate::console::exit::Exit;
 use crate::console::output::{Failure, Output};
 use crate::console::report::{outcome_name, unsorted};

@@ -9,7 +9,7 @@ use z3950_asn1::apdu::{DatabaseName, Options};
 use z3950_asn1::query::nearest;
 
 use super::command::{CommandResult, PromptWord, Refusal, parsed, unquoted};
-use super::facets::shown_as;
+use super::settings::shown_as;
 use super::state::{Lent, Prompt};
 use crate::commands::target::{Made, NamedTarget, OpenSession, Service, TargetClient};
 use crate::console::exit::Exit;

@@ -467,7 +467,6 @@ pub(super) const HOUSES: &[House] = &[
             "prompt::search",
             "prompt::shared",
             "prompt::waiting",
-            "prompt::facets",
             "prompt::records",
             "prompt::state",
             "prompt::questions",
