@@ -454,7 +454,6 @@ pub(super) const HOUSES: &[House] = &[
             "args::examples",
             "prompt",
             "prompt::terminal",
-            "prompt::script",
             "prompt::help",
             "prompt::table",
             "prompt::setters",
