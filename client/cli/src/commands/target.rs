@@ -23,7 +23,7 @@ use z3950_asn1::query::Dialects;
 use z3950_asn1::types::InternationalString;
 
 pub(crate) use self::named::{NamedTarget, Unanswered};
-pub(crate) use self::open_session::{Made, OpenSession};
+pub(crate) use self::open_session::{Made, OpenSession, Seen};
 pub(crate) use self::service::{AtTarget, Service, run};
 use crate::answer::{Answer, Envelope, Job, Piece, Work, Writing};
 use crate::commands::connection::{self, ConnectionOptions, Setup};
@@ -154,35 +154,9 @@ impl TargetClient {
         subject: &str,
         which: &str,
     ) -> (Piece, Answer) {
-        let (external, substitute, database) = match slot {
-            ResultRecord::Record {
-                external,
-                substitute,
-                database,
-                ..
-            } => (external, substitute, database),
-            ResultRecord::Diagnostic { diagnostic, .. } => {
-                let refused = found
-                    .ended(OutcomeName::RecordRefused)
-                    .saying(format!("{which}: {diagnostic}"))
-                    .diagnosed(std::slice::from_ref(diagnostic));
-                return writing.end(refused, envelope, subject);
-            }
-        };
+        let seen = self.open.as_ref().map(|open| &open.seen);
         let subject = format!("{subject}: {which}");
-        let envelope = || match database {
-            Some(name) => envelope().in_database(&shown(name.as_bytes())),
-            None => envelope(),
-        };
-        let form = substitute.as_deref();
-        let (mut piece, answer) =
-            writing.record_in(form, found, envelope, external, &subject, which);
-        if let Some(open) = &self.open
-            && let Err(words) = open.seen.take(external)
-        {
-            piece.words.push(Words::Error(words));
-        }
-        (piece, answer)
+        writing.slot(found, envelope, slot, &subject, which, seen)
     }
 
     /// Resolves a target. `databases` replace those of the target.
@@ -322,6 +296,48 @@ impl TargetClient {
     /// Closes all unused sessions.
     pub(crate) async fn close(&self) {
         self.client.close_all().await;
+    }
+}
+
+impl Writing {
+    /// Writes a record of a result set, or the diagnostic in its place; `seen` takes the record. Messages begin with `subject`,
+    /// and that of the answer with `which`.
+    pub(crate) fn slot(
+        &self,
+        found: Answer,
+        envelope: impl FnOnce() -> Envelope,
+        slot: &ResultRecord,
+        subject: &str,
+        which: &str,
+        seen: Option<&Seen>,
+    ) -> (Piece, Answer) {
+        let (external, substitute, database) = match slot {
+            ResultRecord::Record {
+                external,
+                substitute,
+                database,
+                ..
+            } => (external, substitute, database),
+            ResultRecord::Diagnostic { diagnostic, .. } => {
+                let refused = found
+                    .ended(OutcomeName::RecordRefused)
+                    .saying(format!("{which}: {diagnostic}"))
+                    .diagnosed(std::slice::from_ref(diagnostic));
+                return self.end_with(refused, envelope, format!("{subject}: {diagnostic}"));
+            }
+        };
+        let envelope = || match database {
+            Some(name) => envelope().in_database(&shown(name.as_bytes())),
+            None => envelope(),
+        };
+        let form = substitute.as_deref();
+        let (mut piece, mut answer) =
+            self.record_in(form, found, envelope, external, subject, which);
+        if let Some(Err(words)) = seen.map(|seen| seen.take(external)) {
+            piece.words.push(Words::Error(words));
+            answer.exit = answer.exit.and(Exit::Unexpected);
+        }
+        (piece, answer)
     }
 }
 

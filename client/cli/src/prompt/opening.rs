@@ -252,7 +252,7 @@ impl Prompt {
                     substitute: None,
                     sources: Vec::new(),
                 };
-                let exit = self.write(&record, "the record", &mut writer, output)?;
+                let exit = writer.write(&record, "the record", output)?;
                 writer.printed.end(false, output)?;
                 Ok(exit)
             }

@@ -124,10 +124,7 @@ impl Prompt {
             output.warning(&format!("no records came: {}", result.diagnostics));
             exit = Exit::Refused;
         }
-        let mut writer = self.writer(self.settings.output)?;
-        exit = exit.and(self.write_all(1, &result.records, &mut writer, output)?);
-        writer.printed.end(false, output)?;
-        Ok(exit)
+        Ok(exit.and(self.write_all(1, &result.records, false, output)?))
     }
 
     /// Reads a query, with terms in the character set of the settings, and the keys to sort its result by.

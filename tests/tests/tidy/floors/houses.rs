@@ -492,7 +492,6 @@ pub(super) const HOUSES: &[House] = &[
             "commands::convert",
             "commands::decode",
             "commands::register",
-            "commands::seen",
             "commands::gateway",
             "commands::connection",
             "commands::options",

@@ -1,10 +1,14 @@
-//! The open session of the prompt, and what a command leaves in it.
+//! The open session of the prompt, what a command leaves in it, and the records that the prompt has shown: the last one, for
+//! `update`, and all of them in the file of `set_marcdump`.
 
+use std::io::Write;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use z3950::session::Session;
+use z3950_asn1::apdu::External;
+use z3950_asn1::file::Growing;
+use z3950_asn1::record::RetrievedRecord;
 
-use crate::commands::seen::Seen;
 use crate::console::pages::PageReader;
 
 /// The open session of the prompt, as a command uses it.
@@ -59,5 +63,51 @@ impl OpenSession {
 
     pub(super) fn lock(&self) -> MutexGuard<'_, Left> {
         self.left.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Takes every record that is shown. A clone is another handle on the same state.
+#[derive(Clone, Default)]
+pub(crate) struct Seen(Arc<Mutex<SeenRecords>>);
+
+#[derive(Default)]
+struct SeenRecords {
+    last: Option<External>,
+    /// The file and its path.
+    file: Option<(String, Growing)>,
+}
+
+impl Seen {
+    fn kept(&self) -> MutexGuard<'_, SeenRecords> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes a record.
+    ///
+    /// # Errors
+    /// A message if the file cannot be written.
+    pub(crate) fn take(&self, record: &External) -> Result<(), String> {
+        let mut kept = self.kept();
+        kept.last = Some(record.clone());
+        let Some((path, file)) = &mut kept.file else {
+            return Ok(());
+        };
+        let written = file.write_all(&RetrievedRecord::octets_of(record));
+        written.map_err(|error| format!("{path}: {error}"))
+    }
+
+    /// The last record shown.
+    pub(crate) fn last(&self) -> Option<External> {
+        self.kept().last.clone()
+    }
+
+    /// Appends all further records to a file, or to none.
+    pub(crate) fn dump_to(&self, file: Option<(String, Growing)>) {
+        self.kept().file = file;
+    }
+
+    /// The path of that file.
+    pub(crate) fn dump(&self) -> Option<String> {
+        self.kept().file.as_ref().map(|(path, _)| path.clone())
     }
 }
