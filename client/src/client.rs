@@ -251,7 +251,8 @@ impl Client {
                 lease.read_own(true, is_foreign, request).await
             }
             Ok(lease) => {
-                let request = |session| async move { retrieve::attempt(&session, plan, None).await };
+                let request =
+                    |session| async move { retrieve::attempt(&session, plan, None).await };
                 let retrieval = lease.read(request).await;
                 self.close(&lease.session()).await;
                 retrieval

@@ -311,7 +311,7 @@ impl Writing {
                     .ended(OutcomeName::RecordRefused)
                     .saying(format!("{which}: {diagnostic}"))
                     .diagnosed(std::slice::from_ref(diagnostic));
-                return self.end(refused, envelope, subject);
+                return self.end_with(refused, envelope, format!("{subject}: {diagnostic}"));
             }
         };
         let envelope = || match database {

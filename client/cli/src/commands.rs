@@ -18,7 +18,6 @@ pub(crate) mod query;
 pub(crate) mod register;
 pub(crate) mod scan;
 pub(crate) mod search;
-pub(crate) mod seen;
 pub(crate) mod target;
 pub(crate) mod targets;
 pub(crate) mod task;

@@ -1,19 +1,17 @@
-//! `z3950 open` and the prompt (RFC 2056 §3): commands from a terminal or a pipe, until `quit` or the end of input.
+//! `z3950 open` and the prompt (RFC 2056 §3): commands from a terminal, a pipe or a file, until `quit` or the end of input, and
+//! Ctrl-C (Z39.50-2003 §3.2.6.2).
 //!
 //! `table` lists and finds the commands; there is a file for each group of them.
 
 mod browse;
 mod command;
-mod facets;
 mod help;
 mod logs;
 mod opening;
 mod query;
 mod questions;
 mod records;
-mod script;
 mod search;
-mod sessions;
 mod setters;
 mod settings;
 mod shared;
@@ -29,19 +27,23 @@ mod waiting;
 use std::ffi::OsString;
 use std::future::Future;
 use std::io::{self, IsTerminal};
+use std::path::Path;
 use std::pin::pin;
 use std::sync::Arc;
+use std::time::Duration;
 
 use clap::Args;
 use tokio::runtime::Runtime;
 use tokio::sync::mpsc;
 use z3950::client::{Client, ClientOptions};
+use z3950_asn1::apdu::TriggerResourceControlRequest;
 
+use self::command::{CommandResult, Refusal};
 use self::questions::Question;
-use self::state::Prompt;
-use self::state::SessionContext;
+use self::state::{Prompt, SessionContext};
+use self::table::Handler;
 use self::tape::Tape;
-use self::terminal::{Terminal, Typed};
+use self::terminal::{Terminal, Typed, at_home};
 use crate::commands::connection::{ConnectionOptions, Execution, Setup};
 use crate::commands::options::RecordOutput;
 use crate::console::exit::Exit;
@@ -51,6 +53,12 @@ use crate::console::logging::shows_apdus;
 use crate::console::output::{Failure, Output};
 use crate::console::waiting::WaitingLine;
 use crate::render::Format;
+
+/// The largest depth of nested files.
+const MAX_DEPTH: usize = 8;
+
+/// How long to wait when asking the server to stop.
+const LONGEST_TRIGGER: Duration = Duration::from_secs(1);
 
 #[derive(Debug, Args)]
 pub(crate) struct Open {
@@ -346,4 +354,71 @@ fn read(
         true => Exit::Delivered,
         false => of_all,
     })
+}
+
+impl Prompt {
+    /// Runs a line.
+    async fn line(&mut self, line: &str, output: &mut Output) -> Result<Exit, Failure> {
+        let Some((name, arguments)) = command::split(line) else {
+            return Ok(Exit::Delivered);
+        };
+        let Some(entry) = table::entry(name) else {
+            output.error(&table::unknown(name, std::iter::empty()));
+            return Ok(Exit::Usage);
+        };
+        let answer = match entry.run {
+            Handler::There(run) => run(self, arguments, output).await,
+            _ => self.run_here(entry, arguments, output),
+        };
+        self.said(answer, &entry.usage(), output)
+    }
+
+    /// Runs the commands of the user's `.z3950rc`, if there is one.
+    async fn own_file(&mut self, output: &mut Output) -> Result<Exit, Failure> {
+        let Some(path) = at_home(".z3950rc").filter(|path| path.is_file()) else {
+            return Ok(Exit::Delivered);
+        };
+        let line = format!("source {}", path.display());
+        self.line(&line, output).await
+    }
+
+    /// After Ctrl-C, asks the server to stop the current operation; if it does not, its answer is ignored. Returns the message.
+    async fn interrupted(&mut self) -> &'static str {
+        self.depth = 0;
+        let words = self.take_back();
+        if let Some(place) = self.place().filter(|place| place.session.is_open()) {
+            let cancel = TriggerResourceControlRequest::cancel();
+            let trigger = place.session.trigger_resource_control(cancel);
+            let _ = tokio::time::timeout(LONGEST_TRIGGER, trigger).await;
+        }
+        words.unwrap_or("interrupted")
+    }
+
+    async fn source(&mut self, path: &str, output: &mut Output) -> CommandResult {
+        if path.is_empty() {
+            return Err(Refusal::Usage);
+        }
+        if self.depth >= MAX_DEPTH {
+            return Err(Refusal::wrong(format!(
+                "{path}: source is nested more than {MAX_DEPTH} deep"
+            )));
+        }
+        let mut lines = Lines::open(Path::new(path)).map_err(Refusal::wrong)?;
+        let mut exit = Exit::Delivered;
+        self.depth += 1;
+        while let Some(line) = lines.next().map_err(Refusal::wrong)? {
+            let line = String::from_utf8_lossy(&line);
+            if let Some((name, arguments)) = command::split(&line) {
+                let is_secret = table::is_secret(&line);
+                let arguments = if is_secret { "…" } else { arguments };
+                output.note(&format!("{path}: {name} {arguments}"));
+            }
+            exit = exit.and(Box::pin(self.line(&line, output)).await?);
+            if self.is_leaving || self.stops_after(exit) {
+                break;
+            }
+        }
+        self.depth = self.depth.saturating_sub(1);
+        Ok(exit)
+    }
 }

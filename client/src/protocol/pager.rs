@@ -15,9 +15,11 @@ use futures_util::future::{BoxFuture, Either, ready};
 use futures_util::stream::{self, BoxStream};
 use futures_util::{FutureExt, StreamExt, TryStreamExt};
 use tokio::time::Instant;
-use z3950_asn1::apdu::{Query, SortKeySpec, SortRequest};
+use z3950_asn1::apdu::{
+    Operand, Query, ResultSetId, RpnQuery, RpnStructure, SortKeySpec, SortRequest,
+};
 use z3950_asn1::bib1::diagnostics::Condition;
-use z3950_asn1::oid::Oid;
+use z3950_asn1::oid::{self, Oid};
 use z3950_asn1::types::InternationalString;
 
 use self::chunks::Chunks;
@@ -51,6 +53,8 @@ pub struct PagerOptions {
     /// The records per Present up to which chunks grow while a long range is read, unless they get large; by default they do
     /// not grow.
     pub max_chunk_size: u64,
+    /// Whether the refusal of a single record takes its place, so that those after it are read; otherwise, it is an error.
+    pub takes_refusals: bool,
     /// Opens a new session if the first is lost. The search is repeated on it, and must find the same number of records.
     pub reconnect: Option<Arc<dyn Reconnect>>,
 }
@@ -63,6 +67,7 @@ impl Default for PagerOptions {
             element_sets: Vec::new(),
             chunk_size: 20,
             max_chunk_size: 0,
+            takes_refusals: true,
             reconnect: None,
         }
     }
@@ -158,22 +163,55 @@ impl Session {
         pushed.truncate(usable.unwrap_or(pushed.len()));
         options.present.result_set = search.result_set.clone();
         Ok(Pager {
-            session: self.clone(),
+            pushed,
+            ..Pager::new(self, query, search, found, options)
+        })
+    }
+
+    /// A pager for a result set that exists already, which `options.present` names. `count` is the number of its records, if it
+    /// is known.
+    pub fn pager_of(&self, count: Option<u64>, mut options: PagerOptions) -> Pager {
+        let mut search = SearchOptions::default();
+        search.result_set.clone_from(&options.present.result_set);
+        let set = ResultSetId(search.result_set.clone());
+        let query = Query::Type1(RpnQuery {
+            attribute_set: oid::BIB_1,
+            rpn: RpnStructure::Op(Operand::ResultSet(set)),
+        });
+        let found = SearchResult {
+            hits: count.unwrap_or_default(),
+            negative_count: count.is_none().then_some(-1),
+            ..SearchResult::default()
+        };
+        // The set is in this session alone.
+        options.reconnect = None;
+        Pager::new(self, query, search, found, options)
+    }
+}
+
+impl Pager {
+    fn new(
+        session: &Session,
+        query: Query,
+        search: SearchOptions,
+        found: SearchResult,
+        options: PagerOptions,
+    ) -> Self {
+        Self {
+            session: session.clone(),
             query,
             search,
             chunks: Chunks::new(options.chunk_size, options.max_chunk_size),
             options,
-            pushed,
+            pushed: Vec::new(),
             found,
             sorted_by: None,
             ahead: VecDeque::new(),
             has_tripped: false,
             without_form: 0,
-        })
+        }
     }
-}
 
-impl Pager {
     /// The number of records according to the server; 0 if it does not know.
     pub fn count(&self) -> u64 {
         self.found.hits
@@ -334,7 +372,9 @@ impl Pager {
                     self.chunks.limit(self.options.chunk_size);
                 }
                 Err(Error::Refused { diagnostics, .. })
-                    if asked == 1 && has_any(&diagnostics, &OF_ONE_RECORD) =>
+                    if asked == 1
+                        && self.options.takes_refusals
+                        && has_any(&diagnostics, &OF_ONE_RECORD) =>
                 {
                     // The diagnostic takes the place of the record.
                     let diagnostic = diagnostics.0.into_iter().next();

@@ -1,6 +1,8 @@
 //! What a search returns besides its hits: the requested facets, and the hits of parts of the query (facets of Index Data;
 //! SearchResult-1, Z39.50-2003 Appendix USR.1).
 
+mod notes;
+
 use std::io::{self, IsTerminal};
 
 use clap::Args;
@@ -13,6 +15,7 @@ use z3950_asn1::format::facets::FacetField;
 use z3950_asn1::format::search_result1::{QueryExpression, SubqueryReport};
 use z3950_asn1::query::names::Names;
 
+pub(crate) use self::notes::{say_details, say_facets};
 use crate::answer::{Envelope, Piece};
 use crate::commands::query::AskedQuery;
 use crate::commands::target::NamedTarget;

@@ -16,7 +16,7 @@ use crate::answer::{Answer, Ask, Job, OR, Recipient};
 use crate::batch::{Batch, run_all};
 use crate::commands::connection::ConnectionOptions;
 use crate::commands::fallback::Fallbacks;
-use crate::commands::options::RecordRequest;
+use crate::commands::options::{RecordOutput, RecordRequest};
 use crate::commands::target::{NamedTarget, Service, TARGET, TargetClient};
 use crate::console::exit::Exit;
 use crate::console::interrupt::Interrupt;
@@ -225,6 +225,10 @@ impl Service for LookupHere {
 
     fn databases(&self) -> &[String] {
         &self.wanted.asked.databases
+    }
+
+    fn records(&mut self) -> Option<&mut RecordOutput> {
+        Some(&mut self.wanted.asked.records)
     }
 
     async fn perform(

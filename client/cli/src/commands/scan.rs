@@ -7,7 +7,9 @@ use z3950::Error;
 use z3950::retrieve::OutcomeName;
 use z3950::service::scan::{ScanOptions, ScanResult, cql_clause};
 use z3950::service::search::SearchOptions;
-use z3950_asn1::apdu::{Entry, Operand, Query, RpnQuery, RpnStructure, Term, TermInfo};
+use z3950_asn1::apdu::{
+    AttributesPlusTerm, Entry, Operand, Query, RpnQuery, RpnStructure, Term, TermInfo,
+};
 use z3950_asn1::query::cql::{self, Node};
 use z3950_marc::charset::Charset;
 
@@ -116,17 +118,12 @@ impl Arguments {
         reach: &TargetClient,
         place: &NamedTarget,
     ) -> Result<ScanResult, Unanswered> {
-        let mut options = ScanOptions::default();
-        let start = match start {
-            AskedQuery::Cql(text) => cql_clause(text),
-            AskedQuery::Rpn(query) => {
-                let query = place.adapted(query)?;
-                options.attribute_set = Some(query.attribute_set);
-                match query.rpn {
-                    RpnStructure::Op(Operand::AttributesPlusTerm(start)) => start,
-                    _ => return Err(Error::NotOneTerm.into()),
-                }
-            }
+        let TermList { start, mut options } = match start {
+            AskedQuery::Cql(text) => TermList {
+                start: cql_clause(text),
+                options: ScanOptions::default(),
+            },
+            AskedQuery::Rpn(query) => TermList::around(place.adapted(query)?)?,
         };
         options.databases = place.resolved.databases.clone();
         options.step_size = self.step;
@@ -144,6 +141,28 @@ impl Arguments {
         let result = session.scan(start, &options).await?;
         reach.leave(session).await;
         Ok(result)
+    }
+}
+
+/// A list of terms that a server is asked for.
+#[derive(Debug, Clone)]
+pub(crate) struct TermList {
+    pub(crate) start: AttributesPlusTerm,
+    pub(crate) options: ScanOptions,
+}
+
+impl TermList {
+    /// The terms around that of a query.
+    ///
+    /// # Errors
+    /// [`Error::NotOneTerm`].
+    pub(crate) fn around(query: RpnQuery) -> Result<Self, Error> {
+        let RpnStructure::Op(Operand::AttributesPlusTerm(start)) = query.rpn else {
+            return Err(Error::NotOneTerm);
+        };
+        let mut options = ScanOptions::default();
+        options.attribute_set = Some(query.attribute_set);
+        Ok(Self { start, options })
     }
 }
 

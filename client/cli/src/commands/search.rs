@@ -19,7 +19,7 @@ use crate::batch::{Batch, run_all};
 use crate::commands::connection::ConnectionOptions;
 use crate::commands::facets;
 use crate::commands::fallback::Fallbacks;
-use crate::commands::options::RecordRequest;
+use crate::commands::options::{RecordOutput, RecordRequest};
 use crate::commands::query::{QueryLanguage, QueryReader};
 use crate::commands::target::{NamedTarget, Service, TARGET, TargetClient};
 use crate::console::exit::Exit;
@@ -185,6 +185,10 @@ impl Service for SearchHere {
 
     fn databases(&self) -> &[String] {
         &self.wanted.asked.databases
+    }
+
+    fn records(&mut self) -> Option<&mut RecordOutput> {
+        Some(&mut self.wanted.asked.records)
     }
 
     async fn perform(

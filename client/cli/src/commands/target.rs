@@ -22,13 +22,13 @@ use z3950_asn1::query::Dialects;
 use z3950_asn1::types::InternationalString;
 
 pub(crate) use self::named::{NamedTarget, Unanswered, heading};
-pub(crate) use self::open_session::{Made, OpenSession};
+pub(crate) use self::open_session::{Made, OpenSession, Seen};
 pub(crate) use self::service::{AtTarget, Service, run};
 use crate::answer::{Answer, Ask, Envelope, Job, Piece, Recipient, Writing};
 use crate::commands::connection::{self, ConnectionOptions, Setup};
 use crate::console::exit::Exit;
 use crate::console::logging::shows_apdus;
-use crate::console::output::{Failure, Output, Words};
+use crate::console::output::{Failure, Output};
 use crate::console::pages::Pages;
 use crate::render::shown;
 
@@ -153,17 +153,12 @@ impl TargetClient {
         subject: &str,
         which: &str,
     ) -> (Piece, Answer) {
-        let ResultRecord::Record { external, .. } = slot else {
-            return writing.slot(found, envelope, slot, subject, which);
-        };
         let subject = format!("{subject}: {which}");
-        let (mut piece, answer) = writing.slot(found, envelope, slot, &subject, which);
-        if let Some(open) = &self.open
-            && let Err(words) = open.seen.take(external)
-        {
-            piece.words.push(Words::Error(words));
+        let written = writing.slot(found, envelope, slot, &subject, which);
+        match &self.open {
+            Some(open) => open.seen.note(slot, written),
+            None => written,
         }
-        (piece, answer)
     }
 
     /// Resolves a target. `databases` replace those of the target.

@@ -23,6 +23,7 @@ pub(crate) use self::arguments::Arguments;
 use self::arguments::Variant;
 use self::supply::{Supplied, Supply};
 use crate::answer::{Answer, Envelope, Printed, Writing};
+use crate::commands::options::RecordOutput;
 use crate::commands::target::{AtTarget, NamedTarget, Service, TargetClient, Unanswered};
 use crate::commands::task;
 use crate::console::exit::Exit;
@@ -65,6 +66,10 @@ impl Service for Arguments {
 
     fn databases(&self) -> &[String] {
         &self.databases
+    }
+
+    fn records(&mut self) -> Option<&mut RecordOutput> {
+        Some(&mut self.records)
     }
 
     async fn perform(

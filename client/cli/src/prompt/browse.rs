@@ -1,15 +1,16 @@
 //! `scan` and its settings: the terms of an index (Z39.50-2003 §3.2.8).
 
-use z3950::service::scan::{ScanOptions, ScanResult};
+use z3950::service::scan::ScanResult;
 use z3950::session::Session;
-use z3950_asn1::apdu::{Entry, Operand, RpnStructure};
+use z3950_asn1::apdu::Entry;
 use z3950_asn1::query::Language;
 
 use super::command::{CommandResult, Refusal, number, unquoted};
 use super::query::QueryType;
 use super::shared::{Positionals, has_option};
-use super::state::{Prompt, Scanned};
+use super::state::Prompt;
 use super::waiting::request;
+use crate::commands::scan::TermList;
 use crate::commands::{query, scan};
 use crate::console::exit::Exit;
 use crate::console::output::Output;
@@ -25,23 +26,23 @@ impl Prompt {
                 .await;
         }
         if !text.is_empty() {
-            let scanned = self.start_of_scan(text, None)?;
-            return self.scan_from(scanned, false, output).await;
+            let list = self.start_of_scan(text)?;
+            return self.scan_from(list, false, output).await;
         }
-        let scanned = self.place().and_then(|place| place.scanned.clone());
+        let last = self.place().and_then(|place| place.scanned.clone());
         let none = || Refusal::wrong("there is no scan to continue; use scan TERM");
-        self.scan_from(scanned.ok_or_else(none)?, true, output)
-            .await
+        self.scan_from(last.ok_or_else(none)?, true, output).await
     }
 
     pub(super) async fn set_scan(&mut self, text: &str, output: &mut Output) -> CommandResult {
         let (set, term) = text.split_once(char::is_whitespace).ok_or(Refusal::Usage)?;
-        let scanned = self.start_of_scan(term.trim(), Some(set.to_owned()))?;
-        self.scan_from(scanned, false, output).await
+        let mut list = self.start_of_scan(term.trim())?;
+        list.options = list.options.in_result_set(set);
+        self.scan_from(list, false, output).await
     }
 
     /// Reads the term and its attributes in the query language.
-    fn start_of_scan(&self, text: &str, in_set: Option<String>) -> Result<Scanned, Refusal> {
+    fn start_of_scan(&self, text: &str) -> Result<TermList, Refusal> {
         let text = unquoted(text);
         let language = match self.settings.query_type {
             _ if text.starts_with('@') => Language::Pqf,
@@ -59,44 +60,33 @@ impl Prompt {
         if let Some(place) = self.here() {
             query = place.adapted(&query)?;
         }
-        match query.rpn {
-            RpnStructure::Op(Operand::AttributesPlusTerm(last)) => Ok(Scanned {
-                attribute_set: query.attribute_set,
-                last,
-                in_set,
-            }),
-            _ => Err(Refusal::wrong("scan takes one term, not a query")),
-        }
+        let list = TermList::around(query);
+        let mut list = list.map_err(|_| Refusal::wrong("scan takes one term, not a query"))?;
+        list.options.other_info = self.settings.other_info();
+        Ok(list)
     }
 
     async fn scan_from(
         &mut self,
-        scanned: Scanned,
+        mut list: TermList,
         goes_on: bool,
         output: &mut Output,
     ) -> CommandResult {
-        let settings = &self.settings;
-        let mut options = ScanOptions::default();
+        let (settings, options) = (&self.settings, &mut list.options);
         options.databases = self.searched();
-        options.attribute_set = Some(scanned.attribute_set);
         options.step_size = settings.scan_step;
         // The last term comes first now, and is not shown again.
         options.number_of_terms = settings.scan_size + u64::from(goes_on);
-        options.preferred_position = match goes_on {
-            true => Some(1),
-            false => settings.scan_position,
-        };
-        options.other_info = settings.other_info();
-        let options = match &scanned.in_set {
-            Some(name) => options.in_result_set(name.as_str()),
-            None => options,
+        options.preferred_position = if goes_on {
+            Some(1)
+        } else {
+            settings.scan_position
         };
         let scan = move |session: Session| {
-            let (scanned, options) = (scanned.clone(), options.clone());
-            let start = scanned.last.clone();
-            let answer = async move { session.scan(start, &options).await };
+            let (asked, list) = (list.clone(), list.clone());
+            let answer = async move { session.scan(asked.start, &asked.options).await };
             request(answer, move |state, result, output| {
-                state.scanned(scanned, goes_on, result, output)
+                state.scanned(list, goes_on, result, output)
             })
         };
         self.send_anywhere(scan, output).await
@@ -104,7 +94,7 @@ impl Prompt {
 
     fn scanned(
         &mut self,
-        mut scanned: Scanned,
+        mut list: TermList,
         goes_on: bool,
         mut result: ScanResult,
         output: &mut Output,
@@ -112,7 +102,7 @@ impl Prompt {
         let place = self.here().ok_or(Refusal::Usage)?;
         if goes_on {
             result.position_of_term = None;
-            let is_last = |entry: &Entry| matches!(entry, Entry::TermInfo(info) if info.term == scanned.last.term);
+            let is_last = |entry: &Entry| matches!(entry, Entry::TermInfo(info) if info.term == list.start.term);
             if result.entries.first().is_some_and(is_last) {
                 result.entries.remove(0);
             }
@@ -126,8 +116,8 @@ impl Prompt {
             Entry::SurrogateDiagnostic(_) => None,
         });
         if let (Some(term), Some(opened)) = (last, self.place_mut()) {
-            scanned.last.term = term;
-            opened.scanned = Some(scanned);
+            list.start.term = term;
+            opened.scanned = Some(list);
         }
         let envelope = scan::envelope(&place, String::new());
         Ok(scan::show(false, &place, &envelope, &result, output)?)

@@ -1,5 +1,5 @@
-//! `open` and `init`: sessions by target, profile or URL (RFC 2056 §3), and reconnecting after the server has closed
-//! one.
+//! `open`, `init`, `close`, `sessions` and `use`: sessions by target, profile or URL (RFC 2056 §3), and reconnecting after the
+//! server has closed one.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -17,8 +17,8 @@ use z3950::url::{self, Z3950Url};
 use z3950_asn1::apdu::{DatabaseName, InitializeRequest, OtherInformation};
 use z3950_asn1::format::conventions::Convention;
 
-use super::command::{CommandResult, Refusal};
-use super::search::{of_hits, say_hits};
+use super::command::{CommandResult, Refusal, number};
+use super::search::{hits_in_words, of_hits, say_hits};
 use super::settings::Reconnects;
 use super::state::{ConnectInfo, OpenedSession, Prompt};
 use crate::commands::connection::NOT_SENT;
@@ -247,7 +247,7 @@ impl Prompt {
                 self.passed(1);
                 let mut writer = self.writer(self.settings.output)?;
                 let record = ResultRecord::from(*delivered);
-                let exit = self.write(&record, "the record", &mut writer, output)?;
+                let exit = writer.write(&record, "the record", output)?;
                 writer.printed.end(false, output)?;
                 Ok(exit)
             }
@@ -383,6 +383,60 @@ impl Prompt {
         if let Some(place) = self.place() {
             self.greet("new session opened", &place.session, &place.way, output);
         }
+        Ok(Exit::Delivered)
+    }
+
+    pub(super) async fn close(&mut self, arguments: &str, output: &mut Output) -> CommandResult {
+        if !arguments.is_empty() {
+            return Err(Refusal::Usage);
+        }
+        if self.has_session() && !self.is_open() {
+            self.forget();
+            output.note("the server had already closed the session");
+        } else {
+            let session = self.session()?;
+            self.forget();
+            session.close().await?;
+            output.note("session closed");
+        }
+        self.say_current(output);
+        Ok(Exit::Delivered)
+    }
+
+    fn say_current(&self, output: &Output) {
+        if let Some(place) = self.place() {
+            output.note(&format!("at {}", place.way.name));
+        }
+    }
+
+    pub(super) fn list_sessions(&mut self, _: &str, output: &mut Output) -> CommandResult {
+        if self.places.is_empty() {
+            output.note("no session is open; use open TARGET");
+        }
+        for (index, place) in self.places.iter().enumerate() {
+            let mark = if index == self.current { '*' } else { ' ' };
+            let state = match (&place.result_set, place.session.is_open()) {
+                (_, false) => "ended by the server".to_owned(),
+                (Some(set), true) => hits_in_words(set.hits),
+                (None, true) => "open".to_owned(),
+            };
+            output.line(&format!("{mark}{} {}  {state}", index + 1, place.way.name))?;
+        }
+        Ok(Exit::Delivered)
+    }
+
+    pub(super) fn use_session(&mut self, number: &str, output: &mut Output) -> CommandResult {
+        let number: usize = self::number(number)?;
+        let index = number
+            .checked_sub(1)
+            .filter(|index| *index < self.places.len())
+            .ok_or_else(|| {
+                Refusal::wrong(format!(
+                    "there is no session {number}; sessions lists the open ones"
+                ))
+            })?;
+        self.current = index;
+        self.say_current(output);
         Ok(Exit::Delivered)
     }
 

@@ -1,15 +1,12 @@
-//! Records of a result set by position: ranges as they are typed, and the requests for their records (Z39.50-2003 §3.2.3), a few
-//! at a time.
+//! Records of a result set by position: ranges as they are typed, and how their records are requested (Z39.50-2003 §3.2.3).
 
-use std::collections::VecDeque;
-
+use futures_util::{Stream, StreamExt, stream};
 use z3950::error::{Diagnostics, Error};
+use z3950::pager::{Pager, PagerOptions};
 use z3950::profile::Profile;
 use z3950::service::ResultRecord;
 use z3950::service::present::PresentOptions;
-use z3950::session::Session;
 use z3950_asn1::apdu::{CompSpec, DatabaseName, ElementSpec, External, Specification};
-use z3950_asn1::bib1::diagnostics::Condition;
 use z3950_asn1::oid::Oid;
 use z3950_asn1::types::InternationalString;
 
@@ -20,9 +17,6 @@ use crate::render::counted;
 
 /// How many records to request at once by default.
 const CHUNK: u64 = 20;
-
-/// More records than any server has: larger counts mean all records of a set of unknown size.
-const ENDLESS: u64 = u64::MAX / 2;
 
 /// A range of a result set; positions are from 1.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -108,42 +102,45 @@ impl Prompt {
     }
 
     /// Reads the records of a range.
-    pub(super) fn reader(&self, range: &RecordRange) -> Result<RangeReader, Refusal> {
-        Ok(RangeReader {
-            options: self.present_options(range)?,
-            session: self.session()?,
-            position: range.start,
-            end: range.start.saturating_add(range.count),
-            chunk: self.chunk(),
-            come: VecDeque::new(),
-        })
+    pub(super) fn pager(&self, range: &RecordRange) -> Result<Pager, Refusal> {
+        // A range with an end has all its records, even if the size of the set is unknown.
+        let end = range.start.saturating_add(range.count);
+        let last = (end < u64::MAX).then(|| end.saturating_sub(1));
+        let hits = self.hits(range).or(last);
+        Ok(self.session()?.pager_of(hits, self.pager_options(range)?))
     }
 
-    /// The record at a position of the current set, and its database, if the server names it: in this syntax, or else in the form of
-    /// the settings.
+    /// The record at a position of the current set, and its database, if the server names it: in the first of these syntaxes that
+    /// the server has, or else in the form of the settings.
     pub(super) async fn record_in(
         &self,
-        syntax: Option<Oid>,
+        syntaxes: &[Oid],
         position: u64,
     ) -> Result<(Option<DatabaseName>, External), Refusal> {
-        let mut reader = self.reader(&RecordRange::new(position, 1))?;
-        if syntax.is_some() {
-            reader.options.record_syntax = syntax;
-            reader.options.composition = None;
+        let mut options = self.pager_options(&RecordRange::new(position, 1))?;
+        if let [first, others @ ..] = syntaxes {
+            options.present.record_syntax = Some(*first);
+            options.present.composition = None;
+            options.alternatives = others.iter().copied().map(Some).collect();
         }
-        match reader.next().await? {
-            Some((
-                _,
-                ResultRecord::Record {
-                    database, external, ..
-                },
-            )) => Ok((database.map(DatabaseName), external)),
-            Some((_, ResultRecord::Diagnostic { diagnostic, .. })) => {
+        let mut pager = self.session()?.pager_of(Some(position), options);
+        match pager.record(position).await? {
+            ResultRecord::Record {
+                database, external, ..
+            } => Ok((database.map(DatabaseName), external)),
+            ResultRecord::Diagnostic { diagnostic, .. } => {
                 let reason = Diagnostics(vec![diagnostic]).to_string();
                 Err(Refusal::Because(Exit::Refused, reason))
             }
-            None => Err(Refusal::wrong("the server sent no record")),
         }
+    }
+
+    fn pager_options(&self, range: &RecordRange) -> Result<PagerOptions, Refusal> {
+        let mut options = PagerOptions::default();
+        options.present = self.present_options(range)?;
+        options.chunk_size = self.chunk();
+        options.takes_refusals = false;
+        Ok(options)
     }
 
     /// How the records of a range are requested.
@@ -195,55 +192,13 @@ impl Prompt {
     }
 }
 
-/// Presents records until all of a range have come, as a server may send fewer than requested.
-pub(super) struct RangeReader {
-    session: Session,
-    options: PresentOptions,
-    /// The position of the next record.
-    position: u64,
-    /// The position after the last record.
-    end: u64,
-    chunk: u64,
-    /// Records that have come already.
-    come: VecDeque<ResultRecord>,
-}
-
-impl RangeReader {
-    /// The next record and its position; `None` after the last.
-    pub(super) async fn next(&mut self) -> Result<Option<(u64, ResultRecord)>, Refusal> {
-        if self.come.is_empty() {
-            self.come = self.fetch().await?.into();
-        }
-        let position = self.position;
-        self.position = position.saturating_add(1);
-        Ok(self.come.pop_front().map(|record| (position, record)))
-    }
-
-    /// Presents up to `chunk` records; at least one, unless the size of the set is unknown and it ends here. If the server lacks
-    /// resources, `chunk` is reduced.
-    async fn fetch(&mut self) -> Result<Vec<ResultRecord>, Refusal> {
-        let (position, count) = (self.position, self.end.saturating_sub(self.position));
-        let is_endless = count > ENDLESS;
-        let mut asked = count.min(self.chunk);
-        while asked > 0 {
-            match self.session.present(position, asked, &self.options).await {
-                Err(Error::Refused { diagnostics, .. })
-                    if (asked > 1
-                        && diagnostics.condition() == Some(Condition::RESOURCES_EXHAUSTED.0))
-                        || (is_endless && diagnostics.has(Condition::OUT_OF_RANGE.0)) =>
-                {
-                    asked /= 2;
-                    self.chunk = asked;
-                }
-                Ok(result) if result.records.is_empty() && !is_endless => {
-                    let words = format!("the server sent no record at position {position}");
-                    return Err(Refusal::Because(Exit::Transport, words));
-                }
-                result => return Ok(result?.records),
-            }
-        }
-        Ok(Vec::new())
-    }
+/// The records of a range and their positions.
+pub(super) fn positioned<'a>(
+    pager: &'a mut Pager,
+    range: &RecordRange,
+) -> impl Stream<Item = (u64, Result<ResultRecord, Error>)> + Unpin + use<'a> {
+    let positions = stream::iter(range.start..);
+    positions.zip(pager.stream_range(range.start, range.count))
 }
 
 /// `N`, `N-LAST`, `N+M` or `N+M+SET`, numbers from 1.

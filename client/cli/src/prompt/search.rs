@@ -13,10 +13,10 @@ use z3950_asn1::apdu::{
 };
 
 use super::command::{CommandResult, Refusal, number, parsed, unquoted, words};
-use super::facets::{say_details, say_facets};
 use super::query;
 use super::state::Prompt;
 use super::waiting::{Request, request};
+use crate::commands::facets::{say_details, say_facets};
 use crate::console::exit::Exit;
 use crate::console::output::{Failure, Output};
 use crate::console::report::{outcome_name, unsorted};
@@ -124,10 +124,7 @@ impl Prompt {
             output.warning(&format!("no records came: {}", result.diagnostics));
             exit = Exit::Refused;
         }
-        let mut writer = self.writer(self.settings.output)?;
-        exit = exit.and(self.write_all(1, &result.records, &mut writer, output)?);
-        writer.printed.end(false, output)?;
-        Ok(exit)
+        Ok(exit.and(self.write_all(1, &result.records, false, output)?))
     }
 
     /// Reads a query, with terms in the character set of the settings, and the keys to sort its result by.

@@ -11,9 +11,8 @@ use z3950_marc::charset::Charset;
 use z3950_marc::table::{Columns, DEFAULT_COLUMNS};
 
 use super::command::{CommandResult, Refusal, number, words};
-use super::facets::shown_as;
 use super::query::QueryType;
-use super::settings::{Settings, flag, on_off};
+use super::settings::{Settings, facet_list, flag, on_off, shown_as};
 use super::state::Prompt;
 use crate::commands::query::pointed_out;
 use crate::console::exit::Exit;
@@ -84,6 +83,22 @@ impl Prompt {
             output.gather(self.settings.style_in(format));
         }
         Ok(())
+    }
+
+    pub(super) fn facets(&mut self, text: &str, output: &mut Output) -> CommandResult {
+        match text {
+            "" => {
+                if self.settings.facets.is_none() {
+                    output.note("no facets requested");
+                }
+                for field in self.settings.facets.iter().flat_map(|list| &list.0) {
+                    output.line(&shown_as(field))?;
+                }
+            }
+            "none" => self.settings.facets = None,
+            text => self.settings.facets = Some(facet_list(text)?),
+        }
+        Ok(Exit::Delivered)
     }
 
     pub(super) fn schema(&mut self, name: &str) -> Result<(), Refusal> {

@@ -4,16 +4,16 @@ use std::collections::BTreeMap;
 
 use z3950::error::Error;
 use z3950::plan::SessionDefaults;
-use z3950::profile::SruMethod;
+use z3950::profile::{Attributes, SruMethod};
 use z3950::service::init;
 use z3950::session::Repeat;
 use z3950_asn1::apdu::{
-    IdAuthentication, InfoCategory, Information, InitializeRequest, Options, OtherInformation,
-    OtherInformationUnit, ProtocolVersion, ReferenceId, Schema,
+    AttributeList, IdAuthentication, InfoCategory, Information, InitializeRequest, Options,
+    OtherInformation, OtherInformationUnit, ProtocolVersion, ReferenceId, Schema,
 };
 use z3950_asn1::error::EncodeError;
 use z3950_asn1::format::charset_negotiation::OriginProposal;
-use z3950_asn1::format::facets::FacetList;
+use z3950_asn1::format::facets::{FacetField, FacetList};
 use z3950_asn1::oid::Oid;
 use z3950_asn1::sru::Version as SruVersion;
 use z3950_asn1::types::InternationalString;
@@ -22,6 +22,7 @@ use z3950_marc::table::Columns;
 
 use super::command::Refusal;
 use super::query::QueryType;
+use crate::commands::facets::{field, field_name};
 use crate::render::{Format, Style};
 
 /// When a search or a scan reconnects after the server has closed the session.
@@ -183,6 +184,57 @@ impl Settings {
     }
 }
 
+/// The most fields to request facets of.
+const MAX_FACETS: usize = 100;
+
+/// `author subject:5`, or the attributes of each field as yaz-client takes them, separated by commas:
+/// `@attr 1=author @attr 3=5, @attr 1=subject`.
+pub(super) fn facet_list(text: &str) -> Result<FacetList, Refusal> {
+    let fields: Vec<FacetField> = match text.starts_with('@') {
+        true => text
+            .split(',')
+            .map(by_attributes)
+            .collect::<Result<_, _>>()?,
+        false => text
+            .split_whitespace()
+            .map(|text| field(text).map_err(Refusal::wrong))
+            .collect::<Result<_, _>>()?,
+    };
+    match fields.len() {
+        0..=MAX_FACETS => Ok(FacetList(fields)),
+        _ => Err(Refusal::wrong(format!(
+            "at most {MAX_FACETS} facets can be requested"
+        ))),
+    }
+}
+
+fn by_attributes(field: &str) -> Result<FacetField, Refusal> {
+    let attributes = field.split("@attr").map(str::trim).collect::<Vec<_>>();
+    let Some(("", attributes)) = attributes.split_first().map(|(first, rest)| (*first, rest))
+    else {
+        return Err(Refusal::Usage);
+    };
+    let read: Attributes = attributes.join(",").parse().map_err(Refusal::caused)?;
+    let field = FacetField {
+        attributes: AttributeList(read.0),
+        terms: None,
+    };
+    match field.field() {
+        Some(_) => Ok(field),
+        None => Err(Refusal::wrong(
+            "a facet needs a field, such as @attr 1=author",
+        )),
+    }
+}
+
+/// `author:5`, as the command takes it.
+pub(super) fn shown_as(field: &FacetField) -> String {
+    match field.limit() {
+        Some(limit) => format!("{}:{limit}", field_name(field)),
+        None => field_name(field),
+    }
+}
+
 /// `on` or `off`, or the numbers of yaz-client.
 pub(super) fn flag(text: &str) -> Result<bool, Refusal> {
     match text.trim() {
@@ -199,6 +251,33 @@ pub(super) fn on_off(is_on: bool) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn fields_have_names_or_attributes() {
+        for (text, expected) in [
+            ("author", Some("author 10")),
+            ("author subject:5", Some("author 10, subject 5")),
+            ("@attr 1=author @attr 3=5", Some("author 5")),
+            (
+                "@attr 1=4 , @attr 1=subject @attr 3=2",
+                Some("4 -, subject 2"),
+            ),
+            (":5", None),
+            ("author:x", None),
+            ("@attr 3=5", None),
+            ("@attr x", None),
+            ("@ 1=4", None),
+        ] {
+            let found = facet_list(text).ok().map(|list| {
+                let fields = list.0.iter().map(|field| {
+                    let limit = field.limit().map(|limit| limit.to_string());
+                    format!("{} {}", field_name(field), limit.unwrap_or("-".into()))
+                });
+                fields.collect::<Vec<_>>().join(", ")
+            });
+            assert_eq!(found.as_deref(), expected, "{text}");
+        }
+    }
 
     #[test]
     fn init_follows_the_settings() {

@@ -8,15 +8,13 @@ use clap::{Arg, Command};
 use z3950::service::DEFAULT_RESULT_SET;
 use z3950_asn1::apdu::{DatabaseName, Options};
 use z3950_asn1::query::nearest;
-use z3950_marc::table::Columns;
 
 use super::command::{CommandResult, PromptWord, Refusal, parsed, unquoted};
-use super::facets::shown_as;
+use super::settings::shown_as;
 use super::state::{Lent, Prompt};
-use crate::commands::target::{Made, OpenSession, Service, TargetClient};
+use crate::commands::target::{Made, NamedTarget, OpenSession, Service, TargetClient};
 use crate::console::exit::Exit;
 use crate::console::output::{Failure, Output};
-use crate::render::Format;
 
 /// How words that do not belong to an option are taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,37 +38,39 @@ impl Prompt {
         line: &str,
         output: &mut Output,
     ) -> CommandResult {
+        let Some(asked) = self.asked::<A>(positionals, line, output)? else {
+            return Ok(Exit::Delivered);
+        };
+        self.reopen_if_closed(output).await?;
+        if !self.under_way.is_empty() {
+            let words = "requests are pending; use wait_response first";
+            return Err(Refusal::wrong(words));
+        }
+        let (reach, target) = self.lend::<A>(asked.databases())?;
+        let performed = asked.perform(&reach, &target, output).await;
+        self.take_back();
+        performed.map_err(|failure| match failure {
+            Failure::Usage(words) => Refusal::wrong(words),
+            failure @ Failure::Input { .. } => Refusal::wrong(failure),
+            failure => failure.into(),
+        })
+    }
+
+    /// Reads the arguments of a command; `None` if the line asks for its help, which is shown.
+    fn asked<A: Service>(
+        &self,
+        positionals: Positionals,
+        line: &str,
+        output: &mut Output,
+    ) -> Result<Option<A>, Refusal> {
         let mut command = self.command::<A>();
         let mut given = arguments(&command, positionals, line).map_err(Refusal::wrong)?;
         complete(&command, &mut given, self.defaults());
-        let mut matches = command.try_get_matches_from_mut(given.clone());
-        // A table has the columns and rows of the settings, unless others are given.
-        if let Ok(found) = &matches
-            && found
-                .try_get_one("format")
-                .ok()
-                .flatten()
-                .is_some_and(|format: &Format| format.is_table())
-        {
-            let count = given.len();
-            if let Some(columns) = &self.settings.columns
-                && matches!(found.try_get_one::<Columns>("fields"), Ok(None))
-            {
-                given.insert(0, format!("--fields={columns}"));
-            }
-            let is_given = matches!(found.try_get_one("row_per_copy"), Ok(Some(true)));
-            if self.settings.has_row_per_copy && !is_given {
-                given.insert(0, "--row-per-copy".to_owned());
-            }
-            if given.len() > count {
-                matches = command.try_get_matches_from_mut(given);
-            }
-        }
-        let matches = match matches {
+        let matches = match command.try_get_matches_from_mut(given) {
             Ok(matches) => matches,
             Err(error) if error.kind() == ErrorKind::DisplayHelp => {
                 output.line(error.to_string().trim_end())?;
-                return Ok(Exit::Delivered);
+                return Ok(None);
             }
             Err(error) if error.kind() == ErrorKind::MissingRequiredArgument => {
                 return Err(Refusal::Usage);
@@ -82,15 +82,6 @@ impl Prompt {
                 return Err(Refusal::wrong(words.trim_start_matches("error: ")));
             }
         };
-        if output.is_gathered() && matches!(matches.try_get_one("json"), Ok(Some(true))) {
-            let words = "--json cannot be used with z3950 open --format, which writes one document";
-            return Err(Refusal::wrong(words));
-        }
-        let format = matches.try_get_one::<Format>("format").ok().flatten();
-        if output.is_gathered() && format.is_some_and(|format| *format != self.settings.output) {
-            let words = "--format must be that of z3950 open --format, which writes one document";
-            return Err(Refusal::wrong(words));
-        }
         let is_standard = |word: &PromptWord<'_>| word.meant == "-" || word.meant.ends_with("=-");
         let is_dash = |name| {
             let path = matches.try_get_one::<PathBuf>(name).ok().flatten();
@@ -103,27 +94,46 @@ impl Prompt {
             let words = "standard input is for commands here; name a file";
             return Err(Refusal::wrong(words));
         }
-        let asked = A::from_arg_matches(&matches).map_err(Refusal::wrong)?;
-        self.reopen_if_closed(output).await?;
-        if !self.under_way.is_empty() {
-            let words = "requests are pending; use wait_response first";
+        let mut asked = A::from_arg_matches(&matches).map_err(Refusal::wrong)?;
+        if output.is_gathered() && matches!(matches.try_get_one("json"), Ok(Some(true))) {
+            let words = "--json cannot be used with z3950 open --format, which writes one document";
             return Err(Refusal::wrong(words));
         }
+        let Some(records) = asked.records() else {
+            return Ok(Some(asked));
+        };
+        if output.is_gathered() && records.format != self.settings.output {
+            let words = "--format must be that of z3950 open --format, which writes one document";
+            return Err(Refusal::wrong(words));
+        }
+        // A table has the columns and rows of the settings, unless others are given.
+        if records.format.is_table() {
+            let columns = &self.settings.columns;
+            records.fields = records.fields.take().or_else(|| columns.clone());
+            records.row_per_copy |= self.settings.has_row_per_copy;
+        }
+        Ok(Some(asked))
+    }
+
+    /// Lends the current session to a command, until [`take_back`](Self::take_back). `databases` replace those of the session.
+    fn lend<A: Service>(
+        &mut self,
+        databases: &[String],
+    ) -> Result<(TargetClient, NamedTarget), Refusal> {
         let session = self.session()?;
         let mut target = self.here().ok_or(Refusal::Usage)?;
-        if let names @ [_, ..] = asked.databases() {
-            let names = names.iter().map(|name| DatabaseName::from(name.as_str()));
+        if !databases.is_empty() {
+            let names = databases
+                .iter()
+                .map(|name| DatabaseName::from(name.as_str()));
             Arc::make_mut(&mut target.resolved).databases = names.collect();
         }
         let is_named = session.server_info().options;
-        let set = match A::MAKES_SET && is_named.contains(Options::NAMED_RESULT_SETS) {
-            true => self.next_name(),
-            false => DEFAULT_RESULT_SET.to_owned(),
-        };
-        let read = |failure| match failure {
-            Failure::Usage(words) => Refusal::wrong(words),
-            failure @ Failure::Input { .. } => Refusal::wrong(failure),
-            failure => failure.into(),
+        let is_named = is_named.contains(Options::NAMED_RESULT_SETS);
+        let set = if A::MAKES_SET && is_named {
+            self.next_name()
+        } else {
+            DEFAULT_RESULT_SET.to_owned()
         };
         let reader = self.reader_of_pages();
         let session = OpenSession::new(session, set, self.seen.clone(), reader);
@@ -136,9 +146,7 @@ impl Prompt {
         }
         let client = self.context.client.clone();
         let reach = TargetClient::open(client, session, self.dialects.clone());
-        let performed = asked.perform(&reach, &target, output).await;
-        self.take_back();
-        performed.map_err(read)
+        Ok((reach, target))
     }
 
     /// Adopts what a command of the command line has changed in the session, even if it was interrupted. Returns the message
@@ -198,19 +206,13 @@ impl Prompt {
 /// Adds the defaults of options that were not given.
 fn complete(command: &Command, given: &mut Vec<String>, defaults: Vec<(&str, String)>) {
     let options = given.iter().take_while(|word| *word != "--");
-    let options: Vec<String> = options.cloned().collect();
+    let options = options.filter_map(|word| word.strip_prefix("--"));
+    let options = options.map(|word| word.split('=').next().unwrap_or(word).to_owned());
+    let options: Vec<String> = options.collect();
     for (name, value) in defaults {
-        let is_given = |arg: &Arg| {
-            let mut names = names(arg).into_iter().map(|name| format!("--{name}"));
-            names.any(|name| {
-                let mut options = options.iter();
-                options.any(|word| word.split('=').next() == Some(&*name))
-            })
-        };
         let mut known = command.get_arguments();
-        if let Some(arg) = known.find(|arg| arg.get_long() == Some(name))
-            && !is_given(arg)
-        {
+        let is_open = |arg: &Arg| !names(arg).iter().any(|name| options.contains(name));
+        if known.any(|arg| arg.get_long() == Some(name) && is_open(arg)) {
             given.insert(0, format!("--{name}={value}"));
         }
     }

@@ -4,6 +4,7 @@
 use std::path::Path;
 
 use bytes::Bytes;
+use futures_util::StreamExt;
 use z3950::Record;
 use z3950::retrieve::OutcomeName;
 use z3950::service::ResultRecord;
@@ -18,12 +19,13 @@ use z3950_asn1::record::holdings::table;
 use z3950_marc::iso2709;
 
 use super::command::{CommandResult, Refusal};
-use super::records::RecordRange;
+use super::records::{RecordRange, positioned};
 use super::search::say_diagnostics;
 use super::state::{DEFAULT_DATABASE, Prompt};
 use super::waiting::request;
 use crate::answer::{Answer, Envelope, Piece, Printed, Writing};
 use crate::batch::FileSink;
+use crate::commands::target::Seen;
 use crate::console::exit::Exit;
 use crate::console::output::{Failure, Output};
 use crate::render::{Format, counted, indent, numbered};
@@ -76,16 +78,18 @@ impl Prompt {
     ) -> CommandResult {
         let hits = self.hits(range);
         let mut pages = self.pages(output);
-        let mut reader = self.reader(range)?;
+        let mut pager = self.pager(range)?;
+        let mut records = positioned(&mut pager, range);
         let mut exit = Exit::Delivered;
-        while let Some((position, record)) = reader.next().await? {
+        while let Some((position, record)) = records.next().await {
+            let record = record?;
             self.passed(position);
             let (mut piece, answer) = writer.piece(&record, &format!("record {position}"));
             piece.heading = Some(numbered(position, hits));
             let goes_on =
                 piece.octets.is_empty() || writer.printed.fill(&piece, &mut pages, output).await?;
             output.say(&piece.words);
-            exit = exit.and(self.keep(&record, answer.exit, output));
+            exit = exit.and(answer.exit);
             if !goes_on {
                 break;
             }
@@ -104,12 +108,9 @@ impl Prompt {
         let present = move |session: Session| {
             let answer = async move { session.present(range.start, range.count, &options).await };
             request(answer, move |state, result, output| {
-                let mut writer = state.writer(state.settings.output)?;
-                writer.is_indented = is_indented;
-                let exit = state.write_all(range.start, &result.records, &mut writer, output);
-                writer.printed.end(false, output)?;
+                let exit = state.write_all(range.start, &result.records, is_indented, output)?;
                 say_diagnostics(&result.diagnostics, output);
-                Ok(exit?)
+                Ok(exit)
             })
         };
         self.send(present, output).await
@@ -120,41 +121,18 @@ impl Prompt {
         &mut self,
         start: u64,
         records: &[ResultRecord],
-        writer: &mut RecordWriter,
+        is_indented: bool,
         output: &mut Output,
-    ) -> Result<Exit, Failure> {
+    ) -> CommandResult {
+        let mut writer = self.writer(self.settings.output)?;
+        writer.is_indented = is_indented;
         let mut exit = Exit::Delivered;
         for (position, record) in (start..).zip(records) {
-            let subject = format!("record {position}");
-            exit = exit.and(self.write(record, &subject, writer, output)?);
+            exit = exit.and(writer.write(record, &format!("record {position}"), output)?);
             self.passed(position);
         }
+        writer.printed.end(false, output)?;
         Ok(exit)
-    }
-
-    /// Writes a record, and keeps it as the last one shown.
-    pub(super) fn write(
-        &self,
-        record: &ResultRecord,
-        subject: &str,
-        writer: &mut RecordWriter,
-        output: &mut Output,
-    ) -> Result<Exit, Failure> {
-        let (piece, answer) = writer.piece(record, subject);
-        writer.printed.write(&piece, output)?;
-        output.say(&piece.words);
-        Ok(self.keep(record, answer.exit, output))
-    }
-
-    /// Keeps a record as the last one shown; `exit` is the exit code so far.
-    fn keep(&self, record: &ResultRecord, exit: Exit, output: &Output) -> Exit {
-        if let ResultRecord::Record { external, .. } = record
-            && let Err(words) = self.seen.take(external)
-        {
-            output.error(&words);
-            return exit.and(Exit::Unexpected);
-        }
-        exit
     }
 
     /// Notes that the record at a position has been shown.
@@ -176,6 +154,7 @@ impl Prompt {
                 style,
                 charset: self.record_charset(),
             },
+            seen: Some(self.seen.clone()),
             is_indented: false,
         })
     }
@@ -201,7 +180,10 @@ impl Prompt {
             refused(&Failure::unopened(&error, "save --force FILE replaces it"))
         })?;
         let mut sink = FileSink::new(file, self.settings.style_in(format));
-        let writer = self.writer(format)?;
+        let writer = RecordWriter {
+            seen: None,
+            ..self.writer(format)?
+        };
         let (exit, count) = match self.save_in(&mut sink, path, &range, &writer, output).await {
             Ok(saved) => saved,
             Err(stop) => {
@@ -231,9 +213,11 @@ impl Prompt {
         writer: &RecordWriter,
         output: &Output,
     ) -> Result<(Exit, u64), Refusal> {
-        let mut reader = self.reader(range)?;
+        let mut pager = self.pager(range)?;
+        let mut records = positioned(&mut pager, range);
         let (mut exit, mut count) = (Exit::Delivered, 0);
-        while let Some((position, record)) = reader.next().await? {
+        while let Some((position, record)) = records.next().await {
+            let record = record?;
             let (piece, answer) = writer.piece(&record, &format!("record {position}"));
             if answer.ending.outcome == OutcomeName::Delivered {
                 let added = sink.record(&piece.octets);
@@ -253,9 +237,9 @@ impl Prompt {
     pub(super) async fn holdings(&mut self, text: &str, output: &mut Output) -> CommandResult {
         let position = self.position(text)?;
         // Many servers have no records in the syntax for holdings.
-        let (_, record) = match self.record_in(Some(OPAC), position).await {
+        let (_, record) = match self.record_in(&[OPAC], position).await {
             Ok(found) => found,
-            Err(_) => self.record_in(None, position).await?,
+            Err(_) => self.record_in(&[], position).await?,
         };
         let record = Record::new(record, Some(position)).with_charset(self.record_charset());
         let copies = table(&record.holdings());
@@ -306,15 +290,9 @@ impl Prompt {
         &self,
         position: u64,
     ) -> Result<(Option<DatabaseName>, Bytes), Refusal> {
-        let syntax = self.record_syntaxes().first().copied();
-        let found = self.record_in(syntax.or(Some(USMARC)), position).await;
-        let (database, external) = match found {
-            Err(first) if syntax.is_none() => {
-                let found = self.record_in(Some(UNIMARC), position).await;
-                // If that fails too, the first answer says why.
-                found.map_err(|_| first)?
-            }
-            found => found?,
+        let (database, external) = match self.record_syntaxes().first() {
+            Some(syntax) => self.record_in(&[*syntax], position).await?,
+            None => self.record_in(&[USMARC, UNIMARC], position).await?,
         };
         match RetrievedRecord::of(&external) {
             RetrievedRecord::Marc(octets) => Ok((database, octets)),
@@ -330,25 +308,36 @@ pub(super) struct RecordWriter {
     envelope: Envelope,
     /// What was written to standard output.
     pub(super) printed: Printed,
+    /// Takes the records that are shown.
+    seen: Option<Seen>,
     /// Whether records in XML are indented, one element per line.
     is_indented: bool,
 }
 
 impl RecordWriter {
-    /// A record, or the diagnostic in its place as an error, and the answer that it is. Messages begin with `subject`.
+    /// Writes a record. Messages begin with `subject`.
+    pub(super) fn write(
+        &mut self,
+        record: &ResultRecord,
+        subject: &str,
+        output: &mut Output,
+    ) -> Result<Exit, Failure> {
+        let (piece, answer) = self.piece(record, subject);
+        self.printed.write(&piece, output)?;
+        output.say(&piece.words);
+        Ok(answer.exit)
+    }
+
+    /// A record, or the diagnostic in its place as an error, and the answer that it is.
     fn piece(&self, record: &ResultRecord, subject: &str) -> (Piece, Answer) {
         let envelope = || self.envelope.clone();
-        let external = match record {
-            ResultRecord::Record { external, .. } => external,
-            ResultRecord::Diagnostic { diagnostic, .. } => {
-                let answer = Answer::default().ended(OutcomeName::RecordRefused);
-                let answer = answer.saying(diagnostic.to_string());
-                return self.writing.end(answer, envelope, subject);
-            }
-        };
         let written = self
             .writing
-            .record(Answer::default(), envelope, external, subject);
+            .slot(Answer::default(), envelope, record, subject, subject);
+        let written = match &self.seen {
+            Some(seen) => seen.note(record, written),
+            None => written,
+        };
         let (mut piece, answer) = written;
         if self.is_indented && piece.octets.trim_ascii_start().starts_with(b"<") {
             let indented = str::from_utf8(&piece.octets).map(indent);

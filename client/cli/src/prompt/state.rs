@@ -15,8 +15,7 @@ use z3950::profile::{Profile, Resolved};
 use z3950::session::{End, Session};
 use z3950::target::{Endpoint, Target, redacted};
 use z3950::url::Mode;
-use z3950_asn1::apdu::{AttributesPlusTerm, DatabaseName, InitializeRequest};
-use z3950_asn1::oid::Oid;
+use z3950_asn1::apdu::{DatabaseName, InitializeRequest};
 use z3950_asn1::query::Dialects;
 use z3950_marc::charset::Charset;
 
@@ -25,8 +24,8 @@ use super::questions::Asker;
 use super::settings::{Reconnects, Settings};
 use super::tape::Tape;
 use crate::commands::options::RecordOutput;
-use crate::commands::seen::Seen;
-use crate::commands::target::{NamedTarget, OpenSession};
+use crate::commands::scan::TermList;
+use crate::commands::target::{NamedTarget, OpenSession, Seen};
 use crate::console::exit::Exit;
 use crate::console::output::{Failure, Output};
 use crate::console::pages::{PageReader, Pages};
@@ -405,7 +404,8 @@ pub(super) struct OpenedSession {
     /// The hits of the sets by name.
     pub(super) hits: BTreeMap<String, Option<u64>>,
     pub(super) result_set: Option<CurrentSet>,
-    pub(super) scanned: Option<Scanned>,
+    /// The end of the last scan.
+    pub(super) scanned: Option<TermList>,
     /// Set while a command of the command line uses the session.
     pub(super) lent: Option<Lent>,
 }
@@ -443,14 +443,6 @@ pub(super) struct CurrentSet {
     pub(super) next: u64,
     /// The position of the title that `titles` lists next.
     pub(super) next_title: u64,
-}
-
-/// The end of the last scan.
-#[derive(Debug, Clone)]
-pub(super) struct Scanned {
-    pub(super) attribute_set: Oid,
-    pub(super) last: AttributesPlusTerm,
-    pub(super) in_set: Option<String>,
 }
 
 /// A session lent to a command of the command line.

@@ -16,7 +16,6 @@ use rustyline::{ColorMode, CompletionType, Config, Context, Editor, Helper};
 use z3950_asn1::query::names;
 
 use super::questions::Person;
-use super::script::at_home;
 use super::setters::SETTINGS;
 use super::state::Prompt;
 use super::table::{self, Completes};
@@ -411,6 +410,12 @@ impl Assistant {
 
 fn owned(words: impl Iterator<Item = &'static str>) -> Vec<String> {
     words.map(str::to_owned).collect()
+}
+
+/// A file in the home directory.
+pub(super) fn at_home(name: &str) -> Option<PathBuf> {
+    let home = std::env::var_os("HOME").filter(|home| !home.is_empty())?;
+    Some(PathBuf::from(home).join(name))
 }
 
 #[cfg(test)]

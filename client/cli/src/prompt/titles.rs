@@ -1,10 +1,11 @@
 //! Titles, a numbered line for each record: the `titles` command, and the list after `find` on a terminal.
 
+use futures_util::StreamExt;
 use z3950::Record;
 use z3950::service::ResultRecord;
 
 use super::command::{CommandResult, Refusal};
-use super::records::RecordRange;
+use super::records::{RecordRange, positioned};
 use super::search::TITLES;
 use super::state::Prompt;
 use crate::console::exit::Exit;
@@ -71,9 +72,11 @@ impl Prompt {
     async fn list(&mut self, range: &RecordRange, output: &mut Output) -> CommandResult {
         let hits = self.hits(range);
         let mut pages = self.pages(output);
-        let mut reader = self.reader(range)?;
+        let mut pager = self.pager(range)?;
+        let mut records = positioned(&mut pager, range);
         let mut exit = Exit::Delivered;
-        while let Some((position, record)) = reader.next().await? {
+        while let Some((position, record)) = records.next().await {
+            let record = record?;
             let line = self.title_line(position, hits, &record, output);
             if matches!(record, ResultRecord::Diagnostic { .. }) {
                 exit = exit.and(Exit::Refused);

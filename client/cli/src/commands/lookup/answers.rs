@@ -164,7 +164,7 @@ impl LookupAnswers {
                         recipient.send(words).await;
                     }
                 }
-                let sources = Answer::from(Ending::from(&found)).failed;
+                let sources = Answer::from(Ending::from(&*found)).failed;
                 missing.sources.extend(sources);
                 return Some(FoundAt {
                     ask,

@@ -1,10 +1,18 @@
-//! The open session of the prompt, and what a command leaves in it.
+//! The open session of the prompt, what a command leaves in it, and the records that the prompt has shown: the last one, for
+//! `update`, and all of them in the file of `set_marcdump`.
 
+use std::io::Write;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use z3950::service::ResultRecord;
 use z3950::session::Session;
+use z3950_asn1::apdu::External;
+use z3950_asn1::file::Growing;
+use z3950_asn1::record::RetrievedRecord;
 
-use crate::commands::seen::Seen;
+use crate::answer::{Answer, Piece};
+use crate::console::exit::Exit;
+use crate::console::output::Words;
 use crate::console::pages::PageReader;
 
 /// The open session of the prompt, as a command uses it.
@@ -59,5 +67,66 @@ impl OpenSession {
 
     pub(super) fn lock(&self) -> MutexGuard<'_, Left> {
         self.left.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Takes every record that is shown. A clone is another handle on the same state.
+#[derive(Clone, Default)]
+pub(crate) struct Seen(Arc<Mutex<SeenRecords>>);
+
+#[derive(Default)]
+struct SeenRecords {
+    last: Option<External>,
+    /// The file and its path.
+    file: Option<(String, Growing)>,
+}
+
+impl Seen {
+    /// Takes the record that was written, if it is one. That it cannot be kept is an error of the answer.
+    pub(crate) fn note(
+        &self,
+        slot: &ResultRecord,
+        (mut piece, mut answer): (Piece, Answer),
+    ) -> (Piece, Answer) {
+        if let ResultRecord::Record { external, .. } = slot
+            && let Err(words) = self.take(external)
+        {
+            piece.words.push(Words::Error(words));
+            answer.exit = answer.exit.and(Exit::Unexpected);
+        }
+        (piece, answer)
+    }
+
+    fn kept(&self) -> MutexGuard<'_, SeenRecords> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes a record.
+    ///
+    /// # Errors
+    /// A message if the file cannot be written.
+    pub(crate) fn take(&self, record: &External) -> Result<(), String> {
+        let mut kept = self.kept();
+        kept.last = Some(record.clone());
+        let Some((path, file)) = &mut kept.file else {
+            return Ok(());
+        };
+        let written = file.write_all(&RetrievedRecord::octets_of(record));
+        written.map_err(|error| format!("{path}: {error}"))
+    }
+
+    /// The last record shown.
+    pub(crate) fn last(&self) -> Option<External> {
+        self.kept().last.clone()
+    }
+
+    /// Appends all further records to a file, or to none.
+    pub(crate) fn dump_to(&self, file: Option<(String, Growing)>) {
+        self.kept().file = file;
+    }
+
+    /// The path of that file.
+    pub(crate) fn dump(&self) -> Option<String> {
+        self.kept().file.as_ref().map(|(path, _)| path.clone())
     }
 }

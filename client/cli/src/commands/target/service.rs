@@ -6,6 +6,7 @@ use clap::Args;
 
 use super::{NamedTarget, TARGET, TargetClient};
 use crate::commands::connection::ConnectionOptions;
+use crate::commands::options::RecordOutput;
 use crate::console::exit::Exit;
 use crate::console::interrupt::{Interrupt, Stopped};
 use crate::console::output::{Failure, Output};
@@ -26,6 +27,11 @@ pub(crate) trait Service: Args {
 
     /// The databases given instead of the target's.
     fn databases(&self) -> &[String];
+
+    /// How it writes records, if it does.
+    fn records(&mut self) -> Option<&mut RecordOutput> {
+        None
+    }
 
     /// Checks what needs neither target nor credentials, before a password command runs.
     ///

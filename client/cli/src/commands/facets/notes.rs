@@ -1,93 +1,20 @@
-//! `facets`, and what a search returns besides its hits: whether they are an estimate, the hits of parts of the query
-//! (SearchResult-1, Z39.50-2003 Appendix USR.1), and requested facets.
+//! What the prompt's `find` says of a search besides its hits: whether they are an estimate, the hits of sources and of parts of
+//! the query (SearchResult-1, Z39.50-2003 Appendix USR.1), and the requested facets.
 
-use z3950::profile::Attributes;
 use z3950::service::search::SearchResult;
-use z3950_asn1::apdu::{AttributeList, Query, RpnQuery};
-use z3950_asn1::format::facets::{FacetField, FacetList};
+use z3950_asn1::apdu::{Query, RpnQuery};
+use z3950_asn1::format::facets::FacetList;
 use z3950_asn1::format::search_result1::{
     Databases, QueryExpression, ResultsByDb, SearchInfoReport, SubqueryReport, TermExpression,
 };
 use z3950_asn1::format::sources::{SearchSources, reason};
 
-use super::command::{CommandResult, Refusal};
-use super::state::Prompt;
-use crate::commands::facets::{facet_lines, field, field_name, part_names};
-use crate::console::exit::Exit;
+use super::{facet_lines, field_name, part_names};
 use crate::console::output::{Failure, Output};
 use crate::render::{query as query_on_a_line, term, text_of};
 
-/// The most fields to request facets of.
-const MAX_FACETS: usize = 100;
-
-impl Prompt {
-    pub(super) fn facets(&mut self, text: &str, output: &mut Output) -> CommandResult {
-        match text {
-            "" => {
-                if self.settings.facets.is_none() {
-                    output.note("no facets requested");
-                }
-                for field in self.settings.facets.iter().flat_map(|list| &list.0) {
-                    output.line(&shown_as(field))?;
-                }
-            }
-            "none" => self.settings.facets = None,
-            text => self.settings.facets = Some(facet_list(text)?),
-        }
-        Ok(Exit::Delivered)
-    }
-}
-
-/// `author subject:5`, or the attributes of each field as yaz-client takes them, separated by commas:
-/// `@attr 1=author @attr 3=5, @attr 1=subject`.
-fn facet_list(text: &str) -> Result<FacetList, Refusal> {
-    let fields: Vec<FacetField> = match text.starts_with('@') {
-        true => text
-            .split(',')
-            .map(by_attributes)
-            .collect::<Result<_, _>>()?,
-        false => text
-            .split_whitespace()
-            .map(|text| field(text).map_err(Refusal::wrong))
-            .collect::<Result<_, _>>()?,
-    };
-    match fields.len() {
-        0..=MAX_FACETS => Ok(FacetList(fields)),
-        _ => Err(Refusal::wrong(format!(
-            "at most {MAX_FACETS} facets can be requested"
-        ))),
-    }
-}
-
-fn by_attributes(field: &str) -> Result<FacetField, Refusal> {
-    let attributes = field.split("@attr").map(str::trim).collect::<Vec<_>>();
-    let Some(("", attributes)) = attributes.split_first().map(|(first, rest)| (*first, rest))
-    else {
-        return Err(Refusal::Usage);
-    };
-    let read: Attributes = attributes.join(",").parse().map_err(Refusal::caused)?;
-    let field = FacetField {
-        attributes: AttributeList(read.0),
-        terms: None,
-    };
-    match field.field() {
-        Some(_) => Ok(field),
-        None => Err(Refusal::wrong(
-            "a facet needs a field, such as @attr 1=author",
-        )),
-    }
-}
-
-/// `author:5`, as the command takes it.
-pub(super) fn shown_as(field: &FacetField) -> String {
-    match field.limit() {
-        Some(limit) => format!("{}:{limit}", field_name(field)),
-        None => field_name(field),
-    }
-}
-
 /// Shows what the server returns besides the number of hits, as notes: estimates, and the parts of the query.
-pub(super) fn say_details(result: &SearchResult, query: &Query, output: &Output) {
+pub(crate) fn say_details(result: &SearchResult, query: &Query, output: &Output) {
     if result.is_estimate() {
         output.note("this number is an estimate of the server");
     }
@@ -138,7 +65,7 @@ fn hits_of(sources: &SearchSources) -> Option<String> {
 }
 
 /// Shows the facets of a search.
-pub(super) fn say_facets(
+pub(crate) fn say_facets(
     result: &SearchResult,
     asked: Option<&FacetList>,
     output: &mut Output,
@@ -236,33 +163,6 @@ mod tests {
     use super::*;
     use z3950_asn1::apdu::{DefaultDiagFormat, Term};
     use z3950_asn1::format::sources::SearchSource;
-
-    #[test]
-    fn fields_have_names_or_attributes() {
-        for (text, expected) in [
-            ("author", Some("author 10")),
-            ("author subject:5", Some("author 10, subject 5")),
-            ("@attr 1=author @attr 3=5", Some("author 5")),
-            (
-                "@attr 1=4 , @attr 1=subject @attr 3=2",
-                Some("4 -, subject 2"),
-            ),
-            (":5", None),
-            ("author:x", None),
-            ("@attr 3=5", None),
-            ("@attr x", None),
-            ("@ 1=4", None),
-        ] {
-            let found = facet_list(text).ok().map(|list| {
-                let fields = list.0.iter().map(|field| {
-                    let limit = field.limit().map(|limit| limit.to_string());
-                    format!("{} {}", field_name(field), limit.unwrap_or("-".into()))
-                });
-                fields.collect::<Vec<_>>().join(", ")
-            });
-            assert_eq!(found.as_deref(), expected, "{text}");
-        }
-    }
 
     #[test]
     fn hits_and_failures_of_sources_are_on_one_line() {
