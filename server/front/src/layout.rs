@@ -4,7 +4,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use z3950_server::web::WebBody;
 use z3950_server::web::http::header::{
-    CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderValue, REFERRER_POLICY,
+    CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderValue, LOCATION, REFERRER_POLICY,
     X_CONTENT_TYPE_OPTIONS,
 };
 use z3950_server::web::http::{Response, StatusCode};
@@ -13,7 +13,7 @@ use z3950_server::web::http::{Response, StatusCode};
 const STYLE: &str = include_str!("../templates/style.css");
 
 /// What a page may load, and where its form leads.
-pub(crate) const POLICY: &str = "default-src 'none'; style-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
+const POLICY: &str = "default-src 'none'; style-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
 
 /// The frame of pages.
 #[derive(Clone, Debug)]
@@ -57,6 +57,14 @@ pub(crate) fn style() -> Response<WebBody> {
     let value = HeaderValue::from_static("public, max-age=31536000, immutable");
     answer.headers_mut().insert(CACHE_CONTROL, value);
     answer
+}
+
+/// An answer that leads elsewhere; `None` for what cannot be in a header.
+pub(crate) fn redirect(status: StatusCode, place: &str) -> Option<Response<WebBody>> {
+    let mut answer = with_type(status, "text/plain; charset=utf-8", "");
+    let place = HeaderValue::try_from(place).ok()?;
+    answer.headers_mut().insert(LOCATION, place);
+    Some(answer)
 }
 
 /// An answer of this type.
