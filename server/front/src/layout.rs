@@ -2,6 +2,7 @@
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
+use askama::Template;
 use z3950_server::web::WebBody;
 use z3950_server::web::http::header::{
     CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderValue, LOCATION, REFERRER_POLICY,
@@ -57,6 +58,24 @@ pub(crate) fn style() -> Response<WebBody> {
     let value = HeaderValue::from_static("public, max-age=31536000, immutable");
     answer.headers_mut().insert(CACHE_CONTROL, value);
     answer
+}
+
+/// A page.
+pub(crate) fn html(status: StatusCode, template: &impl Template) -> Response<WebBody> {
+    match template.render() {
+        Ok(page) => page_of(status, page),
+        // Writing to a String cannot fail.
+        Err(error) => with_type(
+            StatusCode::INTERNAL_SERVER_ERROR,
+            "text/plain",
+            error.to_string(),
+        ),
+    }
+}
+
+/// A page with this text.
+pub(crate) fn page_of(status: StatusCode, body: impl Into<WebBody>) -> Response<WebBody> {
+    with_type(status, "text/html; charset=utf-8", body)
 }
 
 /// An answer that leads elsewhere; `None` for what cannot be in a header.
