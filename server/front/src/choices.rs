@@ -50,9 +50,10 @@ impl ShownDatabase {
             let target = text::part(&part.name);
             let title = part.title.as_deref().unwrap_or(target);
             let is_known = parts.iter().any(|known| known.title == title);
-            let title = match is_known {
-                true => format!("{title} ({target})"),
-                false => title.to_owned(),
+            let title = if is_known {
+                format!("{title} ({target})")
+            } else {
+                title.to_owned()
             };
             parts.push(DatabaseChoice {
                 title: text::clean(&title),
@@ -197,6 +198,10 @@ impl Catalogues {
 pub(crate) struct SearchForm {
     pub(crate) query: String,
     pub(crate) catalogues: Catalogues,
+    /// Whether other ways are tried where a search finds nothing or is refused.
+    pub(crate) has_fallback: bool,
+    /// Whether only the best record of an identifier is wanted.
+    pub(crate) has_best: bool,
 }
 
 impl SearchForm {
@@ -217,6 +222,8 @@ impl SearchForm {
         Self {
             query: query.to_owned(),
             catalogues,
+            has_fallback: false,
+            has_best: false,
         }
     }
 

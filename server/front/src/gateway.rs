@@ -8,7 +8,6 @@ mod content;
 mod failure;
 mod locator;
 mod negotiate;
-mod pages;
 mod slots;
 
 #[cfg(test)]
@@ -19,7 +18,6 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use bytes::Bytes;
 use tokio::time::{Instant, timeout};
 use tracing::info;
 use z3950::gopher::{self, GopherOptions};
@@ -30,10 +28,7 @@ use z3950::target::Endpoint;
 use z3950::transport::{Resolve, Routes, SystemResolver};
 use z3950::url::{DEFAULT_GOPHER_PORT, DEFAULT_PORT, GopherUrl, Host, Z3950Url};
 use z3950::{Client, ClientOptions, Record, Timeouts};
-use z3950_server::web::http::header::{
-    ACCEPT, CACHE_CONTROL, CONTENT_SECURITY_POLICY, HeaderValue, LOCATION, REFERRER_POLICY, VARY,
-    X_CONTENT_TYPE_OPTIONS,
-};
+use z3950_server::web::http::header::{ACCEPT, CACHE_CONTROL, HeaderValue, VARY};
 use z3950_server::web::http::request::Parts;
 use z3950_server::web::http::{Method, Response, StatusCode};
 use z3950_server::web::{Standing, Web, WebAnswering, WebBody, WebClient, WebRequest};
@@ -46,7 +41,7 @@ use self::locator::{GatewayRequest, NamedUrl};
 use self::negotiate::{Accept, Representation};
 use self::slots::RequestSlots;
 use crate::choices::{Catalogues, SearchForm};
-use crate::layout::{POLICY, PageLayout, style};
+use crate::layout::{PageLayout, redirect, style};
 use crate::lock::lock;
 use crate::own::{admitted, own_client};
 use crate::text::encoded;
@@ -144,9 +139,6 @@ impl Gateway {
             }
         };
         let headers = response.headers_mut();
-        headers.insert(CONTENT_SECURITY_POLICY, HeaderValue::from_static(POLICY));
-        headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
-        headers.insert(REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
         headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
         headers.insert(VARY, HeaderValue::from_static("Accept"));
         response
@@ -217,16 +209,10 @@ impl Gateway {
             .iter()
             .map(|target| format!("target={}", encoded(target)))
             .collect();
-        let location = match parameters.is_empty() {
-            true => "/search".to_owned(),
-            false => format!("/search?{}", parameters.join("&")),
-        };
-        let mut response = Response::new(WebBody::from(Bytes::new()));
-        *response.status_mut() = StatusCode::SEE_OTHER;
-        let location = HeaderValue::try_from(location);
-        let location = location.map_err(|_| GatewayFailure::bad("the URL is no location"))?;
-        response.headers_mut().insert(LOCATION, location);
-        Ok(response)
+        let mark = if parameters.is_empty() { "" } else { "?" };
+        let place = format!("/search{mark}{}", parameters.join("&"));
+        let response = redirect(StatusCode::SEE_OTHER, &place);
+        response.ok_or_else(|| GatewayFailure::bad("the URL is no location"))
     }
 
     fn passage(

@@ -2,9 +2,10 @@
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
+use askama::Template;
 use z3950_server::web::WebBody;
 use z3950_server::web::http::header::{
-    CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderValue, REFERRER_POLICY,
+    CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderValue, LOCATION, REFERRER_POLICY,
     X_CONTENT_TYPE_OPTIONS,
 };
 use z3950_server::web::http::{Response, StatusCode};
@@ -13,7 +14,7 @@ use z3950_server::web::http::{Response, StatusCode};
 const STYLE: &str = include_str!("../templates/style.css");
 
 /// What a page may load, and where its form leads.
-pub(crate) const POLICY: &str = "default-src 'none'; style-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
+const POLICY: &str = "default-src 'none'; style-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
 
 /// The frame of pages.
 #[derive(Clone, Debug)]
@@ -57,6 +58,32 @@ pub(crate) fn style() -> Response<WebBody> {
     let value = HeaderValue::from_static("public, max-age=31536000, immutable");
     answer.headers_mut().insert(CACHE_CONTROL, value);
     answer
+}
+
+/// A page.
+pub(crate) fn html(status: StatusCode, template: &impl Template) -> Response<WebBody> {
+    match template.render() {
+        Ok(page) => page_of(status, page),
+        // Writing to a String cannot fail.
+        Err(error) => with_type(
+            StatusCode::INTERNAL_SERVER_ERROR,
+            "text/plain",
+            error.to_string(),
+        ),
+    }
+}
+
+/// A page with this text.
+pub(crate) fn page_of(status: StatusCode, body: impl Into<WebBody>) -> Response<WebBody> {
+    with_type(status, "text/html; charset=utf-8", body)
+}
+
+/// An answer that leads elsewhere; `None` for what cannot be in a header.
+pub(crate) fn redirect(status: StatusCode, place: &str) -> Option<Response<WebBody>> {
+    let mut answer = with_type(status, "text/plain; charset=utf-8", "");
+    let place = HeaderValue::try_from(place).ok()?;
+    answer.headers_mut().insert(LOCATION, place);
+    Some(answer)
 }
 
 /// An answer of this type.

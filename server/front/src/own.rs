@@ -5,11 +5,14 @@ use z3950::asn1::bib1::diagnostics::Condition;
 use z3950::service::init;
 use z3950::transport::{BoxStream, Connect, Connecting, Routes};
 use z3950::url::Host;
-use z3950::{Client, ClientOptions, Connection, Error, Timeouts};
+use z3950::{Client, ClientOptions, Error, Timeouts};
 use z3950_server::web::http::StatusCode;
 use z3950_server::web::{Standing, WebClient};
 
-use crate::text::{described, encoded};
+use crate::text::described;
+
+/// The server itself, as a target of [`own_client`].
+pub(crate) const OWN: &str = "z39.50s://localhost";
 
 /// A client whose connections all lead to the server itself, with the rights, limits and login of this client of HTTP.
 pub(crate) fn own_client(asker: &WebClient, mut options: ClientOptions) -> Client {
@@ -20,19 +23,13 @@ pub(crate) fn own_client(asker: &WebClient, mut options: ClientOptions) -> Clien
     Client::with_routes(options, routes)
 }
 
-/// A connection to a database of the server. It has a session of its own, which ends when the connection is dropped.
-pub(crate) async fn connection(client: &WebClient, database: &str) -> Result<Connection, Error> {
-    let own = own_client(client, ClientOptions::default());
-    own.connect(format!("z39.50s://localhost/{}", encoded(database)))
-        .await
-}
-
 /// Whether the server admits the client.
 ///
 /// # Errors
 /// The status of the answer that says why it does not, and the reason in words.
 pub(crate) async fn admitted(client: &WebClient) -> Result<(), (StatusCode, String)> {
-    if let Err(error) = connection(client, "Default").await {
+    let own = own_client(client, ClientOptions::default());
+    if let Err(error) = own.connect(OWN).await {
         let status = match &error {
             Error::InitRejected(_) if is_guessing(error.diagnostics()) => {
                 StatusCode::TOO_MANY_REQUESTS

@@ -1,7 +1,6 @@
 //! The page for people: a search form, the hits of each database as they come, records with their holdings, and downloads. It uses no
 //! script, and searches the server through sessions in the name of the client.
 
-mod answer;
 mod asked;
 mod download;
 mod facets;
@@ -16,16 +15,15 @@ mod sources;
 use std::net::SocketAddr;
 
 use askama::Template;
-use z3950_server::web::http::header::{HeaderValue, LOCATION, RETRY_AFTER};
+use z3950_server::web::http::header::RETRY_AFTER;
 use z3950_server::web::http::request::Parts;
-use z3950_server::web::http::{Method, StatusCode};
-use z3950_server::web::{Web, WebAnswering, WebClient, WebRequest, is_sru};
+use z3950_server::web::http::{Method, Response, StatusCode};
+use z3950_server::web::{Web, WebAnswering, WebBody, WebClient, WebRequest, is_sru};
 
-use self::answer::{PageAnswer, html};
 use self::parameters::Parameters;
 use crate::choices::{Catalogues, SearchForm, ShownDatabase};
 use crate::gateway::Gateway;
-use crate::layout::{PageLayout, heading, style, with_type};
+use crate::layout::{PageLayout, heading, html, redirect, style};
 use crate::own::admitted;
 use crate::text;
 
@@ -35,6 +33,9 @@ const RETRY_SECONDS: u16 = 5;
 const RESERVED_NAMES: [&str; 3] = ["search", "get", "targets"];
 /// What browsers ask every site for. There is none here.
 const ICON: &str = "favicon.ico";
+
+/// An answer.
+type PageAnswer = Response<WebBody>;
 
 /// The page, for [`Server::with_web`](z3950_server::Server::with_web). It answers `/`, `/search` and `/targets`; requests of SRU
 /// for `/` stay SRU's.
@@ -138,7 +139,11 @@ impl CataloguePage {
 
     fn form(&self, client: &WebClient, parameters: &Parameters) -> SearchForm {
         let Parameters { query, targets, .. } = parameters;
-        SearchForm::new(client, query, targets, parameters.ticks)
+        SearchForm {
+            has_fallback: parameters.has_fallback,
+            has_best: parameters.has_best,
+            ..SearchForm::new(client, query, targets, parameters.ticks)
+        }
     }
 
     fn targets(&self, client: &WebClient) -> PageAnswer {
@@ -155,16 +160,9 @@ impl CataloguePage {
     /// Leads to a page under its own path.
     fn moved(&self, page: &str, query: &str) -> PageAnswer {
         let mark = if query.is_empty() { "" } else { "?" };
-        let Ok(page) = HeaderValue::try_from(format!("/{page}{mark}{query}")) else {
-            return self.failure(StatusCode::NOT_FOUND, "There is no such page.");
-        };
-        let mut answer = with_type(
-            StatusCode::PERMANENT_REDIRECT,
-            "text/plain; charset=utf-8",
-            "",
-        );
-        answer.headers_mut().insert(LOCATION, page);
-        answer
+        let place = format!("/{page}{mark}{query}");
+        redirect(StatusCode::PERMANENT_REDIRECT, &place)
+            .unwrap_or_else(|| self.failure(StatusCode::NOT_FOUND, "There is no such page."))
     }
 
     fn failure(&self, status: StatusCode, words: &str) -> PageAnswer {
@@ -259,10 +257,8 @@ fn page_at(path: &str) -> PagePath {
     let known = RESERVED_NAMES.iter();
     let known = known.filter(|name| first.eq_ignore_ascii_case(name));
     match (known.copied().next(), rest) {
-        (None, _) => match path == ICON {
-            true => PagePath::Nothing,
-            false => PagePath::Elsewhere,
-        },
+        (None, _) if path == ICON => PagePath::Nothing,
+        (None, _) => PagePath::Elsewhere,
         // Without a gateway.
         (Some("get"), None) if path == "get" => PagePath::Nothing,
         (Some(name), None) if path == name => PagePath::Page,

@@ -46,7 +46,7 @@ fn from_an_isbn_to_the_record_its_file_and_its_url() {
 }
 
 /// The pages of a server, each with the text of its heading.
-const PAGES: [(&str, &str, &str); 12] = [
+const PAGES: [(&str, &str, &str); 14] = [
     ("start", "/", "Search the catalogue"),
     ("results", "/search?q=war", "Results"),
     (
@@ -57,6 +57,12 @@ const PAGES: [(&str, &str, &str); 12] = [
     ("unusual", "/search?q=war&target=unusual", "Results"),
     ("unusual-record", "/search?q=war&target=unusual&at=1", "War"),
     ("nothing", "/search?q=zyxwvut", "Results"),
+    (
+        "other-ways",
+        "/search?q=%40attr+1%3D1003+%40attr+6%3D3+austen&fallback=1",
+        "Results",
+    ),
+    ("best", "/search?q=isbn:9780141439587&best=1", "Results"),
     (
         "record",
         "/search?q=isbn:9780141439587&target=books&at=1",

@@ -5,17 +5,16 @@ use z3950::Record;
 use z3950::url::Z3950Url;
 use z3950_server::web::WebBody;
 use z3950_server::web::http::header::{
-    ALLOW, CONTENT_DISPOSITION, CONTENT_TYPE, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE,
+    ALLOW, CONTENT_DISPOSITION, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE,
 };
 use z3950_server::web::http::{Response, StatusCode};
 
 use super::content::{self, GatewayContent};
-use super::failure::GatewayFailure;
+use super::failure::{GatewayFailure, GatewayLink};
 use super::negotiate::{Accept, Representation};
-use super::pages::{FailurePage, RecordPage};
 use crate::choices::SearchForm;
 use crate::files::{FORMATS, file_name};
-use crate::layout::PageLayout;
+use crate::layout::{PageLayout, with_type};
 use crate::shown::ShownRecord;
 use crate::text::{clean, cut, encoded, part};
 
@@ -106,10 +105,8 @@ pub(super) fn told(
         Some(page) => ("text/html; charset=utf-8", page),
         None => ("text/plain; charset=utf-8", failure.to_text()),
     };
-    let mut response = Response::new(WebBody::from(body));
-    *response.status_mut() = failure.status;
+    let mut response = with_type(failure.status, media_type, body);
     let headers = response.headers_mut();
-    headers.insert(CONTENT_TYPE, HeaderValue::from_static(media_type));
     match failure.status {
         StatusCode::TOO_MANY_REQUESTS => {
             headers.insert(RETRY_AFTER, RETRY_SECONDS.into());
@@ -128,15 +125,33 @@ pub(super) fn told(
 
 /// A successful answer.
 pub(super) fn answer(content: &GatewayContent, docid: &[u8]) -> Response<WebBody> {
-    let mut response = Response::new(WebBody::from(content.octets.clone()));
-    let headers = response.headers_mut();
-    headers.insert(CONTENT_TYPE, HeaderValue::from_static(content.media_type));
+    let mut response = with_type(StatusCode::OK, content.media_type, content.octets.clone());
     if let Some(extension) = content.extension {
         let name = file_name(docid, extension);
         let value = HeaderValue::try_from(format!("attachment; filename=\"{name}\""));
         if let Ok(value) = value {
-            headers.insert(CONTENT_DISPOSITION, value);
+            response.headers_mut().insert(CONTENT_DISPOSITION, value);
         }
     }
     response
+}
+
+/// The page of a record.
+#[derive(Template)]
+#[template(path = "gateway/record.html")]
+struct RecordPage<'a> {
+    layout: &'a PageLayout,
+    record: ShownRecord,
+}
+
+/// The page that says why there is none.
+#[derive(Template)]
+#[template(path = "gateway/failure.html")]
+struct FailurePage<'a> {
+    layout: &'a PageLayout,
+    title: &'a str,
+    words: &'a str,
+    links: &'a [GatewayLink],
+    /// The form with the URL, to be mended, if there is a page for searches.
+    form: Option<SearchForm>,
 }

@@ -6,6 +6,7 @@ use z3950::asn1::record::RetrievedRecord;
 use z3950::gopher::{Body, MenuItem, Reply};
 
 use super::negotiate::Representation;
+use crate::files::FileFormat;
 use crate::text::printable;
 
 /// The contents of an answer.
@@ -58,13 +59,13 @@ pub(super) fn of_record(
     source: &str,
     form: Representation,
 ) -> Option<GatewayContent> {
-    if let Some(format) = form.file_format() {
-        let octets = format.alone(record, source).ok()?;
-        return GatewayContent::file(format.media_type, format.extension, octets);
-    }
-    let retrieved = || record.retrieved();
     match form {
-        Representation::Xml => match retrieved() {
+        Representation::File(name) => {
+            let format = FileFormat::named(name)?;
+            let octets = format.alone(record, source).ok()?;
+            GatewayContent::file(format.media_type, format.extension, octets)
+        }
+        Representation::Xml => match record.retrieved() {
             RetrievedRecord::Xml(octets) => GatewayContent::file("application/xml", "xml", octets),
             _ => None,
         },
@@ -76,14 +77,14 @@ pub(super) fn of_record(
             Some(GatewayContent::text(&text))
         }
         Representation::Raw => {
-            let (media_type, extension) = match retrieved() {
+            let (media_type, extension) = match record.retrieved() {
                 RetrievedRecord::Marc(_) => ("application/marc", "mrc"),
                 RetrievedRecord::Xml(_) => ("application/xml", "xml"),
                 _ => (OCTETS, "bin"),
             };
             GatewayContent::file(media_type, extension, record.octets())
         }
-        _ => None,
+        Representation::Html => None,
     }
 }
 

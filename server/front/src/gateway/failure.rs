@@ -14,7 +14,6 @@ use z3950::{Error, Query};
 use z3950_server::web::WebClient;
 use z3950_server::web::http::StatusCode;
 
-use super::pages::GatewayLink;
 use crate::layout::heading;
 use crate::own::is_guessing;
 use crate::text::{chain, clean, encoded};
@@ -32,6 +31,13 @@ pub(super) struct GatewayFailure {
     pub(super) links: Vec<GatewayLink>,
     /// Whether the server was reached, and did not answer in time.
     is_late: bool,
+}
+
+/// Where to go on.
+#[derive(Clone, Debug)]
+pub(super) struct GatewayLink {
+    pub(super) path: String,
+    pub(super) words: String,
 }
 
 impl GatewayFailure {
@@ -69,9 +75,10 @@ impl GatewayFailure {
 
     /// What a page about it begins with.
     pub(super) fn title(&self) -> &'static str {
-        match self.is_late {
-            true => "No answer in time",
-            false => heading(self.status),
+        if self.is_late {
+            "No answer in time"
+        } else {
+            heading(self.status)
         }
     }
 
@@ -92,9 +99,10 @@ impl GatewayFailure {
         let condition = outcome.diagnostics().first().and_then(condition);
         let status = match name {
             _ if is_own && condition == Some(Condition::DATABASE_ACCESS_DENIED) => {
-                match has_login {
-                    true => StatusCode::FORBIDDEN,
-                    false => StatusCode::UNAUTHORIZED,
+                if has_login {
+                    StatusCode::FORBIDDEN
+                } else {
+                    StatusCode::UNAUTHORIZED
                 }
             }
             _ if condition == Some(Condition::COMBINATION) => StatusCode::BAD_REQUEST,

@@ -7,22 +7,10 @@ use crate::files::FileFormat;
 /// A form of records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Representation {
-    /// ISO 2709, as received if it was (RFC 2220).
-    Marc,
-    /// MARCXML (RFC 6207).
-    MarcXml,
+    /// A format of files, by its name.
+    File(&'static str),
     /// XML as received.
     Xml,
-    /// MARC-in-JSON, or the elements of another syntax.
-    Json,
-    /// MARCMaker text.
-    Mrk,
-    /// Dublin Core, in the XML of OAI-PMH.
-    DublinCore,
-    /// A table (RFC 4180).
-    Csv,
-    /// A table for spreadsheet programs.
-    Spreadsheet,
     /// Lines for people.
     Text,
     /// A page for people.
@@ -31,22 +19,22 @@ pub(super) enum Representation {
     Raw,
 }
 
+/// ISO 2709, as received if it was (RFC 2220).
+const MARC: Representation = Representation::File("marc");
+/// MARCXML (RFC 6207).
+const MARCXML: Representation = Representation::File("marcxml");
+/// MARC-in-JSON, or the elements of another syntax.
+const JSON: Representation = Representation::File("json");
+
 impl Representation {
     /// The form that the parameter `format` names.
     pub(super) fn by_name(name: &str) -> Option<Self> {
-        Some(match name {
-            "marc" => Self::Marc,
-            "marcxml" => Self::MarcXml,
-            "json" => Self::Json,
-            "mrk" => Self::Mrk,
-            "dc" => Self::DublinCore,
-            "csv" => Self::Csv,
-            "spreadsheet" => Self::Spreadsheet,
-            "text" => Self::Text,
-            "html" => Self::Html,
-            "raw" => Self::Raw,
-            _ => return None,
-        })
+        match name {
+            "text" => Some(Self::Text),
+            "html" => Some(Self::Html),
+            "raw" => Some(Self::Raw),
+            name => FileFormat::named(name).map(|format| Self::File(format.name)),
+        }
     }
 
     /// The names for the parameter `format`.
@@ -56,28 +44,14 @@ impl Representation {
     /// The type and subtypes that stand for the form.
     fn media_types(self) -> &'static [(&'static str, &'static str)] {
         match self {
-            Self::Marc => &[("application", "marc")],
-            Self::MarcXml => &[("application", "marcxml+xml")],
+            MARC => &[("application", "marc")],
+            MARCXML => &[("application", "marcxml+xml")],
+            JSON => &[("application", "json")],
             Self::Xml => &[("text", "xml"), ("application", "xml")],
-            Self::Json => &[("application", "json")],
             Self::Text => &[("text", "plain")],
             Self::Html => &[("text", "html")],
-            Self::Csv | Self::Spreadsheet | Self::Mrk | Self::DublinCore | Self::Raw => &[],
+            Self::File(_) | Self::Raw => &[],
         }
-    }
-
-    /// The format of files that it is, if it is one.
-    pub(super) fn file_format(self) -> Option<&'static FileFormat> {
-        FileFormat::named(match self {
-            Self::Marc => "marc",
-            Self::MarcXml => "marcxml",
-            Self::Json => "json",
-            Self::Mrk => "mrk",
-            Self::DublinCore => "dc",
-            Self::Csv => "csv",
-            Self::Spreadsheet => "spreadsheet",
-            Self::Xml | Self::Text | Self::Html | Self::Raw => return None,
-        })
     }
 }
 
@@ -105,11 +79,11 @@ impl Accept {
 
     /// The forms of a record that are acceptable, best first. Among equals, the record syntax that the URL names decides.
     pub(super) fn ranked(&self, requested: Option<Oid>) -> Vec<Representation> {
-        use Representation::{Html, Json, Marc, MarcXml, Text, Xml};
+        use Representation::{Html, Text, Xml};
         let mut forms = match requested {
-            Some(oid::XML) => vec![MarcXml, Xml, Marc, Json, Text, Html],
-            Some(oid::SUTRS) => vec![Text, Marc, MarcXml, Xml, Json, Html],
-            _ => vec![Marc, MarcXml, Xml, Json, Text, Html],
+            Some(oid::XML) => vec![MARCXML, Xml, MARC, JSON, Text, Html],
+            Some(oid::SUTRS) => vec![Text, MARC, MARCXML, Xml, JSON, Html],
+            _ => vec![MARC, MARCXML, Xml, JSON, Text, Html],
         };
         forms.retain(|form| self.weight(*form) > 0);
         forms.sort_by_key(|form| std::cmp::Reverse(self.weight(*form)));
@@ -178,10 +152,10 @@ fn thousandths(text: &str) -> Option<u16> {
         "1" => 1000,
         _ => return None,
     };
-    let part: u16 = match is_number {
-        true => format!("{part:0<3}").parse().ok()?,
-        false => return None,
-    };
+    if !is_number {
+        return None;
+    }
+    let part: u16 = format!("{part:0<3}").parse().ok()?;
     (whole + part <= 1000).then_some(whole + part)
 }
 
@@ -192,23 +166,23 @@ mod tests {
     #[test]
     fn the_best_acceptable_form_comes_first() {
         use Representation::*;
-        const ALL: &[Representation] = &[Marc, MarcXml, Xml, Json, Text, Html];
+        const ALL: &[Representation] = &[MARC, MARCXML, Xml, JSON, Text, Html];
         for (accept, expected) in [
             ("", ALL),
             ("*/*", ALL),
-            ("application/json", &[Json]),
+            ("application/json", &[JSON]),
             ("text/*", &[Xml, Text, Html]),
             (
                 "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8",
-                &[Html, Xml, Marc, MarcXml, Json, Text],
+                &[Html, Xml, MARC, MARCXML, JSON, Text],
             ),
             (
                 "application/marc;q=0.5, application/marcxml+xml",
-                &[MarcXml, Marc],
+                &[MARCXML, MARC],
             ),
             (
                 "*/*, application/marc;q=0",
-                &[MarcXml, Xml, Json, Text, Html],
+                &[MARCXML, Xml, JSON, Text, Html],
             ),
             ("TEXT/PLAIN ; Q=0.001", &[Text]),
             ("image/png", &[]),
@@ -219,7 +193,7 @@ mod tests {
             assert_eq!(accept.ranked(None), expected, "{accept:?}");
         }
         let any = Accept::read(["*/*"].into_iter());
-        assert_eq!(any.ranked(Some(oid::XML)).first(), Some(&MarcXml));
+        assert_eq!(any.ranked(Some(oid::XML)).first(), Some(&MARCXML));
         assert_eq!(any.ranked(Some(oid::SUTRS)).first(), Some(&Text));
     }
 

@@ -12,8 +12,6 @@ use crate::text::cut;
 /// What was typed.
 #[derive(Clone, Debug)]
 pub(super) enum PageQuery {
-    /// A URL to follow.
-    Url,
     Identifier(Identifier),
     /// A query, and its language.
     Query(Box<Query>, Language),
@@ -29,9 +27,6 @@ impl PageQuery {
     /// # Errors
     /// What is wrong with the query.
     pub(super) fn read(text: &str) -> Result<Self, QueryError> {
-        if is_url(text) {
-            return Ok(Self::Url);
-        }
         let query = |query, language| Ok(Self::Query(Box::new(query), language));
         match Language::of_typed(text) {
             (language @ Language::Pqf, text) => return query(Query::pqf(text)?, language),
@@ -60,7 +55,6 @@ impl PageQuery {
     /// What it was taken for.
     pub(super) fn words(&self) -> String {
         match self {
-            Self::Url => "a URL".to_owned(),
             Self::Identifier(identifier) => match identifier.kind {
                 Kind::Isbn => format!("the ISBN {}", identifier.text),
                 Kind::Issn => format!("the ISSN {}", identifier.text),
@@ -86,7 +80,6 @@ impl PageQuery {
     pub(super) fn hints(&self, text: &str) -> Vec<(String, Option<String>)> {
         let mut hints = Vec::new();
         let doubt = match self {
-            Self::Url => None,
             Self::Identifier(identifier) => identifier.doubt(),
             Self::Query(..) => identifier(text).and_then(|identifier| identifier.doubt()),
         };
@@ -118,7 +111,7 @@ fn is_clear(identifier: &Identifier) -> bool {
 }
 
 /// Whether a text is a URL that is followed, or one that nobody searches for.
-fn is_url(text: &str) -> bool {
+pub(super) fn is_url(text: &str) -> bool {
     let lower = text.to_ascii_lowercase();
     let known = ["z39.50r:", "z39.50s:", "gopher:", "http:", "https:"];
     let is_one = known.iter().any(|scheme| lower.starts_with(scheme));
@@ -209,11 +202,13 @@ mod tests {
             ("urn:isbn:0141439513", "the ISBN 0141439513"),
             ("URN:ISSN:0028-0836", "the ISSN 0028-0836"),
             ("0028-0836", "the ISSN 0028-0836"),
-            ("z39.50r://lib.example/cat?id7", "a URL"),
-            ("gopher://lib.example/", "a URL"),
         ] {
+            assert!(!is_url(text), "{text}");
             let asked = PageQuery::read(text).map(|asked| asked.words());
             assert_eq!(asked.as_deref(), Ok(expected), "{text}");
+        }
+        for url in ["z39.50r://lib.example/cat?id7", "gopher://lib.example/"] {
+            assert!(is_url(url), "{url}");
         }
         assert!(PageQuery::read("@and war").is_err());
         assert!(PageQuery::read("nosuchindex:war").is_err());

@@ -2,41 +2,31 @@
 //! cannot be in the file.
 
 use askama::Template;
+use z3950::find::Event;
 use z3950::{Error, Record};
-use z3950_server::web::WebClient;
 use z3950_server::web::http::StatusCode;
 use z3950_server::web::http::header::{CONTENT_DISPOSITION, HeaderValue};
 
-use super::CataloguePage;
-use super::answer::{PageAnswer, html};
-use super::asked::PageQuery;
-use super::hits::hits;
+use super::hits::{PageSearch, failure};
 use super::parameters::Parameters;
 use super::record::status_of;
 use super::search::{MAX_FILE, PAGE};
 use super::sources;
-use crate::choices::Catalogues;
+use super::{CataloguePage, PageAnswer};
 use crate::files::{FORMATS, FileFormat, file_name};
-use crate::layout::{PageLayout, with_type};
+use crate::layout::{PageLayout, html, with_type};
 use crate::text::{clean, described};
 
 /// Octets of a file of several records.
 const MAX_OCTETS: usize = 16 << 20;
-/// Records that are read at a time.
-const STEP: u64 = 100;
 /// Records that cannot be in a file, as far as they are named.
 const MAX_LEFT_OUT: usize = 100;
 
 impl CataloguePage {
     /// A file of records, or a page that names those that cannot be in it and leads to a file of the others.
-    pub(super) async fn download(
-        &self,
-        parameters: &Parameters,
-        targets: &[String],
-        asked: &PageQuery,
-        client: &WebClient,
-    ) -> PageAnswer {
-        let fail = |status, words: &str| self.problem(status, words, client, parameters);
+    pub(super) async fn download(&self, search: &PageSearch) -> PageAnswer {
+        let parameters = &search.parameters;
+        let fail = |status, words: &str| self.problem(status, words, &search.web, parameters);
         let format = parameters.format.as_deref();
         let Some(format) = format.and_then(FileFormat::named) else {
             let names: Vec<&str> = FORMATS.iter().map(|format| format.name).collect();
@@ -46,31 +36,19 @@ impl CataloguePage {
             );
             return fail(StatusCode::NOT_FOUND, &words);
         };
-        if parameters.at.is_some() && targets.len() > 1 {
-            let words = "Several databases have a record at this position: in=NAME says which.";
-            return fail(StatusCode::BAD_REQUEST, words);
-        }
-        let mut file = RecordFile {
-            format,
-            catalogues: Catalogues::of(client),
-            written: Vec::new(),
-            octets: 0,
-            left_out: Vec::new(),
-            count: 0,
-            failed: None,
-            has_other_form: false,
-            alone: None,
+        let mut file = RecordFile::new(format);
+        let targets = &search.targets;
+        // The best record is that of all; files of several databases have the records of the first one first.
+        let together = if search.is_for_best() {
+            targets.len().max(1)
+        } else {
+            1
         };
-        for target in targets {
-            let read = file.read(target, parameters, asked, client).await;
-            if let Err(error) = read {
-                if targets.len() == 1 {
-                    return fail(status_of(&error), &described(&error));
-                }
-                file.failed.get_or_insert(status_of(&error));
-                let place = file.catalogues.title(target);
-                file.leave_out(place, String::new(), described(&error));
-            }
+        for databases in targets.chunks(together) {
+            file.read(databases, search).await;
+        }
+        if let (1, 0, Some(error)) = (targets.len(), file.count, &file.failed) {
+            return fail(status_of(error), &described(error));
         }
         if file.count == 0 && file.left_out.is_empty() {
             let words = match parameters.at {
@@ -80,9 +58,10 @@ impl CataloguePage {
             return fail(StatusCode::NOT_FOUND, words);
         }
         let is_complete = file.left_out.is_empty();
-        match is_complete || parameters.may_be_incomplete && !file.written.is_empty() {
-            true => file.answer(is_complete),
-            false => self.left_out(file, parameters, targets),
+        if is_complete || parameters.may_be_incomplete && !file.written.is_empty() {
+            file.answer(is_complete)
+        } else {
+            self.left_out(file, parameters, targets)
         }
     }
 
@@ -122,22 +101,22 @@ impl CataloguePage {
             back,
             records: file.left_out,
         };
-        html(file.failed.unwrap_or(StatusCode::NOT_FOUND), &page)
+        let status = file.failed.as_ref().map(status_of);
+        html(status.unwrap_or(StatusCode::NOT_FOUND), &page)
     }
 }
 
 /// A file that is being written.
 struct RecordFile {
     format: &'static FileFormat,
-    catalogues: Catalogues,
     written: Vec<Vec<u8>>,
     /// Of those written.
     octets: usize,
     left_out: Vec<LeftOutRecord>,
     /// How many records there are, written or left out.
     count: u64,
-    /// The status that tells of the first failure at a server that has the records.
-    failed: Option<StatusCode>,
+    /// The first failure at a server that has the records.
+    failed: Option<Error>,
     /// Whether another format helps one of those left out.
     has_other_form: bool,
     /// The name of a file of one record that was asked for alone.
@@ -145,82 +124,88 @@ struct RecordFile {
 }
 
 impl RecordFile {
-    /// Reads the records of a database that the parameters name.
-    ///
-    /// # Errors
-    /// Why it has no answer.
-    async fn read(
-        &mut self,
-        target: &str,
-        parameters: &Parameters,
-        asked: &PageQuery,
-        client: &WebClient,
-    ) -> Result<(), Error> {
+    fn new(format: &'static FileFormat) -> Self {
+        Self {
+            format,
+            written: Vec::new(),
+            octets: 0,
+            left_out: Vec::new(),
+            count: 0,
+            failed: None,
+            has_other_form: false,
+            alone: None,
+        }
+    }
+
+    /// Reads the records of databases that the parameters name.
+    async fn read(&mut self, databases: &[String], search: &PageSearch) {
+        let parameters = &search.parameters;
         let room = MAX_FILE.saturating_sub(self.count);
-        let (mut start, most) = match (parameters.at, parameters.has_all) {
+        let (start, most) = match (parameters.at, parameters.has_all) {
             (Some(at), _) => (at, 1),
             (None, true) => (1, room),
             (None, false) => (parameters.start.unwrap_or(1), PAGE.min(room)),
         };
-        let end = start.saturating_add(most);
-        while start < end && self.octets <= MAX_OCTETS {
-            let query = (asked, &*parameters.narrowings);
-            let range = (start, STEP.min(end - start));
-            let Some(found) = hits(client, target, query, range, false).await? else {
-                break;
-            };
-            for (record, position) in found.records.iter().zip(start..) {
-                self.put(record, (target, position), parameters.at.is_some());
-            }
-            let came = u64::try_from(found.records.len()).unwrap_or(u64::MAX);
-            start = start.saturating_add(came);
-            if came == 0 || start > found.count {
-                break;
+        if most == 0 {
+            return;
+        }
+        let title = |target: usize| {
+            let name = databases.get(target).map_or("", String::as_str);
+            search.catalogues.title(name)
+        };
+        let mut events = search.find(databases, search.wanted(start, most));
+        while let Some(event) = events.next().await {
+            match event {
+                Event::Record {
+                    target,
+                    position,
+                    record,
+                } => {
+                    let record = Record::of(record, Some(position));
+                    let place = format!("Record {position} of {}", title(target));
+                    self.put(record, place, parameters.at.is_some());
+                }
+                Event::Done { target, error, .. } => {
+                    if let Some(error) = failure(error) {
+                        self.leave_out(title(target), String::new(), described(&error));
+                        self.failed.get_or_insert(error);
+                    }
+                }
+                _ => {}
             }
         }
-        Ok(())
     }
 
-    fn put(
-        &mut self,
-        record: &Result<Record, Error>,
-        (target, position): (&str, u64),
-        is_alone: bool,
-    ) {
+    fn put(&mut self, record: Result<Record, Error>, place: String, is_alone: bool) {
         self.count += 1;
-        let (title, result) = match record {
-            Ok(record) => {
-                let source = sources::names(record).join(" | ");
-                let octets = match is_alone {
-                    true => self.format.alone(record, &source),
-                    false => self.format.written(record, &source),
-                };
-                self.has_other_form |= octets.is_err();
-                (record.title(), octets)
-            }
+        let record = match record {
+            Ok(record) => record,
             Err(error) => {
-                self.failed.get_or_insert(status_of(error));
-                (None, Err(described(error)))
+                self.leave_out(place, String::new(), described(&error));
+                self.failed.get_or_insert(error);
+                return;
             }
         };
-        let result = match result {
-            Ok(octets) if self.octets.saturating_add(octets.len()) > MAX_OCTETS => {
-                Err(format!("a file has at most {} MiB", MAX_OCTETS >> 20))
-            }
-            result => result,
+        let source = sources::names(&record).join(" | ");
+        let octets = if is_alone {
+            self.format.alone(&record, &source)
+        } else {
+            self.format.written(&record, &source)
         };
-        match result {
-            Ok(octets) => {
+        let why = match octets {
+            Ok(octets) if self.octets.saturating_add(octets.len()) <= MAX_OCTETS => {
                 self.octets += octets.len();
                 self.written.push(octets);
-                let record = record.as_ref().ok().filter(|_| is_alone);
-                self.alone = record.map(|record| name_of(record, self.format.extension));
+                self.alone = is_alone.then(|| name_of(&record, self.format.extension));
+                return;
             }
+            Ok(_) => format!("a file has at most {} MiB", MAX_OCTETS >> 20),
             Err(why) => {
-                let place = format!("Record {position} of {}", self.catalogues.title(target));
-                self.leave_out(place, clean(&title.unwrap_or_default()), why);
+                self.has_other_form = true;
+                why
             }
-        }
+        };
+        self.leave_out(place, clean(&record.title().unwrap_or_default()), why);
     }
 
     fn leave_out(&mut self, place: String, title: String, why: String) {

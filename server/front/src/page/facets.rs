@@ -1,15 +1,17 @@
 //! Facets: the most frequent terms of subjects, authors and years among the records found in a database, as links that narrow the
 //! search (facets of Index Data, 1.2.840.10003.10.1000.81.5).
 
-use askama::Template;
-use z3950::asn1::apdu::{Query as AnyQuery, StringOrNumeric, Term};
-use z3950::asn1::format::facets::{FacetField, FacetList};
-use z3950::service::search::SearchOptions;
-use z3950::{Connection, Query};
+use std::slice;
 
+use askama::Template;
+use z3950::Query;
+use z3950::asn1::apdu::{StringOrNumeric, Term};
+use z3950::asn1::format::facets::{FacetField, FacetList};
+use z3950::find::Event;
+
+use super::hits::PageSearch;
 use super::parameters::Parameters;
 use super::sources;
-use crate::choices::Catalogues;
 use crate::text::clean;
 
 /// A field by whose terms searches are narrowed.
@@ -79,27 +81,20 @@ pub(super) fn narrowed(query: Query, narrowings: &[Narrowing]) -> Query {
     narrowings.fold(query, |query, term| query & term)
 }
 
-/// What a search found, and in which session.
-pub(super) struct FacetSource {
-    pub(super) connection: Connection,
-    /// Narrowed already.
-    pub(super) query: Query,
-}
-
-/// The facets of the records found, as a part of the page; `None` if the database has none.
-pub(super) async fn facets(
-    source: FacetSource,
-    parameters: &Parameters,
-    target: &str,
-    catalogues: &Catalogues,
-) -> Option<String> {
-    let session = source.connection.as_z3950().await?;
+/// The facets of the records that a search finds in the database at this index, as a part of the page; `None` if it has none.
+pub(super) async fn facets(search: &PageSearch, index: usize) -> Option<String> {
+    let target = search.targets.get(index)?;
+    let mut wanted = search.wanted(1, 0);
     let fields = FIELDS.map(|field| FacetField::request(field.name, TERMS));
-    let mut options = SearchOptions::default();
-    options.databases = source.connection.target().databases.clone();
-    let options = options.with_facets(&FacetList(fields.into())).ok()?;
-    let query = AnyQuery::Type1(source.query.as_rpn().clone());
-    let found = session.search(query, &options).await.ok()?;
+    wanted.facets = FacetList(fields.into());
+    wanted.sort.clear();
+    let mut events = search.find(slice::from_ref(target), wanted);
+    let found = loop {
+        if let Event::Found(found) = events.next().await? {
+            break found.result;
+        }
+    };
+    let (parameters, catalogues) = (&search.parameters, &search.catalogues);
     let groups: Vec<FacetGroup> = found
         .facets()?
         .0
@@ -112,10 +107,10 @@ pub(super) async fn facets(
         is_sum: !sources::hits(&found, parameters, catalogues).is_empty(),
         uncounted: sources::uncounted(&found, catalogues),
     };
-    match shown.groups.is_empty() {
-        true => None,
-        false => shown.render().ok(),
+    if shown.groups.is_empty() {
+        return None;
     }
+    shown.render().ok()
 }
 
 /// The terms of a field.

@@ -3,13 +3,11 @@
 use z3950::target::Target;
 use z3950_server::web::WebClient;
 use z3950_server::web::http::StatusCode;
-use z3950_server::web::http::header::{HeaderValue, LOCATION};
 
-use super::CataloguePage;
-use super::answer::PageAnswer;
 use super::parameters::Parameters;
+use super::{CataloguePage, PageAnswer};
 use crate::choices::Catalogues;
-use crate::layout::with_type;
+use crate::layout::redirect;
 use crate::text::encoded;
 
 impl CataloguePage {
@@ -20,9 +18,10 @@ impl CataloguePage {
         let lower = url.to_ascii_lowercase();
         let is_of_web = lower.starts_with("http");
         let is_of_record = lower.starts_with("z39.50r:");
-        let database = match is_of_record {
-            true => None,
-            false => catalogues.at(url).or_else(|| own(url, client, &catalogues)),
+        let database = if is_of_record {
+            None
+        } else {
+            catalogues.at(url).or_else(|| own(url, client, &catalogues))
         };
         let place = match (database, &self.gateway) {
             (Some(name), _) => format!("/search?target={}", encoded(name)),
@@ -37,13 +36,10 @@ impl CataloguePage {
                 return self.problem(StatusCode::NOT_FOUND, words, client, parameters);
             }
         };
-        let Ok(place) = HeaderValue::try_from(place) else {
+        redirect(StatusCode::SEE_OTHER, &place).unwrap_or_else(|| {
             let words = "The URL cannot be followed.";
-            return self.problem(StatusCode::BAD_REQUEST, words, client, parameters);
-        };
-        let mut answer = with_type(StatusCode::SEE_OTHER, "text/plain; charset=utf-8", "");
-        answer.headers_mut().insert(LOCATION, place);
-        answer
+            self.problem(StatusCode::BAD_REQUEST, words, client, parameters)
+        })
     }
 }
 

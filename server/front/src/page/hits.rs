@@ -1,117 +1,239 @@
-//! Searching a database, and reading some of the records found.
+//! A search of the page at databases of the server: what is wanted of them, and what each of them has answered.
 
-use std::ops::Range;
+use std::collections::BTreeMap;
+use std::time::Duration;
 
-use z3950::asn1::oid::{OPAC, XML};
-use z3950::service::search::SearchResult;
-use z3950::{Error, Query, Record, RecordForm, ResultSet};
+use futures_util::{Stream, StreamExt, stream};
+use z3950::find::{Event, Events, Found, SearchTarget, Sought, Wanted};
+use z3950::lookup::Preferences;
+use z3950::plan::Fallback;
+use z3950::{Client, ClientOptions, Error, Query, Record, RecordForm};
 use z3950_server::web::WebClient;
 
 use super::asked::PageQuery;
-use super::facets::{FacetSource, Narrowing, narrowed};
-use crate::own::connection;
+use super::facets::narrowed;
+use super::parameters::Parameters;
+use crate::choices::Catalogues;
+use crate::own::{OWN, own_client};
+use crate::text::{clean, described};
 
-/// What a search found.
-pub(super) struct Hits {
-    /// Where its facets are.
-    pub(super) source: FacetSource,
-    pub(super) count: u64,
-    pub(super) is_estimate: bool,
-    /// What the parts of the database have found.
-    pub(super) found: SearchResult,
-    /// In order; a failure is in the place of its record.
-    pub(super) records: Vec<Result<Record, Error>>,
+/// Records of which the best is chosen, of each database.
+const COMPARED: u64 = 20;
+
+/// A search of the page.
+pub(super) struct PageSearch {
+    pub(super) parameters: Parameters,
+    pub(super) asked: PageQuery,
+    /// The databases that are searched.
+    pub(super) targets: Vec<String>,
+    pub(super) catalogues: Catalogues,
+    pub(super) web: WebClient,
+    client: Client,
+    /// The server itself.
+    own: SearchTarget,
+    wanted: Wanted,
 }
 
-/// Searches a database, and reads some of the records, with holdings if the database has them.
-pub(super) async fn hits(
-    client: &WebClient,
-    target: &str,
-    (asked, narrowings): (&PageQuery, &[Narrowing]),
-    (start, count): (u64, u64),
-    with_holdings: bool,
-) -> Result<Option<Hits>, Error> {
-    let connection = connection(client, target).await?;
-    let query = match asked {
-        PageQuery::Url => return Ok(None),
-        PageQuery::Query(query, _) => (**query).clone(),
-        PageQuery::Identifier(identifier) => {
-            let name = identifier.kind.name();
-            let found = connection
-                .lookup(&format!("{name}:{}", identifier.text))
-                .await?;
-            match found {
-                Some(found) => Query::pqf(&found.query)?,
-                None => return Ok(None),
+impl PageSearch {
+    /// Reads what is wanted from the parameters.
+    ///
+    /// # Errors
+    /// The server or its query for an identifier cannot be named, which does not happen.
+    pub(super) async fn new(
+        parameters: Parameters,
+        asked: PageQuery,
+        targets: Vec<String>,
+        web: WebClient,
+    ) -> Result<Self, Error> {
+        let mut options = ClientOptions::default();
+        // A session that nobody uses any more makes room for another one of the request.
+        options.idle_time = Some(Duration::ZERO);
+        let client = own_client(&web, options);
+        let own = client.target(OWN)?;
+        let mut wanted = match &asked {
+            PageQuery::Identifier(identifier) => {
+                Wanted::new(Sought::Identifiers(vec![identifier.clone()]))
             }
-        }
-    };
-    let query = narrowed(query, narrowings);
-    let form = |syntax| RecordForm::new(Some(syntax), None);
-    let of_opac = with_holdings.then(|| form(OPAC));
-    // XML holds what is too long for MARC (ISO 2709).
-    let others = [RecordForm::default(), form(XML)];
-    let mut hits: Option<Hits> = None;
-    for form in of_opac.into_iter().chain(others) {
-        let set = connection
-            .clone()
-            .with_form(form)
-            .search(query.clone())
-            .await?;
-        let end = start.saturating_add(count);
-        let end = end.min(set.count().saturating_add(1));
-        let mut known = match hits.take() {
-            Some(known) => known,
-            None => Hits {
-                source: FacetSource {
-                    connection: connection.clone(),
-                    query: query.clone(),
-                },
-                count: set.count(),
-                is_estimate: set.is_estimate(),
-                found: set.found().clone(),
-                records: Vec::new(),
-            },
+            PageQuery::Query(query, _) => {
+                Wanted::query(narrowed((**query).clone(), &parameters.narrowings))
+            }
         };
-        known.fill(&set, start..end).await;
-        let has_all = known.has_all(end.saturating_sub(start));
-        hits = Some(known);
-        if has_all {
-            break;
+        wanted.all_targets = true;
+        if parameters.has_fallback {
+            wanted.fallback = Fallback::ALL;
         }
+        let mut search = Self {
+            catalogues: Catalogues::of(&web),
+            parameters,
+            asked,
+            targets,
+            web,
+            client,
+            own,
+            wanted,
+        };
+        search.choose_records().await?;
+        Ok(search)
     }
-    Ok(hits)
+
+    /// Chooses between the best record of an identifier and all. Beyond the first ones, and if they are narrowed, the records of an
+    /// identifier are those of the query that finds them.
+    async fn choose_records(&mut self) -> Result<(), Error> {
+        let Parameters {
+            narrowings,
+            start,
+            at,
+            ..
+        } = &self.parameters;
+        let is_first = at.or(*start).is_none_or(|first| first == 1);
+        if !matches!(self.asked, PageQuery::Identifier(_)) {
+            return Ok(());
+        }
+        if self.parameters.has_best && at.is_none() && narrowings.is_empty() {
+            self.wanted.best = Some(Preferences::default());
+            return Ok(());
+        }
+        if is_first && narrowings.is_empty() {
+            return Ok(());
+        }
+        let mut events = self.find(&self.targets, self.wanted.clone().count(0));
+        while let Some(event) = events.next().await {
+            if let Event::Found(found) = event {
+                let query = narrowed(Query::pqf(&found.query)?, narrowings);
+                self.wanted.sought = Wanted::query(query).sought;
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether only the best record of all databases is wanted.
+    pub(super) fn is_for_best(&self) -> bool {
+        self.wanted.best.is_some()
+    }
+
+    /// What is wanted: this many records of each database, from a position on, or those of which the best is chosen.
+    pub(super) fn wanted(&self, start: u64, count: u64) -> Wanted {
+        let (start, count) = if self.is_for_best() {
+            (1, COMPARED)
+        } else {
+            (start, count)
+        };
+        let mut wanted = self.wanted.clone().count(count);
+        wanted.start = start;
+        wanted
+    }
+
+    /// Searches databases.
+    pub(super) fn find(&self, databases: &[String], wanted: Wanted) -> Events {
+        let targets = databases.iter().map(|name| {
+            let mut target = self.own.clone();
+            target.target.databases = vec![name.as_str().into()];
+            target.name = self.catalogues.title(name);
+            target
+        });
+        self.client.find(targets, wanted)
+    }
+
+    /// What each database has, as soon as it has answered, with its place among [`targets`](Self::targets): records with the holdings
+    /// that it has. If the best record of all is wanted, those that found something come when it is known.
+    pub(super) fn answers(
+        &self,
+        start: u64,
+        count: u64,
+    ) -> impl Stream<Item = (usize, DatabaseAnswer)> + Send + use<> {
+        let mut wanted = self.wanted(start, count);
+        let waits = self.is_for_best();
+        // OPAC records are not compared.
+        if !waits {
+            wanted.form = RecordForm::with_holdings();
+        }
+        let mut under_way = BTreeMap::new();
+        let events = self.find(&self.targets, wanted);
+        let answers = events.map(move |event| stream::iter(gather(&mut under_way, event, waits)));
+        answers.flatten()
+    }
 }
 
-impl Hits {
-    /// Whether there are this many records, and none is a failure.
-    fn has_all(&self, wanted: u64) -> bool {
-        let count = u64::try_from(self.records.len());
-        count.is_ok_and(|count| count >= wanted) && self.records.iter().all(Result::is_ok)
-    }
+/// What a database has answered.
+#[derive(Default)]
+pub(super) struct DatabaseAnswer {
+    pub(super) found: Option<Found>,
+    /// With their positions; a failure is in the place of its record.
+    pub(super) records: Vec<(u64, Result<Record, Error>)>,
+    /// In which other ways it was searched, and why its record is the best.
+    pub(super) notes: Vec<String>,
+    /// Why it has no answer, or not all of it.
+    pub(super) failure: Option<Error>,
+}
 
-    /// Reads the records at these positions that are failures so far, or missing.
-    async fn fill(&mut self, set: &ResultSet, positions: Range<u64>) {
-        let known = self.records.iter().take_while(|record| record.is_ok());
-        let known = known.count();
-        let from = u64::try_from(known).unwrap_or(u64::MAX);
-        let from = positions.start.saturating_add(from);
-        if from >= positions.end {
-            return;
-        }
-        let mut some = set.range(from..positions.end);
-        let mut at = known;
-        while let Some(record) = some.next().await {
-            match self.records.get_mut(at) {
-                Some(Ok(_)) => {}
-                Some(failed) => {
-                    if record.is_ok() {
-                        *failed = record;
-                    }
-                }
-                None => self.records.push(record),
-            }
-            at += 1;
-        }
+impl DatabaseAnswer {
+    /// How many records it has found.
+    pub(super) fn hits(&self) -> u64 {
+        self.found.as_ref().map_or(0, |found| found.result.hits)
     }
+}
+
+/// Adds an event to what databases have said; returns the answers that are complete.
+fn gather(
+    under_way: &mut BTreeMap<usize, DatabaseAnswer>,
+    event: Event,
+    waits: bool,
+) -> Vec<(usize, DatabaseAnswer)> {
+    match event {
+        Event::Again {
+            target,
+            reason,
+            step,
+            ..
+        } => {
+            let note = format!("{reason}; searched again: {step}");
+            answer_of(under_way, target).notes.push(clean(&note));
+        }
+        Event::Unsorted { target, error } => {
+            answer_of(under_way, target).notes.push(described(&error));
+        }
+        Event::Found(found) => {
+            let answer = answer_of(under_way, found.target);
+            answer.found = Some(found);
+        }
+        Event::Record {
+            target,
+            position,
+            record,
+        } => {
+            let record = Record::of(record, Some(position));
+            answer_of(under_way, target)
+                .records
+                .push((position, record));
+        }
+        Event::Done { target, error, .. } => {
+            let answer = answer_of(under_way, target);
+            answer.failure = failure(error);
+            if !waits || answer.found.is_none() {
+                let answer = under_way.remove(&target).unwrap_or_default();
+                return vec![(target, answer)];
+            }
+        }
+        Event::Best(best) => {
+            answer_of(under_way, best.target)
+                .notes
+                .push(clean(&best.choice));
+        }
+        Event::Ended(_) => return std::mem::take(under_way).into_iter().collect(),
+        _ => {}
+    }
+    Vec::new()
+}
+
+fn answer_of(
+    under_way: &mut BTreeMap<usize, DatabaseAnswer>,
+    target: usize,
+) -> &mut DatabaseAnswer {
+    under_way.entry(target).or_default()
+}
+
+/// The error, unless it says that nothing was found.
+pub(super) fn failure(error: Option<Error>) -> Option<Error> {
+    error.filter(|error| !matches!(error, Error::NoMatch))
 }

@@ -16,6 +16,10 @@ pub(super) struct Parameters {
     pub(super) ticks: Option<Ticks>,
     /// The terms to which the search is narrowed.
     pub(super) narrowings: Vec<Narrowing>,
+    /// Whether other ways are tried where a search finds nothing or is refused.
+    pub(super) has_fallback: bool,
+    /// Whether only the best record of an identifier is wanted.
+    pub(super) has_best: bool,
     /// The position of the first record of the list, from 1.
     pub(super) start: Option<u64>,
     /// The position of the record to show alone.
@@ -56,6 +60,8 @@ impl Parameters {
                     let words = "A search is narrowed to a term of a subject, an author or a date.";
                     read.narrowings.push(narrowing.ok_or(words)?);
                 }
+                "fallback" => read.has_fallback = true,
+                "best" => read.has_best = true,
                 "start" => read.start = Some(position(&value)?),
                 "at" => read.at = Some(position(&value)?),
                 "format" => read.format = Some(value.into_owned()),
@@ -108,6 +114,9 @@ impl Parameters {
         for narrowing in &self.narrowings {
             path.append_pair("narrow", &narrowing.value());
         }
+        let choices = [("fallback", self.has_fallback), ("best", self.has_best)];
+        let chosen = choices.iter().filter(|(_, is_chosen)| *is_chosen);
+        path.extend_pairs(chosen.map(|(name, _)| (name, "1")));
         path.extend_pairs(further);
         path.finish()
     }
@@ -160,6 +169,9 @@ mod tests {
         let link = read.link("c d", &[("at", "2")]);
         let both = "target=x&target=y";
         assert_eq!(link, format!("/search?q=a%26b&{both}&{narrow}&in=c+d&at=2"));
+        let read_again = Parameters::read("q=1&fallback=1&best=1&start=2").expect("sound");
+        let link = read_again.link("x", &[("at", "3")]);
+        assert_eq!(link, "/search?q=1&fallback=1&best=1&in=x&at=3");
         let one = Parameters::read("q=a&target=x&target=").expect("sound");
         assert_eq!(one.link("x", &[]), "/search?q=a&target=x");
         assert_eq!(one.only(), Some("x"));

@@ -1,56 +1,48 @@
 //! A record alone: with labels, its holdings, its URL, and as MARC.
 
 use std::net::{IpAddr, SocketAddr};
+use std::pin::pin;
 
 use askama::Template;
+use futures_util::StreamExt;
 use z3950::asn1::apdu::DiagRec;
 use z3950::asn1::bib1::diagnostics::Condition;
 use z3950::{Error, Record};
 use z3950_server::web::WebClient;
 use z3950_server::web::http::StatusCode;
 
-use super::CataloguePage;
-use super::answer::{PageAnswer, html};
-use super::asked::PageQuery;
-use super::hits::hits;
-use super::parameters::Parameters;
+use super::hits::PageSearch;
 use super::search::PAGE;
 use super::sources::{self, SourceLink};
-use crate::choices::Catalogues;
+use super::{CataloguePage, PageAnswer};
 use crate::files::FORMATS;
-use crate::layout::PageLayout;
+use crate::layout::{PageLayout, html};
 use crate::shown::ShownRecord;
 use crate::text::{described, encoded};
 
 impl CataloguePage {
-    /// Answers `/search` for one record.
-    pub(super) async fn record(
-        &self,
-        parameters: &Parameters,
-        target: &str,
-        asked: &PageQuery,
-        client: &WebClient,
-    ) -> PageAnswer {
-        let fail = |status, words: &str| self.problem(status, words, client, parameters);
-        let at = parameters.at.unwrap_or(1);
-        let query = (asked, &*parameters.narrowings);
-        let found = match hits(client, target, query, (at, 1), true).await {
-            Ok(Some(found)) => found,
-            Ok(None) => return fail(StatusCode::NOT_FOUND, "Nothing was found."),
-            Err(error) => return fail(status_of(&error), &described(&error)),
-        };
-        match found.records.first() {
-            Some(Ok(record)) => {
-                let place = (at, found.count);
-                let shown = self.shown(record, parameters, (target, place), client);
+    /// Answers `/search` for the record at a position of the only database.
+    pub(super) async fn record(&self, search: &PageSearch, at: u64) -> PageAnswer {
+        let fail =
+            |status, words: &str| self.problem(status, words, &search.web, &search.parameters);
+        let mut answers = pin!(search.answers(at, 1));
+        let (_, answer) = answers.next().await.unwrap_or_default();
+        let count = answer.hits();
+        let target = search.targets.first().map_or("", String::as_str);
+        let record = answer.records.into_iter().next();
+        match (record, answer.failure) {
+            (Some((_, Ok(record))), _) => {
+                let shown = self.shown(&record, (target, (at, count)), search);
                 html(StatusCode::OK, &shown)
             }
-            Some(Err(error)) => fail(status_of(error), &described(error)),
-            None => {
+            (Some((_, Err(error))), _) | (None, Some(error)) => {
+                fail(status_of(&error), &described(&error))
+            }
+            (None, None) if count == 0 => fail(StatusCode::NOT_FOUND, "Nothing was found."),
+            (None, None) => {
                 let words = format!(
-                    "There is no record {at} in {}: it has {}.",
-                    Catalogues::of(client).title(target),
-                    found.count
+                    "There is no record {at} in {}: it has {count}.",
+                    search.catalogues.title(target),
                 );
                 fail(StatusCode::NOT_FOUND, &words)
             }
@@ -60,34 +52,40 @@ impl CataloguePage {
     fn shown<'a>(
         &'a self,
         record: &Record,
-        parameters: &Parameters,
         (target, (at, count)): (&str, (u64, u64)),
-        client: &WebClient,
+        search: &PageSearch,
     ) -> Shown<'a> {
-        let catalogues = Catalogues::of(client);
+        let PageSearch {
+            parameters,
+            catalogues,
+            web,
+            ..
+        } = search;
         let at_text = at.to_string();
         let downloads = FORMATS.iter().map(|format| {
             let further = [("at", at_text.as_str()), ("format", format.name)];
             (format.title, parameters.link(target, &further))
         });
         let is_whole = is_same_everywhere(record);
-        let database = match is_whole {
-            true => target,
-            false => record.database().unwrap_or(target),
+        let database = if is_whole {
+            target
+        } else {
+            record.database().unwrap_or(target)
         };
-        let (host, _) = client.authority();
-        let port = plain_port(client, &self.plain);
+        let (host, _) = web.authority();
+        let port = plain_port(web, &self.plain);
         let url = port.and_then(|port| url(record, database, (host, port)));
-        let url_source = match record.sources().is_empty() || is_whole {
-            true => String::new(),
-            false => catalogues.short_title(database),
+        let url_source = if record.sources().is_empty() || is_whole {
+            String::new()
+        } else {
+            catalogues.short_title(database)
         };
         let title = |name: &str| catalogues.short_title(name);
         let neighbour = |at: u64| parameters.link(target, &[("at", &at.to_string())]);
         Shown {
             layout: &self.layout,
             database: catalogues.title(target),
-            sources: sources::links(record, target, parameters, &catalogues),
+            sources: sources::links(record, target, parameters, catalogues),
             position: format!("{at} of {count}"),
             before: (at > 1).then(|| neighbour(at - 1)),
             after: (at < count).then(|| neighbour(at + 1)),
@@ -117,9 +115,10 @@ pub(super) fn status_of(error: &Error) -> StatusCode {
         DiagRec::DefaultFormat(one) => one.condition == Condition::DATABASE_UNAVAILABLE.0,
         DiagRec::ExternallyDefined(_) => false,
     });
-    match is_gone {
-        true => StatusCode::GATEWAY_TIMEOUT,
-        false => StatusCode::BAD_GATEWAY,
+    if is_gone {
+        StatusCode::GATEWAY_TIMEOUT
+    } else {
+        StatusCode::BAD_GATEWAY
     }
 }
 
@@ -134,9 +133,10 @@ fn url(record: &Record, database: &str, (host, port): (&str, u16)) -> Option<Str
 /// The port where `z39.50r` URLs lead: the one of the request, or that of a listener without TLS which has the same host.
 fn plain_port(client: &WebClient, plain: &[SocketAddr]) -> Option<u16> {
     let (host, port) = client.authority();
-    match client.is_encrypted() {
-        false => Some(port.unwrap_or(80)),
-        true => port_at(host, plain),
+    if client.is_encrypted() {
+        port_at(host, plain)
+    } else {
+        Some(port.unwrap_or(80))
     }
 }
 

@@ -1,4 +1,4 @@
-//! Searches: each database in a session of its own, side by side, and a section of the page for each as soon as it has answered.
+//! Searches: all databases at once, and a section of the page for each as soon as it has answered.
 
 use std::collections::BTreeMap;
 use std::future::ready;
@@ -6,20 +6,18 @@ use std::sync::Arc;
 
 use askama::Template;
 use bytes::Bytes;
-use futures_util::stream;
-use futures_util::{Stream, StreamExt};
+use futures_util::{Stream, StreamExt, stream};
 use z3950_server::web::http::StatusCode;
 use z3950_server::web::{WebBody, WebClient};
 
-use super::CataloguePage;
-use super::answer::{PageAnswer, page_of};
-use super::asked::PageQuery;
+use super::asked::{PageQuery, is_url};
 use super::facets::facets;
-use super::hits::hits;
+use super::hits::{DatabaseAnswer, PageSearch};
 use super::parameters::Parameters;
 use super::section::{Section, WholeDownload};
-use crate::choices::{Catalogues, SearchForm};
-use crate::layout::PageLayout;
+use super::{CataloguePage, PageAnswer};
+use crate::choices::SearchForm;
+use crate::layout::{PageLayout, page_of};
 use crate::text::{clean, described};
 
 /// Records of a list.
@@ -33,9 +31,11 @@ impl CataloguePage {
         if parameters.query.is_empty() || parameters.ticks.is_some() {
             return self.start(&client, &parameters);
         }
+        if is_url(&parameters.query) {
+            return self.follow(&client, &parameters);
+        }
         let bad = |words: &str| self.problem(StatusCode::BAD_REQUEST, words, &client, &parameters);
         let asked = match PageQuery::read(&parameters.query) {
-            Ok(PageQuery::Url) => return self.follow(&client, &parameters),
             Ok(asked) => asked,
             Err(error) => {
                 return bad(&format!("The query cannot be read: {}", described(&error)));
@@ -47,24 +47,35 @@ impl CataloguePage {
             Some(name) if !is_list || parameters.within.is_some() => vec![name.to_owned()],
             _ => form.targets(&parameters.targets),
         };
+        if parameters.at.is_some() && targets.len() != 1 {
+            return bad("Several databases have a record at this position: in=NAME says which.");
+        }
+        let search = PageSearch::new(parameters.clone(), asked, targets, client.clone());
+        let search = match search.await {
+            Ok(search) => search,
+            Err(error) => return bad(&described(&error)),
+        };
         if parameters.format.is_some() {
-            return self.download(&parameters, &targets, &asked, &client).await;
+            self.download(&search).await
+        } else if let Some(at) = parameters.at {
+            self.record(&search, at).await
+        } else {
+            self.list(search, form)
         }
-        if parameters.at.is_some() {
-            return match &*targets {
-                [target] => self.record(&parameters, target, &asked, &client).await,
-                _ => bad("Several databases have a record at this position: in=NAME says which."),
-            };
-        }
-        let catalogues = Catalogues::of(&client);
-        let sections = (1..).zip(&targets);
+    }
+
+    /// The page with a section for each database.
+    fn list(&self, search: PageSearch, form: SearchForm) -> PageAnswer {
+        let parameters = &search.parameters;
+        let sections = (1..).zip(&search.targets);
         let page = Results {
             layout: &self.layout,
             form,
-            taken: asked.words(),
-            narrowings: shown_narrowings(&parameters),
+            taken: search.asked.words(),
+            lacks_best: parameters.has_best && !search.is_for_best(),
+            narrowings: shown_narrowings(parameters),
             sections: sections
-                .map(|(number, name)| (number, catalogues.title(name)))
+                .map(|(number, name)| (number, search.catalogues.title(name)))
                 .collect(),
             others: match parameters.within {
                 Some(_) if parameters.targets.len() != 1 => parameters.whole_link(&[]),
@@ -79,18 +90,13 @@ impl CataloguePage {
         };
         let (head, foot) = page.split_once(MARK).unwrap_or((&page, ""));
         let (head, foot) = (head.to_owned(), foot.to_owned());
-        let search = Arc::new(PageSearch {
-            parameters,
-            asked,
-            client,
-            catalogues,
+        let answers = search.answers(parameters.start.unwrap_or(1), PAGE);
+        let search = Arc::new(search);
+        let of_answer = Arc::clone(&search);
+        let pieces = answers.flat_map_unordered(None, move |(index, answer)| {
+            Box::pin(pieces_of(Arc::clone(&of_answer), index, answer))
         });
-        let pieces = (1..).zip(targets).map(|place| {
-            let search = Arc::clone(&search);
-            Box::pin(pieces_of(search, place))
-        });
-        let pieces = stream::select_all(pieces).map(Some);
-        let pieces = pieces.chain(stream::once(ready(None)));
+        let pieces = pieces.map(Some).chain(stream::once(ready(None)));
         let mut gathered = Gathered::default();
         let body = pieces.map(move |piece| match piece {
             Some(piece) => gathered.take(piece),
@@ -105,14 +111,6 @@ impl CataloguePage {
 /// Where the sections of a page go. No text of others has it, because `<` is escaped there.
 const MARK: &str = "<!-- sections -->";
 
-/// A search of the page.
-struct PageSearch {
-    parameters: Parameters,
-    asked: PageQuery,
-    client: WebClient,
-    catalogues: Catalogues,
-}
-
 /// What is known of a database.
 enum PagePiece {
     /// Its section, the number of its records, and whether there is only a failure.
@@ -126,48 +124,29 @@ enum PagePiece {
     Facets { number: usize, text: String },
 }
 
-/// The pieces of a database: its section as soon as it has answered, then its facets.
+/// The pieces of a database that has answered: its section, then its facets.
 fn pieces_of(
     search: Arc<PageSearch>,
-    (number, target): (usize, String),
+    index: usize,
+    answer: DatabaseAnswer,
 ) -> impl Stream<Item = PagePiece> + Send {
-    let begun = (search, target);
-    stream::once(async move {
-        let (search, target) = begun;
-        let PageSearch {
-            parameters,
-            asked,
-            client,
-            catalogues,
-        } = &*search;
-        let start = parameters.start.unwrap_or(1);
-        let query = (asked, &*parameters.narrowings);
-        let found = hits(client, &target, query, (start, PAGE), true).await;
-        let section = Section::of(&found, (number, &target), parameters, catalogues);
-        let found = found.ok().flatten();
-        let section = PagePiece::Section {
-            number,
-            text: section.render().unwrap_or_default(),
-            hits: found.as_ref().map_or(0, |found| found.count),
-            has_failed: section.has_failed(),
-        };
-        let source = found.filter(|found| found.count > 1);
-        let source = source.map(|found| found.source);
-        let facets = stream::iter(source).filter_map(move |source| {
-            let (search, target) = (Arc::clone(&search), target.clone());
-            async move {
-                let PageSearch {
-                    parameters,
-                    catalogues,
-                    ..
-                } = &*search;
-                let text = facets(source, parameters, &target, catalogues).await?;
-                Some(PagePiece::Facets { number, text })
-            }
-        });
-        stream::once(ready(section)).chain(facets)
-    })
-    .flatten()
+    let number = index + 1;
+    let target = search.targets.get(index).map_or("", String::as_str);
+    let section = Section::of(&answer, (number, target), &search);
+    let hits = answer.hits();
+    let piece = PagePiece::Section {
+        number,
+        text: section.render().unwrap_or_default(),
+        hits,
+        has_failed: section.has_failed(),
+    };
+    let has_facets = hits > 1 && !search.is_for_best();
+    let source = stream::iter(has_facets.then_some(search));
+    let of_facets = source.filter_map(move |search| async move {
+        let text = facets(&search, index).await?;
+        Some(PagePiece::Facets { number, text })
+    });
+    stream::once(ready(piece)).chain(of_facets)
 }
 
 /// What has come so far, and is shown at the end.
@@ -224,7 +203,7 @@ impl Gathered {
             },
             hints: hints.collect(),
             failures: self.failures.len(),
-            whole: (self.full > 1 && parameters.within.is_none())
+            whole: (self.full > 1 && parameters.within.is_none() && !search.is_for_best())
                 .then(|| WholeDownload::of(self.hits, |further| parameters.whole_link(further))),
         };
         let failures = std::mem::take(&mut self.failures).into_values();
@@ -240,6 +219,8 @@ struct Results<'a> {
     layout: &'a PageLayout,
     form: SearchForm,
     taken: String,
+    /// Whether all records are shown although the best was wanted.
+    lacks_best: bool,
     narrowings: Vec<ShownNarrowing>,
     /// The numbers and titles of the sections.
     sections: Vec<(usize, String)>,

@@ -1,13 +1,12 @@
 //! The part of the results that one database has.
 
 use askama::Template;
-use z3950::{Error, Record};
+use z3950::Record;
+use z3950::find::Found;
 
-use super::hits::Hits;
-use super::parameters::Parameters;
+use super::hits::{DatabaseAnswer, PageSearch};
 use super::search::{MAX_FILE, PAGE};
 use super::sources::{self, SourceHits, SourceLink};
-use crate::choices::Catalogues;
 use crate::files::FORMATS;
 use crate::text::{clean, described};
 
@@ -19,6 +18,8 @@ pub(super) struct Section {
     number: usize,
     name: String,
     hits: String,
+    /// In which other ways it was searched, and why its record is the best.
+    notes: Vec<String>,
     /// Why there is no answer, or not all of it.
     failures: Vec<String>,
     /// What the parts of the database have found.
@@ -47,9 +48,10 @@ impl WholeDownload {
             (format.title, link)
         });
         Self {
-            words: match count > MAX_FILE {
-                true => format!("the first {MAX_FILE} of {count} records"),
-                false => format!("all {count} records"),
+            words: if count > MAX_FILE {
+                format!("the first {MAX_FILE} of {count} records")
+            } else {
+                format!("all {count} records")
             },
             links: links.collect(),
         }
@@ -70,51 +72,71 @@ struct HitLine {
 impl Section {
     /// The section for what a search found.
     pub(super) fn of(
-        found: &Result<Option<Hits>, Error>,
+        answer: &DatabaseAnswer,
         (number, target): (usize, &str),
-        parameters: &Parameters,
-        catalogues: &Catalogues,
+        search: &PageSearch,
     ) -> Self {
         let mut section = Self {
             number,
-            name: catalogues.title(target),
+            name: search.catalogues.title(target),
+            notes: answer.notes.clone(),
             ..Self::default()
         };
-        match found {
-            Err(error) => section.failures.push(described(error)),
-            Ok(None) => "nothing found".clone_into(&mut section.hits),
-            Ok(Some(found)) => section.fill(found, target, parameters, catalogues),
+        if let Some(found) = &answer.found {
+            section.add_found(found, search);
+            section.add_records(answer, target, search);
+            if search.is_for_best() {
+                section.lead_to_best(answer, target, search);
+            } else {
+                section.lead_further(found.result.hits, target, search);
+            }
+        } else if answer.failure.is_none() {
+            section.hits = sources::in_words(0);
         }
+        section
+            .failures
+            .extend(answer.failure.iter().map(|error| described(error)));
         section
     }
 
-    fn fill(
-        &mut self,
-        found: &Hits,
-        target: &str,
-        parameters: &Parameters,
-        catalogues: &Catalogues,
-    ) {
-        let start = parameters.start.unwrap_or(1);
-        self.start = start;
-        let link = |further: &[(&str, &str)]| parameters.link(target, further);
-        let count = found.count;
-        let words = sources::in_words(count);
-        self.hits = match found.is_estimate && count > 0 {
-            true => format!("about {words}"),
-            false => words,
+    fn add_found(&mut self, found: &Found, search: &PageSearch) {
+        let result = &found.result;
+        let words = sources::in_words(result.hits);
+        self.hits = if result.is_estimate() && result.hits > 0 {
+            format!("about {words}")
+        } else {
+            words
         };
-        self.parts = sources::hits(&found.found, parameters, catalogues);
-        for (record, position) in found.records.iter().zip(start..) {
+        self.parts = sources::hits(result, &search.parameters, &search.catalogues);
+    }
+
+    fn add_records(&mut self, answer: &DatabaseAnswer, target: &str, search: &PageSearch) {
+        let (parameters, catalogues) = (&search.parameters, &search.catalogues);
+        for (position, record) in &answer.records {
             match record {
                 Ok(record) => {
-                    let link = link(&[("at", &position.to_string())]);
+                    let link = parameters.link(target, &[("at", &position.to_string())]);
                     let sources = sources::links(record, target, parameters, catalogues);
                     self.lines.push(HitLine::of(record, link, sources));
                 }
                 Err(error) => self.failures.push(described(error)),
             }
         }
+    }
+
+    /// Leads to the files of the best record.
+    fn lead_to_best(&mut self, answer: &DatabaseAnswer, target: &str, search: &PageSearch) {
+        if let Some((position, Ok(_))) = answer.records.last() {
+            self.start = *position;
+            self.lead_to_files(("at", *position), target, search);
+        }
+    }
+
+    /// Leads to the other records and to files.
+    fn lead_further(&mut self, count: u64, target: &str, search: &PageSearch) {
+        let start = search.parameters.start.unwrap_or(1);
+        self.start = start;
+        let link = |further: &[(&str, &str)]| search.parameters.link(target, further);
         if start > count && count > 0 {
             self.first = link(&[]);
         } else if start > 1 {
@@ -125,17 +147,18 @@ impl Section {
             self.after = link(&[("start", &start.saturating_add(PAGE).to_string())]);
         }
         if !self.lines.is_empty() {
-            let from = start.to_string();
-            let formats = FORMATS.iter();
-            let downloads = formats.map(|format| {
-                let link = link(&[("start", &from), ("format", format.name)]);
-                (format.title, link)
-            });
-            self.downloads = downloads.collect();
+            self.lead_to_files(("start", start), target, search);
+            self.whole = (count > PAGE).then(|| WholeDownload::of(count, link));
         }
-        if count > PAGE && !self.lines.is_empty() {
-            self.whole = Some(WholeDownload::of(count, link));
-        }
+    }
+
+    fn lead_to_files(&mut self, (name, place): (&str, u64), target: &str, search: &PageSearch) {
+        let place = place.to_string();
+        let downloads = FORMATS.iter().map(|format| {
+            let further = [(name, &*place), ("format", format.name)];
+            (format.title, search.parameters.link(target, &further))
+        });
+        self.downloads = downloads.collect();
     }
 
     /// Whether there is a failure and nothing else.

@@ -112,8 +112,9 @@ pub(super) fn in_words(count: u64) -> String {
 pub(super) fn names(record: &Record) -> Vec<String> {
     let sources = record.sources().iter();
     let names: Vec<String> = sources.map(|source| source.database.clone()).collect();
-    match names.is_empty() {
-        true => record.database().map(str::to_owned).into_iter().collect(),
-        false => names,
+    if names.is_empty() {
+        record.database().map(str::to_owned).into_iter().collect()
+    } else {
+        names
     }
 }

@@ -2,6 +2,7 @@
 
 mod typed;
 mod unions;
+mod ways;
 
 use std::io::{Read, Write};
 use std::net::TcpStream;

@@ -401,7 +401,6 @@ pub(super) const HOUSES: &[House] = &[
             "gateway::answer",
             "gateway::failure",
             "gateway::content",
-            "gateway::pages",
             "gateway::negotiate",
             "gateway::locator",
             "gateway::allowed",
