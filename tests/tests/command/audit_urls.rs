@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use z3950_tests::program::{Daemon, Ran, path, z3950, z3950_fed};
 use z3950_tests::surroundings::command;
 
-use crate::locators::gopher_server;
+use crate::command::locators::gopher_server;
 
 fn value(ran: &Ran) -> Value {
     serde_json::from_str(&ran.stdout).unwrap_or_else(|error| panic!("{error}: {ran:?}"))

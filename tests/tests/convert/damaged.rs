@@ -14,7 +14,7 @@ use z3950_tests::program::z3950;
 use z3950_tests::random::Random;
 use z3950_tests::surroundings::command;
 
-use crate::{files, records};
+use crate::convert::{files, records};
 
 const HEALTHY: usize = 1080;
 const DAMAGED: usize = 120;

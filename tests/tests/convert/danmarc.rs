@@ -110,7 +110,7 @@ fn audit_c4_the_character_set_is_that_of_yaz_marcdump() {
         ["001 1", &format!("245 00 $a {text}")]
     );
     if let Some(theirs) = yaz_marcdump(&["-f", "danmarc", "-t", "utf8"], &file) {
-        assert_eq!(fields(&crate::nfc(&theirs)), fields(&ours.octets));
+        assert_eq!(fields(&crate::convert::nfc(&theirs)), fields(&ours.octets));
     }
 
     // yaz-marcdump reads what z3950 writes.
@@ -135,7 +135,11 @@ fn audit_c4_the_character_set_is_that_of_yaz_marcdump() {
         assert_eq!((written.code, &*written.stderr), (Some(0), ""), "{set}");
         std::fs::write(&file, &written.octets).expect("written");
         if let Some(theirs) = yaz_marcdump(&["-f", "danmarc", "-t", "utf8"], &file) {
-            assert_eq!(fields(&crate::nfc(&theirs)), fields(&ours.octets), "{set}");
+            assert_eq!(
+                fields(&crate::convert::nfc(&theirs)),
+                fields(&ours.octets),
+                "{set}"
+            );
         }
         let again = z3950([
             "convert".as_ref(),

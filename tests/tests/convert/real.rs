@@ -9,7 +9,7 @@ use z3950_marc::crosswalk::is_unimarc;
 use z3950_marc::iso2709;
 use z3950_tests::program::z3950;
 
-use crate::{files, records};
+use crate::convert::{files, records};
 
 /// Converts the file `from` to a form, in the file `to`.
 fn convert(from: &Path, form: &str, to: &Path) {

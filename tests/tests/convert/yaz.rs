@@ -11,7 +11,7 @@ use z3950_tests::peer::find;
 use z3950_tests::program::z3950_fed;
 use z3950_tests::surroundings::command;
 
-use crate::{files, nfc, records};
+use crate::convert::{files, nfc, records};
 
 /// Records that differ from what yaz-marcdump prints: file, number from 1, reason.
 const DIFFERENT: &[(&str, usize, &str)] = &[(

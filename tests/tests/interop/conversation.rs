@@ -8,7 +8,7 @@ use z3950_tests::peer;
 use z3950_tests::program::{Daemon, Ran, run, z3950_fed};
 use z3950_tests::surroundings::command;
 
-use crate::judged;
+use crate::interop::judged;
 
 /// A server with a database that clients may change.
 struct Writable {

@@ -7,7 +7,7 @@ use z3950_tests::peer;
 use z3950_tests::program::{Daemon, run, z3950, z3950_fed};
 use z3950_tests::surroundings::command;
 
-use crate::conversation::has_zoom;
+use crate::interop::conversation::has_zoom;
 
 /// Stops a server; returns what its judge found in each session: `fail` or `hint`, and the rule.
 pub(crate) fn findings(daemon: &mut Daemon, report: &Path) -> Vec<Vec<String>> {

@@ -8,7 +8,7 @@ use z3950_tests::peer;
 use z3950_tests::program::{Daemon, Ran, run, z3950};
 use z3950_tests::surroundings::command;
 
-use crate::sru::installed;
+use crate::interop::sru::installed;
 
 /// A record with a word that all servers have.
 fn records(server: &str) -> Vec<MarcRecord> {

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use z3950::url::{Caution, Locator, NewsUrl, Octets, Scope, UriKind, Url, WaisTarget};
 
-use crate::table::quoted;
+use crate::url::table::quoted;
 
 /// The result line of a locator. Optional parts are included if `expected` has them: the request of an http URL, the
 /// canonical form, and the text with its secrets.

@@ -7,7 +7,7 @@ use z3950_marc::Leader;
 use z3950_marc::MarcRecord;
 use z3950_tests::random::{Random, mutations};
 
-use crate::table::{mode_named, octets, rows};
+use crate::url::table::{mode_named, octets, rows};
 
 const EXTRACT: &str = include_str!("../../fixtures/urls/extract.tsv");
 /// Tables with URLs of every scheme in their third column.

@@ -11,8 +11,8 @@ use z3950::url::{
 };
 use z3950_tests::random::{Random, mutations};
 
-use crate::properties::{holds, host};
-use crate::table::{mode_named, octets, quoted, rows};
+use crate::url::properties::{holds, host};
+use crate::url::table::{mode_named, octets, quoted, rows};
 
 pub(crate) const PARSE: &str = include_str!("../../fixtures/urls/gopher.tsv");
 const CANON: &str = include_str!("../../fixtures/urls/gopher_canon.tsv");

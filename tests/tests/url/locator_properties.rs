@@ -15,10 +15,10 @@ use z3950::url::{
 };
 use z3950_tests::random::{Random, mutations};
 
-use crate::locators::{RFC_1630, RFC_1738};
-use crate::properties::{holds, host};
-use crate::table::{octets, rows};
-use crate::{PARSE, gopher};
+use crate::url::locators::{RFC_1630, RFC_1738};
+use crate::url::properties::{holds, host};
+use crate::url::table::{octets, rows};
+use crate::url::{PARSE, gopher};
 
 #[test]
 fn what_is_built_is_read_back() {

@@ -11,9 +11,9 @@ use z3950::url::{
     WaisTarget, WaisUrl, Z3950Url,
 };
 
-use crate::described::described;
-use crate::locator_properties::assert_canonical;
-use crate::table::{mode_named, octets, rows};
+use crate::url::described::described;
+use crate::url::locator_properties::assert_canonical;
+use crate::url::table::{mode_named, octets, rows};
 
 pub(crate) const RFC_1738: &str = include_str!("../../fixtures/urls/rfc1738.tsv");
 pub(crate) const RFC_1630: &str = include_str!("../../fixtures/urls/rfc1630.tsv");

@@ -10,8 +10,8 @@ use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestRng, TestRunner};
 use z3950::url::{Host, Kind, Mode, Z3950Url, Z3950UrlBuilder, classify};
 
-use crate::PARSE;
-use crate::table::{octets, rows};
+use crate::url::PARSE;
+use crate::url::table::{octets, rows};
 
 #[test]
 fn what_is_built_is_read_back() {

@@ -2,7 +2,7 @@
 
 use z3950::url::{Locator, Mode, ResolveError, ResolveMode, generic, resolve, spell, uri_kind};
 
-use crate::table::{octets, rows};
+use crate::url::table::{octets, rows};
 
 const GENERIC: &str = include_str!("../../fixtures/urls/rfc1630_generic.tsv");
 const REQUIREMENTS: &str = include_str!("../../fixtures/urls/rfc1736.tsv");

@@ -12,10 +12,10 @@ use z3950::{Client, ClientOptions, Error, Outcome, Phase};
 use z3950_server::testing::{TestServer, record};
 use z3950_tests::peer::Unheard;
 
-use crate::locator_properties::url;
-use crate::locators::{RFC_1630, RFC_1738};
-use crate::properties::holds;
-use crate::table::{octets, rows};
+use crate::url::locator_properties::url;
+use crate::url::locators::{RFC_1630, RFC_1738};
+use crate::url::properties::holds;
+use crate::url::table::{octets, rows};
 
 fn read(text: &str) -> Locator {
     Locator::parse(text, Mode::Lenient).unwrap_or_else(|error| panic!("{text}: {error}"))

@@ -27,13 +27,20 @@ fn empty() -> MemoryBackend {
 
 /// A catalogue with segments of these sizes; record `n` has docid and title `n`, counted from 0.
 fn of_segments(sizes: &[usize]) -> Catalogue {
-    let mut next = 0..;
-    let new = |number: usize| marc(&record(&number.to_string(), &number.to_string()));
+    let mut next = 0;
     let first = updated(&empty().current(), UpdateAction::Insert, &[]);
     sizes.iter().fold(first, |catalogue, size| {
-        let records: Vec<_> = next.by_ref().take(*size).map(new).collect();
-        updated(&catalogue, UpdateAction::Insert, &records)
+        let numbers = next..next + size;
+        next = numbers.end;
+        with_segment(&catalogue, numbers)
     })
+}
+
+/// The catalogue with another segment, of the records of these numbers.
+fn with_segment(catalogue: &Catalogue, numbers: std::ops::Range<usize>) -> Catalogue {
+    let new = |number: usize| marc(&record(&number.to_string(), &number.to_string()));
+    let records: Vec<_> = numbers.map(new).collect();
+    updated(catalogue, UpdateAction::Insert, &records)
 }
 
 /// The catalogue without the records of these numbers.
@@ -87,10 +94,10 @@ fn sixteen_segments_of_about_the_same_size_are_merged() {
 
 #[test]
 fn merged_segments_have_room_for_all_records() {
-    let sizes = |last| [vec![4096; 15], vec![last]].concat();
-    let full = of_segments(&sizes(4096));
+    let most = of_segments(&[4096; 15]);
+    let full = with_segment(&most, 61_440..65_536);
     assert_eq!(merged(&full), [(65_536, 0)]);
-    let more = of_segments(&sizes(4097));
+    let more = with_segment(&most, 61_440..65_537);
     assert_eq!(merged(&more), []);
     assert_eq!(merged(&without(&more, [0])), [(65_536, 0)]);
 }

@@ -2,7 +2,7 @@
 
 use z3950_tests::program::z3950;
 
-use crate::locators::gopher_server;
+use crate::command::locators::gopher_server;
 
 #[test]
 fn audit_b10_refused_selectors_say_why() {

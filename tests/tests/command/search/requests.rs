@@ -5,7 +5,7 @@ use z3950_server::fault::{Fault, When};
 use z3950_server::testing::{TestServer, record};
 use z3950_tests::program::{Daemon, z3950};
 
-use crate::get::apdus;
+use crate::command::get::apdus;
 
 #[test]
 fn records_of_another_kind_from_each_present_cost_no_others() {

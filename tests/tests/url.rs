@@ -25,10 +25,10 @@ use z3950::url::{
 use properties::assert_canonical;
 use table::{accepted, mode_named, octets, rows};
 
-const PARSE: &str = include_str!("../../fixtures/urls/z3950.tsv");
-const CANON: &str = include_str!("../../fixtures/urls/z3950_canon.tsv");
-const EQUAL: &str = include_str!("../../fixtures/urls/z3950_equal.tsv");
-const CLASSIFY: &str = include_str!("../../fixtures/urls/z3950_classify.tsv");
+const PARSE: &str = include_str!("../fixtures/urls/z3950.tsv");
+const CANON: &str = include_str!("../fixtures/urls/z3950_canon.tsv");
+const EQUAL: &str = include_str!("../fixtures/urls/z3950_equal.tsv");
+const CLASSIFY: &str = include_str!("../fixtures/urls/z3950_classify.tsv");
 
 #[test]
 fn texts_give_the_result_of_the_table() {
