@@ -91,7 +91,7 @@ pub(super) async fn facets(search: &PageSearch, index: usize) -> Option<String> 
     let mut events = search.find(slice::from_ref(target), wanted);
     let found = loop {
         if let Event::Found(found) = events.next().await? {
-            break found.result;
+            break found.result.clone();
         }
     };
     let (parameters, catalogues) = (&search.parameters, &search.catalogues);

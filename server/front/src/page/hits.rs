@@ -1,6 +1,7 @@
 //! A search of the page at databases of the server: what is wanted of them, and what each of them has answered.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::{Stream, StreamExt, stream};
@@ -128,7 +129,7 @@ impl PageSearch {
     pub(super) fn find(&self, databases: &[String], wanted: Wanted) -> Events {
         let targets = databases.iter().map(|name| {
             let mut target = self.own.clone();
-            target.target.databases = vec![name.as_str().into()];
+            Arc::make_mut(&mut target.target).databases = vec![name.as_str().into()];
             target.name = self.catalogues.title(name);
             target
         });
@@ -158,7 +159,7 @@ impl PageSearch {
 /// What a database has answered.
 #[derive(Default)]
 pub(super) struct DatabaseAnswer {
-    pub(super) found: Option<Found>,
+    pub(super) found: Option<Arc<Found>>,
     /// With their positions; a failure is in the place of its record.
     pub(super) records: Vec<(u64, Result<Record, Error>)>,
     /// In which other ways it was searched, and why its record is the best.
