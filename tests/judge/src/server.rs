@@ -26,24 +26,33 @@
 mod answers;
 mod check;
 mod checks;
+mod exchange;
+mod finding;
 mod judge;
 mod junit;
+mod learn;
 mod ledger;
 mod offer;
+mod options;
 mod report;
 mod requests;
 mod schedule;
 mod secrets;
 mod sru;
 mod trial;
+mod verdict;
 
-pub use self::check::{Check, Level, Verdict};
+pub use self::check::{Check, Level};
 pub use self::checks::{Permission, all as all_checks};
-pub use self::judge::{Judge, JudgeLimits, JudgeOptions};
+pub use self::finding::Finding;
+pub use self::judge::Judge;
 pub use self::ledger::Exchange;
 pub use self::offer::{Missing, Offer};
-pub use self::report::{Count, Finding, Offered, Report};
-pub use self::sru::{SruOffer, all as all_sru_checks};
+pub use self::options::{JudgeLimits, JudgeOptions};
+pub use self::report::{Count, Offered, Report};
+pub use self::sru::checks::all as all_sru_checks;
+pub use self::sru::offer::SruOffer;
+pub use self::verdict::Verdict;
 
 #[cfg(test)]
 mod tests;

@@ -5,8 +5,8 @@ use z3950_asn1::apdu::{
     Record, Records, ScanResponse, ScanStatus, SearchResponse, SortResponse, SortStatus,
 };
 
-use super::check::{Checked, Verdict, counted, want};
 use super::trial::summary;
+use super::verdict::{Checked, Verdict, counted, want};
 
 /// What a request that asks for the impossible led to.
 pub(super) enum Reaction {

@@ -3,8 +3,9 @@
 
 use crate::junit::{JunitReport, TestCase, TestOutcome, TestSuite};
 
-use super::check::Verdict;
-use super::report::{Finding, Report};
+use super::finding::Finding;
+use super::report::Report;
+use super::verdict::Verdict;
 
 impl Report<'_> {
     /// The report as XML of JUnit.

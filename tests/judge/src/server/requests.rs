@@ -1,48 +1,16 @@
 //! The requests that checks begin with, and which response answers which request (Z39.50-2003 §4.1).
 
 use z3950_asn1::apdu::{
-    Apdu, AttributeElement, AttributesPlusTerm, Close, DatabaseName, DeleteFunction,
-    DeleteResultSetRequest, DeleteResultSetResponse, DuplicateDetectionRequest,
-    DuplicateDetectionResponse, ExtendedServicesRequest, ExtendedServicesResponse,
-    InitializeRequest, InitializeResponse, Operand, PresentRequest, PresentResponse, Query,
-    ReferenceId, ResourceReportRequest, ResourceReportResponse, RpnQuery, RpnStructure,
-    ScanRequest, ScanResponse, SearchRequest, SearchResponse, SortRequest, SortResponse, Term,
+    AttributeElement, AttributesPlusTerm, DatabaseName, DeleteFunction,
+    DeleteResultSetRequest, Operand, PresentRequest, Query,
+    ReferenceId, RpnQuery, RpnStructure,
+    ScanRequest, SearchRequest, Term,
 };
 use z3950_asn1::bib1::attributes::{USE, USE_TITLE};
 use z3950_asn1::oid::BIB_1;
 
-use super::check::{Checked, Preparation, Verdict, counted};
 use super::trial::Trial;
-
-/// A request, and the response that answers it.
-pub(super) trait HasAnswer: Into<Apdu> {
-    /// The response.
-    type Answer: TryFrom<Apdu, Error = Apdu>;
-    /// The response with an article, for messages.
-    const ANSWER: &'static str;
-}
-
-macro_rules! answers {
-    ($($request:ty => $answer:ty, $name:literal;)*) => {$(
-        impl HasAnswer for $request {
-            type Answer = $answer;
-            const ANSWER: &'static str = $name;
-        }
-    )*};
-}
-
-answers! {
-    InitializeRequest => InitializeResponse, "an initResponse";
-    SearchRequest => SearchResponse, "a searchResponse";
-    PresentRequest => PresentResponse, "a presentResponse";
-    ScanRequest => ScanResponse, "a scanResponse";
-    SortRequest => SortResponse, "a sortResponse";
-    DeleteResultSetRequest => DeleteResultSetResponse, "a deleteResultSetResponse";
-    ResourceReportRequest => ResourceReportResponse, "a resourceReportResponse";
-    ExtendedServicesRequest => ExtendedServicesResponse, "an extendedServicesResponse";
-    DuplicateDetectionRequest => DuplicateDetectionResponse, "a duplicateDetectionResponse";
-    Close => Close, "a close";
-}
+use super::verdict::{Checked, Preparation, Verdict, counted};
 
 /// The result set that most checks use: servers without named result sets have it as well (Z39.50-2003 §3.2.2.1.3).
 pub(super) const DEFAULT: &str = "default";

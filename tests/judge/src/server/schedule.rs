@@ -11,13 +11,16 @@ use futures_util::future::join_all;
 use futures_util::stream::FuturesUnordered;
 use tokio::time::{Instant, sleep, timeout};
 
-use super::check::{Check, Checked, Procedure, Verdict, counted};
+use super::check::{Check, Procedure};
 use super::checks::Permission;
-use super::judge::JudgedServer;
 use super::ledger::Ledger;
 use super::offer::Offer;
-use super::sru::{self, SruOffer, SruTrial};
+use super::options::JudgedServer;
+use super::sru;
+use super::sru::offer::SruOffer;
+use super::sru::trial::SruTrial;
 use super::trial::{MAX_UNASKED, Trial, seconds};
+use super::verdict::{Checked, Verdict, counted};
 use z3950::transport::BoxFuture;
 
 /// After this many checks in a row in which the server did not answer, it is asked whether it is still there.

@@ -5,10 +5,10 @@ use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 use z3950_asn1::apdu::IdAuthentication;
 
-use super::check::Verdict;
-use super::judge::JudgeOptions;
-use super::report::Finding;
-use super::sru::escaped;
+use super::finding::Finding;
+use super::options::JudgeOptions;
+use super::sru::parameters::escaped;
+use super::verdict::Verdict;
 use z3950::sru::login;
 
 /// Shorter names of users and groups are parts of other words, and stay as they are.

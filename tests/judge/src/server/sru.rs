@@ -4,7 +4,7 @@
 //! | module | what it holds |
 //! |---|---|
 //! | `checks` | the checks, a file for each subject |
-//! | `offer` | what the server offers, found out first |
+//! | `offer` | what the server offers; `learn` finds it out first |
 //! | `trial` | a check in progress: a request, and what came |
 //! | `answer` | an answer: its numbers, records, terms and diagnostics |
 //! | `model` | which elements have which children, and in which order |
@@ -13,19 +13,14 @@
 //! | `tap` | the octets of a connection, counted, limited and kept for the report |
 
 mod answer;
-mod checks;
+pub(super) mod checks;
+pub(super) mod learn;
 mod model;
-mod offer;
-mod parameters;
+pub(super) mod offer;
+pub(super) mod parameters;
 mod tap;
 mod tree;
-mod trial;
-
-pub use self::checks::all;
-pub use self::offer::SruOffer;
-pub(super) use self::offer::learn;
-pub(super) use self::parameters::escaped;
-pub(super) use self::trial::SruTrial;
+pub(super) mod trial;
 
 /// How many requests a check may make. Those about explain search each of the indexes.
 pub(super) const MAX_REQUESTS: u32 = 300;

@@ -20,11 +20,11 @@ use z3950_asn1::codec::{
 };
 use z3950_asn1::decoded;
 
-use super::check::{Checked, Preparation, Verdict, counted, want};
-use super::judge::{JudgeOptions, JudgedServer};
+use super::exchange::HasAnswer;
 use super::ledger::Ledger;
 use super::offer::Offer;
-use super::requests::HasAnswer;
+use super::options::{JudgeOptions, JudgedServer};
+use super::verdict::{Checked, Preparation, Verdict, counted, want};
 use z3950::error::chain;
 use z3950::transport::{BoxStream, Connect};
 

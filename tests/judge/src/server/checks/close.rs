@@ -3,9 +3,10 @@
 use z3950_asn1::apdu::{Apdu, Close, CloseReason, ProtocolVersion};
 use z3950_asn1::oid::Oid;
 
-use crate::server::check::{Check, Checked, Verdict, checks, want};
+use crate::server::check::{Check, checks};
 use crate::server::requests::id;
 use crate::server::trial::{Received, Trial, encoded, summary};
+use crate::server::verdict::{Checked, Verdict, want};
 
 const CLOSE: &str = "Z39.50-2003 §3.2.11.1";
 

@@ -5,9 +5,10 @@ use z3950_asn1::apdu::{
 };
 
 use crate::server::answers::Refusable;
-use crate::server::check::{Check, Checked, Preparation, Verdict, checks, want};
+use crate::server::check::{Check, checks};
 use crate::server::requests::{DEFAULT, delete};
 use crate::server::trial::{Trial, summary};
+use crate::server::verdict::{Checked, Preparation, Verdict, want};
 
 const STATUS: &str = "Z39.50-2003 §3.2.4.1.3";
 const LIST: &str = "Z39.50-2003 §3.2.4.1.4";

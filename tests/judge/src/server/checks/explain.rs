@@ -6,9 +6,10 @@ use z3950_asn1::record::RetrievedRecord;
 use z3950_asn1::record::explain::ExplainRecord;
 
 use crate::server::answers::{Refusable, WithRecords};
-use crate::server::check::{Check, Checked, Preparation, Verdict, checks, want};
+use crate::server::check::{Check, checks};
 use crate::server::requests::{present, search};
 use crate::server::trial::Trial;
+use crate::server::verdict::{Checked, Preparation, Verdict, want};
 use z3950::service::explain::{DATABASE, ExplainOptions, ExplainUse};
 use z3950::target::adapt::DEFAULT_DATABASE;
 

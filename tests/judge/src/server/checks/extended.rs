@@ -7,9 +7,10 @@ use z3950_asn1::apdu::{
 use z3950_asn1::oid::{DATABASE_UPDATE, Oid, PERSISTENT_QUERY};
 
 use crate::server::answers::{Reaction, Refusable};
-use crate::server::check::{Check, Checked, checks, want};
+use crate::server::check::{Check, checks};
 use crate::server::requests::search;
 use crate::server::trial::{Trial, summary};
+use crate::server::verdict::{Checked, want};
 
 const SERVICE: &str = "Z39.50-2003 §3.2.9.1";
 

@@ -5,9 +5,10 @@ use z3950_asn1::apdu::{Apdu, InitializeRequest, Operator, RpnQuery, RpnStructure
 use z3950_asn1::codec::frame::{Header, Length};
 
 use crate::server::answers::{Refusable, WithRecords};
-use crate::server::check::{Check, Checked, Preparation, Verdict, checks, want};
+use crate::server::check::{Check, checks};
 use crate::server::requests::id;
 use crate::server::trial::{Received, Trial, contents, encoded, replaced, tagged};
+use crate::server::verdict::{Checked, Preparation, Verdict, want};
 
 const PROTOCOL: &str = "Z39.50-2003 §4.2";
 const PRACTICE: &str = "practice: anybody can connect";

@@ -9,8 +9,9 @@ use z3950_asn1::oid::Oid;
 use z3950_asn1::types::Bits;
 
 use crate::server::answers::WithRecords;
-use crate::server::check::{Check, Checked, Preparation, Verdict, checks, want};
+use crate::server::check::{Check, checks};
 use crate::server::trial::{Received, Trial, contents, encoded, replaced, summary, tagged};
+use crate::server::verdict::{Checked, Preparation, Verdict, want};
 
 pub(super) const CHECKS: &[Check] = checks! {
     "init.answered" Shall "Z39.50-2003 §3.2.1.1":

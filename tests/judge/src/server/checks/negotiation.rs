@@ -4,9 +4,10 @@ use z3950_asn1::apdu::{InitializeResponse, Options, OtherInformation, ProtocolVe
 use z3950_asn1::format::charset_negotiation::{CharSetandLanguageNegotiation, OriginProposal};
 use z3950_asn1::types::Bits;
 
-use crate::server::check::{Check, Checked, Preparation, Verdict, checks, want};
+use crate::server::check::{Check, checks};
 use crate::server::requests::MAX;
 use crate::server::trial::{Trial, summary};
+use crate::server::verdict::{Checked, Preparation, Verdict, want};
 
 const OPTIONS: &str = "Z39.50-2003 §3.2.1.1.3";
 const SIZES: &str = "Z39.50-2003 §3.2.1.1.4";

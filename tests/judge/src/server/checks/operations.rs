@@ -9,9 +9,10 @@ use z3950_asn1::apdu::{
 };
 
 use crate::server::answers::WithRecords;
-use crate::server::check::{Check, Checked, Preparation, Verdict, checks, counted, want};
+use crate::server::check::{Check, checks};
 use crate::server::requests::{DEFAULT, delete, id};
 use crate::server::trial::{Received, Trial, encoded, summary};
+use crate::server::verdict::{Checked, Preparation, Verdict, counted, want};
 
 const CONCURRENT: &str = "Z39.50-2003 §3.5";
 const OPTIONS: &str = "Z39.50-2003 §3.2.1.1.3";

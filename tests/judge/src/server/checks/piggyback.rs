@@ -4,9 +4,10 @@ use z3950_asn1::apdu::{ElementSetNames, PresentStatus, SearchRequest, SearchResp
 use z3950_asn1::oid::Oid;
 
 use crate::server::answers::{Refusable, WithRecords};
-use crate::server::check::{CHANGING, Check, Checked, Preparation, Verdict, checks, want};
+use crate::server::check::{Check, checks};
 use crate::server::requests::MAX;
 use crate::server::trial::Trial;
+use crate::server::verdict::{CHANGING, Checked, Preparation, Verdict, want};
 
 const BOUNDS: &str = "Z39.50-2003 §3.2.2.1.6";
 

@@ -3,9 +3,10 @@
 use z3950_asn1::apdu::{PresentRequest, PresentResponse, PresentStatus, Range, Record};
 
 use crate::server::answers::{Reaction, Refusable, WithRecords};
-use crate::server::check::{Check, Checked, Preparation, Verdict, checks, want};
+use crate::server::check::{Check, checks};
 use crate::server::requests::MAX;
 use crate::server::trial::Trial;
+use crate::server::verdict::{Checked, Preparation, Verdict, want};
 
 const PRESENT: &str = "Z39.50-2003 §3.2.3.1";
 const OUT_OF_RANGE: &str = "Z39.50 clarification Present request out-of-range";

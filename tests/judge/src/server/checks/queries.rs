@@ -11,9 +11,10 @@ use z3950_asn1::record::RetrievedRecord;
 use z3950_asn1::types::Any;
 
 use crate::server::answers::{Reaction, Refusable, WithRecords};
-use crate::server::check::{CHANGING, Check, Checked, Preparation, Verdict, checks, counted, want};
+use crate::server::check::{Check, checks};
 use crate::server::requests::NOWHERE;
 use crate::server::trial::Trial;
+use crate::server::verdict::{CHANGING, Checked, Preparation, Verdict, counted, want};
 
 const BOOLEAN: &str = "Z39.50-2003 §3.7.1";
 const ATTRIBUTES: &str = "Bib-1 diagnostics 113 to 123";

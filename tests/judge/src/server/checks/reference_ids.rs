@@ -5,9 +5,10 @@ use z3950_asn1::apdu::{
     ScanRequest, SortRequest,
 };
 
-use crate::server::check::{Check, Checked, checks, want};
+use crate::server::check::{Check, checks};
 use crate::server::requests::{DEFAULT, delete, id};
 use crate::server::trial::{Received, Trial};
+use crate::server::verdict::{Checked, want};
 
 const SOURCE: &str = "Z39.50-2003 §3.4";
 

@@ -6,9 +6,10 @@ use z3950_asn1::apdu::{
 };
 use z3950_asn1::oid::Oid;
 
-use crate::server::check::{Check, Checked, checks, want};
+use crate::server::check::{Check, checks};
 use crate::server::requests::id;
 use crate::server::trial::{Trial, summary};
+use crate::server::verdict::{Checked, want};
 
 const REPORT: &str = "Z39.50-2003 §3.2.6.3";
 const TRIGGER: &str = "Z39.50-2003 §3.2.6.2";

@@ -3,9 +3,10 @@
 use z3950_asn1::apdu::{Options, PresentRequest, PresentResponse, ResultSetStatus, SearchResponse};
 
 use crate::server::answers::{Reaction, Refusable, WithRecords};
-use crate::server::check::{Check, Checked, Preparation, Verdict, checks, want};
+use crate::server::check::{Check, checks};
 use crate::server::requests::DEFAULT;
 use crate::server::trial::Trial;
+use crate::server::verdict::{Checked, Preparation, Verdict, want};
 
 const NAMES: &str = "Z39.50-2003 §3.2.2.1.3";
 

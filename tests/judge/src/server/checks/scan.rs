@@ -8,8 +8,9 @@ use z3950_asn1::bib1::attributes::USE;
 use z3950_asn1::oid::Oid;
 
 use crate::server::answers::{Reaction, Refusable};
-use crate::server::check::{Check, Checked, Preparation, Verdict, checks, counted, want};
+use crate::server::check::{Check, checks};
 use crate::server::trial::Trial;
+use crate::server::verdict::{Checked, Preparation, Verdict, counted, want};
 
 const SCAN: &str = "Z39.50-2003 §3.2.8.1";
 const POSITION: &str = "Z39.50 clarification Scan: Values of Position-in-response";

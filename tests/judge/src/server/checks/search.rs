@@ -3,8 +3,9 @@
 use z3950_asn1::apdu::{DatabaseName, PresentStatus, ResultSetStatus, SearchResponse};
 
 use crate::server::answers::{Reaction, Refusable, WithRecords};
-use crate::server::check::{CHANGING, Check, Checked, Preparation, Verdict, checks, counted, want};
+use crate::server::check::{Check, checks};
 use crate::server::trial::Trial;
+use crate::server::verdict::{CHANGING, Checked, Preparation, Verdict, counted, want};
 
 /// A database that no server has.
 const NO_DATABASE: &str = "z3950-conformance-none";

@@ -6,8 +6,9 @@ use z3950_asn1::apdu::{
 };
 
 use crate::server::answers::{Refusable, WithRecords};
-use crate::server::check::{Check, Checked, Preparation, Verdict, checks, counted, want};
+use crate::server::check::{Check, checks};
 use crate::server::trial::{Received, Trial};
+use crate::server::verdict::{Checked, Preparation, Verdict, counted, want};
 
 const SIZES: &str = "Z39.50-2003 §3.3";
 

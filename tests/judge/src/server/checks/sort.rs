@@ -7,9 +7,10 @@ use z3950_asn1::apdu::{
 use z3950_asn1::bib1::attributes::{USE, USE_TITLE};
 
 use crate::server::answers::{Reaction, Refusable, WithRecords};
-use crate::server::check::{Check, Checked, Preparation, Verdict, checks, want};
+use crate::server::check::{Check, checks};
 use crate::server::requests::DEFAULT;
 use crate::server::trial::Trial;
+use crate::server::verdict::{Checked, Preparation, Verdict, want};
 use z3950::service::sort::{key_by_attributes, key_by_field};
 
 const SORT: &str = "Z39.50-2003 §3.2.7.1";

@@ -11,9 +11,10 @@ use z3950_asn1::types::InternationalString;
 use z3950_marc::iso2709;
 
 use crate::server::answers::{Refusable, WithRecords};
-use crate::server::check::{Check, Checked, Preparation, Verdict, checks, counted, want};
+use crate::server::check::{Check, checks};
 use crate::server::requests::present;
 use crate::server::trial::Trial;
+use crate::server::verdict::{Checked, Preparation, Verdict, counted, want};
 
 const RECORDS: &str = "Z39.50-2003 Appendix REC";
 const SYNTAX: &str = "Z39.50-2003 §3.2.3.1.5";

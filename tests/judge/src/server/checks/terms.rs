@@ -7,8 +7,9 @@ use z3950_asn1::apdu::{
 use z3950_asn1::oid::{BIB_1, SUTRS};
 
 use crate::server::answers::Refusable;
-use crate::server::check::{Check, Checked, Preparation, Verdict, checks, counted, want};
+use crate::server::check::{Check, checks};
 use crate::server::trial::Trial;
+use crate::server::verdict::{Checked, Preparation, Verdict, counted, want};
 
 const TYPES: &str = "Z39.50-2003 §4.1 Term";
 

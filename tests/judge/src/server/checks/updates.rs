@@ -13,9 +13,10 @@ use z3950_marc::iso2709;
 use z3950_marc::record::MarcRecord;
 
 use crate::server::answers::in_default_format;
-use crate::server::check::{Check, Checked, Preparation, Verdict, checks, want};
+use crate::server::check::{Check, checks};
 use crate::server::requests::search;
 use crate::server::trial::{Trial, summary};
+use crate::server::verdict::{Checked, Preparation, Verdict, want};
 
 const UPDATE: &str = "Z39.50-2003 §3.2.9.1.5";
 

@@ -6,7 +6,7 @@ use hyper::header::CONTENT_TYPE;
 use z3950_asn1::sru::{DIAGNOSTIC_SET, Version};
 
 use super::tree::{XmlNode, XmlTree};
-use crate::server::check::{Checked, Verdict, counted, want};
+use crate::server::verdict::{Checked, Verdict, counted, want};
 
 /// An answer of HTTP.
 #[derive(Debug)]

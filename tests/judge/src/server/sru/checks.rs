@@ -100,7 +100,7 @@ macro_rules! sru_checks {
         $run:ident $(($($argument:expr),*))?) => {
         &[Check {
             name: $name,
-            level: $crate::server::Level::$level,
+            level: $crate::level::Level::$level,
             section: source!(any $kind $what),
             requirement: $requirement,
             run: $crate::server::check::Procedure::Sru(|trial| Box::pin(async move {
@@ -113,7 +113,7 @@ macro_rules! sru_checks {
         $run:ident $(($($argument:expr),*))?) => {
         Check {
             name: concat!($name, $suffix),
-            level: $crate::server::Level::$level,
+            level: $crate::level::Level::$level,
             section: source!($version $kind $what),
             requirement: $requirement,
             run: $crate::server::check::Procedure::Sru(|trial| Box::pin(async move {

@@ -12,7 +12,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use z3950_server::testing::TestServer;
 
-use super::all;
+use super::checks::all;
 use crate::server::{Judge, JudgeOptions, Missing, Verdict};
 use z3950::transport::Tcp;
 use z3950::url::{Host, Mode};

@@ -21,11 +21,11 @@ use super::offer::SruOffer;
 use super::parameters::SruParameters;
 use super::tap::{PassedOctets, SharedLog, Tap};
 use super::tree::XmlTree;
-use crate::server::check::{Checked, Preparation, Verdict, counted};
-use crate::server::judge::{JudgeOptions, JudgedServer};
 use crate::server::ledger::Ledger;
 use crate::server::offer::Missing;
+use crate::server::options::{JudgeOptions, JudgedServer};
 use crate::server::trial::{QUIET, seconds};
+use crate::server::verdict::{Checked, Preparation, Verdict, counted};
 use z3950::error::chain;
 use z3950::sru::{login, path};
 

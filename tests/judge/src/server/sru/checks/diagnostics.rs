@@ -4,7 +4,8 @@ use z3950_asn1::sru::Version;
 
 use super::super::trial::SruTrial;
 use super::{source, sru_checks};
-use crate::server::check::{Check, Checked, Verdict, want};
+use crate::server::check::Check;
+use crate::server::verdict::{Checked, Verdict, want};
 
 pub(super) const CHECKS: &[&[Check]] = sru_checks! {
     "parameter.unknown" Should all diagnostic "8":

@@ -7,7 +7,8 @@ use super::super::parameters::SruParameters;
 use super::super::tree::XmlNode;
 use super::super::trial::SruTrial;
 use super::{source, sru_checks};
-use crate::server::check::{Check, Checked, Verdict, want};
+use crate::server::check::Check;
+use crate::server::verdict::{Checked, Verdict, want};
 
 pub(super) const CHECKS: &[&[Check]] = sru_checks! {
     "echo.query" Shall all search "echoedSearchRetrieveRequest":

@@ -8,7 +8,8 @@ use super::super::answer::{JudgedReply, data_of};
 use super::super::model::ZEEREX;
 use super::super::trial::SruTrial;
 use super::{source, sru_checks};
-use crate::server::check::{Check, Checked, Verdict, counted, want};
+use crate::server::check::Check;
+use crate::server::verdict::{Checked, Verdict, counted, want};
 
 pub(super) const CHECKS: &[&[Check]] = sru_checks! {
     "explain.record" Shall all explain "record":

@@ -5,7 +5,8 @@ use z3950_asn1::sru::Version;
 
 use super::super::trial::{FORM, SOAP, SentRequest, SruTrial};
 use super::{source, sru_checks};
-use crate::server::check::{Check, Checked, Preparation, Verdict, want};
+use crate::server::check::Check;
+use crate::server::verdict::{Checked, Preparation, Verdict, want};
 
 pub(super) const CHECKS: &[&[Check]] = sru_checks! {
     "hostile.garbage" Shall any standard "RFC 9112 §2.2":

@@ -7,7 +7,8 @@ use z3950_asn1::sru::{Request, SearchRetrieve, Version};
 use super::super::answer::{HttpReply, JudgedReply};
 use super::super::trial::{FORM, SOAP, SentRequest, SruTrial};
 use super::{source, sru_checks};
-use crate::server::check::{Check, Checked, Preparation, Verdict, want};
+use crate::server::check::Check;
+use crate::server::verdict::{Checked, Preparation, Verdict, want};
 
 pub(super) const CHECKS: &[&[Check]] = sru_checks! {
     "http.status" Shall all standard "RFC 9110 §15.3.1":

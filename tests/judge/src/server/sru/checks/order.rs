@@ -7,7 +7,8 @@ use super::super::model::{namespace_fault, namespaces, order_fault};
 use super::super::parameters::SruParameters;
 use super::super::trial::SruTrial;
 use super::{source, sru_checks};
-use crate::server::check::{Check, Checked, Verdict, want};
+use crate::server::check::Check;
+use crate::server::verdict::{Checked, Verdict, want};
 
 pub(super) const CHECKS: &[&[Check]] = sru_checks! {
     "search.answered" Shall all search "response":

@@ -6,7 +6,8 @@ use super::super::answer::{JudgedReply, data_of};
 use super::super::tree::XmlNode;
 use super::super::trial::SruTrial;
 use super::{source, sru_checks};
-use crate::server::check::{Check, Checked, Preparation, Verdict, want};
+use crate::server::check::Check;
+use crate::server::verdict::{Checked, Preparation, Verdict, want};
 
 pub(super) const CHECKS: &[&[Check]] = sru_checks! {
     "packing.xml" Shall all search "recordPacking":

@@ -4,7 +4,8 @@ use z3950_asn1::sru::Version;
 
 use super::super::trial::SruTrial;
 use super::{source, sru_checks};
-use crate::server::check::{Check, Checked, Preparation, Verdict, counted, want};
+use crate::server::check::Check;
+use crate::server::verdict::{Checked, Preparation, Verdict, counted, want};
 
 pub(super) const CHECKS: &[&[Check]] = sru_checks! {
     "query.parentheses" Shall any cql "parentheses":

@@ -4,7 +4,8 @@ use z3950_asn1::sru::{SruRecord, Version};
 
 use super::super::trial::SruTrial;
 use super::{source, sru_checks};
-use crate::server::check::{Check, Checked, Preparation, Verdict, want};
+use crate::server::check::Check;
+use crate::server::verdict::{Checked, Preparation, Verdict, want};
 
 pub(super) const CHECKS: &[&[Check]] = sru_checks! {
     "record.schema.given" Shall all search "recordSchema":

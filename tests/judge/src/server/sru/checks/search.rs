@@ -5,8 +5,9 @@ use z3950_asn1::sru::Version;
 use super::super::answer::JudgedReply;
 use super::super::trial::SruTrial;
 use super::{source, sru_checks};
-use crate::server::check::{CHANGING, Check, Checked, Preparation, Verdict, counted, want};
+use crate::server::check::Check;
 use crate::server::requests::NOWHERE;
+use crate::server::verdict::{CHANGING, Checked, Preparation, Verdict, counted, want};
 
 pub(super) const CHECKS: &[&[Check]] = sru_checks! {
     "search.count" Shall all search "numberOfRecords":

@@ -6,7 +6,8 @@ use super::super::answer::JudgedReply;
 use super::super::model::namespaces;
 use super::super::trial::SruTrial;
 use super::{source, sru_checks};
-use crate::server::check::{Check, Checked, Preparation, Verdict, want};
+use crate::server::check::Check;
+use crate::server::verdict::{Checked, Preparation, Verdict, want};
 
 pub(super) const CHECKS: &[&[Check]] = sru_checks! {
     "set.time" Shall all search "resultSetIdleTime":

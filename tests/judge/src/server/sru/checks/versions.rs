@@ -5,7 +5,8 @@ use z3950_asn1::sru::Version;
 use super::super::model::namespaces;
 use super::super::trial::{SentRequest, SruTrial};
 use super::{source, sru_checks};
-use crate::server::check::{Check, Checked, Verdict, want};
+use crate::server::check::Check;
+use crate::server::verdict::{Checked, Verdict, want};
 
 pub(super) const CHECKS: &[&[Check]] = sru_checks! {
     "version.named" Shall old search "version":
