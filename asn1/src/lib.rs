@@ -14,7 +14,6 @@
 //! - [`es`], [`format`](mod@format): extended services, and what else travels in an EXTERNAL;
 //! - [`hex`]: octets as hexadecimal digits;
 //! - [`input`], [`pem`]: files that are read whole, and what a PEM file holds;
-//! - [`judgement`]: how binding a requirement is, and reports for CI services.
 //!
 //! # Features
 //!
@@ -57,7 +56,6 @@ pub mod file;
 pub mod format;
 pub mod hex;
 pub mod input;
-pub mod judgement;
 pub mod moment;
 pub mod oid;
 pub mod optional;

@@ -494,5 +494,22 @@ impl fmt::Display for Diagnostics {
     }
 }
 
+/// An error and its causes in one line. A cause that repeats the words before it takes their place:
+/// `connection refused (os error 111)` instead of `connection refused: connection refused (os error 111)`.
+pub fn chain(error: &dyn std::error::Error) -> String {
+    let mut parts = vec![error.to_string()];
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        let words = error.to_string();
+        let last = parts.last().map(|last| last.to_lowercase());
+        if last.is_some_and(|last| words.to_lowercase().starts_with(&last)) {
+            parts.pop();
+        }
+        parts.push(words);
+        cause = error.source();
+    }
+    parts.join(": ")
+}
+
 #[cfg(test)]
 mod tests;

@@ -41,8 +41,7 @@
 //!
 //! # Features
 //!
-//! `tls` (on by default): TLS; `sru`: the same searches at servers of SRU, and retrieval by gateways; `proxy`: HTTP CONNECT and SOCKS5; `html`: URLs in HTML;
-//! `conformance`: judges servers by the standard.
+//! `tls` (on by default): TLS; `sru`: the same searches at servers of SRU, and retrieval by gateways; `proxy`: HTTP CONNECT and SOCKS5; `html`: URLs in HTML.
 //!
 //! # Stability
 //!
@@ -64,8 +63,6 @@ pub use z3950_asn1 as asn1;
 pub use z3950_marc as marc;
 
 pub mod client;
-#[cfg(feature = "conformance")]
-pub mod conformance;
 mod connection;
 pub mod error;
 pub mod find;

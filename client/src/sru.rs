@@ -29,8 +29,7 @@ pub(crate) mod task;
 mod update;
 
 pub use self::explain::SruDescription;
-#[cfg(feature = "conformance")]
-pub(crate) use self::server::{login, path};
+pub use self::server::{login, path};
 pub use crate::error::SruFault;
 pub use crate::target::profile::{SruMethod, SruOptions};
 

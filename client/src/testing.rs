@@ -1,18 +1,20 @@
 //! Test servers that follow a script and record the requests. Streams are `tokio::io::duplex`, so no sockets are needed and the
 //! clock can be paused.
 
+mod messages;
+
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 
-use bytes::Bytes;
 use futures_util::StreamExt;
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt, DuplexStream, ReadHalf, WriteHalf};
 use tokio_util::codec::FramedRead;
 use z3950_asn1::apdu::*;
 use z3950_asn1::codec;
 use z3950_asn1::codec::stream::ApduCodec;
-use z3950_asn1::oid::{self, Oid};
+use z3950_asn1::oid::Oid;
 
+pub(crate) use self::messages::*;
 use crate::error::{Cause, Error, Phase};
 use crate::protocol::session::{Session, SessionOptions};
 use crate::transport::{BoxStream, Connect, Connecting, Timeouts};
@@ -232,10 +234,6 @@ fn describe(request: &Apdu) -> String {
     }
 }
 
-pub(crate) fn encode(apdu: &Apdu) -> Vec<u8> {
-    codec::encode(apdu).expect("encodes")
-}
-
 /// A connector whose n-th connection leads to the n-th script; further ones are refused.
 pub(crate) struct Scripted {
     scripts: Mutex<VecDeque<Script>>,
@@ -268,66 +266,9 @@ pub(crate) fn send(apdu: impl Into<Apdu>) -> Turn {
     Turn::Send(vec![apdu.into()])
 }
 
-pub(crate) fn init_response(result: bool, protocol_version: ProtocolVersion) -> InitializeResponse {
-    InitializeResponse {
-        reference_id: None,
-        protocol_version,
-        options: Options::SEARCH | Options::PRESENT | Options::DELETE | Options::NAMED_RESULT_SETS,
-        preferred_message_size: 1_048_576,
-        exceptional_record_size: 1_048_576,
-        result,
-        implementation_id: None,
-        implementation_name: Some("script".into()),
-        implementation_version: None,
-        user_information_field: None,
-        other_info: None,
-        unknown: Default::default(),
-    }
-}
-
 /// An Init accepted in version 3.
 pub(crate) fn accepted() -> Turn {
     send(init_response(true, ProtocolVersion::UP_TO_3))
-}
-
-/// The answer to a search, with records in the response.
-pub(crate) fn found(hits: i64, records: Vec<NamePlusRecord>) -> SearchResponse {
-    SearchResponse {
-        result_count: hits,
-        number_of_records_returned: i64::try_from(records.len()).expect("few"),
-        next_result_set_position: 1,
-        search_status: true,
-        present_status: Some(PresentStatus::SUCCESS),
-        records: match records.is_empty() {
-            true => None.into(),
-            false => Records::ResponseRecords(records).into(),
-        },
-        ..SearchResponse::default()
-    }
-}
-
-/// A search that failed.
-pub(crate) fn search_failed(records: Option<Records>) -> SearchResponse {
-    SearchResponse {
-        result_set_status: Some(ResultSetStatus::NONE),
-        records: records.into(),
-        ..SearchResponse::default()
-    }
-}
-
-pub(crate) fn presented(status: PresentStatus, records: Option<Records>) -> PresentResponse {
-    let count = match &records {
-        Some(Records::ResponseRecords(records)) => records.len(),
-        _ => 0,
-    };
-    PresentResponse {
-        reference_id: None,
-        number_of_records_returned: i64::try_from(count).expect("few"),
-        next_result_set_position: 2,
-        present_status: status,
-        records: records.into(),
-        other_info: None,
-    }
 }
 
 /// One record presented.
@@ -338,59 +279,6 @@ pub(crate) fn one(record: NamePlusRecord) -> Turn {
     ))
 }
 
-pub(crate) fn record(syntax: Oid) -> NamePlusRecord {
-    let external = External::octet_aligned(syntax, Bytes::from_static(b"a record"));
-    NamePlusRecord {
-        name: Some("cat".into()),
-        record: Record::RetrievalRecord(external),
-    }
-}
-
-pub(crate) fn marc() -> NamePlusRecord {
-    record(oid::USMARC)
-}
-
-/// A query for anything.
-pub(crate) fn query() -> Query {
-    Query::Type1(RpnQuery::bib1(RpnStructure::term(Vec::new(), "x")))
-}
-
-pub(crate) fn surrogate(condition: i64) -> NamePlusRecord {
-    let diagnostic = DiagRec::DefaultFormat(DefaultDiagFormat::bib1(condition, ""));
-    NamePlusRecord {
-        name: None,
-        record: Record::SurrogateDiagnostic(diagnostic),
-    }
-}
-
-pub(crate) fn diagnostic(condition: i64, addinfo: &str) -> Option<Records> {
-    Some(Records::NonSurrogateDiagnostic(DefaultDiagFormat::bib1(
-        condition, addinfo,
-    )))
-}
-
 pub(crate) fn close(reason: CloseReason) -> Turn {
     send(Close::new(reason, Some("so long")))
-}
-
-pub(crate) fn challenge() -> Apdu {
-    AccessControlRequest {
-        reference_id: None,
-        security_challenge: SecurityChallenge::SimpleForm("who are you?".into()),
-        other_info: None,
-    }
-    .into()
-}
-
-pub(crate) fn resource_control(response_required: bool) -> Apdu {
-    ResourceControlRequest {
-        reference_id: None,
-        suspended_flag: None,
-        resource_report: None,
-        partial_results_available: None,
-        response_required,
-        triggered_request_flag: None,
-        other_info: None,
-    }
-    .into()
 }

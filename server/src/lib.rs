@@ -31,7 +31,6 @@
 //! - [`transcript`]: recorded conversations, as values and as JSON, and their replay; [`recorded`]: another server, between which and
 //!   its clients this one stands to record them;
 //! - `tls`: certificates and keys of listeners, with the feature `tls`;
-//! - [`judge`]: clients judged by the standard;
 //! - [`testing::TestServer`]: all of it inside a test, with a transcript.
 //!
 //! Some signatures use types of the packages below; [`asn1`] and [`marc`] re-export these packages.
@@ -69,7 +68,6 @@ mod headroom;
 #[cfg(feature = "sru")]
 mod http;
 pub mod imitate;
-pub mod judge;
 mod limits;
 mod listener;
 mod lock;

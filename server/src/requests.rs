@@ -1,5 +1,7 @@
 //! Requests as clients send them, and backends, for the tests of this crate.
 
+mod messages;
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -7,15 +9,11 @@ use std::time::Duration;
 use bytes::Bytes;
 use futures_util::FutureExt;
 use tokio::time::sleep;
-use z3950_asn1::apdu::{
-    Apdu, AttributesPlusTerm, CaseSensitivity, DatabaseName, ElementSetNames, External,
-    InitializeRequest, Options, PresentRequest, ProtocolVersion, Query, Record, Records,
-    ResultSetId, ScanRequest, Schema, SearchRequest, SortElement, SortKey, SortKeySpec,
-    SortRelation, SortRequest, Term,
-};
+use z3950_asn1::apdu::{Apdu, DatabaseName, External, Record, Records, Schema};
 use z3950_asn1::oid::{Oid, SUTRS, USMARC};
 use z3950_asn1::optional::OptionalChoice;
 
+pub(crate) use self::messages::*;
 use crate::access::User;
 use crate::backend::{
     Answer, Backend, Composition, DatabaseInfo, Found, Hits, RecordId, Retrieve, Retrieved, Search,
@@ -35,107 +33,6 @@ pub(crate) fn ann() -> User {
         password: Some("secret".to_owned()),
         ..User::default()
     }
-}
-
-/// Init of a client that speaks these versions and wants everything.
-pub(crate) fn init_of(protocol_version: ProtocolVersion) -> InitializeRequest {
-    InitializeRequest {
-        protocol_version,
-        options: Options::SEARCH
-            | Options::PRESENT
-            | Options::DELETE
-            | Options::RESOURCE_CONTROL
-            | Options::ACCESS_CONTROL
-            | Options::SCAN
-            | Options::SORT
-            | Options::NAMED_RESULT_SETS
-            | Options::RESULT_COUNT
-            | Options::NEGOTIATION_MODEL,
-        preferred_message_size: 1 << 26,
-        exceptional_record_size: 1 << 26,
-        ..InitializeRequest::default()
-    }
-}
-
-/// Init of a client of version 3.
-pub(crate) fn init() -> Apdu {
-    init_of(ProtocolVersion::UP_TO_3).into()
-}
-
-/// A Search in `cat` for a query in PQF, without records, into the set `default`.
-pub(crate) fn search_request(pqf: &str) -> SearchRequest {
-    SearchRequest {
-        reference_id: None,
-        small_set_upper_bound: 0,
-        large_set_lower_bound: 1,
-        medium_set_present_number: 0,
-        replace_indicator: true,
-        result_set_name: "default".into(),
-        database_names: vec![DatabaseName::from("cat")],
-        small_set_element_set_names: None,
-        medium_set_element_set_names: None,
-        preferred_record_syntax: None,
-        query: Query::Type1(pqf.parse().unwrap_or_else(|error| panic!("{pqf}: {error}"))),
-        additional_search_info: None,
-        other_info: None,
-    }
-}
-
-/// [`search_request`] as an APDU.
-pub(crate) fn search(pqf: &str) -> Apdu {
-    search_request(pqf).into()
-}
-
-/// A Present of the set `default`.
-pub(crate) fn present_request(start: i64, number: i64) -> PresentRequest {
-    PresentRequest {
-        result_set_id: ResultSetId::from("default"),
-        result_set_start_point: start,
-        number_of_records_requested: number,
-        ..PresentRequest::default()
-    }
-}
-
-/// [`present_request`] as an APDU.
-pub(crate) fn present(start: i64, number: i64) -> Apdu {
-    present_request(start, number).into()
-}
-
-/// A Scan of three terms from this one on.
-pub(crate) fn scan_request(start: &str) -> ScanRequest {
-    ScanRequest {
-        reference_id: None,
-        database_names: vec![DatabaseName::from("cat")],
-        attribute_set: None,
-        term_list_and_start_point: AttributesPlusTerm {
-            attributes: Vec::new(),
-            term: Term::General(start.into()),
-        },
-        step_size: None,
-        number_of_terms_requested: 3,
-        preferred_position_in_response: None,
-        other_info: None,
-    }
-}
-
-/// A Sort by title of the input sets into the output set.
-pub(crate) fn sort_request(inputs: &[&str], output: &str) -> SortRequest {
-    SortRequest {
-        input_result_set_names: inputs.iter().map(|name| (*name).into()).collect(),
-        sorted_result_set_name: output.into(),
-        sort_sequence: vec![SortKeySpec {
-            sort_element: SortElement::Generic(SortKey::SortField("title".into())),
-            sort_relation: SortRelation::ASCENDING,
-            case_sensitivity: CaseSensitivity::CASE_INSENSITIVE,
-            missing_value_action: None,
-        }],
-        ..SortRequest::default()
-    }
-}
-
-/// An element set name for all databases.
-pub(crate) fn elements(name: &str) -> ElementSetNames {
-    ElementSetNames::GenericElementSetName(name.into())
 }
 
 /// A database `cat` with the records `id7`, `dup` and `dup`, and a database `B` with one record.

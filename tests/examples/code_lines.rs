@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::{env, fs, io};
 
 /// The folders of the packages that users get.
-const PRODUCTS: [&str; 3] = ["asn1", "client", "server"];
+const PRODUCTS: [&str; 4] = ["asn1", "client", "server", "tests/judge"];
 
 fn main() -> io::Result<()> {
     let here = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");

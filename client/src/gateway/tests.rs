@@ -8,8 +8,8 @@ use z3950_asn1::oid::{self, Oid};
 
 use super::{Gateway, GatewayAddressError};
 use crate::client::{Client, ClientOptions};
+use crate::error::chain;
 use crate::retrieve::Outcome;
-use crate::transport::http::chain;
 use crate::transport::{BoxStream, Connect, Connecting, Routes, Timeouts};
 use crate::url::{Host, Mode, Z3950Url};
 

@@ -148,7 +148,7 @@ impl SruServer {
 }
 
 /// The path of a database. What cannot be in a path is escaped; escapes stay (RFC 3986 §3.3).
-pub(crate) fn path(database: &str) -> String {
+pub fn path(database: &str) -> String {
     let mut path = String::from("/");
     for octet in database.bytes() {
         match octet {
@@ -167,7 +167,7 @@ fn shown(database: &str) -> Cow<'_, str> {
 }
 
 /// User and password; a group has no place in SRU.
-pub(crate) fn login(identity: &IdAuthentication) -> Option<SruLogin> {
+pub fn login(identity: &IdAuthentication) -> Option<SruLogin> {
     let mut login = SruLogin::default();
     match identity {
         IdAuthentication::IdPass(pass) => {

@@ -226,7 +226,7 @@ fn refused(number: u16, details: &str) -> Reply {
 
 /// An error and its causes.
 fn chain(error: &Error) -> String {
-    crate::transport::http::chain(error)
+    crate::error::chain(error)
 }
 
 /// The titles of all records, or the errors in their place.

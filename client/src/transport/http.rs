@@ -21,7 +21,7 @@ use tokio::time::Instant;
 use tracing::debug;
 use z3950_asn1::via::Via;
 
-use crate::error::{Cause, Error, Phase, SruFault};
+use crate::error::{Cause, Error, Phase, SruFault, chain};
 use crate::target::Endpoint;
 use crate::target::http::HttpUrl;
 use crate::transport::{Routes, Timeouts};
@@ -463,20 +463,4 @@ fn unavailable(phase: Phase, error: impl Into<Box<dyn std::error::Error + Send +
         phase,
         cause: Cause::Other(Arc::new(std::io::Error::other(error))),
     }
-}
-
-/// An error and its causes in one line. A cause that repeats the words before it takes their place.
-pub(crate) fn chain(error: &dyn std::error::Error) -> String {
-    let mut parts = vec![error.to_string()];
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        let words = error.to_string();
-        let last = parts.last().map(|last| last.to_lowercase());
-        if last.is_some_and(|last| words.to_lowercase().starts_with(&last)) {
-            parts.pop();
-        }
-        parts.push(words);
-        cause = error.source();
-    }
-    parts.join(": ")
 }

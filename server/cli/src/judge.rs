@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use z3950_asn1::file::{self, Existing, Reserved};
+use z3950_judge::client::{ClientJudge, ClientReport};
 use z3950_server::Observer;
-use z3950_server::judge::{ClientJudge, ClientReport};
 
 use crate::config::Config;
 use crate::failure::{Exit, Failure, chain, complain};

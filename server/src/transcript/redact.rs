@@ -7,7 +7,7 @@ use z3950_asn1::codec::frame::{CONSTRUCTED, CONTEXT_CONSTRUCTED, Header, Length}
 
 /// The octets of a client without its credentials: of an APDU that a client may send, those that [`redacted_answer`] removes; of
 /// all other octets, which may be a damaged Init, everything after the header of the APDU that they begin with, if they do.
-pub(crate) fn redacted_request(octets: &[u8]) -> Vec<u8> {
+pub fn redacted_request(octets: &[u8]) -> Vec<u8> {
     match codec::decode(octets) {
         Ok(apdu) if is_plain(&apdu) => redacted_answer(octets),
         _ => veiled(octets),

@@ -55,6 +55,7 @@ fn packages_use_only_what_lies_below_them() {
         ("server/cli", &["z3950", "rasn", "axum", "askama"]),
         ("client", &["z3950-server", "rasn", "clap"]),
         ("client/cli", &["rasn"]),
+        ("tests/judge", &["z3950-front", "rasn", "clap"]),
         ("tests", &["rasn"]),
     ] {
         // Examples and tests may use the other side, as a path dependency.
@@ -100,6 +101,7 @@ fn versions_are_in_the_root_manifest_only() {
         "server",
         "server/front",
         "server/cli",
+        "tests/judge",
         "tests",
     ] {
         let manifest = read(&root().join(package).join("Cargo.toml"));

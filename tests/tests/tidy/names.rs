@@ -13,7 +13,7 @@ const LOCAL: [&str; 5] = ["Arguments", "Builder", "Error", "Kind", "Options"];
 /// The folders whose types are named after the standard's productions.
 const PRODUCTIONS: [&str; 4] = ["apdu", "es", "format", "record"];
 
-const PACKAGES: [&str; 7] = [
+const PACKAGES: [&str; 8] = [
     "asn1/marc",
     "asn1",
     "client",
@@ -21,6 +21,7 @@ const PACKAGES: [&str; 7] = [
     "server",
     "server/front",
     "server/cli",
+    "tests/judge",
 ];
 
 #[test]

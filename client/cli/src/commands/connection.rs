@@ -10,6 +10,7 @@ use clap::Args;
 use serde::Serialize;
 use tokio::time::Instant;
 use z3950::client::{Client, ClientOptions};
+use z3950::error::chain;
 use z3950::plan::{Hints, PlanOptions, Strategy};
 use z3950::profile::{Credentials, Profile, Profiles};
 use z3950::service::init;
@@ -22,7 +23,6 @@ use z3950_server::{Limits, MemoryBackend, Server};
 use crate::commands::fallback::Fallbacks;
 use crate::commands::options::{Wait, choices, seconds};
 use crate::console::output::{Failure, Output};
-use crate::console::report::chain;
 use z3950_asn1::apdu::InitializeRequest;
 
 /// Options of every command that asks targets for something.

@@ -148,11 +148,7 @@ impl Captured<'_> {
         let result = codec::decode(self.octets);
         let (name, apdu, fault) = match &result {
             Ok(apdu) => (apdu.name(), Some(apdu), None),
-            Err(error) => (
-                "undecodable",
-                None,
-                Some(crate::console::report::chain(error)),
-            ),
+            Err(error) => ("undecodable", None, Some(z3950::error::chain(error))),
         };
         let secrets = match &result {
             Ok(apdu) if arguments.show_secrets => secrets(apdu),

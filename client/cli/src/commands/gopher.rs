@@ -23,8 +23,9 @@ use crate::commands::options::choices;
 use crate::console::exit::Exit;
 use crate::console::input::Lines;
 use crate::console::output::{Failure, Output};
-use crate::console::report::{chain, explain};
+use crate::console::report::explain;
 use crate::render::{Format, named};
+use z3950::error::chain;
 
 /// Options of `get` for Gopher URLs.
 #[derive(Debug, clap::Args)]

@@ -26,7 +26,6 @@ use crate::commands::task::{self, Tasking};
 use crate::console::exit::Exit;
 use crate::console::input::read_whole;
 use crate::console::output::{Failure, Output};
-use crate::console::report;
 use crate::render::matching;
 
 /// The longest request or description read, in octets.
@@ -248,7 +247,7 @@ async fn loan(
         return Ok(Err("the record is not a MARC record".to_owned()));
     };
     let request = ill_request_for(&octets, place.charset(None), SystemTime::now());
-    Ok(request.map_err(|error| report::chain(&error)))
+    Ok(request.map_err(|error| z3950::error::chain(&error)))
 }
 
 /// The order that the arguments describe, without its item.

@@ -8,6 +8,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
+use z3950::error::chain;
 use z3950::profile::{Origin, ProfileEntry, Profiles, SruOptions};
 use z3950::target::redacted;
 
@@ -18,7 +19,6 @@ use crate::commands::connection::{self, ConnectionOptions, TargetsFile};
 use crate::commands::target::{TARGET, did_you_mean};
 use crate::console::exit::Exit;
 use crate::console::output::{Failure, Output};
-use crate::console::report::chain;
 use crate::render::syntax;
 
 /// Commands on target profiles.

@@ -29,7 +29,6 @@ use crate::commands::task;
 use crate::console::exit::Exit;
 use crate::console::interrupt::{Interrupt, Stopped};
 use crate::console::output::{Failure, Output};
-use crate::console::report;
 use crate::render::{Format, render, shown};
 
 pub(crate) async fn run(
@@ -235,7 +234,7 @@ impl<'a> Updater<'a> {
             Ok(task) => task,
             Err(error) => {
                 self.tally.damaged += records.len();
-                self.output.error(&report::chain(&error));
+                self.output.error(&z3950::error::chain(&error));
                 return Ok((Exit::FaultsFound, true));
             }
         };

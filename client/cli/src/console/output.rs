@@ -5,10 +5,10 @@ use std::path::Path;
 
 use clap::ColorChoice;
 use terminal_size::{Height, Width};
+use z3950::error::chain;
 use z3950_asn1::file;
 use z3950_marc::charset::{Charset, Unencodable};
 
-use crate::console::report::chain;
 use crate::console::waiting::WaitingLine;
 use crate::render::{
     Document, Format, Rendered, Style, as_message, escape_controls, with_short_words, wrapped,

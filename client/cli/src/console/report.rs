@@ -1,6 +1,7 @@
 //! Messages for errors of retrievals and sessions: what was tried, in which phase, what the server answered and what may
 //! help; and their exit codes.
 
+use z3950::error::chain;
 use z3950::error::{Cause, Error, GatewayError, Phase, ProtocolFault};
 use z3950::retrieve::{Outcome, OutcomeName};
 use z3950::sru::SruFault;
@@ -57,25 +58,6 @@ pub(crate) fn outcome_name(error: &Error) -> OutcomeName {
         Error::Identifier(_) | Error::Route(_) | Error::Unwritable(_) => OutcomeName::NotSent,
         error => Outcome::from(error.clone()).name(),
     }
-}
-
-/// An error with all its causes on one line. A cause that begins with the message before it replaces that message.
-pub(crate) fn chain(error: &dyn std::error::Error) -> String {
-    let mut message = error.to_string();
-    let mut last = message.clone();
-    let mut source = error.source();
-    while let Some(error) = source {
-        let words = error.to_string();
-        if words.to_lowercase().starts_with(&last.to_lowercase()) {
-            message.truncate(message.len().saturating_sub(last.len()));
-        } else {
-            message.push_str(": ");
-        }
-        message.push_str(&words);
-        last = words;
-        source = error.source();
-    }
-    message
 }
 
 /// An outcome other than a delivered record as a message, and its exit code.

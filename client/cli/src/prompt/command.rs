@@ -7,7 +7,8 @@ use z3950::error::Error;
 use crate::commands::target::Unanswered;
 use crate::console::exit::Exit;
 use crate::console::output::Failure;
-use crate::console::report::{chain, explain};
+use crate::console::report::explain;
+use z3950::error::chain;
 
 /// The result of a command.
 pub(super) type CommandResult = Result<Exit, Refusal>;

@@ -26,8 +26,9 @@ use crate::commands::fallback::attempts;
 use crate::commands::target::{did_you_mean, is_unresolved};
 use crate::console::exit::Exit;
 use crate::console::output::{Failure, Output};
-use crate::console::report::{chain, explain, explain_outcome};
+use crate::console::report::{explain, explain_outcome};
 use crate::render::{named, shown, text_of};
+use z3950::error::chain;
 
 /// The most sessions open at once.
 const MAX_SESSIONS: usize = 64;

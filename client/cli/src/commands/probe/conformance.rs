@@ -7,10 +7,10 @@ use std::time::Duration;
 use clap::Args;
 use serde_json::Value;
 use tokio::time::timeout_at;
-use z3950::conformance::{Finding, Judge, JudgeOptions, Level, Missing, Report, Verdict};
 use z3950_asn1::file::{Existing, Whole, is_named_pipe};
 use z3950_asn1::hex;
 use z3950_asn1::query::parse_pqf;
+use z3950_judge::server::{Finding, Judge, JudgeOptions, Level, Missing, Report, Verdict};
 
 use super::Probe;
 use crate::answer::Envelope;

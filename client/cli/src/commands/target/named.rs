@@ -12,8 +12,9 @@ use z3950_marc::charset::Charset;
 
 use crate::answer::{Answer, Envelope, is_part};
 use crate::console::exit::Exit;
-use crate::console::report::{chain, explain, outcome_name};
+use crate::console::report::{explain, outcome_name};
 use crate::render::{numbered, shown};
+use z3950::error::chain;
 
 /// A target of the command line.
 #[derive(Clone)]

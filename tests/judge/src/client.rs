@@ -1,0 +1,181 @@
+//! Judges clients by Z39.50-2003: an observer compares what they send with rules that each cite their section, and reports for
+//! each session which were kept and which broken, with the octets, and how the client took the faults of the server.
+//!
+//! ```
+//! use std::sync::Arc;
+//! use z3950_judge::client::ClientJudge;
+//! use z3950_server::{MemoryBackend, Server, Target, Limits};
+//!
+//! # async fn example() -> std::io::Result<()> {
+//! let judge = Arc::new(ClientJudge::default());
+//! let target = Target::new(Arc::new(MemoryBackend::demo()), Limits::default());
+//! let server = Server::new(target).with_observer(judge.clone());
+//! let server = server.and_bind("127.0.0.1:2100").await?;
+//! // … let clients talk to it …
+//! # let _ = server;
+//! let report = judge.report();
+//! std::fs::write("report.xml", report.to_junit())?;
+//! # Ok(())
+//! # }
+//! ```
+
+mod checks;
+mod conversation;
+mod junit;
+mod knowledge;
+mod limits;
+mod octets;
+mod reactions;
+mod report;
+mod rules;
+mod sheet;
+mod text;
+
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Instant, SystemTime};
+
+use z3950_asn1::apdu::Apdu;
+use z3950_asn1::codec;
+use z3950_asn1::codec::frame::StreamError;
+use z3950_asn1::error::DecodeError;
+
+use self::conversation::Conversation;
+pub use self::limits::JudgeLimits;
+pub use self::reactions::Reaction;
+pub use self::report::{ClientFinding, ClientReport, JudgedSession, RuleCount};
+pub use self::rules::{ClientRule, Level, rules};
+use z3950_server::{Observer, Peer, SessionTotals};
+
+/// Judges what clients send, as an [`Observer`] of all sessions. Sessions of HTTP are not judged, nor are those that the server has with
+/// itself to answer requests of HTTP.
+#[derive(Debug)]
+pub struct ClientJudge {
+    limits: JudgeLimits,
+    begun: SystemTime,
+    started: Instant,
+    state: Mutex<JudgeState>,
+}
+
+#[derive(Debug, Default)]
+struct JudgeState {
+    /// The sessions that are open.
+    open: HashMap<u64, Conversation>,
+    /// Those that have ended, as far as they are kept.
+    ended: Vec<JudgedSession>,
+    /// The sessions judged, and how they did by each rule.
+    judged: u64,
+    counts: Vec<RuleCount>,
+}
+
+impl Default for ClientJudge {
+    fn default() -> Self {
+        Self::new(JudgeLimits::default())
+    }
+}
+
+impl ClientJudge {
+    /// A judge that has seen nothing.
+    pub fn new(limits: JudgeLimits) -> Self {
+        Self {
+            limits,
+            begun: SystemTime::now(),
+            started: Instant::now(),
+            state: Mutex::default(),
+        }
+    }
+
+    /// What was found so far; sessions that are open are judged as far as they got.
+    pub fn report(&self) -> ClientReport {
+        let state = self.lock();
+        let mut counts = state.counts.clone();
+        counts.resize(rules().len(), RuleCount::default());
+        let mut judged = state.judged;
+        let mut sessions = state.ended.clone();
+        let mut open: Vec<(&u64, &Conversation)> = state.open.iter().collect();
+        open.sort_by_key(|(number, _)| **number);
+        for (_, conversation) in open.into_iter().filter(|(_, one)| one.has_spoken()) {
+            judged += 1;
+            conversation.sheet().count(&mut counts);
+            if sessions.len() < self.limits.sessions {
+                sessions.push(conversation.judged(None));
+            }
+        }
+        ClientReport::new(self.begun, self.started.elapsed(), judged, sessions, counts)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, JudgeState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn with(&self, session: u64, work: impl FnOnce(&mut Conversation)) {
+        if let Some(conversation) = self.lock().open.get_mut(&session) {
+            work(conversation);
+        }
+    }
+}
+
+impl Observer for ClientJudge {
+    fn opened(&self, session: u64, peer: Peer) {
+        let conversation = Conversation::new(session, peer, self.limits);
+        self.lock().open.insert(session, conversation);
+    }
+
+    /// What the server sends itself is no matter of the client's.
+    fn opened_within(&self, _: u64, _: Peer) {}
+
+    fn received(&self, session: u64, octets: &[u8], apdu: Result<&Apdu, &DecodeError>) {
+        self.with(session, |one| one.received(octets, apdu));
+    }
+
+    fn unreadable(&self, session: u64, octets: &[u8], fault: &StreamError) {
+        self.with(session, |one| one.unreadable(octets, fault));
+    }
+
+    fn pipelined(&self, session: u64, octets: &[u8]) {
+        self.with(session, |one| one.pipelined(octets));
+    }
+
+    fn discarded(&self, session: u64, octets: &[u8], apdu: Result<&Apdu, &DecodeError>) {
+        self.with(session, |one| one.discarded(octets, apdu));
+    }
+
+    fn struck(&self, session: u64, rule: &str) {
+        self.with(session, |one| one.struck(rule));
+    }
+
+    fn sent(&self, session: u64, octets: &[u8], apdu: Option<&Apdu>) {
+        match apdu {
+            Some(_) => self.with(session, |one| one.sent(apdu)),
+            // A replay, and some faults, send the octets of an APDU.
+            None => {
+                let decoded = codec::decode(octets).ok();
+                self.with(session, |one| one.sent(decoded.as_ref()));
+            }
+        }
+    }
+
+    fn wants_totals(&self) -> bool {
+        true
+    }
+
+    fn ended(&self, totals: &SessionTotals) {
+        let mut state = self.lock();
+        let Some(mut conversation) = state.open.remove(&totals.session) else {
+            return;
+        };
+        if !conversation.has_spoken() {
+            return;
+        }
+        conversation.ended(totals.end, totals.client_left);
+        state.judged += 1;
+        state.counts.resize(rules().len(), RuleCount::default());
+        conversation.sheet().count(&mut state.counts);
+        if state.ended.len() < self.limits.sessions {
+            state.ended.push(conversation.judged(Some(totals.end)));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,136 @@
+//! What was agreed on in Init: services, versions, sizes (Z39.50-2003 §3.2.1.1, §4.1).
+
+use z3950_asn1::apdu::{
+    Apdu, AttributeElement, AttributeValue, Operand, Options, PresentRequest, Query,
+    RecordComposition, RpnQuery, Term,
+};
+
+use super::Judged;
+use crate::client::rules::RuleId;
+
+/// The name that result sets have without the option for others.
+const DEFAULT: &[u8] = b"default";
+
+impl Judged<'_> {
+    /// What all requests have in common.
+    pub(super) fn agreed(&mut self) {
+        let name = self.request.name();
+        let is_of_client = self.request.is_of_client();
+        self.mark(RuleId::ApduOfClient, is_of_client, || name.to_owned());
+        if self.known.version == 0 || !is_of_client {
+            return;
+        }
+        let granted = self.known.granted;
+        if let Some(option) = option(self.request) {
+            self.mark(RuleId::OptionsGranted, granted.contains(option), || {
+                let names: Vec<&str> = option.names().collect();
+                format!("{name} without the option {}", names.join(" "))
+            });
+        }
+        let size = i64::try_from(self.message.octets.len()).unwrap_or(i64::MAX);
+        let most = self.known.message_size;
+        if most > 0 {
+            self.mark(RuleId::ApduSize, size <= most, || {
+                format!("{size} octets, where {most} were agreed on")
+            });
+        }
+        if !granted.contains(Options::NAMED_RESULT_SETS) {
+            let other = made(self.request).filter(|name| *name != DEFAULT);
+            if made(self.request).is_some() {
+                self.mark(RuleId::OptionsNamedSets, other.is_none(), || {
+                    let name = String::from_utf8_lossy(other.unwrap_or_default());
+                    format!("a result set named {name}")
+                });
+            }
+        }
+        if self.known.version < 3 {
+            let found = of_version_3(self.request);
+            self.mark(RuleId::VersionValues, found.is_none(), || {
+                found.unwrap_or_default().to_owned()
+            });
+        }
+    }
+}
+
+/// The option by which Init grants a service.
+fn option(request: &Apdu) -> Option<Options> {
+    Some(match request {
+        Apdu::SearchRequest(_) => Options::SEARCH,
+        Apdu::PresentRequest(_) => Options::PRESENT,
+        Apdu::DeleteResultSetRequest(_) => Options::DELETE,
+        Apdu::ResourceReportRequest(_) => Options::RESOURCE_REPORT,
+        Apdu::TriggerResourceControlRequest(_) => Options::TRIGGER_RESOURCE_CONTROL,
+        Apdu::ScanRequest(_) => Options::SCAN,
+        Apdu::SortRequest(_) => Options::SORT,
+        Apdu::ExtendedServicesRequest(_) => Options::EXTENDED_SERVICES,
+        Apdu::DuplicateDetectionRequest(_) => Options::DUPLICATE_DETECTION,
+        _ => return None,
+    })
+}
+
+/// The result set that a request makes.
+fn made(request: &Apdu) -> Option<&[u8]> {
+    match request {
+        Apdu::SearchRequest(search) => Some(search.result_set_name.as_bytes()),
+        Apdu::SortRequest(sort) => Some(sort.sorted_result_set_name.as_bytes()),
+        _ => None,
+    }
+}
+
+/// What a request has that only version 3 knows, by the comments of the ASN.1.
+fn of_version_3(request: &Apdu) -> Option<&'static str> {
+    match request {
+        Apdu::SearchRequest(search) => match &search.query {
+            Query::Type1(query) | Query::Type101(query) => in_query(query),
+            _ => None,
+        },
+        Apdu::PresentRequest(present) => in_present(present),
+        Apdu::ScanRequest(scan) => {
+            let start = &scan.term_list_and_start_point;
+            in_attributes(&start.attributes).or_else(|| in_term(&start.term))
+        }
+        _ => None,
+    }
+}
+
+fn in_query(query: &RpnQuery) -> Option<&'static str> {
+    query.rpn.operands().find_map(|operand| match operand {
+        Operand::AttributesPlusTerm(term) => {
+            in_attributes(&term.attributes).or_else(|| in_term(&term.term))
+        }
+        Operand::ResultAttr(_) => Some("a result set with attributes in the query"),
+        Operand::ResultSet(_) => None,
+    })
+}
+
+fn in_attributes(attributes: &[AttributeElement]) -> Option<&'static str> {
+    attributes.iter().find_map(|attribute| {
+        if attribute.attribute_set.is_some() {
+            return Some("an attribute with an attribute set of its own");
+        }
+        let is_complex = matches!(attribute.attribute_value, AttributeValue::Complex(_));
+        is_complex.then_some("an attribute whose value is no number")
+    })
+}
+
+fn in_term(term: &Term) -> Option<&'static str> {
+    let is_general = matches!(term, Term::General(_));
+    (!is_general).then_some("a term that is not general")
+}
+
+fn in_present(present: &PresentRequest) -> Option<&'static str> {
+    let is_complex = matches!(
+        *present.record_composition,
+        Some(RecordComposition::Complex(_))
+    );
+    let has_segments = present.max_segment_count.is_some()
+        || present.max_segment_size.is_some()
+        || present.max_record_size.is_some();
+    [
+        (present.additional_ranges.is_some(), "additionalRanges"),
+        (is_complex, "a complex recordComposition"),
+        (has_segments, "sizes or counts of segments"),
+    ]
+    .into_iter()
+    .find_map(|(is_there, what)| is_there.then_some(what))
+}

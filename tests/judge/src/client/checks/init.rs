@@ -1,0 +1,54 @@
+//! The values of Init (Z39.50-2003 §3.2.1.1).
+
+use z3950_asn1::apdu::InitializeRequest;
+use z3950_asn1::hex;
+
+use super::Judged;
+use crate::client::octets;
+use crate::client::rules::RuleId;
+
+/// The positions of the options that the standard names; 9 is reserved.
+const OPTIONS: std::ops::RangeInclusive<u8> = 0..=21;
+const RESERVED: u8 = 9;
+
+impl Judged<'_> {
+    pub(super) fn init(&mut self, init: &InitializeRequest) {
+        let versions: Vec<u8> = init
+            .protocol_version
+            .0
+            .positions()
+            .map(|position| position + 1)
+            .collect();
+        let highest = init.protocol_version.highest();
+        self.mark(RuleId::InitVersion, highest.is_some(), || {
+            format!("the versions {versions:?}")
+        });
+        if let Some(highest) = highest {
+            let has_all = (1..=highest).all(|version| versions.contains(&version));
+            self.mark(RuleId::InitVersionLower, has_all, || {
+                format!("only the versions {versions:?}")
+            });
+        }
+        let mut unknown = init.options.0.positions();
+        let unknown = unknown.find(|bit| !OPTIONS.contains(bit) || *bit == RESERVED);
+        self.mark(RuleId::InitOptionsKnown, unknown.is_none(), || {
+            format!("option {}", unknown.unwrap_or_default())
+        });
+        let bad = octets::bad_bit_strings(self.message.octets);
+        self.mark(RuleId::InitBitStrings, bad.is_empty(), || {
+            let first = bad.first().copied().unwrap_or_default();
+            match first.is_empty() {
+                true => "a bit string without contents".to_owned(),
+                false => format!("the bit string {}", hex::digits(first)),
+            }
+        });
+        let (message, record) = (init.preferred_message_size, init.exceptional_record_size);
+        let came = || format!("preferredMessageSize {message}, exceptionalRecordSize {record}");
+        self.mark(RuleId::InitSizes, message >= 0 && record >= 0, came);
+        self.mark(RuleId::InitSizesOrder, record >= message, came);
+        let is_named = init.implementation_name.is_some() || init.implementation_id.is_some();
+        self.mark(RuleId::InitNames, is_named, || {
+            "neither implementationName nor implementationId".to_owned()
+        });
+    }
+}

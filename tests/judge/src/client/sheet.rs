@@ -1,0 +1,116 @@
+//! What a session has shown of each rule: how often it applied, how often it was broken, and with which octets first.
+
+use super::report::{ClientFinding, RuleCount};
+use super::rules::{Level, RuleId, rules};
+use z3950_server::transcript::redacted_request;
+
+/// The most characters of the words of a finding.
+const MAX_WORDS: usize = 200;
+
+/// The marks of a session, in the order of the rules.
+#[derive(Debug, Default)]
+pub(super) struct Sheet(Vec<RuleMark>);
+
+#[derive(Debug, Default)]
+struct RuleMark {
+    applied: u64,
+    broken: u64,
+    example: Option<Example>,
+}
+
+/// The first message that broke a rule.
+#[derive(Debug, Clone)]
+struct Example {
+    message: &'static str,
+    came: String,
+    octets: Vec<u8>,
+    length: usize,
+}
+
+/// A message that is judged.
+#[derive(Clone, Copy)]
+pub(super) struct Message<'a> {
+    /// The standard's name, or `octets`.
+    pub(super) name: &'static str,
+    pub(super) octets: &'a [u8],
+    /// The most octets that are kept of it.
+    pub(super) kept: usize,
+}
+
+impl Sheet {
+    /// Marks whether a message keeps a rule; `came` says what came instead if it does not.
+    pub(super) fn mark(
+        &mut self,
+        message: Message<'_>,
+        rule: RuleId,
+        is_kept: bool,
+        came: impl FnOnce() -> String,
+    ) {
+        let place = rule.place();
+        if self.0.len() <= place {
+            self.0.resize_with(rules().len(), RuleMark::default);
+        }
+        let Some(mark) = self.0.get_mut(place) else {
+            return;
+        };
+        mark.applied += 1;
+        if is_kept {
+            return;
+        }
+        mark.broken += 1;
+        if mark.example.is_none() {
+            let mut octets = redacted_request(message.octets);
+            octets.truncate(message.kept);
+            octets.shrink_to_fit();
+            mark.example = Some(Example {
+                message: message.name,
+                came: came().chars().take(MAX_WORDS).collect(),
+                length: message.octets.len(),
+                octets,
+            });
+        }
+    }
+
+    /// The rules that were kept, by name, and those that did not apply.
+    pub(super) fn names(&self) -> (Vec<&'static str>, Vec<&'static str>) {
+        let (mut kept, mut unseen) = (Vec::new(), Vec::new());
+        for (place, rule) in rules().iter().enumerate() {
+            match self.0.get(place) {
+                Some(mark) if mark.broken > 0 => {}
+                Some(mark) if mark.applied > 0 => kept.push(rule.name),
+                _ => unseen.push(rule.name),
+            }
+        }
+        (kept, unseen)
+    }
+
+    /// The rules that were broken.
+    pub(super) fn findings(&self) -> Vec<ClientFinding> {
+        let marks = rules().iter().zip(&self.0);
+        let broken = marks.filter_map(|(rule, mark)| {
+            let example = mark.example.clone()?;
+            Some(ClientFinding {
+                rule,
+                times: mark.broken,
+                of: mark.applied,
+                message: example.message,
+                came: example.came,
+                octets: example.octets,
+                length: example.length,
+            })
+        });
+        broken.collect()
+    }
+
+    /// Adds the session to the counts of each rule.
+    pub(super) fn count(&self, counts: &mut [RuleCount]) {
+        for ((rule, mark), count) in rules().iter().zip(&self.0).zip(counts) {
+            match (mark.applied, mark.broken) {
+                (0, _) => {}
+                (_, 0) => count.pass += 1,
+                _ if rule.level == Level::Shall => count.fail += 1,
+                _ => count.hint += 1,
+            }
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! What a check is: a requirement with its source, and a function from a session of its own to a verdict.
+
+use std::fmt;
+
+pub use crate::level::Level;
+
+use super::sru::trial::SruTrial;
+use super::trial::Trial;
+use super::verdict::Checked;
+use z3950::transport::BoxFuture;
+
+/// A requirement, and how it is tried.
+pub struct Check {
+    /// Its name, `service.subject`; names do not change between versions.
+    pub name: &'static str,
+    /// How binding the requirement is.
+    pub level: Level,
+    /// Where it is written.
+    pub section: &'static str,
+    /// What is required, in one sentence.
+    pub requirement: &'static str,
+    pub(super) run: Procedure,
+}
+
+/// How a check is carried out: in a session of Z39.50, or by requests of SRU.
+pub(super) enum Procedure {
+    Z3950(for<'a> fn(&'a mut Trial) -> BoxFuture<'a, Checked>),
+    Sru(for<'a> fn(&'a mut SruTrial) -> BoxFuture<'a, Checked>),
+}
+
+#[cfg(test)]
+impl Check {
+    /// Whether the requirement can be understood without those before it, as a report shows it.
+    pub(super) fn stands_alone(&self) -> bool {
+        let leans = [
+            "So ",
+            "It ",
+            "Its ",
+            "That ",
+            "Likewise",
+            "Also ",
+            "Afterwards",
+            "The same ",
+            "The diagnostic is",
+            "The details are",
+            "The rest ",
+        ];
+        let ends = [" as well.", " too.", " is not."];
+        let text = self.requirement;
+        !leans.iter().any(|words| text.starts_with(words))
+            && !ends.iter().any(|words| text.ends_with(words))
+    }
+}
+
+impl fmt::Debug for Check {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name)
+    }
+}
+
+/// A table of checks: name, level, source, requirement and function, with its arguments after the trial.
+macro_rules! checks {
+    ($($name:literal $level:ident $section:tt: $requirement:literal => $run:ident $(($($argument:expr),*))?;)*) => {
+        &[$($crate::server::check::Check {
+            name: $name,
+            level: $crate::level::Level::$level,
+            section: $section,
+            requirement: $requirement,
+            run: $crate::server::check::Procedure::Z3950(
+                |trial| Box::pin($run(trial $($(, $argument)*)?)),
+            ),
+        },)*]
+    };
+}
+pub(super) use checks;

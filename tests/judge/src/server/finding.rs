@@ -1,0 +1,74 @@
+//! What a check found, as a value and as JSON.
+
+use std::time::Duration;
+
+use serde_json::{Map, Value, json};
+use z3950_asn1::hex;
+
+use super::check::{Check, Level};
+use super::ledger::Exchange;
+use super::verdict::Verdict;
+
+/// What a check found.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Finding {
+    /// The check.
+    pub check: &'static Check,
+    /// How it ended.
+    pub verdict: Verdict,
+    /// Whether it is not judged because of an error: no session began, or the judgement ended early. Of the checks that are left out then,
+    /// the first one has the error.
+    pub is_error: bool,
+    /// How long it took.
+    pub time: Duration,
+    /// What was said.
+    pub exchanges: Vec<Exchange>,
+}
+
+impl Finding {
+    /// Whether a demand of the standard is not met: `fail`, at the level `shall`.
+    pub fn is_violation(&self) -> bool {
+        self.check.level == Level::Shall && matches!(self.verdict, Verdict::Fail { .. })
+    }
+
+    /// The finding as JSON; `octets` adds those of each APDU in hexadecimal.
+    pub fn to_json(&self, octets: bool) -> Map<String, Value> {
+        let (wanted, came, reason) = match &self.verdict {
+            Verdict::Pass => (None, None, None),
+            Verdict::Fail { wanted, came } => (Some(wanted), Some(came), None),
+            Verdict::NotOffered { reason } | Verdict::NotJudged { reason } => {
+                (None, None, Some(reason))
+            }
+        };
+        let exchanges = self.exchanges.iter().map(|exchange| {
+            let direction = if exchange.is_sent { "sent" } else { "received" };
+            let mut object = Map::new();
+            object.insert("direction".to_owned(), direction.into());
+            object.insert("says".to_owned(), exchange.summary.as_str().into());
+            object.insert("length".to_owned(), exchange.length.into());
+            if octets {
+                object.insert("octets".to_owned(), hex::digits(&exchange.octets).into());
+            }
+            Value::Object(object)
+        });
+        let exchanges: Vec<Value> = exchanges.collect();
+        let object = json!({
+            "check": self.check.name,
+            "level": self.check.level.as_str(),
+            "section": self.check.section,
+            "requirement": self.check.requirement,
+            "verdict": self.verdict.as_str(),
+            "wanted": wanted,
+            "came": came,
+            "reason": reason,
+            "error": self.is_error,
+            "seconds": self.time.as_secs_f64(),
+            "conversation": exchanges,
+        });
+        match object {
+            Value::Object(object) => object,
+            _ => Map::new(),
+        }
+    }
+}

@@ -1,0 +1,248 @@
+//! A judgement: what the server offers, then the checks, each within limits that a server which hangs, lies or floods cannot exceed.
+
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use tokio::time::Instant;
+use z3950_asn1::apdu::{Options, ProtocolVersion};
+
+use super::check::Check;
+use super::checks::{Permission, all};
+use super::finding::Finding;
+use super::learn::learn;
+use super::ledger::{Ledger, Pacer};
+use super::offer::Missing;
+use super::options::{JudgeOptions, JudgedServer};
+use super::report::{Offered, Report};
+use super::schedule::{CheckResult, JudgedOffer, Schedule};
+use super::secrets::Secrets;
+use super::sru;
+use super::trial::QUIET;
+use super::verdict::Verdict;
+use z3950::transport::Connect;
+use z3950::url::Host;
+
+/// A judgement in progress.
+pub struct Judge {
+    server: Arc<JudgedServer>,
+    secrets: Secrets,
+    known: JudgedOffer,
+    schedule: Schedule,
+    findings: Vec<Finding>,
+    begun: SystemTime,
+    started: Instant,
+    /// Whether a finding tells that something kept checks from being carried out.
+    has_error: bool,
+}
+
+/// The options that sessions propose. Those that let the server ask questions are left out, as are encapsulation and
+/// negotiation, which change what other APDUs mean; checks that are about an option propose it themselves.
+const PROPOSED: [Options; 13] = [
+    Options::SEARCH,
+    Options::PRESENT,
+    Options::DELETE,
+    Options::RESOURCE_REPORT,
+    Options::TRIGGER_RESOURCE_CONTROL,
+    Options::SCAN,
+    Options::SORT,
+    Options::EXTENDED_SERVICES,
+    Options::CONCURRENT_OPERATIONS,
+    Options::NAMED_RESULT_SETS,
+    Options::RESULT_COUNT,
+    Options::DUPLICATE_DETECTION,
+    Options::QUERY_TYPE_104,
+];
+/// The message size that sessions propose, in octets.
+const SIZE: i64 = 1 << 20;
+
+impl Judge {
+    /// Prepares a judgement of the server of Z39.50 that the connector leads to; nothing is sent yet.
+    pub fn new(
+        connector: Arc<dyn Connect>,
+        host: Host,
+        port: u16,
+        mut options: JudgeOptions,
+    ) -> Self {
+        let init = &mut options.init;
+        init.protocol_version = ProtocolVersion::UP_TO_3;
+        init.options = PROPOSED
+            .into_iter()
+            .fold(Options::default(), Options::union);
+        (init.preferred_message_size, init.exceptional_record_size) = (SIZE, SIZE);
+        let known = JudgedOffer::Z3950(Arc::default());
+        Self::prepared(connector, host, port, options, known, all())
+    }
+
+    /// Prepares a judgement of a server of SRU. The first of the databases is the path of its URL.
+    pub fn of_sru(
+        connector: Arc<dyn Connect>,
+        host: Host,
+        port: u16,
+        options: JudgeOptions,
+    ) -> Self {
+        let known = JudgedOffer::Sru(Arc::default());
+        Self::prepared(connector, host, port, options, known, sru::checks::all())
+    }
+
+    fn prepared(
+        connector: Arc<dyn Connect>,
+        host: Host,
+        port: u16,
+        options: JudgeOptions,
+        known: JudgedOffer,
+        checks: impl Iterator<Item = (Permission, &'static Check)>,
+    ) -> Self {
+        let is_wanted = |check: &Check| {
+            let only = &options.only;
+            only.is_empty()
+                || only
+                    .iter()
+                    .any(|name| check.name.starts_with(name.as_str()))
+        };
+        let chosen: Vec<_> = checks.filter(|(_, check)| is_wanted(check)).collect();
+        let secrets = Secrets::of(&options);
+        let server = Arc::new(JudgedServer {
+            connector,
+            host,
+            port,
+            options,
+            pacer: Pacer::default(),
+        });
+        Self {
+            schedule: Schedule::new(Arc::clone(&server), chosen),
+            server,
+            secrets,
+            known,
+            findings: Vec::new(),
+            begun: SystemTime::now(),
+            started: Instant::now(),
+            has_error: false,
+        }
+    }
+
+    /// Finds out what the server offers: needed once, before the first check. If a database is missing, no check is carried out.
+    pub async fn learn(&mut self) -> Offered<'_> {
+        let server = Arc::clone(&self.server);
+        let limit = server.options.limits.check_time + server.options.pause * 100;
+        let hide = |notes: &mut Vec<String>| {
+            let secrets = &self.secrets;
+            notes.iter_mut().for_each(|note| secrets.hide_in(note));
+        };
+        let began = Instant::now();
+        let ledger = match &mut self.known {
+            JudgedOffer::Z3950(offer) => {
+                let (mut found, ledger) = learn(&server, limit).await;
+                hide(&mut found.notes);
+                *offer = Arc::new(found);
+                ledger
+            }
+            JudgedOffer::Sru(offer) => {
+                let (mut found, ledger) = sru::learn::learn(&server, limit).await;
+                hide(&mut found.notes);
+                *offer = Arc::new(found);
+                ledger
+            }
+        };
+        self.count(&ledger, began);
+        let lacks = |kind| self.offered().missing().contains(&kind);
+        if lacks(Missing::Database) {
+            self.schedule
+                .leave_out("a database to judge is not available");
+        } else if !lacks(Missing::Answer) && !lacks(Missing::Session) {
+            let most = self.useful_sessions();
+            self.schedule.find_sessions(&self.known, most).await;
+        }
+        self.offered()
+    }
+
+    fn count(&mut self, ledger: &Ledger, began: Instant) {
+        let time = began.elapsed().saturating_sub(ledger.paused);
+        self.schedule.count(ledger, time);
+        self.schedule.note_answer(ledger);
+    }
+
+    /// How many sessions are of use: as many as have something to do while one of them waits for silence.
+    fn useful_sessions(&self) -> usize {
+        let options = &self.server.options;
+        let useful = QUIET.div_duration_f64(options.pause);
+        let useful = if useful < options.sessions as f64 {
+            useful as usize + 1
+        } else {
+            options.sessions
+        };
+        useful.min(options.sessions).min(self.remaining())
+    }
+
+    /// What is known about the server.
+    fn offered(&self) -> Offered<'_> {
+        match &self.known {
+            JudgedOffer::Z3950(offer) => Offered::Z3950(offer),
+            JudgedOffer::Sru(offer) => Offered::Sru(offer),
+        }
+    }
+
+    /// The result of the next check, in their order; `None` after the last one. Others are carried out in the meantime. If the future is
+    /// dropped, checks that have begun go on when this is called again.
+    pub async fn next(&mut self) -> Option<&Finding> {
+        let result = self.schedule.next(&self.known).await?;
+        self.add(result);
+        self.findings.last()
+    }
+
+    /// Ends the judgement: all checks without a result are not judged, for this reason.
+    pub fn stop(&mut self, reason: &str) {
+        for result in self.schedule.stop(reason) {
+            self.add(result);
+        }
+    }
+
+    /// Keeps what a check found. An error is reported once for all checks that are left out.
+    fn add(&mut self, result: CheckResult) {
+        let CheckResult {
+            check,
+            verdict,
+            time,
+            ledger,
+            ..
+        } = result;
+        let is_left_out = match &verdict {
+            Verdict::NotJudged { reason } => {
+                let missing = self.offered().missing();
+                self.schedule.stopped() == Some(reason) || missing.contains(&Missing::Answer)
+            }
+            _ => false,
+        };
+        let is_not_judged = matches!(verdict, Verdict::NotJudged { .. });
+        let is_error = is_not_judged && (ledger.is_unreachable || (is_left_out && !self.has_error));
+        self.has_error |= is_error;
+        let mut finding = Finding {
+            check,
+            verdict,
+            is_error,
+            time,
+            exchanges: ledger.exchanges,
+        };
+        self.secrets.hide(&mut finding);
+        self.findings.push(finding);
+    }
+
+    /// How many checks are left.
+    pub fn remaining(&self) -> usize {
+        self.schedule.remaining()
+    }
+
+    /// What was found so far. `name` is what the report calls the server.
+    pub fn report(&self, name: &str) -> Report<'_> {
+        let cost = self.schedule.cost();
+        Report {
+            name: name.to_owned(),
+            begun: self.begun,
+            time: self.started.elapsed(),
+            requests: cost.requests,
+            octets: cost.octets,
+            offer: self.offered(),
+            findings: &self.findings,
+            secrets: &self.secrets,
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! A report as XML of JUnit: a test suite for each service, a test case for each check. Demands of the standard that are not met
+//! are failures; what kept a check from being carried out is an error; all that is no demand or was not tried is skipped.
+
+use crate::junit::{JunitReport, TestCase, TestOutcome, TestSuite};
+
+use super::finding::Finding;
+use super::report::Report;
+use super::verdict::Verdict;
+
+impl Report<'_> {
+    /// The report as XML of JUnit.
+    pub fn to_junit(&self) -> String {
+        let suites = self
+            .findings
+            .chunk_by(|one, next| service(one) == service(next));
+        let report = JunitReport {
+            name: format!("z3950 probe --conformance {}", self.name),
+            time: self.time,
+            suites: suites.map(|findings| self.suite(findings)).collect(),
+        };
+        report.to_string()
+    }
+
+    fn suite(&self, findings: &[Finding]) -> TestSuite {
+        let used = self.used().into_iter();
+        TestSuite {
+            name: findings.first().map_or("", service).to_owned(),
+            time: findings.iter().map(|one| one.time).sum(),
+            begun: self.begun,
+            host: self.name.clone(),
+            properties: used
+                .map(|(key, value)| match value.as_str() {
+                    Some(text) => (key, text.to_owned()),
+                    None => (key, value.to_string()),
+                })
+                .collect(),
+            cases: findings.iter().map(case).collect(),
+        }
+    }
+}
+
+/// The service that a check is about: the beginning of its name.
+fn service(finding: &Finding) -> &str {
+    let name = finding.check.name;
+    name.split_once('.').map_or(name, |(service, _)| service)
+}
+
+fn case(finding: &Finding) -> TestCase {
+    let check = finding.check;
+    let about = format!(
+        "{} ({}): {}",
+        check.section,
+        check.level.as_str(),
+        check.requirement
+    );
+    let outcome = match &finding.verdict {
+        Verdict::Pass => TestOutcome::Passed,
+        Verdict::Fail { wanted, came } if finding.is_violation() => TestOutcome::Failed {
+            kind: check.level.as_str(),
+            message: format!("wanted {wanted}, but {came} came"),
+            text: format!("{about}\n{}", conversation(finding)),
+        },
+        Verdict::Fail { wanted, came } => TestOutcome::Skipped {
+            message: format!("advice, {about}: wanted {wanted}, but {came} came"),
+        },
+        Verdict::NotJudged { reason } if finding.is_error => TestOutcome::Error {
+            message: reason.clone(),
+        },
+        Verdict::NotOffered { reason } | Verdict::NotJudged { reason } => TestOutcome::Skipped {
+            message: format!("{}: {reason}", finding.verdict.as_str()),
+        },
+    };
+    TestCase {
+        name: check.name,
+        class: format!("z3950.{}", service(finding)),
+        time: Some(finding.time),
+        outcome,
+    }
+}
+
+/// What was said, a line for each APDU.
+fn conversation(finding: &Finding) -> String {
+    let lines = finding.exchanges.iter().map(|exchange| {
+        let mark = if exchange.is_sent { ">" } else { "<" };
+        format!("{mark} {}\n", exchange.summary)
+    });
+    lines.collect()
+}

@@ -1,0 +1,230 @@
+//! Finds out what a server of Z39.50 offers, before it is judged.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::time::timeout;
+use z3950_asn1::apdu::{AttributeElement, DatabaseName, Query, RpnQuery, RpnStructure};
+use z3950_asn1::bib1::attributes::{USE, USE_ANY, USE_TITLE};
+use z3950_asn1::oid::{EXPLAIN, GRS_1, OPAC, Oid, SUTRS, UNIMARC, USMARC, XML};
+use z3950_asn1::record::RetrievedRecord;
+use z3950_asn1::record::explain::ExplainRecord;
+
+use super::answers::WithRecords;
+use super::checks::updates;
+use super::ledger::Ledger;
+use super::offer::{FEW, Missing, Offer, TOO_LATE, WORDS, is_better};
+use super::options::JudgedServer;
+use super::requests::{present, search};
+use super::trial::Trial;
+use super::verdict::Checked;
+use z3950::service::explain::{DATABASE as EXPLAIN_DATABASE, ExplainOptions};
+use z3950::target::adapt::DEFAULT_DATABASE;
+
+/// How many databases of Explain are looked at.
+const MOST_LISTED: i64 = 10;
+/// The record syntaxes that are tried.
+pub(super) const SYNTAXES: [Oid; 6] = [USMARC, UNIMARC, XML, SUTRS, GRS_1, OPAC];
+
+/// Finds out what the server offers, within a time. Returns also what it cost.
+pub(super) async fn learn(target: &Arc<JudgedServer>, limit: Duration) -> (Offer, Ledger) {
+    let named = &target.options.databases;
+    let mut offer = Offer {
+        databases: match named.is_empty() {
+            true => vec![DEFAULT_DATABASE.into()],
+            false => named.clone(),
+        },
+        is_default: named.is_empty(),
+        ..Offer::default()
+    };
+    let mut trial = Trial::new(Arc::clone(target), Arc::new(offer.clone()));
+    match timeout(limit, fill(&mut offer, &mut trial)).await {
+        Ok(Ok(())) => {}
+        Ok(Err(verdict)) => {
+            offer.notes.push(verdict.into_words());
+            offer.missing.push(Missing::Answer);
+        }
+        Err(_) => {
+            offer.notes.push(TOO_LATE.to_owned());
+            offer.missing.push(Missing::Answer);
+        }
+    }
+    trial.leave().await;
+    (offer, trial.ledger)
+}
+
+async fn fill(offer: &mut Offer, trial: &mut Trial) -> Checked {
+    let init = trial.opened(trial.base_init()).await?;
+    let is_open = init.result;
+    offer.init = Some(init);
+    if !is_open {
+        offer.missing.push(Missing::Session);
+        offer.notes.push("the server rejected Init".to_owned());
+        return Ok(());
+    }
+    (offer.version, offer.granted) = (trial.version, trial.granted);
+    find_query(offer, trial).await?;
+    if offer.missing.contains(&Missing::Database) {
+        let listed = match offer.is_default {
+            true => first_listed(trial).await,
+            false => None,
+        };
+        let Some(database) = listed else {
+            return Ok(());
+        };
+        let name = database.0.to_string_lossy();
+        let note = format!("{name}, the first database that Explain lists, is judged");
+        offer.notes.push(note);
+        offer.missing.clear();
+        offer.databases = vec![database];
+        offer.query = None;
+        find_query(offer, trial).await?;
+    }
+    find_syntaxes(offer, trial).await?;
+    find_updates(offer, trial).await
+}
+
+/// The codes that say that a database is not there.
+const NO_DATABASE: [i64; 3] = [109, 235, 236];
+
+/// Finds a query with hits, at best a few: the given one, or else words in any field, in the title, without attributes.
+async fn find_query(offer: &mut Offer, trial: &mut Trial) -> Checked {
+    let (given, terms) = (trial.options().query.clone(), trial.options().terms.clone());
+    if let Some(query) = given {
+        let refusal = hits_of(offer, trial, query.clone()).await?;
+        let (missing, words) = match refusal {
+            Some(words) => (Missing::Query, format!("was refused: {words}")),
+            None if offer.hits > 0 => return Ok(()),
+            None => (Missing::Hits, "has no hits".to_owned()),
+        };
+        if !offer.missing.contains(&Missing::Database) {
+            offer.missing.push(missing);
+            let note =
+                format!("the query {query} {words}; what needs a query with hits is not judged");
+            offer.notes.push(note);
+        }
+        return Ok(());
+    }
+    let words: Vec<&str> = terms.iter().map(String::as_str).chain(WORDS).collect();
+    let uses = [Some(USE_ANY), Some(USE_TITLE), None];
+    let mut refusal = None;
+    for use_value in uses {
+        for word in &words {
+            let attributes = use_value.map(|value| AttributeElement::numeric(USE, value));
+            let rpn = RpnStructure::term(attributes.into_iter().collect(), *word);
+            refusal = hits_of(offer, trial, RpnQuery::bib1(rpn)).await?;
+            if offer.missing.contains(&Missing::Database) {
+                return Ok(());
+            }
+            // The attributes are refused for other words as well.
+            if refusal.is_some() || FEW.contains(&offer.hits) {
+                break;
+            }
+        }
+        if offer.hits > 0 {
+            return Ok(());
+        }
+    }
+    let reason = refusal.unwrap_or_else(|| "none of the words tried has a hit".to_owned());
+    offer.notes.push(format!("no query with hits: {reason}"));
+    Ok(())
+}
+
+/// Searches; keeps the query if it is better than the one so far. Returns why it was refused; if that is because of the databases, they
+/// are missing.
+async fn hits_of(offer: &mut Offer, trial: &mut Trial, query: RpnQuery) -> Checked<Option<String>> {
+    let request = search(offer.databases.clone(), Query::Type1(query.clone()));
+    if offer.query.is_none() {
+        offer.query = Some(query.clone());
+    }
+    let response = trial.ask(request).await?;
+    if response.search_status {
+        let was_refused = offer.refusal.take().is_some();
+        if was_refused || is_better(response.result_count, offer.hits) {
+            (offer.query, offer.hits) = (Some(query), response.result_count);
+        }
+        return Ok(None);
+    }
+    let diagnostics = response.all_diagnostics();
+    let Some(first) = diagnostics.first() else {
+        return Ok(Some("a failure without a diagnostic".to_owned()));
+    };
+    if diagnostics
+        .iter()
+        .any(|one| NO_DATABASE.contains(&one.condition))
+    {
+        let names = offer.databases.iter().map(|name| name.0.to_string_lossy());
+        let names = names.collect::<Vec<_>>().join(", ");
+        offer.notes.push(format!("no database {names}: {first}"));
+        offer.missing.push(Missing::Database);
+    } else if offer.query == Some(query) {
+        offer.refusal = Some(first.to_string());
+    }
+    Ok(Some(first.to_string()))
+}
+
+/// The first database of records that the server lists in Explain.
+async fn first_listed(trial: &mut Trial) -> Option<DatabaseName> {
+    let mut asked = ExplainOptions::default();
+    asked.category = "DatabaseInfo".to_owned();
+    let request = search(vec![EXPLAIN_DATABASE.into()], asked.query());
+    let found = trial.ask(request).await.ok()?;
+    for position in 1..=found.result_count.min(MOST_LISTED) {
+        let mut request = present(position, 1);
+        request.preferred_record_syntax = Some(EXPLAIN);
+        let response = trial.ask(request).await.ok()?;
+        let record = response.first_record().ok()?;
+        if let RetrievedRecord::Explain(ExplainRecord::DatabaseInfo(info)) =
+            RetrievedRecord::of(record)
+            && info.explain_database.is_none()
+            && info.available
+        {
+            return Some(info.name);
+        }
+    }
+    None
+}
+
+/// Stores a record and deletes it, if that is allowed.
+async fn find_updates(offer: &mut Offer, trial: &mut Trial) -> Checked {
+    let Some(database) = trial.options().may_update.clone() else {
+        return Ok(());
+    };
+    if let Err(verdict) = updates::tried(trial).await {
+        let name = database.0.to_string_lossy();
+        let note = format!("database {name} takes no updates: {}", verdict.into_words());
+        offer.notes.push(note);
+        offer.missing.push(Missing::Updates);
+    }
+    Ok(())
+}
+
+/// Asks for the first record in each of the syntaxes.
+async fn find_syntaxes(offer: &mut Offer, trial: &mut Trial) -> Checked {
+    let Some(query) = offer.query.clone().filter(|_| offer.hits > 0) else {
+        return Ok(());
+    };
+    for syntax in SYNTAXES {
+        // Some servers end the session instead of a diagnostic.
+        if !trial.is_connected() {
+            trial.session().await?;
+        }
+        let request = search(offer.databases.clone(), Query::Type1(query.clone()));
+        let mut first = present(1, 1);
+        first.preferred_record_syntax = Some(syntax);
+        let came = match trial.ask(request).await {
+            Ok(_) => trial.ask(first).await,
+            Err(verdict) => Err(verdict),
+        };
+        match came {
+            Ok(response) => {
+                let found = response.first_record().ok();
+                if found.is_some_and(|record| record.direct_reference == Some(syntax)) {
+                    offer.syntaxes.push(syntax);
+                }
+            }
+            Err(_) => trial.hang_up(),
+        }
+    }
+    Ok(())
+}

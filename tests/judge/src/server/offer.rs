@@ -1,0 +1,131 @@
+//! What a server offers, found out before it is judged: a session, a database, a query that has hits, record syntaxes.
+
+use serde_json::{Value, json};
+use z3950_asn1::apdu::{DatabaseName, InitializeResponse, Options, RpnQuery};
+use z3950_asn1::oid::Oid;
+
+/// Words that occur in most catalogues, in some of their languages; the last ones are for test servers.
+pub(super) const WORDS: [&str; 14] = [
+    "history", "war", "water", "the", "of", "a", "de", "la", "und", "computer", "book", "test",
+    "peace", "1",
+];
+/// A set of this many hits can be fetched whole.
+pub(super) const FEW: std::ops::RangeInclusive<i64> = 3..=20;
+/// The note about a server that did not answer when it was asked what it offers.
+pub(super) const TOO_LATE: &str = "the server did not answer in time";
+/// What was asked for and is not there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Missing {
+    /// An answer: the server could not be reached, or did not answer what it was asked first.
+    Answer,
+    /// A session: Init was rejected.
+    Session,
+    /// A database.
+    Database,
+    /// The query that was given was refused.
+    Query,
+    /// The query that was given has no hits.
+    Hits,
+    /// The database that may be changed takes no updates.
+    Updates,
+}
+
+/// What a server offers.
+#[derive(Debug, Clone, Default)]
+#[non_exhaustive]
+pub struct Offer {
+    /// Its answer to Init; `None` if there was none.
+    pub init: Option<InitializeResponse>,
+    /// The version in force; 0 without a session.
+    pub version: u8,
+    /// The options in force.
+    pub granted: Options,
+    /// The databases that are judged.
+    pub databases: Vec<DatabaseName>,
+    /// Whether no database was named.
+    pub is_default: bool,
+    /// A query with hits; if none has any, the first one tried.
+    pub query: Option<RpnQuery>,
+    /// Why the query was refused, if none was accepted.
+    pub refusal: Option<String>,
+    /// How many hits it has.
+    pub hits: i64,
+    /// The record syntaxes in which its first record came.
+    pub syntaxes: Vec<Oid>,
+    /// What was asked for and is not there.
+    pub missing: Vec<Missing>,
+    /// What could not be found out, and why.
+    pub notes: Vec<String>,
+}
+
+impl Offer {
+    /// What is known about the server, and what was used to judge it: names and texts.
+    pub(super) fn used(&self) -> Vec<(String, Value)> {
+        let databases: Vec<Value> = self
+            .databases
+            .iter()
+            .map(|name| name.0.to_string_lossy().into())
+            .collect();
+        let options: Vec<&str> = self.granted.names().collect();
+        let syntaxes: Vec<&str> = self.syntaxes.iter().filter_map(|oid| oid.name()).collect();
+        let implementation = self.init.as_ref().map(|init| {
+            let texts = [&init.implementation_name, &init.implementation_version];
+            let texts = texts
+                .into_iter()
+                .flatten()
+                .map(|text| text.to_string_lossy());
+            texts.collect::<Vec<_>>().join(" ")
+        });
+        let query = self.query.as_ref().map(ToString::to_string);
+        [
+            ("implementation", json!(implementation)),
+            ("version", json!(self.version)),
+            ("options", json!(options)),
+            ("databases", json!(databases)),
+            ("query", json!(query)),
+            ("hits", json!(self.hits)),
+            ("syntaxes", json!(syntaxes)),
+            ("notes", json!(self.notes)),
+        ]
+        .map(|(name, value)| (name.to_owned(), value))
+        .into()
+    }
+}
+
+/// Whether a number of hits suits more checks than another: a few; then as few as possible above that; then most.
+pub(super) fn is_better(hits: i64, than: i64) -> bool {
+    match (hits, than) {
+        _ if hits <= 0 || FEW.contains(&than) => false,
+        _ if FEW.contains(&hits) => true,
+        _ if hits > *FEW.end() => than < *FEW.start() || hits < than,
+        _ => than < hits,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_few_hits_are_best() {
+        for (hits, than, better) in [
+            (0, 0, false),
+            (-5, 0, false),
+            (1, 0, true),
+            (2, 1, true),
+            (1, 2, false),
+            (3, 2, true),
+            (3, 500, true),
+            (20, 21, true),
+            (4, 3, false),
+            (21, 2, true),
+            (21, 20, false),
+            (2, 21, false),
+            (22, 21, false),
+            (21, 22, true),
+        ] {
+            assert_eq!(is_better(hits, than), better, "{hits} than {than}");
+        }
+    }
+}

@@ -1,0 +1,163 @@
+//! What a judgement found: as values, and as one object of JSON.
+
+use std::time::{Duration, SystemTime};
+
+use serde_json::{Value, json};
+use z3950_asn1::moment::Moment;
+
+use super::finding::Finding;
+use super::offer::{Missing, Offer};
+use super::secrets::Secrets;
+use super::sru::offer::SruOffer;
+use super::verdict::Verdict;
+
+/// The version of the JSON form.
+const VERSION: u32 = 1;
+
+/// What a judgement found.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Report<'a> {
+    /// The server's name.
+    pub name: String,
+    /// When it began.
+    pub begun: SystemTime,
+    /// How long it took.
+    pub time: Duration,
+    /// How many requests were sent.
+    pub requests: u32,
+    /// How many octets were received.
+    pub octets: u64,
+    /// What the server offers.
+    pub offer: Offered<'a>,
+    /// The findings, in the order of the checks.
+    pub findings: &'a [Finding],
+    pub(super) secrets: &'a Secrets,
+}
+
+/// What a server offers, in the protocol in which it is judged.
+#[derive(Debug, Clone, Copy)]
+pub enum Offered<'a> {
+    /// In a session of Z39.50.
+    Z3950(&'a Offer),
+    /// By requests of SRU.
+    Sru(&'a SruOffer),
+}
+
+impl<'a> Offered<'a> {
+    /// Whether it answered at all.
+    pub fn has_answered(self) -> bool {
+        match self {
+            Self::Z3950(offer) => offer.init.is_some(),
+            Self::Sru(offer) => offer.has_answered,
+        }
+    }
+
+    /// What was asked for and is not there.
+    pub fn missing(self) -> &'a [Missing] {
+        match self {
+            Self::Z3950(offer) => &offer.missing,
+            Self::Sru(offer) => &offer.missing,
+        }
+    }
+
+    /// What could not be found out, and why.
+    pub fn notes(self) -> &'a [String] {
+        match self {
+            Self::Z3950(offer) => &offer.notes,
+            Self::Sru(offer) => &offer.notes,
+        }
+    }
+
+    fn used(self) -> Vec<(String, Value)> {
+        match self {
+            Self::Z3950(offer) => offer.used(),
+            Self::Sru(offer) => offer.used(),
+        }
+    }
+}
+
+/// How many checks ended how.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct Count {
+    /// They passed.
+    pub pass: usize,
+    /// A demand of the standard is not met.
+    pub fail: usize,
+    /// A recommendation, or what clients depend on, is not met.
+    pub advice: usize,
+    /// The server does not have the feature.
+    pub not_offered: usize,
+    /// Nothing can be said.
+    pub not_judged: usize,
+    /// Those of them that an error kept from being carried out; see [`Finding::is_error`].
+    pub errors: usize,
+}
+
+impl Report<'_> {
+    /// How many checks ended how.
+    pub fn count(&self) -> Count {
+        let mut count = Count::default();
+        for finding in self.findings {
+            let number = match &finding.verdict {
+                Verdict::Pass => &mut count.pass,
+                Verdict::Fail { .. } if finding.is_violation() => &mut count.fail,
+                Verdict::Fail { .. } => &mut count.advice,
+                Verdict::NotOffered { .. } => &mut count.not_offered,
+                Verdict::NotJudged { .. } => &mut count.not_judged,
+            };
+            *number += 1;
+            count.errors += usize::from(finding.is_error);
+        }
+        count
+    }
+
+    /// All of it as one object of JSON, with the octets.
+    pub fn to_json(&self) -> Value {
+        let count = self.count();
+        let findings: Vec<Value> = self
+            .findings
+            .iter()
+            .map(|finding| Value::Object(finding.to_json(true)))
+            .collect();
+        json!({
+            "v": VERSION,
+            "server": self.name,
+            "begun": self.timestamp(),
+            "seconds": self.time.as_secs_f64(),
+            "requests": self.requests,
+            "octets": self.octets,
+            "used": Value::Object(self.used().into_iter().collect()),
+            "count": {
+                "pass": count.pass,
+                "fail": count.fail,
+                "advice": count.advice,
+                "not offered": count.not_offered,
+                "not judged": count.not_judged,
+                "errors": count.errors,
+            },
+            "checks": findings,
+        })
+    }
+
+    /// What is known about the server, and what was used to judge it: names and texts.
+    pub fn used(&self) -> Vec<(String, Value)> {
+        let mut used = self.offer.used();
+        for (_, value) in &mut used {
+            if let Value::String(text) = value {
+                self.secrets.hide_in(text);
+            }
+        }
+        used
+    }
+
+    /// When it began, in UTC (RFC 3339).
+    pub(super) fn timestamp(&self) -> String {
+        let begun = Moment::from(self.begun);
+        format!(
+            "{:04}-{:02}-{:02}T{:02}:{:02}:{:02}Z",
+            begun.year, begun.month, begun.day, begun.hour, begun.minute, begun.second
+        )
+    }
+}

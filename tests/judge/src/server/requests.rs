@@ -1,0 +1,196 @@
+//! The requests that checks begin with, and which response answers which request (Z39.50-2003 §4.1).
+
+use z3950_asn1::apdu::{
+    AttributeElement, AttributesPlusTerm, DatabaseName, DeleteFunction, DeleteResultSetRequest,
+    Operand, PresentRequest, Query, ReferenceId, RpnQuery, RpnStructure, ScanRequest,
+    SearchRequest, Term,
+};
+use z3950_asn1::bib1::attributes::{USE, USE_TITLE};
+use z3950_asn1::oid::BIB_1;
+
+use super::trial::Trial;
+use super::verdict::{Checked, Preparation, Verdict, counted};
+
+/// The result set that most checks use: servers without named result sets have it as well (Z39.50-2003 §3.2.2.1.3).
+pub(super) const DEFAULT: &str = "default";
+/// A term that no record has.
+pub(super) const NOWHERE: &str = "zqxjkvzzqwv";
+/// The largest upper bound or number that every implementation can hold.
+pub(super) const MAX: i64 = i32::MAX as i64;
+
+impl Trial {
+    /// The query that has hits, or if none has any, one that is accepted.
+    pub(super) fn query(&self) -> Checked<RpnQuery> {
+        if let Some(words) = &self.offer.refusal {
+            return Err(Verdict::not_judged(format!(
+                "the query was refused: {words}"
+            )));
+        }
+        let query = self.offer.query.clone();
+        query.ok_or_else(|| Verdict::not_judged("no session began in which to search"))
+    }
+
+    /// The query that has hits, if it has at least this many.
+    pub(super) fn query_with(&self, hits: i64) -> Checked<RpnQuery> {
+        match self.offer.hits {
+            found if found >= hits => self.query(),
+            found => {
+                let wanted = counted(hits, "hit");
+                let reason = format!("needs a query with {wanted} or more; the best has {found}");
+                Err(Verdict::not_judged(reason))
+            }
+        }
+    }
+
+    /// A query with a term that no record has, and the attributes of the one that has hits.
+    pub(super) fn query_without_hits(&self) -> Checked<RpnQuery> {
+        let attributes = self.attributes()?;
+        Ok(RpnQuery::bib1(RpnStructure::term(attributes, NOWHERE)))
+    }
+
+    /// The attributes of the first term of the query that has hits.
+    pub(super) fn attributes(&self) -> Checked<Vec<AttributeElement>> {
+        Ok(self.term()?.attributes)
+    }
+
+    /// The first term of the query that has hits.
+    pub(super) fn term(&self) -> Checked<AttributesPlusTerm> {
+        let query = self.query()?;
+        let term = query.rpn.terms().next().cloned();
+        term.ok_or_else(|| Verdict::not_judged("the query has no term"))
+    }
+
+    /// The term of the query, with another list of attributes.
+    pub(super) fn query_by(&self, attributes: Vec<AttributeElement>) -> Checked<RpnQuery> {
+        let term = AttributesPlusTerm {
+            attributes,
+            ..self.term()?
+        };
+        let rpn = RpnStructure::Op(Operand::AttributesPlusTerm(term));
+        Ok(RpnQuery::bib1(rpn))
+    }
+
+    /// The query with one attribute more, which replaces one of its type.
+    pub(super) fn query_with_attribute(&self, kind: i64, value: i64) -> Checked<RpnQuery> {
+        let mut attributes = self.attributes()?;
+        attributes.retain(|attribute| attribute.attribute_type != kind);
+        attributes.push(AttributeElement::numeric(kind, value));
+        self.query_by(attributes)
+    }
+
+    /// The databases that are judged.
+    pub(super) fn databases(&self) -> Vec<DatabaseName> {
+        self.offer.databases.clone()
+    }
+
+    /// A search into the default result set, without records in the answer; if others are asked for, in a syntax that the server
+    /// has.
+    pub(super) fn search(&self, query: RpnQuery) -> SearchRequest {
+        SearchRequest {
+            preferred_record_syntax: self.offer.syntaxes.first().copied(),
+            ..search(self.databases(), Query::Type1(query))
+        }
+    }
+
+    /// A request for records of the default result set, in a syntax that the server has.
+    pub(super) fn present(&self, start: i64, number: i64) -> PresentRequest {
+        PresentRequest {
+            preferred_record_syntax: self.offer.syntaxes.first().copied(),
+            ..present(start, number)
+        }
+    }
+
+    /// A search that has hits.
+    pub(super) fn good_search(&self) -> Checked<SearchRequest> {
+        Ok(self.search(self.query()?))
+    }
+
+    /// Makes the default result set of the query that has hits, in a session of its own if there is none yet. Returns how
+    /// many records it has.
+    pub(super) async fn hits(&mut self, least: i64) -> Checked<i64> {
+        let query = self.query_with(least)?;
+        if self.version == 0 {
+            self.session().await?;
+        }
+        let request = self.search(query);
+        self.found(request, least).await
+    }
+
+    /// Makes a result set, for a check that is not about the search.
+    pub(super) async fn found(&mut self, request: SearchRequest, least: i64) -> Checked<i64> {
+        let response = self.ask(request).await.given()?;
+        match response.result_count {
+            count if response.search_status && count >= least => Ok(count),
+            count => {
+                let wanted = counted(least, "hit");
+                let reason = format!("needs a search with {wanted} or more, not {count}");
+                Err(Verdict::not_judged(reason))
+            }
+        }
+    }
+
+    /// A scan of five terms from that of the query.
+    pub(super) fn scan(&self) -> Checked<ScanRequest> {
+        let mut start = self.term()?;
+        if start.attributes.is_empty() {
+            start.attributes = vec![AttributeElement::numeric(USE, USE_TITLE)];
+        }
+        if matches!(start.term, Term::Null) {
+            start.term = Term::General("a".into());
+        }
+        Ok(ScanRequest {
+            reference_id: None,
+            database_names: self.databases(),
+            attribute_set: Some(BIB_1),
+            term_list_and_start_point: start,
+            step_size: None,
+            number_of_terms_requested: 5,
+            preferred_position_in_response: Some(1),
+            other_info: None,
+        })
+    }
+}
+
+/// A search into the default result set, without records in the answer.
+pub(super) fn search(databases: Vec<DatabaseName>, query: Query) -> SearchRequest {
+    SearchRequest {
+        reference_id: None,
+        small_set_upper_bound: 0,
+        large_set_lower_bound: 1,
+        medium_set_present_number: 0,
+        replace_indicator: true,
+        result_set_name: DEFAULT.into(),
+        database_names: databases,
+        small_set_element_set_names: None,
+        medium_set_element_set_names: None,
+        preferred_record_syntax: None,
+        query,
+        additional_search_info: None,
+        other_info: None,
+    }
+}
+
+/// A request for records of the default result set, in whichever syntax.
+pub(super) fn present(start: i64, number: i64) -> PresentRequest {
+    PresentRequest {
+        result_set_id: DEFAULT.into(),
+        result_set_start_point: start,
+        number_of_records_requested: number,
+        ..PresentRequest::default()
+    }
+}
+
+/// A request to delete result sets by name.
+pub(super) fn delete(names: &[&str]) -> DeleteResultSetRequest {
+    DeleteResultSetRequest {
+        reference_id: None,
+        delete_function: DeleteFunction::LIST,
+        result_set_list: Some(names.iter().map(|name| (*name).into()).collect()),
+        other_info: None,
+    }
+}
+
+/// A referenceId of these octets.
+pub(super) fn id(octets: &[u8]) -> Option<ReferenceId> {
+    Some(ReferenceId(octets.into()))
+}

@@ -1,0 +1,487 @@
+//! A check in progress: a connection of its own, on which any octets can be sent, with limits on what the server may cost.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures_util::{SinkExt, StreamExt};
+use tokio::io::AsyncReadExt;
+use tokio::task::yield_now;
+use tokio::time::timeout;
+use tokio_util::codec::Framed;
+use z3950_asn1::apdu::{
+    Apdu, Close, CloseReason, IdAuthentication, InitializeRequest, InitializeResponse, Options,
+};
+use z3950_asn1::codec::stream::ApduCodec;
+use z3950_asn1::codec::{
+    self,
+    frame::{Header, Length, StreamError},
+};
+use z3950_asn1::decoded;
+
+use super::exchange::HasAnswer;
+use super::ledger::Ledger;
+use super::offer::Offer;
+use super::options::{JudgeOptions, JudgedServer};
+use super::verdict::{Checked, Preparation, Verdict, counted, want};
+use z3950::error::chain;
+use z3950::transport::{BoxStream, Connect};
+
+/// The most characters of an APDU in a message.
+const MAX_SUMMARY: usize = 400;
+/// A server that says this many APDUs at the end of a session, instead of close, does not stop.
+pub(super) const MAX_UNASKED: usize = 100;
+/// How long a server that has nothing to say is listened to.
+pub(super) const QUIET: Duration = Duration::from_secs(1);
+
+/// A check in progress.
+pub(super) struct Trial {
+    /// What is known about the server.
+    pub(super) offer: Arc<Offer>,
+    target: Arc<JudgedServer>,
+    stream: Option<Framed<BoxStream, ApduCodec>>,
+    /// The options in force in the session.
+    pub(super) granted: Options,
+    /// The version in force; 0 before Init.
+    pub(super) version: u8,
+    pub(super) ledger: Ledger,
+}
+
+/// What the server sent next.
+pub(super) enum Received {
+    Apdu(Box<Apdu>),
+    /// Octets that are no APDU, or more than the limit.
+    Malformed(String),
+    /// The end of the connection.
+    End(String),
+    /// Nothing, in the given time.
+    Silence(Duration),
+}
+
+impl Trial {
+    pub(super) fn new(target: Arc<JudgedServer>, offer: Arc<Offer>) -> Self {
+        Self {
+            offer,
+            target,
+            stream: None,
+            granted: Options::default(),
+            version: 0,
+            ledger: Ledger::default(),
+        }
+    }
+
+    /// How the server is judged.
+    pub(super) fn options(&self) -> &JudgeOptions {
+        &self.target.options
+    }
+
+    /// Whether a connection is open, as far as is known.
+    pub(super) fn is_connected(&self) -> bool {
+        self.stream.is_some()
+    }
+
+    /// Opens a connection; one that is open is closed.
+    pub(super) async fn connect(&mut self) -> Checked {
+        self.leave().await;
+        let JudgedServer {
+            connector,
+            host,
+            port,
+            options,
+            ..
+        } = &*self.target;
+        let connected = connector.connect(host, *port, &options.timeouts).await;
+        let stream = connected.map_err(|error| {
+            self.ledger.is_unreachable = true;
+            Verdict::not_judged(chain(&error))
+        })?;
+        let size = usize::try_from(options.limits.check_octets).unwrap_or(usize::MAX);
+        self.stream = Some(Framed::new(stream, ApduCodec::new(size)));
+        (self.version, self.granted) = (0, Options::default());
+        Ok(())
+    }
+
+    /// What every session proposes: all versions and options, and the credentials of the target.
+    pub(super) fn base_init(&self) -> InitializeRequest {
+        self.target.options.init.clone()
+    }
+
+    /// Opens a session for a check that is not about Init.
+    pub(super) async fn session(&mut self) -> Checked<InitializeResponse> {
+        let init = self.base_init();
+        self.session_with(init).await
+    }
+
+    /// Opens a session with another Init, for a check that is not about the answer.
+    pub(super) async fn session_with(
+        &mut self,
+        init: InitializeRequest,
+    ) -> Checked<InitializeResponse> {
+        let opened = self.opened(init).await.given();
+        self.ledger.is_unreachable |= opened.is_err();
+        let response = opened?;
+        match response.result {
+            true => Ok(response),
+            false => Err(Verdict::not_judged("the server rejected Init")),
+        }
+    }
+
+    /// Connects and sends Init. The session has the version and the options of the answer.
+    pub(super) async fn opened(&mut self, init: InitializeRequest) -> Checked<InitializeResponse> {
+        self.connect().await?;
+        self.init(init).await
+    }
+
+    /// Sends Init on the open connection.
+    pub(super) async fn init(&mut self, init: InitializeRequest) -> Checked<InitializeResponse> {
+        let proposed = (init.protocol_version, init.options);
+        let response = self.ask(init).await?;
+        let common = response.protocol_version.intersection(proposed.0);
+        self.version = common.highest().unwrap_or(0);
+        self.granted = response.options.intersection(proposed.1);
+        self.ledger.is_ended |= !response.result;
+        Ok(response)
+    }
+
+    /// Ends the check unless the option is in force.
+    pub(super) fn needs(&self, option: Options) -> Checked {
+        if self.granted.contains(option) {
+            return Ok(());
+        }
+        let names: Vec<&str> = option.names().collect();
+        let reason = format!("{} was not granted at Init", names.join(" and "));
+        Err(Verdict::not_offered(reason))
+    }
+
+    /// Ends the check unless version 3 is in force.
+    pub(super) fn needs_version_3(&self) -> Checked {
+        match self.version {
+            3.. => Ok(()),
+            version => {
+                let reason = format!("version {version} is in force");
+                Err(Verdict::not_offered(reason))
+            }
+        }
+    }
+
+    /// Sends a request, and fails unless its answer comes next.
+    pub(super) async fn ask<R: HasAnswer>(&mut self, request: R) -> Checked<R::Answer> {
+        self.send(&request.into()).await?;
+        self.answer_to::<R>().await
+    }
+
+    /// Sends a request that may end the session, and fails unless its answer or that end comes next; returns `None` for the end.
+    pub(super) async fn ask_or_end<R: HasAnswer>(
+        &mut self,
+        request: R,
+    ) -> Checked<Option<R::Answer>> {
+        self.send(&request.into()).await?;
+        let received = self.receive().await;
+        if received.is_over() {
+            return Ok(None);
+        }
+        let wanted = || format!("{} or the end of the session", R::ANSWER);
+        received.into_answer::<R>(wanted).map(Some)
+    }
+
+    /// Waits for the answer to a request of this kind.
+    pub(super) async fn answer_to<R: HasAnswer>(&mut self) -> Checked<R::Answer> {
+        let received = self.receive().await;
+        received.into_answer::<R>(|| R::ANSWER.to_owned())
+    }
+
+    /// Sends an APDU.
+    pub(super) async fn send(&mut self, apdu: &Apdu) -> Checked {
+        let octets = encoded(apdu)?;
+        self.send_octets(octets).await
+    }
+
+    /// Sends any octets in one write.
+    pub(super) async fn send_octets(&mut self, octets: impl Into<Bytes>) -> Checked {
+        let octets = octets.into();
+        let JudgedServer { pacer, options, .. } = &*self.target;
+        self.ledger.pace(pacer, options.pause).await;
+        self.note(true, &octets);
+        let limit = self.answer_limit();
+        let Some(stream) = &mut self.stream else {
+            return Err(Verdict::not_judged("there is no connection"));
+        };
+        match timeout(limit, stream.send(octets)).await {
+            Ok(Ok(())) => Ok(()),
+            // The answer may have been sent before the connection ended.
+            Ok(Err(_)) => Ok(()),
+            Err(_) => {
+                self.ledger.is_silent = true;
+                Err(Verdict::fail(
+                    "a server that reads requests",
+                    format!("octets that it did not take within {}", seconds(limit)),
+                ))
+            }
+        }
+    }
+
+    /// Sends octets in a write each.
+    pub(super) async fn send_slowly(&mut self, octets: impl Into<Bytes>) -> Checked {
+        let octets = octets.into();
+        self.ledger.requests += 1;
+        self.note(true, &octets);
+        for position in 0..octets.len() {
+            let Some(stream) = &mut self.stream else {
+                return Err(Verdict::not_judged("there is no connection"));
+            };
+            // The server may have ended the connection; what it said is read later.
+            let _ = stream.send(octets.slice(position..=position)).await;
+            yield_now().await;
+        }
+        Ok(())
+    }
+
+    /// Waits for the next APDU.
+    pub(super) async fn receive(&mut self) -> Received {
+        let limit = self.answer_limit();
+        let received = self.receive_within(limit).await;
+        self.ledger.is_silent |= matches!(received, Received::Silence(_));
+        received
+    }
+
+    /// Waits for the next APDU, at most for the given time.
+    async fn receive_within(&mut self, limit: Duration) -> Received {
+        let received = self.read_within(limit).await;
+        self.ledger.is_ended |= received.is_over();
+        received
+    }
+
+    async fn read_within(&mut self, limit: Duration) -> Received {
+        let most = self.target.options.limits.check_octets;
+        let Some(stream) = &mut self.stream else {
+            return Received::End("there is no connection".to_owned());
+        };
+        let octets = match timeout(limit, stream.next()).await {
+            Err(_) => return Received::Silence(limit),
+            Ok(None) => return Received::End("the end of the connection".to_owned()),
+            Ok(Some(Err(StreamError::Io(error)))) => {
+                return Received::End(format!("the end of the connection ({error})"));
+            }
+            Ok(Some(Err(error))) => {
+                self.ledger.is_ended |= matches!(error, StreamError::CutOff(_));
+                let rest = stream.read_buffer().clone().freeze();
+                self.ledger.octets += rest.len() as u64;
+                self.note(false, &rest);
+                return Received::Malformed(error.to_string());
+            }
+            Ok(Some(Ok(octets))) => octets,
+        };
+        self.ledger.octets = self.ledger.octets.saturating_add(octets.len() as u64);
+        self.note(false, &octets);
+        if self.ledger.octets > most {
+            self.stream = None;
+            return Received::Malformed(format!("more than {most} octets in one check"));
+        }
+        match codec::decode(&octets) {
+            Ok(apdu) => Received::Apdu(Box::new(apdu)),
+            Err(error) => Received::Malformed(format!("an APDU that does not decode: {error}")),
+        }
+    }
+
+    /// What the server says within a second although nothing was asked.
+    pub(super) async fn unasked(&mut self) -> Received {
+        self.receive_within(QUIET).await
+    }
+
+    /// Fails unless the server says nothing for a second and keeps the connection.
+    pub(super) async fn silence(&mut self) -> Checked {
+        let received = self.unasked().await;
+        let holds = matches!(received, Received::Silence(_));
+        want(holds, "nothing", || received.to_string())
+    }
+
+    /// Whether the server comes to an end of what it says, APDUs or not: the connection ends, or a second passes.
+    pub(super) async fn stops(&mut self) -> bool {
+        let most = self.target.options.limits.check_octets;
+        let Some(stream) = &mut self.stream else {
+            return true;
+        };
+        let mut part = [0; 4096];
+        while let Ok(Ok(count @ 1..)) = timeout(QUIET, stream.get_mut().read(&mut part)).await {
+            self.ledger.octets = self.ledger.octets.saturating_add(count as u64);
+            if self.ledger.octets > most {
+                return false;
+            }
+        }
+        true
+    }
+
+    /// Whether a session begins, and a search in it is answered.
+    pub(super) async fn is_answered(&mut self) -> bool {
+        if self.session().await.is_err() {
+            return false;
+        }
+        match self.good_search() {
+            Ok(search) => self.ask(search).await.is_ok(),
+            Err(_) => true,
+        }
+    }
+
+    /// Closes the connection as a client does that is finished, and waits a moment for the server to do so as well, so that
+    /// it never has two of them. Returns whether the server came to an end.
+    pub(super) async fn leave(&mut self) -> bool {
+        let Some(mut stream) = self.stream.take() else {
+            return true;
+        };
+        let mut unasked = 0;
+        let goodbye = async {
+            if self.version >= 3 {
+                let close = encoded(&Close::new(CloseReason::FINISHED, None).into());
+                if let Ok(octets) = close {
+                    stream.send(Bytes::from(octets)).await.ok()?;
+                }
+            }
+            while unasked < MAX_UNASKED {
+                let octets = stream.next().await?.ok()?;
+                if matches!(codec::decode(&octets), Ok(Apdu::Close(_))) {
+                    break;
+                }
+                unasked += 1;
+            }
+            Some(())
+        };
+        let _ = timeout(self.target.options.timeouts.close, goodbye).await;
+        (self.version, self.granted) = (0, Options::default());
+        unasked < MAX_UNASKED
+    }
+
+    /// Ends the connection without a word.
+    pub(super) fn hang_up(&mut self) {
+        self.stream = None;
+    }
+
+    fn answer_limit(&self) -> Duration {
+        let limit = self.target.options.timeouts.answer;
+        limit
+            .filter(|limit| !limit.is_zero())
+            .unwrap_or(self.target.options.limits.check_time)
+    }
+
+    fn note(&mut self, is_sent: bool, octets: &Bytes) {
+        let octets = match is_sent {
+            true => without_credentials(octets),
+            false => octets.clone(),
+        };
+        self.ledger
+            .note(is_sent, &octets, octets.len(), || summary_of(&octets));
+    }
+}
+
+impl Received {
+    /// Whether the session is over, by close or by the end of the connection.
+    pub(super) fn is_over(&self) -> bool {
+        match self {
+            Self::End(_) => true,
+            Self::Apdu(apdu) => matches!(**apdu, Apdu::Close(_)),
+            Self::Malformed(_) | Self::Silence(_) => false,
+        }
+    }
+
+    fn into_answer<R: HasAnswer>(self, wanted: impl FnOnce() -> String) -> Checked<R::Answer> {
+        let came = self.to_string();
+        let answer = match self {
+            Self::Apdu(apdu) => R::Answer::try_from(*apdu).ok(),
+            _ => None,
+        };
+        answer.ok_or_else(|| Verdict::fail(wanted(), came))
+    }
+}
+
+impl fmt::Display for Received {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Apdu(apdu) => f.write_str(&summary(apdu)),
+            Self::Malformed(words) | Self::End(words) => f.write_str(words),
+            Self::Silence(limit) => write!(f, "no answer within {}", seconds(*limit)),
+        }
+    }
+}
+
+/// The octets of an APDU of the judge.
+pub(super) fn encoded(apdu: &Apdu) -> Checked<Vec<u8>> {
+    codec::encode(apdu).map_err(|error| Verdict::not_judged(error.to_string()))
+}
+
+/// An APDU in a line: its name, and its elements in JSON, shortened.
+pub(super) fn summary(apdu: &Apdu) -> String {
+    let text = format!("{} {}", apdu.name(), decoded::to_json(apdu));
+    match text.char_indices().nth(MAX_SUMMARY) {
+        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
+        None => text,
+    }
+}
+
+fn summary_of(octets: &[u8]) -> String {
+    match codec::decode(octets) {
+        Ok(apdu) => summary(&apdu),
+        Err(error) => format!("{}: {error}", counted(octets.len(), "octet")),
+    }
+}
+
+/// The octets of a request as they may be shown: in Init, other credentials of the same length.
+fn without_credentials(octets: &Bytes) -> Bytes {
+    let Ok(Apdu::InitializeRequest(mut init)) = codec::decode(octets) else {
+        return octets.clone();
+    };
+    if init.id_authentication.is_none() {
+        return octets.clone();
+    }
+    init.id_authentication = Some(IdAuthentication::Open("*".into()));
+    encoded(&(*init).into()).map_or_else(|_| Bytes::new(), Bytes::from)
+}
+
+pub(super) fn seconds(time: Duration) -> String {
+    format!("{} s", time.as_secs_f64())
+}
+
+/// The contents of an APDU, without its tag and length.
+pub(super) fn contents(octets: &[u8]) -> &[u8] {
+    let header = Header::read(octets).ok().flatten();
+    header.map_or(&[], |header| {
+        octets.get(header.octets..).unwrap_or_default()
+    })
+}
+
+/// Contents under a tag of one octet.
+pub(super) fn tagged(tag: u8, contents: &[u8]) -> Vec<u8> {
+    let length = contents.len();
+    let length = match u8::try_from(length) {
+        Ok(short) if short < 0x80 => vec![short],
+        _ => {
+            let long = u32::try_from(length).unwrap_or(u32::MAX).to_be_bytes();
+            [&[0x84][..], &long].concat()
+        }
+    };
+    [&[tag][..], &length, contents].concat()
+}
+
+/// An APDU in which the contents of the first element with this tag of one octet are others.
+pub(super) fn replaced(octets: &[u8], tag: u8, other: &[u8]) -> Vec<u8> {
+    let mut rest = contents(octets);
+    let mut changed = Vec::new();
+    let mut is_done = false;
+    while let Ok(Some(header)) = Header::read(rest) {
+        let length = match header.length {
+            Length::Definite(length) => length,
+            Length::Indefinite => break,
+        };
+        let Some((element, after)) = rest.split_at_checked(header.octets + length) else {
+            break;
+        };
+        match element.first() == Some(&tag) && !is_done {
+            true => {
+                changed.extend(tagged(tag, other));
+                is_done = true;
+            }
+            false => changed.extend(element),
+        }
+        rest = after;
+    }
+    tagged(octets.first().copied().unwrap_or_default(), &changed)
+}
